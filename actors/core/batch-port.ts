@@ -1,0 +1,13 @@
+import type { Result } from '../../protocol/result.js';
+
+/**
+ * Where batches are executed: a thread, a process or a function. It answers each batch once, in the order of `post`,
+ * with one result for each command in the order of the commands, or it exits.
+ */
+export interface BatchPort<C, R> {
+  /** May answer before it returns. A throw means that the batch was not taken and the port is unusable. */
+  post(batch: readonly C[]): void;
+  onResults(callback: (results: readonly Result<R>[]) => void): void;
+  /** After this nothing more comes from the port. */
+  onExit(callback: () => void): void;
+}

@@ -1,0 +1,101 @@
+import { fail, ok, type Result } from '../protocol/result.js';
+import { nearest } from './nearest.js';
+
+/** A flag of a command. */
+export interface Flag {
+  /** In kebab case, without dashes. */
+  readonly name: string;
+  readonly short?: string | undefined;
+  /** A list may be repeated; a switch takes no value unless written `--flag=false`. */
+  readonly kind: 'value' | 'list' | 'switch';
+}
+
+/** What a command takes. */
+export interface ArgumentSpec {
+  readonly flags: readonly Flag[];
+  /** Other names of flags: name to flag name. */
+  readonly aliases?: Readonly<Record<string, string>>;
+  /** Names of the positionals, in order. */
+  readonly positionals: readonly string[];
+}
+
+/** Texts as they were typed: values by flag name (a switch holds `true` or `false`), and positionals in order. */
+export interface ParsedArguments {
+  readonly flags: ReadonlyMap<string, readonly string[]>;
+  readonly positionals: readonly string[];
+}
+
+/**
+ * Reads a command's words strictly: an unknown flag is UNKNOWN_FIELD with the nearest known one; a missing value, a
+ * repeated flag that is no list, or a surplus word is INVALID_ARGUMENT. A value may begin with a dash as long as it is
+ * no flag of the command; after `--` nothing is a flag.
+ */
+export function parseArguments(spec: ArgumentSpec, words: readonly string[]): Result<ParsedArguments> {
+  const flags = new Map<string, string[]>();
+  const positionals: string[] = [];
+  for (let index = 0; index < words.length; index += 1) {
+    const word = words[index] as string;
+    if (word === '--') {
+      positionals.push(...words.slice(index + 1));
+      break;
+    }
+    if (word === '-' || !word.startsWith('-')) {
+      positionals.push(word);
+      continue;
+    }
+    const { flag, attached, negated } = findFlag(spec, word);
+    if (flag === undefined) return unknownFlag(spec, word);
+    const values = flags.get(flag.name) ?? [];
+    if (values.length > 0 && flag.kind !== 'list') {
+      return fail('INVALID_ARGUMENT', `--${flag.name} is given more than once`);
+    }
+    if (flag.kind === 'switch') {
+      values.push(negated ? 'false' : (attached ?? 'true'));
+    } else if (attached !== null) {
+      values.push(attached);
+    } else {
+      const next = words[index + 1];
+      if (next === undefined) return fail('INVALID_ARGUMENT', `--${flag.name} needs a value`);
+      if (
+        next === '--' ||
+        (next !== '-' && next.startsWith('-') && findFlag(spec, next).flag !== undefined)
+      ) {
+        return fail(
+          'INVALID_ARGUMENT',
+          `--${flag.name} needs a value; write --${flag.name}=${next} if that is the value`,
+        );
+      }
+      values.push(next);
+      index += 1;
+    }
+    flags.set(flag.name, values);
+  }
+  const surplus = positionals[spec.positionals.length];
+  if (surplus !== undefined) {
+    const hint = positionals.length > 1 ? '; put quotes around a text with spaces' : '';
+    return fail('INVALID_ARGUMENT', `unexpected argument "${surplus}"${hint}`);
+  }
+  return ok({ flags, positionals });
+}
+
+function findFlag(spec: ArgumentSpec, word: string) {
+  const equals = word.indexOf('=');
+  const attached = equals === -1 ? null : word.slice(equals + 1);
+  const typed = equals === -1 ? word : word.slice(0, equals);
+  if (!typed.startsWith('--')) {
+    return { flag: spec.flags.find(({ short }) => `-${short}` === typed), attached, negated: false };
+  }
+  const named = (name: string) => spec.flags.find((flag) => flag.name === (spec.aliases?.[name] ?? name));
+  const flag = named(typed.slice(2));
+  if (flag !== undefined) return { flag, attached, negated: false };
+  const positive = typed.startsWith('--no-') && attached === null ? named(typed.slice(5)) : undefined;
+  return { flag: positive?.kind === 'switch' ? positive : undefined, attached, negated: true };
+}
+
+function unknownFlag(spec: ArgumentSpec, word: string): Result<never> {
+  const typed = word.replace(/=.*$/s, '');
+  const known = [...spec.flags.map(({ name }) => name), ...Object.keys(spec.aliases ?? {})];
+  const near = typed.startsWith('--') ? nearest(typed.slice(2), known) : null;
+  const hint = near === null ? '' : `; did you mean --${near}?`;
+  return fail('UNKNOWN_FIELD', `unknown flag ${typed}${hint}`, { fields: [typed] });
+}

@@ -1,0 +1,85 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { at, PROJECT, say } from './project.mjs';
+
+const DIST = at('dist');
+const STAMP = join(DIST, '.stamp');
+
+/**
+ * Compiles the project into `dist` when a source changed. It is built beside and then put in place, so that nothing
+ * stale stays and a process that starts meanwhile finds one build or the other.
+ */
+export function build() {
+  const wanted = fingerprint();
+  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === wanted) return;
+  say('building …');
+  removeLeftovers();
+  const fresh = at(`.build-fresh-${process.pid}`);
+  const stale = at(`.build-stale-${process.pid}`);
+  try {
+    const compiler = at('node_modules/typescript/bin/tsc');
+    const args = [compiler, '-p', at('tsconfig.json'), '--outDir', fresh];
+    const { status } = spawnSync(process.execPath, args, { cwd: PROJECT, stdio: ['ignore', 2, 2] });
+    if (status !== 0) {
+      say('the build failed; the compiler says why above');
+      rmSync(fresh, { recursive: true, force: true });
+      process.exit(status ?? 1);
+    }
+    writeFileSync(join(fresh, '.stamp'), wanted);
+    chmodSync(join(fresh, 'cli/main.js'), 0o755);
+    putInPlace(fresh, stale);
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+    rmSync(stale, { recursive: true, force: true });
+  }
+}
+
+/** Swaps the builds. Another process that builds at the same time may come between the two steps: then again. */
+function putInPlace(fresh, stale) {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      if (existsSync(DIST)) renameSync(DIST, stale);
+      renameSync(fresh, DIST);
+      return;
+    } catch (error) {
+      if (attempt === 5 || !['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(error.code)) throw error;
+      rmSync(stale, { recursive: true, force: true });
+    }
+  }
+}
+
+/** What builds left that were ended halfway. */
+function removeLeftovers() {
+  for (const name of readdirSync(PROJECT)) {
+    const pid = /^\.build-(?:fresh|stale)-(\d+)$/.exec(name)?.[1];
+    if (pid !== undefined && !isRunning(Number(pid))) rmSync(at(name), { recursive: true, force: true });
+  }
+}
+
+function isRunning(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+/** A hash of everything that the build depends on. */
+function fingerprint() {
+  const { include } = JSON.parse(readFileSync(at('tsconfig.json'), 'utf8'));
+  const sources = include.flatMap((folder) =>
+    readdirSync(at(folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts') || name.endsWith('.json'))
+      .map((name) => join(folder, name)),
+  );
+  const hash = createHash('sha256');
+  for (const path of ['tsconfig.json', 'package-lock.json', ...sources.sort()]) {
+    hash
+      .update(`${path}\0`)
+      .update(readFileSync(at(path)))
+      .update('\0');
+  }
+  return hash.digest('hex');
+}

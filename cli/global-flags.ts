@@ -1,0 +1,37 @@
+import { loadSettings } from '../node/config/load-settings.js';
+import type { Settings } from '../node/config/settings.js';
+import type { Flag, ParsedArguments } from './arguments.js';
+
+export interface DocumentedFlag extends Flag {
+  /** What the value is, for help; absent for a switch. */
+  readonly value?: string;
+  readonly doc: string;
+}
+
+/** Flags that every command takes. */
+export const GLOBAL_FLAGS: readonly DocumentedFlag[] = [
+  { name: 'db', kind: 'value', value: 'path', doc: 'Database file (SVC_DB); default mnemesh.db in the home' },
+  { name: 'config', kind: 'value', value: 'path', doc: 'Configuration file (SVC_CONFIG)' },
+  { name: 'agent-id', kind: 'value', value: 'id', doc: 'Agent that a write is stamped with (SVC_AGENT_ID)' },
+  { name: 'json', kind: 'switch', doc: 'Print the answer as one JSON document' },
+  { name: 'help', short: 'h', kind: 'switch', doc: 'Show this help' },
+];
+
+/** The last value of a flag that is given once; undefined when it is absent. */
+export function flagValue(parsed: ParsedArguments, name: string): string | undefined {
+  return parsed.flags.get(name)?.at(-1);
+}
+
+/** The settings under a command's flags. Throws ConfigError. */
+export function settingsFor(parsed: ParsedArguments, flags: Partial<Settings> = {}): Settings {
+  const dbPath = flagValue(parsed, 'db');
+  const given = { ...flags, ...(dbPath === undefined ? {} : { dbPath }) };
+  const configPath = flagValue(parsed, 'config');
+  return loadSettings(given, { configPath });
+}
+
+/** True when the words ask for a switch, however they parse otherwise. */
+export function asksFor(words: readonly string[], ...switches: readonly string[]): boolean {
+  const end = words.indexOf('--');
+  return (end === -1 ? words : words.slice(0, end)).some((word) => switches.includes(word));
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env node
+import module from 'node:module';
+import { VERSION } from '../node/version.js';
+import { type Failure, ok, type Result } from '../protocol/result.js';
+import { type Command, PROGRAM } from './command.js';
+import { findCommand, type Route } from './find-command.js';
+import { asksFor } from './global-flags.js';
+import { exitCodeOf, failureOf, failureText } from './report-failure.js';
+import { Terminal } from './terminal.js';
+
+/** The command line: finds the command, loads only what it needs, ends with its exit code. */
+async function main(words: readonly string[], terminal: Terminal): Promise<number> {
+  let command: Command | null = null;
+  let failure: Failure;
+  try {
+    if (words[0] === '--version' || words[0] === '-V') {
+      await terminal.print(`${VERSION}\n`);
+      return 0;
+    }
+    const route = await findCommand(words);
+    if (route.kind === 'command') command = route.command;
+    const result = await follow(route, terminal);
+    if (result.ok) return result.value;
+    failure = result.error;
+  } catch (error) {
+    failure = failureOf(error);
+    if (failure.code === 'INTERNAL') await terminal.complain(`${(error as Error).stack}\n`);
+  }
+  await terminal.complain(failureText(failure, asksFor(words, '--json'), usageLines(command)));
+  return exitCodeOf(failure);
+}
+
+async function follow(route: Route, terminal: Terminal): Promise<Result<number>> {
+  switch (route.kind) {
+    case 'help':
+      await terminal.print(route.text(terminal.columns));
+      return ok(0);
+    case 'failure':
+      return route.result;
+    case 'command':
+      return route.command.run(route.words, terminal);
+  }
+}
+
+function usageLines(command: Command | null): string {
+  if (command === null) return `Commands and options: ${PROGRAM} --help`;
+  return `Usage: ${PROGRAM} ${command.usage}\nAll options: ${PROGRAM} ${command.name} --help`;
+}
+
+// From Node 22.8 on, compiled code is kept from one start to the next; what is loaded from here on profits.
+(module as { enableCompileCache?: () => unknown }).enableCompileCache?.();
+const terminal = new Terminal(process.stdout, process.stderr);
+process.exit(await main(process.argv.slice(2), terminal));

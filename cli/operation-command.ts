@@ -1,0 +1,72 @@
+import { hostname } from 'node:os';
+import { explicitAgentId, localCaller, localIdentity } from '../node/identity/local-caller.js';
+import { OPERATIONS } from '../node/operations/registry.js';
+import { runOperation } from '../node/pipeline/pipeline.js';
+import { openInlineNode } from '../node/runtime/inline-node.js';
+import { type Failure, failed, ok, type Result } from '../protocol/result.js';
+import { parseArguments } from './arguments.js';
+import type { Command } from './command.js';
+import { asksFor, flagValue, settingsFor } from './global-flags.js';
+import { helpText } from './help.js';
+import { argumentSpecOf, type CliOperation, fieldsOf } from './operation-flags.js';
+import { operationHelp, usageOf } from './operation-help.js';
+import { argumentName, operationInput } from './operation-input.js';
+import type { Terminal } from './terminal.js';
+import { viewOf } from './views/view.js';
+
+/** One command for each operation with a `cli` binding, in the order of the registry. */
+export function operationCommands(): (Command & { readonly family: string })[] {
+  return OPERATIONS.filter((operation): operation is CliOperation => operation.cli !== undefined).map(
+    (operation) => ({
+      name: operation.cli.command,
+      family: operation.family,
+      summary: operation.summary,
+      get usage() {
+        return usageOf(operation);
+      },
+      help: (columns) => helpText(operationHelp(operation), columns),
+      run: (words, terminal) => run(operation, words, terminal),
+    }),
+  );
+}
+
+async function run(
+  operation: CliOperation,
+  words: readonly string[],
+  terminal: Terminal,
+): Promise<Result<number>> {
+  const parsed = parseArguments(argumentSpecOf(operation), words);
+  if (!parsed.ok) return failed(parsed.error);
+  const input = await operationInput(operation, parsed.value, process.stdin);
+  if (!input.ok) return failed(input.error);
+  const settings = settingsFor(parsed.value);
+  const named = fieldsOf(operation).includes('agent_id') ? undefined : flagValue(parsed.value, 'agent-id');
+
+  const node = await openInlineNode(settings, 'cli');
+  try {
+    const { services } = node;
+    const identity = localIdentity(settings, { hostname: hostname(), pid: process.pid }, services.random);
+    const caller = localCaller(identity, named ?? explicitAgentId(operation, input.value), null);
+    if (!caller.ok) return failed(caller.error);
+    const answer = await runOperation(
+      operation,
+      { surface: 'cli', caller: caller.value, input: input.value, unknownFields: 'refuse' },
+      services,
+    );
+    const json = asksFor(words, '--json');
+    if (!answer.ok) return failed(json ? answer.error : inTypedNames(operation, answer.error));
+    const { shape } = operation.cli;
+    const shaped = shape === undefined ? answer.value : shape(answer.value);
+    await terminal.print(json ? `${JSON.stringify(shaped)}\n` : viewOf(operation, shaped, terminal.columns));
+    return ok(0);
+  } finally {
+    await node.close();
+  }
+}
+
+/** A message that begins with a field's name, with the name as it is typed: people do not type `ttl_secs`. */
+function inTypedNames(operation: CliOperation, failure: Failure): Failure {
+  const field = fieldsOf(operation).find((name) => new RegExp(`^${name}(?![\\w])`).test(failure.message));
+  if (field === undefined || failure.details?.['fields'] === undefined) return failure;
+  return { ...failure, message: argumentName(operation, field) + failure.message.slice(field.length) };
+}

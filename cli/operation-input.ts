@@ -1,0 +1,98 @@
+import type { Readable } from 'node:stream';
+import { coerceText, fieldTypes } from '../node/pipeline/coerce.js';
+import { REQUEST_BODY_BYTES_MAX } from '../protocol/limits.js';
+import { fail, failed, ok, type Result } from '../protocol/result.js';
+import type { ParsedArguments } from './arguments.js';
+import { type CliOperation, fieldsOf, isRequired, kebab } from './operation-flags.js';
+
+type Input = Record<string, unknown>;
+
+/**
+ * The fields of a call from what was typed: texts get the types of the schema, `-` is read from standard input where
+ * the binding says so. INVALID_ARGUMENT names everything that is missing.
+ */
+export async function operationInput(
+  operation: CliOperation,
+  parsed: ParsedArguments,
+  stdin: Readable,
+): Promise<Result<Input>> {
+  const typed = typedTexts(operation, parsed);
+  if (!typed.ok) return failed(typed.error);
+  const missing = fieldsOf(operation).filter(
+    (field) => !typed.value.has(field) && isRequired(operation, field),
+  );
+  if (missing.length > 0) {
+    const names = missing.map((field) => argumentName(operation, field)).join(', ');
+    return fail('INVALID_ARGUMENT', `missing required argument: ${names}`, { fields: missing });
+  }
+  const input: Input = { ...operation.cli.defaults };
+  let stdinTakenBy: string | null = null;
+  for (const [field, texts] of typed.value) {
+    if (texts.at(-1) === '-' && operation.cli.stdin?.includes(field) === true) {
+      if (stdinTakenBy !== null) {
+        return fail(
+          'INVALID_ARGUMENT',
+          `--${kebab(stdinTakenBy)} and --${kebab(field)} cannot both be read from -`,
+        );
+      }
+      stdinTakenBy = field;
+      const text = await readText(stdin);
+      if (!text.ok) return failed(text.error);
+      input[field] = text.value;
+    } else {
+      input[field] = coerce(operation, field, texts);
+    }
+  }
+  return ok(input);
+}
+
+/** How a person gives a field: `<id>` by position, `--title` by flag. */
+export function argumentName(operation: CliOperation, field: string): string {
+  return operation.cli.positionals?.includes(field) === true ? `<${kebab(field)}>` : `--${kebab(field)}`;
+}
+
+function typedTexts(
+  operation: CliOperation,
+  parsed: ParsedArguments,
+): Result<Map<string, readonly string[]>> {
+  const texts = new Map<string, readonly string[]>();
+  for (const field of fieldsOf(operation)) {
+    const values = parsed.flags.get(kebab(field));
+    if (values !== undefined) texts.set(field, values);
+  }
+  for (const [index, field] of (operation.cli.positionals ?? []).entries()) {
+    const value = parsed.positionals[index];
+    if (value === undefined) continue;
+    if (texts.has(field)) return fail('INVALID_ARGUMENT', `--${kebab(field)} is given more than once`);
+    texts.set(field, [value]);
+  }
+  return ok(texts);
+}
+
+/** A repeated flag adds to its list; each time it may hold several items, separated by commas. */
+function coerce(operation: CliOperation, field: string, texts: readonly string[]): unknown {
+  if (texts.length === 1 || !fieldTypes(operation, field).includes('array')) {
+    return coerceText(operation, field, texts.at(-1)!);
+  }
+  return texts.flatMap((text) => {
+    const value = coerceText(operation, field, text);
+    return typeof value === 'string' ? value.split(',') : (value as unknown[]);
+  });
+}
+
+async function readText(stdin: Readable): Promise<Result<string>> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of stdin as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    if (size > REQUEST_BODY_BYTES_MAX) {
+      return fail('PAYLOAD_TOO_LARGE', `standard input is longer than ${REQUEST_BODY_BYTES_MAX} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  try {
+    return ok(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks)));
+  } catch {
+    return fail('INVALID_ARGUMENT', 'standard input is not valid UTF-8');
+  }
+}

@@ -1,0 +1,46 @@
+import { ERRORS } from '../protocol/errors.js';
+import type { Failure } from '../protocol/result.js';
+import { StartRefusedError } from '../protocol/start-refused.js';
+import { printable } from './views/text.js';
+
+/** The failure that an exception stands for; one that nobody expected is INTERNAL. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof StartRefusedError) return { code: error.refusal, message: error.message };
+  const { message, code } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') {
+    return { code: 'UNAVAILABLE', message: `${message}: stop what listens there, or choose another --port` };
+  }
+  if (
+    code === 'ENOENT' ||
+    code === 'EACCES' ||
+    code === 'EADDRNOTAVAIL' ||
+    code === 'EROFS' ||
+    code === 'ENOTDIR'
+  ) {
+    return { code: 'CONFIG_INVALID', message };
+  }
+  if (code === 'EIO' || code === 'ENOSPC' || code === 'SQLITE_FULL') return { code: 'STORAGE_FULL', message };
+  if (code?.startsWith('SQLITE_') === true) return { code: 'DATABASE_ERROR', message: `${code}: ${message}` };
+  return { code: 'INTERNAL', message };
+}
+
+/** The exit code of a failure. */
+export function exitCodeOf(failure: Failure): number {
+  return ERRORS[failure.code].exit;
+}
+
+/** A failure as it stands on standard error: one JSON document, or sentences for people. */
+export function failureText(failure: Failure, json: boolean, usage: string): string {
+  if (json) {
+    return `${JSON.stringify({ error: failure.message, code: failure.code, ...failure.details })}\n`;
+  }
+  const lines = [`error: ${printable(failure.message)}`];
+  for (const [key, value] of Object.entries(failure.details ?? {})) {
+    // The message names the fields already.
+    if (key !== 'fields') lines.push(`  ${key}: ${printable(textOf(value))}`);
+  }
+  if (exitCodeOf(failure) === 2) lines.push('', usage);
+  return `${lines.join('\n')}\n`;
+}
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -1,0 +1,77 @@
+// Control characters but line feed and tab. A stored text must not steer the reader's terminal.
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
+/** The text without what a terminal would obey. */
+export function printable(text: string): string {
+  return text.replace(/\r\n/g, '\n').replace(CONTROL, '\ufffd');
+}
+
+/** The text on one line. */
+export function oneLine(text: string): string {
+  return printable(text).replace(/\s+/g, ' ').trim();
+}
+
+/** Columns that a terminal gives to a text: two for wide characters, none for marks that join the one before. */
+export function displayWidth(text: string): number {
+  let width = 0;
+  for (const character of text) width += characterWidth(character);
+  return width;
+}
+
+const MARK = /^(\p{Mn}|\p{Me}|\p{Cf})$/u;
+
+function characterWidth(character: string): number {
+  const code = character.codePointAt(0) as number;
+  if (code < 0x300) return 1;
+  if (MARK.test(character)) return 0;
+  const wide =
+    (code >= 0x1100 && code <= 0x115f) ||
+    (code >= 0x2e80 && code <= 0xa4cf) ||
+    (code >= 0xac00 && code <= 0xd7a3) ||
+    (code >= 0xf900 && code <= 0xfaff) ||
+    (code >= 0xfe30 && code <= 0xfe6f) ||
+    (code >= 0xff00 && code <= 0xff60) ||
+    (code >= 0xffe0 && code <= 0xffe6) ||
+    (code >= 0x1f300 && code <= 0x1faff) ||
+    (code >= 0x20000 && code <= 0x3fffd);
+  return wide ? 2 : 1;
+}
+
+/** The text cut to a number of columns, with an ellipsis where something is missing. */
+export function clip(text: string, columns: number): string {
+  if (displayWidth(text) <= columns) return text;
+  let kept = '';
+  let width = 0;
+  for (const character of text) {
+    width += characterWidth(character);
+    if (width > columns - 1) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}
+
+/** The text filled up with spaces to a number of columns. */
+export function pad(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(0, columns - displayWidth(text)));
+}
+
+/** Breaks a text into lines of at most so many columns, at spaces. */
+export function wrap(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && displayWidth(line) + 1 + displayWidth(word) > columns) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = line === '' ? word : `${line} ${word}`;
+    }
+  }
+  return [...lines, line];
+}
+
+/** An instant as people read it, to the minute and in UTC; another text as it is. */
+export function shortInstant(value: unknown): string {
+  const text = String(value ?? '');
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) ? text.slice(0, 16).replace('T', ' ') : text;
+}

@@ -1,0 +1,25 @@
+import type { CliOperation } from '../operation-flags.js';
+import { memoriesView } from './memories-view.js';
+import { memoryView } from './memory-view.js';
+import { objectView } from './object-view.js';
+import { oneLine } from './text.js';
+
+type Fields = Record<string, unknown>;
+
+/** An answer as people see it; the binding names the view. */
+export function viewOf(operation: CliOperation, answer: Fields, columns: number): string {
+  const { view, message, positionals } = operation.cli;
+  switch (view) {
+    case 'memory':
+      return memoryView(answer);
+    case 'memories': {
+      const rows = (operation.rows === undefined ? [] : answer[operation.rows]) as Fields[];
+      // Who asked for something by words wants to see what each row says about it.
+      return memoriesView(answer, rows, { columns, snippets: positionals !== undefined });
+    }
+    case 'message':
+      return message === undefined ? objectView(answer) : `${oneLine(message(answer))}\n`;
+    case 'object':
+      return objectView(answer);
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * The settings of a node, one row each: name, default, environment variable, configuration key, a line for the docs,
+ * and whether its value is secret (interface §2.12, decisions "Names and places").
+ */
+import { REQUEST_DEADLINE_MS, SHUTDOWN_GRACE_MS } from '../../protocol/limits.js';
+
+export interface SettingRow {
+  readonly key: keyof Settings;
+  /** Environment variable. */
+  readonly env?: string;
+  /** Dotted key in the configuration file. */
+  readonly config?: string;
+  readonly type: 'text' | 'integer' | 'boolean' | 'list' | 'secret';
+  readonly unit?: string;
+  readonly doc: string;
+}
+
+export interface Settings {
+  readonly home: string;
+  readonly dbPath: string;
+  readonly keyDir: string;
+  readonly host: string;
+  readonly port: number;
+  /** The API key, or null; never printed. */
+  readonly apiKey: string | null;
+  readonly requireApiKey: boolean;
+  readonly requireAttestation: boolean;
+  readonly agentId: string | null;
+  readonly adminAgentIds: readonly string[];
+  readonly adminHeaderTrust: boolean;
+  readonly embedBackend: string;
+  readonly archiveOnGc: boolean;
+  readonly defaultNamespace: string;
+  readonly pageSizeMax: number;
+  /** Requests admitted at a time; 0 admits all. */
+  readonly maxInflightRequests: number;
+  readonly requestTimeoutMs: number;
+  readonly shutdownGraceMs: number;
+  readonly synchronous: 'FULL' | 'NORMAL' | 'OFF';
+  readonly logLevel: string;
+  readonly profile: 'core' | 'full';
+}
+
+/** What holds when nothing is configured; paths depend on the home and are filled in by the loader. */
+export const DEFAULTS: Omit<Settings, 'home' | 'dbPath' | 'keyDir'> = {
+  host: '127.0.0.1',
+  port: 9077,
+  apiKey: null,
+  requireApiKey: false,
+  requireAttestation: true,
+  agentId: null,
+  adminAgentIds: [],
+  adminHeaderTrust: false,
+  embedBackend: 'builtin',
+  archiveOnGc: true,
+  defaultNamespace: 'global',
+  pageSizeMax: 1000,
+  maxInflightRequests: 0,
+  requestTimeoutMs: REQUEST_DEADLINE_MS,
+  shutdownGraceMs: SHUTDOWN_GRACE_MS,
+  synchronous: 'FULL',
+  logLevel: 'info',
+  profile: 'core',
+};
+
+export const SETTINGS: readonly SettingRow[] = [
+  {
+    key: 'home',
+    env: 'SVC_HOME',
+    type: 'text',
+    doc: 'Folder of the database, keys and configuration; default ~/.mnemesh.',
+  },
+  {
+    key: 'dbPath',
+    env: 'SVC_DB',
+    config: 'db',
+    type: 'text',
+    doc: 'Database file; default mnemesh.db in the home.',
+  },
+  {
+    key: 'keyDir',
+    env: 'SVC_KEY_DIR',
+    type: 'text',
+    doc: 'Folder of the key files; default keys in the home.',
+  },
+  { key: 'host', type: 'text', doc: 'Address that serve binds.' },
+  { key: 'port', type: 'integer', doc: 'Port that serve binds.' },
+  {
+    key: 'apiKey',
+    env: 'SVC_API_KEY',
+    config: 'api_key',
+    type: 'secret',
+    doc: 'Key that HTTP callers must present.',
+  },
+  {
+    key: 'requireApiKey',
+    env: 'SVC_REQUIRE_API_KEY',
+    type: 'boolean',
+    doc: 'Refuse to start without an API key, on any bind.',
+  },
+  {
+    key: 'requireAttestation',
+    env: 'SVC_REQUIRE_AGENT_ATTESTATION',
+    type: 'boolean',
+    doc: 'Refuse unsigned writes; 0 permits them.',
+  },
+  {
+    key: 'agentId',
+    env: 'SVC_AGENT_ID',
+    type: 'text',
+    doc: 'Agent id of this process, and whose private rows its reads may see.',
+  },
+  {
+    key: 'adminAgentIds',
+    env: 'SVC_ADMIN_AGENT_IDS',
+    config: 'admin.agent_ids',
+    type: 'list',
+    doc: 'Agents that may use the admin routes.',
+  },
+  {
+    key: 'adminHeaderTrust',
+    env: 'SVC_ADMIN_HEADER_TRUST',
+    type: 'boolean',
+    doc: 'Trust X-Agent-Id for admin without an API key.',
+  },
+  {
+    key: 'embedBackend',
+    env: 'SVC_EMBED_BACKEND',
+    config: 'embeddings.backend',
+    type: 'text',
+    doc: 'Embedder: builtin, or none for keyword mode.',
+  },
+  {
+    key: 'archiveOnGc',
+    config: 'storage.archive_on_gc',
+    type: 'boolean',
+    doc: 'Keep a copy of deleted and expired memories in the archive.',
+  },
+  {
+    key: 'defaultNamespace',
+    config: 'storage.default_namespace',
+    type: 'text',
+    doc: 'Namespace of a store that names none.',
+  },
+  {
+    key: 'pageSizeMax',
+    env: 'SVC_MAX_PAGE_SIZE',
+    config: 'limits.max_page_size',
+    type: 'integer',
+    unit: 'rows',
+    doc: 'Page cap of list and bulk.',
+  },
+  {
+    key: 'maxInflightRequests',
+    env: 'SVC_MAX_INFLIGHT_REQUESTS',
+    config: 'limits.max_inflight_requests',
+    type: 'integer',
+    doc: 'Requests admitted at a time; the rest is shed with 503. 0 admits all.',
+  },
+  {
+    key: 'requestTimeoutMs',
+    type: 'integer',
+    unit: 'ms',
+    doc: 'A request that takes longer answers DEADLINE.',
+  },
+  {
+    key: 'shutdownGraceMs',
+    type: 'integer',
+    unit: 'ms',
+    doc: 'How long a shutdown waits for requests under way.',
+  },
+  {
+    key: 'synchronous',
+    env: 'SVC_DB_SYNCHRONOUS',
+    type: 'text',
+    doc: 'How SQLite syncs a commit; FULL keeps what it acknowledged through a power loss.',
+  },
+  {
+    key: 'logLevel',
+    env: 'SVC_LOG_LEVEL',
+    config: 'logging.level',
+    type: 'text',
+    doc: 'debug, info, warn, error or silent; logs go to standard error.',
+  },
+  {
+    key: 'profile',
+    env: 'SVC_PROFILE',
+    config: 'mcp.profile',
+    type: 'text',
+    doc: 'Tools that mcp offers: core or full.',
+  },
+];

@@ -1,0 +1,43 @@
+import type { Result } from '../../protocol/result.js';
+
+/** What a model reads, so that text is cut to fit it. */
+export interface EmbedderInput {
+  /** Words of one window; null when the model reads whole memories. */
+  readonly windowWords: number | null;
+  /** The model knows only languages in Latin script; other text gets no vector. */
+  readonly latinOnly: boolean;
+}
+
+/** Live state, for the capabilities report and `doctor`. */
+export interface EmbedderState {
+  /** The model is in memory, or the remote service answered last time. */
+  readonly loaded: boolean;
+  /** The last attempt failed; calls are refused until a retry is due. */
+  readonly failing: boolean;
+  readonly lastError: string | null;
+}
+
+/** Texts that wait or are being embedded. */
+export interface EmbedderDepth {
+  readonly queries: number;
+  readonly background: number;
+}
+
+/**
+ * Turns text into unit-length float32 vectors. Failures are values: UNAVAILABLE while the model or service fails,
+ * OVERLOADED when too much waits, DEADLINE, SHUTTING_DOWN, INVALID_ARGUMENT for text that gets no vector.
+ */
+export interface Embedder {
+  /** Stored beside each vector; vectors of different models are never compared. */
+  readonly model: string;
+  readonly dim: number;
+  readonly input: EmbedderInput;
+  /** Background work: one vector for each text (at most 1024), in order. Texts must not be blank. */
+  embed(texts: readonly string[]): Promise<Result<Float32Array[]>>;
+  /** A query: overtakes background work and may come from a cache. `deadlineMs` is on the monotonic clock. */
+  embedQuery(text: string, deadlineMs: number): Promise<Result<Float32Array>>;
+  state(): EmbedderState;
+  queueDepth(): EmbedderDepth;
+  /** Fails open calls with SHUTTING_DOWN and frees the model; closing twice is harmless. */
+  close(): Promise<void>;
+}

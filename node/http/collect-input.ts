@@ -1,0 +1,98 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import type { Claim } from '../identity/http-caller.js';
+import { coerceText } from '../pipeline/coerce.js';
+import { NAMED_FIELD_LENGTH_MAX, NAMED_FIELDS_MAX } from './http-limits.js';
+import type { FieldPlan, OperationRoute } from './operation-route.js';
+
+/** The values of a request, as the surface read them. */
+export interface Sources {
+  readonly params: readonly string[];
+  readonly query: ReadonlyMap<string, string>;
+  readonly body: Readonly<Record<string, unknown>> | null;
+  readonly headers: IncomingHttpHeaders;
+}
+
+export interface Collected {
+  /** Values by field; nothing is checked yet but that the fields exist. */
+  readonly input: Record<string, unknown>;
+  /** The `agent_id` of a write, which names its caller. */
+  readonly claim: Claim | null;
+}
+
+/** The query parameter of the API key belongs to every route. */
+const KEY_PARAMETER = 'api_key';
+const AGENT_ID = 'agent_id';
+
+/**
+ * Gathers the fields of an operation from where its binding says that they are. UNKNOWN_FIELD names whatever else
+ * was sent, a field in the wrong place included; VALIDATION_FAILED when a field comes twice, by two of its names.
+ */
+export function collectInput(route: OperationRoute, sources: Sources): Result<Collected> {
+  const collector = new Collector(route);
+  for (const [name, text] of sources.query) {
+    if (name !== KEY_PARAMETER) collector.takeNamed('query', name, text);
+  }
+  if (sources.body !== null) {
+    for (const name of Object.keys(sources.body)) collector.takeNamed('body', name, sources.body[name]);
+  }
+  if (collector.unknown.length > 0) return failed(unknownFields(collector.unknown));
+
+  for (const [header, plan] of route.headers) {
+    const text = sources.headers[header];
+    if (typeof text === 'string') collector.take(plan, textValue(route, plan, text));
+  }
+  for (let index = 0; index < route.params.length; index += 1) {
+    const plan = route.params[index]!;
+    collector.take(plan, textValue(route, plan, sources.params[index]!));
+  }
+  const { input, claim, twice } = collector;
+  if (twice !== null) return fail('VALIDATION_FAILED', `${twice} is given twice`, { fields: [twice] });
+
+  const { defaults } = route.binding;
+  for (const field in defaults) {
+    if (input[field] === undefined) input[field] = defaults[field];
+  }
+  return ok({ input, claim });
+}
+
+class Collector {
+  readonly input: Record<string, unknown> = {};
+  readonly unknown: string[] = [];
+  claim: Claim | null = null;
+  twice: string | null = null;
+  readonly #route: OperationRoute;
+
+  constructor(route: OperationRoute) {
+    this.#route = route;
+  }
+
+  takeNamed(source: 'query' | 'body', name: string, value: unknown): void {
+    const route = this.#route;
+    const inPlace = source === route.binding.fields;
+    const plan = inPlace ? route.fields.get(name) : undefined;
+    if (inPlace && route.claims && name === AGENT_ID) {
+      if (value !== null) this.claim = { value, source };
+      if (plan === undefined) return;
+    }
+    if (plan === undefined) this.unknown.push(name);
+    else this.take(plan, source === 'query' ? textValue(route, plan, value as string) : value);
+  }
+
+  take(plan: FieldPlan, value: unknown): void {
+    if (value === null && !plan.nullable) return;
+    if (this.input[plan.field] !== undefined) this.twice = plan.field;
+    this.input[plan.field] = value;
+  }
+}
+
+function textValue(route: OperationRoute, plan: FieldPlan, text: string): unknown {
+  return plan.coerced ? coerceText(route.operation, plan.field, text) : text;
+}
+
+function unknownFields(names: readonly string[]) {
+  const fields = names.slice(0, NAMED_FIELDS_MAX).map((name) => name.slice(0, NAMED_FIELD_LENGTH_MAX));
+  const more = names.length > fields.length ? ` and ${names.length - fields.length} more` : '';
+  const code = 'UNKNOWN_FIELD' as const;
+  return { code, message: `unknown field: ${fields.join(', ')}${more}`, details: { fields } };
+}

@@ -1,0 +1,117 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ERRORS } from '../../protocol/errors.js';
+import { REQUEST_BODY_BYTES_MAX } from '../../protocol/limits.js';
+import type { Failure } from '../../protocol/result.js';
+import type { Scheduler } from '../../protocol/seams.js';
+import { LINGER_BYTES_MAX, LINGER_MS } from './http-limits.js';
+
+/** Headers of an answer beside those that every answer has: name, value, name, value. */
+export type ExtraHeaders = readonly string[];
+
+export const JSON_TYPE = 'application/json';
+const NO_HEADERS: ExtraHeaders = [];
+
+/** What an exchange tells the surface that it belongs to. */
+export interface ExchangeOwner {
+  readonly scheduler: Scheduler;
+  /** True while the surface drains: the last answer that a connection is owed then ends it. */
+  readonly draining: boolean;
+  /** True when no later request has come on the same connection; only then may its answer end the connection. */
+  isNewest(exchange: Exchange): boolean;
+  /** The exchange has been answered, or its client is gone (status 0). */
+  finished(exchange: Exchange, status: number): void;
+}
+
+/** One request and its answer. Whoever answers first wins; a later answer is dropped. */
+export class Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly startedMs: number;
+  /** Operation or route, for metrics. */
+  name = 'none';
+  state: 'receiving' | 'running' | 'finished' = 'receiving';
+  /** The connection cannot carry another request, and nothing more is read from it. */
+  closes = false;
+  readonly #owner: ExchangeOwner;
+
+  constructor(request: IncomingMessage, response: ServerResponse, startedMs: number, owner: ExchangeOwner) {
+    this.request = request;
+    this.response = response;
+    this.startedMs = startedMs;
+    this.#owner = owner;
+  }
+
+  json(status: number, body: unknown): void {
+    this.send(status, JSON_TYPE, JSON.stringify(body));
+  }
+
+  /** The error envelope, `{error, code, …details}` (interface §7). */
+  fail({ code, message, details }: Failure, headers: ExtraHeaders = NO_HEADERS): void {
+    const envelope = { error: message, code };
+    const extra = code === 'OVERLOADED' ? [...headers, 'retry-after', '1'] : headers;
+    // Details come between for the order that people read; they cannot change the envelope.
+    const body = details === undefined ? envelope : { ...envelope, ...details, ...envelope };
+    this.send(ERRORS[code].http, JSON_TYPE, JSON.stringify(body), extra);
+  }
+
+  send(status: number, contentType: string, body: string, extra: ExtraHeaders = NO_HEADERS): void {
+    if (this.state === 'finished') return;
+    this.state = 'finished';
+    const { request, response } = this;
+    this.#owner.finished(this, status);
+    if (response.destroyed) return;
+    const lingers = !this.closes && !request.complete && !isSmall(request);
+    const headers = [
+      'content-type',
+      contentType,
+      'content-length',
+      String(Buffer.byteLength(body)),
+      'cache-control',
+      'no-store',
+      'x-content-type-options',
+      'nosniff',
+      ...extra,
+    ];
+    const ends = (this.closes || this.#owner.draining) && this.#owner.isNewest(this);
+    if (lingers || ends) headers.push('connection', 'close');
+    response.writeHead(status, headers);
+    if (lingers) this.#linger(body);
+    else response.end(body);
+  }
+
+  /** The client has left before it was answered. */
+  abandon(): void {
+    if (this.state === 'finished') return;
+    this.state = 'finished';
+    this.#owner.finished(this, 0);
+  }
+
+  /**
+   * Answers a sender that is still sending. Closing at once would reset the connection and take the answer with it;
+   * so the rest is read and thrown away for a while.
+   */
+  #linger(body: string): void {
+    const { request, response } = this;
+    let left = LINGER_BYTES_MAX;
+    const end = () => {
+      timer.cancel();
+      response.end();
+    };
+    const timer = this.#owner.scheduler.after(LINGER_MS, end);
+    response.write(body);
+    request.on('data', (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) end();
+    });
+    request.once('end', end);
+    request.once('close', end);
+    request.resume();
+  }
+}
+
+/** True when the rest of a body is so small that it is cheaper to let it come than to end the connection. */
+function isSmall(request: IncomingMessage): boolean {
+  const announced = request.headers['content-length'];
+  if (announced === undefined) return request.headers['transfer-encoding'] === undefined;
+  return Number(announced) <= REQUEST_BODY_BYTES_MAX;
+}

@@ -1,0 +1,38 @@
+/** Says whether a request may come in, by its Host and Origin headers. */
+export type HostGuard = (host: string | undefined, origin: string | undefined) => boolean;
+
+/**
+ * Keeps web pages from a node that listens on loopback: a page of another site reaches it by a name that was
+ * re-bound to 127.0.0.1 (then Host is that name), or by a plain cross-site request (then Origin is that site). A node
+ * on another address is reached by names that it cannot know, and has its API key.
+ */
+export function hostGuard(boundHost: string): HostGuard {
+  const bound = bare(boundHost.toLowerCase());
+  if (!isLoopback(bound)) return () => true;
+  const isOurs = (host: string) => isLoopback(host) || host === bound;
+  // Clients repeat themselves: one comparison for most requests.
+  let known = '';
+  return (host, origin) => {
+    if (host !== undefined && host !== known) {
+      if (!isOurs(hostname(host))) return false;
+      known = host;
+    }
+    if (origin === undefined) return true;
+    const scheme = origin.indexOf('://');
+    return scheme !== -1 && isOurs(hostname(origin.slice(scheme + 3)));
+  };
+}
+
+/** The host of `host[:port]`, lower case, without brackets; empty when it is no such thing. */
+function hostname(authority: string): string {
+  const match = /^(\[[0-9A-Fa-f:.]+\]|[^\s:/@[\]]+)(?::\d{0,5})?$/.exec(authority);
+  return match === null ? '' : bare(match[1]!.toLowerCase());
+}
+
+const bare = (host: string) => (host.startsWith('[') ? host.slice(1, -1) : host);
+
+function isLoopback(host: string): boolean {
+  return (
+    host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
+  );
+}

@@ -1,0 +1,88 @@
+import { isUtf8 } from 'node:buffer';
+import { fail, ok, type Result } from '../../protocol/result.js';
+
+type Json = Record<string, unknown>;
+
+/** Says whether a Content-Type names JSON in UTF-8. */
+export function isJsonType(contentType: string): boolean {
+  if (contentType === 'application/json') return true;
+  const [type, ...parameters] = contentType.toLowerCase().split(';');
+  const media = type!.trim();
+  if (media !== 'application/json' && !(media.startsWith('application/') && media.endsWith('+json'))) {
+    return false;
+  }
+  return parameters.every((parameter) => {
+    const [name, value] = parameter.split('=');
+    return name!.trim() !== 'charset' || /^\s*"?utf-?8"?\s*$/.test(value ?? '');
+  });
+}
+
+/**
+ * Reads a JSON object from a body. MALFORMED_BODY when it is not UTF-8, not JSON or no object; VALIDATION_FAILED when
+ * JSON.parse would change what it says: numbers that a double cannot hold, and the key `__proto__`, which libraries
+ * treat as something else than a key.
+ */
+export function parseJsonObject(bytes: Buffer): Result<Json> {
+  if (!isUtf8(bytes)) return fail('MALFORMED_BODY', 'the body is not valid UTF-8');
+  const text = bytes.toString('utf8');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return fail('MALFORMED_BODY', 'malformed JSON body');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return fail('MALFORMED_BODY', 'the body must be a JSON object');
+  }
+  if (SUSPECT_KEY.test(text) && hasPrototypeKey(value)) {
+    return fail('VALIDATION_FAILED', '"__proto__" cannot be a key');
+  }
+  const number = SUSPECT_NUMBER.test(text) ? inexactNumber(text) : null;
+  if (number !== null) {
+    return fail('VALIDATION_FAILED', `a number cannot be kept exactly: ${number.slice(0, 32)}`);
+  }
+  return ok(value as Json);
+}
+
+/** Texts that may hold the key, escapes included, or such a number; only these are searched. */
+const SUSPECT_KEY = /__proto__|\\u005[fF]|\\u00[67]/;
+const SUSPECT_NUMBER = /\d{16}|[eE]\+?\d{3}/;
+
+function hasPrototypeKey(root: object): boolean {
+  // A list and not a recursion: the depth is the sender's.
+  const open: unknown[] = [root];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    if (Object.hasOwn(value, '__proto__')) return true;
+    for (const member of Object.values(value)) open.push(member);
+  }
+  return false;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const MINUS = 0x2d;
+const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
+
+/** The first number of a valid JSON text that becomes infinite, or the first integer that becomes another one. */
+function inexactNumber(text: string): string | null {
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      for (at += 1; text.charCodeAt(at) !== QUOTE; at += 1) if (text.charCodeAt(at) === BACKSLASH) at += 1;
+    } else if (code === MINUS || isDigit(code)) {
+      NUMBER.lastIndex = at;
+      const number = NUMBER.exec(text)![0];
+      const value = Number(number);
+      if (!Number.isFinite(value)) return number;
+      if (!Number.isSafeInteger(value) && INTEGER.test(number) && BigInt(number) !== BigInt(value))
+        return number;
+      at += number.length - 1;
+    }
+  }
+  return null;
+}
+
+const NUMBER = /[-+.\deE]+/y;
+const INTEGER = /^-?\d+$/;

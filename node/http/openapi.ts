@@ -1,0 +1,186 @@
+import { z } from 'zod';
+import { ERRORS, type ErrorCode } from '../../protocol/errors.js';
+import { isRequired } from '../pipeline/coerce.js';
+import type { Operation } from '../pipeline/operation.js';
+import { VERSION } from '../version.js';
+import { JSON_TYPE } from './exchange.js';
+import { API_PREFIX, type OperationRoute, operationRoutes } from './operation-route.js';
+import { pathsOf, SERVICE, type ServiceRoute } from './service-route.js';
+
+type Json = Record<string, unknown>;
+
+/**
+ * The OpenAPI 3.1 description of the whole surface, from the declarations that also run it. Aliases are described
+ * with the field that they name.
+ */
+export function openApiDocument(operations: readonly Operation[], services: readonly ServiceRoute[]): Json {
+  const paths: Record<string, Json> = {};
+  const add = (path: string, method: string, item: Json) => {
+    paths[path] = { ...paths[path], [method]: item };
+  };
+  for (const service of services) {
+    pathsOf(service).forEach((path, index) => {
+      add(path, 'get', describeService(service, index));
+    });
+  }
+  for (const route of operationRoutes(operations)) {
+    const { method, path } = route.binding;
+    add(`${API_PREFIX}${path}`, method.toLowerCase(), describeOperation(route));
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: SERVICE,
+      version: VERSION,
+      description: 'A memory service for AI agents that runs as a node of a mesh.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ apiKey: [] }, {}],
+    tags: [...new Set(operations.map((operation) => operation.family))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'x-api-key',
+          description: 'Needed when the node has an API key.',
+        },
+      },
+      schemas: { Error: ERROR_SCHEMA },
+      responses: { Error: { description: 'Refused or failed', content: content(JSON_TYPE, ERROR_REF) } },
+      parameters: {
+        AgentId: {
+          name: 'X-Agent-Id',
+          in: 'header',
+          required: false,
+          description: 'Who calls; a request without it is anonymous.',
+          schema: { type: 'string', pattern: '^[A-Za-z0-9_\\-:@./]{1,128}$' },
+        },
+      },
+    },
+  };
+}
+
+const ERROR_REF = { $ref: '#/components/schemas/Error' };
+const ERROR_RESPONSE = { $ref: '#/components/responses/Error' };
+
+const ERROR_SCHEMA = {
+  type: 'object',
+  description: 'Every error has a sentence for people and a stable code; some codes add fields.',
+  required: ['error', 'code'],
+  properties: {
+    error: { type: 'string' },
+    code: {
+      type: 'string',
+      enum: Object.keys(ERRORS),
+      description: (Object.keys(ERRORS) as ErrorCode[])
+        .map((code) => `${code}: ${ERRORS[code].http}`)
+        .join(', '),
+    },
+  },
+  additionalProperties: true,
+};
+
+const content = (type: string, schema: Json) => ({ [type]: { schema } });
+
+function describeService(service: ServiceRoute, index: number): Json {
+  const responses: Record<string, unknown> = {};
+  for (const [status, { description, contentType }] of Object.entries(service.responses)) {
+    const schema = contentType === JSON_TYPE ? { type: 'object' } : { type: 'string' };
+    responses[status] = { description, content: content(contentType, schema) };
+  }
+  return {
+    // The bare path and the one under the prefix are one route with two ids.
+    operationId: index === 0 ? service.name : `${service.name}_v1`,
+    summary: service.summary,
+    ...(service.open ? { security: [] } : {}),
+    responses: { ...responses, default: ERROR_RESPONSE },
+  };
+}
+
+function describeOperation(route: OperationRoute): Json {
+  const { operation, binding } = route;
+  const schemas = toSchema(operation.input, 'input')['properties'] as Record<string, Json>;
+  const inBody = binding.fields === 'body';
+  const parameters: Json[] = route.params.map(({ field }) => ({
+    name: field,
+    in: 'path',
+    required: true,
+    schema: schemas[field] ?? {},
+  }));
+  for (const [header, { field }] of route.headers) {
+    parameters.push({ name: header, in: 'header', required: false, schema: schemas[field] ?? {} });
+  }
+  if (!inBody) {
+    for (const [name, { field }] of route.fields) {
+      parameters.push({
+        name,
+        in: 'query',
+        required: name === field && isRequired(operation, field) && !hasAlias(route, field),
+        // A list is one comma-separated text.
+        style: 'form',
+        explode: false,
+        schema: fieldSchema(name, field, schemas),
+      });
+    }
+  }
+  parameters.push({ $ref: '#/components/parameters/AgentId' });
+  return {
+    operationId: operationId(route),
+    summary: operation.summary,
+    tags: [operation.family],
+    parameters,
+    ...(inBody ? { requestBody: requestBody(route, schemas) } : {}),
+    responses: responses(route),
+  };
+}
+
+function fieldSchema(name: string, field: string, schemas: Readonly<Record<string, Json>>): Json {
+  const schema = schemas[field] ?? {};
+  return name === field ? schema : { ...schema, description: `Another name of ${field}` };
+}
+
+function hasAlias(route: OperationRoute, field: string): boolean {
+  return Object.values(route.binding.aliases ?? {}).includes(field);
+}
+
+/** An operation with several bindings has one id for each. */
+function operationId({ operation, binding }: OperationRoute): string {
+  const first = operation.http?.[0] === binding;
+  return first ? operation.name : `${operation.name}_${binding.method.toLowerCase()}`;
+}
+
+function requestBody(route: OperationRoute, schemas: Readonly<Record<string, Json>>): Json {
+  const properties: Record<string, Json> = {};
+  const required: string[] = [];
+  for (const [name, { field }] of route.fields) {
+    properties[name] = fieldSchema(name, field, schemas);
+    const mustBeGiven = route.binding.defaults?.[field] === undefined && isRequired(route.operation, field);
+    if (name === field && mustBeGiven && !hasAlias(route, field)) required.push(name);
+  }
+  const schema = {
+    type: 'object',
+    properties,
+    ...(required.length > 0 ? { required } : {}),
+    additionalProperties: false,
+  };
+  return { required: route.bodyRequired, content: content(JSON_TYPE, schema) };
+}
+
+function responses({ operation, binding }: OperationRoute): Json {
+  // A shaped answer has the binding's own form, which no schema declares.
+  const schema = binding.shape === undefined ? toSchema(operation.output, 'output') : { type: 'object' };
+  const rendered =
+    operation.rows !== undefined && binding.omit?.includes('format') !== true
+      ? { ...content(JSON_TYPE, schema), ...content('text/plain', { type: 'string' }) }
+      : content(JSON_TYPE, schema);
+  const status = typeof binding.status === 'function' ? '2XX' : String(binding.status ?? 200);
+  return { [status]: { description: operation.summary, content: rendered }, default: ERROR_RESPONSE };
+}
+
+function toSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
+  const { $schema: _dialect, ...json } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Json;
+  return json;
+}

@@ -1,0 +1,67 @@
+import { fieldTypes, isRequired } from '../pipeline/coerce.js';
+import type { HttpBinding, Operation } from '../pipeline/operation.js';
+
+/** All operations live under this prefix (interface §9). */
+export const API_PREFIX = '/api/v1';
+
+/** How a value from outside becomes a field. */
+export interface FieldPlan {
+  readonly field: string;
+  /** A text from a URL needs another type. */
+  readonly coerced: boolean;
+  /** A JSON null is a value of the field; elsewhere it stands for an absent one. */
+  readonly nullable: boolean;
+}
+
+/** A binding of an operation, worked out once for all requests. */
+export interface OperationRoute {
+  readonly kind: 'operation';
+  readonly operation: Operation;
+  readonly binding: HttpBinding;
+  /** Fields in the path, in its order. */
+  readonly params: readonly FieldPlan[];
+  /** Fields in the query or body, by every name that they have there. */
+  readonly fields: ReadonlyMap<string, FieldPlan>;
+  /** Header to field. */
+  readonly headers: readonly (readonly [string, FieldPlan])[];
+  /** `agent_id` names the caller instead of being a filter. */
+  readonly claims: boolean;
+  /** Some field of the body must be given. */
+  readonly bodyRequired: boolean;
+}
+
+/** Works out the routes of the operations that have an HTTP binding. */
+export function operationRoutes(operations: readonly Operation[]): OperationRoute[] {
+  return operations.flatMap((operation) =>
+    (operation.http ?? []).map((binding) => route(operation, binding)),
+  );
+}
+
+function route(operation: Operation, binding: HttpBinding): OperationRoute {
+  const inPath = [...binding.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
+  const elsewhere = Object.keys(operation.input.shape).filter(
+    (field) => !inPath.includes(field) && binding.omit?.includes(field) !== true,
+  );
+  const fields = new Map(elsewhere.map((field) => [field, plan(operation, field)]));
+  for (const [alias, field] of Object.entries(binding.aliases ?? {})) {
+    const target = fields.get(field);
+    if (target !== undefined) fields.set(alias, target);
+  }
+  return {
+    kind: 'operation',
+    operation,
+    binding,
+    params: inPath.map((field) => plan(operation, field)),
+    fields,
+    headers: Object.entries(binding.headers ?? {}).map(([header, field]) => [header, plan(operation, field)]),
+    claims: operation.effect === 'write',
+    bodyRequired:
+      binding.fields === 'body' &&
+      elsewhere.some((field) => binding.defaults?.[field] === undefined && isRequired(operation, field)),
+  };
+}
+
+function plan(operation: Operation, field: string): FieldPlan {
+  const types = fieldTypes(operation, field);
+  return { field, coerced: types.length > 0 && !types.includes('string'), nullable: types.includes('null') };
+}

@@ -1,0 +1,64 @@
+import { REQUEST_BODY_BYTES_MAX } from '../../protocol/limits.js';
+import type { Failure } from '../../protocol/result.js';
+import type { Exchange } from './exchange.js';
+import { isJsonType } from './json-body.js';
+
+const TOO_LARGE: Failure = {
+  code: 'PAYLOAD_TOO_LARGE',
+  message: `the body is larger than ${REQUEST_BODY_BYTES_MAX} bytes`,
+};
+
+/** True when a request announces a body. */
+export function announcesBody(exchange: Exchange): boolean {
+  const { headers } = exchange.request;
+  const length = headers['content-length'];
+  return length === undefined ? headers['transfer-encoding'] !== undefined : length !== '0';
+}
+
+/** What is wrong with an announced body before a byte of it is read: its length, type or coding. */
+export function announcementProblem(exchange: Exchange): Failure | null {
+  const { headers } = exchange.request;
+  if (Number(headers['content-length'] ?? 0) > REQUEST_BODY_BYTES_MAX) return TOO_LARGE;
+  const type = headers['content-type'];
+  if (type !== undefined && !isJsonType(type)) {
+    return { code: 'UNSUPPORTED_MEDIA_TYPE', message: 'expected Content-Type: application/json' };
+  }
+  const coding = headers['content-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'identity') {
+    return { code: 'UNSUPPORTED_MEDIA_TYPE', message: 'compressed request bodies are not accepted' };
+  }
+  return null;
+}
+
+/**
+ * Reads the body and hands it over. An oversized one is refused as soon as it is; a client that leaves before its end
+ * ends the exchange. `received` is not called then.
+ */
+export function receiveBody(exchange: Exchange, received: (body: Buffer) => void): void {
+  const { request } = exchange;
+  let first: Buffer | null = null;
+  let chunks: Buffer[] | null = null;
+  let size = 0;
+  request.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (exchange.state === 'finished') return;
+    if (size > REQUEST_BODY_BYTES_MAX) {
+      first = null;
+      chunks = null;
+      exchange.fail(TOO_LARGE);
+    } else if (first === null) first = chunk;
+    else if (chunks === null) chunks = [first, chunk];
+    else chunks.push(chunk);
+  });
+  request.on('end', () => {
+    if (exchange.state === 'finished') return;
+    received(chunks !== null ? Buffer.concat(chunks, size) : (first ?? EMPTY));
+  });
+  // A connection that breaks inside a body is the client's business, not a fault.
+  request.on('error', () => exchange.abandon());
+  request.on('close', () => {
+    if (!request.complete) exchange.abandon();
+  });
+}
+
+const EMPTY = Buffer.alloc(0);

@@ -1,0 +1,209 @@
+import { REQUEST_URL_BYTES_MAX } from '../../protocol/limits.js';
+import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import type { HttpCallers } from '../identity/http-caller.js';
+import type { Metrics } from '../observability/metrics.js';
+import type { Services } from '../pipeline/call.js';
+import { runOperation } from '../pipeline/pipeline.js';
+import { toonText } from '../pipeline/toon-text.js';
+import { collectInput } from './collect-input.js';
+import { type Exchange, JSON_TYPE } from './exchange.js';
+import type { HostGuard } from './host-guard.js';
+import { parseJsonObject } from './json-body.js';
+import type { KeyGate } from './key-gate.js';
+import type { OperationRoute } from './operation-route.js';
+import { parseQuery } from './query-string.js';
+import { announcementProblem, announcesBody, receiveBody } from './receive-body.js';
+import type { Router } from './router.js';
+import type { ServiceRoute } from './service-route.js';
+
+export type Route = OperationRoute | ServiceRoute;
+
+/** What handling a request needs of its surface. */
+export interface HandlerOptions {
+  readonly services: Services;
+  readonly router: Router<Route>;
+  readonly hosts: HostGuard;
+  readonly keys: KeyGate;
+  readonly callers: HttpCallers;
+  readonly metrics: Metrics;
+  /** Requests under way at most, this one included; 0 for no cap (interface §8). */
+  readonly inflightMax: number;
+  readonly inflight: () => number;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+type Query = ReadonlyMap<string, string>;
+
+const TEXT_TYPE = 'text/plain; charset=utf-8';
+
+/** Takes a request from its head to its answer. */
+export class RequestHandler {
+  readonly #options: HandlerOptions;
+
+  constructor(options: HandlerOptions) {
+    this.#options = options;
+  }
+
+  /** `proceed` lets a client that waits for permission send its body. */
+  handle(exchange: Exchange, proceed: (() => void) | null): void {
+    const admitted = this.#admit(exchange, proceed);
+    if (admitted.ok) return;
+    const { error } = admitted;
+    exchange.fail(error, error.code === 'UNAUTHORIZED' ? CHALLENGE : undefined);
+  }
+
+  /** Routes, gates and starts the request; a failure is its answer. */
+  #admit(exchange: Exchange, proceed: (() => void) | null): Result<unknown> {
+    const { hosts, router, keys, inflightMax, inflight, metrics } = this.#options;
+    const { request } = exchange;
+    const { headers } = request;
+    if (headers.host === undefined && request.httpVersion !== '1.0') {
+      return fail('INVALID_REQUEST', 'a Host header is required');
+    }
+    if (!hosts(headers.host, headers.origin)) {
+      return fail('FORBIDDEN', 'this node is not served under that host name, or to that origin');
+    }
+    const url = originForm(request.url!);
+    if (url.length > REQUEST_URL_BYTES_MAX) {
+      return fail('INVALID_REQUEST', `the URL is longer than ${REQUEST_URL_BYTES_MAX} bytes`);
+    }
+    const mark = url.indexOf('?');
+    const found = router.find(request.method!, mark === -1 ? url : url.slice(0, mark));
+    if (found.kind === 'wrong-method') {
+      exchange.fail({ code: 'METHOD_NOT_ALLOWED', message: `${request.method} is not allowed here` }, [
+        'allow',
+        found.allow,
+      ]);
+      return ok(null);
+    }
+    if (found.kind === 'malformed') return fail('INVALID_REQUEST', 'the path is not percent-encoded UTF-8');
+    if (found.kind === 'none') return fail('ROUTE_NOT_FOUND', 'no such route');
+
+    const { route, params } = found;
+    exchange.name = route.kind === 'operation' ? route.operation.name : route.name;
+    const query = parseQuery(mark === -1 ? '' : url.slice(mark + 1));
+    const isOpen = route.kind === 'service' && route.open;
+    const apiKey = headers['x-api-key'];
+    const queryKey = query.ok ? query.value.get('api_key') : undefined;
+    if (!isOpen && !keys(typeof apiKey === 'string' ? apiKey : undefined, queryKey)) {
+      return fail('UNAUTHORIZED', 'missing or invalid API key');
+    }
+    if (inflightMax > 0 && inflight() > inflightMax && !(route.kind === 'service' && route.always)) {
+      metrics.admissionShed();
+      return fail('OVERLOADED', 'server_overloaded', { max_inflight: inflightMax });
+    }
+    if (!query.ok) return failed(query.error);
+    if (route.kind === 'service') {
+      void this.#serve(exchange, route);
+      return ok(null);
+    }
+    return this.#receive(exchange, route, params, query.value, proceed);
+  }
+
+  #receive(
+    exchange: Exchange,
+    route: OperationRoute,
+    params: readonly string[],
+    query: Query,
+    proceed: (() => void) | null,
+  ): Result<unknown> {
+    if (!announcesBody(exchange)) {
+      void this.#run(exchange, route, params, query, null);
+      return ok(null);
+    }
+    const problem = announcementProblem(exchange);
+    if (problem !== null) return failed(problem);
+    proceed?.();
+    receiveBody(exchange, (body) => {
+      void this.#run(exchange, route, params, query, body);
+    });
+    return ok(null);
+  }
+
+  async #run(
+    exchange: Exchange,
+    route: OperationRoute,
+    params: readonly string[],
+    query: Query,
+    bytes: Buffer | null,
+  ): Promise<void> {
+    exchange.state = 'running';
+    try {
+      const body = bodyOf(route, bytes);
+      if (!body.ok) return exchange.fail(body.error);
+      const { headers } = exchange.request;
+      const collected = collectInput(route, { params, query, body: body.value, headers });
+      if (!collected.ok) return exchange.fail(collected.error);
+      const { input, claim } = collected.value;
+      const { operation } = route;
+      const agent = headers['x-agent-id'];
+      const caller = this.#options.callers(
+        typeof agent === 'string' ? agent : undefined,
+        claim,
+        operation.guards.admin === true,
+      );
+      if (!caller.ok) return exchange.fail(caller.error);
+      const answer = await runOperation(
+        operation,
+        { surface: 'http', caller: caller.value, input, unknownFields: 'refuse' },
+        this.#options.services,
+      );
+      if (answer.ok) render(exchange, route, answer.value, input['format']);
+      else exchange.fail(answer.error);
+    } catch (error) {
+      this.#report(exchange, error);
+    }
+  }
+
+  async #serve(exchange: Exchange, route: ServiceRoute): Promise<void> {
+    exchange.state = 'running';
+    try {
+      const reply = await route.reply();
+      exchange.send(reply.status, reply.contentType, reply.body);
+    } catch (error) {
+      this.#report(exchange, error);
+    }
+  }
+
+  /** Exceptions are bugs: they are logged whole and answered with hidden text. */
+  #report(exchange: Exchange, error: unknown): void {
+    this.#options.services.log.error({ err: error, operation: exchange.name }, 'request failed unexpectedly');
+    exchange.fail({ code: 'INTERNAL', message: 'internal server error' });
+  }
+}
+
+const CHALLENGE = ['www-authenticate', 'ApiKey realm="mnemesh"'];
+
+/** The path and query of a request target; proxies send the absolute form. */
+function originForm(target: string): string {
+  if (target.startsWith('/')) return target;
+  const scheme = target.indexOf('://');
+  const path = scheme === -1 ? -1 : target.indexOf('/', scheme + 3);
+  return path === -1 ? target : target.slice(path);
+}
+
+/** The JSON object of a body; null where none was sent and none is needed. */
+function bodyOf(route: OperationRoute, bytes: Buffer | null): Result<Body | null> {
+  if (bytes !== null && bytes.length > 0) return parseJsonObject(bytes);
+  return route.bodyRequired ? fail('MALFORMED_BODY', 'a JSON body is required') : ok(null);
+}
+
+function render(
+  exchange: Exchange,
+  route: OperationRoute,
+  answer: Record<string, unknown>,
+  format: unknown,
+): void {
+  const { operation, binding } = route;
+  const status = typeof binding.status === 'function' ? binding.status(answer) : (binding.status ?? 200);
+  const text = toonText(operation, answer, format);
+  if (text !== null) {
+    exchange.send(status, TEXT_TYPE, text);
+  } else {
+    exchange.send(
+      status,
+      JSON_TYPE,
+      JSON.stringify(binding.shape === undefined ? answer : binding.shape(answer)),
+    );
+  }
+}

@@ -1,0 +1,288 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { REQUEST_URL_BYTES_MAX } from '../../protocol/limits.js';
+import type { Failure } from '../../protocol/result.js';
+import type { Scheduler } from '../../protocol/seams.js';
+import { httpCallers } from '../identity/http-caller.js';
+import type { Metrics } from '../observability/metrics.js';
+import type { Services } from '../pipeline/call.js';
+import type { Operation } from '../pipeline/operation.js';
+import { systemScheduler } from '../seams.js';
+import { Exchange, type ExchangeOwner } from './exchange.js';
+import { hostGuard } from './host-guard.js';
+import * as httpLimits from './http-limits.js';
+import { keyGate } from './key-gate.js';
+import { API_PREFIX, operationRoutes } from './operation-route.js';
+import { RequestHandler, type Route } from './request-handler.js';
+import { Router } from './router.js';
+import { pathsOf } from './service-route.js';
+import { serviceRoutes } from './service-routes.js';
+
+export interface HttpSurfaceOptions {
+  readonly services: Services;
+  readonly operations: readonly Operation[];
+  readonly metrics: Metrics;
+  readonly scheduler?: Scheduler;
+  /** Requests under way at most; more are answered OVERLOADED. 0, the default, is no cap (interface §8). */
+  readonly inflightMax?: number;
+}
+
+/** The HTTP surface of a node. */
+export interface HttpSurface {
+  /** Binds and answers where: port 0 becomes a free port. Rejects when the address cannot be had. */
+  listen(host: string, port: number): Promise<{ host: string; port: number }>;
+  /** Refuses new connections; those that are open go on. */
+  stopAccepting(): void;
+  /**
+   * Answers the requests under way and ends their connections; requests that still come are answered SHUTTING_DOWN.
+   * Resolves when every connection has ended, or after the grace.
+   */
+  drain(graceMs: number): Promise<void>;
+  /** Ends every connection, answered or not. */
+  close(): Promise<void>;
+}
+
+/** Projects the operations onto HTTP; everything that differs between routes is in their declarations. */
+export function createHttpSurface(options: HttpSurfaceOptions): HttpSurface {
+  return new NodeHttpSurface(options);
+}
+
+class NodeHttpSurface implements HttpSurface, ExchangeOwner {
+  readonly scheduler: Scheduler;
+  draining = false;
+  readonly #options: HttpSurfaceOptions;
+  readonly #server: Server;
+  /** Requests under way, oldest first. */
+  readonly #exchanges = new Set<Exchange>();
+  /** The latest request of each connection: pipelined ones are answered in order, and only the last may end it. */
+  readonly #newest = new WeakMap<Duplex, Exchange>();
+  readonly #sockets = new Set<Duplex>();
+  #handler: RequestHandler | null = null;
+  #sweeping = false;
+  #closed: Promise<void> | null = null;
+
+  constructor(options: HttpSurfaceOptions) {
+    this.#options = options;
+    this.scheduler = options.scheduler ?? systemScheduler;
+    this.#server = this.#createServer();
+  }
+
+  listen(host: string, port: number): Promise<{ host: string; port: number }> {
+    this.#handler = this.#createHandler(host);
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ host, port, backlog: httpLimits.LISTEN_BACKLOG }, () => {
+        this.#server.off('error', reject);
+        this.#server.on('error', (error) => {
+          this.#options.services.log.error({ err: error }, 'the HTTP listener failed');
+        });
+        const address = this.#server.address() as AddressInfo;
+        resolve({ host: address.address, port: address.port });
+      });
+    });
+  }
+
+  stopAccepting(): void {
+    this.#closed ??= new Promise((resolve) => {
+      // The callback reports a server that never listened as an error; closed it is all the same.
+      this.#server.close(() => resolve());
+    });
+  }
+
+  async drain(graceMs: number): Promise<void> {
+    this.draining = true;
+    // Requests that are on their way are told so; closing at once would reset their connections.
+    await this.#pause(httpLimits.DRAIN_NOTICE_MS);
+    this.stopAccepting();
+    this.#server.closeIdleConnections();
+    this.#closeSilentConnections();
+    await new Promise<void>((resolve) => {
+      const timer = this.scheduler.after(graceMs, resolve, { keepAlive: true });
+      void this.#closed?.then(() => {
+        timer.cancel();
+        resolve();
+      });
+    });
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.scheduler.after(ms, resolve, { keepAlive: true });
+    });
+  }
+
+  /** Node does not count a connection as idle that has never sent a request. */
+  #closeSilentConnections(): void {
+    for (const socket of this.#sockets) if (!this.#newest.has(socket)) socket.destroy();
+  }
+
+  async close(): Promise<void> {
+    this.draining = true;
+    this.stopAccepting();
+    this.#server.closeAllConnections();
+    await this.#closed;
+  }
+
+  finished(exchange: Exchange, status: number): void {
+    this.#exchanges.delete(exchange);
+    const { clock } = this.#options.services;
+    this.#options.metrics.request(exchange.name, status, (clock.monotonicMs() - exchange.startedMs) / 1000);
+    // A connection whose newest request was answered before the drain began is idle from now on.
+    if (this.draining) this.scheduler.immediate(() => this.#server.closeIdleConnections());
+  }
+
+  #createServer(): Server {
+    const { requestTimeoutMs } = this.#options.services.settings;
+    const server = createServer({
+      keepAlive: true,
+      keepAliveTimeout: httpLimits.KEEP_ALIVE_IDLE_MS,
+      maxHeaderSize: httpLimits.HEAD_BYTES_MAX,
+      requestTimeout: requestTimeoutMs,
+      headersTimeout: requestTimeoutMs,
+      // A missing Host is answered by the handler, in JSON.
+      requireHostHeader: false,
+    });
+    // Headers beyond a count would be dropped in silence; the size of the head bounds them.
+    server.maxHeadersCount = 0;
+    server.maxConnections = httpLimits.CONNECTIONS_MAX;
+    server.on('request', (request, response) => this.#take(request, response, null));
+    server.on('checkContinue', (request, response: ServerResponse) => {
+      this.#take(request, response, () => response.writeContinue());
+    });
+    server.on('checkExpectation', (request, response) => {
+      this.#begin(request, response).fail({ code: 'INVALID_REQUEST', message: 'unknown Expect header' });
+    });
+    server.on('connection', (socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#refuse(error, socket));
+    server.on('connect', (_request, socket) => {
+      answerRaw(socket, 405, { code: 'METHOD_NOT_ALLOWED', message: 'CONNECT is not allowed here' });
+    });
+    return server;
+  }
+
+  #createHandler(host: string): RequestHandler {
+    const { services, operations, metrics, inflightMax = 0 } = this.#options;
+    const inflight = () => this.#exchanges.size;
+    const router = new Router<Route>();
+    for (const route of serviceRoutes({ services, operations, metrics, inflight })) {
+      for (const path of pathsOf(route)) router.add('GET', path, route);
+    }
+    for (const route of operationRoutes(operations)) {
+      router.add(route.binding.method, `${API_PREFIX}${route.binding.path}`, route);
+    }
+    return new RequestHandler({
+      services,
+      router,
+      hosts: hostGuard(host),
+      keys: keyGate(services.settings.apiKey, services.crypto, services.log),
+      callers: httpCallers(services.settings, services.random, services.log),
+      metrics,
+      inflightMax,
+      inflight,
+    });
+  }
+
+  #take(request: IncomingMessage, response: ServerResponse, proceed: (() => void) | null): void {
+    const exchange = this.#begin(request, response);
+    // A client that was not told to proceed may or may not send its body: the connection is of no further use.
+    let proceeding = proceed;
+    if (proceed !== null) {
+      exchange.closes = true;
+      proceeding = () => {
+        exchange.closes = false;
+        proceed();
+      };
+    }
+    if (this.draining) exchange.fail({ code: 'SHUTTING_DOWN', message: 'this node is shutting down' });
+    else this.#handler!.handle(exchange, proceeding);
+  }
+
+  #begin(request: IncomingMessage, response: ServerResponse): Exchange {
+    const exchange = new Exchange(request, response, this.#options.services.clock.monotonicMs(), this);
+    this.#exchanges.add(exchange);
+    this.#newest.set(request.socket, exchange);
+    if (!this.#sweeping) this.#sweepLater();
+    return exchange;
+  }
+
+  isNewest(exchange: Exchange): boolean {
+    return this.#newest.get(exchange.request.socket) === exchange;
+  }
+
+  /** One timer watches the deadlines of all requests: a timer for each would cost more than most requests. */
+  #sweepLater(): void {
+    this.#sweeping = true;
+    const { requestTimeoutMs } = this.#options.services.settings;
+    const interval = Math.min(
+      Math.max(requestTimeoutMs / 8, httpLimits.SWEEP_INTERVAL_MS_MIN),
+      httpLimits.SWEEP_INTERVAL_MS_MAX,
+    );
+    this.scheduler.after(interval, () => {
+      this.#sweep(requestTimeoutMs);
+      this.#sweeping = false;
+      if (this.#exchanges.size > 0) this.#sweepLater();
+    });
+  }
+
+  #sweep(timeoutMs: number): void {
+    const startedBefore = this.#options.services.clock.monotonicMs() - timeoutMs;
+    for (const exchange of this.#exchanges) {
+      if (exchange.startedMs > startedBefore) return;
+      if (exchange.state === 'receiving') {
+        exchange.closes = true;
+        exchange.fail({
+          code: 'REQUEST_TIMEOUT',
+          message: `the body did not arrive within ${timeoutMs} ms`,
+        });
+      } else {
+        exchange.fail({
+          code: 'DEADLINE',
+          message: `no answer within ${timeoutMs} ms; whether the request took effect is unknown`,
+        });
+      }
+    }
+  }
+
+  /** Bytes that are no HTTP. What was asked before them on the connection is still answered, then it ends. */
+  #refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const failure = { code: 'INVALID_REQUEST', message: problemOf(error) } as const;
+    let owed = false;
+    for (const exchange of this.#exchanges) {
+      if (exchange.request.socket !== socket) continue;
+      owed = true;
+      exchange.closes = true;
+      if (exchange.state === 'receiving') exchange.fail(failure);
+    }
+    if (!owed) answerRaw(socket, 400, failure);
+  }
+}
+
+function problemOf(error: NodeJS.ErrnoException): string {
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return `the request line and headers are longer than ${httpLimits.HEAD_BYTES_MAX} bytes, the URL than ${REQUEST_URL_BYTES_MAX}`;
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return 'the request did not arrive in time';
+    default:
+      return 'malformed HTTP request';
+  }
+}
+
+/** Answers on a connection that has no response object, and ends it. */
+function answerRaw(socket: Duplex, status: number, { code, message }: Failure): void {
+  const body = JSON.stringify({ error: message, code });
+  const reason = status === 405 ? 'Method Not Allowed' : 'Bad Request';
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+      `Connection: close\r\n\r\n${body}`,
+    () => socket.destroy(),
+  );
+}

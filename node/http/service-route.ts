@@ -1,0 +1,31 @@
+import { API_PREFIX } from './operation-route.js';
+
+/** The service's own name, as `/health` and the metrics carry it. */
+export const SERVICE = 'mnemesh';
+
+export interface Reply {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** A route of the node itself, which is no operation: it exists on HTTP alone. */
+export interface ServiceRoute {
+  readonly kind: 'service';
+  /** Label in the metrics. */
+  readonly name: string;
+  /** The bare path; the same path under the API prefix is the same route. */
+  readonly path: string;
+  readonly summary: string;
+  /** Needs no API key. */
+  readonly open: boolean;
+  /** Answered however many requests are under way (interface §8, admission cap). */
+  readonly always: boolean;
+  readonly responses: Readonly<
+    Record<string, { readonly description: string; readonly contentType: string }>
+  >;
+  readonly reply: () => Reply | Promise<Reply>;
+}
+
+/** The paths of a service route. */
+export const pathsOf = (route: ServiceRoute): readonly string[] => [route.path, `${API_PREFIX}${route.path}`];

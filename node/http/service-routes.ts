@@ -1,0 +1,85 @@
+import type { Metrics } from '../observability/metrics.js';
+import type { Services } from '../pipeline/call.js';
+import type { Operation } from '../pipeline/operation.js';
+import { VERSION } from '../version.js';
+import { JSON_TYPE } from './exchange.js';
+import { openApiDocument } from './openapi.js';
+import { SERVICE, type ServiceRoute } from './service-route.js';
+
+export interface ServiceRouteOptions {
+  readonly services: Services;
+  readonly operations: readonly Operation[];
+  readonly metrics: Metrics;
+  readonly inflight: () => number;
+}
+
+/** Health, metrics and the API description (interface §4.1). */
+export function serviceRoutes(options: ServiceRouteOptions): readonly ServiceRoute[] {
+  const routes: readonly ServiceRoute[] = [
+    healthRoute(options.services),
+    metricsRoute(options),
+    openApiRoute(options.operations, () => routes),
+  ];
+  return routes;
+}
+
+function healthRoute(services: Services): ServiceRoute {
+  return {
+    kind: 'service',
+    name: 'health',
+    path: '/health',
+    summary: 'Say whether the node answers.',
+    open: true,
+    always: true,
+    responses: {
+      200: { description: 'The node answers', contentType: JSON_TYPE },
+      503: { description: 'The store does not answer', contentType: JSON_TYPE },
+    },
+    reply: () => {
+      const { ready } = services.condition();
+      const semantic = services.semantic.state();
+      const body = {
+        status: ready ? 'ok' : 'error',
+        service: SERVICE,
+        version: VERSION,
+        embedder_ready: semantic.enabled && semantic.loaded && !semantic.failing,
+      };
+      return { status: ready ? 200 : 503, contentType: JSON_TYPE, body: JSON.stringify(body) };
+    },
+  };
+}
+
+function metricsRoute({ services, metrics, inflight }: ServiceRouteOptions): ServiceRoute {
+  return {
+    kind: 'service',
+    name: 'metrics',
+    path: '/metrics',
+    summary: 'Metrics in the Prometheus text format.',
+    open: false,
+    always: true,
+    responses: { 200: { description: 'Prometheus text', contentType: 'text/plain' } },
+    reply: async () => {
+      metrics.setInflight(inflight());
+      const { pendingEmbeddings } = services.condition();
+      if (pendingEmbeddings !== null) metrics.setPendingEmbedding(pendingEmbeddings);
+      return { status: 200, contentType: metrics.contentType, body: await metrics.render() };
+    },
+  };
+}
+
+function openApiRoute(operations: readonly Operation[], routes: () => readonly ServiceRoute[]): ServiceRoute {
+  let text: string | null = null;
+  return {
+    kind: 'service',
+    name: 'openapi',
+    path: '/openapi.json',
+    summary: 'This description.',
+    open: false,
+    always: false,
+    responses: { 200: { description: 'OpenAPI 3.1 document', contentType: JSON_TYPE } },
+    reply: () => {
+      text ??= JSON.stringify(openApiDocument(operations, routes()));
+      return { status: 200, contentType: JSON_TYPE, body: text };
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { agentIdProblem } from '../../protocol/ids.js';
+import { fail, ok, type Result } from '../../protocol/result.js';
+import type { Log, Random } from '../../protocol/seams.js';
+import type { Settings } from '../config/settings.js';
+import type { Caller } from '../pipeline/call.js';
+
+/** An `agent_id` that a write carries beside its header, and where. */
+export interface Claim {
+  readonly value: unknown;
+  readonly source: 'body' | 'query';
+}
+
+/** Says who calls over HTTP. */
+export type HttpCallers = (
+  header: string | undefined,
+  claim: Claim | null,
+  adminRoute: boolean,
+) => Result<Caller>;
+
+/** Anonymous requests that are logged as warnings before they become debug lines. */
+const ANONYMOUS_WARNINGS_MAX = 5;
+
+const MISMATCH = {
+  body: 'agent_id_body_header_mismatch',
+  query: 'agent_id_query_header_mismatch',
+} as const;
+
+/**
+ * Resolves HTTP callers (interface §5.3, §5.4): the X-Agent-Id header is authoritative, a claim must equal it and
+ * stands in for it where it is absent, and a request with neither gets an id of its own. VALIDATION_FAILED for an
+ * invalid or reserved id. An admin is a member of the configured set, and is believed only where an API key is
+ * configured or the operator trusts the header.
+ */
+export function httpCallers(
+  settings: Pick<Settings, 'adminAgentIds' | 'adminHeaderTrust' | 'apiKey'>,
+  random: Random,
+  log: Log,
+): HttpCallers {
+  const trusted = settings.apiKey !== null || settings.adminHeaderTrust;
+  const admins = new Set(trusted ? settings.adminAgentIds : []);
+  let anonymous = 0;
+
+  const named = (agentId: string, adminRoute: boolean): Result<Caller> => {
+    const problem = agentIdProblem(agentId);
+    if (problem !== null) return fail('VALIDATION_FAILED', problem, { fields: ['agent_id'] });
+    const admin = admins.has(agentId);
+    return ok({
+      agentId,
+      claimed: 'explicit',
+      viewer: { all: adminRoute && admin, agentId, asNamespace: null },
+      admin,
+      local: false,
+    });
+  };
+
+  return (header, claim, adminRoute) => {
+    if (claim !== null && typeof claim.value !== 'string') {
+      return fail('VALIDATION_FAILED', 'agent_id must be a text', { fields: ['agent_id'] });
+    }
+    if (header !== undefined) {
+      if (claim !== null && claim.value !== header) {
+        return fail(MISMATCH[claim.source], `agent_id of the ${claim.source} does not match X-Agent-Id`);
+      }
+      return named(header, adminRoute);
+    }
+    if (claim !== null) return named(claim.value as string, adminRoute);
+
+    const agentId = `anonymous:req-${random.uuid().slice(0, 8)}`;
+    // A busy anonymous client must not drown the log, nor wait for it.
+    anonymous += 1;
+    const level = anonymous <= ANONYMOUS_WARNINGS_MAX ? 'warn' : 'debug';
+    log[level]({ agent_id: agentId }, 'a request names no agent');
+    return ok({
+      agentId,
+      claimed: 'made',
+      viewer: { all: false, agentId, asNamespace: null },
+      admin: false,
+      local: false,
+    });
+  };
+}

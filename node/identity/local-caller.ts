@@ -1,0 +1,91 @@
+import { agentIdProblem } from '../../protocol/ids.js';
+import { AGENT_ID_LENGTH_MAX } from '../../protocol/limits.js';
+import { fail, ok, type Result } from '../../protocol/result.js';
+import type { Random } from '../../protocol/seams.js';
+import type { Settings } from '../config/settings.js';
+import type { Caller } from '../pipeline/call.js';
+import type { Operation } from '../pipeline/operation.js';
+
+/** The process that a made id names. */
+export interface LocalProcess {
+  readonly hostname: string;
+  readonly pid: number;
+}
+
+export interface LocalIdentity {
+  readonly settings: Pick<Settings, 'agentId' | 'adminAgentIds'>;
+  readonly process: LocalProcess;
+  /** Eight characters that tell this process from others with the same pid. */
+  readonly uuid8: string;
+}
+
+/** Takes what identity needs once for a process, so that its made id stays the same from call to call. */
+export function localIdentity(
+  settings: LocalIdentity['settings'],
+  process: LocalProcess,
+  random: Random,
+): LocalIdentity {
+  return { settings, process, uuid8: random.uuid().slice(0, 8) };
+}
+
+/**
+ * The caller of a command or a tool, by the ladder of interface §5.3: an explicit id, SVC_AGENT_ID, the MCP client's
+ * name, the host, anonymous. What a caller sees depends on SVC_AGENT_ID alone; without it every row is visible.
+ * VALIDATION_FAILED when the explicit or configured id is not an agent id.
+ */
+export function localCaller(
+  identity: LocalIdentity,
+  explicit: string | null,
+  clientName: string | null,
+): Result<Caller> {
+  const configured = identity.settings.agentId;
+  for (const id of [explicit, configured]) {
+    const problem = id === null ? null : agentIdProblem(id);
+    if (problem !== null) return fail('VALIDATION_FAILED', problem, { fields: ['agent_id'] });
+  }
+  const agentId = explicit ?? configured ?? madeId(identity, clientName);
+  return ok({
+    agentId,
+    claimed: explicit !== null ? 'explicit' : configured !== null ? 'configured' : 'made',
+    viewer: { all: configured === null, agentId: configured, asNamespace: null },
+    admin: identity.settings.adminAgentIds.includes(agentId),
+    local: true,
+  });
+}
+
+/**
+ * The id that a call names for its writer: `agent_id`, or `metadata.agent_id`. Reads take `agent_id` as a filter,
+ * so it names nobody there.
+ */
+export function explicitAgentId(
+  operation: Operation,
+  input: Readonly<Record<string, unknown>>,
+): string | null {
+  if (operation.effect !== 'write') return null;
+  if (typeof input['agent_id'] === 'string') return input['agent_id'];
+  const metadata = input['metadata'];
+  if (typeof metadata !== 'object' || metadata === null) return null;
+  const claimed = (metadata as Record<string, unknown>)['agent_id'];
+  return typeof claimed === 'string' ? claimed : null;
+}
+
+function madeId({ process, uuid8 }: LocalIdentity, clientName: string | null): string {
+  const host = agentIdPart(process.hostname);
+  const client = agentIdPart(clientName ?? '');
+  const suffix = `:pid-${process.pid}`;
+  if (client !== '') {
+    const at = host === '' ? '' : `@${host.slice(0, 48)}`;
+    return `ai:${client.slice(0, AGENT_ID_LENGTH_MAX - 3 - at.length - suffix.length)}${at}${suffix}`;
+  }
+  if (host !== '') return `host:${host.slice(0, 64)}${suffix}-${uuid8}`;
+  return `anonymous${suffix}-${uuid8}`;
+}
+
+/** A name from outside as part of an agent id: other characters become one `-`, and no two dots stand together. */
+function agentIdPart(name: string): string {
+  return name
+    .slice(0, AGENT_ID_LENGTH_MAX)
+    .replace(/[^A-Za-z0-9_.-]+/g, '-')
+    .replace(/\.{2,}/g, '.')
+    .replace(/^-+|-+$/g, '');
+}

@@ -1,0 +1,70 @@
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import { explicitAgentId, type LocalIdentity, localCaller } from '../identity/local-caller.js';
+import type { Services } from '../pipeline/call.js';
+import { fieldTypes } from '../pipeline/coerce.js';
+import type { McpBinding, Operation } from '../pipeline/operation.js';
+import { runOperation } from '../pipeline/pipeline.js';
+import { toonText } from '../pipeline/toon-text.js';
+import type { Profile } from './profile.js';
+import { failureBody, rpcErrorOf } from './rpc-error.js';
+
+/** What a session knows about its caller and its node. */
+export interface Session {
+  readonly services: Services;
+  readonly identity: LocalIdentity;
+  /** `clientInfo.name` of initialize. */
+  readonly clientName: string | null;
+  readonly profile: Profile;
+}
+
+type Fields = Record<string, unknown>;
+
+/**
+ * Runs a tool. A schema violation and the like is thrown as an RpcError, a domain error is a result with
+ * `isError: true` whose text is the body that HTTP would answer (decisions, "MCP errors").
+ */
+export async function callTool(
+  operation: Operation,
+  args: Fields,
+  session: Session,
+): Promise<CallToolResult> {
+  const binding = operation.mcp as McpBinding;
+  const input = bindArguments(operation, binding, args);
+  const caller = localCaller(session.identity, explicitAgentId(operation, input), session.clientName);
+  const answer = caller.ok
+    ? await runOperation(
+        operation,
+        { surface: 'mcp', caller: caller.value, input, unknownFields: 'ignore', profile: session.profile },
+        session.services,
+      )
+    : caller;
+  if (answer.ok) return textResult(render(operation, binding, answer.value, input['format']));
+  const protocolError = rpcErrorOf(answer.error);
+  if (protocolError !== null) throw protocolError;
+  return { ...textResult(JSON.stringify(failureBody(answer.error))), isError: true };
+}
+
+const textResult = (text: string): CallToolResult => ({ content: [{ type: 'text', text }] });
+
+/**
+ * Arguments as fields of the operation: aliases resolved, defaults of this surface filled in, omitted fields left
+ * out. A null where the field knows none stands for an absent argument, as clients send it for optional ones.
+ */
+function bindArguments(operation: Operation, binding: McpBinding, args: Fields): Fields {
+  const input: Fields = { ...binding.defaults };
+  for (const [name, value] of Object.entries(args)) {
+    const field = Object.hasOwn(operation.input.shape, name) ? name : binding.aliases?.[name];
+    if (field === undefined || binding.omit?.includes(field) === true) continue;
+    if (field !== name && Object.hasOwn(args, field)) continue;
+    if (value === null && !fieldTypes(operation, field).includes('null')) continue;
+    input[field] = value;
+  }
+  return input;
+}
+
+/** TOON where the operation has rows and the format says so, compact JSON otherwise (reference-mcp-cli §5.2). */
+function render(operation: Operation, binding: McpBinding, answer: Fields, format: unknown): string {
+  const text = toonText(operation, answer, format);
+  if (text !== null) return text;
+  return JSON.stringify(binding.shape === undefined ? answer : binding.shape(answer));
+}

@@ -1,0 +1,86 @@
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import type { CallToolResult, ServerResult } from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
+import { VERSION } from '../version.js';
+import { getPrompt, listPrompts } from './prompts.js';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from './rpc-error.js';
+import type { ToolRow } from './tool-list.js';
+
+/** The version that every client is told, whatever it asks for (interface §1, §9). */
+export const PROTOCOL_VERSION = '2024-11-05';
+
+/** What the server offers; called only when a client asks for it. */
+export interface Tools {
+  list(): Promise<readonly ToolRow[]>;
+  /** Null when there is no such tool in this profile. */
+  call(
+    name: string,
+    args: Record<string, unknown>,
+    clientName: string | null,
+    cancelled: AbortSignal,
+  ): Promise<CallToolResult | null>;
+}
+
+const CAPABILITIES = { tools: {}, prompts: {} };
+const TOOL_NAME_SHOWN_MAX = 128;
+
+const fieldsOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {};
+
+// The SDK's own schemas would refuse with their own messages what the interface accepts or names otherwise.
+const params = z.unknown().optional().transform(fieldsOf);
+const initializeRequest = z.object({ method: z.literal('initialize'), params });
+const listToolsRequest = z.object({ method: z.literal('tools/list') });
+const callToolRequest = z.object({
+  method: z.literal('tools/call'),
+  params: params.transform(({ name, arguments: args }) => ({
+    name: typeof name === 'string' ? name : '',
+    arguments: fieldsOf(args),
+  })),
+});
+const listPromptsRequest = z.object({ method: z.literal('prompts/list') });
+const getPromptRequest = z.object({ method: z.literal('prompts/get'), params });
+
+/** The protocol side of the MCP surface (interface §1, §4.14), over any transport. */
+export function createMcpServer(tools: Tools): Server {
+  const server = new Server({ name: 'mnemesh', version: VERSION }, { capabilities: CAPABILITIES });
+  let clientName: string | null = null;
+  const greet = (from: Record<string, unknown>) => {
+    const { name } = fieldsOf(from['clientInfo']);
+    if (typeof name === 'string') clientName = name;
+  };
+
+  server.setRequestHandler(initializeRequest, (request) => {
+    greet(request.params);
+    return {
+      protocolVersion: PROTOCOL_VERSION,
+      capabilities: CAPABILITIES,
+      serverInfo: { name: 'mnemesh', version: VERSION },
+    };
+  });
+  // An initialize without an id wants no answer, and still says who the client is (reference-mcp-cli §5.1).
+  server.setNotificationHandler(initializeRequest, (notification) => greet(notification.params));
+
+  server.setRequestHandler(
+    listToolsRequest,
+    async () => ({ tools: [...(await tools.list())] }) as unknown as ServerResult,
+  );
+  server.setRequestHandler(callToolRequest, async ({ params: { name, arguments: args } }, { signal }) => {
+    if (name === '') throw new RpcError(INVALID_PARAMS, 'missing or empty tool name');
+    const result = await tools.call(name, args, clientName, signal);
+    if (result !== null) return result;
+    const message = `unknown tool: ${name.slice(0, TOOL_NAME_SHOWN_MAX)}`;
+    throw new RpcError(METHOD_NOT_FOUND, message, { error: message, code: 'UNKNOWN_TOOL' });
+  });
+
+  server.setRequestHandler(listPromptsRequest, () => ({ prompts: listPrompts() }));
+  server.setRequestHandler(getPromptRequest, (request) =>
+    getPrompt(request.params['name'], fieldsOf(request.params['arguments'])),
+  );
+  server.fallbackRequestHandler = async (request) => {
+    throw new RpcError(METHOD_NOT_FOUND, `method not found: ${request.method.slice(0, TOOL_NAME_SHOWN_MAX)}`);
+  };
+  return server;
+}

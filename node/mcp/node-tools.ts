@@ -1,0 +1,101 @@
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { LocalIdentity } from '../identity/local-caller.js';
+import type { Services } from '../pipeline/call.js';
+import type { Tools } from './mcp-server.js';
+import type { Profile } from './profile.js';
+
+/** The answer of every tool while the node cannot be opened; the message says what its operator can do. */
+function unavailable(error: unknown): CallToolResult {
+  const failure = {
+    error: `the memory could not be opened: ${(error as Error).message}`,
+    code: 'UNAVAILABLE',
+  };
+  return { content: [{ type: 'text', text: JSON.stringify(failure) }], isError: true };
+}
+
+/** A node that a session opens when it first needs one. */
+export interface OpenNode {
+  readonly services: Services;
+  close(): Promise<void>;
+}
+
+/**
+ * The tools over a node that opens in the background. Calls run one after another, in the order in which they came:
+ * a client that sends a store and a recall in one go finds what it stored.
+ */
+export class NodeTools implements Tools {
+  private node: Promise<OpenNode> | null = null;
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly profile: Profile,
+    private readonly identity: LocalIdentity,
+    private readonly openNode: () => Promise<OpenNode>,
+  ) {}
+
+  /** Begins to open the node; a failure shows at the next call, which tries again. */
+  warmUp(): void {
+    this.opened().catch(() => undefined);
+  }
+
+  async list() {
+    const [{ OPERATIONS }, { listedTools }, { toolRow }] = await Promise.all([
+      import('../operations/registry.js'),
+      import('./profile.js'),
+      import('./tool-list.js'),
+    ]);
+    return listedTools(OPERATIONS, this.profile).map(toolRow);
+  }
+
+  async call(
+    name: string,
+    args: Record<string, unknown>,
+    clientName: string | null,
+    cancelled: AbortSignal,
+  ): Promise<CallToolResult | null> {
+    const turn = this.last.then(() => (cancelled.aborted ? null : this.callNow(name, args, clientName)));
+    this.last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** Closes the node if it was opened, after the call under way. */
+  async close(): Promise<void> {
+    await this.last;
+    const node = await this.node?.catch(() => null);
+    await node?.close();
+  }
+
+  private async callNow(name: string, args: Record<string, unknown>, clientName: string | null) {
+    const [{ OPERATIONS }, { callableTool }, { callTool }] = await Promise.all([
+      import('../operations/registry.js'),
+      import('./profile.js'),
+      import('./call-tool.js'),
+    ]);
+    const operation = callableTool(OPERATIONS, this.profile, name);
+    if (operation === undefined) return null;
+    let node: OpenNode;
+    try {
+      node = await this.opened();
+    } catch (error) {
+      return unavailable(error as Error);
+    }
+    const { services } = node;
+    return callTool(operation, args, {
+      services,
+      identity: this.identity,
+      clientName,
+      profile: this.profile,
+    });
+  }
+
+  private opened(): Promise<OpenNode> {
+    if (this.node === null) {
+      const opening = this.openNode();
+      this.node = opening;
+      opening.catch(() => {
+        if (this.node === opening) this.node = null;
+      });
+    }
+    return this.node;
+  }
+}

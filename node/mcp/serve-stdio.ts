@@ -1,0 +1,62 @@
+import type { Readable, Writable } from 'node:stream';
+import { PARENT_POLL_MS } from '../../protocol/limits.js';
+import type { Scheduler, Timer } from '../../protocol/seams.js';
+import type { LocalIdentity } from '../identity/local-caller.js';
+import { LineTransport } from './line-transport.js';
+import { createMcpServer } from './mcp-server.js';
+import { NodeTools, type OpenNode } from './node-tools.js';
+import type { Profile } from './profile.js';
+
+export interface StdioSession {
+  readonly profile: Profile;
+  readonly identity: LocalIdentity;
+  readonly openNode: () => Promise<OpenNode>;
+  readonly input: Readable;
+  readonly output: Writable;
+  readonly scheduler: Scheduler;
+  /** The id of the parent process; when it changes, the parent is gone. */
+  readonly parentPid: () => number;
+  /** Aborted when the process shall end. */
+  readonly stop: AbortSignal;
+  /** How long the end waits for calls under way and for answers to be read. */
+  readonly graceMs: number;
+}
+
+/**
+ * Serves one MCP client until its stream ends, breaks, its process is gone, or `stop` says so. What is owed is
+ * answered before the node closes. Resolves when everything is closed.
+ */
+export async function serveStdio(session: StdioSession): Promise<void> {
+  const transport = new LineTransport(session.input, session.output);
+  const tools = new NodeTools(session.profile, session.identity, session.openNode);
+  const server = createMcpServer(tools);
+  let parentPoll: Timer | null = null;
+
+  await new Promise<void>((resolve, reject) => {
+    transport.onend = () => resolve();
+    if (session.stop.aborted) resolve();
+    session.stop.addEventListener('abort', () => resolve(), { once: true });
+    const parent = session.parentPid();
+    const watchParent = () => {
+      if (session.parentPid() !== parent) resolve();
+      else parentPoll = session.scheduler.after(PARENT_POLL_MS, watchParent);
+    };
+    watchParent();
+    // The handshake comes first: the node opens behind it.
+    server.oninitialized = () => tools.warmUp();
+    server.connect(transport).catch(reject);
+  });
+
+  (parentPoll as Timer | null)?.cancel();
+  transport.stopReading();
+  await within(transport.settled(), session.graceMs, session.scheduler);
+  await server.close();
+  await within(tools.close(), session.graceMs, session.scheduler);
+}
+
+function within(work: Promise<void>, graceMs: number, scheduler: Scheduler): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = scheduler.after(graceMs, resolve, { keepAlive: true });
+    work.then(resolve, reject).finally(() => timer.cancel());
+  });
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import type { Operation } from '../pipeline/operation.js';
+
+/** A tool as `tools/list` shows it. */
+export interface ToolRow {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: {
+    readonly type: 'object';
+    readonly properties: object;
+    readonly required?: string[];
+  };
+}
+
+type JsonSchema = Record<string, unknown>;
+
+/** Parts of a schema that say nothing a caller needs; the text is for people, the rest is checked at the call. */
+const TRIMMED: ReadonlySet<string> = new Set([
+  '$schema',
+  'additionalProperties',
+  'description',
+  'maxItems',
+  'maxLength',
+  'pattern',
+  'propertyNames',
+]);
+
+/** Descriptions of this many characters at most (reference-mcp-cli §1.1). */
+const DESCRIPTION_LENGTH_MAX = 32;
+const FAR_BOUND = 1e9;
+
+/** The row of an operation: every property, type, default and enum, without prose (reference-mcp-cli §1.1). */
+export function toolRow(operation: Operation): ToolRow {
+  const json = z.toJSONSchema(operation.input, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+  const properties: Record<string, unknown> = {};
+  for (const [name, schema] of Object.entries((json['properties'] ?? {}) as Record<string, JsonSchema>)) {
+    if (operation.mcp?.omit?.includes(name) === true) continue;
+    const own = operation.mcp?.defaults?.[name];
+    properties[name] = { ...(trim(schema) as object), ...(own === undefined ? {} : { default: own }) };
+  }
+  const required = ((json['required'] ?? []) as string[]).filter((name) => name in properties);
+  return {
+    name: operation.name,
+    description: (operation.mcp?.description ?? operation.summary).slice(0, DESCRIPTION_LENGTH_MAX),
+    inputSchema: { type: 'object', properties, ...(required.length === 0 ? {} : { required }) },
+  };
+}
+
+/** `value` without the trimmed parts. Names of properties are not parts of a schema, so they all stay. */
+function trim(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(trim);
+  if (typeof value !== 'object' || value === null) return value;
+  const kept: JsonSchema = {};
+  for (const [key, part] of Object.entries(value)) {
+    if (TRIMMED.has(key) || isFarBound(key, part)) continue;
+    if (key === 'properties') {
+      kept[key] = Object.fromEntries(
+        Object.entries(part as object).map(([name, schema]) => [name, trim(schema)]),
+      );
+    } else {
+      kept[key] = key === 'default' || key === 'enum' ? part : trim(part);
+    }
+  }
+  return kept;
+}
+
+/** A bound so far out tells a caller nothing; every integer has the outermost ones. */
+function isFarBound(key: string, value: unknown): boolean {
+  return (key === 'minimum' || key === 'maximum') && Math.abs(Number(value)) >= FAR_BOUND;
+}

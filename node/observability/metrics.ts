@@ -1,0 +1,104 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/** Upper bounds of the latency buckets, in seconds. */
+const DURATION_BUCKETS_S = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60,
+];
+
+/**
+ * What a node counts, in a registry of its own (interface §4.1). Parts push into it; a scrape reads nothing but this
+ * object, so that a scraper cannot load the store.
+ */
+export class Metrics {
+  readonly #registry = new Registry();
+  #processMetrics = false;
+
+  readonly #requests = new Counter({
+    name: 'svc_requests_total',
+    help: 'Requests answered, by operation and HTTP status',
+    labelNames: ['operation', 'status'] as const,
+    registers: [this.#registry],
+  });
+  readonly #durations = new Histogram({
+    name: 'svc_request_duration_seconds',
+    help: 'Seconds from the end of the request head to the answer, by operation',
+    labelNames: ['operation'] as const,
+    buckets: DURATION_BUCKETS_S,
+    registers: [this.#registry],
+  });
+  readonly #inflight = this.#gauge('svc_requests_inflight', 'Requests under way');
+  readonly #pendingEmbedding = this.#gauge(
+    'svc_memories_pending_embedding',
+    'Memories that wait for their vectors',
+  );
+  readonly #writerQueueDepth = this.#gauge(
+    'svc_writer_queue_depth',
+    'Commands that wait for the storage writer',
+  );
+  readonly #restarts = new Counter({
+    name: 'svc_actor_restarts_total',
+    help: 'Restarts of actors, by actor',
+    labelNames: ['actor'] as const,
+    registers: [this.#registry],
+  });
+  readonly #shed = this.#counter(
+    'svc_admission_shed_total',
+    'Requests refused because too many were under way',
+  );
+  readonly #touchesDropped = this.#counter(
+    'svc_touches_dropped_total',
+    'Reads that were not counted because too many waited to be',
+  );
+
+  /** Counts an answered request; the operation is `none` when no route matched. */
+  request(operation: string, status: number, seconds: number): void {
+    this.#requests.inc({ operation, status });
+    this.#durations.observe({ operation }, seconds);
+  }
+
+  setInflight(requests: number): void {
+    this.#inflight.set(requests);
+  }
+
+  setPendingEmbedding(memories: number): void {
+    this.#pendingEmbedding.set(memories);
+  }
+
+  setWriterQueueDepth(commands: number): void {
+    this.#writerQueueDepth.set(commands);
+  }
+
+  actorRestarted(actor: string): void {
+    this.#restarts.inc({ actor });
+  }
+
+  admissionShed(): void {
+    this.#shed.inc();
+  }
+
+  touchesDropped(count: number): void {
+    this.#touchesDropped.inc(count);
+  }
+
+  /** Content type of `render`. */
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** The exposition text. Process metrics are gathered from the first scrape on; nobody else pays for them. */
+  async render(): Promise<string> {
+    if (!this.#processMetrics) {
+      this.#processMetrics = true;
+      collectDefaultMetrics({ register: this.#registry });
+    }
+    return this.#registry.metrics();
+  }
+
+  #gauge(name: string, help: string): Gauge {
+    return new Gauge({ name, help, registers: [this.#registry] });
+  }
+
+  #counter(name: string, help: string): Counter {
+    return new Counter({ name, help, registers: [this.#registry] });
+  }
+}

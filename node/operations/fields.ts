@@ -1,0 +1,216 @@
+import { z } from 'zod';
+import {
+  agentIdProblem,
+  hasControlCharacter,
+  memoryIdProblem,
+  namespaceProblem,
+} from '../../protocol/ids.js';
+import * as limits from '../../protocol/limits.js';
+import { KINDS, SCOPES, TIERS } from '../../protocol/memory.js';
+import { canonicalInstant } from '../../protocol/time.js';
+
+/**
+ * The fields that operations share, each with its rules (interface §2.1, reference-http §2.1). Instants come out
+ * canonical; everything else as it came in.
+ */
+
+const utf8Length = (text: string) => Buffer.byteLength(text, 'utf8');
+
+/** Text without lone surrogates, which no UTF-8 store can hold. */
+const text = () => z.string().refine((value) => value.isWellFormed(), 'must be valid Unicode text');
+
+/** Turns a "problem or null" function into a schema. */
+const checked = (problem: (value: string) => string | null) =>
+  text().superRefine((value, context) => {
+    const message = problem(value);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  });
+
+export const memoryId = checked(memoryIdProblem).describe('Memory id, or a prefix that fits one memory');
+export const agentId = checked(agentIdProblem).describe('Agent id');
+export const namespace = checked(namespaceProblem).describe(
+  'Namespace: segments separated by /, at most 8 deep',
+);
+export const tier = z.enum(TIERS).describe('Tier: short, mid or long');
+export const kind = z.enum(KINDS).describe('Memory kind');
+export const scope = z.enum(SCOPES).describe('Who may read; private keeps the memory to its owner');
+
+export const title = text()
+  .refine((value) => value.trim() !== '', 'must not be blank')
+  .refine(
+    (value) => value.length <= limits.TITLE_LENGTH_MAX,
+    `must be at most ${limits.TITLE_LENGTH_MAX} characters`,
+  )
+  .refine((value) => !hasControlCharacter(value), 'must not hold control characters')
+  .transform((value) => value.trim())
+  .describe('Title, unique in its namespace');
+
+export const content = text()
+  .refine((value) => value.trim() !== '', 'must not be blank')
+  .refine(
+    (value) => utf8Length(value) <= limits.CONTENT_BYTES_MAX,
+    `must be at most ${limits.CONTENT_BYTES_MAX} bytes`,
+  )
+  .refine((value) => !hasControlCharacter(value, '\n\r\t'), 'must not hold control characters')
+  .describe('Body of the memory');
+
+const tag = text()
+  .transform((value) => value.trim())
+  .refine((value) => value !== '', 'must not be blank')
+  .refine(
+    (value) => utf8Length(value) <= limits.TAG_BYTES_MAX,
+    `must be at most ${limits.TAG_BYTES_MAX} bytes`,
+  )
+  .refine((value) => !hasControlCharacter(value), 'must not hold control characters');
+
+export const tags = z
+  .array(tag)
+  .max(limits.TAGS_MAX)
+  .transform((values) => [...new Set(values)])
+  .describe('Tags');
+
+export const priority = z
+  .int()
+  .min(limits.PRIORITY_MIN)
+  .max(limits.PRIORITY_MAX)
+  .describe('Priority, 1 to 10');
+export const confidence = z.number().min(0).max(1).describe('Confidence, 0 to 1');
+
+export const source = text()
+  .refine((value) => value.trim() !== '', 'must not be blank')
+  .refine(
+    (value) => utf8Length(value) <= limits.SOURCE_BYTES_MAX,
+    `must be at most ${limits.SOURCE_BYTES_MAX} bytes`,
+  )
+  .refine((value) => !hasControlCharacter(value), 'must not hold control characters')
+  .describe('Origin label');
+
+export const sourceUri = text()
+  .refine((value) => /^(uri|doc|file):/.test(value), 'must start with uri:, doc: or file:')
+  .refine(
+    (value) => utf8Length(value) <= limits.SOURCE_URI_BYTES_MAX,
+    `must be at most ${limits.SOURCE_URI_BYTES_MAX} bytes`,
+  )
+  .refine((value) => !hasControlCharacter(value), 'must not hold control characters')
+  .describe('Where the text comes from: uri:, doc: or file:');
+
+/** An RFC 3339 instant with an offset, made canonical. */
+export const instant = z
+  .string()
+  .transform((value, context) => {
+    const canonical = canonicalInstant(value);
+    if (canonical === null) {
+      context.addIssue({ code: 'custom', message: 'must be an RFC 3339 instant with an offset' });
+      return z.NEVER;
+    }
+    return canonical;
+  })
+  .describe('RFC 3339 instant');
+
+const span = z
+  .object({ start: z.int().min(0), end: z.int().min(0) })
+  .refine((value) => value.start < value.end, 'start must be below end');
+
+export const sourceSpan = span.describe('Byte range of the text in its source');
+
+export const citations = z
+  .array(
+    z.object({
+      uri: sourceUri,
+      accessed_at: instant,
+      hash: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/i)
+        .optional(),
+      span: span.optional(),
+    }),
+  )
+  .max(limits.CITATIONS_MAX)
+  .describe('Sources that the memory cites');
+
+/** A JSON object within the limits of metadata: bytes, depth, and values that every store and peer can hold. */
+export const metadata = z
+  .custom<Record<string, unknown>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    'must be a JSON object',
+  )
+  .superRefine((value, context) => {
+    const message = metadataProblem(value);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  })
+  .meta({ type: 'object', description: 'Any JSON object' });
+
+/** Keys that decide who may read; anything but a text would mean different things to different readers. */
+const GATE_KEYS = ['scope', 'target_agent_id', 'recipient_agent_id'] as const;
+
+function metadataProblem(value: Record<string, unknown>): string | null {
+  for (const key of GATE_KEYS) {
+    const gate = value[key];
+    if (gate !== undefined && gate !== null && typeof gate !== 'string') return `${key} must be a text`;
+  }
+  const problem = jsonProblem(value, limits.METADATA_DEPTH_MAX);
+  if (problem !== null) return problem;
+  const fits = utf8Length(JSON.stringify(value)) <= limits.METADATA_BYTES_MAX;
+  return fits ? null : `must be at most ${limits.METADATA_BYTES_MAX} bytes`;
+}
+
+/** What is wrong with a JSON value; it is not descended beyond `depth`, so a hostile one cannot exhaust the stack. */
+function jsonProblem(value: unknown, depth: number): string | null {
+  if (typeof value === 'string') return value.isWellFormed() ? null : 'must be valid Unicode text';
+  if (typeof value === 'number') return Number.isFinite(value) ? null : 'must hold finite numbers only';
+  if (value === null || typeof value !== 'object') return null;
+  if (depth <= 0) return `must be at most ${limits.METADATA_DEPTH_MAX} levels deep`;
+  for (const [key, member] of Object.entries(value)) {
+    // Assigning it would change an object's prototype instead of adding a key.
+    if (key === '__proto__') return 'must not hold the key "__proto__"';
+    const problem = key.isWellFormed() ? jsonProblem(member, depth - 1) : 'must be valid Unicode text';
+    if (problem !== null) return problem;
+  }
+  return null;
+}
+
+/** A query text; what it holds beyond words is harmless, so only its length and encoding are checked. */
+export const queryText = text().refine(
+  (value) => value.length <= limits.QUERY_LENGTH_MAX,
+  `must be at most ${limits.QUERY_LENGTH_MAX} characters`,
+);
+
+/** A list, or one comma-separated text; each word once, at most `max` of them. */
+export const wordList = (max: number) =>
+  z
+    .union([z.array(text()), text().transform((value) => value.split(','))])
+    .transform((values) => [...new Set(values.map((value) => value.trim()).filter((value) => value !== ''))])
+    .refine((values) => values.length <= max, `must hold at most ${max} words`)
+    .refine(
+      (values) => values.every((value) => utf8Length(value) <= limits.TAG_BYTES_MAX),
+      `each word must be at most ${limits.TAG_BYTES_MAX} bytes`,
+    );
+
+/** Tags to filter by. */
+export const tagFilter = wordList(limits.TAGS_MAX).describe('Only memories with any of these tags');
+
+export const FORMATS = ['json', 'toon', 'toon_compact'] as const;
+export const format = z.enum(FORMATS).describe('Shape of the answer: json, toon or toon_compact');
+
+/** A memory in an answer. Open, because unset fields are left out. */
+export const memoryOutput = z
+  .looseObject({
+    id: z.string(),
+    tier: z.string(),
+    namespace: z.string(),
+    title: z.string(),
+    content: z.string(),
+    tags: z.array(z.string()),
+    priority: z.number(),
+    confidence: z.number(),
+    source: z.string(),
+    access_count: z.number(),
+    created_at: z.string(),
+    updated_at: z.string(),
+    last_accessed_at: z.string().optional(),
+    expires_at: z.string().optional(),
+    metadata: z.record(z.string(), z.unknown()),
+    kind: z.string(),
+    version: z.number(),
+  })
+  .describe('A memory (interface §2.1)');

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { failed, ok } from '../../protocol/result.js';
+import { defineOperation } from '../pipeline/operation.js';
+import * as fields from './fields.js';
+import { resolveId } from './resolve-id.js';
+
+/** Deletes a memory; a copy is kept in the archive unless that is off (interface §3, §4.2). */
+export const memoryDelete = defineOperation({
+  name: 'memory_delete',
+  family: 'lifecycle',
+  summary: 'Delete a memory; the archive keeps a copy.',
+  core: false,
+  input: z.object({ id: fields.memoryId }),
+  output: z.object({ deleted: z.boolean(), id: z.string(), archived: z.boolean() }),
+  effect: 'write',
+  guards: {},
+  events: ['memory_delete'],
+  http: [{ method: 'DELETE', path: '/memories/{id}', fields: 'query' }],
+  mcp: { description: 'Delete a memory' },
+  cli: {
+    command: 'delete',
+    positionals: ['id'],
+    view: 'message',
+    message: (output) =>
+      `deleted: ${output['id']}${output['archived'] === true ? ' (a copy is in the archive)' : ''}`,
+    examples: ['delete 3f2a'],
+  },
+  run: async (call, input) => {
+    const id = await resolveId(call, input.id);
+    if (!id.ok) return failed(id.error);
+    const result = await call.services.store.execute({
+      kind: 'delete-memory',
+      id: id.value,
+      archive: call.services.settings.archiveOnGc,
+      viewer: call.caller.viewer,
+    });
+    if (!result.ok) return failed(result.error);
+    return ok({ deleted: true, id: result.value.id, archived: result.value.archived });
+  },
+});

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { memoryJson } from '../../protocol/memory.js';
+import { failed, ok } from '../../protocol/result.js';
+import { defineOperation } from '../pipeline/operation.js';
+import * as fields from './fields.js';
+
+/** Reads one memory by id or unique prefix (interface §4.2, GET /memories/{id}). */
+export const memoryGet = defineOperation({
+  name: 'memory_get',
+  family: 'core',
+  summary: 'Read one memory by its id or a unique prefix of it.',
+  core: true,
+  input: z.object({ id: fields.memoryId }),
+  output: z.object({
+    memory: fields.memoryOutput,
+    links: z.array(
+      z.object({
+        source_id: z.string(),
+        target_id: z.string(),
+        relation: z.string(),
+        created_at: z.string(),
+      }),
+    ),
+  }),
+  effect: 'read',
+  guards: {},
+  events: [],
+  http: [{ method: 'GET', path: '/memories/{id}', fields: 'query' }],
+  mcp: {
+    description: 'Read one memory',
+    // The memory is flat with its links inside on this surface (reference-mcp-cli §8).
+    shape: (output) => ({ ...(output['memory'] as object), links: output['links'] }),
+  },
+  cli: { command: 'get', positionals: ['id'], view: 'memory', examples: ['get 3f2a'] },
+  run: async (call, input) => {
+    const result = await call.services.store.query({
+      kind: 'get-memory',
+      id: input.id,
+      viewer: call.caller.viewer,
+      now: call.now,
+    });
+    if (!result.ok) return failed(result.error);
+    return ok({ memory: memoryJson(result.value.memory) as never, links: [...result.value.links] });
+  },
+});

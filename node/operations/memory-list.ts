@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { memoryJson } from '../../protocol/memory.js';
+import { failed, ok } from '../../protocol/result.js';
+import { defineOperation } from '../pipeline/operation.js';
+import * as fields from './fields.js';
+import { filterFields, filterFor } from './filter.js';
+
+/** Lists memories by priority and newest update (interface §4.2, GET /memories). */
+export const memoryList = defineOperation({
+  name: 'memory_list',
+  family: 'core',
+  summary: 'List memories, highest priority and newest update first.',
+  core: true,
+  input: z.object({ ...filterFields, format: fields.format.default('json') }),
+  output: z.object({ memories: z.array(fields.memoryOutput), count: z.int() }),
+  effect: 'read',
+  guards: {},
+  events: [],
+  rows: 'memories',
+  http: [{ method: 'GET', path: '/memories', fields: 'query', omit: ['format'] }],
+  mcp: { description: 'List memories', defaults: { format: 'toon_compact' } },
+  cli: {
+    command: 'list',
+    short: { n: 'namespace', t: 'tier' },
+    view: 'memories',
+    omit: ['format'],
+    examples: ['list --namespace team/alpha --limit 50'],
+  },
+  run: async (call, input) => {
+    const result = await call.services.store.query({
+      kind: 'list-memories',
+      filter: filterFor(call, input),
+      family: null,
+    });
+    if (!result.ok) return failed(result.error);
+    const memories = result.value.memories.map((memory) => memoryJson(memory) as never);
+    return ok({ memories, count: memories.length });
+  },
+});

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { memoryJson } from '../../protocol/memory.js';
+import { fail, failed, ok } from '../../protocol/result.js';
+import { defineOperation } from '../pipeline/operation.js';
+import * as fields from './fields.js';
+import { filterFields, filterFor } from './filter.js';
+
+/** Finds memories that hold every word of a query (interface §4.3, GET /search). */
+export const memorySearch = defineOperation({
+  name: 'memory_search',
+  family: 'core',
+  summary: 'Find memories that hold every word of the query.',
+  core: true,
+  input: z.object({
+    query: fields.queryText.describe('Words that must all stand in the memory').optional(),
+    ...filterFields,
+    as_agent: fields.namespace.describe('Namespace position that shared scopes are judged from').optional(),
+    source_uri: fields.sourceUri.optional(),
+    format: fields.format.default('json'),
+  }),
+  output: z.object({ results: z.array(fields.memoryOutput), count: z.int(), query: z.string() }),
+  effect: 'read',
+  guards: {},
+  events: [],
+  rows: 'results',
+  http: [{ method: 'GET', path: '/search', fields: 'query', aliases: { q: 'query' } }],
+  mcp: { description: 'Search by keywords', defaults: { format: 'toon_compact' } },
+  cli: {
+    command: 'search',
+    positionals: ['query'],
+    short: { n: 'namespace', t: 'tier' },
+    view: 'memories',
+    omit: ['format'],
+    examples: ['search "deploy window"'],
+  },
+  run: async (call, input) => {
+    const query = input.query?.trim() ?? '';
+    if (query === '' && input.source_uri === undefined) {
+      return fail('VALIDATION_FAILED', 'query is required', { fields: ['query'] });
+    }
+    const filter = filterFor(call, input);
+    const result = await call.services.store.query({
+      kind: 'search-memories',
+      query,
+      filter: { ...filter, viewer: { ...filter.viewer, asNamespace: input.as_agent ?? null } },
+      sourceUri: input.source_uri ?? null,
+    });
+    if (!result.ok) return failed(result.error);
+    const results = result.value.memories.map((memory) => memoryJson(memory) as never);
+    return ok({ results, count: results.length, query });
+  },
+});

@@ -1,0 +1,184 @@
+import { z } from 'zod';
+import { ON_CONFLICT } from '../../protocol/decide/store.js';
+import * as limits from '../../protocol/limits.js';
+import type { Memory } from '../../protocol/memory.js';
+import { fail, failed, ok } from '../../protocol/result.js';
+import { instantAfter } from '../../protocol/time.js';
+import type { Call } from '../pipeline/call.js';
+import { defineOperation } from '../pipeline/operation.js';
+import * as fields from './fields.js';
+import { signMemory } from './sign-memory.js';
+
+const input = z.object({
+  title: fields.title,
+  content: fields.content,
+  tier: fields.tier.default('mid'),
+  namespace: fields.namespace.optional(),
+  tags: fields.tags.default([]),
+  priority: fields.priority.default(5),
+  confidence: fields.confidence.default(1),
+  source: fields.source.optional(),
+  ttl_secs: z
+    .int()
+    .min(limits.TTL_SECONDS_MIN)
+    .max(limits.TTL_SECONDS_MAX)
+    .describe('Seconds until the memory expires')
+    .optional(),
+  expires_at: fields.instant.optional(),
+  metadata: fields.metadata.default({}),
+  agent_id: fields.agentId.optional(),
+  scope: fields.scope.optional(),
+  kind: fields.kind.default('observation'),
+  on_conflict: z.enum(ON_CONFLICT).default('error').describe('What to do when the title is taken'),
+  citations: fields.citations.default([]),
+  source_uri: fields.sourceUri.optional(),
+  source_span: fields.sourceSpan.optional(),
+  signature: z.string().describe('Ed25519 signature of the write envelope, standard base64').optional(),
+  created_at: z.string().describe('Signed RFC 3339 instant; required with a signature').optional(),
+});
+
+type Input = z.output<typeof input>;
+
+const SOURCES = { http: 'api', mcp: 'mcp', cli: 'cli' } as const;
+
+/** Stores a memory (interface §4.2, POST /memories). */
+export const memoryStore = defineOperation({
+  name: 'memory_store',
+  family: 'core',
+  summary: 'Store a memory.',
+  core: true,
+  input,
+  output: z.object({
+    id: z.string(),
+    tier: z.string(),
+    namespace: z.string(),
+    title: z.string(),
+    agent_id: z.string(),
+    duplicate: z.boolean().optional(),
+    action: z.string().optional(),
+  }),
+  effect: 'write',
+  guards: { attestation: true },
+  events: ['memory_store'],
+  http: [
+    {
+      method: 'POST',
+      path: '/memories',
+      fields: 'body',
+      aliases: { memory_kind: 'kind' },
+      status: (output) => (output['duplicate'] === true ? 200 : 201),
+    },
+  ],
+  mcp: { description: 'Store a memory', omit: ['ttl_secs'], aliases: { memory_kind: 'kind' } },
+  cli: {
+    command: 'store',
+    short: { T: 'title', c: 'content', t: 'tier', n: 'namespace', p: 'priority', S: 'source' },
+    stdin: ['content'],
+    omit: ['signature', 'created_at'],
+    view: 'message',
+    message: (output) =>
+      `stored: ${output['id']} [${output['tier']}] (ns=${output['namespace']})${output['duplicate'] === true ? ' (updated)' : ''}`,
+    examples: ['store --title "Deploy window" --content "Sundays, 02:00 to 04:00 UTC"'],
+  },
+  run: store,
+});
+
+async function store(call: Call, fieldsIn: Input) {
+  const expiry = expiryOf(fieldsIn, call.now);
+  if (!expiry.ok) return failed(expiry.error);
+  const owner = ownerOf(call, fieldsIn);
+  if (!owner.ok) return failed(owner.error);
+
+  const memory = signMemory(newMemory(call, fieldsIn, owner.value, expiry.value), call);
+  const result = await call.services.store.execute({
+    kind: 'store-memory',
+    memory,
+    onConflict: fieldsIn.on_conflict,
+    viewer: call.caller.viewer,
+    archive: call.services.settings.archiveOnGc,
+  });
+  if (!result.ok) return failed(result.error);
+  const { stored, created } = result.value;
+  return ok({
+    id: stored.id,
+    tier: stored.tier,
+    namespace: stored.namespace,
+    title: stored.title,
+    agent_id: owner.value,
+    ...(created ? {} : { duplicate: true, action: 'updated existing memory' }),
+  });
+}
+
+/** Precedence: expires_at, then ttl_secs, then the tier's time to live (reference-http §2.1). */
+function expiryOf(input: Input, now: string) {
+  if (input.expires_at !== undefined) {
+    return input.expires_at > now
+      ? ok(input.expires_at)
+      : fail('VALIDATION_FAILED', 'expires_at lies in the past', { fields: ['expires_at'] });
+  }
+  const seconds = input.ttl_secs ?? limits.TTL_SECONDS[input.tier];
+  return ok(seconds === null ? null : instantAfter(now, seconds));
+}
+
+/** The writer may be named in metadata too, but nobody can write for another (decisions, "side doors"). */
+function ownerOf(call: Call, input: Input) {
+  const claimed = input.metadata['agent_id'] ?? undefined;
+  const owner = call.caller.agentId;
+  if (claimed === undefined || claimed === owner) return ok(owner);
+  if (call.surface === 'http') {
+    return fail('agent_id_body_header_mismatch', 'metadata.agent_id does not match the authenticated caller');
+  }
+  return fail('FORBIDDEN', 'metadata.agent_id does not match the caller');
+}
+
+function newMemory(call: Call, input: Input, owner: string, expiresAt: string | null): Memory {
+  // What the service decides about a row cannot come in through its metadata.
+  const {
+    attest_level: _level,
+    attested_by: _by,
+    imported_from_agent_id: _from,
+    ...metadata
+  } = input.metadata;
+  return {
+    id: call.services.random.uuid(),
+    tier: input.tier,
+    namespace: input.namespace ?? call.services.settings.defaultNamespace,
+    title: input.title,
+    content: input.content,
+    tags: input.tags,
+    priority: input.priority,
+    confidence: input.confidence,
+    source: input.source ?? SOURCES[call.surface],
+    access_count: 0,
+    created_at: call.now,
+    updated_at: call.now,
+    last_accessed_at: null,
+    expires_at: expiresAt,
+    metadata: {
+      ...metadata,
+      agent_id: owner,
+      ...(input.scope === undefined ? {} : { scope: input.scope }),
+      attest_level: 'claimed',
+    },
+    kind: input.kind,
+    reflection_depth: 0,
+    atomised_into: null,
+    atom_of: null,
+    entity_id: null,
+    persona_version: null,
+    citations: input.citations,
+    source_uri: input.source_uri ?? null,
+    source_span: input.source_span ?? null,
+    confidence_source: 'caller_provided',
+    confidence_signals: null,
+    confidence_decayed_at: null,
+    mentioned_entity_id: null,
+    version: 1,
+    write_signature: null,
+    created_hlc: '',
+    hlc: '',
+    origin: '',
+    origin_seq: 0,
+    seen: {},
+  };
+}

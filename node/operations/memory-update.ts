@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import type { MemoryPatch } from '../../protocol/commands.js';
+import { memoryJson } from '../../protocol/memory.js';
+import { fail, failed, ok } from '../../protocol/result.js';
+import type { Call } from '../pipeline/call.js';
+import { defineOperation } from '../pipeline/operation.js';
+import * as fields from './fields.js';
+import { resolveId } from './resolve-id.js';
+
+const version = z.int().min(1).describe('Update only when the memory still has this version');
+
+/** A version as If-Match carries it: digits, quotes optional, `W/` not. */
+const expectedVersion = z.union([
+  version,
+  z
+    .string()
+    .regex(/^(?:"\d{1,15}"|\d{1,15})$/, 'must be an integer version')
+    .transform((value) => Number(value.replaceAll('"', ''))),
+]);
+
+const input = z.object({
+  id: fields.memoryId,
+  title: fields.title.optional(),
+  content: fields.content.optional(),
+  tier: fields.tier.optional(),
+  namespace: fields.namespace.optional(),
+  tags: fields.tags.optional(),
+  priority: fields.priority.optional(),
+  confidence: fields.confidence.optional(),
+  expires_at: z
+    .union([z.null(), z.enum(['', 'null']).transform(() => null), fields.instant])
+    .describe('RFC 3339 instant; null, "" or "null" clears it')
+    .optional(),
+  metadata: fields.metadata.optional(),
+  source_uri: fields.sourceUri.optional(),
+  agent_id: fields.agentId.optional(),
+  expected_version: expectedVersion.optional(),
+});
+
+type Input = z.output<typeof input>;
+
+/** Changes some fields of a memory (interface §4.2, PUT /memories/{id}). */
+export const memoryUpdate = defineOperation({
+  name: 'memory_update',
+  family: 'lifecycle',
+  summary: 'Change some fields of a memory.',
+  core: false,
+  input,
+  output: z.object({ updated: z.boolean(), memory: fields.memoryOutput }),
+  effect: 'write',
+  guards: {},
+  events: [],
+  http: [
+    {
+      method: 'PUT',
+      path: '/memories/{id}',
+      fields: 'body',
+      headers: { 'if-match': 'expected_version' },
+      omit: ['expected_version'],
+      // The bare memory, as the reference answers (reference-http §1, row 9).
+      shape: (output) => output['memory'] as Record<string, unknown>,
+    },
+  ],
+  mcp: { description: 'Change fields of a memory', omit: [] },
+  cli: {
+    command: 'update',
+    positionals: ['id'],
+    short: { T: 'title', c: 'content', t: 'tier', n: 'namespace', p: 'priority' },
+    stdin: ['content'],
+    view: 'message',
+    message: (output) => {
+      const memory = output['memory'] as { id: string; version: number };
+      return `updated: ${memory.id} (version ${memory.version})`;
+    },
+    examples: ['update 3f2a --priority 8'],
+  },
+  run: async (call, fieldsIn) => {
+    const { id, expected_version, agent_id, ...changes } = fieldsIn;
+    const claimed = changes.metadata?.['agent_id'];
+    if (call.surface === 'http' && claimed !== undefined && claimed !== call.caller.agentId) {
+      return fail(
+        'agent_id_body_header_mismatch',
+        'metadata.agent_id does not match the authenticated caller',
+      );
+    }
+    return update(call, id, patchOf(changes), expected_version ?? null);
+  },
+});
+
+async function update(call: Call, prefix: string, patch: MemoryPatch, expected: number | null) {
+  if (Object.keys(patch).length === 0) return fail('VALIDATION_FAILED', 'no field to change was given');
+  const id = await resolveId(call, prefix);
+  if (!id.ok) return failed(id.error);
+  const result = await call.services.store.execute({
+    kind: 'update-memory',
+    id: id.value,
+    patch,
+    expectedVersion: expected,
+    viewer: call.caller.viewer,
+    archive: call.services.settings.archiveOnGc,
+  });
+  if (!result.ok) return failed(result.error);
+  return ok({ updated: true, memory: memoryJson(result.value.memory) as never });
+}
+
+/** Fields that were given; an absent one must not overwrite. */
+function patchOf(changes: Omit<Input, 'id' | 'expected_version' | 'agent_id'>): MemoryPatch {
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,35 @@
+import type { Catalogue } from '../pipeline/call.js';
+import type { Operation } from '../pipeline/operation.js';
+import { memoryLoadFamily, memorySmartLoad } from './family-loaders.js';
+import { memoryCapabilities } from './memory-capabilities.js';
+import { memoryDelete } from './memory-delete.js';
+import { memoryGet } from './memory-get.js';
+import { memoryList } from './memory-list.js';
+import { memoryPromote } from './memory-promote.js';
+import { memoryRecall } from './memory-recall.js';
+import { memorySearch } from './memory-search.js';
+import { memoryStats } from './memory-stats.js';
+import { memoryStore } from './memory-store.js';
+import { memoryUpdate } from './memory-update.js';
+
+/** Every operation of the service, in the order in which tools and help list them. */
+export const OPERATIONS: readonly Operation[] = [
+  memoryStore,
+  memoryRecall,
+  memoryList,
+  memoryGet,
+  memorySearch,
+  memoryLoadFamily,
+  memorySmartLoad,
+  memoryUpdate,
+  memoryDelete,
+  memoryPromote,
+  memoryStats,
+  memoryCapabilities,
+];
+
+export const CATALOGUE: Catalogue = {
+  tools: OPERATIONS.filter((operation) => operation.mcp !== undefined).map(
+    ({ name, family, summary, core }) => ({ name, family, summary, core }),
+  ),
+};

@@ -1,0 +1,85 @@
+import type { Viewer } from '../../protocol/ranking/types.js';
+import type { Clock, Crypto, Log, Random, Signer } from '../../protocol/seams.js';
+import type { Store } from '../../storage/port.js';
+import type { Settings } from '../config/settings.js';
+import type { SemanticIndex } from '../semantic/semantic-index.js';
+import type { TokenCounter } from '../semantic/token-counter.js';
+
+export type Surface = 'http' | 'mcp' | 'cli';
+
+/** Who calls, as far as the surface knows. */
+export interface Caller {
+  /** The identity that a write is stamped with. */
+  readonly agentId: string;
+  /** Explicit and configured ids name an agent; made ones (`host:…`, `anonymous:…`) name a process or a request. */
+  readonly claimed: 'explicit' | 'configured' | 'made';
+  /** What the caller may see. */
+  readonly viewer: Viewer;
+  readonly admin: boolean;
+  /** Uses this machine's own files (MCP, CLI), so the machine's key may sign for it. */
+  readonly local: boolean;
+}
+
+/** How a write is attested, once the pipeline has decided it. */
+export interface Attestation {
+  readonly level: 'claimed' | 'agent_attested';
+  /** Signs for the caller with the machine's key when the level comes from the machine. */
+  readonly signer: Signer | null;
+}
+
+/** A reading of memories, to be counted later (interface §4.3: recall touches rows). */
+export interface TouchQueue {
+  touch(ids: readonly string[], now: string): void;
+}
+
+/** What a node is made of, as operations use it. */
+export interface Services {
+  readonly store: Store;
+  readonly semantic: SemanticIndex;
+  readonly tokens: TokenCounter;
+  readonly touches: TouchQueue;
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly crypto: Crypto;
+  readonly log: Log;
+  /** This node's identity in the mesh. */
+  readonly peerId: string;
+  /** The machine's key; null when it could not be made or read. */
+  readonly machineKey: Signer | null;
+  /** Names and families of the operations, for capabilities and the loaders. */
+  readonly catalogue: Catalogue;
+  /** What runs and what is degraded, for capabilities and health. */
+  readonly condition: () => Condition;
+}
+
+export interface Catalogue {
+  readonly tools: readonly {
+    readonly name: string;
+    readonly family: string;
+    readonly summary: string;
+    readonly core: boolean;
+  }[];
+}
+
+/** The live state of a node. */
+export interface Condition {
+  /** True while the store answers. */
+  readonly ready: boolean;
+  /** Parts that are degraded, with the reason. */
+  readonly degraded: readonly { readonly part: string; readonly reason: string }[];
+  readonly pendingEmbeddings: number | null;
+}
+
+/** One call of an operation, after the pipeline has resolved the caller. */
+export interface Call {
+  readonly surface: Surface;
+  readonly caller: Caller;
+  readonly attestation: Attestation;
+  /** Wall clock of the call, in milliseconds and as a canonical instant. */
+  readonly nowMs: number;
+  readonly now: string;
+  readonly services: Services;
+  /** The MCP profile in force, or `full` where profiles do not exist. */
+  readonly profile: 'core' | 'full';
+}

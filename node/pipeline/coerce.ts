@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import type { Operation } from './operation.js';
+
+type JsonSchema = { type?: string | string[]; anyOf?: JsonSchema[]; items?: JsonSchema };
+
+const schemas = new WeakMap<Operation, Readonly<Record<string, JsonSchema>>>();
+
+function fieldSchemas(operation: Operation): Readonly<Record<string, JsonSchema>> {
+  let known = schemas.get(operation);
+  if (known === undefined) {
+    const json = z.toJSONSchema(operation.input, { io: 'input', unrepresentable: 'any' });
+    known = (json.properties ?? {}) as Record<string, JsonSchema>;
+    schemas.set(operation, known);
+  }
+  return known;
+}
+
+function typesOf(schema: JsonSchema | undefined): string[] {
+  if (schema === undefined) return [];
+  const own = schema.type === undefined ? [] : [schema.type].flat();
+  return [...own, ...(schema.anyOf ?? []).flatMap(typesOf)];
+}
+
+/** The JSON types that a field accepts. */
+export function fieldTypes(operation: Operation, field: string): readonly string[] {
+  return typesOf(fieldSchemas(operation)[field]);
+}
+
+/** True when the field has neither a default nor leave to be absent. */
+export function isRequired(operation: Operation, field: string): boolean {
+  const schema = operation.input.shape[field] as { safeParse(value: unknown): { success: boolean } };
+  return !schema.safeParse(undefined).success;
+}
+
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$/;
+
+/**
+ * Gives a text from a query string or a command line the type that the field has. A text that does not read as that
+ * type stays as it is, so that the schema refuses it with its own message.
+ */
+export function coerceText(operation: Operation, field: string, value: string): unknown {
+  const types = fieldTypes(operation, field);
+  if (types.includes('string') || types.length === 0) return value;
+  const numeric = types.includes('integer') || types.includes('number');
+  if (numeric && NUMBER.test(value)) return Number(value);
+  if (types.includes('boolean')) {
+    if (value === 'true' || value === '1') return true;
+    if (value === 'false' || value === '0') return false;
+  }
+  if (types.includes('array')) {
+    const parsed = value.startsWith('[') ? parseJson(value) : undefined;
+    if (Array.isArray(parsed)) return parsed;
+    return value === '' ? [] : value.split(',');
+  }
+  if (types.includes('object')) return parseJson(value) ?? value;
+  return value;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

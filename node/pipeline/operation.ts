@@ -1,0 +1,115 @@
+import type { z } from 'zod';
+import type { Result } from '../../protocol/result.js';
+import type { Call } from './call.js';
+
+/** Tool families, in their fixed order (reference-mcp-cli §1.1). */
+export const FAMILIES = [
+  'core',
+  'lifecycle',
+  'graph',
+  'governance',
+  'power',
+  'meta',
+  'archive',
+  'other',
+] as const;
+export type Family = (typeof FAMILIES)[number];
+
+/** Where an operation's field comes from, and how its answer leaves, on HTTP. Paths are under `/api/v1`. */
+export interface HttpBinding {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** `{name}` segments are fields of the input. */
+  readonly path: string;
+  /** Where the other fields travel. */
+  readonly fields: 'query' | 'body';
+  /** Other names of fields on this surface: alias to field. */
+  readonly aliases?: Readonly<Record<string, string>>;
+  /** Request headers that carry a field: lower-case header to field. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Fields that this surface does not take. */
+  readonly omit?: readonly string[];
+  readonly defaults?: Readonly<Record<string, unknown>>;
+  /** Success status, 200 unless given. */
+  readonly status?: number | ((output: Record<string, unknown>) => number);
+  readonly shape?: Shape;
+}
+
+/** How an operation appears as an MCP tool of the same name. */
+export interface McpBinding {
+  /** At most 32 characters are shown in a tool list (reference-mcp-cli §1.1). */
+  readonly description: string;
+  /** Callable in every profile, also where it is not listed. */
+  readonly always?: true;
+  readonly omit?: readonly string[];
+  readonly defaults?: Readonly<Record<string, unknown>>;
+  readonly aliases?: Readonly<Record<string, string>>;
+  readonly shape?: Shape;
+}
+
+/** How an operation appears as a subcommand. */
+export interface CliBinding {
+  /** For example `store`, or `archive list` for a leaf of a group. */
+  readonly command: string;
+  /** Fields given by position, in order. */
+  readonly positionals?: readonly string[];
+  /** Single letters: letter to field. */
+  readonly short?: Readonly<Record<string, string>>;
+  /** Other names of flags: flag to field, in snake case. */
+  readonly aliases?: Readonly<Record<string, string>>;
+  /** Fields whose value `-` is read from standard input. */
+  readonly stdin?: readonly string[];
+  readonly omit?: readonly string[];
+  readonly defaults?: Readonly<Record<string, unknown>>;
+  readonly shape?: Shape;
+  /** How people see the answer; programs use `--json`. */
+  readonly view: 'memory' | 'memories' | 'message' | 'object';
+  /** The sentence of the `message` view. */
+  readonly message?: (output: Record<string, unknown>) => string;
+  readonly examples?: readonly string[];
+}
+
+/** Renders an answer for one surface where the interface gives it another shape there. */
+export type Shape = (output: Record<string, unknown>) => Record<string, unknown>;
+
+/** What the pipeline checks before it runs an operation. */
+export interface Guards {
+  /** The write must be signed, or made by the machine itself (interface §4.2). */
+  readonly attestation?: boolean;
+  /** HTTP callers must be in the admin set (interface §5.4). */
+  readonly admin?: boolean;
+}
+
+type Fields = z.ZodObject;
+
+/**
+ * An operation of the service, declared once. Adapters project it onto their surface from this data alone; an absent
+ * binding means an absent surface (design: architecture, "One declaration, three surfaces").
+ */
+export interface Operation<I extends Fields = Fields, O extends z.ZodType = z.ZodType> {
+  /** Exactly the tool name of the interface. */
+  readonly name: string;
+  readonly family: Family;
+  /** One sentence for people and programs: help, OpenAPI, capabilities. */
+  readonly summary: string;
+  /** Offered in the core profile of MCP too. */
+  readonly core: boolean;
+  readonly input: I;
+  readonly output: O;
+  readonly effect: 'read' | 'write';
+  readonly guards: Guards;
+  /** Canonical events (interface §6.1) that a success emits. */
+  readonly events: readonly string[];
+  /** The key of the answer whose rows the TOON formats print; the input then has a `format`. */
+  readonly rows?: 'memories' | 'results';
+  readonly http?: readonly HttpBinding[];
+  readonly mcp?: McpBinding;
+  readonly cli?: CliBinding;
+  readonly run: (call: Call, input: z.output<I>) => Promise<Result<z.input<O>>>;
+}
+
+/** Declares an operation; the result is frozen data. */
+export function defineOperation<I extends Fields, O extends z.ZodType>(
+  operation: Operation<I, O>,
+): Operation {
+  return Object.freeze(operation) as unknown as Operation;
+}

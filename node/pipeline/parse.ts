@@ -1,0 +1,35 @@
+import type { z } from 'zod';
+import { fail, ok, type Result } from '../../protocol/result.js';
+import type { Operation } from './operation.js';
+
+type Input = Record<string, unknown>;
+
+/**
+ * Checks an input against the operation's schema. VALIDATION_FAILED names the first offending field and lists all in
+ * `fields`; UNKNOWN_FIELD names keys that the operation does not have.
+ */
+export function parseInput(
+  operation: Operation,
+  input: Readonly<Input>,
+  unknownFields: 'refuse' | 'ignore',
+): Result<z.output<Operation['input']>> {
+  if (unknownFields === 'refuse') {
+    const unknown = Object.keys(input).filter((key) => !Object.hasOwn(operation.input.shape, key));
+    if (unknown.length > 0) {
+      return fail('UNKNOWN_FIELD', `unknown field: ${unknown.join(', ')}`, { fields: unknown });
+    }
+  }
+  const parsed = operation.input.safeParse(input);
+  if (parsed.success) return ok(parsed.data);
+  const { issues } = parsed.error;
+  const fields = [...new Set(issues.map((issue) => issue.path.join('.')).filter((path) => path !== ''))];
+  return fail('VALIDATION_FAILED', describe(issues[0]!, input), fields.length > 0 ? { fields } : undefined);
+}
+
+function describe(issue: z.core.$ZodIssue, input: Readonly<Input>): string {
+  const [field, ...rest] = issue.path;
+  if (field === undefined) return issue.message;
+  const missing = issue.code === 'invalid_type' && rest.length === 0 && input[field as string] === undefined;
+  if (missing) return `${String(field)} is required`;
+  return `${issue.path.join('.')}: ${issue.message}`;
+}

@@ -1,0 +1,57 @@
+import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { instantFromMs } from '../../protocol/time.js';
+import { attest } from './attest.js';
+import type { Call, Caller, Services, Surface } from './call.js';
+import type { Operation } from './operation.js';
+import { parseInput } from './parse.js';
+
+/** A call as a surface hands it over: aliases resolved, values still as they came. */
+export interface Request {
+  readonly surface: Surface;
+  readonly caller: Caller;
+  /** Field values by name; the surface has applied its aliases and defaults. */
+  readonly input: Readonly<Record<string, unknown>>;
+  /** MCP tolerates unknown arguments, HTTP and the command line name and refuse them. */
+  readonly unknownFields: 'refuse' | 'ignore';
+  readonly profile?: 'core' | 'full';
+}
+
+/** The service's own name for an answer: what a surface renders. */
+export type Answer = Result<Record<string, unknown>>;
+
+/**
+ * The one way to run an operation: parse, gate, attest, run. Exceptions are bugs: they are reported with their stack
+ * and answered INTERNAL with hidden text.
+ */
+export async function runOperation(
+  operation: Operation,
+  request: Request,
+  services: Services,
+): Promise<Answer> {
+  try {
+    const parsed = parseInput(operation, request.input, request.unknownFields);
+    if (!parsed.ok) return failed(parsed.error);
+
+    if (operation.guards.admin === true && request.surface === 'http' && !request.caller.admin) {
+      return fail('ADMIN_REQUIRED', 'admin role required');
+    }
+    const nowMs = services.clock.nowMs();
+    const attestation = attest(operation, parsed.value, request.caller, nowMs, services);
+    if (!attestation.ok) return failed(attestation.error);
+
+    const call: Call = {
+      surface: request.surface,
+      caller: request.caller,
+      attestation: attestation.value,
+      nowMs,
+      now: instantFromMs(nowMs),
+      services,
+      profile: request.profile ?? 'full',
+    };
+    const result = await operation.run(call, parsed.value);
+    return result.ok ? ok(result.value as Record<string, unknown>) : failed(result.error);
+  } catch (error) {
+    services.log.error({ err: error, operation: operation.name }, 'operation failed unexpectedly');
+    return fail('INTERNAL', 'internal server error');
+  }
+}

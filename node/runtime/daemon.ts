@@ -1,0 +1,291 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname } from 'node:path';
+import { BatchWorker } from '../../actors/core/batch-worker.js';
+import type { ChildStatus } from '../../actors/core/child.js';
+import { type Supervisor, startSupervisor, supervisorChild } from '../../actors/core/supervisor.js';
+import { loopChild } from '../../actors/maintenance/loop.js';
+import { type StorageThread, storageThread } from '../../actors/storage/storage-thread.js';
+import type { Command, OutcomeOf } from '../../protocol/commands.js';
+import * as limits from '../../protocol/limits.js';
+import type { Answers, Query } from '../../protocol/queries.js';
+import type { TimedCommand } from '../../storage/port.js';
+import { openReader } from '../../storage/sqlite/connection.js';
+import { Reader } from '../../storage/sqlite/reader.js';
+import { ConfigError } from '../config/load-settings.js';
+import type { Settings } from '../config/settings.js';
+import { createHttpSurface, type HttpSurface } from '../http/server.js';
+import { loadMachineIdentity } from '../identity/machine-key.js';
+import { stderrLog } from '../log.js';
+import { Metrics } from '../observability/metrics.js';
+import { OPERATIONS } from '../operations/registry.js';
+import type { Condition } from '../pipeline/call.js';
+import { systemClock, systemRandom, systemScheduler } from '../seams.js';
+import { NO_SEMANTICS } from '../semantic/no-semantics.js';
+import { spawnStorageThread } from '../threads/spawn.js';
+import { openForWriting } from './open-for-writing.js';
+import { openSemantics } from './open-semantics.js';
+import { OwnerDuties } from './owner-duties.js';
+import { BACKGROUND_POLICY, STORAGE_POLICY } from './policies.js';
+import { servicesOf } from './services.js';
+import { type ReaderQueue, ThreadedStore, type WriterQueue } from './threaded-store.js';
+import { DeferredTouches } from './touch-queue.js';
+
+/** A running daemon. */
+export interface Daemon {
+  readonly address: { readonly host: string; readonly port: number };
+  readonly settings: Settings;
+  /** Resolves with the exit code when the node has ended: 0 after `stop`, 70 when storage could not be kept up. */
+  readonly stopped: Promise<number>;
+  /** Stops accepting, answers what is owed, writes what is pending, checkpoints. Calling again is harmless. */
+  stop(): Promise<void>;
+  /** Children of the supervision tree, for tests and `doctor`. */
+  children(): readonly ChildStatus[];
+  /** Ends the writer thread without warning, as a crash would; for fault tests. */
+  crashWriter(): void;
+}
+
+const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
+const EXIT_STORAGE = 70;
+
+const GAUGES_INTERVAL_MS = 2000;
+const READERS_MAX = 4;
+const READER_BATCH_MESSAGES = 8;
+
+/** Starts a node: storage threads under supervision, maintenance, HTTP. Rejects when it cannot start. */
+export async function startDaemon(settings: Settings): Promise<Daemon> {
+  if (!LOOPBACK.has(settings.host) && settings.apiKey === null) {
+    throw new ConfigError(
+      `refusing to listen on ${settings.host} without an API key: set SVC_API_KEY, or bind 127.0.0.1`,
+    );
+  }
+  const log = stderrLog(settings.logLevel);
+  mkdirSync(settings.home, { recursive: true, mode: 0o700 });
+  mkdirSync(dirname(settings.dbPath), { recursive: true, mode: 0o700 });
+  const identity = loadMachineIdentity(settings.keyDir, systemRandom);
+  prepareDatabase(settings, identity.peerId);
+
+  const seams = { clock: systemClock, scheduler: systemScheduler, random: systemRandom };
+  const metrics = new Metrics();
+  let writerThread: StorageThread<TimedCommand, OutcomeOf<Command>> | null = null;
+  const writer: WriterQueue = new BatchWorker({
+    name: 'storage writer',
+    ...seams,
+    mailbox: { messagesMax: limits.WRITER_MAILBOX_MESSAGES_MAX, bytesMax: limits.WRITER_MAILBOX_BYTES_MAX },
+    batchMessagesMax: limits.BATCH_COMMANDS_MAX,
+    batchBytesMax: limits.BATCH_BYTES_MAX,
+    onFault: (error) => {
+      log.error({ err: error }, 'the storage writer broke its contract');
+      writerThread?.kill();
+    },
+  });
+  const readerThreads = new Set<StorageThread<Query, Answers[Query['kind']]>>();
+  const readerCount = Math.min(READERS_MAX, Math.max(1, availableParallelism() - 1));
+  const readers: ReaderQueue = new BatchWorker({
+    name: 'storage reader',
+    ...seams,
+    mailbox: { messagesMax: limits.READER_MAILBOX_MESSAGES_MAX, bytesMax: limits.READER_MAILBOX_BYTES_MAX },
+    batchMessagesMax: READER_BATCH_MESSAGES,
+    batchBytesMax: limits.BATCH_BYTES_MAX,
+    portsMax: readerCount,
+    onFault: (error) => {
+      log.error({ err: error }, 'a storage reader broke its contract');
+      for (const thread of readerThreads) thread.kill();
+    },
+  });
+  const threadData = { path: settings.dbPath, peerId: identity.peerId, synchronous: settings.synchronous };
+  const points = openReader(settings.dbPath);
+  const store = new ThreadedStore(writer, readers, new Reader(points), systemClock);
+  const touches = new DeferredTouches(store, systemScheduler, log);
+
+  const semantic = openSemantics(settings, store, log);
+  const duties = new OwnerDuties({
+    store,
+    role: 'daemon',
+    holder: `daemon:${process.pid}:${systemRandom.uuid()}`,
+    archive: settings.archiveOnGc,
+    ...seams,
+    log,
+    semantic,
+  });
+
+  let pendingEmbeddings: number | null = null;
+  let touchesDropped = 0;
+  const gauges = loopChild({
+    id: 'gauges',
+    policy: BACKGROUND_POLICY,
+    ...seams,
+    round: async () => {
+      metrics.setWriterQueueDepth(writer.stats().queued);
+      metrics.touchesDropped(touches.dropped - touchesDropped);
+      touchesDropped = touches.dropped;
+      if (semantic !== null) {
+        const progress = await store.query({ kind: 'embedding-progress' }, { lane: 'background' });
+        if (progress.ok) {
+          pendingEmbeddings = progress.value.pending;
+          metrics.setPendingEmbedding(pendingEmbeddings);
+        }
+      }
+      return { afterMs: GAUGES_INTERVAL_MS };
+    },
+  });
+  let storage: Supervisor | null = null;
+  const supervisor = startSupervisor({
+    ...seams,
+    onFailure: ({ childId, error, decision }) => {
+      metrics.actorRestarted(childId);
+      log.error({ err: error, actor: childId, decision: decision.kind }, 'an actor failed');
+      if (childId === 'storage' && decision.kind === 'escalate') {
+        // No thread will come any more: whoever waits for one is told at once.
+        const nowMs = systemClock.monotonicMs();
+        void writer.stop(nowMs);
+        void readers.stop(nowMs);
+      }
+    },
+    children: [
+      supervisorChild(
+        'storage',
+        { ...STORAGE_POLICY, restartsMax: 0 },
+        {
+          ...seams,
+          onFailure: ({ childId, error, decision }) => {
+            metrics.actorRestarted(childId);
+            log.error({ err: error, actor: childId, decision: decision.kind }, 'a storage thread failed');
+          },
+          children: [
+            storageThread<TimedCommand, OutcomeOf<Command>>({
+              id: 'writer',
+              policy: STORAGE_POLICY,
+              worker: writer,
+              spawn: () => spawnStorageThread('writer-thread', threadData, log),
+              onSpawn: (thread) => {
+                writerThread = thread;
+              },
+              stopTimeoutMs: settings.shutdownGraceMs,
+            }),
+            ...Array.from({ length: readerCount }, (_, index) =>
+              storageThread<Query, Answers[Query['kind']]>({
+                id: `reader-${index + 1}`,
+                policy: STORAGE_POLICY,
+                worker: readers,
+                spawn: () => spawnStorageThread('reader-thread', threadData, log),
+                onSpawn: (thread) => {
+                  readerThreads.add(thread);
+                  void thread.gone.then(() => readerThreads.delete(thread));
+                },
+                stopTimeoutMs: settings.shutdownGraceMs,
+              }),
+            ),
+          ],
+        },
+        (started) => {
+          storage = started;
+        },
+      ),
+      supervisorChild('maintenance', BACKGROUND_POLICY, {
+        ...seams,
+        children: [...duties.children(), gauges.spec],
+      }),
+    ],
+  });
+
+  const statuses = () => [...supervisor.children(), ...(storage?.children() ?? [])];
+  const condition = (): Condition => ({
+    ready: (storage?.children() ?? []).some((child) => child.id === 'writer' && child.state === 'running'),
+    degraded: statuses()
+      .filter((child) => child.state === 'degraded' || child.state === 'backing-off')
+      .map((child) => ({ part: child.id, reason: child.lastError ?? child.state })),
+    pendingEmbeddings,
+  });
+  const services = servicesOf(identity, {
+    store,
+    semantic: semantic?.role ?? NO_SEMANTICS,
+    touches,
+    settings,
+    log,
+    condition,
+  });
+
+  let http: HttpSurface | null = null;
+  let stopping: Promise<void> | null = null;
+  let exit!: (code: number) => void;
+  const stopped = new Promise<number>((resolve) => {
+    exit = resolve;
+  });
+  const shutDown = async (code: number): Promise<void> => {
+    const deadlineMs = systemClock.monotonicMs() + settings.shutdownGraceMs;
+    await http?.drain(settings.shutdownGraceMs);
+    await attempt(log, 'touches', () => touches.close());
+    await attempt(log, 'semantics', () => duties.close());
+    await attempt(log, 'supervisor', () => supervisor.stop());
+    await writer.stop(deadlineMs);
+    await readers.stop(deadlineMs);
+    await store.close();
+    points.close();
+    await attempt(log, 'checkpoint', () => Promise.resolve(checkpoint(settings, identity.peerId)));
+    await http?.close();
+    exit(code);
+  };
+  const stop = (code = 0) => {
+    stopping ??= shutDown(code);
+    return stopping;
+  };
+  void supervisor.stopped.then((reason) => {
+    if (reason.kind === 'failed') {
+      log.error({ err: reason.error }, 'the node cannot go on');
+      void stop(EXIT_STORAGE);
+    }
+  });
+
+  const started = await supervisor.started;
+  if (!started.ok) {
+    await stop(EXIT_STORAGE);
+    throw new Error(started.error.message);
+  }
+  http = createHttpSurface({
+    services,
+    operations: OPERATIONS,
+    metrics,
+    inflightMax: settings.maxInflightRequests,
+  });
+  try {
+    const address = await http.listen(settings.host, settings.port);
+    return {
+      address,
+      settings,
+      stopped,
+      stop: () => stop(),
+      children: statuses,
+      crashWriter: () => writerThread?.kill(),
+    };
+  } catch (error) {
+    await stop(1);
+    throw error;
+  }
+}
+
+/** Creates or migrates the database before any thread opens it, so that a refusal is a clear error at the start. */
+function prepareDatabase(settings: Settings, peerId: string): void {
+  openOnce(settings, peerId).close();
+}
+
+/** The last connection to close folds the write-ahead log into the file. */
+function checkpoint(settings: Settings, peerId: string): void {
+  // Opening would make an empty database in the place of one that was removed.
+  if (!existsSync(settings.dbPath)) return;
+  const db = openOnce(settings, peerId);
+  db.pragma('wal_checkpoint(TRUNCATE)');
+  db.close();
+}
+
+function openOnce({ dbPath, synchronous }: Settings, peerId: string) {
+  return openForWriting(dbPath, peerId, { busyTimeoutMs: 1000, synchronous });
+}
+
+async function attempt(log: ReturnType<typeof stderrLog>, part: string, run: () => Promise<unknown>) {
+  try {
+    await run();
+  } catch (error) {
+    log.error({ err: error, part }, 'a part did not stop in good order');
+  }
+}

@@ -1,0 +1,101 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { InlineStore } from '../../storage/sqlite/inline-store.js';
+import type { Settings } from '../config/settings.js';
+import { loadMachineIdentity } from '../identity/machine-key.js';
+import { stderrLog } from '../log.js';
+import type { Services } from '../pipeline/call.js';
+import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
+import { NO_SEMANTICS } from '../semantic/no-semantics.js';
+import { openForWriting } from './open-for-writing.js';
+import { openSemantics } from './open-semantics.js';
+import type { OwnerDutiesParts } from './owner-duties.js';
+import { servicesOf } from './services.js';
+import { DeferredTouches } from './touch-queue.js';
+
+/** A node without a daemon: the store runs in this thread. */
+export interface InlineNode {
+  readonly services: Services;
+  /** Writes what is pending and closes the database. */
+  close(): Promise<void>;
+}
+
+/** How long one SQL statement of an inline process waits for the lock before it is retried with jitter. */
+const BUSY_TIMEOUT_MS = 20;
+
+/** Opens the database in this process, beside whatever else uses it: for MCP servers and one-shot commands. */
+export async function openInlineNode(settings: Settings, role: 'mcp' | 'cli'): Promise<InlineNode> {
+  const log = stderrLog(role === 'cli' && settings.logLevel === 'info' ? 'warn' : settings.logLevel);
+  mkdirSync(settings.home, { recursive: true, mode: 0o700 });
+  mkdirSync(dirname(settings.dbPath), { recursive: true, mode: 0o700 });
+  const identity = loadMachineIdentity(settings.keyDir, systemRandom);
+  const db = openForWriting(settings.dbPath, identity.peerId, {
+    busyTimeoutMs: BUSY_TIMEOUT_MS,
+    synchronous: settings.synchronous,
+  });
+  const store = new InlineStore({
+    db,
+    clock: systemClock,
+    scheduler: systemScheduler,
+    random: systemRandom,
+    crypto: systemCrypto,
+    reportBug: (error) => log.error({ err: error }, 'a command failed unexpectedly'),
+    shared: settings.dbPath !== ':memory:',
+  });
+  const touches = new DeferredTouches(store, systemScheduler, log);
+  const semantics = openSemantics(settings, store, log);
+  const semantic = semantics?.role ?? NO_SEMANTICS;
+  const services = servicesOf(identity, {
+    store,
+    semantic,
+    touches,
+    settings,
+    log,
+    condition: () => ({ ready: true, degraded: [], pendingEmbeddings: null }),
+  });
+  const background =
+    role === 'mcp' && settings.dbPath !== ':memory:'
+      ? await startBackground({
+          store,
+          role: 'mcp',
+          holder: `mcp:${process.pid}:${systemRandom.uuid()}`,
+          archive: settings.archiveOnGc,
+          clock: systemClock,
+          scheduler: systemScheduler,
+          random: systemRandom,
+          log,
+          semantic: semantics,
+        })
+      : null;
+  return {
+    services,
+    async close() {
+      await touches.close();
+      await background?.close();
+      await semantic.close();
+      await store.close();
+    },
+  };
+}
+
+/** An MCP server looks after the database as long as no daemon does; it loads what that takes only now. */
+async function startBackground(parts: OwnerDutiesParts): Promise<{ close(): Promise<void> }> {
+  const { OwnerDuties } = await import('./owner-duties.js');
+  const { startSupervisor } = await import('../../actors/core/supervisor.js');
+  const duties = new OwnerDuties(parts);
+  const { clock, scheduler, random, log } = parts;
+  const supervisor = startSupervisor({
+    clock,
+    scheduler,
+    random,
+    children: duties.children(),
+    onFailure: ({ childId, error }) => log.warn({ err: error, actor: childId }, 'an actor failed'),
+  });
+  return {
+    async close() {
+      // The embedder first: a round of the backfill that waits for it ends at once.
+      await duties.close();
+      await supervisor.stop();
+    },
+  };
+}

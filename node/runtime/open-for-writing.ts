@@ -1,0 +1,19 @@
+import type { Connection, Synchronous } from '../../storage/sqlite/connection.js';
+import { openDatabase } from '../../storage/sqlite/open-database.js';
+import { systemClock, systemCrypto, systemRandom } from '../seams.js';
+
+/** Opens, creates or migrates the database file in the name of this machine. Throws DatabaseRefusedError. */
+export function openForWriting(
+  path: string,
+  peerId: string,
+  options: { readonly busyTimeoutMs: number; readonly synchronous: Synchronous },
+): Connection {
+  return openDatabase({
+    path,
+    identity: { peerId },
+    nowMs: systemClock.nowMs(),
+    crypto: systemCrypto,
+    freshEpoch: Buffer.from(systemRandom.bytes(8)).toString('hex'),
+    ...options,
+  });
+}

@@ -1,0 +1,35 @@
+import type { Log } from '../../protocol/seams.js';
+import type { Store } from '../../storage/port.js';
+import { VectorClient } from '../../storage/vectors/vector-client.js';
+import type { Settings } from '../config/settings.js';
+import { BuiltinEmbedder } from '../embedding/builtin-embedder.js';
+import { systemClock, systemCrypto, systemScheduler } from '../seams.js';
+import { LocalSemantics } from '../semantic/local-semantics.js';
+import { OwnerSocketNames, RemoteSemantics } from '../semantic/owner-socket.js';
+import { RoleSemantics } from '../semantic/role-semantics.js';
+
+/** The semantic side of a process: its role, and how the local side is opened should it own the database. */
+export interface Semantics {
+  readonly role: RoleSemantics;
+  readonly openLocal: () => LocalSemantics;
+  readonly sockets: OwnerSocketNames;
+}
+
+/** Null in keyword mode, and for a database that no other thread can open. */
+export function openSemantics(settings: Settings, store: Store, log: Log): Semantics | null {
+  if (settings.embedBackend === 'none' || settings.dbPath === ':memory:') return null;
+  const sockets = new OwnerSocketNames(settings.home, settings.dbPath, systemCrypto);
+  const openLocal = () => {
+    const embedder = new BuiltinEmbedder({ clock: systemClock, scheduler: systemScheduler, log });
+    const vectors = new VectorClient({
+      path: settings.dbPath,
+      model: embedder.model,
+      dim: embedder.dim,
+      clock: systemClock,
+      scheduler: systemScheduler,
+    });
+    return new LocalSemantics(embedder, vectors, store, systemClock);
+  };
+  const remote = new RemoteSemantics(sockets, store, systemClock, systemScheduler);
+  return { role: new RoleSemantics(remote), openLocal, sockets };
+}

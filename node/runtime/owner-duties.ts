@@ -1,0 +1,147 @@
+import type { ChildSpec } from '../../actors/core/child.js';
+import { backfillRound } from '../../actors/maintenance/backfill.js';
+import { expiryRound } from '../../actors/maintenance/expiry.js';
+import { loopChild } from '../../actors/maintenance/loop.js';
+import { type Ownership, OwnershipLease } from '../../actors/maintenance/ownership.js';
+import { CHANGE_POLL_MS } from '../../protocol/limits.js';
+import type { Clock, Log, Random, Scheduler } from '../../protocol/seams.js';
+import type { Store } from '../../storage/port.js';
+import type { LocalSemantics } from '../semantic/local-semantics.js';
+import { OwnerSocket } from '../semantic/owner-socket.js';
+import type { Semantics } from './open-semantics.js';
+import { BACKGROUND_POLICY } from './policies.js';
+
+/** What the duties of an owner need. */
+export interface OwnerDutiesParts {
+  readonly store: Store;
+  readonly role: 'daemon' | 'mcp';
+  readonly holder: string;
+  readonly archive: boolean;
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly log: Log;
+  /** Null in keyword mode. */
+  readonly semantic: Semantics | null;
+}
+
+/** How often a process that does not own the database looks whether it should. */
+const NOT_OWNER_MS = 1000;
+/** A lease that cannot be given up in this time runs out by itself. */
+const RELEASE_WAIT_MS = 2000;
+
+/**
+ * The duties of the process that owns the database: embedding, expiry, and answering other processes' semantic
+ * questions (design: architecture). They begin with the ownership and end with it.
+ */
+export class OwnerDuties {
+  private ownership: Ownership = { owned: false, fencing: 0 };
+  private local: LocalSemantics | null = null;
+  private socket: OwnerSocket | null = null;
+  private mark = -1;
+  private closed = false;
+
+  constructor(private readonly parts: OwnerDutiesParts) {}
+
+  get owned(): boolean {
+    return this.ownership.owned;
+  }
+
+  /** The loops, for a supervisor. */
+  children(): ChildSpec[] {
+    const { parts } = this;
+    const { store, scheduler, clock } = parts;
+    const common = { policy: BACKGROUND_POLICY, scheduler, clock };
+    const backfill = loopChild({
+      ...common,
+      id: 'backfill',
+      round: async () =>
+        this.owned && this.local !== null ? backfillRound(store, this.local) : { afterMs: NOT_OWNER_MS },
+    });
+    const expiry = loopChild({
+      ...common,
+      id: 'expiry',
+      // The first round comes soon after the start: what expired while the node was down need not wait longer.
+      firstAfterMs: 5000,
+      round: async () => (this.owned ? expiryRound(store, parts.archive) : { afterMs: NOT_OWNER_MS }),
+    });
+    const lease = new OwnershipLease(store, clock, parts.holder, parts.role, (next) => {
+      this.change(next);
+      backfill.wake.now();
+    });
+    const ownership = loopChild({
+      ...common,
+      id: 'ownership',
+      round: () => lease.round(),
+      onStop: () => this.release(),
+    });
+    const changes = loopChild({
+      ...common,
+      id: 'changes',
+      round: async () => {
+        // Any process may have written; the log's position shows it, and a point read of it costs microseconds.
+        const position = await store.query({ kind: 'log-position' });
+        const mark = position.ok ? position.value.commitSequence : this.mark;
+        if (mark !== this.mark) backfill.wake.now();
+        this.mark = mark;
+        return { afterMs: CHANGE_POLL_MS };
+      },
+    });
+    const { semantic } = parts;
+    return semantic === null
+      ? [ownership.spec, expiry.spec]
+      : [ownership.spec, expiry.spec, backfill.spec, changes.spec];
+  }
+
+  /** Ends what the ownership began; a claim that is granted later begins nothing. */
+  async close(): Promise<void> {
+    this.closed = true;
+    await this.endSemantics();
+  }
+
+  private change(next: Ownership): void {
+    const before = this.ownership;
+    this.ownership = next;
+    if (before.owned === next.owned && before.fencing === next.fencing) return;
+    if (!before.owned && !next.owned) return;
+    this.parts.log.info({ owned: next.owned, fencing: next.fencing }, 'database ownership changed');
+    // Another fencing number means that somebody else owned it in between, and took our socket away.
+    const ended = before.owned ? this.endSemantics() : Promise.resolve();
+    if (next.owned) void ended.then(() => this.beginSemantics());
+  }
+
+  private async beginSemantics(): Promise<void> {
+    const { semantic, log } = this.parts;
+    if (semantic === null || this.local !== null || this.closed) return;
+    const local = semantic.openLocal();
+    this.local = local;
+    semantic.role.own(local);
+    void local.warm();
+    try {
+      semantic.sockets.removeOthers(this.parts.holder);
+      const socket = await OwnerSocket.listen(semantic.sockets.pathOf(this.parts.holder), local, log);
+      // The ownership may have ended meanwhile.
+      if (this.local === local) this.socket = socket;
+      else await socket.close();
+    } catch (error) {
+      // Others then answer by keyword and say so; this process is not concerned.
+      log.warn({ err: error }, 'the owner socket could not be opened');
+    }
+  }
+
+  private async endSemantics(): Promise<void> {
+    const { local, socket } = this;
+    this.local = null;
+    this.socket = null;
+    this.parts.semantic?.role.own(null);
+    await socket?.close();
+    await local?.close();
+  }
+
+  private async release(): Promise<void> {
+    const { store, holder } = this.parts;
+    if (this.owned)
+      await store.execute({ kind: 'release-ownership', holder }, { timeoutMs: RELEASE_WAIT_MS });
+    this.ownership = { owned: false, fencing: 0 };
+  }
+}

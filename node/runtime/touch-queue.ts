@@ -1,0 +1,99 @@
+import type { LifePolicy } from '../../protocol/commands.js';
+import {
+  EXTEND_SECONDS,
+  PROMOTE_ACCESS_COUNT,
+  TOUCH_BATCH_MAX,
+  TOUCH_FLUSH_INTERVAL_MS,
+  TOUCHES_PENDING_MAX,
+} from '../../protocol/limits.js';
+import type { Log, Scheduler, Timer } from '../../protocol/seams.js';
+import type { Store } from '../../storage/port.js';
+import type { TouchQueue } from '../pipeline/call.js';
+
+const POLICY: LifePolicy = { extendSeconds: EXTEND_SECONDS, promoteAccessCount: PROMOTE_ACCESS_COUNT };
+
+interface Touch {
+  count: number;
+  lastAt: string;
+}
+
+/**
+ * Collects the touches of recalls, coalesced by memory, and writes them in the background lane, so that reading never
+ * waits for the writer. A crash may lose touches, never memories (decisions, "Memory").
+ */
+export class DeferredTouches implements TouchQueue {
+  private pending = new Map<string, Touch>();
+  private timer: Timer | null = null;
+  private flushing: Promise<void> | null = null;
+  private closed = false;
+  /** Touches that found the queue full. */
+  dropped = 0;
+
+  constructor(
+    private readonly store: Store,
+    private readonly scheduler: Scheduler,
+    private readonly log: Log,
+  ) {}
+
+  touch(ids: readonly string[], now: string): void {
+    if (this.closed) return;
+    for (const id of ids) {
+      const known = this.pending.get(id);
+      if (known !== undefined) {
+        known.count += 1;
+        known.lastAt = now;
+      } else if (this.pending.size < TOUCHES_PENDING_MAX) {
+        this.pending.set(id, { count: 1, lastAt: now });
+      } else {
+        this.dropped += 1;
+      }
+    }
+    this.arm();
+  }
+
+  /** Writes everything that is pending. */
+  async flush(): Promise<void> {
+    while (this.flushing !== null) await this.flushing;
+    if (this.pending.size === 0) return;
+    this.flushing = this.write().finally(() => {
+      this.flushing = null;
+    });
+    await this.flushing;
+  }
+
+  /** Flushes and stops; later touches are ignored. */
+  async close(): Promise<void> {
+    this.closed = true;
+    this.timer?.cancel();
+    this.timer = null;
+    await this.flush();
+  }
+
+  private arm(): void {
+    if (this.timer !== null || this.pending.size === 0) return;
+    this.timer = this.scheduler.after(TOUCH_FLUSH_INTERVAL_MS, () => {
+      this.timer = null;
+      this.flush().then(
+        () => this.arm(),
+        (error) => this.log.error({ err: error }, 'touches could not be written'),
+      );
+    });
+  }
+
+  private async write(): Promise<void> {
+    const batch = [...this.pending].slice(0, TOUCH_BATCH_MAX);
+    for (const [id] of batch) this.pending.delete(id);
+    const touches = batch.map(([id, touch]) => ({ id, count: touch.count, lastAt: touch.lastAt }));
+    const result = await this.store.execute(
+      { kind: 'touch-memories', touches, policy: POLICY },
+      { lane: 'background' },
+    );
+    // A lost count is allowed; it is not worth a retry that competes with memories.
+    if (!result.ok) {
+      this.log.debug({ code: result.error.code }, 'touches were dropped');
+      // At the end there is no time to wait for a store that does not answer.
+      if (this.closed) this.pending.clear();
+    }
+    if (this.pending.size > 0) await this.write();
+  }
+}

@@ -1,0 +1,34 @@
+import { createHash, hash, randomBytes, randomUUID } from 'node:crypto';
+import type { Clock, Crypto, Random, Scheduler, Timer } from '../protocol/seams.js';
+
+/**
+ * The real world behind the seams. This file and the simulator's are the only ones that touch the clock, timers and
+ * randomness (design: architecture, "Seams").
+ */
+
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+};
+
+export const systemScheduler: Scheduler = {
+  after(delayMs, run, options): Timer {
+    const timer = setTimeout(run, delayMs);
+    if (options?.keepAlive !== true) timer.unref();
+    return { cancel: () => clearTimeout(timer) };
+  },
+  immediate(run) {
+    setImmediate(run);
+  },
+};
+
+export const systemRandom: Random = {
+  uuid: () => randomUUID(),
+  bytes: (count) => randomBytes(count),
+  unit: () => Math.random(),
+};
+
+export const systemCrypto: Crypto = {
+  sha256Hex: (data) => hash('sha256', data, 'hex'),
+  sha256: (data) => createHash('sha256').update(data).digest(),
+};

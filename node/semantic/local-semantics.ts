@@ -1,0 +1,127 @@
+import type { MemoryEmbedder } from '../../actors/maintenance/backfill.js';
+import { withAncestors } from '../../protocol/ids.js';
+import {
+  QUERY_EMBED_COLD_WAIT_MS,
+  QUERY_EMBED_NEXT_WAIT_MS,
+  QUERY_EMBED_WAIT_MS,
+  REQUEST_DEADLINE_MS,
+  VECTOR_HITS_MAX,
+  VECTOR_SEARCH_WAIT_MS,
+} from '../../protocol/limits.js';
+import type { VectorEvidence } from '../../protocol/ranking/types.js';
+import { ok, type Result } from '../../protocol/result.js';
+import type { Clock } from '../../protocol/seams.js';
+import { instantFromMs } from '../../protocol/time.js';
+import type { Store } from '../../storage/port.js';
+import type { VectorClient } from '../../storage/vectors/vector-client.js';
+import { chunkMemory } from '../embedding/chunking.js';
+import type { Embedder } from '../embedding/embedder.js';
+import type { SemanticAbsence, SemanticIndex, SemanticRequest, SemanticState } from './semantic-index.js';
+
+/** Weight of the recent conversation beside the query (interface §4.14). */
+const CONTEXT_WEIGHT = 0.3;
+
+/** The semantic side of the process that owns the database: its embedder and its vector index. */
+export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
+  constructor(
+    private readonly embedder: Embedder,
+    private readonly vectors: VectorClient,
+    private readonly store: Store,
+    private readonly clock: Clock,
+  ) {}
+
+  get model(): string {
+    return this.embedder.model;
+  }
+
+  get dim(): number {
+    return this.embedder.dim;
+  }
+
+  async evidence(request: SemanticRequest): Promise<VectorEvidence | SemanticAbsence> {
+    const deadlineMs = this.clock.monotonicMs() + this.waitMs();
+    const query = await this.embedder.embedQuery(request.query, deadlineMs);
+    if (!query.ok) return absenceOf(query.error.code);
+    const vector = await this.blended(query.value, request.contextTokens, deadlineMs);
+    const nsIds = request.namespace === null ? null : await this.namespaceIds(request.namespace);
+    if (nsIds !== null && nsIds.length === 0) return 'empty';
+    const { viewer } = request;
+    const found = await this.vectors.search(
+      {
+        queryVector: vector,
+        nsIds,
+        ownerIds: viewer.all ? null : viewer.agentId === null ? [] : [viewer.agentId],
+        k: VECTOR_HITS_MAX,
+        now: instantFromMs(this.clock.nowMs()),
+      },
+      // Until the index is loaded, recall answers by keyword.
+      this.clock.monotonicMs() + VECTOR_SEARCH_WAIT_MS,
+    );
+    if (!found.ok) return absenceOf(found.error.code);
+    return found.value.scanned === 0 ? 'empty' : found.value;
+  }
+
+  /** Loads the vector index in its thread, so that the first recall need not wait for it. */
+  async warm(): Promise<void> {
+    await this.vectors.warm(this.clock.monotonicMs() + REQUEST_DEADLINE_MS);
+  }
+
+  async embedMemories(
+    memories: readonly { readonly title: string; readonly content: string }[],
+  ): Promise<Result<(readonly Float32Array[] | null)[]>> {
+    const chunked = memories.map(({ title, content }) => chunkMemory(title, content, this.embedder.input));
+    const texts = chunked.flatMap((chunking) => (chunking.ok ? chunking.windows : []));
+    if (texts.length === 0) return ok(memories.map(() => null));
+    const embedded = await this.embedder.embed(texts);
+    if (!embedded.ok) return embedded;
+    let next = 0;
+    return ok(
+      chunked.map((chunking) => {
+        if (!chunking.ok) return null;
+        const from = next;
+        next += chunking.windows.length;
+        return embedded.value.slice(from, next);
+      }),
+    );
+  }
+
+  state(): SemanticState {
+    const { loaded, failing, lastError } = this.embedder.state();
+    return { enabled: true, loaded, failing, lastError, model: this.embedder.model, dim: this.embedder.dim };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.embedder.close(), this.vectors.close()]);
+  }
+
+  private waitMs(): number {
+    if (!this.embedder.state().loaded) return QUERY_EMBED_COLD_WAIT_MS;
+    return this.embedder.queueDepth().queries === 0 ? QUERY_EMBED_NEXT_WAIT_MS : QUERY_EMBED_WAIT_MS;
+  }
+
+  private async namespaceIds(namespace: string): Promise<readonly number[]> {
+    const found = await this.store.query({ kind: 'namespace-ids', names: withAncestors(namespace) });
+    return found.ok ? found.value.ids : [];
+  }
+
+  private async blended(
+    query: Float32Array,
+    contextTokens: readonly string[],
+    deadlineMs: number,
+  ): Promise<Float32Array> {
+    const text = contextTokens.join(' ').trim();
+    if (text === '') return query;
+    const context = await this.embedder.embedQuery(text, deadlineMs);
+    if (!context.ok) return query;
+    const sum = query.map(
+      (value, index) => (1 - CONTEXT_WEIGHT) * value + CONTEXT_WEIGHT * context.value[index]!,
+    );
+    const length = Math.hypot(...sum);
+    return length === 0 ? query : sum.map((value) => value / length);
+  }
+}
+
+function absenceOf(code: string): SemanticAbsence {
+  if (code === 'INVALID_ARGUMENT') return 'empty';
+  return code === 'OVERLOADED' || code === 'DEADLINE' ? 'busy' : 'failing';
+}

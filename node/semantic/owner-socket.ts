@@ -1,0 +1,208 @@
+import { chmodSync, readdirSync, rmSync } from 'node:fs';
+import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+import { OWNER_SOCKET_TIMEOUT_MS } from '../../protocol/limits.js';
+import type { VectorEvidence } from '../../protocol/ranking/types.js';
+import type { Clock, Crypto, Log, Scheduler } from '../../protocol/seams.js';
+import type { Store } from '../../storage/port.js';
+import type { SemanticAbsence, SemanticIndex, SemanticRequest, SemanticState } from './semantic-index.js';
+
+/**
+ * The owner of a database answers semantic questions of the other processes over a local socket (design:
+ * architecture, "Several processes on one database"). One JSON line asks, one answers; vectors travel as base64.
+ */
+
+const requestSchema = z.object({
+  query: z.string().max(100_000),
+  contextTokens: z.array(z.string()).max(256),
+  namespace: z.string().nullable(),
+  viewer: z.object({ all: z.boolean(), agentId: z.string().nullable(), asNamespace: z.string().nullable() }),
+});
+
+const replySchema = z.union([
+  z.object({ absence: z.enum(['disabled', 'busy', 'failing', 'empty', 'unreachable']) }),
+  z.object({
+    queryVector: z.string(),
+    hits: z.array(z.tuple([z.number(), z.number()])),
+    mean: z.number(),
+    deviation: z.number(),
+    scanned: z.number(),
+  }),
+]);
+
+/** What every Unix takes; a longer path would be cut silently. */
+const SOCKET_PATH_BYTES_MAX = 103;
+
+/** Names of the sockets of one database; each holder has its own, so that an old owner cannot unlink a new one's. */
+export class OwnerSocketNames {
+  private readonly prefix: string;
+
+  constructor(
+    private readonly home: string,
+    dbPath: string,
+    private readonly crypto: Crypto,
+  ) {
+    this.prefix = `owner-${crypto.sha256Hex(dbPath).slice(0, 8)}-`;
+  }
+
+  pathOf(holder: string): string {
+    return join(this.home, `${this.prefix}${this.crypto.sha256Hex(holder).slice(0, 8)}.sock`);
+  }
+
+  /** Removes what owners left behind that were killed. */
+  removeOthers(holder: string): void {
+    const mine = this.pathOf(holder);
+    for (const name of readdirSync(this.home)) {
+      const path = join(this.home, name);
+      if (name.startsWith(this.prefix) && path !== mine) rmSync(path, { force: true });
+    }
+  }
+}
+
+/** The listening end, for the owner. */
+export class OwnerSocket {
+  private readonly sockets = new Set<Socket>();
+
+  private constructor(private readonly server: Server) {}
+
+  /** Listens at `path`. Rejects when it cannot be bound. */
+  static async listen(path: string, semantic: SemanticIndex, log: Log): Promise<OwnerSocket> {
+    if (Buffer.byteLength(path) > SOCKET_PATH_BYTES_MAX) {
+      throw new Error(`the home folder's path is too long for a socket: ${path}`);
+    }
+    rmSync(path, { force: true });
+    const server = createServer();
+    const owner = new OwnerSocket(server);
+    server.on('connection', (socket) => owner.serve(socket, semantic, log));
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(path, resolve);
+    });
+    server.on('error', (error) => log.warn({ err: error }, 'the owner socket failed'));
+    server.unref();
+    chmodSync(path, 0o600);
+    return owner;
+  }
+
+  /** Closing removes the socket's file too. */
+  async close(): Promise<void> {
+    for (const socket of this.sockets) socket.destroy();
+    await new Promise<void>((resolve) => {
+      this.server.close(() => resolve());
+    });
+  }
+
+  private serve(socket: Socket, semantic: SemanticIndex, log: Log): void {
+    this.sockets.add(socket);
+    socket.unref();
+    socket.on('close', () => this.sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    const lines = createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY });
+    lines.on('error', () => socket.destroy());
+    lines.on('line', (line) => {
+      answer(line, semantic).then(
+        (reply) => socket.write(`${reply}\n`),
+        (error) => {
+          log.debug({ err: error }, 'a question on the owner socket could not be answered');
+          socket.destroy();
+        },
+      );
+    });
+  }
+}
+
+async function answer(line: string, semantic: SemanticIndex): Promise<string> {
+  const request = requestSchema.parse(JSON.parse(line));
+  const evidence = await semantic.evidence(request);
+  if (typeof evidence === 'string') return JSON.stringify({ absence: evidence });
+  const { queryVector, hits, mean, deviation, scanned } = evidence;
+  return JSON.stringify({
+    queryVector: Buffer.from(queryVector.buffer, queryVector.byteOffset, queryVector.byteLength).toString(
+      'base64',
+    ),
+    hits: hits.map(({ rid, cosine }) => [rid, cosine]),
+    mean,
+    deviation,
+    scanned,
+  });
+}
+
+/** The asking end: every other process on the database. Without an answer in time, recall goes by keyword. */
+export class RemoteSemantics implements SemanticIndex {
+  private reachable = true;
+
+  constructor(
+    private readonly names: OwnerSocketNames,
+    private readonly store: Store,
+    private readonly clock: Clock,
+    private readonly scheduler: Scheduler,
+  ) {}
+
+  async evidence(request: SemanticRequest): Promise<VectorEvidence | SemanticAbsence> {
+    const owner = await this.store.query({ kind: 'current-owner', nowMs: this.clock.nowMs() });
+    const holder = owner.ok ? owner.value.holder : null;
+    const line = holder === null ? null : await this.ask(this.names.pathOf(holder), JSON.stringify(request));
+    this.reachable = line !== null;
+    if (line === null) return 'unreachable';
+    const reply = replySchema.safeParse(parseJson(line));
+    if (!reply.success) return 'unreachable';
+    if ('absence' in reply.data) return reply.data.absence;
+    const bytes = Buffer.from(reply.data.queryVector, 'base64');
+    if (bytes.length === 0 || bytes.length % Float32Array.BYTES_PER_ELEMENT !== 0) return 'unreachable';
+    return {
+      // A copy, because a slice of the pool need not be aligned.
+      queryVector: new Float32Array(new Uint8Array(bytes).buffer),
+      hits: reply.data.hits.map(([rid, cosine]) => ({ rid, cosine })),
+      mean: reply.data.mean,
+      deviation: reply.data.deviation,
+      scanned: reply.data.scanned,
+    };
+  }
+
+  state(): SemanticState {
+    return {
+      enabled: true,
+      loaded: this.reachable,
+      failing: !this.reachable,
+      lastError: this.reachable ? null : 'the process that owns the database does not answer',
+      model: 'owner',
+      dim: 0,
+    };
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  private ask(path: string, request: string): Promise<string | null> {
+    return new Promise((resolve) => {
+      const socket = createConnection(path);
+      let received = '';
+      const finish = (line: string | null) => {
+        timer.cancel();
+        socket.destroy();
+        resolve(line);
+      };
+      const timer = this.scheduler.after(OWNER_SOCKET_TIMEOUT_MS, () => finish(null), { keepAlive: true });
+      socket.setEncoding('utf8');
+      socket.on('error', () => finish(null));
+      socket.on('close', () => finish(null));
+      socket.on('data', (chunk: string) => {
+        received += chunk;
+        const end = received.indexOf('\n');
+        if (end >= 0) finish(received.slice(0, end));
+      });
+      socket.write(`${request}\n`);
+    });
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

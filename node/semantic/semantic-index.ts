@@ -1,0 +1,31 @@
+import type { VectorEvidence, Viewer } from '../../protocol/ranking/types.js';
+
+/** What a recall asks of the semantic side. */
+export interface SemanticRequest {
+  readonly query: string;
+  /** Recent conversation, weighted 30 to the query's 70 (interface §4.14). */
+  readonly contextTokens: readonly string[];
+  readonly namespace: string | null;
+  readonly viewer: Viewer;
+}
+
+/** Why there is no evidence: a word for `meta`, and for capabilities. */
+export type SemanticAbsence = 'disabled' | 'busy' | 'failing' | 'empty' | 'unreachable';
+
+/** How the semantic side fares, for capabilities (interface §2.12, "Embedder behaviour"). */
+export interface SemanticState {
+  readonly enabled: boolean;
+  readonly loaded: boolean;
+  readonly failing: boolean;
+  readonly lastError: string | null;
+  readonly model: string;
+  readonly dim: number;
+}
+
+/** Finds rows by meaning; recall works without it. */
+export interface SemanticIndex {
+  /** Evidence for a query, or the reason why this recall must do without. Never throws. */
+  evidence(request: SemanticRequest): Promise<VectorEvidence | SemanticAbsence>;
+  state(): SemanticState;
+  close(): Promise<void>;
+}

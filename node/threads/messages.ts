@@ -1,0 +1,17 @@
+import type { Settings } from '../config/settings.js';
+
+/** What a storage thread is started with. */
+export interface StorageThreadData {
+  readonly path: string;
+  readonly peerId: string;
+  readonly synchronous: Settings['synchronous'];
+}
+
+/** To a storage thread: one batch, or the wish that it ends. */
+export type ToThread<C> = { readonly batch: readonly C[] } | 'close';
+
+/** From a storage thread: it is open, the results of the oldest batch, or a bug for the log. */
+export type FromThread<R> =
+  | 'ready'
+  | { readonly results: readonly R[] }
+  | { readonly bug: { readonly message: string; readonly stack: string | undefined } };

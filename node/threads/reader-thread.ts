@@ -1,0 +1,32 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Query } from '../../protocol/queries.js';
+import { fail } from '../../protocol/result.js';
+import { openReader } from '../../storage/sqlite/connection.js';
+import { Reader } from '../../storage/sqlite/reader.js';
+import type { StorageThreadData, ToThread } from './messages.js';
+
+/** A reader thread of the daemon: answers queries on a connection that cannot write. */
+const port = parentPort!;
+const data = workerData as StorageThreadData;
+const db = openReader(data.path);
+const reader = new Reader(db);
+
+port.on('message', (message: ToThread<Query>) => {
+  if (message === 'close') {
+    db.close();
+    port.close();
+    return;
+  }
+  port.postMessage({ results: message.batch.map(answer) });
+});
+port.postMessage('ready');
+
+function answer(query: Query) {
+  try {
+    return reader.run(query);
+  } catch (error) {
+    const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
+    port.postMessage({ bug: { message, stack } });
+    return fail('INTERNAL', 'internal server error');
+  }
+}

@@ -1,0 +1,44 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { fail } from '../../protocol/result.js';
+import type { TimedCommand } from '../../storage/port.js';
+import { DatabaseBusyError, Writer } from '../../storage/sqlite/writer.js';
+import { openForWriting } from '../runtime/open-for-writing.js';
+import { systemCrypto } from '../seams.js';
+import type { StorageThreadData, ToThread } from './messages.js';
+
+/**
+ * The daemon's writer thread: the one place where the daemon writes. A batch is a transaction; other processes may
+ * hold the lock meanwhile, so SQLite itself waits for it here, where nobody else is kept waiting.
+ */
+const BUSY_TIMEOUT_MS = 10_000;
+
+const port = parentPort!;
+const data = workerData as StorageThreadData;
+
+const db = openForWriting(data.path, data.peerId, {
+  busyTimeoutMs: BUSY_TIMEOUT_MS,
+  synchronous: data.synchronous,
+});
+const writer = new Writer(db, systemCrypto, (error) => {
+  const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
+  port.postMessage({ bug: { message, stack } });
+});
+
+port.on('message', (message: ToThread<TimedCommand>) => {
+  if (message === 'close') {
+    db.close();
+    port.close();
+    return;
+  }
+  port.postMessage({ results: run(message.batch) });
+});
+port.postMessage('ready');
+
+function run(batch: readonly TimedCommand[]) {
+  try {
+    return writer.run(batch);
+  } catch (error) {
+    if (!(error instanceof DatabaseBusyError)) throw error;
+    return batch.map(() => fail('OVERLOADED', 'the database stayed locked; nothing was changed'));
+  }
+}

@@ -1,0 +1,140 @@
+import type { OnConflict } from './decide/store.js';
+import type { Memory, MemoryRow, Tier } from './memory.js';
+import type { Viewer } from './ranking/types.js';
+
+/**
+ * Everything that can be asked of a store to change, as plain data: commands cross threads and sockets unchanged.
+ * Each kind has its decision in `protocol/decide/` and its outcome type below.
+ */
+export type Command =
+  | StoreMemory
+  | UpdateMemory
+  | DeleteMemory
+  | PromoteMemory
+  | TouchMemories
+  | ExpireMemories
+  | PutEmbeddings
+  | ClaimOwnership
+  | ReleaseOwnership;
+
+export interface StoreMemory {
+  readonly kind: 'store-memory';
+  /** The row to write, complete but for the stamps; its id is used when no row is updated. */
+  readonly memory: Memory;
+  readonly onConflict: OnConflict;
+  readonly viewer: Viewer;
+  /** Keep a copy of an expired row that gives way to this one (`archive_on_gc`). */
+  readonly archive: boolean;
+}
+
+/** Fields of an update; absent means unchanged. `expires_at: null` clears. */
+export interface MemoryPatch {
+  readonly title?: string;
+  readonly content?: string;
+  readonly tier?: Tier;
+  readonly namespace?: string;
+  readonly tags?: readonly string[];
+  readonly priority?: number;
+  readonly confidence?: number;
+  readonly expires_at?: string | null;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly source_uri?: string;
+}
+
+export interface UpdateMemory {
+  readonly kind: 'update-memory';
+  readonly id: string;
+  readonly patch: MemoryPatch;
+  readonly expectedVersion: number | null;
+  readonly viewer: Viewer;
+  readonly archive: boolean;
+}
+
+export interface DeleteMemory {
+  readonly kind: 'delete-memory';
+  readonly id: string;
+  readonly archive: boolean;
+  readonly viewer: Viewer;
+}
+
+export interface PromoteMemory {
+  readonly kind: 'promote-memory';
+  readonly id: string;
+  readonly targetTier: 'mid' | 'long';
+  readonly viewer: Viewer;
+}
+
+/** Reads that have happened, coalesced by memory. */
+export interface TouchMemories {
+  readonly kind: 'touch-memories';
+  readonly touches: readonly { readonly id: string; readonly count: number; readonly lastAt: string }[];
+  readonly policy: LifePolicy;
+}
+
+/** The part of the life cycle that a read may move (reference-http §2.2). Seconds; null means never. */
+export interface LifePolicy {
+  readonly extendSeconds: Readonly<Record<Tier, number | null>>;
+  readonly promoteAccessCount: number;
+}
+
+export interface ExpireMemories {
+  readonly kind: 'expire-memories';
+  readonly limit: number;
+  readonly archive: boolean;
+}
+
+export interface PutEmbeddings {
+  readonly kind: 'put-embeddings';
+  readonly rows: readonly EmbeddedRow[];
+}
+
+/** The embedder's verdict on one row. */
+export interface EmbeddedRow {
+  readonly rid: number;
+  readonly id: string;
+  /** The version that was embedded; a row that changed since is left for the next round. */
+  readonly version: number;
+  readonly state: EmbedState;
+  readonly model: string;
+  readonly dim: number;
+  /** Chunk vectors one after the other, float32 little-endian; null unless the state is `embedded`. */
+  readonly vectors: Uint8Array | null;
+}
+
+/** `memories.embed_state`. */
+export const EMBED_STATES = { pending: 0, embedded: 1, skipped: 2, failed: 3 } as const;
+export type EmbedState = (typeof EMBED_STATES)[keyof typeof EMBED_STATES];
+
+export interface ClaimOwnership {
+  readonly kind: 'claim-ownership';
+  readonly holder: string;
+  readonly role: 'daemon' | 'mcp';
+  readonly leaseMs: number;
+}
+
+export interface ReleaseOwnership {
+  readonly kind: 'release-ownership';
+  readonly holder: string;
+}
+
+/** What each command answers when it succeeds. */
+export interface Outcomes {
+  /** Not the whole memory: it would cross a thread and be thrown away. */
+  'store-memory': {
+    readonly stored: Pick<Memory, 'id' | 'tier' | 'namespace' | 'title' | 'version'>;
+    readonly created: boolean;
+  };
+  'update-memory': { readonly memory: Memory };
+  'delete-memory': { readonly id: string; readonly archived: boolean };
+  'promote-memory': { readonly memory: Memory };
+  'touch-memories': { readonly touched: number; readonly promoted: readonly string[] };
+  'expire-memories': { readonly expired: number; readonly more: boolean };
+  'put-embeddings': { readonly stored: number };
+  'claim-ownership': { readonly owned: boolean; readonly fencing: number; readonly holder: string };
+  'release-ownership': { readonly released: boolean };
+}
+
+export type OutcomeOf<C extends Command> = Outcomes[C['kind']];
+
+/** A row as the engine hands it to a decision. */
+export type { MemoryRow };

@@ -1,0 +1,36 @@
+import type { DeleteMemory, ExpireMemories, Outcomes } from '../commands.js';
+import { isExpired, isVisible, mayDelete } from './access.js';
+import { type Deciding, type DecisionContext, decided, expiredMemories, memoryById } from './decision.js';
+import { giveWay } from './store.js';
+import { notFound, notOwner } from './update.js';
+
+/** Deletes a memory and leaves a tombstone; with `archive` a full copy goes to the archive first (interface §3). */
+export function* decideDelete(
+  command: DeleteMemory,
+  context: DecisionContext,
+): Deciding<Outcomes['delete-memory']> {
+  const row = yield* memoryById(command.id);
+  if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
+  if (!mayDelete(row, command.viewer)) return notOwner();
+  return decided({ id: row.id, archived: command.archive }, [
+    {
+      mutation: 'remove-memory',
+      operation: 'delete',
+      memory: row,
+      reason: 'delete',
+      archive: command.archive,
+    },
+  ]);
+}
+
+/** Removes up to `limit` rows whose expiry has passed (interface §3, "garbage collection"). */
+export function* decideExpire(
+  command: ExpireMemories,
+  context: DecisionContext,
+): Deciding<Outcomes['expire-memories']> {
+  const rows = yield* expiredMemories(context.now, command.limit);
+  return decided(
+    { expired: rows.length, more: rows.length === command.limit },
+    rows.map((row) => giveWay(row, command.archive)),
+  );
+}

@@ -1,0 +1,158 @@
+import type { Outcomes, StoreMemory } from '../commands.js';
+import { TITLE_LENGTH_MAX, TITLE_VERSION_MAX } from '../limits.js';
+import { higherTier, type Memory, type MemoryRow, PRESERVED_METADATA_KEYS } from '../memory.js';
+import { fail } from '../result.js';
+import { isExpired, isVisible, mayChange } from './access.js';
+import {
+  type Deciding,
+  type DecisionContext,
+  decided,
+  type Mutation,
+  memoryByTitle,
+  titleExpiry,
+} from './decision.js';
+
+/** What to do when (title, namespace) is taken (reference-http §2.3). */
+export const ON_CONFLICT = ['error', 'merge', 'version'] as const;
+export type OnConflict = (typeof ON_CONFLICT)[number];
+
+/**
+ * Stores a memory. A taken (title, namespace) is CONFLICT, an update of the stored row (`merge`), or the next free
+ * `title (n)` (`version`). An expired holder of the title gives way in the same transaction.
+ */
+export function* decideStore(
+  command: StoreMemory,
+  context: DecisionContext,
+): Deciding<Outcomes['store-memory']> {
+  const { memory } = command;
+  const holder = yield* memoryByTitle(memory.title, memory.namespace);
+  if (holder === null) return insert(memory, []);
+  if (isExpired(holder, context.now)) return insert(memory, [giveWay(holder, command.archive)]);
+
+  switch (command.onConflict) {
+    case 'merge':
+      return mayChange(holder, command.viewer) && isVisible(holder, command.viewer)
+        ? merge(holder, memory, context)
+        : titleTaken(holder, command);
+    case 'version':
+      return yield* insertUnderNextTitle(command, context);
+    case 'error':
+      return titleTaken(holder, command);
+  }
+}
+
+function insert(memory: Memory, before: readonly Mutation[]) {
+  return decided({ stored: summaryOf(memory), created: true }, [
+    ...before,
+    { mutation: 'insert-memory', operation: 'store', memory },
+  ]);
+}
+
+function summaryOf({ id, tier, namespace, title, version }: Memory) {
+  return { id, tier, namespace, title, version };
+}
+
+/** The expired row that held a title makes room for its successor. */
+export function giveWay(holder: MemoryRow, archive: boolean): Mutation {
+  return { mutation: 'remove-memory', operation: 'expire', memory: holder, reason: 'ttl_expired', archive };
+}
+
+function titleTaken(holder: MemoryRow, command: StoreMemory) {
+  const message = `a memory with this title already exists in namespace "${holder.namespace}"`;
+  // Whose row it is stays hidden from those who may not see it; that the name is taken cannot be hidden.
+  return isVisible(holder, command.viewer)
+    ? fail('CONFLICT', message, { existing_id: holder.id })
+    : fail('CONFLICT', message);
+}
+
+function* insertUnderNextTitle(
+  command: StoreMemory,
+  context: DecisionContext,
+): Deciding<Outcomes['store-memory']> {
+  const { memory } = command;
+  for (let n = 2; n <= TITLE_VERSION_MAX; n += 1) {
+    const title = `${memory.title} (${n})`;
+    if (title.length > TITLE_LENGTH_MAX) break;
+    const taken = yield* titleExpiry(title, memory.namespace);
+    if (taken === null) return insert({ ...memory, title }, []);
+    if (taken.expires_at !== null && taken.expires_at <= context.now) {
+      const holder = yield* memoryByTitle(title, memory.namespace);
+      return insert({ ...memory, title }, holder === null ? [] : [giveWay(holder, command.archive)]);
+    }
+  }
+  return fail('CONFLICT', `no free title of the form "${memory.title} (n)" is left`);
+}
+
+function merge(holder: MemoryRow, incoming: Memory, context: DecisionContext) {
+  const tier = higherTier(holder.tier, incoming.tier);
+  const sameText = holder.title === incoming.title && holder.content === incoming.content;
+  const memory: Memory = {
+    ...holder,
+    content: incoming.content,
+    tags: incoming.tags,
+    source: incoming.source,
+    priority: Math.max(holder.priority, incoming.priority),
+    confidence: Math.max(holder.confidence, incoming.confidence),
+    tier,
+    expires_at: tier === 'long' ? null : laterExpiry(holder.expires_at, incoming.expires_at),
+    metadata: preserveMetadata(holder.metadata, incoming.metadata),
+    kind: holder.kind === 'reflection' || holder.kind === 'persona' ? holder.kind : incoming.kind,
+    citations: incoming.citations.length > 0 ? incoming.citations : holder.citations,
+    source_uri: incoming.source_uri ?? holder.source_uri,
+    source_span: incoming.source_span ?? holder.source_span,
+    entity_id: holder.entity_id ?? incoming.entity_id,
+    updated_at: context.now,
+    version: holder.version + 1,
+    // The signature covers the new text together with the instant at which it was signed.
+    write_signature: incoming.write_signature,
+  };
+  const attested = withAttestation(memory, incoming);
+  return decided({ stored: summaryOf(attested), created: false }, [
+    { mutation: 'replace-memory', operation: 'update', memory: attested, reembed: !sameText },
+  ]);
+}
+
+/** No expiry is the latest of all. */
+function laterExpiry(a: string | null, b: string | null): string | null {
+  if (a === null || b === null) return null;
+  return a > b ? a : b;
+}
+
+/**
+ * The text now is the incoming author's, so its attestation is the incoming write's, unless the stored row keeps a
+ * kind or an owner that the signature does not cover: then the row is claimed.
+ */
+function withAttestation(memory: Memory, incoming: Memory): Memory {
+  const { attested_by: _, ...metadata } = memory.metadata;
+  const covered =
+    memory.kind === incoming.kind && memory.metadata['agent_id'] === incoming.metadata['agent_id'];
+  if (!covered) {
+    return { ...memory, write_signature: null, metadata: { ...metadata, attest_level: 'claimed' } };
+  }
+  const attestedBy = incoming.metadata['attested_by'];
+  return {
+    ...memory,
+    metadata: {
+      ...metadata,
+      attest_level: incoming.metadata['attest_level'],
+      ...(attestedBy === undefined ? {} : { attested_by: attestedBy }),
+    },
+  };
+}
+
+/**
+ * A client's new metadata object with the keys that it may not change taken from the stored one; a new `scope` is
+ * the exception, because the owner decides who may read.
+ */
+export function preserveMetadata(
+  stored: Readonly<Record<string, unknown>>,
+  incoming: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const metadata: Record<string, unknown> = { ...incoming };
+  for (const key of PRESERVED_METADATA_KEYS) {
+    if (key === 'scope' && typeof incoming['scope'] === 'string') continue;
+    if (stored[key] === undefined) delete metadata[key];
+    else metadata[key] = stored[key];
+  }
+  return metadata;
+}

@@ -1,0 +1,54 @@
+/**
+ * The one error table. A code maps to the HTTP status, the JSON-RPC code and the exit code of the command line.
+ * Codes are stable and append-only (interface §7, reference-http §7).
+ */
+export interface ErrorRow {
+  /** HTTP status. */
+  readonly http: number;
+  /**
+   * JSON-RPC error code for failures of the protocol itself; absent where MCP answers a tool result with
+   * `isError: true` (a domain error).
+   */
+  readonly jsonRpc?: number;
+  /** Exit code of the command line: 1 for a refused or failed operation, 2 for bad arguments. */
+  readonly exit: number;
+}
+
+export const ERRORS = {
+  VALIDATION_FAILED: { http: 400, jsonRpc: -32602, exit: 2 },
+  INVALID_ARGUMENT: { http: 400, jsonRpc: -32602, exit: 2 },
+  UNKNOWN_FIELD: { http: 400, jsonRpc: -32602, exit: 2 },
+  MALFORMED_BODY: { http: 400, jsonRpc: -32700, exit: 2 },
+  INVALID_REQUEST: { http: 400, jsonRpc: -32600, exit: 2 },
+  AMBIGUOUS_ID_PREFIX: { http: 400, exit: 1 },
+  UNAUTHORIZED: { http: 401, exit: 1 },
+  ATTESTATION_FAILED: { http: 403, exit: 1 },
+  ADMIN_REQUIRED: { http: 403, exit: 1 },
+  FORBIDDEN: { http: 403, exit: 1 },
+  agent_id_body_header_mismatch: { http: 403, exit: 1 },
+  agent_id_query_header_mismatch: { http: 403, exit: 1 },
+  NOT_FOUND: { http: 404, exit: 1 },
+  ROUTE_NOT_FOUND: { http: 404, jsonRpc: -32601, exit: 2 },
+  METHOD_NOT_ALLOWED: { http: 405, jsonRpc: -32601, exit: 2 },
+  UNKNOWN_TOOL: { http: 404, jsonRpc: -32601, exit: 2 },
+  REQUEST_TIMEOUT: { http: 408, exit: 75 },
+  CONFLICT: { http: 409, exit: 1 },
+  VERSION_CONFLICT: { http: 409, exit: 1 },
+  PAYLOAD_TOO_LARGE: { http: 413, jsonRpc: -32600, exit: 2 },
+  UNSUPPORTED_MEDIA_TYPE: { http: 415, exit: 2 },
+  INTERNAL: { http: 500, jsonRpc: -32603, exit: 70 },
+  DATABASE_ERROR: { http: 500, exit: 70 },
+  OVERLOADED: { http: 503, exit: 75 },
+  UNAVAILABLE: { http: 503, exit: 75 },
+  SHUTTING_DOWN: { http: 503, exit: 75 },
+  STORAGE_FULL: { http: 507, exit: 74 },
+  DEADLINE: { http: 504, exit: 75 },
+  ACTOR_RESTARTED: { http: 503, exit: 75 },
+  MIGRATION_REFUSED: { http: 500, exit: 78 },
+  CONFIG_INVALID: { http: 500, exit: 78 },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** The row of a code. */
+export const errorRow = (code: ErrorCode): ErrorRow => ERRORS[code];

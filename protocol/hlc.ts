@@ -1,0 +1,25 @@
+/**
+ * Hybrid logical clock stamps: 13 digits of milliseconds, `-`, 5 digits of counter, so that text order is stamp order
+ * (design: mesh, "The operation log").
+ */
+export type Hlc = string;
+
+const COUNTER_MAX = 99_999;
+
+export const HLC_ZERO: Hlc = '0000000000000-00000';
+
+export function formatHlc(ms: number, counter: number): Hlc {
+  return `${String(ms).padStart(13, '0')}-${String(counter).padStart(5, '0')}`;
+}
+
+export function hlcMs(hlc: Hlc): number {
+  return Number(hlc.slice(0, 13));
+}
+
+/** The next local stamp: the wall clock when it is ahead, else the last stamp plus one. */
+export function nextHlc(last: Hlc, nowMs: number): Hlc {
+  const lastMs = hlcMs(last);
+  if (nowMs > lastMs) return formatHlc(nowMs, 0);
+  const counter = Number(last.slice(14)) + 1;
+  return counter > COUNTER_MAX ? formatHlc(lastMs + 1, 0) : formatHlc(lastMs, counter);
+}

@@ -1,0 +1,86 @@
+import { AGENT_ID_LENGTH_MAX, ID_LENGTH_MAX, NAMESPACE_DEPTH_MAX, NAMESPACE_LENGTH_MAX } from './limits.js';
+
+const MEMORY_ID = /^[A-Za-z0-9_:.@-]+$/;
+const AGENT_ID = new RegExp(`^[A-Za-z0-9_\\-:@./]{1,${AGENT_ID_LENGTH_MAX}}$`);
+// Control characters, C1 included.
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+
+/**
+ * Ids of the service's own principals; callers cannot claim them (interface §5.4).
+ * Source: reference-http §7.
+ */
+export const RESERVED_PRINCIPALS: ReadonlySet<string> = new Set([
+  'daemon',
+  'system',
+  'curator',
+  'federation',
+  'federation-catchup',
+  'subscription-dispatch',
+  'ai:http-internal',
+  'ai:migrate',
+  'export-internal',
+  'governance-internal',
+]);
+
+/**
+ * Says what is wrong with a memory id or an id prefix, or null. Slashes, backslashes, `..`, NUL and control
+ * characters never reach storage (interface §7).
+ */
+export function memoryIdProblem(id: string): string | null {
+  if (id.length === 0) return 'id must not be empty';
+  if (id.length > ID_LENGTH_MAX) return `id is longer than ${ID_LENGTH_MAX} characters`;
+  if (!MEMORY_ID.test(id) || id.includes('..')) {
+    return 'id may only hold letters, digits and _ : . @ - and no ".."';
+  }
+  return null;
+}
+
+/** Says what is wrong with an agent id, or null (interface §5.3, reference-http §7). */
+export function agentIdProblem(id: string): string | null {
+  if (!AGENT_ID.test(id)) {
+    return `agent_id must be 1 to ${AGENT_ID_LENGTH_MAX} characters of letters, digits and _ - : @ . /`;
+  }
+  if (id.includes('..') || id.startsWith('/')) return 'agent_id must not hold ".." or start with "/"';
+  if (RESERVED_PRINCIPALS.has(id)) return `agent_id "${id}" is reserved for the service itself`;
+  return null;
+}
+
+/**
+ * Says what is wrong with a namespace, or null: segments separated by `/`, at most eight, none empty, `.` or `..`
+ * (interface §2.1, reference-http §2.1).
+ */
+export function namespaceProblem(namespace: string): string | null {
+  if (namespace.length === 0) return 'namespace must not be empty';
+  if (namespace.length > NAMESPACE_LENGTH_MAX) {
+    return `namespace is longer than ${NAMESPACE_LENGTH_MAX} characters`;
+  }
+  if (CONTROL.test(namespace) || /[\\\s]/.test(namespace)) {
+    return 'namespace must not hold white space, a backslash or control characters';
+  }
+  const segments = namespace.split('/');
+  if (segments.length > NAMESPACE_DEPTH_MAX) {
+    return `namespace is ${segments.length} levels deep; at most ${NAMESPACE_DEPTH_MAX} are allowed`;
+  }
+  if (segments.some((segment) => segment === '' || segment === '.' || segment === '..')) {
+    return 'namespace must not hold an empty segment, "." or ".."';
+  }
+  return null;
+}
+
+/** The namespace itself and its ancestors, nearest first: `a/b/c`, `a/b`, `a`. */
+export function withAncestors(namespace: string): string[] {
+  const chain = [namespace];
+  for (let cut = namespace.lastIndexOf('/'); cut > 0; cut = namespace.lastIndexOf('/', cut - 1)) {
+    chain.push(namespace.slice(0, cut));
+  }
+  return chain;
+}
+
+/** True when the text holds a control character other than the allowed ones. */
+export function hasControlCharacter(text: string, allowed = ''): boolean {
+  if (!CONTROL.test(text)) return false;
+  for (const character of text) {
+    if (CONTROL.test(character) && !allowed.includes(character)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,98 @@
+/**
+ * Every limit of the service, with its unit in its name (interface §8, decisions "Memory"). Limits that an operator
+ * may tune are the defaults of their settings.
+ */
+
+// Memories
+export const TITLE_LENGTH_MAX = 512;
+export const CONTENT_BYTES_MAX = 65_536;
+export const TAGS_MAX = 50;
+export const TAG_BYTES_MAX = 128;
+export const METADATA_BYTES_MAX = 65_536;
+export const METADATA_DEPTH_MAX = 32;
+export const SOURCE_BYTES_MAX = 64;
+export const SOURCE_URI_BYTES_MAX = 4096;
+export const CITATIONS_MAX = 64;
+export const NAMESPACE_LENGTH_MAX = 512;
+export const NAMESPACE_DEPTH_MAX = 8;
+export const ID_LENGTH_MAX = 128;
+export const AGENT_ID_LENGTH_MAX = 128;
+export const TTL_SECONDS_MIN = 1;
+export const TTL_SECONDS_MAX = 31_536_000;
+export const PRIORITY_MIN = 1;
+export const PRIORITY_MAX = 10;
+export const ACCESS_COUNT_MAX = 1_000_000;
+/** `on_conflict: version` tries `title (2)` up to this number. */
+export const TITLE_VERSION_MAX = 1000;
+
+// Life cycle (reference-http §2.2)
+export const TTL_SECONDS = { short: 21_600, mid: 604_800, long: null } as const;
+/** A touch moves an expiry at least this far from now. */
+export const EXTEND_SECONDS = { short: 3600, mid: 86_400, long: null } as const;
+/** A mid row becomes long at this access. */
+export const PROMOTE_ACCESS_COUNT = 5;
+/** Life operations (expiry extension) are written at most once in this time for one row. */
+export const LIFE_INTERVAL_SECONDS = 3600;
+
+// Reading
+export const PAGE_SIZE_MAX = 1000;
+export const LIST_LIMIT = 20;
+export const RECALL_LIMIT = 10;
+export const RECALL_LIMIT_MAX = 50;
+export const OFFSET_MAX = 1_000_000_000;
+export const QUERY_LENGTH_MAX = 8192;
+export const LOAD_FAMILY_LIMIT = 20;
+export const LOAD_FAMILY_LIMIT_MAX = 100;
+
+// Identity
+/** A signed write is fresh for this long, either side of this node's clock. */
+export const SIGNED_WRITE_FRESHNESS_MS = 300_000;
+
+// Requests
+export const REQUEST_BODY_BYTES_MAX = 2 * 1024 * 1024;
+export const REQUEST_DEADLINE_MS = 60_000;
+export const REQUEST_URL_BYTES_MAX = 16_384;
+/** A line of the MCP stream; the reference accepts the same. */
+export const MCP_LINE_BYTES_MAX = 16 * 1024 * 1024;
+/** A writer outside the daemon waits this long for the database lock before it answers OVERLOADED. */
+export const WRITE_DEADLINE_MS = 30_000;
+
+// Group commit and mailboxes (design: architecture, "Where SQLite runs")
+export const BATCH_COMMANDS_MAX = 256;
+export const BATCH_BYTES_MAX = 1024 * 1024;
+export const WRITER_MAILBOX_MESSAGES_MAX = 8192;
+export const WRITER_MAILBOX_BYTES_MAX = 64 * 1024 * 1024;
+export const READER_MAILBOX_MESSAGES_MAX = 8192;
+export const READER_MAILBOX_BYTES_MAX = 64 * 1024 * 1024;
+/** Distinct memories whose touches wait to be written; further touches are dropped, memories never are. */
+export const TOUCHES_PENDING_MAX = 10_000;
+export const TOUCH_FLUSH_INTERVAL_MS = 500;
+export const TOUCH_BATCH_MAX = 500;
+
+// Several processes on one database
+/** An inline writer leaves the lock to others for this long after a commit. */
+export const INLINE_YIELD_MS = 2;
+export const OWNER_LEASE_MS = 10_000;
+export const OWNER_RENEW_MS = 3000;
+export const CHANGE_POLL_MS = 25;
+export const OWNER_SOCKET_TIMEOUT_MS = 300;
+export const PARENT_POLL_MS = 1000;
+
+// Maintenance
+export const GC_INTERVAL_MS = 1_800_000;
+export const GC_BATCH_MAX = 500;
+export const EMBED_BATCH_MAX = 8;
+/** A query waits this long behind other queries for the embedder before recall answers by keyword. */
+export const QUERY_EMBED_WAIT_MS = 50;
+/** A query that is next waits for its own embedding and for the background batch before it, on a slow machine too. */
+export const QUERY_EMBED_NEXT_WAIT_MS = 500;
+/** The first query of a cold embedder waits for its model to load, this long at most. */
+export const QUERY_EMBED_COLD_WAIT_MS = 3000;
+/** A recall waits this long for the vector index, which loads when the process takes the database over. */
+export const VECTOR_SEARCH_WAIT_MS = 1000;
+/** Vectors that the index hands to the ranking. */
+export const VECTOR_HITS_MAX = 100;
+export const EMBEDDER_IDLE_UNLOAD_MS = 600_000;
+
+// Shutdown
+export const SHUTDOWN_GRACE_MS = 30_000;

@@ -1,0 +1,72 @@
+import type { RankedRow } from './types.js';
+import type { RankingWeights } from './weights.js';
+
+/** A visible row with all that is known for it. */
+export interface Candidate {
+  readonly rid: number;
+  /** Lexical score (`LexicalScorer`), 0 or more. */
+  readonly lexical: number;
+  /** Weighted lexical score of the rows around. */
+  readonly lexicalContext: number;
+  /** Cosine in standard deviations from the mean; null without a vector. */
+  readonly semantic: number | null;
+  /** Mean of the same over the rows around; null when none has a vector. */
+  readonly semanticContext: number | null;
+  readonly tier: string;
+  /** 1 to 10. */
+  readonly priority: number;
+  /** 0 to 1. */
+  readonly confidence: number;
+  /** Days since the row was created, 0 or more. */
+  readonly ageDays: number;
+}
+
+const TIER_RANK: Readonly<Record<string, number>> = { short: 0, mid: 0.5, long: 1 };
+
+/** The bounded boosts of a row: the same for equal rows, and never more than the sum of the boost weights. */
+export function boostOf(candidate: Candidate, weights: RankingWeights): number {
+  const recency = 0.5 ** (Math.max(0, candidate.ageDays) / weights.recencyHalfLifeDays);
+  return (
+    weights.boostTier * (TIER_RANK[candidate.tier] ?? 0) +
+    weights.boostPriority * ((Math.min(10, Math.max(1, candidate.priority)) - 1) / 9) +
+    weights.boostConfidence * Math.min(1, Math.max(0, candidate.confidence)) +
+    weights.boostRecency * recency
+  );
+}
+
+/**
+ * Ranks candidates. Lexical evidence leads: it is measured against the best candidate's, times how much of the query
+ * (`strength`, 0 to 1) any candidate explains. Semantics moves a row by standard deviations, the more so the less
+ * words explain, and carries alone when no word of the query stands anywhere. Scores are in (0, 1), descending; equal
+ * scores go newest row first.
+ */
+export function fuse(
+  candidates: readonly Candidate[],
+  strength: number,
+  weights: RankingWeights,
+): RankedRow[] {
+  let best = 0;
+  for (const candidate of candidates) {
+    best = Math.max(best, candidate.lexical + candidate.lexicalContext);
+  }
+  const explained = Math.min(1, Math.max(0, strength) / weights.strengthFull);
+  const scale = best > 0 ? explained ** weights.strengthPower / best : 0;
+  const semantic = weights.semantic + weights.semanticAlone * (1 - explained);
+  const peak = weights.semanticPeak * (1 - explained);
+  const rows = candidates.map((candidate) => {
+    const raw =
+      (candidate.lexical + candidate.lexicalContext) * scale +
+      semantic * (candidate.semantic ?? 0) +
+      peak * Math.max(0, (candidate.semantic ?? 0) - weights.semanticPeakFrom) +
+      weights.semanticContext * (candidate.semanticContext ?? 0) +
+      boostOf(candidate, weights);
+    return { rid: candidate.rid, score: squash(raw) };
+  });
+  return rows.sort((left, right) => right.score - left.score || right.rid - left.rid);
+}
+
+/** Maps any number into (0, 1) without changing the order. */
+function squash(raw: number): number {
+  const bounded = Math.min(20, Math.max(-20, Number.isFinite(raw) ? raw : 0));
+  return 1 / (1 + Math.exp(-bounded));
+}

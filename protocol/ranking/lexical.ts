@@ -1,0 +1,200 @@
+import { PhraseMatcher } from './phrases.js';
+import type { QueryAnalysis } from './query.js';
+import { type TextMatch, TextMatcher } from './text-match.js';
+import type { RankingWeights } from './weights.js';
+
+/** Query words whose neighbourhood in a text is looked at: the most telling ones. 8 make 28 pairs, a bit each. */
+const PAIRED_TERMS_MAX = 8;
+/** Occurrences after one that are looked at for its neighbourhood. */
+const PAIRED_OCCURRENCES_MAX = 6;
+
+/** What a word tells apart: BM25's inverse document frequency, above 0. */
+export function inverseFrequency(rows: number, rowsWithWord: number): number {
+  const known = Math.min(rowsWithWord, rows);
+  return Math.log(1 + (rows - known + 0.5) / (known + 0.5));
+}
+
+/** Lexical evidence of one row. */
+export interface LexicalEvidence {
+  /** Score of the words by themselves; 0 when no word of the query stands in the row. */
+  readonly words: number;
+  /** Sum of the weights of the query words that stand in the row. */
+  readonly covered: number;
+  /** Pairs of query words that stand near each other, a bit for each. */
+  readonly near: number;
+  /** Pairs that follow one another as in the query. */
+  readonly adjacent: number;
+  /** Phrases of the query (a word and a function word beside it), a bit for each. */
+  readonly phrases: number;
+}
+
+/**
+ * Scores texts against one query: BM25 with a weight and a length norm for each field, a share more for words that
+ * stand in one passage, pairs of words that stand near each other or follow one another as in the query, and words
+ * that have the same function word beside them as in the query. How much a pair or a phrase tells is only known when
+ * the candidates are (`PairWeights`).
+ */
+export class LexicalScorer {
+  readonly #idf: Float64Array;
+  readonly #averageWords: number;
+  readonly #weights: RankingWeights;
+  readonly #matcher: TextMatcher;
+  readonly #phrases: PhraseMatcher;
+  readonly #frequency: Float64Array;
+  readonly #inWindow: Int32Array;
+  readonly #terms: number;
+  /** Bit of the unordered pair of two terms, -1 for none; and of the ordered one when the query has it. */
+  readonly #nearBit: Int8Array;
+  readonly #adjacentBit: Int8Array;
+  #near = 0;
+  #adjacent = 0;
+
+  /** `idf` has one entry for each term of the analysis; `averageWords` is the length of a usual row. */
+  constructor(analysis: QueryAnalysis, idf: Float64Array, averageWords: number, weights: RankingWeights) {
+    this.#idf = idf;
+    this.#averageWords = Math.max(1, averageWords);
+    this.#weights = weights;
+    this.#matcher = new TextMatcher(analysis.terms);
+    this.#phrases = new PhraseMatcher(analysis.phrases);
+    this.#terms = analysis.terms.length;
+    this.#frequency = new Float64Array(this.#terms);
+    this.#inWindow = new Int32Array(this.#terms);
+    this.#nearBit = new Int8Array(this.#terms * this.#terms).fill(-1);
+    this.#adjacentBit = new Int8Array(this.#terms * this.#terms).fill(-1);
+    this.#numberPairs(analysis);
+  }
+
+  #numberPairs(analysis: QueryAnalysis): void {
+    const telling = analysis.terms.map((_term, index) => index);
+    telling.sort((left, right) => (this.#idf[right] ?? 0) - (this.#idf[left] ?? 0));
+    telling.length = Math.min(telling.length, PAIRED_TERMS_MAX);
+    let bit = 0;
+    for (let left = 0; left < telling.length; left++) {
+      for (let right = left + 1; right < telling.length; right++) {
+        const [first, second] = [telling[left] ?? 0, telling[right] ?? 0];
+        this.#nearBit[first * this.#terms + second] = bit;
+        this.#nearBit[second * this.#terms + first] = bit;
+        bit += 1;
+      }
+    }
+    for (const [first, second] of analysis.pairs) {
+      const at = first * this.#terms + second;
+      this.#adjacentBit[at] = this.#nearBit[at] ?? -1;
+    }
+  }
+
+  score(title: string, content: string, tags: string): LexicalEvidence {
+    const weights = this.#weights;
+    this.#frequency.fill(0);
+    this.#near = 0;
+    this.#adjacent = 0;
+    this.#add(this.#matcher.match(title), weights.titleWeight);
+    if (tags.length > 2) this.#add(this.#matcher.match(tags), weights.tagWeight);
+    const body = this.#matcher.match(content);
+    const length = 1 - weights.lengthPenalty + (weights.lengthPenalty * body.words) / this.#averageWords;
+    this.#add(body, 1 / length);
+    const phrases = this.#phrases.match(content, body);
+    let score = 0;
+    let covered = 0;
+    for (let term = 0; term < this.#terms; term++) {
+      const frequency = this.#frequency[term] ?? 0;
+      if (frequency === 0) continue;
+      const saturated = (frequency * (weights.saturation + 1)) / (frequency + weights.saturation);
+      score += (this.#idf[term] ?? 0) * saturated;
+      covered += this.#idf[term] ?? 0;
+    }
+    if (score > 0) score += weights.passage * this.#bestPassage(body);
+    return { words: score, covered, near: this.#near, adjacent: this.#adjacent, phrases };
+  }
+
+  #add(match: TextMatch, weight: number): void {
+    for (let term = 0; term < this.#terms; term++) {
+      this.#frequency[term] = (this.#frequency[term] ?? 0) + weight * (match.counts[term] ?? 0);
+    }
+    const { nearWords, adjacentWords } = this.#weights;
+    for (let at = 0; at + 1 < match.occurrences; at++) {
+      const row = (match.terms[at] ?? 0) * this.#terms;
+      const position = match.positions[at] ?? 0;
+      const last = Math.min(match.occurrences - 1, at + PAIRED_OCCURRENCES_MAX);
+      for (let next = at + 1; next <= last; next++) {
+        const distance = (match.positions[next] ?? 0) - position;
+        if (distance > nearWords) break;
+        const pair = row + (match.terms[next] ?? 0);
+        const near = this.#nearBit[pair] ?? -1;
+        if (near >= 0) this.#near |= 1 << near;
+        if (distance > adjacentWords) continue;
+        const adjacent = this.#adjacentBit[pair] ?? -1;
+        if (adjacent >= 0) this.#adjacent |= 1 << adjacent;
+      }
+    }
+  }
+
+  /** The greatest sum of word weights inside one passage of the content. */
+  #bestPassage(match: TextMatch): number {
+    const inWindow = this.#inWindow.fill(0);
+    let best = 0;
+    let sum = 0;
+    let from = 0;
+    for (let to = 0; to < match.occurrences; to++) {
+      const term = match.terms[to] ?? 0;
+      if (inWindow[term] === 0) sum += this.#idf[term] ?? 0;
+      inWindow[term] = (inWindow[term] ?? 0) + 1;
+      const start = (match.positions[to] ?? 0) - this.#weights.passageWords;
+      while ((match.positions[from] ?? 0) <= start) {
+        const left = match.terms[from] ?? 0;
+        inWindow[left] = (inWindow[left] ?? 0) - 1;
+        if (inWindow[left] === 0) sum -= this.#idf[left] ?? 0;
+        from += 1;
+      }
+      if (sum > best) best = sum;
+    }
+    return best;
+  }
+}
+
+/** What each pair and phrase of the query tells apart among the candidates: two common words side by side can be rare. */
+export class PairWeights {
+  readonly #near = new Float64Array(32);
+  readonly #adjacent = new Float64Array(32);
+  readonly #phrases = new Float64Array(32);
+  readonly #weights: RankingWeights;
+
+  constructor(candidates: readonly LexicalEvidence[], weights: RankingWeights) {
+    this.#weights = weights;
+    for (const candidate of candidates) {
+      countBits(candidate.near, this.#near);
+      countBits(candidate.adjacent, this.#adjacent);
+      countBits(candidate.phrases, this.#phrases);
+    }
+    for (const counts of [this.#near, this.#adjacent, this.#phrases]) {
+      for (let bit = 0; bit < counts.length; bit++) {
+        counts[bit] = inverseFrequency(candidates.length, counts[bit] ?? 0);
+      }
+    }
+  }
+
+  /** The lexical score of a row, pairs and phrases included. */
+  score(evidence: LexicalEvidence): number {
+    return (
+      evidence.words +
+      this.#weights.near * sumBits(evidence.near, this.#near) +
+      this.#weights.adjacent * sumBits(evidence.adjacent, this.#adjacent) +
+      this.#weights.phrase * sumBits(evidence.phrases, this.#phrases)
+    );
+  }
+}
+
+function countBits(mask: number, counts: Float64Array): void {
+  for (let rest = mask; rest !== 0; rest &= rest - 1) {
+    const bit = 31 - Math.clz32(rest & -rest);
+    counts[bit] = (counts[bit] ?? 0) + 1;
+  }
+}
+
+function sumBits(mask: number, values: Float64Array): number {
+  let sum = 0;
+  for (let rest = mask; rest !== 0; rest &= rest - 1) {
+    sum += values[31 - Math.clz32(rest & -rest)] ?? 0;
+  }
+  return sum;
+}

@@ -1,0 +1,50 @@
+/**
+ * What recall passes between its parts: the request as a reader gets it, and the evidence of the two indexes.
+ */
+
+/** Who asks; decides which rows exist for them (decisions, "visibility"). */
+export interface Viewer {
+  /** Sees everything: admin routes, and MCP without SVC_AGENT_ID. */
+  readonly all: boolean;
+  /** The caller's agent id. */
+  readonly agentId: string | null;
+  /** The caller's namespace position (`as_agent`) for the scopes team, unit and org. */
+  readonly asNamespace: string | null;
+}
+
+/** The best rows of the vector index for one query vector, over the namespaces and owners of the request. */
+export interface VectorEvidence {
+  /** Query embedding, unit length, float32. */
+  readonly queryVector: Float32Array;
+  /** Highest cosine first; one entry for each memory (its best chunk). */
+  readonly hits: readonly { readonly rid: number; readonly cosine: number }[];
+  /** Mean and standard deviation of the cosine over all scanned rows. */
+  readonly mean: number;
+  readonly deviation: number;
+  /** Rows scanned. */
+  readonly scanned: number;
+}
+
+/** Filters of a recall, parsed. Instants are canonical UTC text. */
+export interface RecallRequest {
+  readonly query: string;
+  /** The namespace and its ancestors are searched; null searches everything. */
+  readonly namespace: string | null;
+  readonly limit: number;
+  readonly tags: readonly string[];
+  readonly since: string | null;
+  readonly until: string | null;
+  readonly kinds: readonly string[] | null;
+  readonly viewer: Viewer;
+  /** The instant of the call: expired rows are hidden, recency is measured from here. */
+  readonly now: string;
+  /** Absent when the embedder is off, failing or too busy: then the mode is keyword. */
+  readonly vectors: VectorEvidence | null;
+}
+
+/** A ranked row. */
+export interface RankedRow {
+  readonly rid: number;
+  /** Descending, finite, above 0. */
+  readonly score: number;
+}

@@ -1,0 +1,44 @@
+// Date, fraction and offset as RFC 3339 §5.6 has them; the offset is required.
+const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
+
+const DAYS_IN_MONTH = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** An instant as canonical UTC text, `YYYY-MM-DDTHH:MM:SS.sssZ`: text order is time order. */
+export function instantFromMs(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/**
+ * Milliseconds since the epoch of an RFC 3339 date-time, or null when the text is none (a missing offset, the 31st of
+ * April, a year before 1 or after 9999 in UTC). Digits beyond milliseconds are cut.
+ */
+export function parseRfc3339Ms(text: string): number | null {
+  const match = RFC3339.exec(text);
+  if (match === null) return null;
+  const [, year, month, day, hour, minute, second] = match.map(Number) as unknown as number[];
+  if (month! < 1 || month! > 12 || day! < 1 || day! > DAYS_IN_MONTH[month! - 1]!) return null;
+  if (month === 2 && day === 29 && new Date(Date.UTC(year!, 1, 29)).getUTCDate() !== 29) return null;
+  if (hour! > 23 || minute! > 59 || second! > 60) return null;
+  const offset = match[8]!.toUpperCase();
+  if (offset !== 'Z' && (Number(offset.slice(1, 3)) > 23 || Number(offset.slice(4)) > 59)) return null;
+  const fraction = match[7] === undefined ? '' : match[7].slice(0, 4);
+  // A leap second counts as the last second of its minute: the JavaScript calendar has none.
+  const seconds = second === 60 ? '59' : match[6];
+  const ms = Date.parse(
+    `${match[1]}-${match[2]}-${match[3]}T${match[4]}:${match[5]}:${seconds}${fraction}${offset}`,
+  );
+  if (!Number.isFinite(ms)) return null;
+  const utcYear = new Date(ms).getUTCFullYear();
+  return utcYear >= 1 && utcYear <= 9999 ? ms : null;
+}
+
+/** The canonical form of an RFC 3339 date-time, or null when the text is none. */
+export function canonicalInstant(text: string): string | null {
+  const ms = parseRfc3339Ms(text);
+  return ms === null ? null : instantFromMs(ms);
+}
+
+/** The canonical instant that lies `seconds` after `from` (canonical). */
+export function instantAfter(from: string, seconds: number): string {
+  return instantFromMs(Date.parse(from) + seconds * 1000);
+}

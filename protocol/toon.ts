@@ -1,0 +1,99 @@
+/**
+ * TOON, the row format of list answers: a line of counts, a header with the columns, one line for each row
+ * (reference-mcp-cli §5.3). It is this service's own small format and not the one of the npm library of that name.
+ */
+
+type Json = Readonly<Record<string, unknown>>;
+
+const META = ['count', 'mode', 'tokens_used', 'budget_tokens'] as const;
+const STANDARD_COLUMNS = ['id', 'title', 'content'] as const;
+const COLUMNS = [
+  'id',
+  'title',
+  'tier',
+  'namespace',
+  'priority',
+  'confidence',
+  'score',
+  'access_count',
+  'tags',
+  'source',
+  'created_at',
+  'updated_at',
+  'metadata',
+] as const;
+const COMPACT_COLUMNS = [
+  'id',
+  'title',
+  'tier',
+  'namespace',
+  'priority',
+  'score',
+  'tags',
+  'agent_id',
+] as const;
+
+/**
+ * Renders the rows of an answer. Search results stand under the same `memories` header as memories do; `content`,
+ * `meta`, `links` and `recall_id` are not part of the format. Every line ends with a line feed.
+ */
+export function toon(
+  answer: Record<string, unknown>,
+  rowsKey: 'memories' | 'results',
+  compact: boolean,
+): string {
+  const columns = compact ? COMPACT_COLUMNS : COLUMNS;
+  let text = metaLine(answer);
+  const standards = standardsOf(answer);
+  if (standards.length > 0) {
+    text += `standards[${STANDARD_COLUMNS.join('|')}]:\n${rowLines(standards, STANDARD_COLUMNS)}`;
+  }
+  return `${text}memories[${columns.join('|')}]:\n${rowLines(objectsOf(answer[rowsKey]), columns)}`;
+}
+
+function metaLine(answer: Json): string {
+  const present = META.filter((key) => answer[key] !== undefined && answer[key] !== null);
+  return present.length === 0 ? '' : `${present.map((key) => `${key}:${String(answer[key])}`).join('|')}\n`;
+}
+
+function standardsOf(answer: Json): Json[] {
+  return [...objectsOf([answer['standard']]), ...objectsOf(answer['standards'])];
+}
+
+function objectsOf(value: unknown): Json[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter((item) => typeof item === 'object' && item !== null) as Json[];
+}
+
+function rowLines(rows: readonly Json[], columns: readonly string[]): string {
+  return rows.map((row) => `${columns.map((column) => cell(columnValue(row, column))).join('|')}\n`).join('');
+}
+
+/** The agent stands in the metadata of a row. */
+function columnValue(row: Json, column: string): unknown {
+  if (column !== 'agent_id') return row[column];
+  const metadata = row['metadata'];
+  return typeof metadata === 'object' && metadata !== null ? (metadata as Json)['agent_id'] : undefined;
+}
+
+function cell(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value === 'string') return escapeText(value);
+  if (typeof value === 'number') return JSON.stringify(value);
+  if (typeof value === 'boolean') return value ? '1' : '0';
+  if (Array.isArray(value)) return escapeText(value.filter((item) => typeof item === 'string').join(','));
+  const json = JSON.stringify(value);
+  return json === '{}' ? '' : escapeText(json);
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '\\': '\\\\',
+  '|': '\\|',
+  ':': '\\:',
+  '\n': '\\n',
+  '\r': '\\r',
+};
+
+function escapeText(text: string): string {
+  return text.replace(/[\\|:\n\r]/g, (character) => ESCAPES[character]!);
+}

@@ -1,0 +1,70 @@
+import Database from 'better-sqlite3';
+
+export type Connection = Database.Database;
+
+/** How SQLite syncs a commit; FULL is the promise that an acknowledgement means durable. */
+export type Synchronous = 'FULL' | 'NORMAL' | 'OFF';
+
+/**
+ * Opens a read-write connection in WAL mode. `busyTimeoutMs` bounds how long one statement waits for another
+ * process; callers that retry on their own keep it short.
+ */
+export function openWriter(
+  path: string,
+  busyTimeoutMs: number,
+  synchronous: Synchronous = 'FULL',
+): Connection {
+  const db = new Database(path, { timeout: busyTimeoutMs });
+  try {
+    if (path !== ':memory:') enterWal(db);
+    db.pragma(`synchronous = ${synchronous}`);
+    db.pragma('foreign_keys = ON');
+    db.pragma('temp_store = MEMORY');
+    db.pragma('cache_size = -32768');
+    // Larger than the default so that a checkpoint does not land in every few batches.
+    db.pragma('wal_autocheckpoint = 4000');
+    db.pragma('journal_size_limit = 67108864');
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+// The mode is kept in the file, so this takes the exclusive lock only once in a database's life.
+function enterWal(db: Connection): void {
+  if (db.pragma('journal_mode', { simple: true }) !== 'wal') db.pragma('journal_mode = WAL');
+}
+
+/** Opens a connection that cannot write. The file must exist. */
+export function openReader(path: string): Connection {
+  const db = new Database(path, { timeout: 10_000, readonly: true, fileMustExist: true });
+  db.pragma('query_only = ON');
+  db.pragma('temp_store = MEMORY');
+  db.pragma('cache_size = -32768');
+  db.pragma('mmap_size = 1073741824');
+  return db;
+}
+
+/** SQLite's result code of an error thrown by better-sqlite3, such as SQLITE_BUSY; null for any other error. */
+export function sqliteCode(error: unknown): string | null {
+  if (error instanceof Database.SqliteError) return error.code;
+  return null;
+}
+
+export function isBusy(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code !== null && (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'));
+}
+
+export function isFull(error: unknown): boolean {
+  return sqliteCode(error) === 'SQLITE_FULL';
+}
+
+/** True for errors of the file or the disk, which concern the whole transaction and not one statement. */
+export function isDiskError(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return (
+    code !== null && /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|BUSY|LOCKED|READONLY|CANTOPEN|NOMEM)/.test(code)
+  );
+}

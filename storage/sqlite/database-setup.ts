@@ -1,0 +1,70 @@
+import { HLC_ZERO } from '../../protocol/hlc.js';
+import { CHAIN_GENESIS } from '../../protocol/operation-log.js';
+import type { Crypto } from '../../protocol/seams.js';
+import { StartRefusedError } from '../../protocol/start-refused.js';
+import { instantFromMs } from '../../protocol/time.js';
+import type { WriterIdentity } from '../port.js';
+import type { Connection, Synchronous } from './connection.js';
+
+/** What opening a database for writing needs to know. */
+export interface OpenOptions {
+  /** A file, or `:memory:`. */
+  readonly path: string;
+  readonly identity: WriterIdentity;
+  readonly nowMs: number;
+  readonly crypto: Crypto;
+  /** 16 random hex characters: the epoch, should one begin now; also the snapshot's token. */
+  readonly freshEpoch: string;
+  readonly busyTimeoutMs: number;
+  readonly synchronous?: Synchronous;
+}
+
+/** The database cannot be used as it is; the message says what to do. */
+export class DatabaseRefusedError extends StartRefusedError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('MIGRATION_REFUSED', message, options);
+  }
+}
+
+/** The schema version of a database, 0 for an empty one. */
+export function schemaVersion(db: Connection): number {
+  const table = db
+    .prepare("SELECT count(*) AS n FROM sqlite_schema WHERE type = 'table' AND name = 'schema_version'")
+    .get() as { n: number };
+  if (table.n === 0) {
+    const any = db.prepare('SELECT count(*) AS n FROM sqlite_schema').get() as { n: number };
+    if (any.n > 0) throw new DatabaseRefusedError('this file is a database of another program');
+    return 0;
+  }
+  const row = db.prepare('SELECT max(version) AS version FROM schema_version').get() as {
+    version: number | null;
+  };
+  return row.version ?? 0;
+}
+
+/** Begins the operation log of a new or migrated database; inside the caller's transaction. */
+export function startLog(db: Connection, options: OpenOptions, reason: string): void {
+  db.prepare(
+    `INSERT INTO log_state (singleton, peer_id, db_epoch, commit_sequence, origin_seq, chain_head, hlc)
+     VALUES (1, ?, ?, 0, 0, ?, ?)`,
+  ).run(options.identity.peerId, options.freshEpoch, CHAIN_GENESIS, HLC_ZERO);
+  recordEpoch(db, options, 0, reason);
+}
+
+/** Notes that an epoch begins after a commit. */
+export function recordEpoch(
+  db: Connection,
+  options: OpenOptions,
+  commitSequence: number,
+  reason: string,
+): void {
+  db.prepare(
+    `INSERT INTO db_epochs (db_epoch, peer_id, first_commit_sequence, started_at, reason) VALUES (?, ?, ?, ?, ?)`,
+  ).run(
+    options.freshEpoch,
+    options.identity.peerId,
+    commitSequence + 1,
+    instantFromMs(options.nowMs),
+    reason,
+  );
+}

@@ -1,0 +1,135 @@
+import { nextHlc } from '../../protocol/hlc.js';
+import type { Memory } from '../../protocol/memory.js';
+import { headerHash, type OperationHeader, type OperationKind } from '../../protocol/operation-log.js';
+import type { Crypto } from '../../protocol/seams.js';
+import { withWrite } from '../../protocol/version-vector.js';
+import type { Connection } from './connection.js';
+
+interface LogStateRow {
+  peer_id: string;
+  db_epoch: string;
+  commit_sequence: number;
+  origin_seq: number;
+  chain_head: string;
+  hlc: string;
+}
+
+/** What an appended operation gives to the row that it changes. */
+export interface Stamp {
+  readonly hlc: string;
+  readonly origin: string;
+  readonly origin_seq: number;
+  readonly seen: Memory['seen'];
+}
+
+/**
+ * Appends operations inside the write transaction. The counters (clock, sequences, chain head) live in one row: they
+ * are read when a transaction begins and written back before it commits, so every process on the database continues
+ * one chain (design: mesh, "The operation log").
+ */
+export class OperationLog {
+  private state: LogStateRow | null = null;
+  private readonly load;
+  private readonly save;
+  private readonly insert;
+
+  constructor(
+    db: Connection,
+    private readonly crypto: Crypto,
+  ) {
+    this.load = db.prepare<[], LogStateRow>(
+      'SELECT peer_id, db_epoch, commit_sequence, origin_seq, chain_head, hlc FROM log_state WHERE singleton = 1',
+    );
+    this.save = db.prepare(
+      'UPDATE log_state SET commit_sequence = ?, origin_seq = ?, chain_head = ?, hlc = ? WHERE singleton = 1',
+    );
+    this.insert = db.prepare(
+      `INSERT INTO operations
+         (commit_sequence, origin, origin_seq, hlc, kind, namespace, subject, seen, payload_hash, prev_hash, payload, rid)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+  }
+
+  /** Takes up the counters at the start of a transaction. */
+  begin(): void {
+    const state = this.load.get();
+    if (state === undefined) throw new Error('log_state has no row: the database was not initialised');
+    this.state = state;
+  }
+
+  /** The counters now, to return to when one command of a transaction is rolled back. */
+  mark(): LogStateRow {
+    return { ...this.current() };
+  }
+
+  rewind(mark: LogStateRow): void {
+    this.state = mark;
+  }
+
+  /** Writes the counters back; the last statement before COMMIT. */
+  finish(): void {
+    const state = this.current();
+    this.save.run(state.commit_sequence, state.origin_seq, state.chain_head, state.hlc);
+  }
+
+  /** Reserves the stamp of the next operation on a subject that has seen `seen`. */
+  stamp(seen: Memory['seen'], nowMs: number): Stamp {
+    const state = this.current();
+    const origin = `${state.peer_id}/${state.db_epoch}`;
+    state.hlc = nextHlc(state.hlc, nowMs);
+    state.origin_seq += 1;
+    return {
+      hlc: state.hlc,
+      origin,
+      origin_seq: state.origin_seq,
+      seen: withWrite(seen, origin, state.origin_seq),
+    };
+  }
+
+  /** Appends the operation that `stamp` was reserved for. `seen` is the subject's vector before the write. */
+  append(
+    stamp: Stamp,
+    operation: {
+      readonly kind: OperationKind;
+      readonly namespace: string;
+      readonly subject: string;
+      readonly seen: Memory['seen'];
+      readonly payload: string;
+      readonly rid: number;
+    },
+  ): void {
+    const state = this.current();
+    const header: OperationHeader = {
+      origin: stamp.origin,
+      seq: stamp.origin_seq,
+      hlc: stamp.hlc,
+      kind: operation.kind,
+      namespace: operation.namespace,
+      subject: operation.subject,
+      seen: operation.seen,
+      payloadHash: this.crypto.sha256Hex(operation.payload),
+      prevHash: state.chain_head,
+    };
+    state.chain_head = headerHash(header, this.crypto);
+    state.commit_sequence += 1;
+    this.insert.run(
+      state.commit_sequence,
+      header.origin,
+      header.seq,
+      header.hlc,
+      header.kind,
+      header.namespace,
+      header.subject,
+      JSON.stringify(header.seen),
+      header.payloadHash,
+      header.prevHash,
+      operation.payload,
+      operation.rid,
+    );
+  }
+
+  private current(): LogStateRow {
+    if (this.state === null) throw new Error('the operation log is used outside a transaction');
+    return this.state;
+  }
+}

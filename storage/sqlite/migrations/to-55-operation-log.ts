@@ -1,0 +1,167 @@
+import type { DecisionContext } from '../../../protocol/decide/decision.js';
+import type { Memory } from '../../../protocol/memory.js';
+import { instantFromMs } from '../../../protocol/time.js';
+import { type Connection, openWriter } from '../connection.js';
+import { DatabaseRefusedError, startLog } from '../database-setup.js';
+import { OperationLog } from '../log.js';
+import { Mutations } from '../mutations.js';
+import { memoryToSql, ROW_COLUMNS } from '../rows.js';
+import { SCHEMA } from '../schema.js';
+import { memoryFromOlderRow, OLDER_MEMORY_COLUMNS, type OlderRow } from './older-memory.js';
+import { olderInstant, olderTextOrNull } from './older-values.js';
+import type { MigrationContext, MigrationStep } from './step.js';
+import {
+  asideName,
+  columnNames,
+  dropAside,
+  moveRows,
+  setAside,
+  tableNames,
+  writableColumns,
+} from './tables.js';
+
+/** Rows held in memory at once. */
+const PAGE_ROWS = 200;
+
+/**
+ * The schema of the first release: numbered rows with interned namespaces, the contentless full-text index, vectors in
+ * their own table, the index on updated_at, and the operation log with one `store` for every memory.
+ *
+ * Every table that `schema.ts` names is set aside, created anew from that text and filled, so the result is a fresh
+ * database's schema by construction; other tables stay as they are. When 55 has been released and 56 begins, this
+ * step must get its own copy of the text.
+ *
+ * Decision: vectors are not carried over. An older row does not say which model made them, and similarities across
+ * models mean nothing; `embed_state` 0 has every row embedded again. The snapshot keeps the old vectors.
+ */
+export const to55: MigrationStep = {
+  to: 55,
+  apply(db, context) {
+    refuseEncryptedRows(db);
+    const known = new Set(schemaTables('table'));
+    for (const table of schemaTables('virtual')) db.exec(`DROP TABLE IF EXISTS "${table}"`);
+    const aside = tableNames(db, 'table').filter((name) => known.has(name));
+    for (const table of aside) setAside(db, table);
+    db.exec(SCHEMA);
+    startLog(db, context.options, `migrated from schema ${context.from}`);
+    moveMemories(db, context);
+    moveArchive(db, context);
+    for (const table of aside) {
+      if (table !== 'memories' && table !== 'archived_memories') moveOtherTable(db, table, context.now);
+    }
+  },
+};
+
+function schemaTables(type: 'table' | 'virtual'): string[] {
+  const fresh = openWriter(':memory:', 0);
+  try {
+    fresh.exec(SCHEMA);
+    return tableNames(fresh, type);
+  } finally {
+    fresh.close();
+  }
+}
+
+// Their text cannot be read here, so it would be indexed, embedded and replicated as cipher text.
+function refuseEncryptedRows(db: Connection): void {
+  for (const table of ['memories', 'archived_memories']) {
+    if (!columnNames(db, table).includes('encrypted_envelope')) continue;
+    const { n } = db
+      .prepare(`SELECT count(*) AS n FROM ${table} WHERE encrypted_envelope IS NOT NULL`)
+      .get() as { n: number };
+    if (n > 0) {
+      throw new DatabaseRefusedError(
+        `${n} rows of ${table} are encrypted at rest, which this release cannot read: decrypt them with the release that wrote them`,
+      );
+    }
+  }
+}
+
+function moveMemories(db: Connection, { options, now }: MigrationContext): void {
+  const decision: DecisionContext = { nowMs: options.nowMs, now: instantFromMs(options.nowMs) };
+  const log = new OperationLog(db, options.crypto);
+  const mutations = new Mutations(db, log);
+  const taken = db.prepare<[string, string]>(
+    'SELECT 1 FROM memories WHERE title = ? AND namespace = ? AND conflict_of IS NULL',
+  );
+  log.begin();
+  for (const [rowid, row] of olderRows(db, 'memories', OLDER_MEMORY_COLUMNS)) {
+    const older = memoryFromOlderRow(row, rowid, now, options.crypto);
+    const title = freeTitle(older, (candidate) => taken.get(candidate, older.namespace) !== undefined);
+    mutations.apply({ mutation: 'insert-memory', operation: 'store', memory: { ...older, title } }, decision);
+  }
+  log.finish();
+  dropAside(db, 'memories');
+}
+
+// Titles that differed only as bytes (a blob, invalid UTF-8) may be equal as text.
+function freeTitle(memory: Memory, isTaken: (title: string) => boolean): string {
+  let title = memory.title;
+  for (let n = 2; isTaken(title); n += 1) title = `${memory.title} (${n})`;
+  return title;
+}
+
+function moveArchive(db: Connection, { options, now }: MigrationContext): void {
+  const own = ['archived_at', 'archive_reason', 'original_tier', 'original_expires_at'] as const;
+  const insert = db.prepare(
+    `INSERT INTO archived_memories (${[...ROW_COLUMNS, ...own].join(', ')})
+     VALUES (${[...ROW_COLUMNS, ...own].map(() => '?').join(', ')})`,
+  );
+  for (const [rowid, row] of olderRows(db, 'archived_memories', [...OLDER_MEMORY_COLUMNS, ...own])) {
+    const memory = memoryFromOlderRow(row, rowid, now, options.crypto);
+    insert.run(
+      ...memoryToSql(memory),
+      olderInstant(row['archived_at']) ?? now,
+      olderTextOrNull(row['archive_reason']) ?? 'archive',
+      olderTextOrNull(row['original_tier']),
+      olderInstant(row['original_expires_at']),
+    );
+  }
+  dropAside(db, 'archived_memories');
+}
+
+// In pages, because nothing may be written while a query of the same connection is open.
+function* olderRows(
+  db: Connection,
+  table: string,
+  wanted: readonly string[],
+): Generator<[rowid: number, row: OlderRow]> {
+  const present = new Set(columnNames(db, asideName(table)));
+  const columns = wanted.filter((column) => present.has(column));
+  const page = db.prepare<[number], OlderRow & { older_rowid: number }>(
+    `SELECT rowid AS older_rowid, ${columns.join(', ')} FROM "${asideName(table)}"
+     WHERE rowid > ? ORDER BY rowid LIMIT ${PAGE_ROWS}`,
+  );
+  let after = Number.MIN_SAFE_INTEGER;
+  for (;;) {
+    const rows = page.all(after);
+    for (const row of rows) yield [row.older_rowid, row];
+    if (rows.length < PAGE_ROWS) return;
+    after = rows[rows.length - 1]!.older_rowid;
+  }
+}
+
+function moveOtherTable(db: Connection, table: string, now: string): void {
+  const old = new Set(columnNames(db, asideName(table)));
+  const expressions: Record<string, string> = {};
+  for (const column of writableColumns(db, table)) {
+    if (!old.has(column.name)) continue;
+    let value = `"${column.name}"`;
+    if (column.type === 'TEXT' && /_at$|^valid_(from|until)$/.test(column.name)) {
+      value = `older_instant(${value})`;
+      if (column.notnull === 1) value = `coalesce(${value}, @now)`;
+    } else if (column.notnull === 1 && column.dflt_value !== null) {
+      value = `coalesce(${value}, ${column.dflt_value})`;
+    }
+    expressions[column.name] = value;
+  }
+  if (table === 'memory_links') keepSignedTexts(expressions);
+  moveRows(db, table, expressions, { now });
+}
+
+// A link's signature covers these two as they were written (reference-federation §1.1).
+function keepSignedTexts(expressions: Record<string, string>): void {
+  for (const column of ['valid_from', 'valid_until']) {
+    expressions[column] = `iif(signature IS NULL, ${expressions[column]}, ${column})`;
+  }
+}

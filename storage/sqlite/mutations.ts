@@ -1,0 +1,209 @@
+import { EMBED_STATES } from '../../protocol/commands.js';
+import type { DecisionContext, Mutation } from '../../protocol/decide/decision.js';
+import type { Memory, MemoryRow } from '../../protocol/memory.js';
+import { memoryPayload, type OperationKind, removalPayload } from '../../protocol/operation-log.js';
+import type { Connection } from './connection.js';
+import type { OperationLog } from './log.js';
+import { memoryToSql, ROW_COLUMNS } from './rows.js';
+
+const ARCHIVE_COLUMNS = ROW_COLUMNS.join(', ');
+
+/** Applies typed mutations inside the write transaction; the only code that changes rows. */
+export class Mutations {
+  private readonly statements;
+  private readonly namespaceIds = new Map<string, number>();
+
+  constructor(
+    db: Connection,
+    private readonly log: OperationLog,
+  ) {
+    const assignments = ROW_COLUMNS.filter((column) => column !== 'id').map((column) => `${column} = ?`);
+    this.statements = {
+      insert: db.prepare(
+        `INSERT INTO memories (${ROW_COLUMNS.join(', ')}, ns_id)
+         VALUES (${ROW_COLUMNS.map(() => '?').join(', ')}, ?)`,
+      ),
+      index: db.prepare('INSERT INTO memories_fts (rowid, title, content, tags, nst) VALUES (?, ?, ?, ?, ?)'),
+      replace: db.prepare(
+        `UPDATE memories SET ${assignments.join(', ')}, ns_id = ?, embed_state = iif(?, 0, embed_state),
+           life_at = coalesce(?, life_at) WHERE id = ?`,
+      ),
+      // A write that leaves the text alone must not reach the full-text trigger.
+      replaceUnindexed: db.prepare(
+        `UPDATE memories SET tier = ?, expires_at = ?, updated_at = ?, version = ?, hlc = ?, origin = ?,
+           origin_seq = ?, seen = ?, life_at = coalesce(?, life_at) WHERE id = ?`,
+      ),
+      rid: db.prepare<[string], { rid: number }>('SELECT rid FROM memories WHERE id = ?'),
+      remove: db.prepare('DELETE FROM memories WHERE rid = ?'),
+      dropEmbedding: db.prepare('DELETE FROM memory_embeddings WHERE rid = ?'),
+      dropLinks: db.prepare('DELETE FROM memory_links WHERE source_id = ? OR target_id = ?'),
+      archive: db.prepare(
+        `INSERT OR REPLACE INTO archived_memories
+           (${ARCHIVE_COLUMNS}, archived_at, archive_reason, embedding, embedding_dim, original_tier, original_expires_at)
+         SELECT ${ROW_COLUMNS.map((column) => `m.${column}`).join(', ')}, ?, ?, e.vectors, e.dim, m.tier, m.expires_at
+         FROM memories m LEFT JOIN memory_embeddings e ON e.rid = m.rid WHERE m.rid = ?`,
+      ),
+      tombstone: db.prepare(
+        `INSERT OR REPLACE INTO tombstones (id, namespace, title, deleted_at, hlc, origin, origin_seq, seen)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      ),
+      countAccess: db.prepare('UPDATE memories SET access_count = ?, last_accessed_at = ? WHERE id = ?'),
+      embedState: db.prepare('UPDATE memories SET embed_state = ? WHERE rid = ?'),
+      putEmbedding: db.prepare(
+        // The feed number is drawn anew and never given twice, so followers see every change.
+        'INSERT OR REPLACE INTO memory_embeddings (rid, model, dim, vectors) VALUES (?, ?, ?, ?)',
+      ),
+      putOwner: db.prepare(
+        `INSERT OR REPLACE INTO database_owner (singleton, holder, role, fencing, expires_at_ms)
+         VALUES (1, ?, ?, ?, ?)`,
+      ),
+      addNamespace: db.prepare('INSERT OR IGNORE INTO namespaces (name) VALUES (?)'),
+      namespaceId: db.prepare<[string], { ns_id: number }>('SELECT ns_id FROM namespaces WHERE name = ?'),
+    };
+  }
+
+  /** Forgets interned namespaces, because the transaction that made them was rolled back. */
+  forgetNamespaces(): void {
+    this.namespaceIds.clear();
+  }
+
+  /** Applies one mutation; answers the memory as stored, stamps included, for those that write one. */
+  apply(mutation: Mutation, context: DecisionContext): Memory | null {
+    switch (mutation.mutation) {
+      case 'insert-memory':
+        return this.insertMemory(mutation.memory, mutation.operation, context);
+      case 'replace-memory':
+        return this.replaceMemory(mutation, context);
+      case 'remove-memory':
+        this.removeMemory(mutation, context);
+        return null;
+      case 'count-access':
+        this.statements.countAccess.run(mutation.accessCount, mutation.lastAccessedAt, mutation.id);
+        return null;
+      case 'put-embedding':
+        this.putEmbedding(mutation);
+        return null;
+      case 'put-database-owner': {
+        const { holder, role, fencing, expiresAtMs } = mutation.owner;
+        this.statements.putOwner.run(holder, role, fencing, expiresAtMs);
+        return null;
+      }
+    }
+  }
+
+  private insertMemory(memory: Memory, kind: OperationKind, context: DecisionContext): Memory {
+    const stamp = this.log.stamp(memory.seen, context.nowMs);
+    const stamped: Memory = { ...memory, ...stamp, created_hlc: stamp.hlc };
+    const nsId = this.namespaceId(memory.namespace);
+    const inserted = this.statements.insert.run(...memoryToSql(stamped), nsId);
+    const rid = Number(inserted.lastInsertRowid);
+    this.statements.index.run(
+      inserted.lastInsertRowid,
+      memory.title,
+      memory.content,
+      JSON.stringify(memory.tags),
+      `n${nsId}`,
+    );
+    this.log.append(stamp, {
+      kind,
+      namespace: memory.namespace,
+      subject: memory.id,
+      seen: memory.seen,
+      payload: memoryPayload(stamped),
+      rid,
+    });
+    return stamped;
+  }
+
+  private replaceMemory(
+    mutation: Extract<Mutation, { mutation: 'replace-memory' }>,
+    context: DecisionContext,
+  ): Memory {
+    const { memory } = mutation;
+    const stamp = this.log.stamp(memory.seen, context.nowMs);
+    const stamped: Memory = { ...memory, ...stamp };
+    const lifeAt = mutation.lifeAt ?? null;
+    if (mutation.operation === 'update') {
+      const [, ...values] = memoryToSql(stamped);
+      this.statements.replace.run(
+        ...values,
+        this.namespaceId(memory.namespace),
+        mutation.reembed ? 1 : 0,
+        lifeAt,
+        memory.id,
+      );
+    } else {
+      this.statements.replaceUnindexed.run(
+        stamped.tier,
+        stamped.expires_at,
+        stamped.updated_at,
+        stamped.version,
+        stamped.hlc,
+        stamped.origin,
+        stamped.origin_seq,
+        JSON.stringify(stamped.seen),
+        lifeAt,
+        memory.id,
+      );
+    }
+    const rid = this.statements.rid.get(memory.id)!.rid;
+    if (mutation.reembed) this.statements.dropEmbedding.run(rid);
+    this.log.append(stamp, {
+      kind: mutation.operation,
+      namespace: memory.namespace,
+      subject: memory.id,
+      seen: memory.seen,
+      payload: memoryPayload(stamped),
+      rid,
+    });
+    return stamped;
+  }
+
+  private removeMemory(
+    mutation: Extract<Mutation, { mutation: 'remove-memory' }>,
+    context: DecisionContext,
+  ): void {
+    const row: MemoryRow = mutation.memory;
+    const stamp = this.log.stamp(row.seen, context.nowMs);
+    if (mutation.archive) this.statements.archive.run(context.now, mutation.reason, row.rid);
+    this.statements.dropEmbedding.run(row.rid);
+    this.statements.dropLinks.run(row.id, row.id);
+    this.statements.remove.run(row.rid);
+    this.statements.tombstone.run(
+      row.id,
+      row.namespace,
+      row.title,
+      context.now,
+      stamp.hlc,
+      stamp.origin,
+      stamp.origin_seq,
+      JSON.stringify(stamp.seen),
+    );
+    this.log.append(stamp, {
+      kind: mutation.operation,
+      namespace: row.namespace,
+      subject: row.id,
+      seen: row.seen,
+      payload: removalPayload(row, mutation.reason),
+      rid: row.rid,
+    });
+  }
+
+  private putEmbedding(mutation: Extract<Mutation, { mutation: 'put-embedding' }>): void {
+    this.statements.embedState.run(mutation.state, mutation.rid);
+    if (mutation.state === EMBED_STATES.embedded && mutation.vectors !== null) {
+      this.statements.putEmbedding.run(mutation.rid, mutation.model, mutation.dim, mutation.vectors);
+    } else {
+      this.statements.dropEmbedding.run(mutation.rid);
+    }
+  }
+
+  private namespaceId(name: string): number {
+    const known = this.namespaceIds.get(name);
+    if (known !== undefined) return known;
+    this.statements.addNamespace.run(name);
+    const id = this.statements.namespaceId.get(name)!.ns_id;
+    this.namespaceIds.set(name, id);
+    return id;
+  }
+}

@@ -1,0 +1,97 @@
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { CHAIN_GENESIS } from '../../protocol/operation-log.js';
+import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
+import { instantFromMs } from '../../protocol/time.js';
+import { type Connection, openWriter } from './connection.js';
+import {
+  DatabaseRefusedError,
+  type OpenOptions,
+  recordEpoch,
+  schemaVersion,
+  startLog,
+} from './database-setup.js';
+import { migrate } from './migrations/migrate.js';
+import { SCHEMA } from './schema.js';
+
+const SETUP_BUSY_TIMEOUT_MS = 30_000;
+
+/**
+ * Opens a database for writing and brings it to the current schema: creates a new one, migrates versions 49 to 54
+ * (after a snapshot, interface §9.4), refuses anything else. Safe when several processes open one file at once.
+ */
+export function openDatabase(options: OpenOptions): Connection {
+  createPrivately(options.path);
+  const db = openWriter(options.path, SETUP_BUSY_TIMEOUT_MS, options.synchronous);
+  try {
+    const version = schemaVersion(db);
+    if (version !== SCHEMA_VERSION) prepare(db, options);
+    continueEpoch(db, options);
+    db.pragma(`busy_timeout = ${options.busyTimeoutMs}`);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+// Memories are private: nobody else on the machine may read the file. SQLite gives its side files the same mode.
+function createPrivately(path: string): void {
+  if (path !== ':memory:' && !existsSync(path)) closeSync(openSync(path, 'a', 0o600));
+}
+
+function prepare(db: Connection, options: OpenOptions): void {
+  if (schemaVersion(db) > SCHEMA_VERSION) {
+    throw new DatabaseRefusedError(
+      `the database has schema version ${schemaVersion(db)}, this release knows ${SCHEMA_VERSION}: install a newer release`,
+    );
+  }
+  if (schemaVersion(db) > 0) {
+    migrate(db, options);
+    return;
+  }
+  // Another process may have created it since; only the holder of the lock knows.
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    if (schemaVersion(db) === 0) {
+      db.exec(SCHEMA);
+      db.prepare('INSERT INTO schema_version (version, applied_at) VALUES (?, ?)').run(
+        SCHEMA_VERSION,
+        instantFromMs(options.nowMs),
+      );
+      startLog(db, options, 'created');
+    }
+    db.exec('COMMIT');
+  } catch (error) {
+    if (db.inTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/**
+ * A database that was carried to another machine, or whose machine got a new key, starts a new epoch: its chain
+ * continues under an origin that nobody else writes.
+ */
+function continueEpoch(db: Connection, options: OpenOptions): void {
+  const read = () =>
+    db.prepare('SELECT peer_id, commit_sequence FROM log_state').get() as {
+      peer_id: string;
+      commit_sequence: number;
+    };
+  if (read().peer_id === options.identity.peerId) return;
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const state = read();
+    if (state.peer_id !== options.identity.peerId) {
+      db.prepare('UPDATE log_state SET peer_id = ?, db_epoch = ?, origin_seq = 0, chain_head = ?').run(
+        options.identity.peerId,
+        options.freshEpoch,
+        CHAIN_GENESIS,
+      );
+      recordEpoch(db, options, state.commit_sequence, `moved from ${state.peer_id}`);
+    }
+    db.exec('COMMIT');
+  } catch (error) {
+    if (db.inTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}

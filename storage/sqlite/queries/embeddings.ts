@@ -1,0 +1,26 @@
+import type { Answers, PendingEmbeddings } from '../../../protocol/queries.js';
+import type { Statements } from '../statements.js';
+
+type PendingRow = Answers['pending-embeddings']['rows'][number];
+
+/** Rows that wait for a vector, in row order. */
+export function pendingEmbeddings(
+  statements: Statements,
+  query: PendingEmbeddings,
+): Answers['pending-embeddings'] {
+  const rows = statements
+    .get(
+      `SELECT rid, id, version, title, content FROM memories
+       WHERE embed_state = 0 AND rid > @after ORDER BY rid LIMIT @limit`,
+    )
+    .all({ after: query.afterRid, limit: query.limit }) as PendingRow[];
+  return { rows };
+}
+
+/** How far the background embedding has come. */
+export function embeddingProgress(statements: Statements): Answers['embedding-progress'] {
+  const count = (sql: string) => (statements.get(sql).get() as { n: number }).n;
+  const embedded = count('SELECT count(*) AS n FROM memory_embeddings');
+  const pending = count('SELECT count(*) AS n FROM memories WHERE embed_state = 0');
+  return { pending, embedded, skipped: count('SELECT count(*) AS n FROM memories') - pending - embedded };
+}

@@ -1,0 +1,43 @@
+import type { Answers, GetMemory, LinkSummary } from '../../../protocol/queries.js';
+import { fail, ok, type Result } from '../../../protocol/result.js';
+import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
+import type { Statements } from '../statements.js';
+import { visibleRows } from '../visibility.js';
+
+/**
+ * One memory by its id, or by a prefix that fits exactly one visible row; rows that the viewer may not see do not
+ * exist here, so they can neither be read nor make a prefix ambiguous.
+ */
+export function getMemory(statements: Statements, query: GetMemory): Result<Answers['get-memory']> {
+  const gate = visibleRows('m', query.viewer, query.now);
+  const exact = statements
+    .get(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = @id AND ${gate.sql}`)
+    .get({ ...gate.parameters, id: query.id }) as SqlRow | undefined;
+  const row = exact ?? byPrefix(statements, query, gate);
+  if (row === 'ambiguous') return fail('AMBIGUOUS_ID_PREFIX', 'this id prefix fits more than one memory');
+  if (row === undefined) return fail('NOT_FOUND', 'memory not found');
+  const memory = memoryFromSql(row);
+  return ok({ memory, links: linksOf(statements, memory.id, gate) });
+}
+
+type Gate = ReturnType<typeof visibleRows>;
+
+function byPrefix(statements: Statements, query: GetMemory, gate: Gate): SqlRow | undefined | 'ambiguous' {
+  // Ids hold ASCII only, so everything that starts with the prefix lies below prefix + DEL.
+  const rows = statements
+    .get(
+      `SELECT ${SELECT_ROW} FROM memories m WHERE m.id >= @id AND m.id < @id || char(127) AND ${gate.sql} LIMIT 2`,
+    )
+    .all({ ...gate.parameters, id: query.id }) as SqlRow[];
+  return rows.length > 1 ? 'ambiguous' : rows[0];
+}
+
+function linksOf(statements: Statements, id: string, gate: Gate): LinkSummary[] {
+  const other = (column: string) =>
+    `SELECT l.source_id, l.target_id, l.relation, l.created_at FROM memory_links l
+     JOIN memories m ON m.id = l.${column === 'source_id' ? 'target_id' : 'source_id'}
+     WHERE l.${column} = @id AND ${gate.sql}`;
+  return statements
+    .get(`${other('source_id')} UNION ${other('target_id')} ORDER BY 4, 1, 2, 3`)
+    .all({ ...gate.parameters, id }) as LinkSummary[];
+}

@@ -1,0 +1,33 @@
+import type { Answers, StoreStats } from '../../../protocol/queries.js';
+import { instantAfter } from '../../../protocol/time.js';
+import type { Statements } from '../statements.js';
+import { visibleRows } from '../visibility.js';
+
+/** Counts over the rows that the viewer may see; admins and local operators see all (interface §4.1). */
+export function storeStats(statements: Statements, query: StoreStats): Answers['store-stats'] {
+  const gate = visibleRows('m', query.viewer, query.now);
+  const byTier = statements
+    .get(
+      `SELECT tier, count(*) AS count FROM memories m WHERE ${gate.sql} GROUP BY tier ORDER BY count DESC, tier`,
+    )
+    .all(gate.parameters) as { tier: string; count: number }[];
+  const byNamespace = statements
+    .get(
+      `SELECT namespace, count(*) AS count FROM memories m WHERE ${gate.sql}
+       GROUP BY namespace ORDER BY count DESC, namespace`,
+    )
+    .all(gate.parameters) as { namespace: string; count: number }[];
+  const count = (sql: string, parameters: Record<string, string | null> = {}) =>
+    (statements.get(sql).get(parameters) as { n: number }).n;
+  return {
+    total: byTier.reduce((sum, row) => sum + row.count, 0),
+    by_tier: byTier,
+    by_namespace: byNamespace,
+    expiring_soon: count(`SELECT count(*) AS n FROM memories m WHERE m.expires_at <= @soon AND ${gate.sql}`, {
+      ...gate.parameters,
+      soon: instantAfter(query.now, 3600),
+    }),
+    links_count: count('SELECT count(*) AS n FROM memory_links'),
+    db_size_bytes: count('SELECT page_count * page_size AS n FROM pragma_page_count(), pragma_page_size()'),
+  };
+}

@@ -1,0 +1,68 @@
+import type { Database } from 'better-sqlite3';
+import type { VectorEvidence } from '../../../protocol/ranking/types.js';
+import { statement } from './statements.js';
+
+const FLOAT_BYTES = 4;
+
+function floatsOf(blob: Buffer): Float32Array {
+  const count = Math.floor(blob.byteLength / FLOAT_BYTES);
+  if (blob.byteOffset % FLOAT_BYTES === 0) {
+    return new Float32Array(blob.buffer, blob.byteOffset, count);
+  }
+  const copy = new Uint8Array(count * FLOAT_BYTES);
+  copy.set(blob.subarray(0, copy.length));
+  return new Float32Array(copy.buffer);
+}
+
+/** The best cosine of the vectors of one row (unit length, little-endian float32, one after another). */
+export function bestCosine(query: Float32Array, blob: Buffer): number {
+  const vectors = floatsOf(blob);
+  const dimension = query.length;
+  let best = Number.NEGATIVE_INFINITY;
+  for (let start = 0; start + dimension <= vectors.length; start += dimension) {
+    let dot = 0;
+    for (let index = 0; index < dimension; index++) {
+      dot += (query[index] ?? 0) * (vectors[start + index] ?? 0);
+    }
+    if (dot > best) best = dot;
+  }
+  return best;
+}
+
+/** Cosines of rows in standard deviations: those that the vector index reported, others read beside the rows. */
+export class CosineReader {
+  readonly #database: Database;
+  readonly #evidence: VectorEvidence;
+  readonly #known = new Map<number, number>();
+  readonly #deviation: number;
+
+  constructor(database: Database, evidence: VectorEvidence) {
+    this.#database = database;
+    this.#evidence = evidence;
+    this.#deviation = evidence.deviation > 1e-6 ? evidence.deviation : 1;
+    for (const hit of evidence.hits) this.#known.set(hit.rid, hit.cosine);
+  }
+
+  /** Reads what is not known yet; a row without a vector of the query's dimension stays unknown. */
+  read(rids: readonly number[]): void {
+    const missing = rids.filter((rid) => !this.#known.has(rid));
+    if (missing.length === 0) return;
+    const rows = statement(
+      this.#database,
+      `SELECT embedding.rid, embedding.vectors FROM json_each(?) AS listed
+       CROSS JOIN memory_embeddings AS embedding ON embedding.rid = listed.value WHERE embedding.dim = ?`,
+      'raw',
+    ).all(`[${missing.join(',')}]`, this.#evidence.queryVector.length) as [number, Buffer][];
+    for (const [rid, blob] of rows) {
+      const cosine = bestCosine(this.#evidence.queryVector, blob);
+      if (Number.isFinite(cosine)) this.#known.set(rid, cosine);
+    }
+  }
+
+  /** Standard deviations from the mean, bounded so that one odd vector cannot lead; null without a vector. */
+  deviations(rid: number): number | null {
+    const cosine = this.#known.get(rid);
+    if (cosine === undefined || !Number.isFinite(cosine)) return null;
+    return Math.min(6, Math.max(-3, (cosine - this.#evidence.mean) / this.#deviation));
+  }
+}

@@ -1,0 +1,274 @@
+import type { Database } from 'better-sqlite3';
+import { inverseFrequency } from '../../../protocol/ranking/lexical.js';
+import { type QueryTerm, quoted } from '../../../protocol/ranking/query.js';
+import { newestRid, type Scope } from './scope.js';
+import { statement } from './statements.js';
+
+/** A word in more rows than this is common: its rows are not listed one by one. */
+const LISTED_ROWS_MAX = 1_200;
+/** Rows that are listed for all words together, beginning with the rarest word, which always is. */
+const LISTED_TOGETHER_MAX = 2_000;
+/** Rows by which the frequency of a word is estimated. */
+const PROBED_ROWS = 128;
+/** Rows that are listed for a query of common words alone, newest first. */
+const COMMON_ROWS = 200;
+/** The same when the words stand in nearly every row, so that no row tells more than another. */
+const UNINFORMATIVE_ROWS = 24;
+/** The newest rows of a scope that are searched for all common words together. */
+const COMMON_WINDOW_ROWS = 5_000;
+/** Rows of the most telling common word among which those with most of the others are chosen. */
+const COMMON_LISTED_ROWS = 600;
+/** Common words that are searched for together; more of them hardly ever meet. */
+const COMMON_TOGETHER_MAX = 3;
+/** Below this sum of word weights a query of common words is uninformative. */
+const INFORMATIVE_MIN = 0.5;
+/** A word in this share of the rows is everywhere: the newest rows have it, and asking the index costs more. */
+const EVERYWHERE = 0.9;
+/** Rows that are listed when filters have removed too many. */
+export const WIDENED_ROWS = 50_000;
+const FREQUENCIES_MAX = 50_000;
+
+const LISTING = 'SELECT rowid FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid DESC LIMIT ?';
+const LISTING_SINCE =
+  'SELECT rowid FROM memories_fts WHERE memories_fts MATCH ? AND rowid >= ? ORDER BY rowid DESC LIMIT ?';
+
+interface Frequency {
+  readonly rows: number;
+  /** Rows of the scope when it was counted. */
+  readonly of: number;
+}
+
+/** A word of the query in a scope. */
+interface Word {
+  /** Of the term. */
+  readonly index: number;
+  readonly expression: string;
+  /** Rows that have it; an estimate where they are not listed. */
+  readonly rows: number;
+  /** All of them, for a rare word. */
+  readonly rids: readonly number[] | null;
+}
+
+const frequencies = new WeakMap<Database, Map<string, Frequency>>();
+
+/** What the full-text index says about a query. */
+export interface Postings {
+  /** Rows with a word of the query, those with the most telling words first, newest first among equals. */
+  readonly rids: readonly number[];
+  /** The weight of each term. */
+  readonly idf: Float64Array;
+  /** 1 for each term that stands in any row. */
+  readonly found: Uint8Array;
+  /** Rows of all words together, a row counted for each of its words; an estimate for common words. */
+  readonly total: number;
+  /** Whether there are rows with a word of the query that are not listed. */
+  readonly incomplete: boolean;
+  /** Whether any word tells one row from another. */
+  readonly informative: boolean;
+}
+
+/** `{title content tags}` is only needed for a word that could be a namespace term. */
+const NAMESPACE_TERM = /^n\d+$/;
+
+/** A word as an expression over the texts of a row. */
+export const wordExpression = (word: string): string =>
+  NAMESPACE_TERM.test(word) ? `{title content tags} : ${quoted(word)}` : quoted(word);
+
+/**
+ * What every row of a scope matches, null for everything. The term also matches a text that says `n12`; rows are
+ * checked against the scope when they are loaded, and a column filter here costs about a tenth more.
+ */
+export function scopeExpression(scope: Scope): string | null {
+  if (scope.namespaces === null) return null;
+  const terms = scope.namespaces.map((id) => quoted(`n${id}`));
+  return terms.length === 1 ? (terms[0] ?? null) : `(${terms.join(' OR ')})`;
+}
+
+/** An expression that matches what all the parts match; null parts match everything. */
+export const allOf = (...parts: readonly (string | null)[]): string =>
+  parts.filter((part) => part !== null).join(' AND ');
+
+/** Reads the full-text index for one query in one scope. */
+export class PostingsReader {
+  readonly #database: Database;
+  readonly #scope: Scope;
+  readonly #restriction: string | null;
+  readonly #within: string | null;
+  readonly #cacheKey: string;
+  readonly #cache: Map<string, Frequency>;
+
+  /** `restriction` narrows the scope by another expression (`tagExpression`). */
+  constructor(database: Database, scope: Scope, restriction: string | null) {
+    this.#database = database;
+    this.#scope = scope;
+    this.#restriction = restriction;
+    const scoped = scopeExpression(scope);
+    this.#within = scoped === null && restriction === null ? null : allOf(scoped, restriction);
+    this.#cacheKey = `${scope.key}\n${restriction ?? ''}\n`;
+    let cache = frequencies.get(database);
+    if (cache === undefined) {
+      cache = new Map();
+      frequencies.set(database, cache);
+    }
+    this.#cache = cache;
+  }
+
+  #list(expression: string, limit: number): number[] {
+    return statement(this.#database, LISTING, 'pluck').all(expression, limit) as number[];
+  }
+
+  /** The full-text index takes a bound on rows only as a 64-bit integer. */
+  #listSince(expression: string, oldest: number, limit: number): number[] {
+    const listing = statement(this.#database, LISTING_SINCE, 'pluck');
+    return listing.all(expression, BigInt(oldest), limit) as number[];
+  }
+
+  #knownFrequency(word: string): number | undefined {
+    const known = this.#cache.get(this.#cacheKey + word);
+    if (known === undefined || this.#scope.rows > known.of * 1.25 + 16) return undefined;
+    return known.rows;
+  }
+
+  /** Guesses how many rows have a word from how densely the newest of them lie. */
+  #estimate(word: string, listed: readonly number[]): number {
+    const newest = listed[0] ?? 0;
+    const oldest = listed[listed.length - 1] ?? 0;
+    const guess = (listed.length * newest) / Math.max(1, newest - oldest);
+    const rows = Math.min(this.#scope.rows, Math.max(listed.length, Math.round(guess)));
+    if (this.#cache.size >= FREQUENCIES_MAX) this.#cache.clear();
+    this.#cache.set(this.#cacheKey + word, { rows, of: this.#scope.rows });
+    return rows;
+  }
+
+  /** How many rows have each word, exactly for rare ones; those are listed on the way. */
+  #probe(terms: readonly QueryTerm[]): Word[] {
+    return terms.map((term, index) => {
+      const expression = wordExpression(term.word);
+      const known = this.#knownFrequency(term.word);
+      if (known !== undefined) return { index, expression, rows: known, rids: null };
+      const rids = this.#list(allOf(this.#within, expression), PROBED_ROWS);
+      if (rids.length < PROBED_ROWS) return { index, expression, rows: rids.length, rids };
+      return { index, expression, rows: this.#estimate(term.word, rids), rids: null };
+    });
+  }
+
+  /** Lists the rows that a query could mean; `wanted` is how many can be looked at. */
+  read(terms: readonly QueryTerm[], wanted: number): Postings {
+    const rows = Math.max(1, this.#scope.rows);
+    const words = this.#probe(terms);
+    const idf = new Float64Array(terms.length);
+    const found = new Uint8Array(terms.length);
+    for (const word of words) {
+      idf[word.index] = inverseFrequency(rows, word.rows);
+      found[word.index] = word.rows > 0 ? 1 : 0;
+    }
+    const ascending = words.filter((word) => word.rows > 0).sort((left, right) => left.rows - right.rows);
+    const total = words.reduce((sum, word) => sum + word.rows, 0);
+    const masks = new Map<number, number>();
+    const listed: Word[] = [];
+    const common: Word[] = [];
+    let together = 0;
+    for (const word of ascending) {
+      const affordable = listed.length === 0 || together + word.rows <= LISTED_TOGETHER_MAX;
+      if (word.rids === null && (word.rows > LISTED_ROWS_MAX || !affordable)) {
+        common.push(word);
+        continue;
+      }
+      const rids = word.rids ?? this.#list(allOf(this.#within, word.expression), LISTED_ROWS_MAX * 2);
+      add(masks, rids, word.index);
+      listed.push(word);
+      together += rids.length;
+    }
+    if (listed.length === 0) {
+      const informative = common.reduce((sum, word) => sum + (idf[word.index] ?? 0), 0) >= INFORMATIVE_MIN;
+      const rids = informative ? this.#commonRows(common, idf, wanted) : this.#anyRows(common, wanted);
+      return { rids, idf, found, total, incomplete: common.length > 0, informative };
+    }
+    return {
+      rids: byWeight(masks, idf),
+      idf,
+      found,
+      total,
+      incomplete: common.length > 0,
+      informative: true,
+    };
+  }
+
+  /** Rows for common words that tell something: newest rows with all of them, then those with most of them. */
+  #commonRows(common: readonly Word[], idf: Float64Array, wanted: number): number[] {
+    const limit = Math.min(wanted, COMMON_ROWS);
+    const telling = common.slice(0, COMMON_TOGETHER_MAX);
+    const all = allOf(this.#within, ...telling.map((word) => word.expression));
+    const newest = newestRid(this.#database);
+    const window = Math.ceil((COMMON_WINDOW_ROWS * newest) / Math.max(1, this.#scope.rows));
+    const found = this.#listSince(all, Math.max(1, newest - window), limit);
+    if (found.length >= limit || common.length === 0) return found;
+    const [first, ...others] = common;
+    const masks = new Map<number, number>();
+    const rids = this.#list(allOf(this.#within, first?.expression ?? null), COMMON_LISTED_ROWS);
+    add(masks, rids, first?.index ?? 0);
+    for (const word of others) {
+      const oldest = rids[rids.length - 1] ?? 1;
+      const expression = allOf(this.#within, word.expression);
+      add(masks, this.#listSince(expression, oldest, COMMON_LISTED_ROWS), word.index);
+    }
+    for (const word of telling) add(masks, found, word.index);
+    return byWeight(masks, idf);
+  }
+
+  /** Rows for words that stand nearly everywhere: the newest. */
+  #anyRows(common: readonly Word[], wanted: number): number[] {
+    const limit = Math.min(wanted, UNINFORMATIVE_ROWS);
+    const rarest = common[0];
+    if (rarest === undefined) return [];
+    if (this.#restriction === null && rarest.rows >= this.#scope.rows * EVERYWHERE) {
+      return this.#newestRows(limit);
+    }
+    return this.#list(allOf(this.#within, rarest.expression), limit);
+  }
+
+  #newestRows(limit: number): number[] {
+    const { namespaces } = this.#scope;
+    const sql = 'SELECT rid FROM memories ORDER BY rid DESC LIMIT ?';
+    if (namespaces === null) return statement(this.#database, sql, 'pluck').all(limit) as number[];
+    const scoped = 'SELECT rid FROM memories WHERE ns_id = ? ORDER BY rid DESC LIMIT ?';
+    const rids = namespaces.flatMap(
+      (id) => statement(this.#database, scoped, 'pluck').all(id, limit) as number[],
+    );
+    return rids.sort((left, right) => right - left).slice(0, limit);
+  }
+
+  /** The newest rows with any word of the query, for when filters have left too few. */
+  expressionOfAny(terms: readonly QueryTerm[]): string {
+    const any = terms.map((term) => wordExpression(term.word)).join(' OR ');
+    return allOf(this.#within, `(${any})`);
+  }
+}
+
+/** More terms than this are not told apart when rows are listed; 30 fit a small integer. */
+const MASK_BITS = 30;
+
+function add(masks: Map<number, number>, rids: readonly number[], term: number): void {
+  const bit = 1 << (term % MASK_BITS);
+  for (const rid of rids) masks.set(rid, (masks.get(rid) ?? 0) | bit);
+}
+
+/** Orders rows by the sum of the weights of their words; there are few distinct sums, so nothing is sorted by row. */
+function byWeight(masks: ReadonlyMap<number, number>, idf: Float64Array): number[] {
+  const groups = new Map<number, number[]>();
+  for (const [rid, mask] of masks) {
+    const group = groups.get(mask);
+    if (group === undefined) groups.set(mask, [rid]);
+    else group.push(rid);
+  }
+  const weightOf = (mask: number): number => {
+    let weight = 0;
+    for (let term = 0; term < idf.length; term++) {
+      if ((mask & (1 << (term % MASK_BITS))) !== 0) weight += idf[term] ?? 0;
+    }
+    return weight;
+  };
+  const ordered = [...groups].map(([mask, rids]) => ({ weight: weightOf(mask), rids }));
+  ordered.sort((left, right) => right.weight - left.weight);
+  return ordered.flatMap(({ rids }) => rids.sort((left, right) => right - left));
+}

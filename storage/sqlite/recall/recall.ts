@@ -1,0 +1,278 @@
+import type { Database } from 'better-sqlite3';
+import type { SearchMemories } from '../../../protocol/queries.js';
+import { type Candidate, fuse } from '../../../protocol/ranking/fusion.js';
+import { type LexicalEvidence, LexicalScorer, PairWeights } from '../../../protocol/ranking/lexical.js';
+import { analyseQuery } from '../../../protocol/ranking/query.js';
+import type { RankedRow, RecallRequest, VectorEvidence } from '../../../protocol/ranking/types.js';
+import { RANKING_WEIGHTS, type RankingWeights } from '../../../protocol/ranking/weights.js';
+import { CosineReader } from './cosines.js';
+import { tagExpression } from './filters.js';
+import { type Postings, PostingsReader, WIDENED_ROWS } from './postings.js';
+import { type LoadedRow, RowReader } from './rows.js';
+import { type Scope, scopeOf } from './scope.js';
+import { search } from './search.js';
+
+/** Words that are read for one recall; rows that come later are not looked at unless filters left too few. */
+const READ_WORDS_MAX = 60_000;
+const READ_ROWS_MIN = 24;
+const READ_ROWS_MAX = 160;
+/** Hits of the vector index that are looked at. */
+const VECTOR_ROWS_MAX = 100;
+/** Rows whose neighbours are read. */
+const CONTEXT_ROWS = 32;
+/** Prepared recalls that wait for their vectors; an older one is done again when it is asked for. */
+const PREPARED_MAX = 32;
+/** How often the list is read on when filters have left too few rows. */
+const WIDENINGS_MAX = 6;
+
+/** What a recall found. */
+export interface RecallResult {
+  readonly rows: readonly RankedRow[];
+  /** What really ran: hybrid when vectors took part. */
+  readonly mode: 'hybrid' | 'keyword';
+  /** Rows that each index proposed. */
+  readonly candidates: { readonly fts: number; readonly vector: number };
+}
+
+interface Scored {
+  readonly row: LoadedRow;
+  readonly evidence: LexicalEvidence;
+}
+
+/**
+ * Finds the memories that a query means, best first (interface §4.3). Synchronous, reads only, sees rows through the
+ * visibility gate. Without `vectors` the mode is keyword.
+ */
+export function recall(
+  database: Database,
+  request: RecallRequest,
+  weights: RankingWeights = RANKING_WEIGHTS,
+): RecallResult {
+  return new Recall(database, request, weights).run(request.vectors);
+}
+
+/** Recall and search over one connection, as the store's reader uses them. */
+export class RecallIndex {
+  readonly #database: Database;
+  readonly #prepared = new Map<string, Recall>();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Does the part of a recall that needs no vectors, for a `recall` with the same key and request that follows. */
+  prepare(key: string, request: RecallRequest): void {
+    this.#prepared.set(key, new Recall(this.#database, request, RANKING_WEIGHTS));
+    const oldest = this.#prepared.keys().next();
+    if (this.#prepared.size > PREPARED_MAX && oldest.done === false) this.#prepared.delete(oldest.value);
+  }
+
+  /** `key` takes up what was prepared; when that is gone, everything is done now. */
+  recall(request: RecallRequest, key: string | null = null): RecallResult {
+    const prepared = key === null ? undefined : this.#prepared.get(key);
+    if (key !== null) this.#prepared.delete(key);
+    return (prepared ?? new Recall(this.#database, request, RANKING_WEIGHTS)).run(request.vectors);
+  }
+
+  /** Rids in order of relevance, paged by the filter's limit and offset. */
+  search(query: SearchMemories): number[] {
+    return search(this.#database, query);
+  }
+}
+
+class Recall {
+  readonly #request: RecallRequest;
+  readonly #weights: RankingWeights;
+  readonly #scope: Scope;
+  readonly #rows: RowReader;
+  readonly #database: Database;
+  #cosines: CosineReader | null = null;
+  readonly #postings: Postings;
+  readonly #reader: PostingsReader;
+  readonly #scorer: LexicalScorer;
+  readonly #analysis;
+  readonly #readMax: number;
+  readonly #scored = new Map<number, Scored>();
+  readonly #next = new Map<number, number>();
+  readonly #previous = new Map<number, number>();
+
+  constructor(database: Database, request: RecallRequest, weights: RankingWeights) {
+    this.#database = database;
+    this.#request = request;
+    this.#weights = weights;
+    const scope = scopeOf(database, request.namespace);
+    this.#scope = scope;
+    this.#rows = new RowReader(database, scope, request);
+    this.#analysis = analyseQuery(request.query);
+    const byBudget = Math.floor(READ_WORDS_MAX / scope.averageWords);
+    this.#readMax = Math.max(request.limit * 2, Math.min(READ_ROWS_MAX, Math.max(READ_ROWS_MIN, byBudget)));
+    this.#reader = new PostingsReader(database, scope, tagExpression(request.tags));
+    this.#postings =
+      scope.namespaces?.length === 0
+        ? {
+            rids: [],
+            idf: new Float64Array(this.#analysis.terms.length),
+            found: new Uint8Array(this.#analysis.terms.length),
+            total: 0,
+            incomplete: false,
+            informative: false,
+          }
+        : this.#reader.read(this.#analysis.terms, this.#readMax);
+    this.#scorer = new LexicalScorer(this.#analysis, this.#postings.idf, scope.averageWords, weights);
+    this.#load(this.#postings.rids.slice(0, this.#readMax));
+  }
+
+  run(vectors: VectorEvidence | null): RecallResult {
+    this.#cosines = vectors === null ? null : new CosineReader(this.#database, vectors);
+    const hits = vectors?.hits.slice(0, VECTOR_ROWS_MAX) ?? [];
+    this.#load(hits.map((hit) => hit.rid));
+    this.#widen();
+    this.#cosines?.read([...this.#scored.keys()]);
+    if (this.#informative()) this.#readContext();
+    const rows = fuse(this.#candidates(), this.#strength(), this.#weights);
+    return {
+      rows: rows.slice(0, this.#request.limit),
+      mode: this.#cosines === null ? 'keyword' : 'hybrid',
+      // Only what the viewer may see is counted: the rest would tell which words stand in the rows of others.
+      candidates: { fts: this.#usable(), vector: hits.filter(({ rid }) => this.#passes(rid)).length },
+    };
+  }
+
+  /** Reads and scores rows that are not known yet. */
+  #load(rids: readonly number[]): void {
+    const missing = rids.filter((rid) => !this.#scored.has(rid));
+    if (missing.length === 0) return;
+    for (const row of this.#rows.load(missing)) {
+      const evidence = this.#scorer.score(row.title, row.content, row.tags);
+      this.#scored.set(row.rid, { row, evidence });
+    }
+  }
+
+  #passes(rid: number): boolean {
+    return this.#scored.get(rid)?.row.passes === true;
+  }
+
+  /** Rows with a word of the query that pass the filters. */
+  #usable(): number {
+    let usable = 0;
+    for (const { row, evidence } of this.#scored.values()) {
+      if (row.passes && evidence.words > 0) usable += 1;
+    }
+    return usable;
+  }
+
+  /**
+   * When the rows read so far leave too few to show: reads on, then lets gate and filters run inside the query
+   * over the index, then over the rows themselves. Each step is bounded.
+   */
+  #widen(): void {
+    if (this.#analysis.terms.length === 0) return;
+    const { limit } = this.#request;
+    let from = this.#readMax;
+    for (let step = 0; step < WIDENINGS_MAX && this.#usable() < limit; step++) {
+      if (from >= this.#postings.rids.length) break;
+      const until = from + this.#readMax * 2 ** (step + 1);
+      this.#load(this.#postings.rids.slice(from, until));
+      from = until;
+    }
+    const complete = !this.#postings.incomplete && from >= this.#postings.rids.length;
+    if (complete || this.#usable() >= limit) return;
+    const expression = this.#reader.expressionOfAny(this.#analysis.terms);
+    this.#load(this.#rows.matching(expression, this.#readMax));
+    const exhausted = this.#postings.total <= WIDENED_ROWS;
+    if (!exhausted && this.#usable() < limit) this.#load(this.#rows.scan(this.#readMax * 4));
+  }
+
+  /** Whether any word of the query tells one row from another; otherwise neighbours tell nothing either. */
+  #informative(): boolean {
+    return this.#cosines !== null || this.#postings.informative;
+  }
+
+  /** How much of the query the words of any row explain, by weight, 0 to 1. */
+  #strength(): number {
+    const { idf, found } = this.#postings;
+    let asked = 0;
+    idf.forEach((weight, term) => {
+      asked += found[term] === 1 ? weight : weight * this.#weights.unknownWord;
+    });
+    let covered = 0;
+    for (const { evidence } of this.#scored.values()) covered = Math.max(covered, evidence.covered);
+    return asked > 0 ? covered / asked : 0;
+  }
+
+  /** Reads the rows around the best ones so far. */
+  #readContext(): void {
+    const distance = this.#weights.context.length;
+    const preliminary = fuse(this.#candidates(), this.#strength(), this.#weights);
+    const around: number[] = [];
+    for (const { rid } of preliminary.slice(0, CONTEXT_ROWS)) {
+      const row = this.#scored.get(rid)?.row;
+      if (row === undefined) continue;
+      const { before, after } = this.#rows.around(row, distance);
+      const chain = [...before.reverse(), rid, ...after];
+      for (let index = 1; index < chain.length; index++) {
+        this.#next.set(chain[index - 1] ?? 0, chain[index] ?? 0);
+        this.#previous.set(chain[index] ?? 0, chain[index - 1] ?? 0);
+      }
+      around.push(...chain);
+    }
+    this.#load(around);
+    this.#cosines?.read([...this.#scored.keys()]);
+  }
+
+  #candidates(): Candidate[] {
+    const nowMs = Date.parse(this.#request.now);
+    const candidates: Candidate[] = [];
+    const scored = [...this.#scored.values()];
+    const pairs = new PairWeights(
+      scored.map(({ evidence }) => evidence),
+      this.#weights,
+    );
+    const lexicalOf = new Map(scored.map(({ row, evidence }) => [row.rid, pairs.score(evidence)]));
+    for (const { row } of scored) {
+      if (!row.passes) continue;
+      const lexical = lexicalOf.get(row.rid) ?? 0;
+      const context = this.#contextOf(row.rid, lexicalOf);
+      const semantic = this.#cosines?.deviations(row.rid) ?? null;
+      // A row without a word of the query needs a vector to speak for it; its neighbours alone are not enough.
+      if (lexical === 0 && semantic === null) continue;
+      candidates.push({
+        rid: row.rid,
+        lexical,
+        lexicalContext: context.lexical,
+        semantic,
+        semanticContext: context.semantic,
+        tier: row.tier,
+        priority: row.priority,
+        confidence: row.confidence,
+        ageDays: Math.max(0, (nowMs - Date.parse(row.createdAt)) / 86_400_000),
+      });
+    }
+    return candidates;
+  }
+
+  #contextOf(
+    rid: number,
+    lexicalOf: ReadonlyMap<number, number>,
+  ): { lexical: number; semantic: number | null } {
+    let lexical = 0;
+    let semantic = 0;
+    let share = 0;
+    const words = this.#scope.averageWords;
+    const worth = this.#weights.contextWords / (this.#weights.contextWords + words);
+    for (const step of [this.#next, this.#previous]) {
+      let at = rid;
+      for (const weight of this.#weights.context) {
+        const found = step.get(at);
+        if (found === undefined) break;
+        at = found;
+        lexical += worth * weight * (lexicalOf.get(at) ?? 0);
+        const deviations = this.#cosines?.deviations(at) ?? null;
+        if (deviations === null) continue;
+        semantic += weight * deviations;
+        share += weight;
+      }
+    }
+    return { lexical, semantic: share === 0 ? null : (worth * semantic) / share };
+  }
+}

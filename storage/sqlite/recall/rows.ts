@@ -1,0 +1,118 @@
+import type { Database } from 'better-sqlite3';
+import type { RecallRequest } from '../../../protocol/ranking/types.js';
+import { type SqlFragment, visibleRows } from '../visibility.js';
+import { recallFilters } from './filters.js';
+import { WIDENED_ROWS } from './postings.js';
+import type { Scope } from './scope.js';
+import { statement } from './statements.js';
+
+/** A visible row of the scope. */
+export interface LoadedRow {
+  readonly rid: number;
+  readonly namespace: number;
+  readonly title: string;
+  readonly content: string;
+  /** JSON text. */
+  readonly tags: string;
+  readonly tier: string;
+  readonly priority: number;
+  readonly confidence: number;
+  readonly createdAt: string;
+  /** Whether the filters let it through; a row that they stop still is context for those around it. */
+  readonly passes: boolean;
+}
+
+type RawRow = [number, number, string, string, string, string, number, number, string, number];
+
+/** Rows of a namespace that the last resort looks at. */
+const SCANNED_ROWS_MAX = 50_000;
+
+/** Reads rows through the visibility gate. */
+export class RowReader {
+  readonly #database: Database;
+  readonly #scope: Scope;
+  readonly #gate: SqlFragment;
+  readonly #filters: SqlFragment;
+  readonly #allowed: ReadonlySet<number> | null;
+
+  constructor(database: Database, scope: Scope, request: RecallRequest) {
+    this.#database = database;
+    this.#scope = scope;
+    this.#gate = visibleRows('memory', request.viewer, request.now);
+    this.#filters = recallFilters('memory', request);
+    this.#allowed = scope.namespaces === null ? null : new Set(scope.namespaces);
+  }
+
+  /** The rows of the list that are visible and in the scope, in the order of the list. */
+  load(rids: readonly number[]): LoadedRow[] {
+    const sql = `SELECT memory.rid, memory.ns_id, memory.title, memory.content, memory.tags, memory.tier, memory.priority,
+        memory.confidence, memory.created_at, ${this.#filters.sql}
+      FROM json_each(@rids) AS listed CROSS JOIN memories AS memory ON memory.rid = listed.value
+      WHERE ${this.#gate.sql}`;
+    const rows = statement(this.#database, sql, 'raw').all({
+      rids: `[${rids.join(',')}]`,
+      ...this.#gate.parameters,
+      ...this.#filters.parameters,
+    }) as RawRow[];
+    const loaded: LoadedRow[] = [];
+    for (const row of rows) {
+      if (this.#allowed !== null && !this.#allowed.has(row[1])) continue;
+      loaded.push({
+        rid: row[0],
+        namespace: row[1],
+        title: row[2],
+        content: row[3],
+        tags: row[4],
+        tier: row[5],
+        priority: row[6],
+        confidence: row[7],
+        createdAt: row[8],
+        passes: row[9] === 1,
+      });
+    }
+    return loaded;
+  }
+
+  /** The rids around one row in its namespace, nearest first. */
+  around(row: LoadedRow, distance: number): { before: number[]; after: number[] } {
+    const before = statement(
+      this.#database,
+      'SELECT rid FROM memories WHERE ns_id = ? AND rid < ? ORDER BY rid DESC LIMIT ?',
+      'pluck',
+    ).all(row.namespace, row.rid, distance) as number[];
+    const after = statement(
+      this.#database,
+      'SELECT rid FROM memories WHERE ns_id = ? AND rid > ? ORDER BY rid LIMIT ?',
+      'pluck',
+    ).all(row.namespace, row.rid, distance) as number[];
+    return { before, after };
+  }
+
+  /** Newest rows that match an expression and pass gate and filters: `WIDENED_ROWS` matches are looked at. */
+  matching(expression: string, limit: number): number[] {
+    const sql = `SELECT memory.rid FROM (SELECT rowid AS rid FROM memories_fts WHERE memories_fts MATCH @expression
+        ORDER BY rowid DESC LIMIT ${WIDENED_ROWS}) AS found CROSS JOIN memories AS memory ON memory.rid = found.rid
+      WHERE ${this.#gate.sql} AND ${this.#filters.sql} LIMIT @limit`;
+    return statement(this.#database, sql, 'pluck').all({
+      expression,
+      limit,
+      ...this.#gate.parameters,
+      ...this.#filters.parameters,
+    }) as number[];
+  }
+
+  /** Rows of the scope that pass gate and filters, whatever they say: `SCANNED_ROWS_MAX` rows are looked at. */
+  scan(limit: number): number[] {
+    const scoped = this.#scope.namespaces !== null;
+    const inner = scoped ? 'WHERE ns_id IN (SELECT value FROM json_each(@namespaces))' : '';
+    const sql = `SELECT memory.rid FROM (SELECT rid FROM memories ${inner} ORDER BY rid DESC LIMIT ${SCANNED_ROWS_MAX}) AS listed
+      CROSS JOIN memories AS memory ON memory.rid = listed.rid
+      WHERE ${this.#gate.sql} AND ${this.#filters.sql} LIMIT @limit`;
+    return statement(this.#database, sql, 'pluck').all({
+      limit,
+      ...(scoped ? { namespaces: JSON.stringify(this.#scope.namespaces) } : {}),
+      ...this.#gate.parameters,
+      ...this.#filters.parameters,
+    }) as number[];
+  }
+}

@@ -1,0 +1,104 @@
+import type { Database } from 'better-sqlite3';
+import { wordsOf } from '../../../protocol/ranking/tokens.js';
+import { namespaceLineage } from '../visibility.js';
+import { statement } from './statements.js';
+
+/** The rows that a recall may find: some namespaces, or everything. */
+export interface Scope {
+  /** Ids of the namespaces that exist; null for everything. */
+  readonly namespaces: readonly number[] | null;
+  /** Key of caches. */
+  readonly key: string;
+  /** Rows, as of some moments ago. */
+  readonly rows: number;
+  /** Words of an average row, sampled. */
+  readonly averageWords: number;
+}
+
+interface Statistics {
+  readonly rows: number;
+  readonly averageWords: number;
+  readonly lastRid: number;
+}
+
+const caches = new WeakMap<Database, Map<string, Statistics>>();
+const CACHE_ENTRIES_MAX = 10_000;
+/** Rows whose length is measured. */
+const SAMPLE_ROWS = 64;
+/** Characters of a row that are read for its length; the rest is extrapolated. */
+const SAMPLE_CHARACTERS = 4_000;
+/** Counting stops here: beyond it a word's weight hardly depends on the number of rows. */
+const COUNTED_ROWS_MAX = 200_000;
+
+/** The newest rid of the store, 0 when it is empty. */
+export function newestRid(database: Database): number {
+  return (statement(database, 'SELECT max(rid) FROM memories', 'pluck').get() as number | null) ?? 0;
+}
+
+function namespaceId(database: Database, name: string): number | undefined {
+  return statement(database, 'SELECT ns_id FROM namespaces WHERE name = ?', 'pluck').get(name) as
+    | number
+    | undefined;
+}
+
+/** Resolves a namespace to itself and its ancestors (or itself alone), with statistics that follow growth by 5 %. */
+export function scopeOf(database: Database, namespace: string | null, ancestors = true): Scope {
+  let cache = caches.get(database);
+  if (cache === undefined) {
+    cache = new Map();
+    caches.set(database, cache);
+  }
+  let namespaces: number[] | null = null;
+  if (namespace !== null) {
+    const names = ancestors ? namespaceLineage(namespace) : [namespace];
+    namespaces = names
+      .map((name) => namespaceId(database, name))
+      .filter((id): id is number => id !== undefined);
+  }
+  const key = namespaces === null ? '*' : namespaces.join(',');
+  const newest = newestRid(database);
+  let statistics = cache.get(key);
+  if (
+    statistics === undefined ||
+    newest < statistics.lastRid ||
+    newest - statistics.lastRid > 16 + statistics.rows * 0.05
+  ) {
+    statistics = measure(database, namespaces, newest);
+    if (cache.size >= CACHE_ENTRIES_MAX) cache.clear();
+    cache.set(key, statistics);
+  }
+  return { namespaces, key, rows: statistics.rows, averageWords: statistics.averageWords };
+}
+
+function measure(database: Database, namespaces: readonly number[] | null, newest: number): Statistics {
+  if (namespaces === null) {
+    return { rows: newest, lastRid: newest, averageWords: averageWords(database, null) };
+  }
+  let rows = 0;
+  let words = 0;
+  for (const id of namespaces) {
+    const own = statement(
+      database,
+      'SELECT count(*) FROM (SELECT 1 FROM memories WHERE ns_id = ? LIMIT ?)',
+      'pluck',
+    ).get(id, COUNTED_ROWS_MAX) as number;
+    rows += own;
+    words += own * averageWords(database, id);
+  }
+  return { rows, lastRid: newest, averageWords: rows === 0 ? 1 : words / rows };
+}
+
+function averageWords(database: Database, namespace: number | null): number {
+  const filter = namespace === null ? '' : 'WHERE ns_id = ?';
+  const rows = statement(
+    database,
+    `SELECT length(title) + length(content), substr(title || ' ' || content, 1, ${SAMPLE_CHARACTERS})
+     FROM memories ${filter} ORDER BY rid DESC LIMIT ${SAMPLE_ROWS}`,
+    'raw',
+  ).all(...(namespace === null ? [] : [namespace])) as [number, string][];
+  let words = 0;
+  for (const [length, text] of rows) {
+    words += (wordsOf(text).length * Math.max(length, 1)) / Math.max(text.length, 1);
+  }
+  return rows.length === 0 ? 1 : Math.max(1, words / rows.length);
+}

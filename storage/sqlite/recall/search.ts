@@ -1,0 +1,94 @@
+import type { Database } from 'better-sqlite3';
+import type { SearchMemories } from '../../../protocol/queries.js';
+import { inverseFrequency, LexicalScorer, PairWeights } from '../../../protocol/ranking/lexical.js';
+import { analyseQuery, type QueryAnalysis } from '../../../protocol/ranking/query.js';
+import { RANKING_WEIGHTS } from '../../../protocol/ranking/weights.js';
+import { type FilterSql, memoryFilter } from '../filter.js';
+import { tagExpression } from './filters.js';
+import { allOf, scopeExpression, WIDENED_ROWS, wordExpression } from './postings.js';
+import { type Scope, scopeOf } from './scope.js';
+import { statement } from './statements.js';
+
+/** Matches that are ordered by relevance; older ones follow, newest first. */
+const RANKED_ROWS_MAX = 200;
+/** Words that are read to rank them. */
+const RANKED_WORDS_MAX = 60_000;
+
+/**
+ * Keyword search (interface §4.3): the rows that hold every word of the query and pass the filters, the most relevant
+ * first. Answers rids.
+ *
+ * Decision: stop-words are not required unless the query has nothing else; without any word the source uri alone
+ * decides, newest first, and without both nothing is found.
+ */
+export function search(database: Database, query: SearchMemories): number[] {
+  const { filter, sourceUri } = query;
+  const condition = memoryFilter('memory', filter);
+  if (sourceUri !== null) {
+    condition.parameters['source_uri'] = sourceUri;
+  }
+  const sourced: FilterSql =
+    sourceUri === null
+      ? condition
+      : { sql: `${condition.sql} AND memory.source_uri = @source_uri`, parameters: condition.parameters };
+  const analysis = analyseQuery(query.query);
+  if (analysis.terms.length === 0) {
+    return sourceUri === null ? [] : newestOf(database, sourced, filter.limit, filter.offset);
+  }
+  const scope = scopeOf(database, filter.namespace, false);
+  if (scope.namespaces?.length === 0) return [];
+  const expression = allOf(
+    scopeExpression(scope),
+    tagExpression(filter.tags),
+    ...analysis.terms.map((term) => wordExpression(term.word)),
+  );
+  const wanted = Math.max(RANKED_ROWS_MAX, filter.offset + filter.limit);
+  const found = matching(database, expression, sourced, wanted);
+  const rankable = Math.max(filter.limit, Math.floor(RANKED_WORDS_MAX / scope.averageWords));
+  const head = found.slice(0, Math.min(RANKED_ROWS_MAX, rankable));
+  const ordered = [...rank(database, analysis, scope, head, found.length), ...found.slice(head.length)];
+  return ordered.slice(filter.offset, filter.offset + filter.limit);
+}
+
+function newestOf(database: Database, condition: FilterSql, limit: number, offset: number): number[] {
+  const sql = `SELECT memory.rid FROM memories AS memory WHERE ${condition.sql}
+    ORDER BY memory.updated_at DESC, memory.rid DESC LIMIT @limit OFFSET @offset`;
+  return statement(database, sql, 'pluck').all({ ...condition.parameters, limit, offset }) as number[];
+}
+
+function matching(database: Database, expression: string, condition: FilterSql, limit: number): number[] {
+  const sql = `SELECT memory.rid FROM (SELECT rowid AS rid FROM memories_fts WHERE memories_fts MATCH @expression
+      ORDER BY rowid DESC LIMIT ${WIDENED_ROWS}) AS found CROSS JOIN memories AS memory ON memory.rid = found.rid
+    WHERE ${condition.sql} LIMIT @limit`;
+  return statement(database, sql, 'pluck').all({ ...condition.parameters, expression, limit }) as number[];
+}
+
+/** Orders rows that all hold every word: by how often, how near the title and how close together they say them. */
+function rank(
+  database: Database,
+  analysis: QueryAnalysis,
+  scope: Scope,
+  rids: readonly number[],
+  matches: number,
+): number[] {
+  const idf = new Float64Array(analysis.terms.length).fill(inverseFrequency(scope.rows, matches));
+  const scorer = new LexicalScorer(analysis, idf, scope.averageWords, RANKING_WEIGHTS);
+  const rows = statement(
+    database,
+    `SELECT memory.rid, memory.title, memory.content, memory.tags FROM json_each(?) AS listed
+     CROSS JOIN memories AS memory ON memory.rid = listed.value`,
+    'raw',
+  ).all(`[${rids.join(',')}]`) as [number, string, string, string][];
+  const found = rows.map(([rid, title, content, tags]) => ({
+    rid,
+    evidence: scorer.score(title, content, tags),
+  }));
+  const pairs = new PairWeights(
+    found.map(({ evidence }) => evidence),
+    RANKING_WEIGHTS,
+  );
+  return found
+    .map(({ rid, evidence }) => ({ rid, score: pairs.score(evidence) }))
+    .sort((left, right) => right.score - left.score || right.rid - left.rid)
+    .map(({ rid }) => rid);
+}

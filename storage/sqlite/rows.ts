@@ -1,0 +1,140 @@
+import type { Kind, Memory, MemoryRow, Tier } from '../../protocol/memory.js';
+
+/** Columns of `memories` that make a MemoryRow, in insert order; `kind` is stored as `memory_kind`. */
+export const ROW_COLUMNS = [
+  'id',
+  'tier',
+  'namespace',
+  'title',
+  'content',
+  'tags',
+  'priority',
+  'confidence',
+  'source',
+  'access_count',
+  'created_at',
+  'updated_at',
+  'last_accessed_at',
+  'expires_at',
+  'metadata',
+  'memory_kind',
+  'reflection_depth',
+  'atomised_into',
+  'atom_of',
+  'entity_id',
+  'persona_version',
+  'citations',
+  'source_uri',
+  'source_span',
+  'confidence_source',
+  'confidence_signals',
+  'confidence_decayed_at',
+  'mentioned_entity_id',
+  'version',
+  'write_signature',
+  'created_hlc',
+  'hlc',
+  'origin',
+  'origin_seq',
+  'seen',
+] as const;
+
+/** The select list of a MemoryRow over the alias `m`. */
+export const SELECT_ROW = `m.rid, m.life_at, ${ROW_COLUMNS.map((column) => `m.${column}`).join(', ')}`;
+
+type SqlValue = string | number | null;
+export type SqlRow = Record<string, SqlValue>;
+
+const EMPTY_ARRAY: readonly never[] = [];
+const EMPTY_OBJECT = {};
+
+function parseJson<T>(text: SqlValue, ifEmpty: T): T {
+  if (text === null || text === '[]' || text === '{}') return ifEmpty;
+  return JSON.parse(text as string) as T;
+}
+
+/** A row of `memories` (selected with SELECT_ROW) as the decisions and surfaces see it. */
+export function memoryFromSql(row: SqlRow): MemoryRow {
+  return {
+    rid: (row['rid'] ?? 0) as number,
+    life_at: (row['life_at'] ?? null) as string | null,
+    id: row['id'] as string,
+    tier: row['tier'] as Tier,
+    namespace: row['namespace'] as string,
+    title: row['title'] as string,
+    content: row['content'] as string,
+    tags: parseJson(row['tags']!, EMPTY_ARRAY),
+    priority: row['priority'] as number,
+    confidence: row['confidence'] as number,
+    source: row['source'] as string,
+    access_count: row['access_count'] as number,
+    created_at: row['created_at'] as string,
+    updated_at: row['updated_at'] as string,
+    last_accessed_at: row['last_accessed_at'] as string | null,
+    expires_at: row['expires_at'] as string | null,
+    metadata: parseJson(row['metadata']!, EMPTY_OBJECT),
+    kind: row['memory_kind'] as Kind,
+    reflection_depth: row['reflection_depth'] as number,
+    atomised_into: row['atomised_into'] as number | null,
+    atom_of: row['atom_of'] as string | null,
+    entity_id: row['entity_id'] as string | null,
+    persona_version: row['persona_version'] as number | null,
+    citations: parseJson(row['citations']!, EMPTY_ARRAY),
+    source_uri: row['source_uri'] as string | null,
+    source_span: parseJson(row['source_span']!, null),
+    confidence_source: row['confidence_source'] as string,
+    confidence_signals: parseJson(row['confidence_signals']!, null),
+    confidence_decayed_at: row['confidence_decayed_at'] as string | null,
+    mentioned_entity_id: row['mentioned_entity_id'] as string | null,
+    version: row['version'] as number,
+    write_signature: parseJson(row['write_signature']!, null),
+    created_hlc: row['created_hlc'] as string,
+    hlc: row['hlc'] as string,
+    origin: row['origin'] as string,
+    origin_seq: row['origin_seq'] as number,
+    seen: parseJson(row['seen']!, EMPTY_OBJECT),
+  };
+}
+
+const jsonOrNull = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
+
+/** The values of ROW_COLUMNS for a memory, in that order. */
+export function memoryToSql(memory: Memory): SqlValue[] {
+  return [
+    memory.id,
+    memory.tier,
+    memory.namespace,
+    memory.title,
+    memory.content,
+    JSON.stringify(memory.tags),
+    memory.priority,
+    memory.confidence,
+    memory.source,
+    memory.access_count,
+    memory.created_at,
+    memory.updated_at,
+    memory.last_accessed_at,
+    memory.expires_at,
+    JSON.stringify(memory.metadata),
+    memory.kind,
+    memory.reflection_depth,
+    memory.atomised_into,
+    memory.atom_of,
+    memory.entity_id,
+    memory.persona_version,
+    JSON.stringify(memory.citations),
+    memory.source_uri,
+    jsonOrNull(memory.source_span),
+    memory.confidence_source,
+    jsonOrNull(memory.confidence_signals),
+    memory.confidence_decayed_at,
+    memory.mentioned_entity_id,
+    memory.version,
+    jsonOrNull(memory.write_signature),
+    memory.created_hlc,
+    memory.hlc,
+    memory.origin,
+    memory.origin_seq,
+    JSON.stringify(memory.seen),
+  ];
+}

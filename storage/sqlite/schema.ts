@@ -1,0 +1,220 @@
+/**
+ * The SQLite schema at version 55, as a fresh database gets it. Databases of versions 49 to 54 reach the same
+ * schema through `migrations/`; a test compares the two.
+ *
+ * The full text follows updates and deletes by trigger. Inserts are indexed by `mutations.ts` itself: a trigger makes
+ * SQLite open a statement journal, at which FTS5 flushes its buffers for every single row.
+ *
+ * Conventions: instants are canonical UTC text (`YYYY-MM-DDTHH:MM:SS.sssZ`), so that text order is time order;
+ * JSON columns are text; hashes are lower-case hex.
+ */
+
+/** Columns that a live and an archived memory share, in table order (interface §2.1, reference-http §8). */
+export const MEMORY_COLUMNS = `
+  tier TEXT NOT NULL CHECK (tier IN ('short', 'mid', 'long')),
+  namespace TEXT NOT NULL,
+  title TEXT NOT NULL,
+  content TEXT NOT NULL,
+  tags TEXT NOT NULL DEFAULT '[]',
+  priority INTEGER NOT NULL DEFAULT 5 CHECK (priority BETWEEN 1 AND 10),
+  confidence REAL NOT NULL DEFAULT 1.0 CHECK (confidence BETWEEN 0 AND 1),
+  source TEXT NOT NULL DEFAULT 'api',
+  access_count INTEGER NOT NULL DEFAULT 0,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  last_accessed_at TEXT,
+  expires_at TEXT,
+  metadata TEXT NOT NULL DEFAULT '{}',
+  reflection_depth INTEGER NOT NULL DEFAULT 0,
+  memory_kind TEXT NOT NULL DEFAULT 'observation',
+  atomised_into INTEGER,
+  atom_of TEXT,
+  entity_id TEXT,
+  persona_version INTEGER,
+  citations TEXT NOT NULL DEFAULT '[]',
+  source_uri TEXT,
+  source_span TEXT,
+  confidence_source TEXT NOT NULL DEFAULT 'caller_provided',
+  confidence_signals TEXT,
+  confidence_decayed_at TEXT,
+  mentioned_entity_id TEXT,
+  version INTEGER NOT NULL DEFAULT 1,
+  write_signature TEXT,
+  created_hlc TEXT NOT NULL DEFAULT '',
+  hlc TEXT NOT NULL DEFAULT '',
+  origin TEXT NOT NULL DEFAULT '',
+  origin_seq INTEGER NOT NULL DEFAULT 0,
+  seen TEXT NOT NULL DEFAULT '{}'`;
+
+export const SCHEMA = `
+CREATE TABLE schema_version (version INTEGER NOT NULL, applied_at TEXT NOT NULL);
+
+CREATE TABLE namespaces (
+  ns_id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE
+);
+
+CREATE TABLE memories (
+  rid INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,${MEMORY_COLUMNS},
+  ns_id INTEGER NOT NULL REFERENCES namespaces (ns_id),
+  conflict_of TEXT,
+  embed_state INTEGER NOT NULL DEFAULT 0,
+  life_at TEXT,
+  owner_id TEXT GENERATED ALWAYS AS (iif(json_type(metadata, '$.agent_id') = 'text', metadata ->> '$.agent_id', NULL)) STORED,
+  scope TEXT GENERATED ALWAYS AS (metadata ->> '$.scope') STORED,
+  addressee_id TEXT GENERATED ALWAYS AS (coalesce(
+    iif(json_type(metadata, '$.target_agent_id') = 'text', metadata ->> '$.target_agent_id', NULL),
+    iif(json_type(metadata, '$.recipient_agent_id') = 'text', metadata ->> '$.recipient_agent_id', NULL))) STORED
+);
+CREATE UNIQUE INDEX memories_title ON memories (title, namespace) WHERE conflict_of IS NULL;
+CREATE INDEX memories_namespace ON memories (ns_id);
+CREATE INDEX memories_listed ON memories (priority DESC, updated_at DESC);
+CREATE INDEX memories_listed_in_namespace ON memories (ns_id, priority DESC, updated_at DESC);
+CREATE INDEX memories_updated_at ON memories (updated_at);
+CREATE INDEX memories_expires_at ON memories (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX memories_source_uri ON memories (source_uri) WHERE source_uri IS NOT NULL;
+CREATE INDEX memories_unembedded ON memories (rid) WHERE embed_state = 0;
+
+CREATE VIRTUAL TABLE memories_fts USING fts5 (
+  title, content, tags, nst,
+  content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
+);
+CREATE TRIGGER memories_fts_update AFTER UPDATE OF title, content, tags, ns_id ON memories BEGIN
+  UPDATE memories_fts SET title = new.title, content = new.content, tags = new.tags, nst = 'n' || new.ns_id WHERE rowid = new.rid;
+END;
+CREATE TRIGGER memories_fts_delete AFTER DELETE ON memories BEGIN
+  DELETE FROM memories_fts WHERE rowid = old.rid;
+END;
+
+CREATE TABLE memory_embeddings (
+  feed INTEGER PRIMARY KEY AUTOINCREMENT,
+  rid INTEGER NOT NULL UNIQUE REFERENCES memories (rid) ON DELETE CASCADE,
+  model TEXT NOT NULL,
+  dim INTEGER NOT NULL,
+  vectors BLOB NOT NULL
+);
+
+CREATE TABLE memory_links (
+  source_id TEXT NOT NULL,
+  target_id TEXT NOT NULL,
+  relation TEXT NOT NULL CHECK (relation IN ('related_to', 'supersedes', 'contradicts', 'derived_from', 'reflects_on',
+    'derives_from', 'decomposes_into', 'depends_on', 'advances')),
+  created_at TEXT NOT NULL,
+  valid_from TEXT,
+  valid_until TEXT,
+  observed_by TEXT,
+  signature BLOB,
+  attest_level TEXT NOT NULL DEFAULT 'unsigned',
+  signed_at TEXT,
+  PRIMARY KEY (source_id, target_id, relation)
+) WITHOUT ROWID;
+CREATE INDEX memory_links_target ON memory_links (target_id);
+
+CREATE TABLE archived_memories (
+  id TEXT PRIMARY KEY,${MEMORY_COLUMNS},
+  archived_at TEXT NOT NULL,
+  archive_reason TEXT NOT NULL,
+  embedding BLOB,
+  embedding_dim INTEGER,
+  original_tier TEXT,
+  original_expires_at TEXT
+);
+CREATE INDEX archived_memories_archived_at ON archived_memories (archived_at);
+
+CREATE TABLE tombstones (
+  id TEXT PRIMARY KEY,
+  namespace TEXT NOT NULL,
+  title TEXT NOT NULL,
+  deleted_at TEXT NOT NULL,
+  hlc TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  origin_seq INTEGER NOT NULL,
+  seen TEXT NOT NULL
+);
+
+CREATE TABLE namespace_meta (
+  namespace TEXT PRIMARY KEY,
+  standard_id TEXT,
+  parent_namespace TEXT,
+  updated_at TEXT NOT NULL
+);
+
+CREATE TABLE agent_quotas (
+  agent_id TEXT NOT NULL,
+  namespace TEXT NOT NULL DEFAULT '_global',
+  max_memories_per_day INTEGER NOT NULL,
+  max_storage_bytes INTEGER NOT NULL,
+  max_links_per_day INTEGER NOT NULL,
+  current_memories_today INTEGER NOT NULL DEFAULT 0,
+  current_storage_bytes INTEGER NOT NULL DEFAULT 0,
+  current_links_today INTEGER NOT NULL DEFAULT 0,
+  day_started_at TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  PRIMARY KEY (agent_id, namespace)
+) WITHOUT ROWID;
+
+CREATE TABLE federation_nonce_cache (
+  peer_id TEXT NOT NULL,
+  fingerprint BLOB NOT NULL,
+  last_touch INTEGER NOT NULL,
+  inserted_at TEXT NOT NULL,
+  PRIMARY KEY (peer_id, fingerprint)
+) WITHOUT ROWID;
+CREATE INDEX federation_nonce_cache_peer ON federation_nonce_cache (peer_id, last_touch);
+CREATE INDEX federation_nonce_cache_touch ON federation_nonce_cache (last_touch);
+
+CREATE TABLE transcript_line_dedup (
+  sha256 TEXT PRIMARY KEY,
+  memory_id TEXT NOT NULL,
+  host_kind TEXT NOT NULL,
+  transcript_path TEXT,
+  host_session_id TEXT NOT NULL,
+  host_turn_index INTEGER NOT NULL,
+  recovered_at TEXT NOT NULL,
+  UNIQUE (host_session_id, host_turn_index)
+) WITHOUT ROWID;
+
+CREATE TABLE operations (
+  commit_sequence INTEGER PRIMARY KEY,
+  origin TEXT NOT NULL,
+  origin_seq INTEGER NOT NULL,
+  hlc TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  seen TEXT NOT NULL,
+  payload_hash TEXT NOT NULL,
+  prev_hash TEXT NOT NULL,
+  payload TEXT,
+  rid INTEGER
+);
+CREATE UNIQUE INDEX operations_origin ON operations (origin, origin_seq);
+CREATE INDEX operations_subject ON operations (subject);
+
+CREATE TABLE log_state (
+  singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
+  peer_id TEXT NOT NULL,
+  db_epoch TEXT NOT NULL,
+  commit_sequence INTEGER NOT NULL,
+  origin_seq INTEGER NOT NULL,
+  chain_head TEXT NOT NULL,
+  hlc TEXT NOT NULL
+);
+CREATE TABLE db_epochs (
+  db_epoch TEXT PRIMARY KEY,
+  peer_id TEXT NOT NULL,
+  first_commit_sequence INTEGER NOT NULL,
+  started_at TEXT NOT NULL,
+  reason TEXT NOT NULL
+);
+
+CREATE TABLE database_owner (
+  singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
+  holder TEXT NOT NULL,
+  role TEXT NOT NULL CHECK (role IN ('daemon', 'mcp')),
+  fencing INTEGER NOT NULL,
+  expires_at_ms INTEGER NOT NULL
+);
+`;

@@ -1,0 +1,162 @@
+import type { Command, OutcomeOf } from '../../protocol/commands.js';
+import { decide } from '../../protocol/decide/decide.js';
+import type { Decision, DecisionContext, ReadRequest } from '../../protocol/decide/decision.js';
+import { fail, ok, type Result } from '../../protocol/result.js';
+import type { Crypto } from '../../protocol/seams.js';
+import { instantFromMs } from '../../protocol/time.js';
+import type { TimedCommand } from '../port.js';
+import { type Connection, isBusy, isDiskError, isFull, sqliteCode } from './connection.js';
+import { FileIdentity } from './file-identity.js';
+import { OperationLog } from './log.js';
+import { Mutations } from './mutations.js';
+import { DecisionReads } from './reads.js';
+
+/** The database is locked by another process; nothing of the batch was applied, so it may be tried again. */
+export class DatabaseBusyError extends Error {}
+
+/**
+ * The one writer of a connection: runs batches of commands, each batch in one transaction (group commit). Decisions
+ * refuse what they refuse before anything is written, so a command that throws is a bug or a clash that no rule
+ * foresaw; only then the batch is rolled back and run again with a savepoint for each command, so that the one costs
+ * its neighbours nothing. (A savepoint for every command makes the full text flush at each; measured: 85 instead of
+ * 65 µs a row.) Synchronous; the same code runs in the daemon's writer thread and inline.
+ */
+export class Writer {
+  private readonly log;
+  private readonly mutations;
+  private readonly reads;
+  private readonly sql;
+  /** Null for a database in memory. */
+  private readonly file: FileIdentity | null;
+
+  constructor(
+    private readonly db: Connection,
+    crypto: Crypto,
+    /** Told of every exception that a command raised; the command answers INTERNAL. */
+    private readonly reportBug: (error: unknown) => void,
+  ) {
+    this.file = db.memory ? null : new FileIdentity(db.name);
+    this.log = new OperationLog(db, crypto);
+    this.mutations = new Mutations(db, this.log);
+    this.reads = new DecisionReads(db);
+    this.sql = {
+      begin: db.prepare('BEGIN IMMEDIATE'),
+      commit: db.prepare('COMMIT'),
+      rollback: db.prepare('ROLLBACK'),
+      savepoint: db.prepare('SAVEPOINT command'),
+      release: db.prepare('RELEASE command'),
+      rollbackTo: db.prepare('ROLLBACK TO command'),
+    };
+  }
+
+  /**
+   * Runs a batch; the answers align with it and mean what they say only because the commit has been synced when this
+   * returns. Throws DatabaseBusyError when the lock was not free.
+   */
+  run(batch: readonly TimedCommand[]): Result<OutcomeOf<Command>>[] {
+    if (this.file !== null && !this.file.isCurrent()) {
+      const lost = 'the database file was removed or replaced while it was open; nothing was changed';
+      return batch.map(() => fail('DATABASE_ERROR', lost));
+    }
+    return this.transaction(batch, (timed) => this.runBare(timed)) ?? this.runIsolated(batch);
+  }
+
+  private runIsolated(batch: readonly TimedCommand[]): Result<OutcomeOf<Command>>[] {
+    const results = this.transaction(batch, (timed) => this.runInSavepoint(timed));
+    if (results === null) throw new Error('a batch of isolated commands failed as a whole');
+    return results;
+  }
+
+  /** Null when a command threw for another reason than the disk; nothing has been changed then. */
+  private transaction(
+    batch: readonly TimedCommand[],
+    runOne: (timed: TimedCommand) => Result<OutcomeOf<Command>>,
+  ): Result<OutcomeOf<Command>>[] | null {
+    try {
+      this.sql.begin.run();
+    } catch (error) {
+      if (isBusy(error)) throw new DatabaseBusyError('the database is locked by another process');
+      return batch.map(() => storageFailure(error));
+    }
+    try {
+      this.log.begin();
+      const results = batch.map(runOne);
+      this.log.finish();
+      this.sql.commit.run();
+      return results;
+    } catch (error) {
+      this.abandon();
+      if (isBusy(error)) throw new DatabaseBusyError('the database is locked by another process');
+      if (!isDiskError(error)) return null;
+      return batch.map(() => storageFailure(error));
+    }
+  }
+
+  private runBare({ command, nowMs }: TimedCommand): Result<OutcomeOf<Command>> {
+    const context: DecisionContext = { nowMs, now: instantFromMs(nowMs) };
+    const decision = this.decide(command, context);
+    return decision.ok ? this.apply(decision.value, context) : decision;
+  }
+
+  private runInSavepoint(timed: TimedCommand): Result<OutcomeOf<Command>> {
+    const mark = this.log.mark();
+    this.sql.savepoint.run();
+    try {
+      const result = this.runBare(timed);
+      this.sql.release.run();
+      return result;
+    } catch (error) {
+      // A full disk or an I/O error may have ended the transaction; then the whole batch has failed.
+      if (!this.db.inTransaction || isDiskError(error)) throw error;
+      this.sql.rollbackTo.run();
+      this.sql.release.run();
+      this.log.rewind(mark);
+      this.mutations.forgetNamespaces();
+      if (/UNIQUE constraint failed: memories\.(id|title)/.test(String(error))) {
+        return fail('CONFLICT', 'a memory with this id already exists');
+      }
+      this.reportBug(error);
+      return fail('INTERNAL', 'internal server error');
+    }
+  }
+
+  private decide(command: Command, context: DecisionContext): Result<Decision<OutcomeOf<Command>>> {
+    const deciding = decide(command, context);
+    let step = deciding.next();
+    while (!step.done) {
+      // The generator's next() is typed for a caller without answers; each read helper casts what it receives.
+      step = (deciding as Generator<ReadRequest, Result<Decision<OutcomeOf<Command>>>, unknown>).next(
+        this.reads.answer(step.value),
+      );
+    }
+    return step.value;
+  }
+
+  private apply(
+    decision: Decision<OutcomeOf<Command>>,
+    context: DecisionContext,
+  ): Result<OutcomeOf<Command>> {
+    let value = decision.value;
+    for (const mutation of decision.mutations) {
+      const stored = this.mutations.apply(mutation, context);
+      // The caller sees the memory with the stamps that it got.
+      if (stored !== null && 'memory' in value && value.memory.id === stored.id) {
+        value = { ...value, memory: stored };
+      }
+    }
+    return ok(value);
+  }
+
+  private abandon(): void {
+    this.mutations.forgetNamespaces();
+    if (this.db.inTransaction) this.sql.rollback.run();
+  }
+}
+
+function storageFailure(error: unknown): Result<never> {
+  if (isFull(error)) return fail('STORAGE_FULL', 'the disk is full; nothing was changed');
+  const code = sqliteCode(error);
+  // Expected of a disk; anything else is a bug and is reported as one at the boundary.
+  if (code === null) throw error;
+  return fail('DATABASE_ERROR', `the database refused the write (${code}); nothing was changed`);
+}

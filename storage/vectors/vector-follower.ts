@@ -1,0 +1,220 @@
+import type { Database, Statement } from 'better-sqlite3';
+import type { VectorEvidence } from '../../protocol/ranking/types.js';
+import type { Failure, Result } from '../../protocol/result.js';
+import { fail, failed, ok } from '../../protocol/result.js';
+import { EVERYBODY, VectorIndex } from './vector-index.js';
+
+/** A search as recall asks for it: owners by agent id, hidden by `now`. Plain data, so that it crosses threads. */
+export interface VectorRequest {
+  /** `dim` numbers of any length but zero. */
+  readonly queryVector: Float32Array;
+  /** Interned namespaces; null searches all. */
+  readonly nsIds: readonly number[] | null;
+  /** Agents whose private rows are visible, as owner or addressee; null sees all rows. */
+  readonly ownerIds: readonly string[] | null;
+  /** Memories wanted, 1 to 1000. */
+  readonly k: number;
+  /** Canonical UTC text: rows that have expired by then are left out. */
+  readonly now: string;
+}
+
+/** Which rows of `memory_embeddings` the index holds; others are left out until they are embedded anew. */
+export interface VectorSource {
+  readonly model: string;
+  readonly dim: number;
+  /** Limit of the index in bytes; 4 GiB by default. */
+  readonly bytesMax?: number;
+}
+
+/** A full index is loaded anew, which takes seconds, when this share of the rows is left. */
+const RELOAD_SHARE = 0.98;
+/** A private row without owner and addressee: only a viewer who sees everything sees it. */
+const NOBODY = 0x7fffffff;
+/** Scopes that are not private here. `team`, `unit` and `org` are narrowed again by the visibility gate. */
+const SHARED_SCOPES: ReadonlySet<string | null> = new Set([null, 'collective', 'team', 'unit', 'org']);
+
+interface EmbeddingRow {
+  readonly rid: number;
+  readonly vectors: Buffer;
+  readonly ns_id: number;
+  readonly scope: string | null;
+  readonly owner_id: string | null;
+  readonly addressee_id: string | null;
+}
+
+interface Position {
+  readonly feed: number;
+  readonly commitSequence: number;
+  readonly epoch: string | null;
+}
+
+/**
+ * Keeps a vector index at the state of a database: loads all embeddings at the first search, then follows, before
+ * each search, the embedding feed and the operation log. Search, catching up and reading the originals happen in one
+ * read transaction, so an answer is one state of the database. Only reads.
+ */
+export class VectorFollower {
+  readonly #database: Database;
+  readonly #source: VectorSource;
+  readonly #ownerSlots = new Map<string, number>();
+  readonly #all: Statement<[string, number], EmbeddingRow>;
+  readonly #one: Statement<[number, string, number], EmbeddingRow>;
+  readonly #live: Statement<[number, string, number, string], { vectors: Buffer }>;
+  readonly #fed: Statement<[number], { rid: number }>;
+  readonly #changed: Statement<[number], { rid: number }>;
+  readonly #position: Statement<[], Position & { oldest: number }>;
+  readonly #count: Statement<[], { rows: number }>;
+  readonly #inOneSnapshot: (request: VectorRequest) => Result<VectorEvidence>;
+  #index: VectorIndex | null = null;
+  #at: Position = { feed: 0, commitSequence: 0, epoch: null };
+  #dataVersion = -1;
+  #full: Failure | null = null;
+  #countWhenFull = 0;
+
+  constructor(database: Database, source: VectorSource) {
+    this.#database = database;
+    this.#source = source;
+    const embedding = `SELECT e.rid, e.vectors, m.ns_id, m.scope, m.owner_id, m.addressee_id
+      FROM memory_embeddings e JOIN memories m ON m.rid = e.rid WHERE e.model = ? AND e.dim = ?`;
+    this.#all = database.prepare(embedding);
+    this.#one = database.prepare(embedding.replace('WHERE', 'WHERE e.rid = ? AND'));
+    this.#live = database.prepare(`SELECT e.vectors FROM memory_embeddings e JOIN memories m ON m.rid = e.rid
+      WHERE e.rid = ? AND e.model = ? AND e.dim = ? AND (m.expires_at IS NULL OR m.expires_at > ?)`);
+    this.#fed = database.prepare('SELECT rid FROM memory_embeddings WHERE feed > ?');
+    this.#changed = database.prepare(
+      'SELECT DISTINCT rid FROM operations WHERE commit_sequence > ? AND rid IS NOT NULL',
+    );
+    this.#position = database.prepare(`SELECT
+      (SELECT coalesce(max(feed), 0) FROM memory_embeddings) AS feed,
+      (SELECT coalesce(max(commit_sequence), 0) FROM operations) AS commitSequence,
+      (SELECT coalesce(min(commit_sequence), 0) FROM operations) AS oldest,
+      (SELECT db_epoch FROM log_state) AS epoch`);
+    this.#count = database.prepare('SELECT count(*) AS rows FROM memory_embeddings');
+    this.#inOneSnapshot = database.transaction((request: VectorRequest) => this.#search(request));
+  }
+
+  /** Memories in the index now; 0 before the first search. */
+  get size(): number {
+    return this.#index?.size ?? 0;
+  }
+
+  /**
+   * Catches up and searches. INVALID_ARGUMENT when the query has another dimension or no direction; STORAGE_FULL
+   * when the rows do not fit into the index, until a fiftieth of them is gone and it is loaded anew.
+   */
+  search(request: VectorRequest): Result<VectorEvidence> {
+    const { queryVector } = request;
+    const { dim } = this.#source;
+    if (queryVector.length !== dim) {
+      return fail('INVALID_ARGUMENT', `the query has ${queryVector.length} dimensions, the index ${dim}`);
+    }
+    const squares = queryVector.reduce((sum, value) => sum + value * value, 0);
+    if (!(squares > 0 && squares < Number.POSITIVE_INFINITY)) {
+      return fail('INVALID_ARGUMENT', 'the query vector is zero or not finite');
+    }
+    return this.#inOneSnapshot(request);
+  }
+
+  /** Loads or catches up without a search, for a warm start. */
+  refresh(): Result<void> {
+    return this.#database.transaction(() => {
+      this.#catchUp();
+      return this.#full === null ? ok(undefined) : failed<void>(this.#full);
+    })();
+  }
+
+  #search(request: VectorRequest): Result<VectorEvidence> {
+    const index = this.#catchUp();
+    if (this.#full !== null) return failed(this.#full);
+    const { model, dim } = this.#source;
+    const load = (rids: readonly number[]) => {
+      const loaded = new Map<number, Float32Array>();
+      for (const rid of rids) {
+        const row = this.#live.get(rid, model, dim, request.now);
+        if (row !== undefined) loaded.set(rid, floatsOf(row.vectors));
+      }
+      return loaded;
+    };
+    const ownerSlots =
+      request.ownerIds?.flatMap((id) => {
+        const slot = this.#ownerSlots.get(id);
+        return slot === undefined ? [] : [slot];
+      }) ?? null;
+    const { queryVector, nsIds, k } = request;
+    return ok(index.search({ queryVector, nsIds, ownerSlots, k }, load));
+  }
+
+  #catchUp(): VectorIndex {
+    // The pragma opens the snapshot, so what is read below is at least as new as the version that it answers.
+    const dataVersion = this.#database.pragma('data_version', { simple: true }) as number;
+    if (this.#index !== null && dataVersion === this.#dataVersion) return this.#index;
+    const position = this.#position.get()!;
+    // A log that was pruned past our position, or belongs to another life of the database, cannot be followed.
+    const followable =
+      position.epoch === this.#at.epoch &&
+      position.commitSequence >= this.#at.commitSequence &&
+      position.oldest <= this.#at.commitSequence + 1;
+    if (this.#index === null || !followable) this.#load();
+    else if (this.#full === null) this.#follow(this.#index);
+    else if (this.#count.get()!.rows <= this.#countWhenFull * RELOAD_SHARE) this.#load();
+    this.#at = position;
+    this.#dataVersion = dataVersion;
+    return this.#index!;
+  }
+
+  #load(): void {
+    const { model, dim, bytesMax } = this.#source;
+    this.#full = null;
+    this.#index = new VectorIndex(dim, bytesMax === undefined ? {} : { bytesMax });
+    for (const row of this.#all.iterate(model, dim)) {
+      this.#put(this.#index, row);
+      if (this.#full !== null) return;
+    }
+  }
+
+  #follow(index: VectorIndex): void {
+    const rids = new Set<number>();
+    for (const { rid } of this.#fed.iterate(this.#at.feed)) rids.add(rid);
+    for (const { rid } of this.#changed.iterate(this.#at.commitSequence)) rids.add(rid);
+    const { model, dim } = this.#source;
+    for (const rid of rids) {
+      const row = this.#one.get(rid, model, dim);
+      if (row === undefined) index.delete(rid);
+      else this.#put(index, row);
+    }
+  }
+
+  #put(index: VectorIndex, row: EmbeddingRow): void {
+    const shared = SHARED_SCOPES.has(row.scope);
+    const owner = shared ? EVERYBODY : this.#slotOf(row.owner_id ?? row.addressee_id);
+    const second = shared || row.owner_id === null ? EVERYBODY : this.#slotOf(row.addressee_id);
+    const outcome = index.put({
+      rid: row.rid,
+      nsId: row.ns_id,
+      firstOwner: owner,
+      secondOwner: second === NOBODY ? EVERYBODY : second,
+      vectors: floatsOf(row.vectors),
+    });
+    // An unusable vector (a peer may have sent it) only means that full text alone finds this row.
+    if (outcome.ok || outcome.error.code !== 'STORAGE_FULL') return;
+    this.#full = outcome.error;
+    this.#countWhenFull = this.#count.get()!.rows;
+  }
+
+  #slotOf(agentId: string | null): number {
+    if (agentId === null) return NOBODY;
+    const known = this.#ownerSlots.get(agentId);
+    if (known !== undefined) return known;
+    const slot = this.#ownerSlots.size + 1;
+    this.#ownerSlots.set(agentId, slot);
+    return slot;
+  }
+}
+
+/** A BLOB of little-endian float32 as numbers; a trailing part of a number is cut off. */
+function floatsOf(blob: Buffer): Float32Array {
+  const count = Math.floor(blob.byteLength / 4);
+  // A Buffer may begin anywhere in its pool, a Float32Array only at a multiple of four.
+  if (blob.byteOffset % 4 !== 0) return new Float32Array(Uint8Array.from(blob).buffer, 0, count);
+  return new Float32Array(blob.buffer, blob.byteOffset, count);
+}

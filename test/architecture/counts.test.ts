@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { OPERATIONS } from '../../node/operations/registry.js';
+import { VERSION } from '../../node/version.js';
+import { PROJECT } from './source-files.js';
+
+const manifest = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as {
+  version: string;
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+};
+
+describe('counts', () => {
+  it('the core profile has exactly the seven tools of the decisions', () => {
+    assert.deepEqual(
+      OPERATIONS.filter((operation) => operation.core).map((operation) => operation.name),
+      [
+        'memory_store',
+        'memory_recall',
+        'memory_list',
+        'memory_get',
+        'memory_search',
+        'memory_load_family',
+        'memory_smart_load',
+      ],
+    );
+  });
+
+  it('names, routes and commands are unique, and their number is known', (context) => {
+    const routes = OPERATIONS.flatMap((operation) => operation.http ?? []).map(
+      (binding) => `${binding.method} ${binding.path}`,
+    );
+    const tools = OPERATIONS.filter((operation) => operation.mcp !== undefined).map(({ name }) => name);
+    const commands = OPERATIONS.flatMap((operation) => operation.cli?.command ?? []);
+    for (const names of [routes, tools, commands]) assert.equal(new Set(names).size, names.length);
+    context.diagnostic(`tools ${tools.length}, routes ${routes.length}, commands ${commands.length}`);
+    // The whole surface has 101 tools, 92 registrations and 87 commands; these are the operations declared so far.
+    assert.deepEqual([tools.length, routes.length, commands.length], [12, 13, 9]);
+  });
+
+  it("the version is the package's", () => {
+    assert.equal(VERSION, manifest.version);
+  });
+
+  it('every dependency has its line in docs/dependencies.md', () => {
+    const text = readFileSync(join(PROJECT, 'docs/dependencies.md'), 'utf8');
+    const missing = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).filter(
+      (name) => !text.includes(`\`${name}\``),
+    );
+    assert.deepEqual(missing, []);
+  });
+
+  it('the repository names no registry host', () => {
+    const lockfile = readFileSync(join(PROJECT, 'package-lock.json'), 'utf8');
+    assert.ok(!/https?:\/\/registry/.test(lockfile));
+  });
+});

@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { systemCrypto } from '../../node/seams.js';
+import type { Command, OutcomeOf } from '../../protocol/commands.js';
+import type { Memory } from '../../protocol/memory.js';
+import type { Result } from '../../protocol/result.js';
+import type { Connection, Synchronous } from '../../storage/sqlite/connection.js';
+import { openDatabase } from '../../storage/sqlite/open-database.js';
+import { Writer } from '../../storage/sqlite/writer.js';
+import { storing } from '../support/memories.js';
+
+/** Where the daemon looks for its database. */
+export const databasePath = (home: string) => join(home, 'mnemesh.db');
+
+/** The service's own writer on a database, without a service around it. */
+export interface BenchDatabase {
+  readonly db: Connection;
+  /** Runs commands in one transaction; throws when one of them fails. */
+  write(commands: readonly Command[]): Result<OutcomeOf<Command>>[];
+  close(): void;
+}
+
+/** Opens or creates a database; `:memory:` for one that is on no disk. */
+export function openBenchDatabase(path: string, synchronous: Synchronous): BenchDatabase {
+  const db = openDatabase({
+    path,
+    identity: { peerId: 'bench' },
+    nowMs: Date.now(),
+    crypto: systemCrypto,
+    freshEpoch: randomBytes(8).toString('hex'),
+    busyTimeoutMs: 1000,
+    synchronous,
+  });
+  const writer = new Writer(db, systemCrypto, (error) => {
+    throw error;
+  });
+  return {
+    db,
+    write(commands) {
+      const nowMs = Date.now();
+      const results = writer.run(commands.map((command) => ({ command, nowMs })));
+      const failure = results.find((result) => !result.ok);
+      if (failure !== undefined && !failure.ok) throw new Error(failure.error.message);
+      return results;
+    },
+    close: () => db.close(),
+  };
+}
+
+/** The command by which the `store` workload's rows are stored, as the daemon would make it. */
+export function storeCommand(fields: Partial<Memory>): Command {
+  const now = new Date().toISOString();
+  return storing({
+    created_at: now,
+    updated_at: now,
+    metadata: { agent_id: 'ai:bench', attest_level: 'claimed' },
+    ...fields,
+  });
+}
+
+/** Stores rows in batches; told of progress after each. */
+export function fill(
+  database: BenchDatabase,
+  rows: number,
+  row: (index: number) => Partial<Memory>,
+  progressed: (done: number) => void,
+): void {
+  const batchRows = 500;
+  for (let done = 0; done < rows; done += batchRows) {
+    const count = Math.min(batchRows, rows - done);
+    database.write(Array.from({ length: count }, (_, at) => storeCommand(row(done + at))));
+    progressed(done + count);
+  }
+}

@@ -1,0 +1,81 @@
+import { availableParallelism, loadavg } from 'node:os';
+import type { Bench } from './bench.js';
+import { type Chosen, parseOptions, UsageError } from './options.js';
+import { progressFor } from './progress.js';
+import { type BenchResult, renderTable } from './report.js';
+import { rounded } from './statistics.js';
+import { Workspace } from './workspace.js';
+
+/** Loaded by name: a benchmark's imports must not weigh on the others. */
+const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
+  store: async () => (await import('./store.js')).storeBench,
+  recall: async () => (await import('./recall.js')).recallBench,
+  mixed: async () => (await import('./mixed.js')).mixedBench,
+  hybrid: async () => (await import('./hybrid.js')).hybridBench,
+  vectors: async () => (await import('./vectors-bench.js')).vectorsBench,
+  inprocess: async () => (await import('./inprocess.js')).inprocessBench,
+  paraphrase: async () => (await import('./paraphrase.js')).paraphraseBench,
+  retrieval: async () => (await import('./retrieval.js')).retrievalBench,
+};
+
+const OPTIONS = `Options: --json, --quick, --seconds <n>, --clients <n,n>, --rows <n,n>, --scale <n>, --iterations <n>, --warmup <n>,
+--keyword, --tasks session,turn, --questions <n>, --db-cache <folder>, --folder <parent of temporary folders>,
+--cpu-prof <folder for the daemon's profiles>`;
+
+async function main(): Promise<void> {
+  const { chosen, options } = parseOptions(process.argv.slice(2), new Set(Object.keys(BENCHES)));
+  const all = chosen.length === 0;
+  const loaded = await Promise.all(
+    (all ? Object.keys(BENCHES).map((name): Chosen => ({ name, args: [] })) : chosen).map(
+      async ({ name, args }) => ({ bench: await BENCHES[name]!(), args }),
+    ),
+  );
+  if (all && !options.json) {
+    console.log(
+      'Benchmarks: npm run bench -- <name...> [options]. Without a name, the short form of each:\n',
+    );
+    for (const { bench } of loaded)
+      console.log(`  ${bench.name.padEnd(10)} ${bench.summary}\n  ${' '.repeat(10)} ${bench.usage}`);
+    console.log(`\n${OPTIONS}\n`);
+  }
+  // Figures of a machine with other work are ratios at best; the reader has to know.
+  const machine = { cores: availableParallelism(), load_average: rounded(loadavg()[0]!) };
+  if (!options.json)
+    console.log(`${machine.cores} cores, load average ${machine.load_average} before the run`);
+  const progress = progressFor(options.json);
+  const documents: Record<string, unknown> = {};
+  for (const { bench, args } of loaded) {
+    if (all && bench.alone === true) continue;
+    const workspace = new Workspace(options.folder);
+    const interrupted = () => {
+      void workspace.abandon().finally(() => process.exit(130));
+    };
+    process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
+    let result: BenchResult;
+    try {
+      result = await bench.run({
+        options: all ? { ...options, quick: true } : options,
+        args,
+        progress,
+        workspace,
+      });
+    } finally {
+      progress.end();
+      process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
+      await workspace.close();
+    }
+    documents[bench.name] = result.json;
+    if (!options.json) for (const table of result.tables) console.log(`\n${renderTable(table)}`);
+  }
+  if (!options.json) return;
+  const names = Object.keys(documents);
+  console.log(JSON.stringify(names.length === 1 ? documents[names[0]!] : documents, null, 2));
+}
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(error.message);
+  process.exitCode = 2;
+}

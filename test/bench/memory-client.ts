@@ -1,0 +1,140 @@
+import { join } from 'node:path';
+import { backfillRound } from '../../actors/maintenance/backfill.js';
+import { loadSettings } from '../../node/config/load-settings.js';
+import { BuiltinEmbedder } from '../../node/embedding/builtin-embedder.js';
+import { localCaller, localIdentity } from '../../node/identity/local-caller.js';
+import { memoryRecall } from '../../node/operations/memory-recall.js';
+import { memoryStore } from '../../node/operations/memory-store.js';
+import type { Services } from '../../node/pipeline/call.js';
+import type { Operation } from '../../node/pipeline/operation.js';
+import { runOperation } from '../../node/pipeline/pipeline.js';
+import { openInlineNode } from '../../node/runtime/inline-node.js';
+import { systemClock, systemRandom, systemScheduler } from '../../node/seams.js';
+import { LocalSemantics } from '../../node/semantic/local-semantics.js';
+import { NO_SEMANTICS } from '../../node/semantic/no-semantics.js';
+import type { VectorEvidence } from '../../protocol/ranking/types.js';
+import { VectorClient } from '../../storage/vectors/vector-client.js';
+
+const LIMIT = 10;
+/** How often a query is asked again whose embedding came too late for its recall. */
+const BUSY_TRIES = 100;
+
+/** What a recall answered. */
+export interface Recalled {
+  /** Best first. */
+  readonly titles: readonly string[];
+  readonly mode: 'hybrid' | 'keyword';
+}
+
+/**
+ * A client of an inline node through the operations themselves. The embedder and the vector index are the node's own,
+ * driven directly so that embedding runs at full speed.
+ */
+export class MemoryClient {
+  private constructor(
+    private readonly services: Services,
+    private readonly semantics: LocalSemantics | null,
+    private readonly closeNode: () => Promise<void>,
+  ) {}
+
+  static async open(home: string, keyword: boolean): Promise<MemoryClient> {
+    const settings = loadSettings(
+      // What survives a power loss is not measured here.
+      { home, embedBackend: 'none', synchronous: 'OFF', logLevel: 'error' },
+      { env: { SVC_NO_CONFIG: '1' } },
+    );
+    const node = await openInlineNode(settings, 'cli');
+    const { services } = node;
+    if (keyword) return new MemoryClient(services, null, () => node.close());
+    const embedder = new BuiltinEmbedder({
+      clock: systemClock,
+      scheduler: systemScheduler,
+      log: services.log,
+    });
+    const vectors = new VectorClient({
+      path: join(home, 'mnemesh.db'),
+      model: embedder.model,
+      dim: embedder.dim,
+      clock: systemClock,
+      scheduler: systemScheduler,
+    });
+    const semantics = new LocalSemantics(embedder, vectors, services.store, systemClock);
+    return new MemoryClient(services, semantics, () => node.close());
+  }
+
+  async store(namespace: string, title: string, content: string): Promise<void> {
+    await this.call(memoryStore, { namespace, title, content }, this.services);
+  }
+
+  /** Embeds everything that has no vector yet. */
+  async embedAll(progressed: (done: number, total: number) => void): Promise<void> {
+    const { store } = this.services;
+    if (this.semantics === null) return;
+    for (let round = 0; ; round += 1) {
+      const next = await backfillRound(store, this.semantics);
+      if (next.afterMs === 0 && round % 16 !== 0) continue;
+      const progress = await store.query({ kind: 'embedding-progress' });
+      if (!progress.ok) throw new Error(progress.error.message);
+      const { pending, embedded, skipped } = progress.value;
+      progressed(embedded + skipped, embedded + skipped + pending);
+      if (pending === 0) return;
+      if (next.afterMs > 0) throw new Error(`the embedder stopped before ${pending} memories`);
+    }
+  }
+
+  /** Recalls; with `keyword`, as a node without an embedder would. */
+  async recall(namespace: string, query: string, keyword: boolean): Promise<Recalled> {
+    const semantic = keyword || this.semantics === null ? NO_SEMANTICS : this.semantics;
+    for (let tries = 1; ; tries += 1) {
+      const answer = await this.call(
+        memoryRecall,
+        { context: query, namespace, limit: LIMIT },
+        { ...this.services, semantic },
+      );
+      const { memories, mode, meta } = answer as {
+        memories: readonly { title: string }[];
+        mode: Recalled['mode'];
+        meta: { semantic?: string };
+      };
+      // The vector that came too late is in the cache by the next try, so a loaded machine finds the same rows.
+      if (meta.semantic === 'busy' && tries < BUSY_TRIES) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        continue;
+      }
+      return { titles: memories.map(({ title }) => title), mode };
+    }
+  }
+
+  /** What the vector index alone finds; null without one. */
+  async nearest(namespace: string, query: string): Promise<VectorEvidence | null> {
+    const viewer = { all: true, agentId: null, asNamespace: null };
+    for (let tries = 1; this.semantics !== null && tries <= BUSY_TRIES; tries += 1) {
+      const evidence = await this.semantics.evidence({ query, contextTokens: [], namespace, viewer });
+      if (typeof evidence !== 'string') return evidence;
+      if (evidence !== 'busy') return null;
+    }
+    return null;
+  }
+
+  async close(): Promise<void> {
+    await this.semantics?.close();
+    await this.closeNode();
+  }
+
+  private async call(
+    operation: Operation,
+    input: Readonly<Record<string, unknown>>,
+    services: Services,
+  ): Promise<Record<string, unknown>> {
+    const identity = localIdentity(services.settings, { hostname: 'bench', pid: 1 }, systemRandom);
+    const caller = localCaller(identity, 'ai:bench', null);
+    if (!caller.ok) throw new Error(caller.error.message);
+    const answer = await runOperation(
+      operation,
+      { surface: 'mcp', caller: caller.value, input, unknownFields: 'refuse' },
+      services,
+    );
+    if (!answer.ok) throw new Error(`${operation.name}: ${answer.error.code}: ${answer.error.message}`);
+    return answer.value;
+  }
+}

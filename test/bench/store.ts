@@ -1,0 +1,127 @@
+import type { Bench, BenchContext } from './bench.js';
+import { groupCommitRate, syncsPerSecond } from './limits.js';
+import { failures, figuresOf, LoadGenerator, limitPerSecond, storing } from './load.js';
+import type { LoadFigures } from './load-plan.js';
+import type { BenchResult } from './report.js';
+import { type ServerProcess, startBareServer, startDaemonProcess, withCpu } from './servers.js';
+import { rounded } from './statistics.js';
+
+const NAMESPACE = 'bench/store';
+const CLIENTS = [1, 8, 64];
+
+/** Stores over HTTP, as `design/performance.md` defines the workload, unsigned. */
+export const storeBench: Bench = {
+  name: 'store',
+  summary: 'Stores over HTTP beside group commit, bare HTTP and the disk.',
+  usage: '[--clients 1,8,64] [--seconds 4]',
+  run: runStore,
+};
+
+interface StoreRow {
+  readonly clients: number;
+  readonly figures: LoadFigures;
+  readonly daemonCpu: number | null;
+  readonly generatorCpu: number;
+  readonly bareHttp: number;
+  readonly groupCommit: number;
+}
+
+async function runStore({ options, progress, workspace }: BenchContext): Promise<BenchResult> {
+  const durationMs = (options.seconds ?? (options.quick ? 0.6 : 4)) * 1000;
+  const times = { warmupMs: options.quick ? 200 : 1500, durationMs };
+  const limitMs = options.quick ? 200 : 1000;
+  const load = LoadGenerator.start(workspace);
+  const home = workspace.folder();
+  const daemon = await startDaemonProcess(workspace, home, {}, options.cpuProf);
+  let bare: ServerProcess | null = null;
+  const rows: StoreRow[] = [];
+  for (const clients of options.clients ?? CLIENTS) {
+    progress.step(`store: ${clients} clients`);
+    // A limit is the best that was seen close to its figure, so that other work on the machine lowers neither alone.
+    const before = groupCommitRate(workspace.folder(), clients, limitMs);
+    const { value, cpu } = await withCpu(daemon.child, () =>
+      load.run(daemon.port, times, [storing(clients, NAMESPACE)]),
+    );
+    const figures = figuresOf(value, 'store');
+    bare ??= await startBareServer(workspace, figures.bodyBytes, 0);
+    const bareRun = await load.run(bare.port, times, [storing(clients, NAMESPACE)]);
+    const after = groupCommitRate(workspace.folder(), clients, limitMs);
+    rows.push({
+      clients,
+      figures,
+      daemonCpu: cpu,
+      generatorCpu: value.generatorCpu,
+      bareHttp: limitPerSecond(bareRun),
+      groupCommit: Math.max(before, after),
+    });
+  }
+  await daemon.stop();
+  await bare?.stop();
+  await load.stop();
+  const syncs = syncsPerSecond(home, limitMs);
+  return report(rows, syncs);
+}
+
+function report(rows: readonly StoreRow[], syncs: number): BenchResult {
+  const tightest = (row: StoreRow) => Math.min(row.groupCommit, row.bareHttp);
+  return {
+    tables: [
+      {
+        title: 'store: POST /memories, synchronous=FULL, unsigned, keyword mode',
+        columns: [
+          'clients',
+          'stores/s',
+          'p50 ms',
+          'p95 ms',
+          'p99 ms',
+          'shed',
+          'failed',
+          'limit: group commit/s',
+          'limit: bare HTTP/s',
+          'of the tightest',
+          'daemon CPU',
+          'load CPU',
+        ],
+        rows: rows.map((row) => [
+          row.clients,
+          Math.round(row.figures.perSecond),
+          row.figures.p50,
+          row.figures.p95,
+          row.figures.p99,
+          row.figures.shed,
+          failures(row.figures),
+          Math.round(row.groupCommit),
+          Math.round(row.bareHttp),
+          percent(row.figures.perSecond / tightest(row)),
+          row.daemonCpu === null ? null : percent(row.daemonCpu),
+          percent(row.generatorCpu),
+        ]),
+        notes: [
+          `the disk takes ${Math.round(syncs)} appends with a sync per second`,
+          "group commit: the service's writer in a bare loop, as many rows to a transaction as there are clients",
+          'bare HTTP: the same server library and load, a fixed answer; CPU in shares of one core',
+        ],
+      },
+    ],
+    json: {
+      syncs_per_second: Math.round(syncs),
+      rows: rows.map((row) => ({
+        clients: row.clients,
+        per_second: rounded(row.figures.perSecond, 1),
+        p50_ms: rounded(row.figures.p50, 3),
+        p95_ms: rounded(row.figures.p95, 3),
+        p99_ms: rounded(row.figures.p99, 3),
+        stored: row.figures.ok,
+        shed: row.figures.shed,
+        failed: row.figures.failed,
+        limit_group_commit_per_second: rounded(row.groupCommit, 1),
+        limit_bare_http_per_second: rounded(row.bareHttp, 1),
+        share_of_tightest_limit: rounded(row.figures.perSecond / tightest(row), 3),
+        daemon_cpu: row.daemonCpu === null ? null : rounded(row.daemonCpu),
+        load_cpu: rounded(row.generatorCpu),
+      })),
+    },
+  };
+}
+
+const percent = (share: number) => `${Math.round(share * 100)} %`;

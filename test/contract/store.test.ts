@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BatchWorker } from '../../actors/core/batch-worker.js';
+import { type ReaderQueue, ThreadedStore, type WriterQueue } from '../../node/runtime/threaded-store.js';
+import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
+import { spawnStorageThread } from '../../node/threads/spawn.js';
+import type { Clock, Log } from '../../protocol/seams.js';
+import { openReader } from '../../storage/sqlite/connection.js';
+import { InlineStore } from '../../storage/sqlite/inline-store.js';
+import { openDatabase } from '../../storage/sqlite/open-database.js';
+import { Reader } from '../../storage/sqlite/reader.js';
+import { type StoreUnderTest, storeContract } from './store-contract.js';
+
+const PEER = 'peer-0000000000000001';
+const silent: Log = { debug() {}, info() {}, warn() {}, error() {} };
+
+function fixture() {
+  const folder = mkdtempSync(join(tmpdir(), 'mnemesh-contract-'));
+  let nowMs = 0;
+  const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => systemClock.monotonicMs() };
+  const path = join(folder, 'store.db');
+  const open = () =>
+    openDatabase({
+      path,
+      identity: { peerId: PEER },
+      nowMs: 1,
+      crypto: systemCrypto,
+      freshEpoch: '00112233aabbccdd',
+      busyTimeoutMs: 100,
+    });
+  return {
+    path,
+    clock,
+    open,
+    setNow: (ms: number) => {
+      nowMs = ms;
+    },
+    onClosed: () => process.once('exit', () => rmSync(folder, { recursive: true, force: true })),
+  };
+}
+
+async function inline(): Promise<StoreUnderTest> {
+  const { path, clock, open, setNow, onClosed } = fixture();
+  const store = new InlineStore({
+    db: open(),
+    clock,
+    scheduler: systemScheduler,
+    random: systemRandom,
+    crypto: systemCrypto,
+    reportBug: (error) => {
+      throw error;
+    },
+    shared: true,
+  });
+  return {
+    store,
+    path,
+    setNow,
+    close: async () => {
+      await store.close();
+      onClosed();
+    },
+  };
+}
+
+async function threaded(): Promise<StoreUnderTest> {
+  const { path, clock, open, setNow, onClosed } = fixture();
+  open().close();
+  const data = { path, peerId: PEER, synchronous: 'FULL' as const };
+  const options = {
+    clock,
+    scheduler: systemScheduler,
+    mailbox: { messagesMax: 1000, bytesMax: 1_000_000 },
+    batchMessagesMax: 256,
+    batchBytesMax: 1_000_000,
+    onFault: (error: Error) => {
+      throw error;
+    },
+  };
+  const writer: WriterQueue = new BatchWorker({ ...options, name: 'writer' });
+  const readers: ReaderQueue = new BatchWorker({ ...options, name: 'reader' });
+  const threads = [
+    spawnStorageThread<never, never>('writer-thread', data, silent),
+    spawnStorageThread<never, never>('reader-thread', data, silent),
+  ] as const;
+  await Promise.all(threads.map((thread) => thread.ready));
+  writer.attach(threads[0] as never);
+  readers.attach(threads[1] as never);
+  const points = openReader(path);
+  const store = new ThreadedStore(writer, readers, new Reader(points), clock);
+  return {
+    store,
+    path,
+    setNow,
+    close: async () => {
+      const deadlineMs = clock.monotonicMs() + 5000;
+      await Promise.all([writer.stop(deadlineMs), readers.stop(deadlineMs)]);
+      for (const thread of threads) thread.close();
+      await Promise.all(threads.map((thread) => thread.gone));
+      points.close();
+      onClosed();
+    },
+  };
+}
+
+storeContract('inline', inline);
+storeContract('threads', threaded);

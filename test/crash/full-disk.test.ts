@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon-process.js';
+import { auditLog } from '../support/log-audit.js';
+
+/** A small disk of its own; null where the test may not mount one. */
+function smallDisk(folder: string): (() => void) | null {
+  mkdirSync(folder, { recursive: true });
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', folder], { stdio: 'ignore' });
+    return () => execFileSync('umount', ['-l', folder]);
+  } catch {
+    return null;
+  }
+}
+
+it('answers a full disk with a clear error, loses nothing, and goes on when there is space', async (context) => {
+  const home = temporaryFolder('full-disk');
+  const disk = join(home, 'disk');
+  const unmount = smallDisk(disk);
+  if (unmount === null) {
+    context.skip('mounting a small disk takes privileges that this run does not have');
+    return;
+  }
+  try {
+    const db = join(disk, 'mnemesh.db');
+    const ballast = join(disk, 'ballast');
+    writeFileSync(ballast, Buffer.alloc(2 * 1024 * 1024));
+    const daemon = await startDaemonProcess(home, await freePort(), {}, ['--db', db]);
+    const store = async (n: number) => {
+      const response = await fetch(`${daemon.base}/memories`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-agent-id': 'ai:disk' },
+        body: JSON.stringify({ title: `row ${n}`, content: `${n} `.repeat(2000) }),
+      });
+      return { status: response.status, body: (await response.json()) as { id?: string; code?: string } };
+    };
+    const kept: string[] = [];
+    let n = 0;
+    let refusal: Awaited<ReturnType<typeof store>> | null = null;
+    while (refusal === null && n < 5000) {
+      n += 1;
+      const answer = await store(n);
+      if (answer.status === 201) kept.push(answer.body.id!);
+      else refusal = answer;
+    }
+    assert.equal(refusal?.status, 507);
+    assert.equal(refusal?.body.code, 'STORAGE_FULL');
+    assert.ok(kept.length > 10);
+    for (const id of kept) {
+      assert.equal((await fetch(`${daemon.base}/memories/${id}`)).status, 200, `row ${id} is readable`);
+    }
+    rmSync(ballast);
+    const after = await store(n + 1);
+    assert.equal(after.status, 201, JSON.stringify(after));
+    kept.push(after.body.id!);
+    assert.equal(await daemon.end('SIGTERM'), 0, daemon.errors());
+    assert.deepEqual(auditLog(db), []);
+  } finally {
+    unmount();
+  }
+});

@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { ConfigError, loadSettings } from '../../../node/config/load-settings.js';
+import { DEFAULTS, SETTINGS, type Settings } from '../../../node/config/settings.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'mnemesh-settings-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+let homes = 0;
+/** A home of its own for each case, with a configuration file if one is given. */
+function home(toml?: string): string {
+  homes += 1;
+  const path = join(folder, `home-${homes}`);
+  mkdirSync(path);
+  if (toml !== undefined) writeFileSync(join(path, 'config.toml'), toml);
+  return path;
+}
+
+type Env = Record<string, string | undefined>;
+const load = (env: Env = {}, toml?: string, flags: Partial<Settings> = {}): Settings =>
+  loadSettings({ home: home(toml), ...flags }, { env });
+
+function refusal(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    return error.message;
+  }
+  return assert.fail('the configuration was taken');
+}
+
+describe('the settings', () => {
+  it('are the defaults, with paths in the home, when nothing is configured', () => {
+    const at = home();
+    assert.deepEqual(loadSettings({ home: at }, { env: {} }), {
+      ...DEFAULTS,
+      home: at,
+      dbPath: join(at, 'mnemesh.db'),
+      keyDir: join(at, 'keys'),
+    });
+  });
+
+  it('find the home in flags, then SVC_HOME, then the user’s folder', () => {
+    assert.equal(loadSettings({ home: '/flag' }, { env: { SVC_HOME: '/env' } }).home, '/flag');
+    const settings = loadSettings({}, { env: { SVC_HOME: '/env' } });
+    assert.deepEqual([settings.home, settings.dbPath], ['/env', '/env/mnemesh.db']);
+    const bare = loadSettings({}, { env: { SVC_NO_CONFIG: '1' } });
+    assert.equal(bare.home, join(homedir(), '.mnemesh'));
+  });
+
+  it('make relative paths absolute, but leave :memory: alone', () => {
+    assert.equal(load({ SVC_DB: 'some/where.db' }).dbPath, resolve('some/where.db'));
+    assert.equal(loadSettings({ home: 'some/home' }, { env: {} }).home, resolve('some/home'));
+    assert.equal(load({}, undefined, { dbPath: ':memory:' }).dbPath, ':memory:');
+  });
+
+  it('never take an empty variable for a value', () => {
+    const env = Object.fromEntries(
+      SETTINGS.flatMap((row) => (row.env === undefined || row.env === 'SVC_HOME' ? [] : [[row.env, '']])),
+    );
+    assert.deepEqual(
+      { ...load(env), home: '', dbPath: '', keyDir: '' },
+      { ...load(), home: '', dbPath: '', keyDir: '' },
+    );
+  });
+
+  it('never take an empty SVC_HOME for the current folder', () => {
+    const { home: found } = loadSettings({}, { env: { SVC_HOME: '', SVC_NO_CONFIG: '1' } });
+    assert.equal(found, join(homedir(), '.mnemesh'));
+  });
+
+  it('never take an empty SVC_CONFIG for a file', () => {
+    assert.equal(load({ SVC_CONFIG: '' }).port, DEFAULTS.port);
+  });
+});
+
+/** For every variable a text and the value that it means. */
+const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value: unknown])[]>> = {
+  SVC_DB: [['/x/y.db', '/x/y.db']],
+  SVC_KEY_DIR: [['/x/keys', '/x/keys']],
+  SVC_API_KEY: [['a key', 'a key']],
+  SVC_REQUIRE_API_KEY: [['0', false]],
+  SVC_REQUIRE_AGENT_ATTESTATION: [
+    ['0', false],
+    ['1', true],
+    ['False', false],
+    [' no ', false],
+    ['OFF', false],
+    ['on', true],
+  ],
+  SVC_AGENT_ID: [['ai:me', 'ai:me']],
+  SVC_ADMIN_AGENT_IDS: [
+    ['a', ['a']],
+    [' a , b,,', ['a', 'b']],
+  ],
+  SVC_ADMIN_HEADER_TRUST: [
+    ['1', true],
+    ['TRUE', true],
+    ['yes', true],
+    ['no', false],
+  ],
+  SVC_EMBED_BACKEND: [['none', 'none']],
+  SVC_MAX_PAGE_SIZE: [['5', 5]],
+  SVC_MAX_INFLIGHT_REQUESTS: [['7', 7]],
+  SVC_DB_SYNCHRONOUS: [['NORMAL', 'NORMAL']],
+  SVC_LOG_LEVEL: [['debug', 'debug']],
+  SVC_PROFILE: [['full', 'full']],
+};
+
+describe('the environment', () => {
+  it('is known to this test, every variable', () => {
+    const known = SETTINGS.flatMap((row) => row.env ?? []).filter((name) => name !== 'SVC_HOME');
+    assert.deepEqual(Object.keys(VARIABLES).sort(), known.sort());
+  });
+
+  for (const [name, cases] of Object.entries(VARIABLES)) {
+    const { key } = SETTINGS.find((row) => row.env === name)!;
+    for (const [text, value] of cases) {
+      it(`sets ${key} by ${name}=${JSON.stringify(text)}`, () => {
+        assert.deepEqual(load({ [name]: text })[key], value);
+      });
+    }
+  }
+
+  it('refuses what is no boolean or integer, by the name of the variable and without its value', () => {
+    for (const row of SETTINGS) {
+      if (row.type !== 'boolean' && row.type !== 'integer') continue;
+      if (row.env === undefined) continue;
+      for (const text of ['maybe', '1.5', '0x10', '1e3', '2 ', 'tru', '12345678901234567890']) {
+        const message = refusal(() => load({ [row.env!]: text }));
+        assert.ok(message.includes(row.env), message);
+        assert.ok(!message.includes(text), message);
+      }
+    }
+  });
+});
+
+describe('the configuration file', () => {
+  const TOML = `
+    db = "/file/x.db"
+    api_key = "file key"
+    [admin]
+    agent_ids = ["ai:file", "ai:two"]
+    [embeddings]
+    backend = "none"
+    [storage]
+    archive_on_gc = false
+    default_namespace = "team"
+    [limits]
+    max_page_size = 50
+    max_inflight_requests = 9
+    [logging]
+    level = "error"
+    [mcp]
+    profile = "full"
+  `;
+  const FROM_FILE: Partial<Settings> = {
+    dbPath: '/file/x.db',
+    apiKey: 'file key',
+    adminAgentIds: ['ai:file', 'ai:two'],
+    embedBackend: 'none',
+    archiveOnGc: false,
+    defaultNamespace: 'team',
+    pageSizeMax: 50,
+    maxInflightRequests: 9,
+    logLevel: 'error',
+    profile: 'full',
+  };
+
+  it('is known to this test, every key', () => {
+    const known = SETTINGS.filter((row) => row.config !== undefined).map((row) => row.key);
+    assert.deepEqual(Object.keys(FROM_FILE).sort(), known.sort());
+  });
+
+  it('goes before the defaults, field by field', () => {
+    const settings = load({}, TOML);
+    for (const [key, value] of Object.entries(FROM_FILE)) {
+      assert.deepEqual(settings[key as keyof Settings], value, key);
+    }
+    assert.equal(settings.requireAttestation, true);
+  });
+
+  it('goes behind the environment, and that behind the flags, field by field', () => {
+    const env = { SVC_LOG_LEVEL: 'debug', SVC_MAX_PAGE_SIZE: '60', SVC_API_KEY: 'env key' };
+    const settings = load(env, TOML, { logLevel: 'silent', archiveOnGc: true });
+    assert.equal(settings.logLevel, 'silent', 'flag over environment over file');
+    assert.equal(settings.archiveOnGc, true, 'flag over file');
+    assert.equal(settings.pageSizeMax, 60, 'environment over file');
+    assert.equal(settings.apiKey, 'env key');
+    assert.equal(settings.maxInflightRequests, 9, 'file over default');
+  });
+
+  it('is found by --config, then SVC_CONFIG, then in the home', () => {
+    const [flag, env] = ['flag', 'env'].map((name) => {
+      const path = join(home(), `${name}.toml`);
+      writeFileSync(path, `[storage]\ndefault_namespace = "${name}"`);
+      return path;
+    });
+    const at = home('[storage]\ndefault_namespace = "home"');
+    const namespaceOf = (sources: Parameters<typeof loadSettings>[1]) =>
+      loadSettings({ home: at }, sources).defaultNamespace;
+    assert.equal(namespaceOf({ env: { SVC_CONFIG: env }, configPath: flag }), 'flag');
+    assert.equal(namespaceOf({ env: { SVC_CONFIG: env } }), 'env');
+    assert.equal(namespaceOf({ env: {} }), 'home');
+    assert.equal(namespaceOf({ env: { SVC_NO_CONFIG: '1' } }), 'global');
+  });
+
+  it('must exist when it is named', () => {
+    const missing = join(folder, 'missing.toml');
+    for (const sources of [{ env: {}, configPath: missing }, { env: { SVC_CONFIG: missing } }]) {
+      const message = refusal(() => loadSettings({ home: home() }, sources));
+      assert.ok(message.includes(missing) && message.includes('ENOENT'), message);
+    }
+    assert.match(
+      refusal(() => load({ SVC_CONFIG: folder })),
+      /EISDIR/,
+    );
+  });
+
+  it('that is no TOML is refused by its position, never quoting the line', () => {
+    for (const line of [
+      'api_key = "secret-1234',
+      'api_key = secret-1234',
+      'api_key = "secret-1234" trailing',
+      'api_key "secret-1234"',
+      'api_key = "secret-1234"\napi_key = "secret-1234"',
+    ]) {
+      const message = refusal(() => load({}, `# a comment\n${line}\n`));
+      assert.ok(!message.includes('secret'), message);
+      assert.match(message, /not valid TOML \(line [23], column \d+\)/);
+    }
+  });
+
+  it('with a value of another type is refused by the name of the key, never quoting the value', () => {
+    for (const toml of [
+      'api_key = ["secret-1234"]',
+      'db = 7',
+      'admin.agent_ids = "secret-1234"',
+      'admin.agent_ids = ["a", 7]',
+      'storage.archive_on_gc = "secret-1234"',
+      'limits.max_page_size = "secret-1234"',
+      'limits.max_page_size = 1.5',
+    ]) {
+      const message = refusal(() => load({}, toml));
+      assert.ok(message.includes(toml.split(' ')[0]!), message);
+      assert.ok(!message.includes('secret-1234'), message);
+    }
+  });
+
+  it('may hold keys that this release does not know', () => {
+    assert.equal(load({}, 'schema_version = 2\n[llm]\nmodel = "x"\n[limits]\nother = 1').pageSizeMax, 1000);
+  });
+});
+
+describe('a setting', () => {
+  it('outside its range or list is refused', () => {
+    const cases: readonly (readonly [Env, Partial<Settings>, RegExp])[] = [
+      [{ SVC_DB_SYNCHRONOUS: 'full' }, {}, /SVC_DB_SYNCHRONOUS/],
+      [{ SVC_PROFILE: 'all' }, {}, /SVC_PROFILE/],
+      [{ SVC_EMBED_BACKEND: 'magic' }, {}, /SVC_EMBED_BACKEND/],
+      [{ SVC_LOG_LEVEL: 'loud' }, {}, /SVC_LOG_LEVEL/],
+      [{ SVC_MAX_PAGE_SIZE: '0' }, {}, /SVC_MAX_PAGE_SIZE/],
+      [{ SVC_MAX_PAGE_SIZE: '100001' }, {}, /SVC_MAX_PAGE_SIZE/],
+      [{ SVC_MAX_INFLIGHT_REQUESTS: '-1' }, {}, /SVC_MAX_INFLIGHT_REQUESTS/],
+      [{}, { port: 65_536 }, /port/],
+      [{}, { port: -1 }, /port/],
+      [{}, { port: Number.NaN }, /port/],
+    ];
+    for (const [env, flags, name] of cases)
+      assert.match(
+        refusal(() => load(env, undefined, flags)),
+        name,
+      );
+    assert.equal(load({ SVC_MAX_PAGE_SIZE: '100000' }, undefined, { port: 65_535 }).port, 65_535);
+  });
+
+  it('SVC_REQUIRE_API_KEY refuses to go on without a key, wherever the key may come from', () => {
+    const env = { SVC_REQUIRE_API_KEY: '1' };
+    assert.match(
+      refusal(() => load(env)),
+      /SVC_REQUIRE_API_KEY/,
+    );
+    assert.equal(load({ ...env, SVC_API_KEY: 'k' }).apiKey, 'k');
+    assert.equal(load(env, 'api_key = "k"').apiKey, 'k');
+    assert.equal(load(env, undefined, { apiKey: 'k' }).apiKey, 'k');
+  });
+
+  it('SVC_REQUIRE_API_KEY is not content with an empty key', () => {
+    assert.match(
+      refusal(() => load({ SVC_REQUIRE_API_KEY: '1' }, 'api_key = ""')),
+      /SVC_REQUIRE_API_KEY/,
+    );
+  });
+
+  it('of admins drops wildcards, from the environment and the file', () => {
+    assert.deepEqual(load({ SVC_ADMIN_AGENT_IDS: '*,ai:a,ai:*,b*c' }).adminAgentIds, ['ai:a']);
+    assert.deepEqual(load({}, 'admin.agent_ids = ["*", "ai:b"]').adminAgentIds, ['ai:b']);
+    assert.deepEqual(load({ SVC_ADMIN_AGENT_IDS: '*' }).adminAgentIds, []);
+  });
+});

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import type { Caller, Services } from '../../../node/pipeline/call.js';
+import { defineOperation, type Guards, type Operation } from '../../../node/pipeline/operation.js';
+import { ok } from '../../../protocol/result.js';
+import { tenant } from '../../support/memories.js';
+
+/** An operation with an input of every kind, to try the pipeline on. */
+export function anOperation(changes: {
+  readonly input?: z.ZodObject;
+  readonly guards?: Guards;
+  readonly run?: Operation['run'];
+}): Operation {
+  return defineOperation({
+    name: 'memory_try',
+    family: 'other',
+    summary: 'Try the pipeline.',
+    core: false,
+    input: changes.input ?? z.object({}),
+    output: z.looseObject({}),
+    effect: 'write',
+    guards: changes.guards ?? {},
+    events: [],
+    run: (changes.run ?? (() => Promise.resolve(ok({ done: true })))) as never,
+  });
+}
+
+export function aCaller(changes: Partial<Caller> = {}): Caller {
+  const agentId = 'ai:me';
+  return { agentId, claimed: 'explicit', viewer: tenant(agentId), admin: false, local: false, ...changes };
+}
+
+/** Services of which an operation under test uses only those that are given. */
+export function someServices(parts: Partial<Services>): Services {
+  return parts as Services;
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { OwnerDuties } from '../../../node/runtime/owner-duties.js';
+import { systemCrypto, systemRandom } from '../../../node/seams.js';
+import type { LocalSemantics } from '../../../node/semantic/local-semantics.js';
+import { OwnerSocketNames } from '../../../node/semantic/owner-socket.js';
+import { RoleSemantics } from '../../../node/semantic/role-semantics.js';
+import type { Command } from '../../../protocol/commands.js';
+import { OWNER_RENEW_MS } from '../../../protocol/limits.js';
+import { ok } from '../../../protocol/result.js';
+import type { Store } from '../../../storage/port.js';
+import { FakeScheduler } from '../../actors/fake-scheduler.js';
+import { recordingLog } from '../../storage/vectors/real-seams.js';
+import { temporaryFolder } from '../../support/daemon-process.js';
+import { FakeIndex } from '../semantic/fake-index.js';
+
+/** Duties over a store whose claims the test answers. */
+function fixture() {
+  const home = temporaryFolder('duties');
+  const scheduler = new FakeScheduler();
+  const claims: ((owned: boolean) => void)[] = [];
+  const locals: FakeIndex[] = [];
+  const released: string[] = [];
+  const store: Store = {
+    execute: (command: Command) => {
+      if (command.kind === 'release-ownership') released.push(command.holder);
+      if (command.kind !== 'claim-ownership')
+        return Promise.resolve(ok({ expired: 0, more: false })) as never;
+      return new Promise((resolve) => {
+        claims.push((owned) => resolve(ok({ owned, fencing: 1, holder: 'h' })));
+      }) as never;
+    },
+    query: () => Promise.resolve(ok({ commitSequence: 1, rows: [] })) as never,
+    close: () => Promise.resolve(),
+  };
+  const role = new RoleSemantics(new FakeIndex('remote'));
+  const openLocal = () => {
+    const local = Object.assign(new FakeIndex('local'), { warm: () => Promise.resolve() });
+    locals.push(local);
+    return local as unknown as LocalSemantics;
+  };
+  const duties = new OwnerDuties({
+    store,
+    role: 'daemon',
+    holder: 'h',
+    archive: true,
+    clock: scheduler,
+    scheduler,
+    random: systemRandom,
+    log: recordingLog(),
+    semantic: { role, openLocal, sockets: new OwnerSocketNames(home, join(home, 'x.db'), systemCrypto) },
+  });
+  const sockets = () => readdirSync(home).filter((name) => name.endsWith('.sock'));
+  const startOwnership = async () => {
+    const running = await duties.children()[0]!.start(new AbortController().signal);
+    await scheduler.advance(0);
+    assert.equal(claims.length, 1);
+    return running;
+  };
+  /** Lets what touches files come to rest too. */
+  const rest = async () => {
+    for (let turn = 0; turn < 20; turn += 1) await scheduler.settle();
+  };
+  return { home, scheduler, claims, locals, released, role, duties, sockets, startOwnership, rest };
+}
+
+describe('the duties of an owner', () => {
+  it('begin with the ownership and end with it', async () => {
+    const { home, scheduler, claims, locals, role, duties, sockets, startOwnership, rest, released } =
+      fixture();
+    const ownership = await startOwnership();
+    assert.deepEqual([duties.owned, role.state().model], [false, 'remote']);
+    claims[0]!(true);
+    await rest();
+    assert.deepEqual([duties.owned, role.state().model], [true, 'local']);
+    const [socket] = sockets();
+    assert.equal(statSync(join(home, socket!)).mode & 0o777, 0o600);
+
+    await scheduler.advance(OWNER_RENEW_MS);
+    claims[1]!(true);
+    await rest();
+    assert.equal(locals.length, 1, 'a renewal begins nothing anew');
+
+    await scheduler.advance(OWNER_RENEW_MS);
+    claims[2]!(false);
+    await rest();
+    assert.deepEqual([duties.owned, role.state().model], [false, 'remote']);
+    assert.equal(locals[0]!.closed, 1);
+    assert.deepEqual(sockets(), []);
+
+    await scheduler.advance(OWNER_RENEW_MS);
+    claims[3]!(true);
+    await rest();
+    assert.equal(role.state().model, 'local');
+    assert.equal(sockets().length, 1);
+    await ownership.stop();
+    assert.deepEqual(released, ['h']);
+    await duties.close();
+    assert.deepEqual([locals.length, locals[1]!.closed], [2, 1]);
+    assert.deepEqual(sockets(), []);
+  });
+
+  it('do not begin when a claim is granted after the close', async () => {
+    const { claims, locals, role, duties, sockets, startOwnership, rest } = fixture();
+    await startOwnership();
+    await duties.close();
+    claims[0]!(true);
+    await rest();
+    assert.equal(role.state().model, 'remote');
+    assert.deepEqual(
+      locals.map((local) => local.closed).filter((closed) => closed === 0),
+      [],
+    );
+    assert.deepEqual(sockets(), []);
+  });
+
+  it('leave no socket when they end while it is being opened', async () => {
+    const { claims, duties, sockets, startOwnership, rest } = fixture();
+    await startOwnership();
+    claims[0]!(true);
+    while (!duties.owned) await Promise.resolve();
+    await duties.close();
+    await rest();
+    assert.deepEqual(sockets(), []);
+  });
+});

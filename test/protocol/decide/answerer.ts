@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import type { Command, OutcomeOf } from '../../../protocol/commands.js';
+import { decide } from '../../../protocol/decide/decide.js';
+import type {
+  DatabaseOwner,
+  Decision,
+  DecisionContext,
+  Mutation,
+  ReadRequest,
+} from '../../../protocol/decide/decision.js';
+import type { Memory, MemoryRow } from '../../../protocol/memory.js';
+import type { Result } from '../../../protocol/result.js';
+import { aMemory } from '../../support/memories.js';
+
+export const NOW = '2026-07-28T12:00:00.000Z';
+export const NOW_MS = Date.parse(NOW);
+
+/** The instant that lies `seconds` after NOW. */
+export const at = (seconds: number) => new Date(NOW_MS + seconds * 1000).toISOString();
+
+/** A row as an engine would hand it out. */
+export const aRow = (fields: Partial<MemoryRow> = {}): MemoryRow => ({
+  rid: 1,
+  life_at: null,
+  ...aMemory(),
+  ...fields,
+});
+
+/** What a decision came to. */
+export interface Outcome<T> {
+  readonly result: Result<Decision<T>>;
+  readonly reads: readonly ReadRequest[];
+}
+
+/** Drives the decision of a command over rows in memory; nothing is applied. */
+export function decideOver<C extends Command>(
+  command: C,
+  rows: readonly MemoryRow[] = [],
+  options: { readonly owner?: DatabaseOwner | null; readonly nowMs?: number } = {},
+): Outcome<OutcomeOf<C>> {
+  const nowMs = options.nowMs ?? NOW_MS;
+  const context: DecisionContext = { nowMs, now: new Date(nowMs).toISOString() };
+  const reads: ReadRequest[] = [];
+  const answer = (request: ReadRequest): unknown => {
+    reads.push(request);
+    switch (request.read) {
+      case 'memory-by-id':
+        return rows.find((row) => row.id === request.id) ?? null;
+      case 'memory-by-title':
+      case 'title-expiry':
+        return rows.find((row) => row.title === request.title && row.namespace === request.namespace) ?? null;
+      case 'expired-memories':
+        return rows
+          .filter((row) => row.expires_at !== null && row.expires_at <= request.before)
+          .slice(0, request.limit);
+      case 'database-owner':
+        return options.owner ?? null;
+    }
+  };
+  const before = JSON.stringify(rows);
+  const deciding = decide(command, context) as Generator<
+    ReadRequest,
+    Result<Decision<OutcomeOf<C>>>,
+    unknown
+  >;
+  let step = deciding.next();
+  while (!step.done) step = deciding.next(answer(step.value));
+  assert.equal(JSON.stringify(rows), before, 'a decision is pure');
+  return { result: step.value, reads };
+}
+
+/** The mutations and value of a decision that must have been taken. */
+export function taken<T>({ result }: Outcome<T>): { value: T; mutations: readonly Mutation[] } {
+  assert.ok(result.ok, result.ok ? '' : `${result.error.code}: ${result.error.message}`);
+  return result.value;
+}
+
+/** The failure of a decision that must have been refused. */
+export function refused<T>({ result }: Outcome<T>) {
+  assert.ok(!result.ok, 'the command was not refused');
+  return result.error;
+}
+
+/** The only mutation of a decision, which must be of a kind. */
+export function onlyMutation<K extends Mutation['mutation']>(
+  outcome: Outcome<unknown>,
+  kind: K,
+): Extract<Mutation, { mutation: K }> {
+  const { mutations } = taken(outcome);
+  assert.deepEqual(
+    mutations.map((mutation) => mutation.mutation),
+    [kind],
+  );
+  return mutations[0] as Extract<Mutation, { mutation: K }>;
+}
+
+/** The fields in which two memories differ. */
+export function changedFields(before: Memory, after: Memory): string[] {
+  return Object.keys({ ...before, ...after })
+    .filter((key) => {
+      const [a, b] = [before, after].map((memory) => JSON.stringify(memory[key as keyof Memory]));
+      return a !== b;
+    })
+    .sort();
+}

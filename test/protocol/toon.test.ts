@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { toon } from '../../protocol/toon.js';
+
+const FULL =
+  'memories[id|title|tier|namespace|priority|confidence|score|access_count|tags|source|created_at|updated_at|metadata]:\n';
+const COMPACT = 'memories[id|title|tier|namespace|priority|score|tags|agent_id]:\n';
+
+const row = {
+  id: 'm1',
+  title: 'a|b:c',
+  tier: 'mid',
+  namespace: 'team/x',
+  content: 'never shown',
+  priority: 5,
+  confidence: 0.5,
+  score: 0.123,
+  access_count: 0,
+  tags: ['x', 'y', 7],
+  source: 'api',
+  created_at: '2026-01-02T03:04:05.000Z',
+  updated_at: '2026-01-02T03:04:05.000Z',
+  metadata: { agent_id: 'alice', n: 1 },
+};
+
+test('prints the counts, the header and one escaped line for each row', () => {
+  const text = toon(
+    {
+      memories: [row],
+      count: 1,
+      mode: 'hybrid',
+      tokens_used: 3,
+      budget_tokens: 10,
+      recall_id: 'r',
+      meta: {},
+    },
+    'memories',
+    false,
+  );
+  assert.equal(
+    text,
+    'count:1|mode:hybrid|tokens_used:3|budget_tokens:10\n' +
+      FULL +
+      'm1|a\\|b\\:c|mid|team/x|5|0.5|0.123|0|x,y|api|2026-01-02T03\\:04\\:05.000Z|2026-01-02T03\\:04\\:05.000Z|' +
+      '{"agent_id"\\:"alice","n"\\:1}\n',
+  );
+});
+
+test('the compact form takes the agent from the metadata', () => {
+  assert.equal(
+    toon({ memories: [row] }, 'memories', true),
+    `${COMPACT}m1|a\\|b\\:c|mid|team/x|5|0.123|x,y|alice\n`,
+  );
+});
+
+test('prints search results under the same header, and the header without rows', () => {
+  assert.equal(toon({ results: [], count: 0, query: 'q' }, 'results', true), `count:0\n${COMPACT}`);
+  assert.equal(toon({ memories: [] }, 'memories', false), FULL);
+});
+
+test('leaves empty what is missing, null or an empty object; writes booleans as digits', () => {
+  const text = toon(
+    { memories: [{ id: null, title: true, tier: false, tags: [], metadata: {} }] },
+    'memories',
+    false,
+  );
+  assert.equal(text, `${FULL}|1|0||||||||||\n`);
+});
+
+test('escapes a backslash before everything else', () => {
+  const text = toon({ memories: [{ id: 'a\\|b\r\nc' }] }, 'memories', true);
+  assert.equal(text, `${COMPACT}a\\\\\\|b\\r\\nc|||||||\n`);
+});
+
+test('prints standards before the memories', () => {
+  const standard = { id: 's1', title: 'House', content: 'be kind: always' };
+  const expected = `standards[id|title|content]:\ns1|House|be kind\\: always\n${COMPACT}`;
+  assert.equal(toon({ standard, memories: [] }, 'memories', true), expected);
+  assert.equal(toon({ standards: [standard], memories: [] }, 'memories', true), expected);
+});

@@ -1,0 +1,97 @@
+import Database from 'better-sqlite3';
+import type { RecallRequest, VectorEvidence, Viewer } from '../../../protocol/ranking/types.js';
+import { SCHEMA } from '../../../storage/sqlite/schema.js';
+
+export const EVERYBODY: Viewer = { all: true, agentId: null, asNamespace: null };
+export const NOW = '2026-11-21T12:00:00.000Z';
+
+export interface TestRow {
+  readonly namespace?: string;
+  readonly title: string;
+  readonly content: string;
+  readonly tags?: readonly string[];
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly createdAt?: string;
+  readonly expiresAt?: string;
+  readonly kind?: string;
+  readonly priority?: number;
+  readonly tier?: string;
+  readonly sourceUri?: string;
+  readonly vector?: readonly number[];
+}
+
+/** A small store in memory that is written with plain SQL. */
+export class TestStore {
+  readonly database = new Database(':memory:');
+  readonly #insert;
+  readonly #index;
+
+  constructor() {
+    this.database.exec(SCHEMA);
+    this.#insert =
+      this.database.prepare(`INSERT INTO memories (id, tier, namespace, title, content, tags, priority,
+        created_at, updated_at, expires_at, metadata, memory_kind, source_uri, ns_id)
+      VALUES (@id, @tier, @namespace, @title, @content, @tags, @priority, @created, @created, @expires, @metadata,
+        @kind, @sourceUri, (SELECT ns_id FROM namespaces WHERE name = @namespace))`);
+    this.#index = this.database.prepare(
+      `INSERT INTO memories_fts (rowid, title, content, tags, nst)
+       SELECT rid, title, content, tags, 'n' || ns_id FROM memories WHERE rid = ?`,
+    );
+  }
+
+  /** Adds rows in order and answers their rids. */
+  add(...rows: readonly TestRow[]): number[] {
+    return this.database.transaction(() => rows.map((row) => this.#addOne(row)))();
+  }
+
+  #addOne(row: TestRow): number {
+    const namespace = row.namespace ?? 'global';
+    this.database.prepare('INSERT OR IGNORE INTO namespaces (name) VALUES (?)').run(namespace);
+    const { lastInsertRowid } = this.#insert.run({
+      id: `${namespace} ${row.title} ${Math.random()}`,
+      tier: row.tier ?? 'mid',
+      namespace,
+      title: row.title,
+      content: row.content,
+      tags: JSON.stringify(row.tags ?? []),
+      priority: row.priority ?? 5,
+      created: row.createdAt ?? '2026-11-20T00:00:00.000Z',
+      expires: row.expiresAt ?? null,
+      metadata: JSON.stringify(row.metadata ?? {}),
+      kind: row.kind ?? 'observation',
+      sourceUri: row.sourceUri ?? null,
+    });
+    const rid = Number(lastInsertRowid);
+    this.#index.run(rid);
+    if (row.vector !== undefined) {
+      const blob = Buffer.from(Float32Array.from(row.vector).buffer);
+      this.database
+        .prepare('INSERT INTO memory_embeddings (rid, feed, model, dim, vectors) VALUES (?, ?, ?, ?, ?)')
+        .run(rid, rid, 'test', 2, blob);
+    }
+    return rid;
+  }
+}
+
+export const request = (query: string, changes: Partial<RecallRequest> = {}): RecallRequest => ({
+  query,
+  namespace: null,
+  limit: 10,
+  tags: [],
+  since: null,
+  until: null,
+  kinds: null,
+  viewer: EVERYBODY,
+  now: NOW,
+  vectors: null,
+  ...changes,
+});
+
+/** Evidence of a two-dimensional index: `hits` as rid and cosine. */
+export const vectors = (...hits: readonly (readonly [number, number])[]): VectorEvidence => ({
+  queryVector: Float32Array.from([1, 0]),
+  hits: hits.map(([rid, cosine]) => ({ rid, cosine })),
+  mean: 0.1,
+  deviation: 0.2,
+  scanned: 10,
+});

@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The built command line, beside this file's own build. */
+export const MAIN = join(dirname(fileURLToPath(import.meta.url)), '../../cli/main.js');
+
+/** A fresh folder that is removed when the test process ends. */
+export function temporaryFolder(label: string): string {
+  const folder = mkdtempSync(join(tmpdir(), `mnemesh-${label}-`));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** The environment of a process under test: nothing of the developer's own configuration. */
+export function cleanEnvironment(home: string, extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_'));
+  return {
+    ...Object.fromEntries(inherited),
+    SVC_HOME: home,
+    SVC_EMBED_BACKEND: 'none',
+    SVC_REQUIRE_AGENT_ATTESTATION: '0',
+    SVC_LOG_LEVEL: 'warn',
+    ...extra,
+  };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+export interface DaemonProcess {
+  readonly child: ChildProcess;
+  readonly base: string;
+  /** Standard error so far. */
+  readonly errors: () => string;
+  /** Sends a signal and waits for the end; answers code or signal. */
+  end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null>;
+}
+
+const READY_WITHIN_MS = 30_000;
+
+/** Starts `serve` as a user would and waits until it answers. */
+export async function startDaemonProcess(
+  home: string,
+  port: number,
+  extra: Record<string, string> = {},
+  flags: readonly string[] = [],
+): Promise<DaemonProcess> {
+  const child = spawn(process.execPath, [MAIN, 'serve', '--port', String(port), ...flags], {
+    env: cleanEnvironment(home, extra),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let errors = '';
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    errors += text;
+  });
+  const gone = new Promise<number | NodeJS.Signals | null>((resolve) => {
+    child.once('exit', (code, signal) => resolve(signal ?? code));
+  });
+  const base = `http://127.0.0.1:${port}/api/v1`;
+  const until = Date.now() + READY_WITHIN_MS;
+  for (;;) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`serve ended: ${errors}`);
+    if (await answers(`${base}/health`)) break;
+    if (Date.now() > until) throw new Error(`serve did not answer: ${errors}`);
+    await new Promise((resume) => setTimeout(resume, 20));
+  }
+  return {
+    child,
+    base,
+    errors: () => errors,
+    end: (signal) => {
+      child.kill(signal);
+      return gone;
+    },
+  };
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    return (await fetch(url)).ok;
+  } catch {
+    return false;
+  }
+}

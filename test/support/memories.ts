@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import type { StoreMemory } from '../../protocol/commands.js';
+import type { Memory } from '../../protocol/memory.js';
+import type { Viewer } from '../../protocol/ranking/types.js';
+
+/** Sees every row. */
+export const OPERATOR: Viewer = { all: true, agentId: null, asNamespace: null };
+
+/** A tenant of a shared node. */
+export const tenant = (agentId: string): Viewer => ({ all: false, agentId, asNamespace: null });
+
+/** A plain memory with the given fields changed. */
+export function aMemory(fields: Partial<Memory> = {}): Memory {
+  const now = '2026-01-01T00:00:00.000Z';
+  return {
+    id: randomUUID(),
+    tier: 'mid',
+    namespace: 'global',
+    title: 'a title',
+    content: 'some content',
+    tags: [],
+    priority: 5,
+    confidence: 1,
+    source: 'api',
+    access_count: 0,
+    created_at: now,
+    updated_at: now,
+    last_accessed_at: null,
+    expires_at: null,
+    metadata: { agent_id: 'ai:writer', attest_level: 'claimed' },
+    kind: 'observation',
+    reflection_depth: 0,
+    atomised_into: null,
+    atom_of: null,
+    entity_id: null,
+    persona_version: null,
+    citations: [],
+    source_uri: null,
+    source_span: null,
+    confidence_source: 'caller_provided',
+    confidence_signals: null,
+    confidence_decayed_at: null,
+    mentioned_entity_id: null,
+    version: 1,
+    write_signature: null,
+    created_hlc: '',
+    hlc: '',
+    origin: '',
+    origin_seq: 0,
+    seen: {},
+    ...fields,
+  };
+}
+
+/** The command that stores a memory. */
+export function storing(fields: Partial<Memory> = {}, rest: Partial<StoreMemory> = {}): StoreMemory {
+  return {
+    kind: 'store-memory',
+    memory: aMemory(fields),
+    onConflict: 'error',
+    viewer: OPERATOR,
+    archive: true,
+    ...rest,
+  };
+}

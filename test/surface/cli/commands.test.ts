@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, it } from 'node:test';
+import { OPERATIONS } from '../../../node/operations/registry.js';
+import { VERSION } from '../../../node/version.js';
+import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
+import { commandsIn, run } from './cli-process.js';
+
+const json = (text: string) => {
+  assert.match(text, /^\{.*\}\n$/, 'one JSON document and nothing else');
+  return JSON.parse(text);
+};
+
+describe('the commands', () => {
+  const home = temporaryFolder('cli');
+  const mnemesh = commandsIn(home);
+  let id = '';
+
+  it('store prints a sentence, or the answer alone with --json', async () => {
+    const told = await mnemesh(
+      'store',
+      '--title',
+      'Deploy window',
+      '-c',
+      'Sundays, 02:00',
+      '--tags',
+      'a,b',
+      '--tags',
+      'c',
+    );
+    assert.equal(told.code, 0, told.err);
+    assert.match(told.out, /^stored: [0-9a-f-]{36} \[mid\] \(ns=global\)\n$/);
+    const { code, out, err } = await mnemesh(
+      '--json',
+      'store',
+      '-T',
+      'Second',
+      '-c',
+      'x',
+      '-p',
+      '8',
+      '-n',
+      'team/a',
+    );
+    assert.deepEqual([code, err], [0, '']);
+    const answer = json(out);
+    assert.deepEqual(Object.keys(answer), ['id', 'tier', 'namespace', 'title', 'agent_id']);
+    assert.match(answer.agent_id, /^host:[\w.-]+:pid-\d+-[0-9a-f]{8}$/);
+    id = answer.id;
+  });
+
+  it('get takes a prefix and prints a block, or memory and links', async () => {
+    const { out } = await mnemesh('get', id.slice(0, 8));
+    assert.match(out, /^Second\n\nid +[0-9a-f-]{36}\n/);
+    assert.match(out, /\n\nx\n$/);
+    const answer = json((await mnemesh('get', id, '--json')).out);
+    assert.deepEqual(Object.keys(answer), ['memory', 'links']);
+    assert.equal(answer.memory.priority, 8, 'a number, though it was typed as text');
+    assert.equal(answer.memory.source, 'cli');
+  });
+
+  it('list prints a table, or the rows', async () => {
+    const { out } = await mnemesh('list', '--limit', '1');
+    assert.match(
+      out,
+      new RegExp(`^ID +UPDATED +TIER +NAMESPACE +TITLE\n${id.slice(0, 8)} .* team/a +Second\n\n1 memory\n$`),
+    );
+    const answer = json((await mnemesh('list', '--json')).out);
+    assert.equal(answer.count, 2);
+    assert.deepEqual(answer.memories[1].tags, ['a', 'b', 'c']);
+    assert.equal((await mnemesh('list', '-n', 'empty')).out, 'no memories found\n');
+  });
+
+  it('recall and search print what the rows say', async () => {
+    const recalled = (await mnemesh('recall', 'when may we deploy?')).out;
+    assert.match(recalled, /SCORE[\s\S]*Deploy window\n +Sundays, 02:00\n[\s\S]*1 memory, keyword recall\n$/);
+    assert.match((await mnemesh('search', 'deploy')).out, /Deploy window\n +Sundays, 02:00\n/);
+    assert.equal(json((await mnemesh('recall', '--json', 'deploy')).out).mode, 'keyword');
+    assert.equal(json((await mnemesh('search', 'deploy', '--json')).out).results.length, 1);
+  });
+
+  it('update, promote and delete say what they did', async () => {
+    assert.match(
+      (await mnemesh('update', id.slice(0, 8), '--priority', '3')).out,
+      /^updated: .* \(version 2\)\n$/,
+    );
+    assert.match((await mnemesh('promote', id)).out, /^promoted: .* \[long\]\n$/);
+    assert.equal(json((await mnemesh('update', id, '--tags', '', '--json')).out).memory.version, 4);
+    assert.match((await mnemesh('delete', id)).out, /^deleted: .* \(a copy is in the archive\)\n$/);
+    assert.equal(json((await mnemesh('delete', (await newest()).id, '--json')).out).deleted, true);
+  });
+
+  async function newest() {
+    return json((await mnemesh('list', '--json')).out).memories[0];
+  }
+
+  it('stats prints counts', async () => {
+    assert.match((await mnemesh('stats')).out, /^total +0\n/);
+    assert.equal(json((await mnemesh('stats', '--json')).out).total, 0);
+  });
+
+  it('name the writer by --agent-id, then by SVC_AGENT_ID', async () => {
+    const store = async (args: string[], env: Record<string, string> = {}) =>
+      json((await run(home, ['store', '--json', '-c', 'x', ...args], { env })).out).agent_id;
+    assert.equal(await store(['-T', 'w1', '--agent-id', 'ai:me']), 'ai:me');
+    assert.equal(await store(['-T', 'w2'], { SVC_AGENT_ID: 'ai:env' }), 'ai:env');
+    const { code, err } = await mnemesh('delete', 'x', '--agent-id', 'no good');
+    assert.equal(code, 2);
+    assert.match(err, /agent_id must be/);
+  });
+
+  it('take --db and --config before and after the name of the command', async () => {
+    const db = `${home}/other.db`;
+    assert.equal((await mnemesh('--db', db, 'store', '-T', 'there', '-c', 'x')).code, 0);
+    assert.equal(json((await mnemesh('list', '--json', `--db=${db}`)).out).count, 1);
+    const { code, err } = await mnemesh('list', '--config', `${home}/missing.toml`);
+    assert.equal(code, 78);
+    assert.match(err, /^error: cannot read the configuration file/);
+  });
+});
+
+describe('content from standard input', () => {
+  const home = temporaryFolder('cli-stdin');
+  const store = (stdin: string | Uint8Array, ...args: string[]) =>
+    run(home, ['store', '--json', '--content', '-', ...args], { stdin });
+
+  it('is stored as it came', async () => {
+    const text = '  first\r\n\tsecond – ünïcode 🦉\n\n';
+    const { id } = json((await store(text, '--title', 'verbatim')).out);
+    const { memory } = json((await run(home, ['get', id, '--json'])).out);
+    assert.equal(memory.content, text);
+  });
+
+  it('is refused when it is no UTF-8, too long, or nothing', async () => {
+    assert.match((await store(Buffer.from([0xff, 0xfe]), '-T', 'a')).err, /not valid UTF-8/);
+    assert.match((await store('x'.repeat(3_000_000), '-T', 'b')).err, /PAYLOAD_TOO_LARGE/);
+    assert.match((await store('x'.repeat(65_537), '-T', 'c')).err, /content: must be at most 65536 bytes/);
+    assert.match((await store('', '-T', 'd')).err, /content: must not be blank/);
+  });
+});
+
+describe('what the command line refuses', () => {
+  const home = temporaryFolder('cli-refusals');
+  const mnemesh = commandsIn(home);
+
+  const cases: readonly (readonly [args: string[], code: number, err: RegExp])[] = [
+    [[], 2, /no command is given/],
+    [['recal', 'x'], 2, /unknown command "recal"; did you mean "mnemesh recall"\?/],
+    [['--bogus', 'list'], 2, /unknown flag --bogus/],
+    [['list', '--limt', '3'], 2, /unknown flag --limt; did you mean --limit\?[\s\S]*Usage: mnemesh list/],
+    [['list', '--limit', '3', '--limit', '4'], 2, /--limit is given more than once/],
+    [['list', '--limit', 'many'], 2, /--limit: /],
+    [['store', '--title', 'x'], 2, /missing required argument: --content[\s\S]*Usage: mnemesh store --title/],
+    [['get'], 2, /missing required argument: <id>/],
+    [['get', 'a', 'b'], 2, /unexpected argument "b"/],
+    [['get', '../etc'], 2, /<id>: id may only hold/],
+    [['get', 'nothing'], 1, /^error: memory not found\n$/],
+    [['store', '-T', 'x', '-c', 'y', '--ttl-secs', '0'], 2, /--ttl-secs: /],
+    [['store', '-T', 'x', '-c', 'y', '--signature', 's'], 2, /unknown flag --signature/],
+    [['serve', '--port', 'x'], 2, /--port must be a port number/],
+    [['serve', '--port', '70000'], 78, /port must be between 0 and 65535/],
+    [['serve', '--host', '0.0.0.0'], 78, /without an API key/],
+    [['mcp', 'surplus'], 2, /unexpected argument/],
+  ];
+  for (const [args, code, pattern] of cases) {
+    it(`mnemesh ${args.join(' ')} ends with ${code}`, async () => {
+      const finished = await mnemesh(...args);
+      assert.equal(finished.code, code, finished.err);
+      assert.match(finished.err, pattern);
+      assert.equal(finished.out, '', 'standard output stays empty');
+    });
+  }
+
+  it('answers failures as one JSON document on standard error with --json', async () => {
+    const missing = await mnemesh('get', 'nothing', '--json');
+    assert.deepEqual(
+      [missing.code, missing.out, json(missing.err)],
+      [1, '', { error: 'memory not found', code: 'NOT_FOUND' }],
+    );
+    const unknown = await mnemesh('list', '--json', '--bogus');
+    assert.deepEqual([unknown.code, json(unknown.err).code], [2, 'UNKNOWN_FIELD']);
+    await mnemesh('store', '-T', 'taken', '-c', 'x');
+    const taken = await mnemesh('store', '-T', 'taken', '-c', 'x', '--json');
+    assert.equal(taken.code, 1);
+    assert.match(json(taken.err).existing_id, /^[0-9a-f-]{36}$/);
+  });
+
+  it('says where a conflict lies', async () => {
+    const { err } = await mnemesh('store', '-T', 'taken', '-c', 'x');
+    assert.match(err, /already exists[\s\S]*\n {2}existing_id: [0-9a-f-]{36}\n$/);
+  });
+
+  it('names a file that is no database and ends with 70', async () => {
+    const { code, out, err } = await mnemesh('list', '--db', MAIN);
+    assert.deepEqual([code, out], [70, '']);
+    assert.match(err, /^error: SQLITE_NOTADB: /);
+  });
+});
+
+describe('help', () => {
+  const mnemesh = commandsIn(temporaryFolder('cli-help'));
+
+  it('lists every command, grouped by family', async () => {
+    const { code, out } = await mnemesh('--help');
+    assert.equal(code, 0);
+    for (const operation of OPERATIONS) {
+      if (operation.cli !== undefined) assert.match(out, new RegExp(`\n  ${operation.cli.command} +\\S`));
+    }
+    assert.match(out, /Servers:\n {2}serve .*\n {2}mcp /);
+    assert.ok(out.indexOf('Commands: core') < out.indexOf('Commands: lifecycle'));
+    assert.equal((await mnemesh('help')).out, out);
+  });
+
+  it('shows every argument of every command', async () => {
+    for (const operation of OPERATIONS) {
+      const { cli } = operation;
+      if (cli === undefined) continue;
+      const { code, out } = await mnemesh(...cli.command.split(' '), '--help');
+      assert.equal(code, 0);
+      assert.ok(out.startsWith(`${operation.summary}\n\nUsage: mnemesh ${cli.command}`), out);
+      for (const field of Object.keys(operation.input.shape)) {
+        if (cli.omit?.includes(field) !== true) assert.ok(out.includes(field.replaceAll('_', '-')), field);
+      }
+      for (const example of cli.examples ?? []) assert.ok(out.includes(example));
+    }
+  });
+
+  it('shows types, defaults and what is required', async () => {
+    const { out } = await mnemesh('help', 'store');
+    assert.match(out, /-T, --title <text> +.*\(required\)/);
+    assert.match(out, /-p, --priority <number> +Priority, 1 to 10 \(default 5\)/);
+    assert.match(out, /--tags <list> +.*repeated/);
+    assert.match(out, /--metadata <json>/);
+  });
+
+  it('is shown for the servers, and instead of a refusal', async () => {
+    assert.match((await mnemesh('serve', '--help')).out, /--port <number>/);
+    assert.match((await mnemesh('mcp', '-h')).out, /--profile <core\|full>/);
+    assert.equal((await mnemesh('store', '--bogus', '--help')).code, 0);
+  });
+
+  it('prints the version', async () => {
+    assert.equal((await mnemesh('--version')).out, `${VERSION}\n`);
+  });
+});
+
+describe('a reader that goes away', () => {
+  it('ends a command without a word', async () => {
+    const home = temporaryFolder('cli-pipe');
+    await run(home, ['store', '-T', 'big', '-c', 'x'.repeat(60_000)]);
+    const child = spawn(process.execPath, [MAIN, 'list', '--json'], { env: cleanEnvironment(home) });
+    let err = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      err += text;
+    });
+    child.stdout.destroy();
+    const [code] = await once(child, 'close');
+    assert.deepEqual([code, err], [0, '']);
+  });
+});

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { describe, it } from 'node:test';
+import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
+import { run } from './cli-process.js';
+
+function serve(home: string, ...args: string[]): ChildProcessWithoutNullStreams {
+  return spawn(process.execPath, [MAIN, 'serve', '--port', '0', ...args], { env: cleanEnvironment(home) });
+}
+
+async function printed(child: ChildProcessWithoutNullStreams, pattern: RegExp): Promise<string> {
+  let out = '';
+  for await (const chunk of child.stdout.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+    out += chunk;
+    if (pattern.test(out)) break;
+  }
+  return out;
+}
+
+describe('serve', () => {
+  it('prints its address, where the data lives and commands that work, and ends with 0 at the first signal', async () => {
+    const home = temporaryFolder('serve');
+    const child = serve(home);
+    const out = await printed(child, /recall .*\n/);
+    const url = /listens on (http:\/\/127\.0\.0\.1:\d+)\n/.exec(out)?.[1];
+    assert.ok(url !== undefined, out);
+    assert.ok(out.includes(`data: ${home}/mnemesh.db\n`));
+    const commands = out.split('\n').filter((line) => line.startsWith('  '));
+    assert.equal(commands.length, 3);
+    assert.equal((await fetch(`${url}/api/v1/health`)).status, 200);
+    for (const [index, expected] of [
+      [1, /^stored: /],
+      [2, /Deploy window/],
+    ] as const) {
+      // The command stands as it is typed from this folder.
+      const shell = spawn('sh', ['-c', commands[index]!], { env: cleanEnvironment(home) });
+      let answer = '';
+      shell.stdout.setEncoding('utf8').on('data', (text: string) => {
+        answer += text;
+      });
+      await once(shell, 'close');
+      assert.match(answer, expected);
+    }
+    child.kill('SIGTERM');
+    const [code] = await once(child, 'exit');
+    assert.equal(code, 0);
+  });
+
+  it('takes two signals at once for one, as npm passes on what the terminal sent already', async () => {
+    const child = serve(temporaryFolder('serve-twice'), '--json');
+    const out = await printed(child, /\n/);
+    assert.equal(JSON.parse(out).host, '127.0.0.1');
+    child.kill('SIGINT');
+    child.kill('SIGINT');
+    const [code, signal] = await once(child, 'exit');
+    assert.deepEqual([code, signal], [0, null]);
+  });
+
+  it('names a port that is taken and ends with 75', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as { port: number };
+    const { code, out, err } = await run(temporaryFolder('serve-taken'), ['serve', '--port', String(port)]);
+    taken.close();
+    assert.equal(code, 75, err);
+    assert.equal(out, '');
+    assert.match(err, new RegExp(`${port}.*choose another --port`));
+  });
+});

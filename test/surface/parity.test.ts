@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { OPERATIONS } from '../../node/operations/registry.js';
+import { openSurfaces, type Surfaces } from './three-surfaces.js';
+
+/** One call of an operation; `#n` in a text stands for the id that step n stored, on each store its own. */
+interface Step {
+  readonly operation: string;
+  readonly input: Record<string, unknown>;
+}
+
+/** Operations that all three surfaces have. */
+const SHARED = OPERATIONS.filter(
+  ({ http, mcp, cli }) => http !== undefined && mcp !== undefined && cli !== undefined,
+);
+
+const word = fc.constantFrom(
+  'harbour',
+  'ferry',
+  'deploy',
+  'window',
+  'naïve',
+  '東京',
+  'x-ray',
+  'C++',
+  'a|b:c',
+);
+const sentence = fc.array(word, { minLength: 1, maxLength: 6 }).map((words) => words.join(' '));
+const namespace = fc.constantFrom('global', 'team/alpha', 'team/alpha/deep', 'team');
+const id = fc.oneof(
+  { arbitrary: fc.integer({ min: 0, max: 5 }).map((n) => `#${n}`), weight: 8 },
+  { arbitrary: fc.constantFrom('no-such-id', 'a/b', '..', 'x'.repeat(129), 'bad\u0001id'), weight: 2 },
+);
+/** A field that is mostly right and sometimes not. */
+const mostly = <T>(right: fc.Arbitrary<T>, ...wrong: unknown[]): fc.Arbitrary<unknown> =>
+  fc.oneof({ arbitrary: right, weight: 9 }, { arbitrary: fc.constantFrom(...wrong), weight: 1 });
+
+const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown>>>> = {
+  memory_store: fc.record(
+    {
+      title: mostly(fc.constantFrom('alpha', 'beta', 'gamma', 'delta'), '   ', 'x'.repeat(600)),
+      content: mostly(sentence, ' ', 'bell \u0007'),
+      tier: mostly(fc.constantFrom('short', 'mid', 'long'), 'eternal'),
+      namespace: mostly(namespace, 'a/b/c/d/e/f/g/h/i', 'sp ace', '/lead'),
+      tags: fc.array(fc.constantFrom('red', 'green', 'blue'), { maxLength: 3 }),
+      priority: mostly(fc.integer({ min: 1, max: 10 }), 0, 11, 2.5),
+      confidence: mostly(fc.constantFrom(0, 0.5, 1), 1.5),
+      kind: mostly(fc.constantFrom('observation', 'decision'), 'rumour'),
+      scope: fc.constantFrom('private', 'collective'),
+      on_conflict: fc.constantFrom('error', 'merge', 'version'),
+      source: fc.constant('same'),
+      metadata: fc.constantFrom({}, { topic: 'x', deep: { list: [1, 'two', null] } }),
+      expires_at: mostly(fc.constant('2099-01-01T00:00:00+02:00'), 'tomorrow', '2001-01-01T00:00:00Z'),
+    },
+    { requiredKeys: ['title', 'content', 'source'] },
+  ),
+  memory_get: fc.record({ id }),
+  memory_list: fc.record(
+    {
+      namespace: mostly(namespace, 'a//b'),
+      tier: fc.constantFrom('short', 'mid', 'long'),
+      limit: mostly(fc.integer({ min: 1, max: 5 }), 0, -1),
+      offset: mostly(fc.integer({ min: 0, max: 3 }), -1),
+      min_priority: fc.integer({ min: 1, max: 10 }),
+      tags: fc.constantFrom('red', 'red,blue'),
+      since: mostly(fc.constant('2020-01-01T00:00:00Z'), 'yesterday'),
+    },
+    { requiredKeys: [] },
+  ),
+  memory_search: fc.record(
+    {
+      query: mostly(sentence, '', '"unbalanced', 'title:x AND (NEAR'),
+      namespace,
+      limit: fc.integer({ min: 1, max: 5 }),
+    },
+    { requiredKeys: ['query'] },
+  ),
+  memory_recall: fc.record(
+    {
+      context: mostly(sentence, '  ', 'the of and', '"*:^('),
+      namespace,
+      limit: fc.integer({ min: -1, max: 5 }),
+      budget_tokens: mostly(fc.integer({ min: 0, max: 50 }), -1),
+      tags: fc.constantFrom('red', 'green,blue'),
+    },
+    { requiredKeys: ['context'] },
+  ),
+  memory_update: fc.record(
+    {
+      id,
+      title: fc.constantFrom('alpha', 'beta', 'renamed'),
+      content: sentence,
+      priority: mostly(fc.integer({ min: 1, max: 10 }), 99),
+      tier: fc.constantFrom('short', 'mid', 'long'),
+      tags: fc.array(fc.constantFrom('red', 'green'), { maxLength: 2 }),
+    },
+    { requiredKeys: ['id'] },
+  ),
+  memory_delete: fc.record({ id }),
+  memory_promote: fc.record({ id }),
+  memory_stats: fc.constant({}),
+};
+
+const WEIGHTS: Readonly<Record<string, number>> = { memory_store: 6, memory_recall: 2 };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  ...SHARED.map(({ name }) => ({
+    weight: WEIGHTS[name] ?? 1,
+    arbitrary: INPUTS[name]!.map((input): Step => ({ operation: name, input })),
+  })),
+);
+
+describe('surface parity', { timeout: 240_000 }, () => {
+  let surfaces: Surfaces;
+  before(async () => {
+    surfaces = await openSurfaces();
+  });
+  after(() => surfaces.close());
+
+  it('draws inputs for every operation that the three surfaces share', () => {
+    assert.deepEqual(
+      SHARED.filter(({ name }) => INPUTS[name] === undefined).map(({ name }) => name),
+      [],
+    );
+  });
+
+  it('HTTP, MCP and the command line give equal results, errors and databases', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 12 }), async (steps) => {
+        await surfaces.reset();
+        for (const { operation, input } of steps) {
+          const [http, mcp, cli] = await surfaces.run(operation, input);
+          assert.deepEqual(mcp, http, `MCP differs from HTTP in ${operation} ${JSON.stringify(input)}`);
+          assert.deepEqual(cli, http, `CLI differs from HTTP in ${operation} ${JSON.stringify(input)}`);
+        }
+        const [http, mcp, cli] = surfaces.databases();
+        assert.deepEqual(mcp, http);
+        assert.deepEqual(cli, http);
+      }),
+      { numRuns: Number(process.env['PARITY_RUNS'] ?? 6), endOnFailure: true },
+    );
+  });
+});

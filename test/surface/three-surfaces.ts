@@ -1,0 +1,275 @@
+import { spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import Database from 'better-sqlite3';
+import { OPERATIONS } from '../../node/operations/registry.js';
+import type { Operation } from '../../node/pipeline/operation.js';
+import {
+  cleanEnvironment,
+  type DaemonProcess,
+  freePort,
+  MAIN,
+  startDaemonProcess,
+  temporaryFolder,
+} from '../support/daemon-process.js';
+
+const AGENT = 'ai:parity';
+
+/** An answer without what must differ between stores: ids stand as `#n`, instants and attestation are dropped. */
+export type Outcome =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly error: unknown };
+
+type Row = Record<string, unknown>;
+type Raw = { ok: true; body: Row } | { ok: false; body: Row };
+
+/** One equal store for each surface, and the real surface before it. */
+export interface Surfaces {
+  reset(): Promise<void>;
+  /** Runs one operation on all three; the outcomes of HTTP, MCP, CLI. */
+  run(operation: string, input: Row): Promise<[Outcome, Outcome, Outcome]>;
+  databases(): [unknown, unknown, unknown];
+  close(): Promise<void>;
+}
+
+export async function openSurfaces(): Promise<Surfaces> {
+  const surfaces = [new HttpSide(), new McpSide(), new CliSide()] as const;
+  const start = () => Promise.all(surfaces.map((side) => side.start()));
+  const stop = () => Promise.all(surfaces.map((side) => side.stop()));
+  await start();
+  return {
+    reset: async () => {
+      await stop();
+      await start();
+    },
+    run: async (name, input) => {
+      const operation = OPERATIONS.find((known) => known.name === name)!;
+      const outcomes = await Promise.all(surfaces.map((side) => side.outcome(operation, input)));
+      return outcomes as [Outcome, Outcome, Outcome];
+    },
+    databases: () => surfaces.map((side) => side.database()) as [unknown, unknown, unknown],
+    close: async () => {
+      await stop();
+    },
+  };
+}
+
+/** What the sides share: a home of their own, and the names of the ids that they have handed out. */
+abstract class Side {
+  readonly home = temporaryFolder('parity');
+  private readonly ids = new Map<string, string>();
+
+  abstract start(): Promise<void>;
+  abstract stop(): Promise<void>;
+  protected abstract call(operation: Operation, input: Row): Promise<Raw>;
+
+  async outcome(operation: Operation, input: Row): Promise<Outcome> {
+    const raw = await this.call(operation, this.withIds(input));
+    const { id } = raw.body;
+    if (operation.name === 'memory_store' && raw.ok && typeof id === 'string' && !this.ids.has(id)) {
+      this.ids.set(id, `#${this.ids.size}`);
+    }
+    const body = this.comparable(operation.name, raw.body);
+    return raw.ok ? { ok: true, value: body } : { ok: false, error: body };
+  }
+
+  database(): unknown {
+    const db = new Database(join(this.home, 'mnemesh.db'), { readonly: true });
+    const rows = db
+      .prepare(
+        `SELECT id, tier, namespace, title, content, tags, priority, confidence, memory_kind, version, metadata
+         FROM memories ORDER BY rid`,
+      )
+      .all() as Row[];
+    const operations = db
+      .prepare('SELECT kind, namespace, subject FROM operations ORDER BY commit_sequence')
+      .all() as Row[];
+    db.close();
+    return {
+      rows: rows.map((row) => this.anonymous({ ...row, metadata: JSON.parse(String(row['metadata'])) })),
+      operations: this.anonymous(operations),
+    };
+  }
+
+  protected clean(): void {
+    this.ids.clear();
+    for (const suffix of ['', '-wal', '-shm'])
+      rmSync(join(this.home, `mnemesh.db${suffix}`), { force: true });
+  }
+
+  private withIds(input: Row): Row {
+    const { id } = input;
+    if (typeof id !== 'string' || !id.startsWith('#')) return input;
+    const real = [...this.ids].find(([, name]) => name === id)?.[0];
+    return { ...input, id: real ?? 'not-stored-yet' };
+  }
+
+  /** The same shape for all: some surfaces wrap a memory, others answer it bare. */
+  private comparable(operation: string, body: Row): unknown {
+    let value: Row = body;
+    if (operation === 'memory_get' && body['memory'] !== undefined) {
+      value = { ...(body['memory'] as Row), links: body['links'] };
+    }
+    if (operation === 'memory_update' && body['memory'] !== undefined) value = body['memory'] as Row;
+    const { recall_id, db_size_bytes, ...rest } = value;
+    return this.anonymous(rest);
+  }
+
+  private anonymous(value: unknown): unknown {
+    if (typeof value === 'string') return this.ids.get(value) ?? value;
+    if (Array.isArray(value)) return value.map((item) => this.anonymous(item));
+    if (value === null || typeof value !== 'object') return value;
+    return Object.fromEntries(
+      Object.entries(value)
+        .filter(([key]) => !VARYING.has(key))
+        .map(([key, member]) => [key, this.anonymous(member)]),
+    );
+  }
+}
+
+/** What follows from the moment and the surface, not from the call. */
+const VARYING = new Set([
+  'created_at',
+  'updated_at',
+  'expires_at',
+  'last_accessed_at',
+  'access_count',
+  'attest_level',
+  'attested_by',
+  'score',
+]);
+
+class HttpSide extends Side {
+  private daemon: DaemonProcess | null = null;
+
+  async start(): Promise<void> {
+    this.clean();
+    this.daemon = await startDaemonProcess(this.home, await freePort(), {
+      SVC_ADMIN_AGENT_IDS: AGENT,
+      SVC_ADMIN_HEADER_TRUST: '1',
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.daemon?.end('SIGTERM');
+  }
+
+  protected async call(operation: Operation, input: Row): Promise<Raw> {
+    const binding = operation.http![0]!;
+    const rest = { ...input };
+    const path = binding.path.replace(/\{(\w+)\}/g, (_, field: string) => {
+      const value = encodeURIComponent(String(rest[field]));
+      delete rest[field];
+      return value;
+    });
+    const inBody = binding.fields === 'body';
+    const query = inBody ? '' : `?${new URLSearchParams(rest as Record<string, string>)}`;
+    return this.request(binding.method, `${path}${query}`, inBody ? JSON.stringify(rest) : null);
+  }
+
+  /** Not `fetch`, which would resolve `..` in a path before it is sent. */
+  private request(method: string, path: string, body: string | null): Promise<Raw> {
+    const { port } = new URL(this.daemon!.base);
+    return new Promise((resolve, reject) => {
+      const outgoing = request({
+        host: '127.0.0.1',
+        port,
+        method,
+        path: `/api/v1${path}`,
+        headers: {
+          'x-agent-id': AGENT,
+          ...(body === null ? {} : { 'content-type': 'application/json' }),
+        },
+      });
+      outgoing.on('error', reject);
+      outgoing.on('response', (response) => {
+        const status = response.statusCode ?? 0;
+        text(response).then((answer) => {
+          const json = JSON.parse(answer) as Row;
+          resolve(status < 400 ? { ok: true, body: json } : { ok: false, body: json });
+        }, reject);
+      });
+      outgoing.end(body ?? undefined);
+    });
+  }
+}
+
+class McpSide extends Side {
+  private client: Client | null = null;
+
+  async start(): Promise<void> {
+    this.clean();
+    this.client = new Client({ name: 'parity', version: '1' });
+    await this.client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [MAIN, 'mcp', '--profile', 'full'],
+        env: cleanEnvironment(this.home, { SVC_AGENT_ID: AGENT }) as Record<string, string>,
+      }),
+    );
+  }
+
+  async stop(): Promise<void> {
+    await this.client?.close();
+  }
+
+  protected async call(operation: Operation, input: Row): Promise<Raw> {
+    const format = operation.rows === undefined ? {} : { format: 'json' };
+    try {
+      const result = await this.client!.callTool({
+        name: operation.name,
+        arguments: { ...input, ...format },
+      });
+      const [content] = result.content as { text: string }[];
+      return { ok: result.isError !== true, body: JSON.parse(content!.text) as Row };
+    } catch (error) {
+      const { data } = error as { data?: Row };
+      if (data === undefined) throw error;
+      return { ok: false, body: data };
+    }
+  }
+}
+
+class CliSide extends Side {
+  start(): Promise<void> {
+    this.clean();
+    return Promise.resolve();
+  }
+
+  stop(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  protected async call(operation: Operation, input: Row): Promise<Raw> {
+    const binding = operation.cli!;
+    const flags = Object.entries(input)
+      .filter(([field]) => binding.positionals?.includes(field) !== true)
+      .map(
+        ([field, value]) =>
+          `--${field.replaceAll('_', '-')}=${typeof value === 'object' ? textOf(value) : value}`,
+      );
+    const positionals = (binding.positionals ?? []).flatMap((field) =>
+      input[field] === undefined ? [] : [String(input[field])],
+    );
+    const args = [MAIN, ...binding.command.split(' '), '--json', ...flags, '--', ...positionals];
+    const child = spawn(process.execPath, args, {
+      env: cleanEnvironment(this.home, { SVC_AGENT_ID: AGENT }),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    const code =
+      child.exitCode ?? (await new Promise<number | null>((resolve) => child.once('exit', resolve)));
+    return { ok: code === 0, body: JSON.parse(code === 0 ? out : err) as Row };
+  }
+}
+
+const textOf = (value: unknown) => (Array.isArray(value) ? value.join(',') : JSON.stringify(value));
+
+async function text(stream: NodeJS.ReadableStream): Promise<string> {
+  let all = '';
+  for await (const chunk of stream) all += String(chunk);
+  return all;
+}
