@@ -16,7 +16,7 @@ export function openWriter(
 ): Connection {
   const db = new Database(path, { timeout: busyTimeoutMs });
   try {
-    if (path !== ':memory:') enterWal(db);
+    if (path !== ':memory:') enterWal(db, busyTimeoutMs);
     db.pragma(`synchronous = ${synchronous}`);
     db.pragma('foreign_keys = ON');
     db.pragma('temp_store = MEMORY');
@@ -31,9 +31,20 @@ export function openWriter(
   }
 }
 
-// The mode is kept in the file, so this takes the exclusive lock only once in a database's life.
-function enterWal(db: Connection): void {
-  if (db.pragma('journal_mode', { simple: true }) !== 'wal') db.pragma('journal_mode = WAL');
+// The mode is kept in the file, so this takes the exclusive lock only once in a database's life. Two processes that
+// take it at once would wait for each other, so SQLite answers one of them BUSY without waiting; that one tries again.
+function enterWal(db: Connection, patienceMs: number): void {
+  // Processes differ in their step, so that two do not meet again and again.
+  const stepMs = 5 + (process.pid % 16);
+  for (let waitedMs = 0; ; waitedMs += stepMs) {
+    try {
+      if (db.pragma('journal_mode', { simple: true }) !== 'wal') db.pragma('journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (!isBusy(error) || waitedMs >= patienceMs) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, stepMs);
+    }
+  }
 }
 
 /** Opens a connection that cannot write. The file must exist. */
