@@ -1,5 +1,7 @@
 import type { OnConflict } from './decide/store.js';
+import type { AgentRecord } from './agent.js';
 import type { Memory, MemoryRow, Tier } from './memory.js';
+import type { QuotaLimits, QuotaUse } from './quota.js';
 import type { Viewer } from './ranking/types.js';
 
 /**
@@ -14,6 +16,9 @@ export type Command =
   | TouchMemories
   | ExpireMemories
   | PutEmbeddings
+  | RegisterAgent
+  | BindAgentKey
+  | EnsureQuota
   | ClaimOwnership
   | ReleaseOwnership;
 
@@ -25,6 +30,21 @@ export interface StoreMemory {
   readonly viewer: Viewer;
   /** Keep a copy of an expired row that gives way to this one (`archive_on_gc`). */
   readonly archive: boolean;
+  /** Null for the service's own writes. */
+  readonly quota: QuotaLimits | null;
+  /** Set when the author's signature was verified: it is good once, and only while the key is bound. */
+  readonly envelope: SignedEnvelope | null;
+}
+
+/** A verified signed write envelope, as the decision judges it again. */
+export interface SignedEnvelope {
+  readonly agentId: string;
+  /** SHA-256 of the envelope's bytes, hex. */
+  readonly fingerprint: string;
+  /** Standard base64 of the key that verified it. */
+  readonly publicKey: string;
+  /** When the envelope is out of date everywhere. */
+  readonly expiresAtMs: number;
 }
 
 /** Fields of an update; absent means unchanged. `expires_at: null` clears. */
@@ -48,6 +68,7 @@ export interface UpdateMemory {
   readonly expectedVersion: number | null;
   readonly viewer: Viewer;
   readonly archive: boolean;
+  readonly quota: QuotaLimits | null;
 }
 
 export interface DeleteMemory {
@@ -105,6 +126,33 @@ export interface EmbeddedRow {
 export const EMBED_STATES = { pending: 0, embedded: 1, skipped: 2, failed: 3 } as const;
 export type EmbedState = (typeof EMBED_STATES)[keyof typeof EMBED_STATES];
 
+/** Registers an agent, or refreshes its record (interface §2.4). */
+export interface RegisterAgent {
+  readonly kind: 'register-agent';
+  /** The record as a memory, complete but for the stamps; its id is used when the agent is new. */
+  readonly memory: Memory;
+  readonly viewer: Viewer;
+  readonly admin: boolean;
+}
+
+/** Binds a key to a registered agent, or takes it away (interface §4.9). */
+export interface BindAgentKey {
+  readonly kind: 'bind-agent-key';
+  readonly agentId: string;
+  /** Standard base64 of an admitted key; null revokes. */
+  readonly publicKey: string | null;
+  /** Who did it, for the audit chain. */
+  readonly by: string;
+}
+
+/** Answers a quota row and creates it at the first call (interface §2.9). */
+export interface EnsureQuota {
+  readonly kind: 'ensure-quota';
+  readonly holder: string;
+  readonly namespace: string;
+  readonly limits: QuotaLimits;
+}
+
 export interface ClaimOwnership {
   readonly kind: 'claim-ownership';
   readonly holder: string;
@@ -130,6 +178,9 @@ export interface Outcomes {
   'touch-memories': { readonly touched: number; readonly promoted: readonly string[] };
   'expire-memories': { readonly expired: number; readonly more: boolean };
   'put-embeddings': { readonly stored: number };
+  'register-agent': { readonly agent: AgentRecord; readonly id: string; readonly created: boolean };
+  'bind-agent-key': { readonly agent: AgentRecord };
+  'ensure-quota': { readonly use: QuotaUse };
   'claim-ownership': { readonly owned: boolean; readonly fencing: number; readonly holder: string };
   'release-ownership': { readonly released: boolean };
 }

@@ -34,6 +34,8 @@ export const ERRORS = {
   REQUEST_TIMEOUT: { http: 408, exit: 75 },
   CONFLICT: { http: 409, exit: 1 },
   VERSION_CONFLICT: { http: 409, exit: 1 },
+  ATTESTATION_REPLAYED: { http: 409, exit: 1 },
+  QUOTA_EXCEEDED: { http: 429, exit: 1 },
   PAYLOAD_TOO_LARGE: { http: 413, jsonRpc: -32600, exit: 2 },
   UNSUPPORTED_MEDIA_TYPE: { http: 415, exit: 2 },
   INTERNAL: { http: 500, jsonRpc: -32603, exit: 70 },

@@ -48,6 +48,14 @@ export const LOAD_FAMILY_LIMIT_MAX = 100;
 /** A signed write is fresh for this long, either side of this node's clock. */
 export const SIGNED_WRITE_FRESHNESS_MS = 300_000;
 
+// Quotas of one agent in one namespace (interface §8); a day is a UTC day
+export const MEMORIES_PER_DAY_MAX = 1000;
+export const STORAGE_BYTES_MAX = 100 * 1024 * 1024;
+export const LINKS_PER_DAY_MAX = 5000;
+export const AGENT_CAPABILITIES_MAX = 64;
+export const AGENT_CAPABILITY_LENGTH_MAX = 128;
+export const AGENT_LIST_LIMIT_MAX = 1000;
+
 // Requests
 export const REQUEST_BODY_BYTES_MAX = 2 * 1024 * 1024;
 export const REQUEST_DEADLINE_MS = 60_000;

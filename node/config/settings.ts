@@ -2,7 +2,7 @@
  * The settings of a node, one row each: name, default, environment variable, configuration key, a line for the docs,
  * and whether its value is secret (interface §2.12, decisions "Names and places").
  */
-import { REQUEST_DEADLINE_MS, SHUTDOWN_GRACE_MS } from '../../protocol/limits.js';
+import * as limits from '../../protocol/limits.js';
 
 export interface SettingRow {
   readonly key: keyof Settings;
@@ -32,6 +32,10 @@ export interface Settings {
   readonly archiveOnGc: boolean;
   readonly defaultNamespace: string;
   readonly pageSizeMax: number;
+  /** Quotas of one agent in one namespace. */
+  readonly maxMemoriesPerDay: number;
+  readonly maxStorageBytes: number;
+  readonly maxLinksPerDay: number;
   /** Requests admitted at a time; 0 admits all. */
   readonly maxInflightRequests: number;
   readonly requestTimeoutMs: number;
@@ -54,10 +58,13 @@ export const DEFAULTS: Omit<Settings, 'home' | 'dbPath' | 'keyDir'> = {
   embedBackend: 'builtin',
   archiveOnGc: true,
   defaultNamespace: 'global',
-  pageSizeMax: 1000,
+  pageSizeMax: limits.PAGE_SIZE_MAX,
+  maxMemoriesPerDay: limits.MEMORIES_PER_DAY_MAX,
+  maxStorageBytes: limits.STORAGE_BYTES_MAX,
+  maxLinksPerDay: limits.LINKS_PER_DAY_MAX,
   maxInflightRequests: 0,
-  requestTimeoutMs: REQUEST_DEADLINE_MS,
-  shutdownGraceMs: SHUTDOWN_GRACE_MS,
+  requestTimeoutMs: limits.REQUEST_DEADLINE_MS,
+  shutdownGraceMs: limits.SHUTDOWN_GRACE_MS,
   synchronous: 'FULL',
   logLevel: 'info',
   profile: 'core',
@@ -149,6 +156,30 @@ export const SETTINGS: readonly SettingRow[] = [
     type: 'integer',
     unit: 'rows',
     doc: 'Page cap of list and bulk.',
+  },
+  {
+    key: 'maxMemoriesPerDay',
+    env: 'SVC_MAX_MEMORIES_PER_DAY',
+    config: 'limits.max_memories_per_day',
+    type: 'integer',
+    unit: 'memories',
+    doc: 'What one agent may store in one namespace in a UTC day.',
+  },
+  {
+    key: 'maxStorageBytes',
+    env: 'SVC_MAX_STORAGE_BYTES',
+    config: 'limits.max_storage_bytes',
+    type: 'integer',
+    unit: 'bytes',
+    doc: 'Bytes of title, content and metadata that one agent may hold in one namespace.',
+  },
+  {
+    key: 'maxLinksPerDay',
+    env: 'SVC_MAX_LINKS_PER_DAY',
+    config: 'limits.max_links_per_day',
+    type: 'integer',
+    unit: 'links',
+    doc: 'Links that one agent may make in one namespace in a UTC day.',
   },
   {
     key: 'maxInflightRequests',

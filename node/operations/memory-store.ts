@@ -7,6 +7,7 @@ import { instantAfter } from '../../protocol/time.js';
 import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 import * as fields from './fields.js';
+import { quotaLimits } from './quota-limits.js';
 import { signMemory } from './sign-memory.js';
 
 const input = z.object({
@@ -96,6 +97,8 @@ async function store(call: Call, fieldsIn: Input) {
     onConflict: fieldsIn.on_conflict,
     viewer: call.caller.viewer,
     archive: call.services.settings.archiveOnGc,
+    quota: quotaLimits(call.services.settings),
+    envelope: call.attestation.envelope,
   });
   if (!result.ok) return failed(result.error);
   const { stored, created } = result.value;

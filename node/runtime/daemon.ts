@@ -93,7 +93,12 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
       for (const thread of readerThreads) thread.kill();
     },
   });
-  const threadData = { path: settings.dbPath, peerId: identity.peerId, synchronous: settings.synchronous };
+  const threadData = {
+    path: settings.dbPath,
+    peerId: identity.peerId,
+    keyDir: settings.keyDir,
+    synchronous: settings.synchronous,
+  };
   const points = openReader(settings.dbPath);
   const store = new ThreadedStore(writer, readers, new Reader(points), systemClock);
   const touches = new DeferredTouches(store, systemScheduler, log);

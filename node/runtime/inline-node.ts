@@ -39,6 +39,7 @@ export async function openInlineNode(settings: Settings, role: 'mcp' | 'cli'): P
     scheduler: systemScheduler,
     random: systemRandom,
     crypto: systemCrypto,
+    signer: identity.key,
     reportBug: (error) => log.error({ err: error }, 'a command failed unexpectedly'),
     shared: settings.dbPath !== ':memory:',
   });

@@ -4,6 +4,8 @@ import type { Settings } from '../config/settings.js';
 export interface StorageThreadData {
   readonly path: string;
   readonly peerId: string;
+  /** Where the writer finds the machine's key; keys are never sent. */
+  readonly keyDir: string;
   readonly synchronous: Settings['synchronous'];
 }
 

@@ -2,8 +2,9 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { fail } from '../../protocol/result.js';
 import type { TimedCommand } from '../../storage/port.js';
 import { DatabaseBusyError, Writer } from '../../storage/sqlite/writer.js';
+import { loadMachineIdentity } from '../identity/machine-key.js';
 import { openForWriting } from '../runtime/open-for-writing.js';
-import { systemCrypto } from '../seams.js';
+import { systemCrypto, systemRandom } from '../seams.js';
 import type { StorageThreadData, ToThread } from './messages.js';
 
 /**
@@ -19,10 +20,13 @@ const db = openForWriting(data.path, data.peerId, {
   busyTimeoutMs: BUSY_TIMEOUT_MS,
   synchronous: data.synchronous,
 });
-const writer = new Writer(db, systemCrypto, (error) => {
+const { key } = loadMachineIdentity(data.keyDir, systemRandom);
+const writer = new Writer(db, systemCrypto, reportBug, key);
+
+function reportBug(error: unknown): void {
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
   port.postMessage({ bug: { message, stack } });
-});
+}
 
 port.on('message', (message: ToThread<TimedCommand>) => {
   if (message === 'close') {

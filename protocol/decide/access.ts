@@ -1,3 +1,4 @@
+import { AGENTS_NAMESPACE } from '../agent.js';
 import { addresseeOf, type Memory, ownerOf } from '../memory.js';
 import type { Viewer } from '../ranking/types.js';
 
@@ -34,8 +35,12 @@ export function isVisible(memory: Memory, viewer: Viewer): boolean {
   return liesUnder(viewer.asNamespace, segments.slice(0, segments.length - level).join('/'));
 }
 
-/** True when the caller may change the row: its owner, anybody for a row without one, or a local operator. */
+/**
+ * True when the caller may change the row: its owner, anybody for a row without one, or a local operator. An agent's
+ * record holds the key that its signatures are judged by, so it has commands of its own and takes no others.
+ */
 export function mayChange(memory: Memory, viewer: Viewer): boolean {
+  if (memory.namespace === AGENTS_NAMESPACE) return false;
   if (viewer.all) return true;
   const owner = ownerOf(memory);
   return owner === null || owner === viewer.agentId;

@@ -1,8 +1,10 @@
 import type { Command, OutcomeOf } from '../commands.js';
 import type { Deciding, DecisionContext } from './decision.js';
+import { decideBindAgentKey, decideRegisterAgent } from './agent.js';
 import { decideEmbeddings } from './embedding.js';
 import { decideClaim, decideRelease } from './ownership.js';
 import { decidePromote } from './promote.js';
+import { decideEnsureQuota } from './quota.js';
 import { decideDelete, decideExpire } from './remove.js';
 import { decideStore } from './store.js';
 import { decideTouch } from './touch.js';
@@ -25,6 +27,12 @@ export function decide(command: Command, context: DecisionContext): Deciding<Out
       return decideExpire(command, context);
     case 'put-embeddings':
       return decideEmbeddings(command);
+    case 'register-agent':
+      return decideRegisterAgent(command, context);
+    case 'bind-agent-key':
+      return decideBindAgentKey(command, context);
+    case 'ensure-quota':
+      return decideEnsureQuota(command, context);
     case 'claim-ownership':
       return decideClaim(command, context);
     case 'release-ownership':

@@ -1,5 +1,7 @@
 import type { Memory, MemoryRow } from '../memory.js';
+import type { AuditEvent } from '../audit.js';
 import type { OperationKind } from '../operation-log.js';
+import type { QuotaLimits, QuotaUse } from '../quota.js';
 import type { Result } from '../result.js';
 
 /**
@@ -16,6 +18,8 @@ export type ReadRequest =
   | { readonly read: 'memory-by-title'; readonly title: string; readonly namespace: string }
   | { readonly read: 'title-expiry'; readonly title: string; readonly namespace: string }
   | { readonly read: 'expired-memories'; readonly before: string; readonly limit: number }
+  | { readonly read: 'quota-use'; readonly holder: string; readonly namespace: string }
+  | { readonly read: 'used-envelope'; readonly fingerprint: string }
   | { readonly read: 'database-owner' };
 
 /** The process that does the embedding, expiry and replication for a database (design: architecture). */
@@ -45,6 +49,8 @@ export type Mutation =
   | {
       readonly mutation: 'replace-memory';
       readonly operation: OperationKind;
+      /** The row as it was. */
+      readonly before: Memory;
       readonly memory: Memory;
       /** True when the embedded text changed, so that its vectors are stale. */
       readonly reembed: boolean;
@@ -73,6 +79,23 @@ export type Mutation =
       readonly dim: number;
       readonly vectors: Uint8Array | null;
     }
+  | {
+      /** Counts against the day of a quota; bytes are counted by the engine with every row that comes, changes or goes. */
+      readonly mutation: 'charge-quota';
+      readonly holder: string;
+      readonly namespace: string;
+      readonly limits: QuotaLimits;
+      readonly memories: number;
+      readonly links: number;
+    }
+  | {
+      readonly mutation: 'use-envelope';
+      readonly fingerprint: string;
+      readonly memoryId: string;
+      /** When it may be forgotten, because its date alone refuses it from then on. */
+      readonly expiresAtMs: number;
+    }
+  | { readonly mutation: 'append-audit'; readonly event: AuditEvent }
   | { readonly mutation: 'put-database-owner'; readonly owner: DatabaseOwner };
 
 export interface Decision<T> {
@@ -114,4 +137,17 @@ export function* expiredMemories(
 
 export function* databaseOwner(): Generator<ReadRequest, DatabaseOwner | null, never> {
   return (yield { read: 'database-owner' }) as DatabaseOwner | null;
+}
+
+/** Reads what a holder has used of its quota; null before its first write. */
+export function* quotaUse(
+  holder: string,
+  namespace: string,
+): Generator<ReadRequest, QuotaUse | null, never> {
+  return (yield { read: 'quota-use', holder, namespace }) as QuotaUse | null;
+}
+
+/** The memory that a signed envelope was used for; null when it is unused. */
+export function* usedEnvelope(fingerprint: string): Generator<ReadRequest, string | null, never> {
+  return (yield { read: 'used-envelope', fingerprint }) as string | null;
 }

@@ -1,8 +1,10 @@
-import type { Outcomes, StoreMemory } from '../commands.js';
+import { AGENTS_NAMESPACE } from '../agent.js';
+import type { Outcomes, SignedEnvelope, StoreMemory } from '../commands.js';
 import { TITLE_LENGTH_MAX, TITLE_VERSION_MAX } from '../limits.js';
 import { higherTier, type Memory, type MemoryRow, PRESERVED_METADATA_KEYS } from '../memory.js';
-import { fail } from '../result.js';
+import { fail, failed } from '../result.js';
 import { isExpired, isVisible, mayChange } from './access.js';
+import { agentsNamespace, envelopeProblem } from './agent.js';
 import {
   type Deciding,
   type DecisionContext,
@@ -11,6 +13,7 @@ import {
   memoryByTitle,
   titleExpiry,
 } from './decision.js';
+import { chargeFor } from './quota.js';
 
 /** What to do when (title, namespace) is taken (reference-http §2.3). */
 export const ON_CONFLICT = ['error', 'merge', 'version'] as const;
@@ -24,15 +27,22 @@ export function* decideStore(
   command: StoreMemory,
   context: DecisionContext,
 ): Deciding<Outcomes['store-memory']> {
-  const { memory } = command;
+  const { memory, envelope } = command;
+  if (memory.namespace === AGENTS_NAMESPACE) return agentsNamespace();
+  if (envelope !== null) {
+    const problem = yield* envelopeProblem(envelope);
+    if (problem !== null) return failed(problem);
+  }
   const holder = yield* memoryByTitle(memory.title, memory.namespace);
-  if (holder === null) return insert(memory, []);
-  if (isExpired(holder, context.now)) return insert(memory, [giveWay(holder, command.archive)]);
+  if (holder === null) return yield* insert(memory, [], command, context);
+  if (isExpired(holder, context.now)) {
+    return yield* insert(memory, [giveWay(holder, command.archive)], command, context);
+  }
 
   switch (command.onConflict) {
     case 'merge':
       return mayChange(holder, command.viewer) && isVisible(holder, command.viewer)
-        ? merge(holder, memory, context)
+        ? yield* merge(holder, command, context)
         : titleTaken(holder, command);
     case 'version':
       return yield* insertUnderNextTitle(command, context);
@@ -41,11 +51,26 @@ export function* decideStore(
   }
 }
 
-function insert(memory: Memory, before: readonly Mutation[]) {
+function* insert(
+  memory: Memory,
+  before: readonly Mutation[],
+  command: StoreMemory,
+  context: DecisionContext,
+): Deciding<Outcomes['store-memory']> {
+  const charge = yield* chargeFor(memory, null, command.quota, context);
+  if (!charge.ok) return failed(charge.error);
   return decided({ stored: summaryOf(memory), created: true }, [
     ...before,
+    ...charge.value,
+    ...useOf(command.envelope, memory.id),
     { mutation: 'insert-memory', operation: 'store', memory },
   ]);
+}
+
+function useOf(envelope: SignedEnvelope | null, memoryId: string): Mutation[] {
+  if (envelope === null) return [];
+  const { fingerprint, expiresAtMs } = envelope;
+  return [{ mutation: 'use-envelope', fingerprint, memoryId, expiresAtMs }];
 }
 
 function summaryOf({ id, tier, namespace, title, version }: Memory) {
@@ -74,16 +99,29 @@ function* insertUnderNextTitle(
     const title = `${memory.title} (${n})`;
     if (title.length > TITLE_LENGTH_MAX) break;
     const taken = yield* titleExpiry(title, memory.namespace);
-    if (taken === null) return insert({ ...memory, title }, []);
+    if (taken === null) return yield* insert(retitled(memory, title), [], command, context);
     if (taken.expires_at !== null && taken.expires_at <= context.now) {
       const holder = yield* memoryByTitle(title, memory.namespace);
-      return insert({ ...memory, title }, holder === null ? [] : [giveWay(holder, command.archive)]);
+      const before = holder === null ? [] : [giveWay(holder, command.archive)];
+      return yield* insert(retitled(memory, title), before, command, context);
     }
   }
   return fail('CONFLICT', `no free title of the form "${memory.title} (n)" is left`);
 }
 
-function merge(holder: MemoryRow, incoming: Memory, context: DecisionContext) {
+/** Another title is not what the author signed. */
+function retitled(memory: Memory, title: string): Memory {
+  if (memory.write_signature === null) return { ...memory, title };
+  const { attested_by: _, ...metadata } = memory.metadata;
+  return { ...memory, title, write_signature: null, metadata: { ...metadata, attest_level: 'claimed' } };
+}
+
+function* merge(
+  holder: MemoryRow,
+  command: StoreMemory,
+  context: DecisionContext,
+): Deciding<Outcomes['store-memory']> {
+  const incoming = command.memory;
   const tier = higherTier(holder.tier, incoming.tier);
   const sameText = holder.title === incoming.title && holder.content === incoming.content;
   const memory: Memory = {
@@ -107,8 +145,12 @@ function merge(holder: MemoryRow, incoming: Memory, context: DecisionContext) {
     write_signature: incoming.write_signature,
   };
   const attested = withAttestation(memory, incoming);
+  const charge = yield* chargeFor(attested, holder, command.quota, context);
+  if (!charge.ok) return failed(charge.error);
   return decided({ stored: summaryOf(attested), created: false }, [
-    { mutation: 'replace-memory', operation: 'update', memory: attested, reembed: !sameText },
+    ...charge.value,
+    ...useOf(command.envelope, holder.id),
+    { mutation: 'replace-memory', operation: 'update', before: holder, memory: attested, reembed: !sameText },
   ]);
 }
 

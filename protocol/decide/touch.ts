@@ -28,6 +28,7 @@ export function* decideTouch(
       mutations.push({
         mutation: 'replace-memory',
         operation: 'life',
+        before: row,
         memory: moved,
         reembed: false,
         lifeAt: context.now,

@@ -1,6 +1,7 @@
+import { AGENTS_NAMESPACE } from '../agent.js';
 import type { MemoryPatch, Outcomes, UpdateMemory } from '../commands.js';
 import { higherTier, type Memory, type MemoryRow } from '../memory.js';
-import { fail } from '../result.js';
+import { fail, failed } from '../result.js';
 import { isExpired, isVisible, mayChange } from './access.js';
 import {
   type Deciding,
@@ -10,6 +11,8 @@ import {
   memoryById,
   memoryByTitle,
 } from './decision.js';
+import { agentsNamespace } from './agent.js';
+import { chargeFor } from './quota.js';
 import { giveWay, preserveMetadata } from './store.js';
 
 /** The answer for an id that is unknown, or whose row the caller may not see. */
@@ -29,6 +32,7 @@ export function* decideUpdate(
   const row = yield* memoryById(command.id);
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
   if (!mayChange(row, command.viewer)) return notOwner();
+  if (command.patch.namespace === AGENTS_NAMESPACE) return agentsNamespace();
   if (command.expectedVersion !== null && command.expectedVersion !== row.version) {
     return fail('VERSION_CONFLICT', `version is ${row.version}, not ${command.expectedVersion}`, {
       status: 'conflict',
@@ -52,10 +56,13 @@ export function* decideUpdate(
       before.push(giveWay(holder, command.archive));
     }
   }
+  const charge = yield* chargeFor(memory, row, command.quota, context);
+  if (!charge.ok) return failed(charge.error);
   const reembed = memory.title !== row.title || memory.content !== row.content;
   return decided({ memory }, [
     ...before,
-    { mutation: 'replace-memory', operation: 'update', memory, reembed },
+    ...charge.value,
+    { mutation: 'replace-memory', operation: 'update', before: row, memory, reembed },
   ]);
 }
 

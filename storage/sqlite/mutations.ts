@@ -3,7 +3,9 @@ import type { DecisionContext, Mutation } from '../../protocol/decide/decision.j
 import type { Memory, MemoryRow } from '../../protocol/memory.js';
 import { memoryPayload, type OperationKind, removalPayload } from '../../protocol/operation-log.js';
 import type { Connection } from './connection.js';
+import type { AuditChain } from './audit-chain.js';
 import type { OperationLog } from './log.js';
+import type { QuotaLedger } from './quota-ledger.js';
 import { memoryToSql, ROW_COLUMNS } from './rows.js';
 
 const ARCHIVE_COLUMNS = ROW_COLUMNS.join(', ');
@@ -16,6 +18,9 @@ export class Mutations {
   constructor(
     db: Connection,
     private readonly log: OperationLog,
+    private readonly quotas: QuotaLedger,
+    /** Null where nothing is done in anybody's name: in migrations. */
+    private readonly audit: AuditChain | null,
   ) {
     const assignments = ROW_COLUMNS.filter((column) => column !== 'id').map((column) => `${column} = ?`);
     this.statements = {
@@ -57,6 +62,10 @@ export class Mutations {
         `INSERT OR REPLACE INTO database_owner (singleton, holder, role, fencing, expires_at_ms)
          VALUES (1, ?, ?, ?, ?)`,
       ),
+      useEnvelope: db.prepare(
+        'INSERT INTO write_envelopes (fingerprint, memory_id, expires_at_ms) VALUES (?, ?, ?)',
+      ),
+      dropEnvelopes: db.prepare('DELETE FROM write_envelopes WHERE expires_at_ms < ?'),
       addNamespace: db.prepare('INSERT OR IGNORE INTO namespaces (name) VALUES (?)'),
       namespaceId: db.prepare<[string], { ns_id: number }>('SELECT ns_id FROM namespaces WHERE name = ?'),
     };
@@ -83,6 +92,18 @@ export class Mutations {
       case 'put-embedding':
         this.putEmbedding(mutation);
         return null;
+      case 'charge-quota': {
+        const { limits, memories, links } = mutation;
+        this.quotas.charge(mutation, limits, { memories, links }, context.now);
+        return null;
+      }
+      case 'use-envelope':
+        this.statements.dropEnvelopes.run(context.nowMs);
+        this.statements.useEnvelope.run(mutation.fingerprint, mutation.memoryId, mutation.expiresAtMs);
+        return null;
+      case 'append-audit':
+        this.audit?.append(mutation.event, context.now);
+        return null;
       case 'put-database-owner': {
         const { holder, role, fencing, expiresAtMs } = mutation.owner;
         this.statements.putOwner.run(holder, role, fencing, expiresAtMs);
@@ -104,6 +125,7 @@ export class Mutations {
       JSON.stringify(memory.tags),
       `n${nsId}`,
     );
+    this.quotas.count(null, stamped, context.now);
     this.log.append(stamp, {
       kind,
       namespace: memory.namespace,
@@ -146,6 +168,7 @@ export class Mutations {
         memory.id,
       );
     }
+    if (mutation.operation === 'update') this.quotas.count(mutation.before, stamped, context.now);
     const rid = this.statements.rid.get(memory.id)!.rid;
     if (mutation.reembed) this.statements.dropEmbedding.run(rid);
     this.log.append(stamp, {
@@ -169,6 +192,7 @@ export class Mutations {
     this.statements.dropEmbedding.run(row.rid);
     this.statements.dropLinks.run(row.id, row.id);
     this.statements.remove.run(row.rid);
+    this.quotas.count(row, null, context.now);
     this.statements.tombstone.run(
       row.id,
       row.namespace,

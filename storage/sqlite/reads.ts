@@ -1,5 +1,6 @@
 import type { DatabaseOwner, ReadRequest } from '../../protocol/decide/decision.js';
 import type { Connection } from './connection.js';
+import type { QuotaLedger } from './quota-ledger.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
 
 interface OwnerRow {
@@ -16,8 +17,12 @@ export class DecisionReads {
   private readonly titleExpiry;
   private readonly expired;
   private readonly owner;
+  private readonly envelope;
 
-  constructor(db: Connection) {
+  constructor(
+    db: Connection,
+    private readonly quotas: QuotaLedger,
+  ) {
     this.byId = db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`);
     this.byTitle = db.prepare<[string, string], SqlRow>(
       `SELECT ${SELECT_ROW} FROM memories m WHERE m.title = ? AND m.namespace = ? AND m.conflict_of IS NULL`,
@@ -28,6 +33,9 @@ export class DecisionReads {
     this.expired = db.prepare<[string, number], SqlRow>(
       `SELECT ${SELECT_ROW} FROM memories m WHERE m.expires_at IS NOT NULL AND m.expires_at <= ?
        ORDER BY m.expires_at LIMIT ?`,
+    );
+    this.envelope = db.prepare<[string], { memory_id: string }>(
+      'SELECT memory_id FROM write_envelopes WHERE fingerprint = ?',
     );
     this.owner = db.prepare<[], OwnerRow>(
       'SELECT holder, role, fencing, expires_at_ms FROM database_owner WHERE singleton = 1',
@@ -44,6 +52,10 @@ export class DecisionReads {
         return this.titleExpiry.get(request.title, request.namespace) ?? null;
       case 'expired-memories':
         return this.expired.all(request.before, request.limit).map(memoryFromSql);
+      case 'quota-use':
+        return this.quotas.use(request.holder, request.namespace);
+      case 'used-envelope':
+        return this.envelope.get(request.fingerprint)?.memory_id ?? null;
       case 'database-owner':
         return ownerFromSql(this.owner.get());
     }

@@ -155,6 +155,34 @@ CREATE TABLE agent_quotas (
   PRIMARY KEY (agent_id, namespace)
 ) WITHOUT ROWID;
 
+CREATE TABLE write_envelopes (
+  fingerprint TEXT PRIMARY KEY,
+  memory_id TEXT NOT NULL,
+  expires_at_ms INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX write_envelopes_expiry ON write_envelopes (expires_at_ms);
+
+CREATE TABLE signed_events (
+  sequence INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  agent_id TEXT NOT NULL,
+  event_type TEXT NOT NULL,
+  payload_hash BLOB NOT NULL,
+  payload TEXT,
+  signature BLOB,
+  public_key BLOB,
+  attest_level TEXT NOT NULL,
+  timestamp TEXT NOT NULL,
+  prev_hash BLOB NOT NULL,
+  form INTEGER NOT NULL DEFAULT 1
+);
+CREATE TRIGGER signed_events_no_update BEFORE UPDATE ON signed_events BEGIN
+  SELECT raise(ABORT, 'the audit chain is append-only');
+END;
+CREATE TRIGGER signed_events_no_delete BEFORE DELETE ON signed_events BEGIN
+  SELECT raise(ABORT, 'the audit chain is append-only');
+END;
+
 CREATE TABLE federation_nonce_cache (
   peer_id TEXT NOT NULL,
   fingerprint BLOB NOT NULL,

@@ -2,13 +2,16 @@ import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import { decide } from '../../protocol/decide/decide.js';
 import type { Decision, DecisionContext, ReadRequest } from '../../protocol/decide/decision.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
-import type { Crypto } from '../../protocol/seams.js';
+import type { Crypto, Signer } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { TimedCommand } from '../port.js';
 import { type Connection, isBusy, isDiskError, isFull, sqliteCode } from './connection.js';
+import { AuditChain } from './audit-chain.js';
+import { AuditHeadFile, auditHeadPath } from './audit-head.js';
 import { FileIdentity } from './file-identity.js';
 import { OperationLog } from './log.js';
 import { Mutations } from './mutations.js';
+import { QuotaLedger } from './quota-ledger.js';
 import { DecisionReads } from './reads.js';
 
 /** The database is locked by another process; nothing of the batch was applied, so it may be tried again. */
@@ -23,6 +26,8 @@ export class DatabaseBusyError extends Error {}
  */
 export class Writer {
   private readonly log;
+  private readonly quotas;
+  private readonly audit;
   private readonly mutations;
   private readonly reads;
   private readonly sql;
@@ -34,11 +39,16 @@ export class Writer {
     crypto: Crypto,
     /** Told of every exception that a command raised; the command answers INTERNAL. */
     private readonly reportBug: (error: unknown) => void,
+    /** Signs the audit chain; null leaves it unsigned. */
+    signer: Signer | null,
   ) {
     this.file = db.memory ? null : new FileIdentity(db.name);
     this.log = new OperationLog(db, crypto);
-    this.mutations = new Mutations(db, this.log);
-    this.reads = new DecisionReads(db);
+    this.quotas = new QuotaLedger(db);
+    const headFile = db.memory ? null : new AuditHeadFile(auditHeadPath(db.name));
+    this.audit = new AuditChain(db, crypto, signer, headFile);
+    this.mutations = new Mutations(db, this.log, this.quotas, this.audit);
+    this.reads = new DecisionReads(db, this.quotas);
     this.sql = {
       begin: db.prepare('BEGIN IMMEDIATE'),
       commit: db.prepare('COMMIT'),
@@ -80,9 +90,12 @@ export class Writer {
     }
     try {
       this.log.begin();
+      this.quotas.clear();
       const results = batch.map(runOne);
+      this.quotas.flush();
       this.log.finish();
       this.sql.commit.run();
+      this.writeAuditHead();
       return results;
     } catch (error) {
       this.abandon();
@@ -100,6 +113,7 @@ export class Writer {
 
   private runInSavepoint(timed: TimedCommand): Result<OutcomeOf<Command>> {
     const mark = this.log.mark();
+    this.quotas.flush();
     this.sql.savepoint.run();
     try {
       const result = this.runBare(timed);
@@ -111,6 +125,7 @@ export class Writer {
       this.sql.rollbackTo.run();
       this.sql.release.run();
       this.log.rewind(mark);
+      this.quotas.clear();
       this.mutations.forgetNamespaces();
       if (/UNIQUE constraint failed: memories\.(id|title)/.test(String(error))) {
         return fail('CONFLICT', 'a memory with this id already exists');
@@ -147,7 +162,17 @@ export class Writer {
     return ok(value);
   }
 
+  /** The commit stands whatever becomes of the file, which may lag behind. */
+  private writeAuditHead(): void {
+    try {
+      this.audit.committed();
+    } catch (error) {
+      this.reportBug(error);
+    }
+  }
+
   private abandon(): void {
+    this.audit.forget();
     this.mutations.forgetNamespaces();
     if (this.db.inTransaction) this.sql.rollback.run();
   }

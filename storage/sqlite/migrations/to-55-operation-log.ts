@@ -5,6 +5,7 @@ import { type Connection, openWriter } from '../connection.js';
 import { DatabaseRefusedError, startLog } from '../database-setup.js';
 import { OperationLog } from '../log.js';
 import { Mutations } from '../mutations.js';
+import { QuotaLedger } from '../quota-ledger.js';
 import { memoryToSql, ROW_COLUMNS } from '../rows.js';
 import { SCHEMA } from '../schema.js';
 import { memoryFromOlderRow, OLDER_MEMORY_COLUMNS, type OlderRow } from './older-memory.js';
@@ -44,11 +45,13 @@ export const to55: MigrationStep = {
     for (const table of aside) setAside(db, table);
     db.exec(SCHEMA);
     startLog(db, context.options, `migrated from schema ${context.from}`);
-    moveMemories(db, context);
-    moveArchive(db, context);
     for (const table of aside) {
       if (table !== 'memories' && table !== 'archived_memories') moveOtherTable(db, table, context.now);
     }
+    // Counted anew from the rows: older releases never gave the bytes of deleted rows back.
+    db.exec('UPDATE agent_quotas SET current_storage_bytes = 0');
+    moveMemories(db, context);
+    moveArchive(db, context);
   },
 };
 
@@ -80,7 +83,8 @@ function refuseEncryptedRows(db: Connection): void {
 function moveMemories(db: Connection, { options, now }: MigrationContext): void {
   const decision: DecisionContext = { nowMs: options.nowMs, now: instantFromMs(options.nowMs) };
   const log = new OperationLog(db, options.crypto);
-  const mutations = new Mutations(db, log);
+  const quotas = new QuotaLedger(db);
+  const mutations = new Mutations(db, log, quotas, null);
   const taken = db.prepare<[string, string]>(
     'SELECT 1 FROM memories WHERE title = ? AND namespace = ? AND conflict_of IS NULL',
   );
@@ -90,6 +94,7 @@ function moveMemories(db: Connection, { options, now }: MigrationContext): void 
     const title = freeTitle(older, (candidate) => taken.get(candidate, older.namespace) !== undefined);
     mutations.apply({ mutation: 'insert-memory', operation: 'store', memory: { ...older, title } }, decision);
   }
+  quotas.flush();
   log.finish();
   dropAside(db, 'memories');
 }

@@ -1,0 +1,11 @@
+import type { QuotaLimits } from '../../protocol/quota.js';
+import type { Settings } from '../config/settings.js';
+
+/** The quotas in force. */
+export function quotaLimits(settings: Settings): QuotaLimits {
+  return {
+    memoriesPerDay: settings.maxMemoriesPerDay,
+    storageBytes: settings.maxStorageBytes,
+    linksPerDay: settings.maxLinksPerDay,
+  };
+}

@@ -1,0 +1,109 @@
+import { AGENTS_NAMESPACE, agentOf, agentTitle } from '../agent.js';
+import type { BindAgentKey, Outcomes, RegisterAgent, SignedEnvelope } from '../commands.js';
+import { type Memory, ownerOf } from '../memory.js';
+import { type Failure, fail } from '../result.js';
+import {
+  type Deciding,
+  type DecisionContext,
+  decided,
+  memoryByTitle,
+  type ReadRequest,
+  usedEnvelope,
+} from './decision.js';
+
+/** The answer for a write into the namespace of the agent records. */
+export const agentsNamespace = () =>
+  fail('FORBIDDEN', `namespace "${AGENTS_NAMESPACE}" takes registered agents only`);
+
+/**
+ * Registers an agent; a known one keeps `registered_at` and its key and is refreshed. FORBIDDEN for anybody but the
+ * agent itself and admins (decisions, "key binding").
+ */
+export function* decideRegisterAgent(
+  command: RegisterAgent,
+  context: DecisionContext,
+): Deciding<Outcomes['register-agent']> {
+  const { memory, viewer, admin } = command;
+  const known = yield* memoryByTitle(memory.title, memory.namespace);
+  const self = ownerOf(memory);
+  if (!(admin || viewer.all || viewer.agentId === self)) {
+    return fail('FORBIDDEN', 'an agent is registered by itself or by an admin');
+  }
+  if (known === null) {
+    return decided({ agent: agentOf(memory), id: memory.id, created: true }, [
+      { mutation: 'insert-memory', operation: 'store', memory },
+      audit(viewer.agentId ?? self ?? '', 'agent.registered', memory),
+    ]);
+  }
+  const refreshed: Memory = {
+    ...known,
+    content: memory.content,
+    metadata: {
+      ...known.metadata,
+      agent_type: memory.metadata['agent_type'],
+      capabilities: memory.metadata['capabilities'],
+      last_seen_at: context.now,
+    },
+    updated_at: context.now,
+    version: known.version + 1,
+  };
+  return decided({ agent: agentOf(refreshed), id: known.id, created: false }, [
+    {
+      mutation: 'replace-memory',
+      operation: 'update',
+      before: known,
+      memory: refreshed,
+      reembed: known.content !== refreshed.content,
+    },
+  ]);
+}
+
+/** Binds or revokes the key of a registered agent: NOT_FOUND before its registration. */
+export function* decideBindAgentKey(
+  command: BindAgentKey,
+  context: DecisionContext,
+): Deciding<Outcomes['bind-agent-key']> {
+  const known = yield* memoryByTitle(agentTitle(command.agentId), AGENTS_NAMESPACE);
+  if (known === null) return fail('NOT_FOUND', 'agent is not registered');
+  const { pubkey_b64: before, pubkey_bound_at: _at, ...metadata } = known.metadata;
+  if (before === (command.publicKey ?? undefined)) return decided({ agent: agentOf(known) }, []);
+  const bound =
+    command.publicKey === null ? {} : { pubkey_b64: command.publicKey, pubkey_bound_at: context.now };
+  const memory: Memory = {
+    ...known,
+    metadata: { ...metadata, ...bound },
+    updated_at: context.now,
+    version: known.version + 1,
+  };
+  const type = command.publicKey === null ? 'agent.key_revoked' : 'agent.key_bound';
+  return decided({ agent: agentOf(memory) }, [
+    { mutation: 'replace-memory', operation: 'update', before: known, memory, reembed: false },
+    audit(command.by, type, memory),
+  ]);
+}
+
+function audit(by: string, type: string, memory: Memory) {
+  const { agent_id, agent_type, pubkey_b64 } = agentOf(memory);
+  const payload = { agent_id, agent_type, ...(pubkey_b64 === undefined ? {} : { pubkey_b64 }) };
+  return { mutation: 'append-audit', event: { agentId: by, type, payload } } as const;
+}
+
+/**
+ * What stands against a verified envelope inside the write transaction: it was used before (ATTESTATION_REPLAYED), or
+ * its key is no longer the agent's (ATTESTATION_FAILED).
+ */
+export function* envelopeProblem(
+  envelope: SignedEnvelope,
+): Generator<ReadRequest, Failure | null, never> {
+  const memoryId = yield* usedEnvelope(envelope.fingerprint);
+  if (memoryId !== null) {
+    return {
+      code: 'ATTESTATION_REPLAYED',
+      message: 'this signed write was accepted before; sign it again with a new created_at',
+      details: { existing_id: memoryId },
+    };
+  }
+  const record = yield* memoryByTitle(agentTitle(envelope.agentId), AGENTS_NAMESPACE);
+  if (record !== null && agentOf(record).pubkey_b64 === envelope.publicKey) return null;
+  return { code: 'ATTESTATION_FAILED', message: 'the signing key is not bound to this agent' };
+}

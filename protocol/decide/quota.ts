@@ -1,0 +1,61 @@
+import type { EnsureQuota, Outcomes } from '../commands.js';
+import type { Memory } from '../memory.js';
+import { chargedBytes, freshUse, holderOf, type QuotaLimits, type QuotaUse, rolledUse } from '../quota.js';
+import { fail, ok, type Result } from '../result.js';
+import {
+  type Deciding,
+  type DecisionContext,
+  decided,
+  type Mutation,
+  quotaUse,
+  type ReadRequest,
+} from './decision.js';
+
+/**
+ * The quota clause of a write: QUOTA_EXCEEDED when the owner of the row would exceed its memories of the day (new
+ * rows only) or its bytes in that namespace; otherwise what to charge. `before` is the row that this one replaces.
+ */
+export function* chargeFor(
+  memory: Memory,
+  before: Memory | null,
+  limits: QuotaLimits | null,
+  context: DecisionContext,
+): Generator<ReadRequest, Result<readonly Mutation[]>, never> {
+  const holder = holderOf(memory);
+  if (limits === null || holder === null) return ok([]);
+  const { namespace } = memory;
+  const replaced = before !== null && before.namespace === namespace && holderOf(before) === holder;
+  const added = chargedBytes(memory) - (replaced ? chargedBytes(before) : 0);
+  if (before !== null && added <= 0) return ok([]);
+
+  const use = rolledUse(
+    (yield* quotaUse(holder, namespace)) ?? freshUse(holder, namespace, limits, context.now),
+    context.now,
+  );
+  if (added > 0 && use.storageBytes + added > limits.storageBytes) {
+    return exceeded(use, 'storage_bytes', use.storageBytes, limits.storageBytes);
+  }
+  if (before !== null) return ok([]);
+  if (use.memoriesToday + 1 > limits.memoriesPerDay) {
+    return exceeded(use, 'memories_per_day', use.memoriesToday, limits.memoriesPerDay);
+  }
+  return ok([{ mutation: 'charge-quota', holder, namespace, limits, memories: 1, links: 0 }]);
+}
+
+function exceeded(use: QuotaUse, limit: string, current: number, max: number): Result<never> {
+  const text = `QUOTA_EXCEEDED: agent ${use.holder} namespace ${use.namespace} hit ${limit} (current=${current}, max=${max})`;
+  return fail('QUOTA_EXCEEDED', text, { limit, current, max, agent_id: use.holder });
+}
+
+/** Answers a quota row as of now, and creates it at the first call. */
+export function* decideEnsureQuota(
+  command: EnsureQuota,
+  context: DecisionContext,
+): Deciding<Outcomes['ensure-quota']> {
+  const { holder, namespace, limits } = command;
+  const known = yield* quotaUse(holder, namespace);
+  if (known !== null) return decided({ use: { ...rolledUse(known, context.now), limits } }, []);
+  return decided({ use: freshUse(holder, namespace, limits, context.now) }, [
+    { mutation: 'charge-quota', holder, namespace, limits, memories: 0, links: 0 },
+  ]);
+}

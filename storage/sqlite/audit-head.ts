@@ -1,0 +1,72 @@
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import type { Signer } from '../../protocol/seams.js';
+
+/** The end of the audit chain as it was last seen, signed by the node. */
+export interface AuditHead {
+  readonly sequence: number;
+  /** Hash of the newest row, hex. */
+  readonly hash: string;
+  /** Standard base64. */
+  readonly public_key: string;
+  readonly signature: string;
+}
+
+const DOMAIN = 'mnemesh/audit-head/v1';
+
+/** The bytes under the signature of a head. */
+export function auditHeadBytes(sequence: number, hash: string): Uint8Array {
+  return Buffer.from(`${DOMAIN}\n${sequence}\n${hash}`);
+}
+
+export const auditHeadPath = (databasePath: string): string => `${databasePath}.audit-head`;
+
+/** Reads a head file: null when there is none, `damaged` when it cannot be understood. */
+export function readAuditHead(path: string): AuditHead | 'damaged' | null {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    return 'damaged';
+  }
+  try {
+    const head = JSON.parse(text) as AuditHead;
+    const sound =
+      Number.isSafeInteger(head.sequence) &&
+      [head.hash, head.public_key, head.signature].every((field) => typeof field === 'string');
+    return sound ? head : 'damaged';
+  } catch {
+    return 'damaged';
+  }
+}
+
+/**
+ * The file beside the database that says how far the audit chain has come. It may lag behind after a crash, which is
+ * harmless; a chain that is shorter than it says was cut.
+ */
+export class AuditHeadFile {
+  constructor(private readonly path: string) {}
+
+  write(head: { readonly sequence: number; readonly hash: Uint8Array }, signer: Signer): void {
+    const known = readAuditHead(this.path);
+    // Another process may have come further meanwhile.
+    if (known !== null && known !== 'damaged' && known.sequence >= head.sequence) return;
+    const hash = Buffer.from(head.hash).toString('hex');
+    const signature = signer.sign(auditHeadBytes(head.sequence, hash));
+    const text = JSON.stringify({
+      sequence: head.sequence,
+      hash,
+      public_key: Buffer.from(signer.publicKey).toString('base64'),
+      signature: Buffer.from(signature).toString('base64'),
+    } satisfies AuditHead);
+    const draft = `${this.path}.${process.pid}`;
+    const file = openSync(draft, 'w', 0o600);
+    try {
+      writeSync(file, text);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(draft, this.path);
+  }
+}

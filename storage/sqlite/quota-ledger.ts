@@ -1,0 +1,162 @@
+import {
+  LINKS_PER_DAY_MAX,
+  MEMORIES_PER_DAY_MAX,
+  STORAGE_BYTES_MAX,
+} from '../../protocol/limits.js';
+import type { Memory } from '../../protocol/memory.js';
+import {
+  chargedBytes,
+  freshUse,
+  holderOf,
+  type QuotaLimits,
+  type QuotaUse,
+  rolledUse,
+} from '../../protocol/quota.js';
+import type { Connection } from './connection.js';
+
+/** What a row created by a write without limits (a replicated one) says until its holder writes here. */
+const DEFAULT_LIMITS: QuotaLimits = {
+  memoriesPerDay: MEMORIES_PER_DAY_MAX,
+  storageBytes: STORAGE_BYTES_MAX,
+  linksPerDay: LINKS_PER_DAY_MAX,
+};
+
+export interface QuotaSqlRow {
+  agent_id: string;
+  namespace: string;
+  max_memories_per_day: number;
+  max_storage_bytes: number;
+  max_links_per_day: number;
+  current_memories_today: number;
+  current_storage_bytes: number;
+  current_links_today: number;
+  day_started_at: string;
+  created_at: string;
+  updated_at: string;
+}
+
+/** A quota row as the decisions see it. */
+export function quotaFromSql(row: QuotaSqlRow): QuotaUse {
+  return {
+    holder: row.agent_id,
+    namespace: row.namespace,
+    limits: {
+      memoriesPerDay: row.max_memories_per_day,
+      storageBytes: row.max_storage_bytes,
+      linksPerDay: row.max_links_per_day,
+    },
+    memoriesToday: row.current_memories_today,
+    storageBytes: row.current_storage_bytes,
+    linksToday: row.current_links_today,
+    dayStartedAt: row.day_started_at,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+/**
+ * The quota rows inside a write transaction: read once, counted in memory, written before the commit, so that a batch
+ * pays for a holder's row once. The bytes of a holder in a namespace are always the sum over its live rows there,
+ * because the engine counts every row that comes, changes or goes.
+ */
+export class QuotaLedger {
+  private readonly uses = new Map<string, { use: QuotaUse; changed: boolean }>();
+  private readonly load;
+  private readonly save;
+
+  constructor(db: Connection) {
+    this.load = db.prepare<[string, string], QuotaSqlRow>(
+      'SELECT * FROM agent_quotas WHERE agent_id = ? AND namespace = ?',
+    );
+    this.save = db.prepare(
+      `INSERT OR REPLACE INTO agent_quotas
+         (agent_id, namespace, max_memories_per_day, max_storage_bytes, max_links_per_day, current_memories_today,
+          current_storage_bytes, current_links_today, day_started_at, created_at, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+  }
+
+  /** Forgets what it holds: at the start of a transaction, and when something was rolled back. */
+  clear(): void {
+    this.uses.clear();
+  }
+
+  use(holder: string, namespace: string): QuotaUse | null {
+    return this.entry(holder, namespace)?.use ?? null;
+  }
+
+  charge(
+    to: { readonly holder: string; readonly namespace: string },
+    limits: QuotaLimits,
+    counts: { readonly memories: number; readonly links: number },
+    now: string,
+  ): void {
+    const before = rolledUse(this.use(to.holder, to.namespace) ?? fresh(to, limits, now), now);
+    this.put({
+      ...before,
+      limits,
+      memoriesToday: before.memoriesToday + counts.memories,
+      linksToday: before.linksToday + counts.links,
+      updatedAt: now,
+    });
+  }
+
+  /** Counts a row that was (`before`) and a row that is (`after`). */
+  count(before: Memory | null, after: Memory | null, now: string): void {
+    if (before !== null) this.addBytes(before, -chargedBytes(before), now);
+    if (after !== null) this.addBytes(after, chargedBytes(after), now);
+  }
+
+  /** Writes what changed; before a commit or a savepoint. */
+  flush(): void {
+    for (const entry of this.uses.values()) {
+      if (!entry.changed) continue;
+      entry.changed = false;
+      const { use } = entry;
+      this.save.run(
+        use.holder,
+        use.namespace,
+        use.limits.memoriesPerDay,
+        use.limits.storageBytes,
+        use.limits.linksPerDay,
+        use.memoriesToday,
+        use.storageBytes,
+        use.linksToday,
+        use.dayStartedAt,
+        use.createdAt,
+        use.updatedAt,
+      );
+    }
+  }
+
+  private addBytes(memory: Memory, bytes: number, now: string): void {
+    const holder = holderOf(memory);
+    if (holder === null || bytes === 0) return;
+    const to = { holder, namespace: memory.namespace };
+    const use = this.use(holder, memory.namespace) ?? fresh(to, DEFAULT_LIMITS, now);
+    this.put({ ...use, storageBytes: Math.max(0, use.storageBytes + bytes), updatedAt: now });
+  }
+
+  private entry(holder: string, namespace: string) {
+    const key = `${holder} ${namespace}`;
+    const known = this.uses.get(key);
+    if (known !== undefined) return known;
+    const row = this.load.get(holder, namespace);
+    if (row === undefined) return null;
+    const entry = { use: quotaFromSql(row), changed: false };
+    this.uses.set(key, entry);
+    return entry;
+  }
+
+  private put(use: QuotaUse): void {
+    this.uses.set(`${use.holder} ${use.namespace}`, { use, changed: true });
+  }
+}
+
+function fresh(
+  { holder, namespace }: { readonly holder: string; readonly namespace: string },
+  limits: QuotaLimits,
+  now: string,
+): QuotaUse {
+  return freshUse(holder, namespace, limits, now);
+}
