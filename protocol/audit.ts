@@ -100,3 +100,84 @@ function separated(row: AuditRow): Uint8Array {
   }
   return bytes;
 }
+
+/** The end of the chain as it was last seen, signed by the node; kept beside the database. */
+export interface AuditHead {
+  readonly sequence: number;
+  /** Hash of the newest row, hex. */
+  readonly hash: string;
+  /** Standard base64. */
+  readonly public_key: string;
+  readonly signature: string;
+}
+
+/** The bytes under the signature of a head. */
+export function auditHeadBytes(sequence: number, hash: string): Uint8Array {
+  return encoder.encode(`mnemesh/audit-head/v1\n${sequence}\n${hash}`);
+}
+
+/**
+ * Checks a chain row by row. Feed it every row in order, from the first or from one whose predecessor is given; it
+ * keeps the first break and every signature that fails.
+ */
+export class AuditVerifier {
+  rowsChecked = 0;
+  unsigned = 0;
+  chainBreak: number | null = null;
+  readonly signatureFailures: number[] = [];
+  /** Rows signed by another key than this node's, as after a move to another machine. */
+  foreign = 0;
+  /** Sequence and hash of the last row. */
+  last: { readonly sequence: number; readonly hash: Uint8Array } | null = null;
+  /** The row that the head names, once it was seen. */
+  headHash: Uint8Array | null = null;
+
+  constructor(
+    private readonly crypto: Crypto,
+    /** 32 raw bytes; null while the node has no key. */
+    private readonly ownKey: Uint8Array | null,
+    private readonly headSequence: number | null,
+  ) {}
+
+  /** The row before the first one that is checked. */
+  startAfter(row: AuditRow): void {
+    this.remember(row);
+  }
+
+  check(row: AuditRow): void {
+    this.rowsChecked += 1;
+    const expected = this.last ?? { sequence: 0, hash: AUDIT_GENESIS };
+    const follows = row.sequence === expected.sequence + 1 && equal(row.prev_hash, expected.hash);
+    const sound = row.payload === null || equal(this.crypto.sha256(row.payload), row.payload_hash);
+    if (!(follows && sound)) this.chainBreak ??= row.sequence;
+    this.judgeSignature(row);
+    this.remember(row);
+  }
+
+  private judgeSignature(row: AuditRow): void {
+    const { signature, public_key: key } = row;
+    if (signature === null) {
+      this.unsigned += 1;
+      // A signed row whose signature was taken away still says that it was signed.
+      if (row.form !== 1 && row.attest_level !== 'unsigned') this.signatureFailures.push(row.sequence);
+      return;
+    }
+    // Rows of older releases do not say which key signed them.
+    if (row.form === 1 || key === null) {
+      if (row.form !== 1) this.signatureFailures.push(row.sequence);
+      return;
+    }
+    if (this.ownKey === null || !equal(key, this.ownKey)) this.foreign += 1;
+    if (!this.crypto.verify(key, auditSignedBytes(row), signature)) this.signatureFailures.push(row.sequence);
+  }
+
+  private remember(row: AuditRow): void {
+    const hash = auditRowHash(row, this.crypto);
+    this.last = { sequence: row.sequence, hash };
+    if (row.sequence === this.headSequence) this.headHash = hash;
+  }
+}
+
+function equal(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, index) => byte === b[index]);
+}

@@ -1,5 +1,5 @@
-import type { OnConflict } from './decide/store.js';
 import type { AgentRecord } from './agent.js';
+import type { OnConflict } from './decide/store.js';
 import type { Memory, MemoryRow, Tier } from './memory.js';
 import type { QuotaLimits, QuotaUse } from './quota.js';
 import type { Viewer } from './ranking/types.js';

@@ -38,6 +38,7 @@ export const ERRORS = {
   QUOTA_EXCEEDED: { http: 429, exit: 1 },
   PAYLOAD_TOO_LARGE: { http: 413, jsonRpc: -32600, exit: 2 },
   UNSUPPORTED_MEDIA_TYPE: { http: 415, exit: 2 },
+  AUDIT_CHAIN_BROKEN: { http: 500, exit: 1 },
   INTERNAL: { http: 500, jsonRpc: -32603, exit: 70 },
   DATABASE_ERROR: { http: 500, exit: 70 },
   OVERLOADED: { http: 503, exit: 75 },

@@ -58,6 +58,10 @@ export const AGENT_CAPABILITIES_MAX = 64;
 export const AGENT_CAPABILITY_LENGTH_MAX = 128;
 export const AGENT_LIST_LIMIT_MAX = 1000;
 
+// Audit chain
+/** Rows that a verification reads at a time. */
+export const AUDIT_PAGE_ROWS = 1000;
+
 // Requests
 export const REQUEST_BODY_BYTES_MAX = 2 * 1024 * 1024;
 export const REQUEST_DEADLINE_MS = 60_000;

@@ -1,4 +1,7 @@
+import type { AgentRecord } from './agent.js';
+import type { AuditHead, AuditRow } from './audit.js';
 import type { Memory, MemoryRow, Tier } from './memory.js';
+import type { QuotaUse } from './quota.js';
 import type { RankedRow, RecallRequest, Viewer } from './ranking/types.js';
 
 /**
@@ -17,7 +20,12 @@ export type Query =
   | LogPosition
   | NamespaceIds
   | CurrentOwner
-  | EmbeddingProgress;
+  | EmbeddingProgress
+  | GetAgent
+  | ListAgents
+  | ListQuotas
+  | AuditRows
+  | ReadAuditHead;
 
 export interface GetMemory {
   readonly kind: 'get-memory';
@@ -117,6 +125,38 @@ export interface EmbeddingProgress {
   readonly kind: 'embedding-progress';
 }
 
+/** The record of one agent; null when it is not registered. */
+export interface GetAgent {
+  readonly kind: 'get-agent';
+  readonly agentId: string;
+}
+
+/** Registered agents by id, after one of them. */
+export interface ListAgents {
+  readonly kind: 'list-agents';
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+/** Quota rows; null means any. */
+export interface ListQuotas {
+  readonly kind: 'list-quotas';
+  readonly holder: string | null;
+  readonly namespace: string | null;
+}
+
+/** Rows of the audit chain after a sequence, oldest first. */
+export interface AuditRows {
+  readonly kind: 'audit-rows';
+  readonly after: number;
+  readonly limit: number;
+}
+
+/** The head of the audit chain as its file beside the database says. */
+export interface ReadAuditHead {
+  readonly kind: 'audit-head';
+}
+
 /** A link as `GET /memories/{id}` shows it. */
 export interface LinkSummary {
   readonly source_id: string;
@@ -149,6 +189,11 @@ export interface Answers {
   'current-owner': { readonly holder: string | null };
   'namespace-ids': { readonly ids: readonly number[] };
   'embedding-progress': { readonly pending: number; readonly embedded: number; readonly skipped: number };
+  'get-agent': { readonly agent: AgentRecord | null };
+  'list-agents': { readonly agents: readonly AgentRecord[] };
+  'list-quotas': { readonly uses: readonly QuotaUse[] };
+  'audit-rows': { readonly rows: readonly AuditRow[] };
+  'audit-head': { readonly head: AuditHead | 'damaged' | null };
 }
 
 /** A ranking, what really ran, and how many rows each index proposed. */

@@ -1,4 +1,4 @@
-import { ownerOf, type Memory } from './memory.js';
+import { type Memory, ownerOf } from './memory.js';
 
 /** What one agent may store in one namespace (interface §2.9, §8). */
 export interface QuotaLimits {

@@ -6,9 +6,10 @@ import { fail, failed, ok } from '../../protocol/result.js';
 import { instantAfter } from '../../protocol/time.js';
 import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
+import { attestMemory } from './attest-memory.js';
 import * as fields from './fields.js';
+import { newMemory as blankMemory } from './new-memory.js';
 import { quotaLimits } from './quota-limits.js';
-import { signMemory } from './sign-memory.js';
 
 const input = z.object({
   title: fields.title,
@@ -90,7 +91,7 @@ async function store(call: Call, fieldsIn: Input) {
   const owner = ownerOf(call, fieldsIn);
   if (!owner.ok) return failed(owner.error);
 
-  const memory = signMemory(newMemory(call, fieldsIn, owner.value, expiry.value), call);
+  const memory = attestMemory(newMemory(call, fieldsIn, owner.value, expiry.value), call);
   const result = await call.services.store.execute({
     kind: 'store-memory',
     memory,
@@ -142,7 +143,7 @@ function newMemory(call: Call, input: Input, owner: string, expiresAt: string | 
     imported_from_agent_id: _from,
     ...metadata
   } = input.metadata;
-  return {
+  return blankMemory(call.now, {
     id: call.services.random.uuid(),
     tier: input.tier,
     namespace: input.namespace ?? call.services.settings.defaultNamespace,
@@ -152,10 +153,6 @@ function newMemory(call: Call, input: Input, owner: string, expiresAt: string | 
     priority: input.priority,
     confidence: input.confidence,
     source: input.source ?? SOURCES[call.surface],
-    access_count: 0,
-    created_at: call.now,
-    updated_at: call.now,
-    last_accessed_at: null,
     expires_at: expiresAt,
     metadata: {
       ...metadata,
@@ -164,24 +161,8 @@ function newMemory(call: Call, input: Input, owner: string, expiresAt: string | 
       attest_level: 'claimed',
     },
     kind: input.kind,
-    reflection_depth: 0,
-    atomised_into: null,
-    atom_of: null,
-    entity_id: null,
-    persona_version: null,
     citations: input.citations,
     source_uri: input.source_uri ?? null,
     source_span: input.source_span ?? null,
-    confidence_source: 'caller_provided',
-    confidence_signals: null,
-    confidence_decayed_at: null,
-    mentioned_entity_id: null,
-    version: 1,
-    write_signature: null,
-    created_hlc: '',
-    hlc: '',
-    origin: '',
-    origin_seq: 0,
-    seen: {},
-  };
+  });
 }

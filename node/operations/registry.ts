@@ -1,16 +1,21 @@
 import type { Catalogue } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
+import { agentBindKey, agentRevokeKey } from './agent-key.js';
 import { memoryLoadFamily, memorySmartLoad } from './family-loaders.js';
+import { memoryAgentList } from './memory-agent-list.js';
+import { memoryAgentRegister } from './memory-agent-register.js';
 import { memoryCapabilities } from './memory-capabilities.js';
 import { memoryDelete } from './memory-delete.js';
 import { memoryGet } from './memory-get.js';
 import { memoryList } from './memory-list.js';
 import { memoryPromote } from './memory-promote.js';
+import { memoryQuotaStatus } from './memory-quota-status.js';
 import { memoryRecall } from './memory-recall.js';
 import { memorySearch } from './memory-search.js';
 import { memoryStats } from './memory-stats.js';
 import { memoryStore } from './memory-store.js';
 import { memoryUpdate } from './memory-update.js';
+import { verifySignedEventsChain } from './verify-signed-events-chain.js';
 
 /** Every operation of the service, in the order in which tools and help list them. */
 export const OPERATIONS: readonly Operation[] = [
@@ -26,6 +31,12 @@ export const OPERATIONS: readonly Operation[] = [
   memoryPromote,
   memoryStats,
   memoryCapabilities,
+  memoryAgentRegister,
+  memoryAgentList,
+  agentBindKey,
+  agentRevokeKey,
+  memoryQuotaStatus,
+  verifySignedEventsChain,
 ];
 
 export const CATALOGUE: Catalogue = {

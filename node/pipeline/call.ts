@@ -1,3 +1,5 @@
+import type { SignedEnvelope } from '../../protocol/commands.js';
+import type { WriteSignature } from '../../protocol/memory.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
 import type { Clock, Crypto, Log, Random, Signer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
@@ -25,6 +27,10 @@ export interface Attestation {
   readonly level: 'claimed' | 'agent_attested';
   /** Signs for the caller with the machine's key when the level comes from the machine. */
   readonly signer: Signer | null;
+  /** The author's own signature, verified; its `created_at` becomes the memory's. */
+  readonly signature: WriteSignature | null;
+  /** What the store checks once more: single use, and that the key is still bound. */
+  readonly envelope: SignedEnvelope | null;
 }
 
 /** A reading of memories, to be counted later (interface §4.3: recall touches rows). */

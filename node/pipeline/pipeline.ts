@@ -36,7 +36,7 @@ export async function runOperation(
       return fail('ADMIN_REQUIRED', 'admin role required');
     }
     const nowMs = services.clock.nowMs();
-    const attestation = attest(operation, parsed.value, request.caller, nowMs, services);
+    const attestation = await attest(operation, parsed.value, request.caller, nowMs, services);
     if (!attestation.ok) return failed(attestation.error);
 
     const call: Call = {

@@ -16,6 +16,7 @@ const POINT_READS: ReadonlySet<Query['kind']> = new Set([
   'log-position',
   'namespace-ids',
   'current-owner',
+  'get-agent',
 ]);
 
 /** Bytes of a command beyond its text, for the mailbox's limit. */

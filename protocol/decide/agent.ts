@@ -92,9 +92,7 @@ function audit(by: string, type: string, memory: Memory) {
  * What stands against a verified envelope inside the write transaction: it was used before (ATTESTATION_REPLAYED), or
  * its key is no longer the agent's (ATTESTATION_FAILED).
  */
-export function* envelopeProblem(
-  envelope: SignedEnvelope,
-): Generator<ReadRequest, Failure | null, never> {
+export function* envelopeProblem(envelope: SignedEnvelope): Generator<ReadRequest, Failure | null, never> {
   const memoryId = yield* usedEnvelope(envelope.fingerprint);
   if (memoryId !== null) {
     return {

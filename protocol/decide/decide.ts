@@ -1,6 +1,6 @@
 import type { Command, OutcomeOf } from '../commands.js';
-import type { Deciding, DecisionContext } from './decision.js';
 import { decideBindAgentKey, decideRegisterAgent } from './agent.js';
+import type { Deciding, DecisionContext } from './decision.js';
 import { decideEmbeddings } from './embedding.js';
 import { decideClaim, decideRelease } from './ownership.js';
 import { decidePromote } from './promote.js';

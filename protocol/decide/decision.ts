@@ -1,5 +1,5 @@
-import type { Memory, MemoryRow } from '../memory.js';
 import type { AuditEvent } from '../audit.js';
+import type { Memory, MemoryRow } from '../memory.js';
 import type { OperationKind } from '../operation-log.js';
 import type { QuotaLimits, QuotaUse } from '../quota.js';
 import type { Result } from '../result.js';
@@ -140,10 +140,7 @@ export function* databaseOwner(): Generator<ReadRequest, DatabaseOwner | null, n
 }
 
 /** Reads what a holder has used of its quota; null before its first write. */
-export function* quotaUse(
-  holder: string,
-  namespace: string,
-): Generator<ReadRequest, QuotaUse | null, never> {
+export function* quotaUse(holder: string, namespace: string): Generator<ReadRequest, QuotaUse | null, never> {
   return (yield { read: 'quota-use', holder, namespace }) as QuotaUse | null;
 }
 

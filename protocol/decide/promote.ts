@@ -26,5 +26,7 @@ export function* decidePromote(
     updated_at: context.now,
     version: row.version + 1,
   };
-  return decided({ memory }, [{ mutation: 'replace-memory', operation: 'promote', before: row, memory, reembed: false }]);
+  return decided({ memory }, [
+    { mutation: 'replace-memory', operation: 'promote', before: row, memory, reembed: false },
+  ]);
 }

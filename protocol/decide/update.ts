@@ -3,6 +3,7 @@ import type { MemoryPatch, Outcomes, UpdateMemory } from '../commands.js';
 import { higherTier, type Memory, type MemoryRow } from '../memory.js';
 import { fail, failed } from '../result.js';
 import { isExpired, isVisible, mayChange } from './access.js';
+import { agentsNamespace } from './agent.js';
 import {
   type Deciding,
   type DecisionContext,
@@ -11,7 +12,6 @@ import {
   memoryById,
   memoryByTitle,
 } from './decision.js';
-import { agentsNamespace } from './agent.js';
 import { chargeFor } from './quota.js';
 import { giveWay, preserveMetadata } from './store.js';
 

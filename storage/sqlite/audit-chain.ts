@@ -91,9 +91,7 @@ export class AuditChain {
 
 /** A UUID that follows from the row's place, so that no randomness is needed inside a transaction. */
 function eventId(crypto: Crypto, prevHash: Uint8Array, sequence: number, payloadHash: Uint8Array): string {
-  const hex = crypto.sha256Hex(
-    Buffer.concat([prevHash, Buffer.from(`/${sequence}/`), payloadHash]),
-  );
+  const hex = crypto.sha256Hex(Buffer.concat([prevHash, Buffer.from(`/${sequence}/`), payloadHash]));
   const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

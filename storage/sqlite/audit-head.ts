@@ -1,22 +1,6 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { type AuditHead, auditHeadBytes } from '../../protocol/audit.js';
 import type { Signer } from '../../protocol/seams.js';
-
-/** The end of the audit chain as it was last seen, signed by the node. */
-export interface AuditHead {
-  readonly sequence: number;
-  /** Hash of the newest row, hex. */
-  readonly hash: string;
-  /** Standard base64. */
-  readonly public_key: string;
-  readonly signature: string;
-}
-
-const DOMAIN = 'mnemesh/audit-head/v1';
-
-/** The bytes under the signature of a head. */
-export function auditHeadBytes(sequence: number, hash: string): Uint8Array {
-  return Buffer.from(`${DOMAIN}\n${sequence}\n${hash}`);
-}
 
 export const auditHeadPath = (databasePath: string): string => `${databasePath}.audit-head`;
 

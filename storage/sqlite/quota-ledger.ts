@@ -1,8 +1,4 @@
-import {
-  LINKS_PER_DAY_MAX,
-  MEMORIES_PER_DAY_MAX,
-  STORAGE_BYTES_MAX,
-} from '../../protocol/limits.js';
+import { LINKS_PER_DAY_MAX, MEMORIES_PER_DAY_MAX, STORAGE_BYTES_MAX } from '../../protocol/limits.js';
 import type { Memory } from '../../protocol/memory.js';
 import {
   chargedBytes,

@@ -2,11 +2,15 @@ import type { MemoryRow } from '../../protocol/memory.js';
 import type { AnswerOf, Answers, Query, RankedMemories, SearchMemories } from '../../protocol/queries.js';
 import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
 import { ok, type Result } from '../../protocol/result.js';
+import { auditHeadPath, readAuditHead } from './audit-head.js';
 import type { Connection } from './connection.js';
+import { getAgent, listAgents } from './queries/agents.js';
+import { auditRows } from './queries/audit.js';
 import { embeddingProgress, pendingEmbeddings } from './queries/embeddings.js';
 import { getMemory } from './queries/get.js';
 import { listMemories } from './queries/list.js';
 import { currentOwner, logPosition, namespaceIds } from './queries/position.js';
+import { listQuotas } from './queries/quotas.js';
 import { storeStats } from './queries/stats.js';
 import { RecallIndex } from './recall/recall.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
@@ -21,7 +25,7 @@ export class Reader {
   private readonly statements;
   private readonly recall;
 
-  constructor(db: Connection) {
+  constructor(private readonly db: Connection) {
     this.statements = new Statements(db);
     this.recall = new RecallIndex(db);
   }
@@ -54,6 +58,16 @@ export class Reader {
         return ok(currentOwner(this.statements, query));
       case 'embedding-progress':
         return ok(embeddingProgress(this.statements));
+      case 'get-agent':
+        return ok(getAgent(this.statements, query));
+      case 'list-agents':
+        return ok(listAgents(this.statements, query));
+      case 'list-quotas':
+        return ok(listQuotas(this.statements, query));
+      case 'audit-rows':
+        return ok(auditRows(this.statements, query));
+      case 'audit-head':
+        return ok({ head: this.db.memory ? null : readAuditHead(auditHeadPath(this.db.name)) });
     }
   }
 

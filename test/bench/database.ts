@@ -31,9 +31,14 @@ export function openBenchDatabase(path: string, synchronous: Synchronous): Bench
     busyTimeoutMs: 1000,
     synchronous,
   });
-  const writer = new Writer(db, systemCrypto, (error) => {
-    throw error;
-  });
+  const writer = new Writer(
+    db,
+    systemCrypto,
+    (error) => {
+      throw error;
+    },
+    null,
+  );
   return {
     db,
     write(commands) {

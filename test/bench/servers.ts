@@ -41,6 +41,8 @@ export async function startDaemonProcess(
         SVC_LOG_LEVEL: 'warn',
         SVC_REQUIRE_AGENT_ATTESTATION: '0',
         SVC_EMBED_BACKEND: 'none',
+        SVC_MAX_MEMORIES_PER_DAY: '1000000000',
+        SVC_MAX_STORAGE_BYTES: '1000000000000',
         ...env,
       },
     }),

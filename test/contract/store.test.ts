@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { BatchWorker } from '../../actors/core/batch-worker.js';
 import { type ReaderQueue, ThreadedStore, type WriterQueue } from '../../node/runtime/threaded-store.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
@@ -51,6 +51,7 @@ async function inline(): Promise<StoreUnderTest> {
     reportBug: (error) => {
       throw error;
     },
+    signer: null,
     shared: true,
   });
   return {
@@ -67,7 +68,7 @@ async function inline(): Promise<StoreUnderTest> {
 async function threaded(): Promise<StoreUnderTest> {
   const { path, clock, open, setNow, onClosed } = fixture();
   open().close();
-  const data = { path, peerId: PEER, synchronous: 'FULL' as const };
+  const data = { path, peerId: PEER, keyDir: join(dirname(path), 'keys'), synchronous: 'FULL' as const };
   const options = {
     clock,
     scheduler: systemScheduler,

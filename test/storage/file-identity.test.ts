@@ -13,9 +13,14 @@ it('acknowledges nothing while the database file is gone or another one has its 
   const path = join(folder, 'mnemesh.db');
   const aside = join(folder, 'aside.db');
   const db = openForWriting(path, 'peer-0000000000000001', { busyTimeoutMs: 100, synchronous: 'FULL' });
-  const writer = new Writer(db, systemCrypto, (error) => {
-    throw error;
-  });
+  const writer = new Writer(
+    db,
+    systemCrypto,
+    (error) => {
+      throw error;
+    },
+    null,
+  );
   const store = (title: string) => {
     const [result] = writer.run([{ command: storing({ title, id: title }), nowMs: Date.now() }]);
     return result?.ok === true ? 'ok' : result?.error.code;

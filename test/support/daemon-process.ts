@@ -25,6 +25,9 @@ export function cleanEnvironment(home: string, extra: Record<string, string> = {
     SVC_EMBED_BACKEND: 'none',
     SVC_REQUIRE_AGENT_ATTESTATION: '0',
     SVC_LOG_LEVEL: 'warn',
+    // Loads write more in a day than an agent may by default; tests of quotas set their own.
+    SVC_MAX_MEMORIES_PER_DAY: '1000000000',
+    SVC_MAX_STORAGE_BYTES: '1000000000000',
     ...extra,
   };
 }

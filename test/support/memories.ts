@@ -60,6 +60,8 @@ export function storing(fields: Partial<Memory> = {}, rest: Partial<StoreMemory>
     onConflict: 'error',
     viewer: OPERATOR,
     archive: true,
+    quota: null,
+    envelope: null,
     ...rest,
   };
 }

@@ -106,6 +106,9 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_EMBED_BACKEND: [['none', 'none']],
   SVC_MAX_PAGE_SIZE: [['5', 5]],
   SVC_MAX_INFLIGHT_REQUESTS: [['7', 7]],
+  SVC_MAX_MEMORIES_PER_DAY: [['7', 7]],
+  SVC_MAX_STORAGE_BYTES: [['7', 7]],
+  SVC_MAX_LINKS_PER_DAY: [['7', 7]],
   SVC_DB_SYNCHRONOUS: [['NORMAL', 'NORMAL']],
   SVC_LOG_LEVEL: [['debug', 'debug']],
   SVC_PROFILE: [['full', 'full']],
@@ -153,6 +156,9 @@ describe('the configuration file', () => {
     [limits]
     max_page_size = 50
     max_inflight_requests = 9
+    max_memories_per_day = 10
+    max_storage_bytes = 11
+    max_links_per_day = 12
     [logging]
     level = "error"
     [mcp]
@@ -167,6 +173,9 @@ describe('the configuration file', () => {
     defaultNamespace: 'team',
     pageSizeMax: 50,
     maxInflightRequests: 9,
+    maxMemoriesPerDay: 10,
+    maxStorageBytes: 11,
+    maxLinksPerDay: 12,
     logLevel: 'error',
     profile: 'full',
   };

@@ -72,6 +72,7 @@ describe('the expiry of a touched row', () => {
       assert.deepEqual(life, {
         mutation: 'replace-memory',
         operation: 'life',
+        before,
         memory: { ...before, expires_at: at(seconds) },
         reembed: false,
         lifeAt: NOW,
@@ -144,6 +145,7 @@ describe('the promotion of a touched row', () => {
     assert.deepEqual(life, {
       mutation: 'replace-memory',
       operation: 'life',
+      before,
       memory: { ...before, tier: 'long', expires_at: null },
       reembed: false,
       lifeAt: NOW,

@@ -22,9 +22,14 @@ it('finds a memory that was embedded after the newest embedded one was deleted',
     freshEpoch: '0011223344556677',
     busyTimeoutMs: 100,
   });
-  const writer = new Writer(db, systemCrypto, (error) => {
-    throw error;
-  });
+  const writer = new Writer(
+    db,
+    systemCrypto,
+    (error) => {
+      throw error;
+    },
+    null,
+  );
   const run = (command: Command) => {
     const [result] = writer.run([{ command, nowMs: NOW_MS }]);
     assert.ok(result?.ok, JSON.stringify(result));

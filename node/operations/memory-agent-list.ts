@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { AGENT_LIST_LIMIT_MAX } from '../../protocol/limits.js';
+import { failed, ok } from '../../protocol/result.js';
+import { defineOperation } from '../pipeline/operation.js';
+import { agentOutput } from './agent-fields.js';
+import * as fields from './fields.js';
+
+/** Lists the registered agents (interface §4.9, GET /agents). */
+export const memoryAgentList = defineOperation({
+  name: 'memory_agent_list',
+  family: 'meta',
+  summary: 'List the registered agents, by id.',
+  core: false,
+  input: z.object({
+    after: fields.agentId.describe('Only agents after this id: the last one of the page before').optional(),
+    limit: z
+      .int()
+      .min(1)
+      .max(AGENT_LIST_LIMIT_MAX)
+      .default(AGENT_LIST_LIMIT_MAX)
+      .describe('At most this many'),
+  }),
+  output: z.object({
+    agents: z.array(agentOutput),
+    count: z.int(),
+    next_after: z.string().optional().describe('There are more agents, after this one'),
+  }),
+  effect: 'read',
+  guards: { admin: true },
+  events: [],
+  http: [{ method: 'GET', path: '/agents', fields: 'query' }],
+  mcp: { description: 'List agents' },
+  cli: { command: 'agents list', view: 'object', examples: ['agents list'] },
+  run: async (call, { after, limit }) => {
+    // One more than asked for says whether there is another page.
+    const result = await call.services.store.query({
+      kind: 'list-agents',
+      after: after ?? null,
+      limit: limit + 1,
+    });
+    if (!result.ok) return failed(result.error);
+    const found = result.value.agents;
+    const agents = found
+      .slice(0, limit)
+      .map((agent) => ({ ...agent, capabilities: [...agent.capabilities] }));
+    const more = found.length > limit ? { next_after: agents.at(-1)!.agent_id } : {};
+    return ok({ agents, count: agents.length, ...more });
+  },
+});

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { AGENTS_NAMESPACE, agentTitle } from '../../protocol/agent.js';
+import type { Memory } from '../../protocol/memory.js';
+import { failed, ok } from '../../protocol/result.js';
+import type { Call } from '../pipeline/call.js';
+import { defineOperation } from '../pipeline/operation.js';
+import { agentType, capabilities } from './agent-fields.js';
+import * as fields from './fields.js';
+import { newMemory } from './new-memory.js';
+
+const input = z.object({
+  agent_id: fields.agentId,
+  agent_type: agentType,
+  capabilities: capabilities.default([]),
+});
+
+/** Registers an agent or refreshes its record (interface §2.4, §4.9: POST /agents). */
+export const memoryAgentRegister = defineOperation({
+  name: 'memory_agent_register',
+  family: 'meta',
+  summary: 'Register an agent, or refresh its record.',
+  core: false,
+  input,
+  output: z.object({
+    registered: z.literal(true),
+    id: z.string(),
+    agent_id: z.string(),
+    agent_type: z.string(),
+    capabilities: z.array(z.string()),
+  }),
+  effect: 'write',
+  guards: {},
+  events: [],
+  http: [{ method: 'POST', path: '/agents', fields: 'body', status: 201 }],
+  mcp: { description: 'Register an agent' },
+  cli: {
+    command: 'agents register',
+    view: 'message',
+    message: (output) => `registered: ${output['agent_id']} (${output['agent_type']})`,
+    examples: ['agents register --agent-id ai:builder --agent-type ai:coder --capabilities build,test'],
+  },
+  run: async (call, given) => {
+    const result = await call.services.store.execute({
+      kind: 'register-agent',
+      memory: recordOf(call, given),
+      viewer: call.caller.viewer,
+      admin: call.caller.admin,
+    });
+    if (!result.ok) return failed(result.error);
+    const { agent, id } = result.value;
+    return ok({
+      registered: true as const,
+      id,
+      agent_id: agent.agent_id,
+      agent_type: agent.agent_type,
+      capabilities: [...agent.capabilities],
+    });
+  },
+});
+
+function recordOf(call: Call, given: z.output<typeof input>): Memory {
+  const { agent_id, agent_type, capabilities: able } = given;
+  return newMemory(call.now, {
+    id: recordId(agent_id, call),
+    tier: 'long',
+    namespace: AGENTS_NAMESPACE,
+    title: agentTitle(agent_id),
+    content: [agent_type, ...able].join(' '),
+    tags: ['agent-registration'],
+    source: 'system',
+    metadata: {
+      agent_id,
+      agent_type,
+      capabilities: able,
+      registered_at: call.now,
+      last_seen_at: call.now,
+      scope: 'collective',
+      attest_level: 'claimed',
+    },
+  });
+}
+
+/** Follows from the agent's id, so that two nodes that register one agent at once make one record. */
+function recordId(agentId: string, call: Call): string {
+  const hex = call.services.crypto.sha256Hex(`mnemesh/agent/${agentId}`);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

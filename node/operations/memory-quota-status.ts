@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import {
+  GLOBAL_QUOTA_NAMESPACE,
+  type QuotaLimits,
+  type QuotaUse,
+  quotaHolder,
+  rolledUse,
+} from '../../protocol/quota.js';
+import { failed, ok, type Result } from '../../protocol/result.js';
+import type { Call } from '../pipeline/call.js';
+import { defineOperation } from '../pipeline/operation.js';
+import * as fields from './fields.js';
+import { quotaLimits } from './quota-limits.js';
+
+const quota = z.object({
+  agent_id: z.string(),
+  namespace: z.string(),
+  max_memories_per_day: z.int(),
+  max_storage_bytes: z.int(),
+  max_links_per_day: z.int(),
+  current_memories_today: z.int(),
+  current_storage_bytes: z.int(),
+  current_links_today: z.int(),
+  day_started_at: z.string(),
+  created_at: z.string(),
+  updated_at: z.string(),
+});
+
+/**
+ * What an agent has used of its quotas (interface §2.9, POST /quota/status). Without a namespace the sum over all of
+ * them, as namespace `_global`.
+ */
+export const memoryQuotaStatus = defineOperation({
+  name: 'memory_quota_status',
+  family: 'power',
+  summary: 'Show what an agent has used of its daily quotas.',
+  core: false,
+  input: z.object({
+    agent_id: fields.agentId.describe('The agent; the caller unless given').optional(),
+    namespace: fields.namespace.describe('One namespace; the sum over all unless given').optional(),
+  }),
+  output: z.object({
+    agent_id: z.string().optional(),
+    namespace: z.string().optional(),
+    quota: quota.optional(),
+    quotas: z.array(quota).optional(),
+    count: z.int().optional(),
+  }),
+  effect: 'write',
+  guards: {},
+  events: [],
+  http: [
+    {
+      method: 'POST',
+      path: '/quota/status',
+      fields: 'body',
+      // The row itself (reference-http §3.7).
+      shape: (output) => (output['quota'] ?? output) as Record<string, unknown>,
+    },
+  ],
+  mcp: { description: 'Show quota use' },
+  cli: { command: 'quota-status', short: { n: 'namespace' }, view: 'object', examples: ['quota-status'] },
+  run: async (call, { agent_id, namespace }) => {
+    if (agent_id === undefined && call.caller.local && call.caller.viewer.all)
+      return list(call, namespace ?? null);
+    const agent = agent_id ?? call.caller.agentId;
+    const holder = quotaHolder(agent);
+    const use = namespace === undefined ? await sum(call, holder) : await row(call, holder, namespace);
+    if (!use.ok) return failed(use.error);
+    return ok({ agent_id: agent, namespace: use.value.namespace, quota: quotaJson(use.value) });
+  },
+});
+
+/** Every agent's rows, for whoever runs the machine. */
+async function list(call: Call, namespace: string | null) {
+  const found = await call.services.store.query({ kind: 'list-quotas', holder: null, namespace });
+  if (!found.ok) return failed(found.error);
+  const limits = quotaLimits(call.services.settings);
+  const quotas = found.value.uses.map((use) => quotaJson(current(use, limits, call.now)));
+  return ok({ quotas, count: quotas.length });
+}
+
+async function row(call: Call, holder: string, namespace: string): Promise<Result<QuotaUse>> {
+  const limits = quotaLimits(call.services.settings);
+  const ensured = await call.services.store.execute({ kind: 'ensure-quota', holder, namespace, limits });
+  return ensured.ok ? ok(ensured.value.use) : failed(ensured.error);
+}
+
+async function sum(call: Call, holder: string): Promise<Result<QuotaUse>> {
+  const limits = quotaLimits(call.services.settings);
+  // The first call makes the sentinel row, so that an agent that wrote nothing has one (interface §2.9).
+  const own = await row(call, holder, GLOBAL_QUOTA_NAMESPACE);
+  if (!own.ok) return own;
+  const found = await call.services.store.query({ kind: 'list-quotas', holder, namespace: null });
+  if (!found.ok) return failed(found.error);
+  const uses = found.value.uses.map((use) => current(use, limits, call.now));
+  const total = (of: (use: QuotaUse) => number) => uses.reduce((sum, use) => sum + of(use), 0);
+  // The dates are those of the sentinel.
+  return ok({
+    ...current(own.value, limits, call.now),
+    memoriesToday: total((use) => use.memoriesToday),
+    storageBytes: total((use) => use.storageBytes),
+    linksToday: total((use) => use.linksToday),
+  });
+}
+
+/** As of now, with the limits in force: a stored row has those of its last write. */
+const current = (use: QuotaUse, limits: QuotaLimits, now: string): QuotaUse => ({
+  ...rolledUse(use, now),
+  limits,
+});
+
+function quotaJson(use: QuotaUse): z.output<typeof quota> {
+  return {
+    agent_id: use.holder,
+    namespace: use.namespace,
+    max_memories_per_day: use.limits.memoriesPerDay,
+    max_storage_bytes: use.limits.storageBytes,
+    max_links_per_day: use.limits.linksPerDay,
+    current_memories_today: use.memoriesToday,
+    current_storage_bytes: use.storageBytes,
+    current_links_today: use.linksToday,
+    day_started_at: use.dayStartedAt,
+    created_at: use.createdAt,
+    updated_at: use.updatedAt,
+  };
+}

@@ -1,0 +1,12 @@
+import type { AuditRow } from '../../../protocol/audit.js';
+import type { Answers, AuditRows } from '../../../protocol/queries.js';
+import { AUDIT_COLUMNS } from '../audit-chain.js';
+import type { Statements } from '../statements.js';
+
+/** Rows of the audit chain, oldest first. */
+export function auditRows(statements: Statements, query: AuditRows): Answers['audit-rows'] {
+  const rows = statements
+    .get(`SELECT ${AUDIT_COLUMNS} FROM signed_events WHERE sequence > @after ORDER BY sequence LIMIT @limit`)
+    .all({ after: query.after, limit: query.limit }) as AuditRow[];
+  return { rows };
+}

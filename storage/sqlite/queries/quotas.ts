@@ -1,0 +1,14 @@
+import type { Answers, ListQuotas } from '../../../protocol/queries.js';
+import { type QuotaSqlRow, quotaFromSql } from '../quota-ledger.js';
+import type { Statements } from '../statements.js';
+
+/** Quota rows by holder and namespace. */
+export function listQuotas(statements: Statements, query: ListQuotas): Answers['list-quotas'] {
+  const rows = statements
+    .get(
+      `SELECT * FROM agent_quotas WHERE (@holder IS NULL OR agent_id = @holder)
+       AND (@namespace IS NULL OR namespace = @namespace) ORDER BY agent_id, namespace`,
+    )
+    .all({ holder: query.holder, namespace: query.namespace }) as QuotaSqlRow[];
+  return { uses: rows.map(quotaFromSql) };
+}
