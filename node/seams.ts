@@ -1,5 +1,6 @@
 import { createHash, hash, randomBytes, randomUUID } from 'node:crypto';
 import type { Clock, Crypto, Random, Scheduler, Timer } from '../protocol/seams.js';
+import { verifyEd25519 } from './identity/verify-ed25519.js';
 
 /**
  * The real world behind the seams. This file and the simulator's are the only ones that touch the clock, timers and
@@ -31,4 +32,5 @@ export const systemRandom: Random = {
 export const systemCrypto: Crypto = {
   sha256Hex: (data) => hash('sha256', data, 'hex'),
   sha256: (data) => createHash('sha256').update(data).digest(),
+  verify: verifyEd25519,
 };

@@ -47,6 +47,8 @@ export const LOAD_FAMILY_LIMIT_MAX = 100;
 // Identity
 /** A signed write is fresh for this long, either side of this node's clock. */
 export const SIGNED_WRITE_FRESHNESS_MS = 300_000;
+/** Public keys that a process keeps imported, because an import costs a good part of a verification. */
+export const PUBLIC_KEYS_IMPORTED_MAX = 4096;
 
 // Requests
 export const REQUEST_BODY_BYTES_MAX = 2 * 1024 * 1024;

@@ -39,6 +39,12 @@ export interface Crypto {
   /** SHA-256 as lower-case hex. */
   sha256Hex(data: string | Uint8Array): string;
   sha256(data: string | Uint8Array): Uint8Array;
+  /**
+   * True when `signature` (64 bytes) signs `data` under `publicKey` (32 raw bytes); false for anything else, also for
+   * wrong lengths, and never an exception. Cofactorless, with S below the group's order. It is the verdict only for a
+   * key that `ed25519-admission.ts` has admitted: a key of small order verifies what anybody signs.
+   */
+  verify(publicKey: Uint8Array, data: Uint8Array, signature: Uint8Array): boolean;
 }
 
 /** A private key that signs and never leaves its holder. */

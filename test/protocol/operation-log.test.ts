@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { verifyEd25519 } from '../../node/identity/verify-ed25519.js';
 import type { Memory, MemoryRow } from '../../protocol/memory.js';
 import {
   CHAIN_GENESIS,
@@ -16,7 +17,11 @@ import { withWrite } from '../../protocol/version-vector.js';
 import { aMemory } from '../support/memories.js';
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest();
-const crypto: Crypto = { sha256, sha256Hex: (data) => sha256(data).toString('hex') };
+const crypto: Crypto = {
+  sha256,
+  sha256Hex: (data) => sha256(data).toString('hex'),
+  verify: verifyEd25519,
+};
 
 const HEADER: OperationHeader = {
   origin: 'peer-1/00ff',
