@@ -7,4 +7,8 @@ import type { Command } from './command.js';
 export const NATIVE_COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve-command.js')).serveCommand,
   mcp: async () => (await import('./mcp-command.js')).mcpCommand,
+  'identity generate': async () => (await import('./identity/generate-command.js')).generateCommand,
+  'identity import': async () => (await import('./identity/import-command.js')).importCommand,
+  'identity list': async () => (await import('./identity/list-command.js')).listCommand,
+  'identity export-pub': async () => (await import('./identity/export-command.js')).exportCommand,
 };

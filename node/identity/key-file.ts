@@ -58,7 +58,14 @@ export function readSeed(path: string): Buffer | null {
   if ((file.mode & 0o077) !== 0) {
     throw new KeyFileError(`${path} may be read by others: run chmod 600 on it`);
   }
-  return exactly32(path, file.bytes);
+  const seed = exactly32(path, file.bytes);
+  if (isBlank(seed)) throw new KeyFileError(`${path} holds only zeros: the key was lost`);
+  return seed;
+}
+
+/** True for a seed of zeros, which is what a torn or erased file leaves and everybody knows. */
+export function isBlank(seed: Uint8Array): boolean {
+  return seed.every((byte) => byte === 0);
 }
 
 /** The key of a public key file, or null when there is none. Throws KeyFileError for one that others may write. */
