@@ -1,5 +1,30 @@
 import type { Result } from '../protocol/result.js';
+import type { Flag } from './arguments.js';
 import type { Terminal } from './terminal.js';
+
+/** What may stand for a value, for completions: names of files or folders. */
+export type PathKind = 'file' | 'folder';
+
+/** A flag as help and completions show it. */
+export interface DocumentedFlag extends Flag {
+  /** What the value is, for help; absent for a switch. */
+  readonly value?: string | undefined;
+  readonly doc: string;
+  /** The values that it takes, when they are few. */
+  readonly choices?: readonly string[] | undefined;
+  readonly path?: PathKind | undefined;
+}
+
+/** An argument that is given by its position. */
+export interface Positional {
+  /** In kebab case. */
+  readonly name: string;
+  readonly doc: string;
+  /** False when the command also runs without it; true unless given. */
+  readonly required?: boolean | undefined;
+  readonly choices?: readonly string[] | undefined;
+  readonly path?: PathKind | undefined;
+}
 
 /** A subcommand, loaded when it is called. */
 export interface Command {
@@ -8,6 +33,9 @@ export interface Command {
   readonly summary: string;
   /** The line that shows how it is called, without the program's name. */
   readonly usage: string;
+  /** Its own flags; those of every command come on top. */
+  readonly flags: readonly DocumentedFlag[];
+  readonly positionals: readonly Positional[];
   help(columns: number): string;
   /** Runs with the words after the name; the exit code, or the failure to report. */
   run(words: readonly string[], terminal: Terminal): Promise<Result<number>>;

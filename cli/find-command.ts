@@ -1,7 +1,7 @@
-import { type CommandDef, defineCommand, runCommand } from 'citty';
 import { fail, type Result } from '../protocol/result.js';
 import { type Command, PROGRAM } from './command.js';
 import { asksFor, GLOBAL_FLAGS } from './global-flags.js';
+import { NATIVE_COMMANDS } from './native-commands.js';
 import { nearest } from './nearest.js';
 
 /** What the words of a command line ask for. */
@@ -10,76 +10,44 @@ export type Route =
   | { readonly kind: 'help'; readonly text: (columns: number) => string }
   | { readonly kind: 'failure'; readonly result: Result<never> };
 
-/** The servers are loaded by name, so that a client waits for nothing that it does not need. */
-const SERVERS: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => (await import('./serve-command.js')).serveCommand,
-  mcp: async () => (await import('./mcp-command.js')).mcpCommand,
-};
-
 /**
- * Finds the command that the words name, in a tree of lazy subcommands. Flags of every command may stand before its
- * name as well. `help` before a name and `--help` anywhere show its help. What follows the name is read by
- * `parseArguments`, which is stricter than the library: it refuses unknown and repeated flags.
+ * Finds the command that the words name: `name`, or `group member`. Flags of every command may stand before the name
+ * and between its words as well. `help` before a name and `--help` anywhere show its help. What follows the name is
+ * read by `parseArguments`.
  */
 export async function findCommand(words: readonly string[]): Promise<Route> {
   const asksHelp = asksFor(words, '--help', '-h');
   const { flags, rest } = leadingFlags(words);
-  if (rest[0] === 'help' && !asksHelp) return findCommand([...flags, ...rest.slice(1), '--help']);
-  if (rest.length === 0 || rest[0]!.startsWith('-')) return withoutName(rest, asksHelp);
-
-  let found: Route | null = null;
-  const root = defineCommand({
-    meta: { name: PROGRAM },
-    subCommands: await subCommandsFor(rest[0]!, (command, after) => {
-      found = routeTo(command, [...flags, ...after], asksHelp);
-    }),
-  });
-  try {
-    await runCommand(root, { rawArgs: [...rest] });
-  } catch (error) {
-    // The library's errors carry such codes; any other is a bug.
-    if (!String((error as { code?: unknown }).code).startsWith('E_')) throw error;
+  const first = rest[0];
+  if (first === 'help' && !asksHelp) return findCommand([...flags, ...rest.slice(1), '--help']);
+  if (first === undefined) return asksHelp ? helpOfAll() : failure('no command is given');
+  if (first.startsWith('-')) {
+    if (asksHelp) return helpOfAll();
+    return { kind: 'failure', result: fail('UNKNOWN_FIELD', `unknown flag ${first}`, { fields: [first] }) };
   }
-  return found ?? { kind: 'failure', result: unknownCommand(rest, await operations()) };
-}
-
-const operations = async () => (await import('./operation-command.js')).operationCommands();
-
-type Found = (command: Command, words: readonly string[]) => void;
-
-/** The tree below the program: one server, or the operations with their groups. */
-async function subCommandsFor(first: string, found: Found): Promise<Record<string, CommandDef>> {
-  const server = Object.hasOwn(SERVERS, first) ? SERVERS[first] : undefined;
-  if (server !== undefined) return { [first]: leaf(await server(), found) };
-  const tree: Record<string, CommandDef> = {};
-  const groups: Record<string, Record<string, CommandDef>> = {};
-  for (const command of await operations()) {
-    const [name, member] = command.name.split(' ') as [string, string | undefined];
-    if (member === undefined) {
-      tree[name] = leaf(command, found);
-    } else {
-      groups[name] ??= {};
-      groups[name][member] = leaf(command, found);
-      tree[name] = defineCommand({ meta: { name }, subCommands: groups[name] });
-    }
+  const between = leadingFlags(rest.slice(1));
+  const second = between.rest[0];
+  const candidates = [
+    { name: first, after: [...flags, ...rest.slice(1)] },
+    ...(second === undefined
+      ? []
+      : [{ name: `${first} ${second}`, after: [...flags, ...between.flags, ...between.rest.slice(1)] }]),
+  ];
+  for (const { name, after } of candidates) {
+    const command = Object.hasOwn(NATIVE_COMMANDS, name) ? await NATIVE_COMMANDS[name]?.() : undefined;
+    if (command !== undefined) return routeTo(command, after, asksHelp);
   }
-  return tree;
+  const operations = await operationCommands();
+  for (const { name, after } of candidates) {
+    const command = operations.find((operation) => operation.name === name);
+    if (command !== undefined) return routeTo(command, after, asksHelp);
+  }
+  return withoutCommand(first, second, asksHelp, operations);
 }
 
-function leaf(command: Command, found: Found): CommandDef {
-  return defineCommand({
-    meta: { name: command.name, description: command.summary },
-    run: ({ rawArgs }) => found(command, rawArgs),
-  });
-}
+const operationCommands = async () => (await import('./operation-command.js')).operationCommands();
 
-async function withoutName(rest: readonly string[], asksHelp: boolean): Promise<Route> {
-  const commands = await operations();
-  if (!asksHelp) return { kind: 'failure', result: unknownCommand(rest, commands) };
-  const { rootHelp } = await import('./root-help.js');
-  const servers = await Promise.all(Object.values(SERVERS).map((load) => load()));
-  return { kind: 'help', text: (columns) => rootHelp(commands, servers, columns) };
-}
+const failure = (message: string): Route => ({ kind: 'failure', result: fail('INVALID_ARGUMENT', message) });
 
 function routeTo(command: Command, words: readonly string[], asksHelp: boolean): Route {
   return asksHelp
@@ -87,7 +55,57 @@ function routeTo(command: Command, words: readonly string[], asksHelp: boolean):
     : { kind: 'command', command, words };
 }
 
-/** Splits off the flags before the command's name. An unknown one stays there and is refused as a command. */
+async function helpOfAll(): Promise<Route> {
+  const { rootHelp } = await import('./root-help.js');
+  const [operations, natives] = [await operationCommands(), await nativeCommands(() => true)];
+  return { kind: 'help', text: (columns) => rootHelp(operations, natives, columns) };
+}
+
+const nativeCommands = (wanted: (name: string) => boolean): Promise<Command[]> =>
+  Promise.all(
+    Object.entries(NATIVE_COMMANDS)
+      .filter(([name]) => wanted(name))
+      .map(([, load]) => load()),
+  );
+
+/** The words name a group, or nothing that there is. */
+async function withoutCommand(
+  first: string,
+  second: string | undefined,
+  asksHelp: boolean,
+  operations: readonly Command[],
+): Promise<Route> {
+  const names = [...operations.map(({ name }) => name), ...Object.keys(NATIVE_COMMANDS)];
+  const isMember = (name: string) => name.startsWith(`${first} `);
+  const members = names.filter(isMember).map((name) => name.slice(first.length + 1));
+  if (members.length === 0) return failure(`unknown command "${first}"${suggestion(first, names)}`);
+  if (asksHelp) {
+    const { groupHelp } = await import('./root-help.js');
+    const commands = [
+      ...operations.filter(({ name }) => isMember(name)),
+      ...(await nativeCommands(isMember)),
+    ];
+    return { kind: 'help', text: (columns) => groupHelp(first, commands, columns) };
+  }
+  const list = `${first} needs one of: ${members.join(', ')}`;
+  if (second === undefined || second.startsWith('-')) return failure(list);
+  const near = nearest(second, members);
+  return failure(
+    `unknown command "${first} ${second}"${near === null ? `; ${list}` : `; did you mean "${PROGRAM} ${first} ${near}"?`}`,
+  );
+}
+
+/** What a mistyped first word most likely meant: a command, a group, or a member of a group without its name. */
+function suggestion(word: string, names: readonly string[]): string {
+  const tops = [...new Set(names.map((name) => name.split(' ')[0] as string))];
+  const inGroups = names.filter((name) => name.includes(' '));
+  const joined = inGroups.find((name) => name.replace(' ', '-') === word);
+  const member = inGroups.find((name) => name.split(' ')[1] === word);
+  const near = joined ?? nearest(word, tops) ?? member ?? nearest(word, inGroups);
+  return near === null ? '' : `; did you mean "${PROGRAM} ${near}"?`;
+}
+
+/** Splits off the flags before a name. An unknown one stays there and is refused. */
 function leadingFlags(words: readonly string[]): { flags: string[]; rest: readonly string[] } {
   const flags: string[] = [];
   let index = 0;
@@ -102,21 +120,4 @@ function leadingFlags(words: readonly string[]): { flags: string[]; rest: readon
     index += takesNext ? 2 : 1;
   }
   return { flags, rest: words.slice(index) };
-}
-
-function unknownCommand(rest: readonly string[], commands: readonly Command[]): Result<never> {
-  const word = rest[0];
-  if (word === undefined) return fail('INVALID_ARGUMENT', 'no command is given');
-  if (word.startsWith('-')) return fail('UNKNOWN_FIELD', `unknown flag ${word}`, { fields: [word] });
-  const names = [...commands.map(({ name }) => name), ...Object.keys(SERVERS)];
-  const leaves = names.filter((name) => name.startsWith(`${word} `));
-  if (leaves.length > 0) {
-    return fail(
-      'INVALID_ARGUMENT',
-      `${word} needs one of: ${leaves.map((leaf) => leaf.slice(word.length + 1)).join(', ')}`,
-    );
-  }
-  const near = nearest(word, names);
-  const hint = near === null ? '' : `; did you mean "${PROGRAM} ${near}"?`;
-  return fail('INVALID_ARGUMENT', `unknown command "${word}"${hint}`);
 }

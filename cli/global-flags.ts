@@ -1,17 +1,18 @@
 import { loadSettings } from '../node/config/load-settings.js';
 import type { Settings } from '../node/config/settings.js';
-import type { Flag, ParsedArguments } from './arguments.js';
-
-export interface DocumentedFlag extends Flag {
-  /** What the value is, for help; absent for a switch. */
-  readonly value?: string;
-  readonly doc: string;
-}
+import type { ParsedArguments } from './arguments.js';
+import type { DocumentedFlag } from './command.js';
 
 /** Flags that every command takes. */
 export const GLOBAL_FLAGS: readonly DocumentedFlag[] = [
-  { name: 'db', kind: 'value', value: 'path', doc: 'Database file (SVC_DB); default mnemesh.db in the home' },
-  { name: 'config', kind: 'value', value: 'path', doc: 'Configuration file (SVC_CONFIG)' },
+  {
+    name: 'db',
+    kind: 'value',
+    value: 'path',
+    path: 'file',
+    doc: 'Database file (SVC_DB); default mnemesh.db in the home',
+  },
+  { name: 'config', kind: 'value', value: 'path', path: 'file', doc: 'Configuration file (SVC_CONFIG)' },
   { name: 'agent-id', kind: 'value', value: 'id', doc: 'Agent that a write is stamped with (SVC_AGENT_ID)' },
   { name: 'json', kind: 'switch', doc: 'Print the answer as one JSON document' },
   { name: 'help', short: 'h', kind: 'switch', doc: 'Show this help' },

@@ -9,7 +9,7 @@ import type { Command } from './command.js';
 import { asksFor, flagValue, settingsFor } from './global-flags.js';
 import { helpText } from './help.js';
 import { argumentSpecOf, type CliOperation, fieldsOf } from './operation-flags.js';
-import { operationHelp, usageOf } from './operation-help.js';
+import { operationArguments, operationHelp, usageOf } from './operation-help.js';
 import { argumentName, operationInput } from './operation-input.js';
 import type { Terminal } from './terminal.js';
 import { viewOf } from './views/view.js';
@@ -23,6 +23,12 @@ export function operationCommands(): (Command & { readonly family: string })[] {
       summary: operation.summary,
       get usage() {
         return usageOf(operation);
+      },
+      get flags() {
+        return operationArguments(operation).flags;
+      },
+      get positionals() {
+        return operationArguments(operation).positionals;
       },
       help: (columns) => helpText(operationHelp(operation), columns),
       run: (words, terminal) => run(operation, words, terminal),

@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import type { Flag } from './arguments.js';
+import type { DocumentedFlag, Positional } from './command.js';
 import { GLOBAL_ROWS, type HelpPage, type HelpRow, typedFlag } from './help.js';
-import { type CliOperation, fieldsOf, isRequired, kebab, shortOf } from './operation-flags.js';
+import { argumentSpecOf, type CliOperation, fieldsOf, isRequired, kebab } from './operation-flags.js';
 
 interface FieldSchema {
+  readonly items?: FieldSchema;
   readonly type?: string | readonly string[];
   readonly anyOf?: readonly FieldSchema[];
   readonly enum?: readonly unknown[];
@@ -12,25 +15,15 @@ interface FieldSchema {
 
 /** The help of an operation's command: what it does, its arguments from the schema, examples. */
 export function operationHelp(operation: CliOperation): HelpPage {
-  const json = z.toJSONSchema(operation.input, { io: 'input', unrepresentable: 'any' });
-  const schemas = (json.properties ?? {}) as Record<string, FieldSchema>;
-  const positionals = operation.cli.positionals ?? [];
-  const row = (field: string, typed: string): HelpRow => {
-    const schema = schemas[field] ?? {};
-    return [typed, documentation(operation, field, schema)];
-  };
+  const { flags, positionals } = operationArguments(operation);
   return {
     summary: operation.summary,
     usage: usageOf(operation),
     sections: [
-      { title: 'Arguments', rows: positionals.map((field) => row(field, `<${kebab(field)}>`)) },
+      { title: 'Arguments', rows: positionals.map(({ name, doc }): HelpRow => [`<${name}>`, doc]) },
       {
         title: 'Options',
-        rows: fieldsOf(operation)
-          .filter((field) => !positionals.includes(field))
-          .map((field) =>
-            row(field, typedFlag(kebab(field), shortOf(operation, field), valueWord(schemas[field] ?? {}))),
-          ),
+        rows: flags.map(({ name, short, value, doc }): HelpRow => [typedFlag(name, short, value), doc]),
       },
       {
         title: 'Options of every command',
@@ -40,6 +33,39 @@ export function operationHelp(operation: CliOperation): HelpPage {
       },
     ],
     examples: operation.cli.examples ?? [],
+  };
+}
+
+/** What the command takes, documented from the schema. */
+export function operationArguments(operation: CliOperation): {
+  readonly flags: readonly DocumentedFlag[];
+  readonly positionals: readonly Positional[];
+} {
+  const json = z.toJSONSchema(operation.input, { io: 'input', unrepresentable: 'any' });
+  const schemas = (json.properties ?? {}) as Record<string, FieldSchema>;
+  const documented = (field: string) => {
+    const schema = schemas[field] ?? {};
+    const choices = schema.enum ?? schema.items?.enum;
+    return {
+      name: kebab(field),
+      doc: documentation(operation, field, schema),
+      ...(choices === undefined ? {} : { choices: choices.map(String) }),
+    };
+  };
+  const byPosition = operation.cli.positionals ?? [];
+  const known = new Map(argumentSpecOf(operation).flags.map((flag) => [flag.name, flag]));
+  return {
+    flags: fieldsOf(operation)
+      .filter((field) => !byPosition.includes(field))
+      .map((field) => ({
+        ...(known.get(kebab(field)) as Flag),
+        ...documented(field),
+        value: valueWord(schemas[field] ?? {}),
+      })),
+    positionals: byPosition.map((field) => ({
+      ...documented(field),
+      required: isRequired(operation, field),
+    })),
   };
 }
 
@@ -81,8 +107,7 @@ function valueWord(schema: FieldSchema): string | undefined {
   return types.includes('integer') || types.includes('number') ? 'number' : 'value';
 }
 
-const takesTexts = (schema: FieldSchema & { readonly items?: FieldSchema }) =>
-  schema.items?.type === 'string';
+const takesTexts = (schema: FieldSchema) => schema.items?.type === 'string';
 
 function typesOf(schema: FieldSchema): string[] {
   return [...[schema.type ?? []].flat(), ...(schema.anyOf ?? []).flatMap(typesOf)];

@@ -1,13 +1,12 @@
 import { basename, relative } from 'node:path';
 import type { Settings } from '../node/config/settings.js';
-import { startDaemon } from '../node/runtime/daemon.js';
 import { systemClock } from '../node/seams.js';
 import { VERSION } from '../node/version.js';
-import { fail, failed, ok, type Result } from '../protocol/result.js';
-import { type ArgumentSpec, parseArguments } from './arguments.js';
-import { type Command, PROGRAM } from './command.js';
-import { type DocumentedFlag, flagValue, GLOBAL_FLAGS, settingsFor } from './global-flags.js';
-import { GLOBAL_ROWS, helpText, typedFlag } from './help.js';
+import { fail, ok, type Result } from '../protocol/result.js';
+import type { ParsedArguments } from './arguments.js';
+import { type DocumentedFlag, PROGRAM } from './command.js';
+import { defineCommand } from './define-command.js';
+import { flagValue, settingsFor } from './global-flags.js';
 import { onSignals } from './signals.js';
 import type { Terminal } from './terminal.js';
 
@@ -15,41 +14,23 @@ const FLAGS: readonly DocumentedFlag[] = [
   { name: 'host', kind: 'value', value: 'address', doc: 'Address to bind (default 127.0.0.1)' },
   { name: 'port', kind: 'value', value: 'number', doc: 'Port to bind, 0 for any free one (default 9077)' },
 ];
-const SPEC: ArgumentSpec = { flags: [...FLAGS, ...GLOBAL_FLAGS], positionals: [] };
 
 /** Runs the daemon until a signal ends it (interface §4.15). */
-export const serveCommand: Command = {
+export const serveCommand = defineCommand({
   name: 'serve',
   summary: 'Run the node: HTTP API, background work, one database.',
-  usage: 'serve [options]',
-  help: (columns) =>
-    helpText(
-      {
-        summary: serveCommand.summary,
-        usage: serveCommand.usage,
-        sections: [
-          {
-            title: 'Options',
-            rows: FLAGS.map(({ name, value, doc }) => [typedFlag(name, undefined, value), doc]),
-          },
-          { title: 'Options of every command', rows: GLOBAL_ROWS },
-        ],
-        examples: ['serve', 'serve --port 9100 --db ./team.db'],
-      },
-      columns,
-    ),
+  flags: FLAGS,
+  examples: ['serve', 'serve --port 9100 --db ./team.db'],
   run: serve,
-};
+});
 
-async function serve(words: readonly string[], terminal: Terminal): Promise<Result<number>> {
-  const parsed = parseArguments(SPEC, words);
-  if (!parsed.ok) return failed(parsed.error);
-  const host = flagValue(parsed.value, 'host');
-  const port = flagValue(parsed.value, 'port');
+async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Result<number>> {
+  const host = flagValue(parsed, 'host');
+  const port = flagValue(parsed, 'port');
   if (port !== undefined && !/^\d{1,5}$/.test(port))
     return fail('INVALID_ARGUMENT', '--port must be a port number');
-  const agentId = flagValue(parsed.value, 'agent-id');
-  const settings = settingsFor(parsed.value, {
+  const agentId = flagValue(parsed, 'agent-id');
+  const settings = settingsFor(parsed, {
     ...(host === undefined ? {} : { host }),
     ...(port === undefined ? {} : { port: Number(port) }),
     ...(agentId === undefined ? {} : { agentId }),
@@ -62,14 +43,15 @@ async function serve(words: readonly string[], terminal: Terminal): Promise<Resu
     stopAsked = true;
     stop?.().catch(() => undefined);
   });
+  const { startDaemon } = await import('../node/runtime/daemon.js');
   const daemon = await startDaemon(settings);
   stop = () => daemon.stop();
   if (stopAsked) void daemon.stop();
   const url = urlOf(daemon.address);
   await terminal.print(
-    parsed.value.flags.has('json')
+    parsed.flags.has('json')
       ? `${JSON.stringify({ url, ...daemon.address, db: settings.dbPath, home: settings.home })}\n`
-      : greeting(url, settings, flagValue(parsed.value, 'db')),
+      : greeting(url, settings, flagValue(parsed, 'db')),
   );
   return ok(await daemon.stopped);
 }

@@ -21,7 +21,7 @@ export class Terminal {
   }
 
   /** Resolves when the text has left this process, or nobody reads it; rejects when it could not be written. */
-  async print(text: string): Promise<void> {
+  async print(text: string | Uint8Array): Promise<void> {
     if (this.broken) return;
     try {
       await written(this.out, text);
@@ -37,7 +37,7 @@ export class Terminal {
   }
 }
 
-function written(stream: Writable, text: string): Promise<void> {
+function written(stream: Writable, text: string | Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     stream.write(text, (error) => (error ? reject(error) : resolve()));
   });

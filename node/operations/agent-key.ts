@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
-import { fromBase64 } from '../pipeline/attest.js';
+import { publicKeyFromText } from '../identity/key-text.js';
 import { defineOperation } from '../pipeline/operation.js';
 import * as fields from './fields.js';
-
-const KEY_BYTES = 32;
 
 /** Binds an Ed25519 key to a registered agent (interface §4.9, PUT /agents/{id}/pubkey). */
 export const agentBindKey = defineOperation({
@@ -81,10 +79,9 @@ export const agentRevokeKey = defineOperation({
 
 /** The key as standard base64, once it is known to be sound: a bad key would verify what anybody signs. */
 async function admittedKey(text: string): Promise<Result<string>> {
-  const standard = `${text.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '')}=`;
-  const bytes = fromBase64(standard, KEY_BYTES);
+  const bytes = publicKeyFromText(text);
   const { publicKeyProblem } = await import('../../protocol/ed25519-admission.js');
   const problem = bytes === null ? 'it is not the base64 of 32 bytes' : publicKeyProblem(bytes);
-  if (problem === null) return ok(standard);
+  if (bytes !== null && problem === null) return ok(Buffer.from(bytes).toString('base64'));
   return fail('VALIDATION_FAILED', `pubkey_b64: ${problem}`, { fields: ['pubkey_b64'] });
 }

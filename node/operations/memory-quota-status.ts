@@ -6,7 +6,7 @@ import {
   quotaHolder,
   rolledUse,
 } from '../../protocol/quota.js';
-import { failed, ok, type Result } from '../../protocol/result.js';
+import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 import * as fields from './fields.js';
@@ -64,6 +64,8 @@ export const memoryQuotaStatus = defineOperation({
     if (agent_id === undefined && call.caller.local && call.caller.viewer.all)
       return list(call, namespace ?? null);
     const agent = agent_id ?? call.caller.agentId;
+    const { viewer } = call.caller;
+    if (!viewer.all && agent !== viewer.agentId) return fail('FORBIDDEN', 'quotas show to their agent only');
     const holder = quotaHolder(agent);
     const use = namespace === undefined ? await sum(call, holder) : await row(call, holder, namespace);
     if (!use.ok) return failed(use.error);

@@ -37,6 +37,7 @@ const input = z.object({
   source_span: fields.sourceSpan.optional(),
   signature: z.string().describe('Ed25519 signature of the write envelope, standard base64').optional(),
   created_at: z.string().describe('Signed RFC 3339 instant; required with a signature').optional(),
+  sign: z.boolean().describe("Sign with the key file of the agent, instead of the machine's key").optional(),
 });
 
 type Input = z.output<typeof input>;
@@ -68,10 +69,12 @@ export const memoryStore = defineOperation({
       path: '/memories',
       fields: 'body',
       aliases: { memory_kind: 'kind' },
+      // The key files are the node's, and its callers elsewhere sign for themselves.
+      omit: ['sign'],
       status: (output) => (output['duplicate'] === true ? 200 : 201),
     },
   ],
-  mcp: { description: 'Store a memory', omit: ['ttl_secs'], aliases: { memory_kind: 'kind' } },
+  mcp: { description: 'Store a memory', omit: ['ttl_secs', 'sign'], aliases: { memory_kind: 'kind' } },
   cli: {
     command: 'store',
     short: { T: 'title', c: 'content', t: 'tier', n: 'namespace', p: 'priority', S: 'source' },

@@ -1,15 +1,13 @@
 import { SIGNED_WRITE_FRESHNESS_MS } from '../../protocol/limits.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
-import { parseRfc3339Ms } from '../../protocol/time.js';
-import { writeEnvelopeBytes } from '../../protocol/write-envelope.js';
+import { judgeWrite } from '../identity/sign-write.js';
 import type { Attestation, Caller, Services } from './call.js';
 import type { Operation } from './operation.js';
+import { signedFields } from './signed-fields.js';
 
 type Input = Readonly<Record<string, unknown>>;
 
 const CLAIMED: Attestation = { level: 'claimed', signer: null, signature: null, envelope: null };
-
-const SIGNATURE_BYTES = 64;
 
 /**
  * Decides how a write is attested (interface §4.2, decisions "Identity and attestation"). A presented signature is
@@ -59,51 +57,28 @@ async function attestPresented(
   nowMs: number,
   services: Services,
 ): Promise<Result<Attestation>> {
-  const createdAt = input['created_at'];
-  if (typeof createdAt !== 'string') {
-    return fail('VALIDATION_FAILED', 'created_at is required with a signature', { fields: ['created_at'] });
-  }
-  const signedMs = parseRfc3339Ms(createdAt);
-  if (signedMs === null) {
-    return fail('VALIDATION_FAILED', 'created_at must be an RFC 3339 instant', { fields: ['created_at'] });
-  }
-  if (Math.abs(nowMs - signedMs) > SIGNED_WRITE_FRESHNESS_MS) {
-    return fail('ATTESTATION_FAILED', "created_at is more than 300 seconds away from this node's clock");
-  }
-  const signatureBytes = fromBase64(signature, SIGNATURE_BYTES);
-  if (signatureBytes === null) {
-    return fail('ATTESTATION_FAILED', 'the signature is not the standard base64 of 64 bytes');
-  }
   const bound = await boundKey(caller, services);
   if (!bound.ok) return failed(bound.error);
-  if (bound.value === null) return fail('ATTESTATION_FAILED', 'no public key is bound to this agent');
-  const envelope = envelopeOf(input, createdAt, caller, services);
-  // Only admitted keys are bound, so the verdict of the one verifier stands.
-  if (!services.crypto.verify(Buffer.from(bound.value, 'base64'), envelope, signatureBytes)) {
-    return fail('ATTESTATION_FAILED', 'the signature does not match this write and the key of this agent');
-  }
+  const judged = judgeWrite(
+    signedFields(input, caller, services.settings),
+    { signature, created_at: input['created_at'] },
+    bound.value === null ? null : Buffer.from(bound.value, 'base64'),
+    nowMs,
+    services.crypto,
+  );
+  if (!judged.ok) return failed(judged.error);
+  const { envelope, createdAt, signedMs } = judged.value;
+  const publicKey = bound.value!;
   return ok({
     level: 'agent_attested',
     signer: null,
-    signature: { signature, created_at: createdAt, public_key: bound.value },
+    signature: { signature, created_at: createdAt, public_key: publicKey },
     envelope: {
       agentId: caller.agentId,
       fingerprint: services.crypto.sha256Hex(envelope),
-      publicKey: bound.value,
+      publicKey,
       expiresAtMs: signedMs + SIGNED_WRITE_FRESHNESS_MS,
     },
-  });
-}
-
-/** The bytes that the author of a write signs: its fields as they will be stored. */
-function envelopeOf(input: Input, createdAt: string, caller: Caller, services: Services): Uint8Array {
-  return writeEnvelopeBytes({
-    agentId: caller.agentId,
-    namespace: String(input['namespace'] ?? services.settings.defaultNamespace),
-    title: String(input['title']),
-    kind: String(input['kind']),
-    createdAt,
-    contentSha256: services.crypto.sha256(String(input['content'])),
   });
 }
 
@@ -114,9 +89,3 @@ async function boundKey(caller: Caller, services: Services): Promise<Result<stri
 }
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
-
-/** The bytes of a standard, padded base64 text; null for any other text, or another length. */
-export function fromBase64(text: string, length: number): Buffer | null {
-  const bytes = Buffer.from(text, 'base64');
-  return bytes.length === length && bytes.toString('base64') === text ? bytes : null;
-}

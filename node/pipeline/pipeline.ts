@@ -4,6 +4,7 @@ import { attest } from './attest.js';
 import type { Call, Caller, Services, Surface } from './call.js';
 import type { Operation } from './operation.js';
 import { parseInput } from './parse.js';
+import { signAsAgent } from './sign-as-agent.js';
 
 /** A call as a surface hands it over: aliases resolved, values still as they came. */
 export interface Request {
@@ -36,7 +37,9 @@ export async function runOperation(
       return fail('ADMIN_REQUIRED', 'admin role required');
     }
     const nowMs = services.clock.nowMs();
-    const attestation = await attest(operation, parsed.value, request.caller, nowMs, services);
+    const input = signAsAgent(parsed.value, request.caller, nowMs, services);
+    if (!input.ok) return failed(input.error);
+    const attestation = await attest(operation, input.value, request.caller, nowMs, services);
     if (!attestation.ok) return failed(attestation.error);
 
     const call: Call = {
@@ -48,7 +51,7 @@ export async function runOperation(
       services,
       profile: request.profile ?? 'full',
     };
-    const result = await operation.run(call, parsed.value);
+    const result = await operation.run(call, input.value);
     return result.ok ? ok(result.value as Record<string, unknown>) : failed(result.error);
   } catch (error) {
     services.log.error({ err: error, operation: operation.name }, 'operation failed unexpectedly');

@@ -10,6 +10,7 @@ import {
   memoryPayload,
   type OperationKind,
 } from '../../protocol/operation-log.js';
+import { chargedBytes, holderOf } from '../../protocol/quota.js';
 import { type Connection, openWriter } from '../../storage/sqlite/connection.js';
 import { schemaVersion } from '../../storage/sqlite/database-setup.js';
 import { MIGRATION_STEPS, migrate } from '../../storage/sqlite/migrations/migrate.js';
@@ -103,7 +104,10 @@ for (const version of OLDER_VERSIONS) {
       assert.equal(links[2]!['valid_until'], '2026-02-02T03:04:05+00:00');
       assert.deepEqual(links[2]!['signature'], Buffer.alloc(64, 7));
 
-      const quotas = all(db, 'SELECT * FROM agent_quotas ORDER BY namespace');
+      const quotas = all(
+        db,
+        "SELECT * FROM agent_quotas WHERE namespace IN ('_global', 'team') ORDER BY namespace",
+      );
       assert.equal(quotas.length, version >= 52 ? 2 : 1);
       assert.deepEqual(quotas[0], {
         agent_id: 'alice',
@@ -112,7 +116,8 @@ for (const version of OLDER_VERSIONS) {
         max_storage_bytes: 104_857_600,
         max_links_per_day: 5000,
         current_memories_today: 41,
-        current_storage_bytes: 12_345,
+        // Bytes are counted anew, for the namespace that holds them.
+        current_storage_bytes: 0,
         current_links_today: 3,
         day_started_at: '2026-01-02T00:00:00.000Z',
         created_at: '2025-12-01T00:00:00.000Z',
@@ -122,6 +127,20 @@ for (const version of OLDER_VERSIONS) {
         one(db, 'SELECT updated_at FROM namespace_meta')['updated_at'],
         '2026-01-02T00:00:00.000Z',
       );
+      const held = new Map<string, number>();
+      for (const row of all(db, `SELECT ${SELECT_ROW} FROM memories m`)) {
+        const memory = memoryFromSql(row as SqlRow);
+        const key = `${holderOf(memory)} ${memory.namespace}`;
+        if (holderOf(memory) !== null) held.set(key, (held.get(key) ?? 0) + chargedBytes(memory));
+      }
+      const counted = all(db, 'SELECT * FROM agent_quotas WHERE current_storage_bytes > 0').map((row) => [
+        `${row['agent_id']} ${row['namespace']}`,
+        row['current_storage_bytes'],
+      ]);
+      assert.deepEqual(new Map(counted as [string, number][]), held);
+      // The audit chain goes on, and its older rows keep the form in which they were hashed.
+      const [event] = all(db, 'SELECT * FROM signed_events');
+      assert.deepEqual([event!['sequence'], event!['event_type'], event!['form']], [1, 'memory.stored', 1]);
       const replay = version >= 51 ? 1 : 0;
       assert.equal(all(db, 'SELECT * FROM federation_nonce_cache').length, replay);
       assert.equal(all(db, 'SELECT * FROM transcript_line_dedup').length, replay);

@@ -55,6 +55,21 @@ const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown>>>> = 
     },
     { requiredKeys: ['title', 'content', 'source'] },
   ),
+  memory_agent_register: fc.record(
+    {
+      agent_id: fc.constant('ai:parity'),
+      agent_type: mostly(fc.constantFrom('human', 'ai:coder'), 'robot', ''),
+      capabilities: mostly(fc.constantFrom([], ['build', 'test', 'build']), ['bell \u0007']),
+    },
+    { requiredKeys: ['agent_id', 'agent_type'] },
+  ),
+  memory_agent_list: fc.record({ limit: mostly(fc.integer({ min: 1, max: 3 }), 0) }, { requiredKeys: [] }),
+  memory_quota_status: fc.record(
+    { agent_id: fc.constant('ai:parity'), namespace: mostly(namespace, 'a//b') },
+    {
+      requiredKeys: ['agent_id'],
+    },
+  ),
   memory_get: fc.record({ id }),
   memory_list: fc.record(
     {

@@ -114,6 +114,7 @@ abstract class Side {
       value = { ...(body['memory'] as Row), links: body['links'] };
     }
     if (operation === 'memory_update' && body['memory'] !== undefined) value = body['memory'] as Row;
+    if (operation === 'memory_quota_status' && body['quota'] !== undefined) value = body['quota'] as Row;
     const { recall_id, db_size_bytes, ...rest } = value;
     return this.anonymous(rest);
   }
@@ -137,6 +138,10 @@ const VARYING = new Set([
   'expires_at',
   'last_accessed_at',
   'access_count',
+  'registered_at',
+  // Who attested a row is part of its metadata.
+  'current_storage_bytes',
+  'last_seen_at',
   'attest_level',
   'attested_by',
   'score',

@@ -162,6 +162,7 @@ describe('what the command line refuses', () => {
     [['serve', '--port', '70000'], 78, /port must be between 0 and 65535/],
     [['serve', '--host', '0.0.0.0'], 78, /without an API key/],
     [['mcp', 'surplus'], 2, /unexpected argument/],
+    [['mcp', '--profile', 'half'], 2, /--profile: "half" is none of core, full/],
   ];
   for (const [args, code, pattern] of cases) {
     it(`mnemesh ${args.join(' ')} ends with ${code}`, async () => {

@@ -1,0 +1,104 @@
+import { fail, failed, type Result } from '../protocol/result.js';
+import { type ParsedArguments, parseArguments } from './arguments.js';
+import type { Command, DocumentedFlag, Positional } from './command.js';
+import { GLOBAL_FLAGS } from './global-flags.js';
+import { GLOBAL_ROWS, helpText, typedFlag } from './help.js';
+import type { Terminal } from './terminal.js';
+
+/** A command that is no operation. */
+export interface CommandDeclaration {
+  /** As it stands in `NATIVE_COMMANDS`. */
+  readonly name: string;
+  readonly summary: string;
+  /** Its own flags. One with the name of a flag of every command takes that one's place. */
+  readonly flags?: readonly DocumentedFlag[];
+  readonly positionals?: readonly Positional[];
+  /** Calls that are worth showing, without the program's name. */
+  readonly examples?: readonly string[];
+  /** Runs with what was typed, which is checked; the exit code, or the failure to report. */
+  readonly run: (parsed: ParsedArguments, terminal: Terminal) => Promise<Result<number>>;
+}
+
+/**
+ * Makes a command of its declaration: reads its words strictly (INVALID_ARGUMENT, UNKNOWN_FIELD), wants its required
+ * positionals and known choices, and writes its help.
+ */
+export function defineCommand(declaration: CommandDeclaration): Command {
+  const { name, summary, flags = [], positionals = [], examples = [] } = declaration;
+  const everywhere = GLOBAL_FLAGS.filter((flag) => !flags.some((own) => own.name === flag.name));
+  const usage = [
+    name,
+    ...positionals.map((each) => (each.required === false ? `[${each.name}]` : `<${each.name}>`)),
+    '[options]',
+  ].join(' ');
+  return {
+    name,
+    summary,
+    usage,
+    flags,
+    positionals,
+    help: (columns) =>
+      helpText(
+        {
+          summary,
+          usage,
+          sections: [
+            { title: 'Arguments', rows: positionals.map((each) => [`<${each.name}>`, each.doc]) },
+            {
+              title: 'Options',
+              rows: flags.map((flag) => [typedFlag(flag.name, flag.short, flag.value), flag.doc]),
+            },
+            {
+              title: 'Options of every command',
+              rows: GLOBAL_ROWS.filter(([typed]) =>
+                everywhere.some((flag) => typed === typedFlag(flag.name, flag.short, flag.value)),
+              ),
+            },
+          ],
+          examples,
+        },
+        columns,
+      ),
+    run: async (words, terminal) => {
+      const spec = {
+        flags: [...flags, ...everywhere],
+        positionals: positionals.map((each) => each.name),
+      };
+      const parsed = parseArguments(spec, words);
+      if (!parsed.ok) return failed(parsed.error);
+      const problem = checked(parsed.value, flags, positionals);
+      return problem.ok ? declaration.run(parsed.value, terminal) : failed(problem.error);
+    },
+  };
+}
+
+/** INVALID_ARGUMENT for a positional that is missing, or a value that is none of the choices. */
+function checked(
+  parsed: ParsedArguments,
+  flags: readonly DocumentedFlag[],
+  positionals: readonly Positional[],
+): Result<ParsedArguments> {
+  const missing = positionals.slice(parsed.positionals.length).filter((each) => each.required !== false);
+  if (missing.length > 0) {
+    const names = missing.map((each) => `<${each.name}>`).join(', ');
+    return fail('INVALID_ARGUMENT', `missing required argument: ${names}`, {
+      fields: missing.map((each) => each.name),
+    });
+  }
+  const given = [
+    ...flags.map((flag) => ({ ...flag, shown: `--${flag.name}`, values: parsed.flags.get(flag.name) ?? [] })),
+    ...positionals.map((each, index) => ({
+      ...each,
+      shown: `<${each.name}>`,
+      values: parsed.positionals.slice(index, index + 1),
+    })),
+  ];
+  for (const { name, shown, choices, values } of given) {
+    const wrong = choices === undefined ? undefined : values.find((value) => !choices.includes(value));
+    if (wrong !== undefined) {
+      const known = choices?.join(', ');
+      return fail('INVALID_ARGUMENT', `${shown}: "${wrong}" is none of ${known}`, { fields: [name] });
+    }
+  }
+  return { ok: true, value: parsed };
+}

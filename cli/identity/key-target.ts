@@ -1,0 +1,55 @@
+import type { KeyChange } from '../../node/identity/key-files.js';
+import { keyLabelProblem } from '../../node/identity/key-files.js';
+import { systemClock, systemRandom } from '../../node/seams.js';
+import { fail, ok, type Result } from '../../protocol/result.js';
+import type { ParsedArguments } from '../arguments.js';
+import type { DocumentedFlag } from '../command.js';
+import { flagValue, settingsFor } from '../global-flags.js';
+
+export const KEY_DIR_FLAG: DocumentedFlag = {
+  name: 'key-dir',
+  kind: 'value',
+  value: 'path',
+  path: 'folder',
+  doc: 'Folder of the key files (SVC_KEY_DIR); default keys in the home',
+};
+
+export const FORCE_FLAG: DocumentedFlag = {
+  name: 'force',
+  kind: 'switch',
+  doc: 'Replace a key that is there: its public key is kept as <id>.pub.<seconds>, its private key is destroyed',
+};
+
+export const agentFlag = (doc: string): DocumentedFlag => ({
+  name: 'agent-id',
+  kind: 'value',
+  value: 'id',
+  doc: `${doc} (required)`,
+});
+
+/** The key folder that the words name, or the configured one. */
+export function keyDirOf(parsed: ParsedArguments): string {
+  const keyDir = flagValue(parsed, 'key-dir');
+  return settingsFor(parsed, keyDir === undefined ? {} : { keyDir }).keyDir;
+}
+
+/** The agent that the words name. INVALID_ARGUMENT when there is none, VALIDATION_FAILED when it can have no key. */
+export function agentOf(parsed: ParsedArguments): Result<string> {
+  const agentId = flagValue(parsed, 'agent-id');
+  if (agentId === undefined) {
+    return fail('INVALID_ARGUMENT', 'missing required argument: --agent-id', { fields: ['agent_id'] });
+  }
+  const problem = keyLabelProblem(agentId);
+  return problem === null ? ok(agentId) : fail('VALIDATION_FAILED', problem, { fields: ['agent_id'] });
+}
+
+/** A change of the key of an agent. */
+export function changeOf(parsed: ParsedArguments, agentId: string): KeyChange {
+  return {
+    keyDir: keyDirOf(parsed),
+    agentId,
+    force: flagValue(parsed, 'force') === 'true',
+    nowMs: systemClock.nowMs(),
+    random: systemRandom,
+  };
+}

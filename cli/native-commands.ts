@@ -1,0 +1,14 @@
+import type { Command } from './command.js';
+
+/**
+ * Commands that are no operation, by name; `group member` makes a member of a group. Each is loaded when it is called, so
+ * that nobody waits for what another command needs; they are declared with `defineCommand`.
+ */
+export const NATIVE_COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import('./serve-command.js')).serveCommand,
+  mcp: async () => (await import('./mcp-command.js')).mcpCommand,
+  'identity generate': async () => (await import('./identity/generate-command.js')).generateCommand,
+  'identity import': async () => (await import('./identity/import-command.js')).importCommand,
+  'identity list': async () => (await import('./identity/list-command.js')).listCommand,
+  'identity export-pub': async () => (await import('./identity/export-command.js')).exportCommand,
+};

@@ -1,0 +1,202 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { Random, Signer } from '../../protocol/seams.js';
+import { StartRefusedError } from '../../protocol/start-refused.js';
+
+/** The rules of key files, which the machine's key and the agents' keys share (reference-federation §1.3). */
+
+/** A key file cannot be used; the message says why and what to do. It never holds key material. */
+export class KeyFileError extends StartRefusedError {
+  constructor(message: string) {
+    super('CONFIG_INVALID', message);
+  }
+}
+
+/** A public key and a private seed have the same length. */
+export const KEY_BYTES = 32;
+export const PRIVATE_MODE = 0o600;
+export const PUBLIC_MODE = 0o644;
+
+// PKCS#8 header of an Ed25519 key (RFC 8410): what follows is the raw 32 bytes.
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+/** Makes a folder for keys (0700) where it is missing, and refuses one that others may write to. */
+export function openKeyFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (isWritableByOthers(folder)) {
+    throw new KeyFileError(`${folder} may be written by others: run chmod 700 on it`);
+  }
+}
+
+/** False for a folder that does not exist. */
+export function isWritableByOthers(folder: string): boolean {
+  return ((statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & 0o022) !== 0;
+}
+
+/** The seed of a private key file, or null when there is none. Throws KeyFileError for one that others may read. */
+export function readSeed(path: string): Buffer | null {
+  const file = readKey(path);
+  if (file === null) return null;
+  if ((file.mode & 0o077) !== 0) {
+    throw new KeyFileError(`${path} may be read by others: run chmod 600 on it`);
+  }
+  const seed = exactly32(path, file.bytes);
+  if (isBlank(seed)) throw new KeyFileError(`${path} holds only zeros: the key was lost`);
+  return seed;
+}
+
+/** True for a seed of zeros, which is what a torn or erased file leaves and everybody knows. */
+export function isBlank(seed: Uint8Array): boolean {
+  return seed.every((byte) => byte === 0);
+}
+
+/** The key of a public key file, or null when there is none. Throws KeyFileError for one that others may write. */
+export function readPublicKey(path: string): Buffer | null {
+  const file = readKey(path);
+  if (file === null) return null;
+  if ((file.mode & 0o022) !== 0) {
+    throw new KeyFileError(`${path} may be written by others: run chmod 644 on it`);
+  }
+  return exactly32(path, file.bytes);
+}
+
+/** What is open is what is judged, so that nobody changes the file between the two. */
+function readKey(path: string): { bytes: Buffer; mode: number } | null {
+  let file: number | null = null;
+  try {
+    // A pipe in the place of a key must not stop the process.
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    return { bytes: readFileSync(file), mode: fstatSync(file).mode };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // A path through a file leads nowhere either.
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    throw new KeyFileError(`cannot read ${path}: ${code}`);
+  } finally {
+    if (file !== null) closeSync(file);
+  }
+}
+
+function exactly32(path: string, bytes: Buffer): Buffer {
+  if (bytes.length !== KEY_BYTES) {
+    throw new KeyFileError(`${path} must hold exactly ${KEY_BYTES} bytes, it holds ${bytes.length}`);
+  }
+  return bytes;
+}
+
+/** A fresh seed. */
+export function newSeed(): Buffer {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  return privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(PKCS8_PREFIX.length);
+}
+
+/** Signs with the private key of a seed (RFC 8032). */
+export function signerOf(seed: Uint8Array): Signer {
+  const privateKey = createPrivateKey({
+    key: Buffer.concat([PKCS8_PREFIX, seed]),
+    format: 'der',
+    type: 'pkcs8',
+  });
+  return {
+    publicKey: rawPublicKey(createPublicKey(privateKey)),
+    sign: (data) => sign(null, data, privateKey),
+  };
+}
+
+function rawPublicKey(key: KeyObject): Buffer {
+  return key.export({ format: 'der', type: 'spki' }).subarray(-KEY_BYTES);
+}
+
+/** Puts a whole file in place; false, and nothing changed, when the name is taken. */
+export function createFile(path: string, bytes: Uint8Array, mode: number, random: Random): boolean {
+  return withDraft(path, bytes, mode, random, (draft) => {
+    try {
+      // A link fails when the name exists, so only one of several processes makes the file.
+      linkSync(draft, path);
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw error;
+    }
+  });
+}
+
+/** Puts a whole file in place of whatever has the name. */
+export function replaceFile(path: string, bytes: Uint8Array, mode: number, random: Random): void {
+  withDraft(path, bytes, mode, random, (draft) => renameSync(draft, path));
+}
+
+/**
+ * Overwrites a private key and takes its name away, or lets `replace` do so. The bytes go after the name does: a crash
+ * between leaves an old key without a name, never a name with a key of zeros.
+ */
+export function destroySeed(path: string, replace: () => void = () => unlinkSync(path)): void {
+  let old: number | null = null;
+  try {
+    chmodSync(path, PRIVATE_MODE);
+    old = openSync(path, constants.O_WRONLY);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  replace();
+  if (old === null) return;
+  try {
+    writeSync(old, Buffer.alloc(KEY_BYTES), 0, KEY_BYTES, 0);
+    fsyncSync(old);
+  } finally {
+    closeSync(old);
+  }
+}
+
+function withDraft<T>(
+  path: string,
+  bytes: Uint8Array,
+  mode: number,
+  random: Random,
+  place: (draft: string) => T,
+): T {
+  // A comma stands in no agent id, so a draft is nobody's key.
+  const draft = join(dirname(path), `,${basename(path).slice(0, 64)}.${random.uuid()}`);
+  const file = openSync(draft, 'wx', PRIVATE_MODE);
+  try {
+    writeFileSync(file, bytes);
+    fchmodSync(file, mode);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  try {
+    return place(draft);
+  } finally {
+    rmSync(draft, { force: true });
+    syncFolder(dirname(path));
+  }
+}
+
+/** Without it a power loss may take the name away again. */
+function syncFolder(folder: string): void {
+  const handle = openSync(folder, constants.O_RDONLY);
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}

@@ -1,0 +1,49 @@
+import { fail, ok, type Result } from '../../protocol/result.js';
+import type { Signer } from '../../protocol/seams.js';
+import { instantFromMs } from '../../protocol/time.js';
+import { KeyFileError } from '../identity/key-file.js';
+import { loadAgentKey } from '../identity/key-files.js';
+import { signWrite } from '../identity/sign-write.js';
+import type { Caller, Services } from './call.js';
+import { signedFields } from './signed-fields.js';
+
+type Input = Readonly<Record<string, unknown>>;
+
+/**
+ * Signs a write with the caller's own key file where the input asks for it (`sign`, which the command line alone offers;
+ * interface §4.2, rule 7). What comes out carries a signature and an instant like a write from elsewhere, so that one
+ * path judges both. INVALID_ARGUMENT without a named agent, ATTESTATION_FAILED without its key, CONFIG_INVALID for a
+ * key file that others may use.
+ */
+export function signAsAgent<I extends Input>(
+  input: I,
+  caller: Caller,
+  nowMs: number,
+  services: Pick<Services, 'settings' | 'crypto'>,
+): Result<I> {
+  if (input['sign'] !== true) return ok(input);
+  const { agentId } = caller;
+  if (caller.claimed === 'made') {
+    return fail('INVALID_ARGUMENT', 'to sign, name the agent whose key signs: --agent-id or SVC_AGENT_ID', {
+      fields: ['agent_id'],
+    });
+  }
+  const key = keyOf(services.settings.keyDir, agentId);
+  if (!key.ok) return key;
+  const fields = signedFields(input, caller, services.settings);
+  return ok({ ...input, ...signWrite(key.value, fields, instantFromMs(nowMs), services.crypto) });
+}
+
+function keyOf(keyDir: string, agentId: string): Result<Signer> {
+  try {
+    const key = loadAgentKey(keyDir, agentId);
+    if (key !== null) return ok(key);
+  } catch (error) {
+    if (error instanceof KeyFileError) return fail('CONFIG_INVALID', error.message);
+    throw error;
+  }
+  return fail(
+    'ATTESTATION_FAILED',
+    `${agentId} has no private key in ${keyDir}; "identity generate --agent-id ${agentId}" makes one`,
+  );
+}
