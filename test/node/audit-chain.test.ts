@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import Database from 'better-sqlite3';
+import { memoryAgentRegister } from '../../node/operations/memory-agent-register.js';
+import { verifySignedEventsChain } from '../../node/operations/verify-signed-events-chain.js';
+import type { Caller } from '../../node/pipeline/call.js';
+import type { Operation } from '../../node/pipeline/operation.js';
+import { runOperation } from '../../node/pipeline/pipeline.js';
+import { temporaryFolder } from '../support/daemon-process.js';
+import { openTestNode } from '../support/test-node.js';
+
+const CALLER: Caller = {
+  agentId: 'ai:operator',
+  claimed: 'explicit',
+  viewer: { all: true, agentId: null, asNamespace: null },
+  admin: true,
+  local: true,
+};
+
+let home: string;
+let path: string;
+const head = () => `${path}.audit-head`;
+
+beforeEach(() => {
+  home = temporaryFolder('audit');
+  path = join(home, 'mnemesh.db');
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+async function withNode<T>(
+  run: (call: (operation: Operation, input?: object) => Promise<Report>) => Promise<T>,
+) {
+  const node = await openTestNode({ home, dbPath: path, keyDir: join(home, 'keys') });
+  try {
+    return await run(async (operation, input = {}) => {
+      const answer = await runOperation(
+        operation,
+        { surface: 'cli', caller: CALLER, input: { ...input }, unknownFields: 'refuse' },
+        node.services,
+      );
+      return answer.ok
+        ? { code: 'ok', ...answer.value }
+        : { code: answer.error.code, message: answer.error.message, ...answer.error.details };
+    });
+  } finally {
+    await node.close();
+  }
+}
+
+type Report = Record<string, unknown> & { readonly code: string };
+
+const register = (count: number) =>
+  withNode(async (call) => {
+    for (let n = 1; n <= count; n += 1) {
+      const answer = await call(memoryAgentRegister, { agent_id: `ai:${n}`, agent_type: 'human' });
+      assert.equal(answer.code, 'ok');
+    }
+  });
+const verify = (input = {}) => withNode((call) => call(verifySignedEventsChain, input));
+
+/** What somebody with the file in hands can do; the triggers only keep honest programs from it. */
+function tamper(sql: string): void {
+  const db = new Database(path);
+  db.exec('DROP TRIGGER signed_events_no_update; DROP TRIGGER signed_events_no_delete;');
+  db.exec(sql);
+  db.close();
+}
+
+describe('the audit chain', () => {
+  it('holds, from its first row or from a later one, and without any row', async () => {
+    assert.deepEqual(await verify(), {
+      code: 'ok',
+      rows_checked: 0,
+      chain_break: null,
+      signature_failures: [],
+      chain_holds: true,
+      unsigned: 0,
+      foreign_signatures: 0,
+      head: 'none',
+    });
+    await register(5);
+    const whole = await verify();
+    assert.deepEqual([whole.code, whole['rows_checked'], whole['head']], ['ok', 5, 'sound']);
+    const part = await verify({ since: 3 });
+    assert.deepEqual([part.code, part['rows_checked']], ['ok', 2]);
+  });
+
+  it('takes no update and no delete', async () => {
+    await register(1);
+    const db = new Database(path);
+    assert.throws(() => db.exec('DELETE FROM signed_events'), /append-only/);
+    assert.throws(() => db.exec("UPDATE signed_events SET agent_id = 'x'"), /append-only/);
+    db.close();
+  });
+
+  const CHANGES: readonly (readonly [what: string, sql: string, at: number])[] = [
+    ['another agent', "UPDATE signed_events SET agent_id = 'ai:x' WHERE sequence = 2", 2],
+    ['another payload', `UPDATE signed_events SET payload = '{"agent_id":"ai:9"}' WHERE sequence = 2`, 2],
+    ['another time', "UPDATE signed_events SET timestamp = '2020-01-01T00:00:00.000Z' WHERE sequence = 4", 4],
+    ['no signature', 'UPDATE signed_events SET signature = NULL WHERE sequence = 3', 3],
+    ['a row less', 'DELETE FROM signed_events WHERE sequence = 3', 4],
+    ['the first rows less', 'DELETE FROM signed_events WHERE sequence < 3', 3],
+    [
+      'two rows in each other’s place',
+      'UPDATE signed_events SET sequence = CASE sequence WHEN 2 THEN 102 ELSE 103 END WHERE sequence IN (2, 3); UPDATE signed_events SET sequence = 105 - sequence WHERE sequence > 100',
+      2,
+    ],
+  ];
+  for (const [what, sql, at] of CHANGES) {
+    it(`shows ${what}`, async () => {
+      await register(5);
+      tamper(sql);
+      const report = await verify();
+      assert.equal(report.code, 'AUDIT_CHAIN_BROKEN');
+      assert.equal(report['chain_holds'], false);
+      const places = [report['chain_break'], ...(report['signature_failures'] as number[])];
+      assert.ok(places.includes(at), JSON.stringify(report));
+    });
+  }
+
+  it('shows that its end was cut off', async () => {
+    await register(5);
+    tamper('DELETE FROM signed_events WHERE sequence > 3');
+    const report = await verify();
+    assert.deepEqual(
+      [report.code, report['chain_break'], report['head']],
+      ['AUDIT_CHAIN_BROKEN', null, 'beyond the end: rows were cut off'],
+    );
+  });
+
+  it('shows that its end was cut off and written anew', async () => {
+    await register(3);
+    tamper('DELETE FROM signed_events WHERE sequence > 1');
+    await register(5);
+    const report = await verify();
+    assert.equal(report.code, 'AUDIT_CHAIN_BROKEN');
+  });
+
+  it('shows a head that is gone, damaged, or not this node’s', async () => {
+    await register(2);
+    const sound = readFileSync(head(), 'utf8');
+    for (const text of ['', '{}', sound.replace('"sequence":2', '"sequence":1'), sound.slice(0, 40)]) {
+      writeFileSync(head(), text);
+      assert.equal((await verify()).code, 'AUDIT_CHAIN_BROKEN', text);
+    }
+    rmSync(head());
+    assert.equal((await verify())['head'], 'missing');
+    writeFileSync(head(), sound);
+    assert.equal((await verify()).code, 'ok');
+  });
+
+  it('goes on when its head lags behind or cannot be written', async () => {
+    await register(1);
+    const old = readFileSync(head());
+    await register(3);
+    writeFileSync(head(), old);
+    assert.equal((await verify()).code, 'ok');
+    await register(4);
+    assert.ok(existsSync(head()));
+    assert.equal((await verify())['head'], 'sound');
+  });
+});
