@@ -30,6 +30,8 @@ export class KeyFileError extends StartRefusedError {
   }
 }
 
+const READ_ATTEMPTS_MAX = 20;
+
 /** A public key and a private seed have the same length. */
 export const KEY_BYTES = 32;
 export const PRIVATE_MODE = 0o600;
@@ -53,14 +55,20 @@ export function isWritableByOthers(folder: string): boolean {
 
 /** The seed of a private key file, or null when there is none. Throws KeyFileError for one that others may read. */
 export function readSeed(path: string): Buffer | null {
-  const file = readKey(path);
-  if (file === null) return null;
-  if ((file.mode & 0o077) !== 0) {
-    throw new KeyFileError(`${path} may be read by others: run chmod 600 on it`);
+  for (let attempt = 1; ; attempt += 1) {
+    const file = readKey(path);
+    if (file === null) return null;
+    if ((file.mode & 0o077) !== 0) {
+      throw new KeyFileError(`${path} may be read by others: run chmod 600 on it`);
+    }
+    const seed = exactly32(path, file.bytes);
+    if (!isBlank(seed)) return seed;
+    // A rotation erases the old file once another has its name; whoever still had it open reads zeros.
+    const replaced = statSync(path, { throwIfNoEntry: false })?.ino !== file.inode;
+    if (!replaced || attempt === READ_ATTEMPTS_MAX) {
+      throw new KeyFileError(`${path} holds only zeros: the key was lost`);
+    }
   }
-  const seed = exactly32(path, file.bytes);
-  if (isBlank(seed)) throw new KeyFileError(`${path} holds only zeros: the key was lost`);
-  return seed;
 }
 
 /** True for a seed of zeros, which is what a torn or erased file leaves and everybody knows. */
@@ -79,12 +87,13 @@ export function readPublicKey(path: string): Buffer | null {
 }
 
 /** What is open is what is judged, so that nobody changes the file between the two. */
-function readKey(path: string): { bytes: Buffer; mode: number } | null {
+function readKey(path: string): { bytes: Buffer; mode: number; inode: number } | null {
   let file: number | null = null;
   try {
     // A pipe in the place of a key must not stop the process.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    return { bytes: readFileSync(file), mode: fstatSync(file).mode };
+    const { mode, ino: inode } = fstatSync(file);
+    return { bytes: readFileSync(file), mode, inode };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     // A path through a file leads nowhere either.
