@@ -1,10 +1,13 @@
 /** The load generator: a process of its own, told by messages what load to make. */
+import { type AgentKey, agentKey, signedStoreBody } from '../support/signing.js';
 import { HttpConnection } from './http-connection.js';
 import type { LoadAnswer, LoadFigures, LoadPlan, LoadResult, LoadStream } from './load-plan.js';
 import { percentiles } from './statistics.js';
 
 const CONTENT_BYTES = 120;
 const SHED = 503;
+/** Stands for the worker in what is signed ahead. */
+const AHEAD = -1;
 
 /** Collects what happened to the requests of one label. */
 class Recorder {
@@ -45,6 +48,29 @@ interface Run {
   readonly plan: LoadPlan;
   readonly startMs: number;
   readonly recorders: Map<string, Recorder>;
+  /** Bodies that were signed before the run, by stream. */
+  readonly signed: Map<LoadStream, string[]>;
+}
+
+/** The body of a store, signed when the stream says so. */
+function storeBody(stream: LoadStream, worker: number, n: number, turn: number): string {
+  const content = `capacity envelope probe worker=${worker} seq=${n} envelope probe keyword token `;
+  const fields = {
+    title: `${stream.titlePrefix}-c${stream.clients}-w${worker}-${n}`,
+    content: content.padEnd(CONTENT_BYTES, 'x'),
+    namespace: stream.namespaces[turn % stream.namespaces.length]!,
+    tier: 'short',
+  };
+  if (stream.signAs === null) return JSON.stringify(fields);
+  return JSON.stringify(signedStoreBody(keyOf(stream.signAs), fields, new Date().toISOString()));
+}
+
+const keys = new Map<string, AgentKey>();
+
+function keyOf(agentId: string): AgentKey {
+  const known = keys.get(agentId) ?? agentKey(agentId);
+  keys.set(agentId, known);
+  return known;
 }
 
 /** One client of a stream. */
@@ -115,16 +141,7 @@ class Client {
   private store(turn: number): string {
     const { stream, worker } = this;
     this.label = stream.storeLabel;
-    const n = this.sequence;
-    const title = `${stream.titlePrefix}-c${stream.clients}-w${worker}-${n}`;
-    const content = `capacity envelope probe worker=${worker} seq=${n} envelope probe keyword token `;
-    const namespace = stream.namespaces[turn % stream.namespaces.length];
-    const body = JSON.stringify({
-      title,
-      content: content.padEnd(CONTENT_BYTES, 'x'),
-      namespace,
-      tier: 'short',
-    });
+    const body = this.run.signed.get(stream)?.pop() ?? storeBody(stream, worker, this.sequence, turn);
     return `POST /api/v1/memories HTTP/1.1\r\n${this.headers()}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
   }
 
@@ -168,7 +185,13 @@ async function run(plan: LoadPlan): Promise<LoadResult> {
     for (const { label } of stream.reads) recorders.set(label, new Recorder(mark));
     if (stream.storeEvery > 0) recorders.set(stream.storeLabel, new Recorder(mark));
   }
-  const state = { plan, startMs: 0, recorders };
+  const signed = new Map(
+    plan.streams.map((stream) => [
+      stream,
+      Array.from({ length: stream.signedAhead }, (_, n) => storeBody(stream, AHEAD, n, n)),
+    ]),
+  );
+  const state = { plan, startMs: 0, recorders, signed };
   const clients = plan.streams.flatMap((stream) =>
     Array.from({ length: stream.clients }, (_, worker) => new Client(state, stream, worker)),
   );

@@ -18,6 +18,10 @@ export interface LoadStream {
   readonly storeLabel: string;
   /** Begins the titles of the stores: `cap-<8 hex>`. */
   readonly titlePrefix: string;
+  /** Whose key signs the stores; null for unsigned ones. */
+  readonly signAs: string | null;
+  /** Stores that are signed before the run begins, so that it measures the server's work; later ones as they come. */
+  readonly signedAhead: number;
   /** A text that is counted in the bodies of answers. */
   readonly mark: string | null;
 }

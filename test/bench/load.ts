@@ -4,7 +4,8 @@ import type { LoadAnswer, LoadFigures, LoadPlan, LoadResult, LoadStream } from '
 import type { Workspace } from './workspace.js';
 
 /** The agent that the load acts as: named, because a nameless one is written to the log. */
-const HEADERS = { 'x-agent-id': 'ai:bench' };
+export const AGENT = 'ai:bench';
+const HEADERS = { 'x-agent-id': AGENT };
 
 /** The load generator's process, from the outside. */
 export class LoadGenerator {
@@ -46,6 +47,8 @@ const NOTHING = {
   storeEvery: 0,
   namespaces: [],
   storeLabel: 'store',
+  signAs: null,
+  signedAhead: 0,
   mark: null,
 } as const;
 
@@ -66,6 +69,15 @@ export function storing(clients: number, namespace: string, ratePerSecond: numbe
     titlePrefix: titlePrefix(),
   };
 }
+
+/** The same with signatures of the agent of the load. */
+export function signing(stream: LoadStream, times: { warmupMs: number; durationMs: number }): LoadStream {
+  const seconds = (times.warmupMs + times.durationMs) / 1000;
+  return { ...stream, signAs: AGENT, signedAhead: Math.ceil(seconds * SIGNED_PER_SECOND) };
+}
+
+/** More than a daemon takes. */
+const SIGNED_PER_SECOND = 8000;
 
 /** Clients that recall. With `storeEvery`, one request of so many is a store instead. */
 export function recalling(

@@ -19,7 +19,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
 };
 
 const OPTIONS = `Options: --json, --quick, --seconds <n>, --clients <n,n>, --rows <n,n>, --scale <n>, --iterations <n>, --warmup <n>,
---keyword, --tasks session,turn, --questions <n>, --db-cache <folder>, --folder <parent of temporary folders>,
+--keyword, --signed, --tasks session,turn, --questions <n>, --db-cache <folder>, --folder <parent of temporary folders>,
 --cpu-prof <folder for the daemon's profiles>`;
 
 async function main(): Promise<void> {

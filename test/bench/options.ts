@@ -11,6 +11,8 @@ export interface BenchOptions {
   readonly quick: boolean;
   /** Without embeddings. */
   readonly keyword: boolean;
+  /** Stores carry the signature of their agent, and the daemon requires it. */
+  readonly signed: boolean;
   /** Sizes of corpora; null for each benchmark's own. */
   readonly rows: readonly number[] | null;
   /** Clients at a time; null for each benchmark's own. */
@@ -71,6 +73,7 @@ export function parseOptions(
       json: values.json ?? false,
       quick: values.quick ?? false,
       keyword: values.keyword ?? false,
+      signed: values.signed ?? false,
       rows: counts('rows', values.rows),
       clients: counts('clients', values.clients),
       seconds: values.seconds === undefined ? null : count('seconds', values.seconds),
@@ -95,6 +98,7 @@ function parse(argv: readonly string[]) {
         json: { type: 'boolean' },
         quick: { type: 'boolean' },
         keyword: { type: 'boolean' },
+        signed: { type: 'boolean' },
         rows: { type: 'string' },
         clients: { type: 'string' },
         seconds: { type: 'string' },

@@ -1,6 +1,7 @@
+import { agentKey } from '../support/signing.js';
 import type { Bench, BenchContext } from './bench.js';
 import { groupCommitRate, syncsPerSecond } from './limits.js';
-import { failures, figuresOf, LoadGenerator, limitPerSecond, storing } from './load.js';
+import { AGENT, failures, figuresOf, LoadGenerator, limitPerSecond, signing, storing } from './load.js';
 import type { LoadFigures } from './load-plan.js';
 import type { BenchResult } from './report.js';
 import { type ServerProcess, startBareServer, startDaemonProcess, withCpu } from './servers.js';
@@ -9,13 +10,34 @@ import { rounded } from './statistics.js';
 const NAMESPACE = 'bench/store';
 const CLIENTS = [1, 8, 64];
 
-/** Stores over HTTP, as `design/performance.md` defines the workload, unsigned. */
+/** Stores over HTTP, as `design/performance.md` defines the workload; with `--signed` under required attestation. */
 export const storeBench: Bench = {
   name: 'store',
   summary: 'Stores over HTTP beside group commit, bare HTTP and the disk.',
-  usage: '[--clients 1,8,64] [--seconds 4]',
+  usage: '[--clients 1,8,64] [--seconds 4] [--signed]',
   run: runStore,
 };
+
+const SIGNED = {
+  SVC_REQUIRE_AGENT_ATTESTATION: '1',
+  SVC_ADMIN_AGENT_IDS: AGENT,
+  SVC_ADMIN_HEADER_TRUST: '1',
+};
+
+/** Registers the agent of the load and binds its key. */
+async function enrol(port: number): Promise<void> {
+  const call = async (method: string, path: string, body: object) => {
+    const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', 'x-agent-id': AGENT },
+      body: JSON.stringify(body),
+    });
+    if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
+  };
+  await call('POST', '/agents', { agent_id: AGENT, agent_type: 'system' });
+  const key = { pubkey_b64: agentKey(AGENT).publicKeyText };
+  await call('PUT', `/agents/${encodeURIComponent(AGENT)}/pubkey`, key);
+}
 
 interface StoreRow {
   readonly clients: number;
@@ -32,16 +54,19 @@ async function runStore({ options, progress, workspace }: BenchContext): Promise
   const limitMs = options.quick ? 200 : 1000;
   const load = LoadGenerator.start(workspace);
   const home = workspace.folder();
-  const daemon = await startDaemonProcess(workspace, home, {}, options.cpuProf);
+  const daemon = await startDaemonProcess(workspace, home, options.signed ? SIGNED : {}, options.cpuProf);
+  if (options.signed) await enrol(daemon.port);
+  const stream = (clients: number) => {
+    const plain = storing(clients, NAMESPACE);
+    return options.signed ? signing(plain, times) : plain;
+  };
   let bare: ServerProcess | null = null;
   const rows: StoreRow[] = [];
   for (const clients of options.clients ?? CLIENTS) {
     progress.step(`store: ${clients} clients`);
     // A limit is the best that was seen close to its figure, so that other work on the machine lowers neither alone.
     const before = groupCommitRate(workspace.folder(), clients, limitMs);
-    const { value, cpu } = await withCpu(daemon.child, () =>
-      load.run(daemon.port, times, [storing(clients, NAMESPACE)]),
-    );
+    const { value, cpu } = await withCpu(daemon.child, () => load.run(daemon.port, times, [stream(clients)]));
     const figures = figuresOf(value, 'store');
     bare ??= await startBareServer(workspace, figures.bodyBytes, 0);
     const bareRun = await load.run(bare.port, times, [storing(clients, NAMESPACE)]);
@@ -59,15 +84,15 @@ async function runStore({ options, progress, workspace }: BenchContext): Promise
   await bare?.stop();
   await load.stop();
   const syncs = syncsPerSecond(home, limitMs);
-  return report(rows, syncs);
+  return report(rows, syncs, options.signed);
 }
 
-function report(rows: readonly StoreRow[], syncs: number): BenchResult {
+function report(rows: readonly StoreRow[], syncs: number, signed: boolean): BenchResult {
   const tightest = (row: StoreRow) => Math.min(row.groupCommit, row.bareHttp);
   return {
     tables: [
       {
-        title: 'store: POST /memories, synchronous=FULL, unsigned, keyword mode',
+        title: `store: POST /memories, synchronous=FULL, ${signed ? 'signed' : 'unsigned'}, keyword mode`,
         columns: [
           'clients',
           'stores/s',
@@ -104,6 +129,7 @@ function report(rows: readonly StoreRow[], syncs: number): BenchResult {
       },
     ],
     json: {
+      signed,
       syncs_per_second: Math.round(syncs),
       rows: rows.map((row) => ({
         clients: row.clients,
