@@ -8,6 +8,7 @@ import {
   memoryPayload,
   type OperationKind,
 } from '../../protocol/operation-log.js';
+import { chargedBytes, holderOf } from '../../protocol/quota.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../../storage/sqlite/rows.js';
 
 interface OperationRow {
@@ -95,7 +96,32 @@ export function auditDatabase(db: Database.Database): string[] {
     replayed.delete(memory.id);
   }
   for (const id of replayed.keys()) problems.push(`operation for ${id}, which has no row`);
+  problems.push(...auditQuotas(db, rows.map(memoryFromSql)));
   const indexed = db.prepare('SELECT count(*) AS n FROM memories_fts').get() as { n: number };
   if (indexed.n !== rows.length) problems.push(`${indexed.n} rows in the full text, ${rows.length} memories`);
+  return problems;
+}
+
+/** The bytes of each holder and namespace are the sum over its rows. */
+function auditQuotas(db: Database.Database, memories: readonly MemoryRow[]): string[] {
+  const held = new Map<string, number>();
+  for (const memory of memories) {
+    const holder = holderOf(memory);
+    if (holder === null) continue;
+    const key = `${holder} ${memory.namespace}`;
+    held.set(key, (held.get(key) ?? 0) + chargedBytes(memory));
+  }
+  const problems: string[] = [];
+  const uses = db
+    .prepare('SELECT agent_id, namespace, current_storage_bytes AS bytes FROM agent_quotas')
+    .all();
+  for (const use of uses as { agent_id: string; namespace: string; bytes: number }[]) {
+    const key = `${use.agent_id} ${use.namespace}`;
+    const expected = held.get(key) ?? 0;
+    if (use.bytes !== expected)
+      problems.push(`quota of ${key} says ${use.bytes} bytes, its rows have ${expected}`);
+    held.delete(key);
+  }
+  for (const key of held.keys()) problems.push(`${key} has rows and no quota`);
   return problems;
 }
