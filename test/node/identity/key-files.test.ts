@@ -350,6 +350,33 @@ describe('the list of keys', () => {
   });
 });
 
+describe('a reader during rotations', () => {
+  it('always has a whole key, never the erased one', async () => {
+    const keyDir = newKeyDir();
+    installed(keyDir, 'ai:a');
+    const script = fileURLToPath(new URL('./make-agent-key.js', import.meta.url));
+    const child = spawn(process.execPath, [script, keyDir, 'ai:a', 'rotate'], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    assert.equal((await lines.next()).value, 'ready');
+    child.stdin.end('go\n');
+    let last: string | null = null;
+    const answer = lines.next().then(({ value }) => {
+      last = value as string;
+    });
+    const seen = new Set<string | null>();
+    while (last === null) {
+      seen.add(hexOf(loadAgentKey(keyDir, 'ai:a')?.publicKey ?? null));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await answer;
+    assert.ok(!seen.has(null));
+    assert.ok(seen.size > 1, 'it met several keys');
+    assert.equal(hexOf(loadAgentKey(keyDir, 'ai:a')!.publicKey), last);
+  });
+});
+
 describe('eight processes that make the key of one agent at once', () => {
   const race = async (keyDir: string, mode: 'first' | 'force') => {
     const script = fileURLToPath(new URL('./make-agent-key.js', import.meta.url));

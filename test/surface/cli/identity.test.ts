@@ -203,3 +203,40 @@ describe('store --sign', () => {
     assert.match(out, /--sign +Sign with the key file of the agent/);
   });
 });
+
+describe('store --sign with a bound key', () => {
+  const home = temporaryFolder('cli-sign-bound');
+  const env = { SVC_REQUIRE_AGENT_ATTESTATION: '1' };
+  const mnemesh = (...args: string[]) => run(home, args, { env });
+
+  it('is attested by the agent; without --sign the agent is refused', async () => {
+    await mnemesh('identity', 'generate', '--agent-id', AGENT);
+    const { public_key } = json((await mnemesh('identity', 'export-pub', '--agent-id', AGENT, '--json')).out);
+    assert.equal(
+      (await mnemesh('agents', 'register', '--agent-id', AGENT, '--agent-type', 'ai:test')).code,
+      0,
+    );
+    const unbound = await mnemesh('store', '-T', 't', '-c', 'c', '--sign', '--agent-id', AGENT);
+    assert.deepEqual([unbound.code, /no public key is bound/.test(unbound.err)], [1, true], unbound.err);
+    const bound = await mnemesh('agents', 'bind-key', '--agent-id', AGENT, '--pubkey', public_key);
+    assert.equal(bound.code, 0, bound.err);
+
+    const stored = await mnemesh('store', '-T', ' t ', '-c', 'c', '--sign', '--agent-id', AGENT, '--json');
+    assert.equal(stored.code, 0, stored.err);
+    const { memory } = json((await mnemesh('get', json(stored.out).id, '--json')).out);
+    assert.equal(memory.metadata.attest_level, 'agent_attested');
+    assert.equal(memory.metadata.attested_by, undefined);
+
+    const unsigned = await mnemesh('store', '-T', 'u', '-c', 'c', '--agent-id', AGENT);
+    assert.deepEqual([unsigned.code, /sign the write/.test(unsigned.err)], [1, true], unsigned.err);
+  });
+
+  it('after a rotation is refused until the new key is bound', async () => {
+    const sign = (title: string) => mnemesh('store', '-T', title, '-c', 'c', '--sign', '--agent-id', AGENT);
+    const rotated = await mnemesh('identity', 'generate', '--agent-id', AGENT, '--force', '--json');
+    assert.match((await sign('v')).err, /does not verify/);
+    const { public_key } = json(rotated.out);
+    await mnemesh('agents', 'bind-key', '--agent-id', AGENT, '--pubkey', public_key);
+    assert.equal((await sign('v')).code, 0);
+  });
+});
