@@ -102,7 +102,7 @@ export interface Operation<I extends Fields = Fields, O extends z.ZodType = z.Zo
   /** Canonical events (interface §6.1) that a success emits. */
   readonly events: readonly string[];
   /** The key of the answer whose rows the TOON formats print; the input then has a `format`. */
-  readonly rows?: 'memories' | 'results';
+  readonly rows?: 'memories' | 'results' | 'archived';
   readonly http?: readonly HttpBinding[];
   readonly mcp?: McpBinding;
   readonly cli?: CliBinding;
