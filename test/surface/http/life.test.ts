@@ -233,11 +233,11 @@ test('contradictions are pairs about one subject that differ', async () => {
   await store({ namespace: 'facts', title: 'deploy windows', content: 'hidden', scope: 'private' }, bob);
   is(await send('GET', '/contradictions'), 'VALIDATION_FAILED');
   const byNamespace = await send('GET', '/contradictions?namespace=facts');
-  assert.equal((byNamespace.json?.['memories'] as unknown[]).length, 3);
-  const [link, ...rest] = byNamespace.json?.['links'] as Record<string, unknown>[];
+  assert.equal((byNamespace.json!['memories'] as unknown[]).length, 3);
+  const [link, ...rest] = byNamespace.json!['links'] as Record<string, unknown>[];
   assert.deepEqual(rest, []);
   assert.deepEqual(new Set([link?.['source_id'], link?.['target_id']]), new Set([a, b]));
   assert.deepEqual([link?.['relation'], link?.['synthesized']], ['contradicts', true]);
   const byTopic = await send('GET', '/contradictions?topic=deploy%20window');
-  assert.equal((byTopic.json?.['links'] as unknown[]).length, 1);
+  assert.equal((byTopic.json!['links'] as unknown[]).length, 1);
 });
