@@ -34,7 +34,9 @@ export function plainSummary(sources: readonly Memory[]): string {
 
 function sectionsOf(sources: readonly Memory[]): { titles: string[]; content: string }[] {
   const byContent = new Map<string, string[]>();
-  const ordered = [...sources].sort((a, b) => compare(a.created_at, b.created_at) || compare(a.id, b.id));
+  const ordered = [...sources].sort(
+    (a, b) => compare(a.created_at, b.created_at) || compare(a.created_hlc, b.created_hlc),
+  );
   for (const { title, content } of ordered) {
     const text = content.trim();
     const titles = byContent.get(text);

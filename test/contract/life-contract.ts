@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
+import { expiryRound } from '../../actors/maintenance/expiry.js';
 import { EMBED_STATES } from '../../protocol/commands.js';
 import type { ConsolidateMemories, ForgetFilter } from '../../protocol/life-commands.js';
 import { TTL_SECONDS } from '../../protocol/limits.js';
@@ -195,6 +196,22 @@ export function lifeContract(name: string, open: () => Promise<StoreUnderTest>):
       assert.equal(code(await restore(late.id)), 'NOT_FOUND');
       assert.equal(rows('SELECT * FROM tombstones').length, 6, 'a purge leaves the tombstones');
       assert.equal(rows("SELECT * FROM operations WHERE kind = 'purge'").length, 6);
+    });
+
+    it('purges in the maintenance round what the archive need not keep', async () => {
+      const expired = await stored({ title: 'expired', expires_at: at(START_MS + 1) });
+      const { id } = await stored({ title: 'kept' });
+      await archive([id]);
+      setNow(START_MS + 48 * HOUR_MS);
+      await expiryRound(store, true);
+      assert.equal((await listed()).length, 2, 'unset keeps everything');
+      await expiryRound(store, true, at(START_MS + 24 * HOUR_MS));
+      assert.deepEqual(
+        (await listed()).map(({ memory }) => memory.id),
+        [expired.id],
+      );
+      const [purged] = rows("SELECT payload FROM operations WHERE kind = 'purge'");
+      assert.match(String(purged?.['payload']), /"reason":"retention"/);
     });
 
     const forget = async (filter: Partial<ForgetFilter>, limit = 100) => {

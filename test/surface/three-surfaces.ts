@@ -57,6 +57,8 @@ export async function openSurfaces(): Promise<Surfaces> {
   };
 }
 
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+
 /** Operations whose `id` is that of a new memory. */
 const MAKES_A_ROW = new Set(['memory_store', 'memory_consolidate']);
 
@@ -136,7 +138,8 @@ abstract class Side {
   }
 
   private anonymous(value: unknown): unknown {
-    if (typeof value === 'string') return this.ids.get(value) ?? value;
+    // Ids stand alone, in lists and in the sentences of errors.
+    if (typeof value === 'string') return value.replace(UUID, (id) => this.ids.get(id) ?? id);
     if (Array.isArray(value)) return value.map((item) => this.anonymous(item));
     if (value === null || typeof value !== 'object') return value;
     return Object.fromEntries(
@@ -230,7 +233,10 @@ class McpSide extends Side {
       new StdioClientTransport({
         command: process.execPath,
         args: [MAIN, 'mcp', '--profile', 'full'],
-        env: cleanEnvironment(this.home, { SVC_AGENT_ID: AGENT }) as Record<string, string>,
+        env: cleanEnvironment(this.home, { SVC_AGENT_ID: AGENT, SVC_ADMIN_AGENT_IDS: AGENT }) as Record<
+          string,
+          string
+        >,
       }),
     );
   }
@@ -279,7 +285,7 @@ class CliSide extends Side {
     );
     const args = [MAIN, ...binding.command.split(' '), '--json', ...flags, '--', ...positionals];
     const child = spawn(process.execPath, args, {
-      env: cleanEnvironment(this.home, { SVC_AGENT_ID: AGENT }),
+      env: cleanEnvironment(this.home, { SVC_AGENT_ID: AGENT, SVC_ADMIN_AGENT_IDS: AGENT }),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
