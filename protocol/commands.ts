@@ -1,5 +1,6 @@
 import type { AgentRecord } from './agent.js';
 import type { OnConflict } from './decide/store.js';
+import type { LifeCommand, LifeOutcomes } from './life-commands.js';
 import type { Memory, MemoryRow, Tier } from './memory.js';
 import type { QuotaLimits, QuotaUse } from './quota.js';
 import type { Viewer } from './ranking/types.js';
@@ -20,7 +21,8 @@ export type Command =
   | BindAgentKey
   | EnsureQuota
   | ClaimOwnership
-  | ReleaseOwnership;
+  | ReleaseOwnership
+  | LifeCommand;
 
 export interface StoreMemory {
   readonly kind: 'store-memory';
@@ -82,7 +84,11 @@ export interface PromoteMemory {
   readonly kind: 'promote-memory';
   readonly id: string;
   readonly targetTier: 'mid' | 'long';
+  /** Clones the row into this namespace above its own instead; null promotes the tier. */
+  readonly vertical?: { readonly toNamespace: string; readonly cloneId: string } | null;
   readonly viewer: Viewer;
+  /** Keep a copy of an expired row that gives way to a clone. */
+  readonly archive?: boolean;
 }
 
 /** Reads that have happened, coalesced by memory. */
@@ -166,7 +172,7 @@ export interface ReleaseOwnership {
 }
 
 /** What each command answers when it succeeds. */
-export interface Outcomes {
+export interface Outcomes extends LifeOutcomes {
   /** Not the whole memory: it would cross a thread and be thrown away. */
   'store-memory': {
     readonly stored: Pick<Memory, 'id' | 'tier' | 'namespace' | 'title' | 'version'>;

@@ -36,6 +36,7 @@ export const ERRORS = {
   VERSION_CONFLICT: { http: 409, exit: 1 },
   ATTESTATION_REPLAYED: { http: 409, exit: 1 },
   QUOTA_EXCEEDED: { http: 429, exit: 1 },
+  ARCHIVE_RESTORE_COLLISION: { http: 409, exit: 1 },
   PAYLOAD_TOO_LARGE: { http: 413, jsonRpc: -32600, exit: 2 },
   UNSUPPORTED_MEDIA_TYPE: { http: 415, exit: 2 },
   AUDIT_CHAIN_BROKEN: { http: 500, exit: 1 },

@@ -34,6 +34,29 @@ export const PROMOTE_ACCESS_COUNT = 5;
 /** Life operations (expiry extension) are written at most once in this time for one row. */
 export const LIFE_INTERVAL_SECONDS = 3600;
 
+/** Ids that one call may archive (interface §8). */
+export const ARCHIVE_IDS_MAX = 1000;
+export const ARCHIVE_REASON_LENGTH_MAX = 128;
+export const ARCHIVE_LIST_LIMIT = 50;
+export const ARCHIVE_LIST_LIMIT_MAX = 1000;
+export const ARCHIVE_DAYS_MAX = 36_500;
+/** Rows that one transaction of a forget or a purge removes. */
+export const REMOVE_BATCH_MAX = 500;
+export const CONSOLIDATE_IDS_MIN = 2;
+export const CONSOLIDATE_IDS_MAX = 100;
+/** Fewest memories with the same namespace and first tag that auto-consolidate joins. */
+export const CONSOLIDATE_GROUP_MIN = 3;
+/** Groups that one auto-consolidate joins; the rest waits for the next. */
+export const CONSOLIDATE_GROUPS_MAX = 100;
+/** Ids that `metadata.supersedes` keeps, the newest. */
+export const SUPERSEDES_MAX = 100;
+export const DUPLICATE_THRESHOLD = 0.85;
+/** No threshold is taken lower (interface §8). */
+export const DUPLICATE_THRESHOLD_MIN = 0.5;
+export const CONTRADICTIONS_LIMIT = 50;
+/** Synthesized pairs that one answer names. */
+export const CONTRADICTION_PAIRS_MAX = 1000;
+
 // Reading
 export const PAGE_SIZE_MAX = 1000;
 export const LIST_LIMIT = 20;

@@ -7,7 +7,17 @@ import type { VersionVector } from './version-vector.js';
  * Kinds of operations. Every mutation of replicated state appends one, in the same transaction as its effect
  * (design: mesh, "The operation log"). A node parks kinds that it does not know.
  */
-export const OPERATION_KINDS = ['store', 'update', 'promote', 'delete', 'expire', 'life'] as const;
+export const OPERATION_KINDS = [
+  'store',
+  'update',
+  'promote',
+  'delete',
+  'expire',
+  'life',
+  'archive',
+  'restore',
+  'purge',
+] as const;
 export type OperationKind = (typeof OPERATION_KINDS)[number];
 
 /** What is hashed into an origin's chain. */
@@ -70,6 +80,9 @@ export function memoryPayload(memory: Memory): string {
 const LOCAL_KEYS = ['access_count', 'last_accessed_at', 'hlc', 'origin', 'origin_seq', 'seen'] as const;
 type ReplicatedKey = Exclude<keyof Memory, (typeof LOCAL_KEYS)[number]>;
 
+/** What the payload of a store, update, promotion, life change or restore says. */
+export type MemoryImage = Pick<Memory, ReplicatedKey>;
+
 const REPLICATED: Readonly<Record<ReplicatedKey, true>> = {
   id: true,
   tier: true,
@@ -106,7 +119,7 @@ const REPLICATED_KEYS = (Object.keys(REPLICATED) as ReplicatedKey[])
   .sort()
   .map((key) => [key, `${JSON.stringify(key)}:`] as const);
 
-/** The payload of a delete or an expiry: what is needed to leave a tombstone and to judge it against later writes. */
+/** The payload of a delete, an expiry or an archiving: what is needed to leave a tombstone and to judge it against later writes. */
 export function removalPayload(memory: Memory, reason: string): string {
   return canonicalJson({
     id: memory.id,
@@ -116,3 +129,18 @@ export function removalPayload(memory: Memory, reason: string): string {
     reason,
   });
 }
+
+/**
+ * The payload of a purge: which archived copy is gone for good, and why. A receiver may keep its own copy longer when
+ * the reason is `retention`, because how long an archive is kept is each node's setting.
+ */
+export function purgePayload(
+  memory: Pick<Memory, 'id' | 'namespace'>,
+  archivedAt: string,
+  reason: PurgeReason,
+): string {
+  return canonicalJson({ id: memory.id, namespace: memory.namespace, archived_at: archivedAt, reason });
+}
+
+/** Why an archived row was purged: somebody asked, or it was older than `storage.archive_max_days`. */
+export type PurgeReason = 'request' | 'retention';

@@ -1,5 +1,6 @@
 import type { AgentRecord } from './agent.js';
 import type { AuditHead, AuditRow } from './audit.js';
+import type { LifeAnswers, LifeQuery } from './life-queries.js';
 import type { Memory, MemoryRow, Tier } from './memory.js';
 import type { QuotaUse } from './quota.js';
 import type { RankedRow, RecallRequest, Viewer } from './ranking/types.js';
@@ -25,7 +26,8 @@ export type Query =
   | ListAgents
   | ListQuotas
   | AuditRows
-  | ReadAuditHead;
+  | ReadAuditHead
+  | LifeQuery;
 
 export interface GetMemory {
   readonly kind: 'get-memory';
@@ -166,7 +168,7 @@ export interface LinkSummary {
 }
 
 /** What each query answers when it succeeds. */
-export interface Answers {
+export interface Answers extends LifeAnswers {
   'get-memory': { readonly memory: Memory; readonly links: readonly LinkSummary[] };
   'list-memories': { readonly memories: readonly Memory[] };
   'search-memories': { readonly memories: readonly Memory[] };

@@ -1,19 +1,36 @@
-import { GC_BATCH_MAX, GC_INTERVAL_MS } from '../../protocol/limits.js';
+import { GC_BATCH_MAX, GC_INTERVAL_MS, REMOVE_BATCH_MAX } from '../../protocol/limits.js';
 import type { Store } from '../../storage/port.js';
 import type { NextRound } from './loop.js';
 
+const RETRY_MS = GC_INTERVAL_MS / 30;
+
 /**
- * One round of garbage collection: removes what has expired, a bounded batch in each transaction, in the background
- * lane (interface §3). Readers hide expired rows anyway, so a late round shows nowhere.
+ * One round of garbage collection: removes what has expired, and purges what was archived at `purgeBefore` or earlier
+ * (null: nothing), a bounded batch in each transaction, in the background lane (interface §3). Readers hide expired
+ * rows anyway, so a late round shows nowhere.
  */
-export async function expiryRound(store: Store, archive: boolean): Promise<NextRound> {
+export async function expiryRound(
+  store: Store,
+  archive: boolean,
+  purgeBefore: string | null = null,
+): Promise<NextRound> {
   const result = await store.execute(
     { kind: 'expire-memories', limit: GC_BATCH_MAX, archive },
     { lane: 'background' },
   );
   if (!result.ok) {
     // Overload, a full disk or a restart: nothing is lost by trying again later.
-    return { afterMs: GC_INTERVAL_MS / 30 };
+    return { afterMs: RETRY_MS };
   }
+  if (result.value.more) return { afterMs: 0 };
+  return purgeBefore === null ? { afterMs: GC_INTERVAL_MS } : purgeRound(store, purgeBefore);
+}
+
+async function purgeRound(store: Store, before: string): Promise<NextRound> {
+  const result = await store.execute(
+    { kind: 'purge-archive', before, ownerId: null, reason: 'retention', limit: REMOVE_BATCH_MAX },
+    { lane: 'background' },
+  );
+  if (!result.ok) return { afterMs: RETRY_MS };
   return { afterMs: result.value.more ? 0 : GC_INTERVAL_MS };
 }

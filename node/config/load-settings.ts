@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parse } from 'smol-toml';
 import { namespaceProblem } from '../../protocol/ids.js';
+import { ARCHIVE_DAYS_MAX } from '../../protocol/limits.js';
 import { StartRefusedError } from '../../protocol/start-refused.js';
 import { DEFAULTS, SETTINGS, type SettingRow, type Settings } from './settings.js';
 
@@ -139,6 +140,9 @@ function checked(settings: Settings): Settings {
   if (problem !== null) throw new ConfigError(`storage.default_namespace: ${problem}`);
   between('port', settings.port, 0, 65_535);
   between('SVC_MAX_INFLIGHT_REQUESTS', settings.maxInflightRequests, 0, 1_000_000);
+  if (settings.archiveMaxDays !== null) {
+    between('storage.archive_max_days', settings.archiveMaxDays, 1, ARCHIVE_DAYS_MAX);
+  }
   between('SVC_MAX_PAGE_SIZE', settings.pageSizeMax, 1, 100_000);
   if (settings.requireApiKey && settings.apiKey === null) {
     throw new ConfigError('SVC_REQUIRE_API_KEY is set, but no API key is configured');

@@ -30,6 +30,8 @@ export interface Settings {
   readonly adminHeaderTrust: boolean;
   readonly embedBackend: string;
   readonly archiveOnGc: boolean;
+  /** Days after which the archive forgets; null keeps it for ever. */
+  readonly archiveMaxDays: number | null;
   readonly defaultNamespace: string;
   readonly pageSizeMax: number;
   /** Quotas of one agent in one namespace. */
@@ -57,6 +59,7 @@ export const DEFAULTS: Omit<Settings, 'home' | 'dbPath' | 'keyDir'> = {
   adminHeaderTrust: false,
   embedBackend: 'builtin',
   archiveOnGc: true,
+  archiveMaxDays: null,
   defaultNamespace: 'global',
   pageSizeMax: limits.PAGE_SIZE_MAX,
   maxMemoriesPerDay: limits.MEMORIES_PER_DAY_MAX,
@@ -142,6 +145,13 @@ export const SETTINGS: readonly SettingRow[] = [
     config: 'storage.archive_on_gc',
     type: 'boolean',
     doc: 'Keep a copy of deleted and expired memories in the archive.',
+  },
+  {
+    key: 'archiveMaxDays',
+    config: 'storage.archive_max_days',
+    type: 'integer',
+    unit: 'days',
+    doc: 'Archived memories older than this are purged; unset keeps them for ever.',
   },
   {
     key: 'defaultNamespace',

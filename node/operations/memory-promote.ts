@@ -4,7 +4,10 @@ import { defineOperation } from '../pipeline/operation.js';
 import * as fields from './fields.js';
 import { resolveId } from './resolve-id.js';
 
-/** Promotes a memory to a higher tier; long has no expiry (interface §3, §4.2). */
+/**
+ * Promotes a memory to a higher tier; long has no expiry. With `to_namespace` it is cloned into a namespace above its own
+ * instead, and the original stays (interface §3, §4.2; reference-http §2.2).
+ */
 export const memoryPromote = defineOperation({
   name: 'memory_promote',
   family: 'lifecycle',
@@ -13,32 +16,54 @@ export const memoryPromote = defineOperation({
   input: z.object({
     id: fields.memoryId,
     target_tier: z.enum(['mid', 'long']).default('long').describe('Tier to reach'),
+    to_namespace: fields.namespace.describe('Clone into this namespace above its own').optional(),
   }),
-  output: z.object({ promoted: z.boolean(), mode: z.literal('tier'), id: z.string(), tier: z.string() }),
+  output: z.object({
+    promoted: z.boolean(),
+    mode: z.enum(['tier', 'vertical']),
+    id: z.string().optional(),
+    tier: z.string().optional(),
+    source_id: z.string().optional(),
+    clone_id: z.string().optional(),
+    to_namespace: z.string().optional(),
+  }),
   effect: 'write',
   guards: {},
   events: ['memory_promote'],
-  http: [{ method: 'POST', path: '/memories/{id}/promote', fields: 'body', omit: ['target_tier'] }],
+  http: [
+    { method: 'POST', path: '/memories/{id}/promote', fields: 'body', omit: ['target_tier', 'to_namespace'] },
+  ],
   mcp: { description: 'Promote a memory' },
   cli: {
     command: 'promote',
     positionals: ['id'],
     omit: ['target_tier'],
     view: 'message',
-    message: (output) => `promoted: ${output['id']} [${output['tier']}]`,
-    examples: ['promote 3f2a'],
+    message: (output) =>
+      output['mode'] === 'vertical'
+        ? `promoted: ${output['source_id']} as ${output['clone_id']} (ns=${output['to_namespace']})`
+        : `promoted: ${output['id']} [${output['tier']}]`,
+    examples: ['promote 3f2a', 'promote 3f2a --to-namespace team'],
   },
   run: async (call, input) => {
     const id = await resolveId(call, input.id);
     if (!id.ok) return failed(id.error);
-    const result = await call.services.store.execute({
+    const { store, random, settings } = call.services;
+    const { to_namespace } = input;
+    const result = await store.execute({
       kind: 'promote-memory',
       id: id.value,
       targetTier: input.target_tier,
+      vertical: to_namespace === undefined ? null : { toNamespace: to_namespace, cloneId: random.uuid() },
       viewer: call.caller.viewer,
+      archive: settings.archiveOnGc,
     });
     if (!result.ok) return failed(result.error);
     const { memory } = result.value;
+    if (to_namespace !== undefined) {
+      const mode = 'vertical' as const;
+      return ok({ promoted: true, mode, source_id: id.value, clone_id: memory.id, to_namespace });
+    }
     return ok({ promoted: true, mode: 'tier' as const, id: memory.id, tier: memory.tier });
   },
 });

@@ -1,19 +1,34 @@
 import type { Catalogue } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
 import { agentBindKey, agentRevokeKey } from './agent-key.js';
+import {
+  memoryArchive,
+  memoryArchiveList,
+  memoryArchivePurge,
+  memoryArchiveRestore,
+  memoryArchiveStats,
+} from './archive.js';
 import { memoryLoadFamily, memorySmartLoad } from './family-loaders.js';
 import { memoryAgentList } from './memory-agent-list.js';
 import { memoryAgentRegister } from './memory-agent-register.js';
+import { memoryAutoConsolidate } from './memory-auto-consolidate.js';
 import { memoryCapabilities } from './memory-capabilities.js';
+import { memoryCheckDuplicate } from './memory-check-duplicate.js';
+import { memoryConsolidate } from './memory-consolidate.js';
+import { memoryContradictions } from './memory-contradictions.js';
 import { memoryDelete } from './memory-delete.js';
+import { memoryForget } from './memory-forget.js';
+import { memoryGc } from './memory-gc.js';
 import { memoryGet } from './memory-get.js';
 import { memoryList } from './memory-list.js';
 import { memoryPromote } from './memory-promote.js';
 import { memoryQuotaStatus } from './memory-quota-status.js';
 import { memoryRecall } from './memory-recall.js';
+import { memoryResolve } from './memory-resolve.js';
 import { memorySearch } from './memory-search.js';
 import { memoryStats } from './memory-stats.js';
 import { memoryStore } from './memory-store.js';
+import { memoryUndoEdit } from './memory-undo-edit.js';
 import { memoryUpdate } from './memory-update.js';
 import { verifySignedEventsChain } from './verify-signed-events-chain.js';
 
@@ -29,6 +44,19 @@ export const OPERATIONS: readonly Operation[] = [
   memoryUpdate,
   memoryDelete,
   memoryPromote,
+  memoryForget,
+  memoryGc,
+  memoryUndoEdit,
+  memoryConsolidate,
+  memoryAutoConsolidate,
+  memoryResolve,
+  memoryCheckDuplicate,
+  memoryContradictions,
+  memoryArchive,
+  memoryArchiveList,
+  memoryArchiveRestore,
+  memoryArchivePurge,
+  memoryArchiveStats,
   memoryStats,
   memoryCapabilities,
   memoryAgentRegister,

@@ -22,6 +22,8 @@ export interface HttpBinding {
   readonly path: string;
   /** Where the other fields travel. */
   readonly fields: 'query' | 'body';
+  /** A body that is a JSON array is the value of this field; without it arrays are refused. */
+  readonly arrayBody?: string;
   /** Other names of fields on this surface: alias to field. */
   readonly aliases?: Readonly<Record<string, string>>;
   /** Request headers that carry a field: lower-case header to field. */
@@ -100,7 +102,7 @@ export interface Operation<I extends Fields = Fields, O extends z.ZodType = z.Zo
   /** Canonical events (interface §6.1) that a success emits. */
   readonly events: readonly string[];
   /** The key of the answer whose rows the TOON formats print; the input then has a `format`. */
-  readonly rows?: 'memories' | 'results';
+  readonly rows?: 'memories' | 'results' | 'archived';
   readonly http?: readonly HttpBinding[];
   readonly mcp?: McpBinding;
   readonly cli?: CliBinding;

@@ -7,6 +7,8 @@ export function toonText(
   answer: Record<string, unknown>,
   format: unknown,
 ): string | null {
-  if (operation.rows === undefined || (format !== 'toon' && format !== 'toon_compact')) return null;
+  // The archive has no format; its rows are for people's views alone.
+  if (operation.rows === undefined || operation.rows === 'archived') return null;
+  if (format !== 'toon' && format !== 'toon_compact') return null;
   return toon(answer, operation.rows, format === 'toon_compact');
 }

@@ -5,6 +5,7 @@ import { loopChild } from '../../actors/maintenance/loop.js';
 import { type Ownership, OwnershipLease } from '../../actors/maintenance/ownership.js';
 import { CHANGE_POLL_MS } from '../../protocol/limits.js';
 import type { Clock, Log, Random, Scheduler } from '../../protocol/seams.js';
+import { instantFromMs } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
 import type { LocalSemantics } from '../semantic/local-semantics.js';
 import { OwnerSocket } from '../semantic/owner-socket.js';
@@ -17,6 +18,8 @@ export interface OwnerDutiesParts {
   readonly role: 'daemon' | 'mcp';
   readonly holder: string;
   readonly archive: boolean;
+  /** Days after which archived memories are purged; null keeps them. */
+  readonly archiveMaxDays?: number | null;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly random: Random;
@@ -27,6 +30,7 @@ export interface OwnerDutiesParts {
 
 /** How often a process that does not own the database looks whether it should. */
 const NOT_OWNER_MS = 1000;
+const DAY_MS = 86_400_000;
 /** A lease that cannot be given up in this time runs out by itself. */
 const RELEASE_WAIT_MS = 2000;
 
@@ -63,7 +67,8 @@ export class OwnerDuties {
       id: 'expiry',
       // The first round comes soon after the start: what expired while the node was down need not wait longer.
       firstAfterMs: 5000,
-      round: async () => (this.owned ? expiryRound(store, parts.archive) : { afterMs: NOT_OWNER_MS }),
+      round: async () =>
+        this.owned ? expiryRound(store, parts.archive, this.purgeBefore()) : { afterMs: NOT_OWNER_MS },
     });
     const lease = new OwnershipLease(store, clock, parts.holder, parts.role, (next) => {
       this.change(next);
@@ -97,6 +102,11 @@ export class OwnerDuties {
   async close(): Promise<void> {
     this.closed = true;
     await this.endSemantics();
+  }
+
+  private purgeBefore(): string | null {
+    const { archiveMaxDays = null, clock } = this.parts;
+    return archiveMaxDays === null ? null : instantFromMs(clock.nowMs() - archiveMaxDays * DAY_MS);
   }
 
   private change(next: Ownership): void {

@@ -17,11 +17,13 @@ const POINT_READS: ReadonlySet<Query['kind']> = new Set([
   'namespace-ids',
   'current-owner',
   'get-agent',
+  'find-archived',
 ]);
 
 /** Bytes of a command beyond its text, for the mailbox's limit. */
 const COMMAND_OVERHEAD_BYTES = 1024;
 const TOUCH_BYTES = 128;
+const ID_BYTES = 256;
 
 /** The store of the daemon: one writer thread, reader threads, and point reads on the calling thread. */
 export class ThreadedStore implements Store {
@@ -98,6 +100,10 @@ function sizeBytesOf(command: Command): number {
       return COMMAND_OVERHEAD_BYTES + textBytes(command.memory.content, command.memory.metadata);
     case 'update-memory':
       return COMMAND_OVERHEAD_BYTES + textBytes(command.patch.content ?? '', command.patch.metadata ?? {});
+    case 'consolidate-memories':
+      return COMMAND_OVERHEAD_BYTES + ID_BYTES * command.ids.length + textBytes(command.summary ?? '', {});
+    case 'archive-memories':
+      return COMMAND_OVERHEAD_BYTES + ID_BYTES * command.ids.length;
     case 'touch-memories':
       return COMMAND_OVERHEAD_BYTES + command.touches.length * TOUCH_BYTES;
     case 'put-embeddings':

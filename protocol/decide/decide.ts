@@ -1,13 +1,17 @@
 import type { Command, OutcomeOf } from '../commands.js';
 import { decideBindAgentKey, decideRegisterAgent } from './agent.js';
+import { decideArchive, decidePurge, decideRestore } from './archive.js';
+import { decideConsolidate } from './consolidate.js';
 import type { Deciding, DecisionContext } from './decision.js';
 import { decideEmbeddings } from './embedding.js';
 import { decideClaim, decideRelease } from './ownership.js';
 import { decidePromote } from './promote.js';
 import { decideEnsureQuota } from './quota.js';
-import { decideDelete, decideExpire } from './remove.js';
+import { decideDelete, decideExpire, decideForget } from './remove.js';
+import { decideResolve } from './resolve.js';
 import { decideStore } from './store.js';
 import { decideTouch } from './touch.js';
+import { decideUndoEdit } from './undo-edit.js';
 import { decideUpdate } from './update.js';
 
 /** The decision of a command: the one place where a kind meets its rules. */
@@ -37,5 +41,19 @@ export function decide(command: Command, context: DecisionContext): Deciding<Out
       return decideClaim(command, context);
     case 'release-ownership':
       return decideRelease(command);
+    case 'archive-memories':
+      return decideArchive(command, context);
+    case 'restore-memory':
+      return decideRestore(command, context);
+    case 'purge-archive':
+      return decidePurge(command);
+    case 'forget-memories':
+      return decideForget(command);
+    case 'consolidate-memories':
+      return decideConsolidate(command, context);
+    case 'resolve-memories':
+      return decideResolve(command, context);
+    case 'undo-edit':
+      return decideUndoEdit(command, context);
   }
 }

@@ -1,6 +1,7 @@
 import type { AuditEvent } from '../audit.js';
+import type { ArchivedRow, ForgetFilter, PurgeableRow } from '../life-commands.js';
 import type { Memory, MemoryRow } from '../memory.js';
-import type { OperationKind } from '../operation-log.js';
+import type { MemoryImage, OperationKind, PurgeReason } from '../operation-log.js';
 import type { QuotaLimits, QuotaUse } from '../quota.js';
 import type { Result } from '../result.js';
 
@@ -20,7 +21,24 @@ export type ReadRequest =
   | { readonly read: 'expired-memories'; readonly before: string; readonly limit: number }
   | { readonly read: 'quota-use'; readonly holder: string; readonly namespace: string }
   | { readonly read: 'used-envelope'; readonly fingerprint: string }
-  | { readonly read: 'database-owner' };
+  | { readonly read: 'database-owner' }
+  | { readonly read: 'archived-memory'; readonly id: string }
+  | {
+      readonly read: 'purgeable-memories';
+      readonly before: string;
+      readonly ownerId: string | null;
+      readonly limit: number;
+    }
+  | { readonly read: 'forgettable-memories'; readonly filter: ForgetFilter; readonly limit: number }
+  | { readonly read: 'last-edit'; readonly id: string };
+
+/** The last change of a memory in place, as the log has it. */
+export interface LastEdit {
+  /** The memory before it; null when the log no longer holds that. */
+  readonly before: MemoryImage | null;
+  /** The memory that the edit left. */
+  readonly after: MemoryImage | null;
+}
 
 /** The process that does the embedding, expiry and replication for a database (design: architecture). */
 export interface DatabaseOwner {
@@ -59,7 +77,7 @@ export type Mutation =
     }
   | {
       readonly mutation: 'remove-memory';
-      readonly operation: 'delete' | 'expire';
+      readonly operation: 'delete' | 'expire' | 'archive';
       readonly memory: MemoryRow;
       readonly reason: string;
       /** True keeps a full copy in the archive. */
@@ -96,7 +114,19 @@ export type Mutation =
       readonly expiresAtMs: number;
     }
   | { readonly mutation: 'append-audit'; readonly event: AuditEvent }
-  | { readonly mutation: 'put-database-owner'; readonly owner: DatabaseOwner };
+  | { readonly mutation: 'put-database-owner'; readonly owner: DatabaseOwner }
+  | {
+      /** Moves an archived row back; its `seen` is that of its tombstone. */
+      readonly mutation: 'restore-memory';
+      readonly operation: 'restore';
+      readonly memory: Memory;
+    }
+  | {
+      readonly mutation: 'purge-archived';
+      readonly operation: 'purge';
+      readonly row: PurgeableRow;
+      readonly reason: PurgeReason;
+    };
 
 export interface Decision<T> {
   readonly mutations: readonly Mutation[];
@@ -147,4 +177,31 @@ export function* quotaUse(holder: string, namespace: string): Generator<ReadRequ
 /** The memory that a signed envelope was used for; null when it is unused. */
 export function* usedEnvelope(fingerprint: string): Generator<ReadRequest, string | null, never> {
   return (yield { read: 'used-envelope', fingerprint }) as string | null;
+}
+
+/** Reads one archived memory by its exact id. */
+export function* archivedMemory(id: string): Generator<ReadRequest, ArchivedRow | null, never> {
+  return (yield { read: 'archived-memory', id }) as ArchivedRow | null;
+}
+
+/** Archived rows up to an instant, the oldest first. */
+export function* purgeableMemories(
+  before: string,
+  ownerId: string | null,
+  limit: number,
+): Generator<ReadRequest, readonly PurgeableRow[], never> {
+  return (yield { read: 'purgeable-memories', before, ownerId, limit }) as readonly PurgeableRow[];
+}
+
+/** Live rows that a forget means and its viewer may remove, lowest row number first. */
+export function* forgettableMemories(
+  filter: ForgetFilter,
+  limit: number,
+): Generator<ReadRequest, readonly MemoryRow[], never> {
+  return (yield { read: 'forgettable-memories', filter, limit }) as readonly MemoryRow[];
+}
+
+/** The last edit of a memory since it was stored; null when there is none. */
+export function* lastEdit(id: string): Generator<ReadRequest, LastEdit | null, never> {
+  return (yield { read: 'last-edit', id }) as LastEdit | null;
 }

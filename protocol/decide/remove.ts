@@ -1,6 +1,14 @@
 import type { DeleteMemory, ExpireMemories, Outcomes } from '../commands.js';
+import type { ForgetMemories } from '../life-commands.js';
 import { isExpired, isVisible, mayDelete } from './access.js';
-import { type Deciding, type DecisionContext, decided, expiredMemories, memoryById } from './decision.js';
+import {
+  type Deciding,
+  type DecisionContext,
+  decided,
+  expiredMemories,
+  forgettableMemories,
+  memoryById,
+} from './decision.js';
 import { giveWay } from './store.js';
 import { notFound, notOwner } from './update.js';
 
@@ -32,5 +40,20 @@ export function* decideExpire(
   return decided(
     { expired: rows.length, more: rows.length === command.limit },
     rows.map((row) => giveWay(row, command.archive)),
+  );
+}
+
+/** Deletes up to `limit` rows that a filter means; the filter leaves out what the caller may not change. */
+export function* decideForget(command: ForgetMemories): Deciding<Outcomes['forget-memories']> {
+  const rows = yield* forgettableMemories(command.filter, command.limit);
+  return decided(
+    { deleted: rows.length, more: rows.length === command.limit },
+    rows.map((memory) => ({
+      mutation: 'remove-memory' as const,
+      operation: 'delete' as const,
+      memory,
+      reason: 'forget',
+      archive: command.archive,
+    })),
   );
 }

@@ -86,7 +86,12 @@ function patched(row: MemoryRow, patch: MemoryPatch, context: DecisionContext): 
     updated_at: context.now,
     version: row.version + 1,
   };
-  return signedTextChanged(row, memory) ? claimed(memory) : memory;
+  return claimedWhenTextChanged(row, memory);
+}
+
+/** The row after an unsigned write: claimed when it changed what the author signed. */
+export function claimedWhenTextChanged(before: Memory, after: Memory): Memory {
+  return signedTextChanged(before, after) ? claimed(after) : after;
 }
 
 function signedTextChanged(before: Memory, after: Memory): boolean {
@@ -99,7 +104,7 @@ function signedTextChanged(before: Memory, after: Memory): boolean {
  * Decision: an update that changes what the author signed leaves a claimed row, because the signature no longer
  * covers the text and an unsigned write must not produce an attested one (decisions, "no side door").
  */
-function claimed(memory: Memory): Memory {
+export function claimed(memory: Memory): Memory {
   if (memory.write_signature === null && memory.metadata['attest_level'] !== 'agent_attested') return memory;
   const { attested_by: _, ...metadata } = memory.metadata;
   return { ...memory, write_signature: null, metadata: { ...metadata, attest_level: 'claimed' } };

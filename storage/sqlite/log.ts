@@ -95,7 +95,7 @@ export class OperationLog {
       readonly subject: string;
       readonly seen: Memory['seen'];
       readonly payload: string;
-      readonly rid: number;
+      readonly rid: number | null;
     },
   ): void {
     const state = this.current();

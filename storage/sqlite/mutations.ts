@@ -1,7 +1,12 @@
 import { EMBED_STATES } from '../../protocol/commands.js';
 import type { DecisionContext, Mutation } from '../../protocol/decide/decision.js';
 import type { Memory, MemoryRow } from '../../protocol/memory.js';
-import { memoryPayload, type OperationKind, removalPayload } from '../../protocol/operation-log.js';
+import {
+  memoryPayload,
+  type OperationKind,
+  purgePayload,
+  removalPayload,
+} from '../../protocol/operation-log.js';
 import type { AuditChain } from './audit-chain.js';
 import type { Connection } from './connection.js';
 import type { OperationLog } from './log.js';
@@ -38,20 +43,36 @@ export class Mutations {
         `UPDATE memories SET tier = ?, expires_at = ?, updated_at = ?, version = ?, hlc = ?, origin = ?,
            origin_seq = ?, seen = ?, life_at = coalesce(?, life_at) WHERE id = ?`,
       ),
-      rid: db.prepare<[string], { rid: number }>('SELECT rid FROM memories WHERE id = ?'),
       remove: db.prepare('DELETE FROM memories WHERE rid = ?'),
       dropEmbedding: db.prepare('DELETE FROM memory_embeddings WHERE rid = ?'),
       dropLinks: db.prepare('DELETE FROM memory_links WHERE source_id = ? OR target_id = ?'),
       archive: db.prepare(
         `INSERT OR REPLACE INTO archived_memories
-           (${ARCHIVE_COLUMNS}, archived_at, archive_reason, embedding, embedding_dim, original_tier, original_expires_at)
-         SELECT ${ROW_COLUMNS.map((column) => `m.${column}`).join(', ')}, ?, ?, e.vectors, e.dim, m.tier, m.expires_at
+           (${ARCHIVE_COLUMNS}, archived_at, archive_reason, embedding, embedding_dim, embedding_model,
+            original_tier, original_expires_at)
+         SELECT ${ROW_COLUMNS.map((column) => `m.${column}`).join(', ')}, ?, ?, e.vectors, e.dim, e.model, m.tier, m.expires_at
          FROM memories m LEFT JOIN memory_embeddings e ON e.rid = m.rid WHERE m.rid = ?`,
       ),
       tombstone: db.prepare(
         `INSERT OR REPLACE INTO tombstones (id, namespace, title, deleted_at, hlc, origin, origin_seq, seen)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
+      dropTombstone: db.prepare('DELETE FROM tombstones WHERE id = ?'),
+      // What was deleted stays deleted since then; only what the subject has seen moves on.
+      stampTombstone: db.prepare(
+        `INSERT INTO tombstones (id, namespace, title, deleted_at, hlc, origin, origin_seq, seen)
+         SELECT id, namespace, title, archived_at, @hlc, @origin, @origin_seq, @seen FROM archived_memories WHERE id = @id
+         ON CONFLICT (id) DO UPDATE SET hlc = excluded.hlc, origin = excluded.origin,
+           origin_seq = excluded.origin_seq, seen = excluded.seen`,
+      ),
+      // Vectors without the name of their model cannot be compared; such a row is embedded again.
+      restoreEmbedding: db.prepare(
+        `INSERT INTO memory_embeddings (rid, model, dim, vectors)
+         SELECT ?, embedding_model, embedding_dim, embedding FROM archived_memories
+         WHERE id = ? AND embedding IS NOT NULL AND embedding_dim IS NOT NULL AND embedding_model IS NOT NULL`,
+      ),
+      dropArchived: db.prepare('DELETE FROM archived_memories WHERE id = ?'),
+      rid: db.prepare<[string], { rid: number }>('SELECT rid FROM memories WHERE id = ?'),
       countAccess: db.prepare('UPDATE memories SET access_count = ?, last_accessed_at = ? WHERE id = ?'),
       embedState: db.prepare('UPDATE memories SET embed_state = ? WHERE rid = ?'),
       putEmbedding: db.prepare(
@@ -109,12 +130,19 @@ export class Mutations {
         this.statements.putOwner.run(holder, role, fencing, expiresAtMs);
         return null;
       }
+      case 'restore-memory':
+        return this.restoreMemory(mutation.memory, context);
+      case 'purge-archived':
+        this.purgeArchived(mutation, context);
+        return null;
     }
   }
 
   private insertMemory(memory: Memory, kind: OperationKind, context: DecisionContext): Memory {
     const stamp = this.log.stamp(memory.seen, context.nowMs);
-    const stamped: Memory = { ...memory, ...stamp, created_hlc: stamp.hlc };
+    // A row that comes back was created when it was first stored.
+    const created_hlc = kind === 'restore' && memory.created_hlc !== '' ? memory.created_hlc : stamp.hlc;
+    const stamped: Memory = { ...memory, ...stamp, created_hlc };
     const nsId = this.namespaceId(memory.namespace);
     const inserted = this.statements.insert.run(...memoryToSql(stamped), nsId);
     const rid = Number(inserted.lastInsertRowid);
@@ -210,6 +238,38 @@ export class Mutations {
       seen: row.seen,
       payload: removalPayload(row, mutation.reason),
       rid: row.rid,
+    });
+  }
+
+  /** The archived row leaves the archive with its vectors; its tombstone goes, because it lives again. */
+  private restoreMemory(memory: Memory, context: DecisionContext): Memory {
+    const stamped = this.insertMemory(memory, 'restore', context);
+    const rid = this.statements.rid.get(memory.id)!.rid;
+    if (this.statements.restoreEmbedding.run(rid, memory.id).changes > 0) {
+      this.statements.embedState.run(EMBED_STATES.embedded, rid);
+    }
+    this.statements.dropArchived.run(memory.id);
+    this.statements.dropTombstone.run(memory.id);
+    return stamped;
+  }
+
+  private purgeArchived(
+    { row, reason }: Extract<Mutation, { mutation: 'purge-archived' }>,
+    context: DecisionContext,
+  ): void {
+    const stamp = this.log.stamp(row.seen, context.nowMs);
+    // A live row of the same id, which an import may have made, has no tombstone and gets none.
+    if (this.statements.rid.get(row.id) === undefined) {
+      this.statements.stampTombstone.run({ ...stamp, seen: JSON.stringify(stamp.seen), id: row.id });
+    }
+    this.statements.dropArchived.run(row.id);
+    this.log.append(stamp, {
+      kind: 'purge',
+      namespace: row.namespace,
+      subject: row.id,
+      seen: row.seen,
+      payload: purgePayload(row, row.archivedAt, reason),
+      rid: null,
     });
   }
 

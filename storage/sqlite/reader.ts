@@ -5,12 +5,15 @@ import { ok, type Result } from '../../protocol/result.js';
 import { auditHeadPath, readAuditHead } from './audit-head.js';
 import type { Connection } from './connection.js';
 import { getAgent, listAgents } from './queries/agents.js';
+import { archiveStats, findArchived, listArchive } from './queries/archive.js';
 import { auditRows } from './queries/audit.js';
 import { embeddingProgress, pendingEmbeddings } from './queries/embeddings.js';
 import { getMemory } from './queries/get.js';
+import { consolidationGroups, countExpired, countForgettable } from './queries/life.js';
 import { listMemories } from './queries/list.js';
 import { currentOwner, logPosition, namespaceIds } from './queries/position.js';
 import { listQuotas } from './queries/quotas.js';
+import { findContradictions, nearestMemory } from './queries/similar.js';
 import { storeStats } from './queries/stats.js';
 import { RecallIndex } from './recall/recall.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
@@ -68,6 +71,22 @@ export class Reader {
         return ok(auditRows(this.statements, query));
       case 'audit-head':
         return ok({ head: this.db.memory ? null : readAuditHead(auditHeadPath(this.db.name)) });
+      case 'list-archive':
+        return ok(listArchive(this.statements, query));
+      case 'archive-stats':
+        return ok(archiveStats(this.statements, query));
+      case 'find-archived':
+        return findArchived(this.statements, query);
+      case 'count-forgettable':
+        return ok(countForgettable(this.statements, query));
+      case 'count-expired':
+        return ok(countExpired(this.statements, query));
+      case 'consolidation-groups':
+        return ok(consolidationGroups(this.statements, query));
+      case 'nearest-memory':
+        return ok(nearestMemory(this.statements, query));
+      case 'find-contradictions':
+        return ok(findContradictions(this.statements, query));
     }
   }
 

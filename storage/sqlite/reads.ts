@@ -1,7 +1,16 @@
-import type { DatabaseOwner, ReadRequest } from '../../protocol/decide/decision.js';
+import type {
+  DatabaseOwner,
+  DecisionContext,
+  LastEdit,
+  ReadRequest,
+} from '../../protocol/decide/decision.js';
+import type { MemoryImage } from '../../protocol/operation-log.js';
+import { ARCHIVED_SEEN, archivedRowFromSql, purgeableFromSql, SELECT_ARCHIVED } from './archive.js';
 import type { Connection } from './connection.js';
+import { forgettable } from './forget.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
+import { Statements } from './statements.js';
 
 interface OwnerRow {
   holder: string;
@@ -18,11 +27,13 @@ export class DecisionReads {
   private readonly expired;
   private readonly owner;
   private readonly envelope;
+  private readonly texts;
 
   constructor(
     db: Connection,
     private readonly quotas: QuotaLedger,
   ) {
+    this.texts = new Statements(db);
     this.byId = db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`);
     this.byTitle = db.prepare<[string, string], SqlRow>(
       `SELECT ${SELECT_ROW} FROM memories m WHERE m.title = ? AND m.namespace = ? AND m.conflict_of IS NULL`,
@@ -42,7 +53,7 @@ export class DecisionReads {
     );
   }
 
-  answer(request: ReadRequest): unknown {
+  answer(request: ReadRequest, context: DecisionContext): unknown {
     switch (request.read) {
       case 'memory-by-id':
         return oneRow(this.byId.get(request.id));
@@ -58,9 +69,62 @@ export class DecisionReads {
         return this.envelope.get(request.fingerprint)?.memory_id ?? null;
       case 'database-owner':
         return ownerFromSql(this.owner.get());
+      case 'archived-memory': {
+        const row = this.texts
+          .get(
+            `SELECT ${SELECT_ARCHIVED}, ${ARCHIVED_SEEN} AS subject_seen FROM archived_memories a WHERE a.id = ?`,
+          )
+          .get(request.id) as SqlRow | undefined;
+        return row === undefined ? null : archivedRowFromSql(row);
+      }
+      case 'purgeable-memories':
+        return this.purgeable(request);
+      case 'forgettable-memories': {
+        const filter = forgettable(request.filter, context.now);
+        const rows = this.texts
+          .get(`SELECT ${SELECT_ROW} FROM memories m WHERE ${filter.sql} ORDER BY m.rid LIMIT @limit`)
+          .all({ ...filter.parameters, limit: request.limit }) as SqlRow[];
+        return rows.map(memoryFromSql);
+      }
+      case 'last-edit':
+        return this.lastEdit(request.id);
     }
   }
+
+  private purgeable(request: Extract<ReadRequest, { read: 'purgeable-memories' }>) {
+    const { before, ownerId, limit } = request;
+    const owned = ownerId === null ? '' : ' AND a.owner_id = @owner';
+    const rows = this.texts
+      .get(
+        `SELECT a.id, a.namespace, a.archived_at, ${ARCHIVED_SEEN} AS subject_seen FROM archived_memories a
+         WHERE a.archived_at <= @before${owned} ORDER BY a.archived_at, a.id LIMIT @limit`,
+      )
+      .all({ before, limit, ...(ownerId === null ? {} : { owner: ownerId }) }) as SqlRow[];
+    return rows.map(purgeableFromSql);
+  }
+
+  private lastEdit(id: string): LastEdit | null {
+    const edit = this.texts
+      .get(
+        `SELECT commit_sequence, payload FROM operations WHERE subject = @id AND kind = 'update' AND commit_sequence >
+           (SELECT coalesce(max(commit_sequence), 0) FROM operations WHERE subject = @id AND kind = 'store')
+         ORDER BY commit_sequence DESC LIMIT 1`,
+      )
+      .get({ id }) as { commit_sequence: number; payload: string | null } | undefined;
+    if (edit === undefined) return null;
+    const before = this.texts
+      .get(
+        `SELECT payload FROM operations WHERE subject = ? AND commit_sequence < ?
+           AND kind IN ('store', 'update', 'promote', 'life', 'restore') ORDER BY commit_sequence DESC LIMIT 1`,
+      )
+      .get(id, edit.commit_sequence) as { payload: string | null } | undefined;
+    return { before: imageOf(before?.payload ?? null), after: imageOf(edit.payload) };
+  }
 }
+
+/** The post-image of a payload; null where the log has let it go. */
+const imageOf = (payload: string | null): MemoryImage | null =>
+  payload === null ? null : (JSON.parse(payload) as MemoryImage);
 
 function oneRow(row: SqlRow | undefined) {
   return row === undefined ? null : memoryFromSql(row);

@@ -118,9 +118,16 @@ CREATE TABLE archived_memories (
   embedding BLOB,
   embedding_dim INTEGER,
   original_tier TEXT,
-  original_expires_at TEXT
+  original_expires_at TEXT,
+  embedding_model TEXT,
+  owner_id TEXT GENERATED ALWAYS AS (iif(json_type(metadata, '$.agent_id') = 'text', metadata ->> '$.agent_id', NULL)) VIRTUAL,
+  scope TEXT GENERATED ALWAYS AS (metadata ->> '$.scope') VIRTUAL,
+  addressee_id TEXT GENERATED ALWAYS AS (coalesce(
+    iif(json_type(metadata, '$.target_agent_id') = 'text', metadata ->> '$.target_agent_id', NULL),
+    iif(json_type(metadata, '$.recipient_agent_id') = 'text', metadata ->> '$.recipient_agent_id', NULL))) VIRTUAL
 );
 CREATE INDEX archived_memories_archived_at ON archived_memories (archived_at);
+CREATE INDEX archived_memories_owner ON archived_memories (owner_id, archived_at);
 
 CREATE TABLE tombstones (
   id TEXT PRIMARY KEY,

@@ -32,18 +32,27 @@ const SHARED_SCOPES = LEVELS_UP.map(([scope]) => `'${scope}'`).join(', ');
 export function visibleRows(row: string, viewer: Viewer, now: string): SqlFragment {
   const alive = `(${row}.expires_at IS NULL OR ${row}.expires_at > @gate_now)`;
   if (viewer.all) return { sql: alive, parameters: { gate_now: now } };
+  const { sql, parameters } = readableRows(row, viewer);
+  return { sql: `(${alive} AND ${sql})`, parameters: { gate_now: now, ...parameters } };
+}
+
+/** The same gate for archived rows, whose expiry hides nothing: `archived_memories` under the alias `row`. */
+export function visibleArchived(row: string, viewer: Viewer): SqlFragment {
+  return viewer.all ? { sql: '1', parameters: {} } : readableRows(row, viewer);
+}
+
+function readableRows(row: string, viewer: Viewer): SqlFragment {
   const lineage = viewer.asNamespace === null ? [] : namespaceLineage(viewer.asNamespace);
   // What follows the caller's ancestor in the row's namespace must have exactly as many levels as the scope says.
   const rest = `substr(${row}.namespace, length(above.value) + 2)`;
-  const sql = `(${alive} AND (${row}.scope IS NULL OR ${row}.scope = 'collective' OR ${row}.owner_id = @gate_agent
+  const sql = `(${row}.scope IS NULL OR ${row}.scope = 'collective' OR ${row}.owner_id = @gate_agent
     OR (${row}.scope IN (${SHARED_SCOPES}) AND EXISTS (SELECT 1 FROM json_each(@gate_lineage) AS above
       WHERE substr(${row}.namespace, 1, length(above.value) + 1) = above.value || '/'
       AND length(${rest}) - length(replace(${rest}, '/', '')) = CASE ${row}.scope ${LEVEL_CASES} END))
-    OR (${row}.scope NOT IN (${SHARED_SCOPES}) AND ${row}.addressee_id = @gate_agent)))`;
+    OR (${row}.scope NOT IN (${SHARED_SCOPES}) AND ${row}.addressee_id = @gate_agent))`;
   return {
     sql,
     parameters: {
-      gate_now: now,
       gate_agent: viewer.agentId,
       gate_lineage: JSON.stringify(lineage),
     },

@@ -141,7 +141,7 @@ export class Writer {
     while (!step.done) {
       // The generator's next() is typed for a caller without answers; each read helper casts what it receives.
       step = (deciding as Generator<ReadRequest, Result<Decision<OutcomeOf<Command>>>, unknown>).next(
-        this.reads.answer(step.value),
+        this.reads.answer(step.value, context),
       );
     }
     return step.value;

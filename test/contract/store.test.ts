@@ -10,6 +10,7 @@ import { openReader } from '../../storage/sqlite/connection.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { Reader } from '../../storage/sqlite/reader.js';
+import { lifeContract } from './life-contract.js';
 import { type StoreUnderTest, storeContract } from './store-contract.js';
 
 const PEER = 'peer-0000000000000001';
@@ -107,3 +108,5 @@ async function threaded(): Promise<StoreUnderTest> {
 
 storeContract('inline', inline);
 storeContract('threads', threaded);
+lifeContract('inline', inline);
+lifeContract('threads', threaded);

@@ -49,6 +49,8 @@ export function auditDatabase(db: Database.Database): string[] {
   };
   const chains = new Map<string, { seq: number; head: string }>();
   const replayed = new Map<string, string>();
+  /** What the archive must hold of a subject by the log alone; null is nothing. */
+  const archived = new Map<string, string | null>();
   let expected = 1;
   let lastHlc = '';
   for (const row of operations) {
@@ -77,8 +79,28 @@ export function auditDatabase(db: Database.Database): string[] {
       systemCrypto,
     );
     chains.set(row.origin, { seq: row.origin_seq, head });
-    if (row.kind === 'delete' || row.kind === 'expire') replayed.delete(row.subject);
-    else replayed.set(row.subject, row.payload);
+    const last = replayed.get(row.subject);
+    switch (row.kind) {
+      case 'purge':
+        archived.set(row.subject, null);
+        break;
+      case 'archive':
+        archived.set(row.subject, last ?? null);
+        replayed.delete(row.subject);
+        break;
+      case 'delete':
+      case 'expire':
+        // Whether a copy was kept is each node's setting.
+        archived.delete(row.subject);
+        replayed.delete(row.subject);
+        break;
+      case 'restore':
+        archived.set(row.subject, null);
+        replayed.set(row.subject, row.payload);
+        break;
+      default:
+        replayed.set(row.subject, row.payload);
+    }
   }
   if (state.commit_sequence !== operations.length) {
     problems.push(`log_state is at ${state.commit_sequence}, the log holds ${operations.length}`);
@@ -97,6 +119,13 @@ export function auditDatabase(db: Database.Database): string[] {
   }
   for (const id of replayed.keys()) problems.push(`operation for ${id}, which has no row`);
   problems.push(...auditQuotas(db, rows.map(memoryFromSql)));
+  const copies = db
+    .prepare('SELECT 0 AS rid, NULL AS life_at, a.* FROM archived_memories a')
+    .all() as SqlRow[];
+  const kept = new Map(copies.map((sql) => [String(sql['id']), memoryPayload(memoryFromSql(sql))]));
+  for (const [id, payload] of archived) {
+    if ((kept.get(id) ?? null) !== payload) problems.push(`the archive of ${id} differs from the log`);
+  }
   const indexed = db.prepare('SELECT count(*) AS n FROM memories_fts').get() as { n: number };
   if (indexed.n !== rows.length) problems.push(`${indexed.n} rows in the full text, ${rows.length} memories`);
   return problems;

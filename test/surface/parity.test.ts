@@ -115,9 +115,56 @@ const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown>>>> = 
   memory_delete: fc.record({ id }),
   memory_promote: fc.record({ id }),
   memory_stats: fc.constant({}),
+  memory_forget: fc.record(
+    {
+      namespace: mostly(namespace, 'a//b'),
+      pattern: mostly(fc.constantFrom('harbour ferry', 'window', 'deploy OR x'), '*(', ''),
+      tier: mostly(fc.constantFrom('short', 'mid'), 'eternal'),
+    },
+    { requiredKeys: [] },
+  ),
+  memory_gc: fc.constant({}),
+  memory_consolidate: fc.record(
+    {
+      ids: mostly(fc.array(id, { minLength: 1, maxLength: 4 }), ['#0'], ['#0', '#0']),
+      title: mostly(fc.constantFrom('alpha', 'sum', 'whole'), ' '),
+      summary: sentence,
+      namespace: mostly(namespace, '/lead'),
+      tier: fc.constantFrom('mid', 'long'),
+    },
+    { requiredKeys: ['ids', 'title'] },
+  ),
+  memory_check_duplicate: fc.record(
+    {
+      title: sentence,
+      content: mostly(sentence, ' '),
+      namespace,
+      threshold: mostly(fc.constant(0.9), 2, -1),
+    },
+    { requiredKeys: ['title', 'content'] },
+  ),
+  memory_archive_list: fc.record(
+    {
+      namespace: mostly(namespace, 'a//b'),
+      limit: mostly(fc.integer({ min: 1, max: 5 }), 0),
+      offset: fc.nat(3),
+    },
+    { requiredKeys: [] },
+  ),
+  memory_archive_restore: fc.record({ id }),
+  memory_archive_purge: fc.record(
+    { older_than_days: mostly(fc.constantFrom(0, 1), -1, 40_000) },
+    { requiredKeys: [] },
+  ),
+  memory_archive_stats: fc.constant({}),
 };
 
-const WEIGHTS: Readonly<Record<string, number>> = { memory_store: 6, memory_recall: 2 };
+const WEIGHTS: Readonly<Record<string, number>> = {
+  memory_store: 8,
+  memory_recall: 2,
+  memory_delete: 2,
+  memory_archive_restore: 2,
+};
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   ...SHARED.map(({ name }) => ({

@@ -57,6 +57,11 @@ export async function openSurfaces(): Promise<Surfaces> {
   };
 }
 
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+
+/** Operations whose `id` is that of a new memory. */
+const MAKES_A_ROW = new Set(['memory_store', 'memory_consolidate']);
+
 /** What the sides share: a home of their own, and the names of the ids that they have handed out. */
 abstract class Side {
   readonly home = temporaryFolder('parity');
@@ -69,7 +74,7 @@ abstract class Side {
   async outcome(operation: Operation, input: Row): Promise<Outcome> {
     const raw = await this.call(operation, this.withIds(input));
     const { id } = raw.body;
-    if (operation.name === 'memory_store' && raw.ok && typeof id === 'string' && !this.ids.has(id)) {
+    if (MAKES_A_ROW.has(operation.name) && raw.ok && typeof id === 'string' && !this.ids.has(id)) {
       this.ids.set(id, `#${this.ids.size}`);
     }
     const body = this.comparable(operation.name, raw.body);
@@ -101,10 +106,16 @@ abstract class Side {
   }
 
   private withIds(input: Row): Row {
-    const { id } = input;
-    if (typeof id !== 'string' || !id.startsWith('#')) return input;
-    const real = [...this.ids].find(([, name]) => name === id)?.[0];
-    return { ...input, id: real ?? 'not-stored-yet' };
+    const { id, ids } = input;
+    const real = (given: unknown) =>
+      typeof given === 'string' && given.startsWith('#')
+        ? ([...this.ids].find(([, name]) => name === given)?.[0] ?? 'not-stored-yet')
+        : given;
+    return {
+      ...input,
+      ...(id === undefined ? {} : { id: real(id) }),
+      ...(Array.isArray(ids) ? { ids: ids.map(real) } : {}),
+    };
   }
 
   /** The same shape for all: some surfaces wrap a memory, others answer it bare. */
@@ -115,12 +126,20 @@ abstract class Side {
     }
     if (operation === 'memory_update' && body['memory'] !== undefined) value = body['memory'] as Row;
     if (operation === 'memory_quota_status' && body['quota'] !== undefined) value = body['quota'] as Row;
+    if (operation === 'memory_gc' && body['collected'] !== undefined) {
+      value = { expired_deleted: body['collected'] };
+    }
+    if (operation === 'memory_forget') value = { ...body, archived: undefined };
+    if (operation === 'memory_consolidate' && body['consolidated'] !== undefined) {
+      value = { id: body['id'], consolidated: body['consolidated'] };
+    }
     const { recall_id, db_size_bytes, ...rest } = value;
     return this.anonymous(rest);
   }
 
   private anonymous(value: unknown): unknown {
-    if (typeof value === 'string') return this.ids.get(value) ?? value;
+    // Ids stand alone, in lists and in the sentences of errors.
+    if (typeof value === 'string') return value.replace(UUID, (id) => this.ids.get(id) ?? id);
     if (Array.isArray(value)) return value.map((item) => this.anonymous(item));
     if (value === null || typeof value !== 'object') return value;
     return Object.fromEntries(
@@ -137,6 +156,8 @@ const VARYING = new Set([
   'updated_at',
   'expires_at',
   'last_accessed_at',
+  'archived_at',
+  'original_expires_at',
   'access_count',
   'registered_at',
   // Who attested a row is part of its metadata.
@@ -212,7 +233,10 @@ class McpSide extends Side {
       new StdioClientTransport({
         command: process.execPath,
         args: [MAIN, 'mcp', '--profile', 'full'],
-        env: cleanEnvironment(this.home, { SVC_AGENT_ID: AGENT }) as Record<string, string>,
+        env: cleanEnvironment(this.home, { SVC_AGENT_ID: AGENT, SVC_ADMIN_AGENT_IDS: AGENT }) as Record<
+          string,
+          string
+        >,
       }),
     );
   }
@@ -261,7 +285,7 @@ class CliSide extends Side {
     );
     const args = [MAIN, ...binding.command.split(' '), '--json', ...flags, '--', ...positionals];
     const child = spawn(process.execPath, args, {
-      env: cleanEnvironment(this.home, { SVC_AGENT_ID: AGENT }),
+      env: cleanEnvironment(this.home, { SVC_AGENT_ID: AGENT, SVC_ADMIN_AGENT_IDS: AGENT }),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);

@@ -152,6 +152,7 @@ describe('the configuration file', () => {
     backend = "none"
     [storage]
     archive_on_gc = false
+    archive_max_days = 30
     default_namespace = "team"
     [limits]
     max_page_size = 50
@@ -170,6 +171,7 @@ describe('the configuration file', () => {
     adminAgentIds: ['ai:file', 'ai:two'],
     embedBackend: 'none',
     archiveOnGc: false,
+    archiveMaxDays: 30,
     defaultNamespace: 'team',
     pageSizeMax: 50,
     maxInflightRequests: 9,
@@ -275,6 +277,8 @@ describe('a setting', () => {
       [{ SVC_MAX_PAGE_SIZE: '0' }, {}, /SVC_MAX_PAGE_SIZE/],
       [{ SVC_MAX_PAGE_SIZE: '100001' }, {}, /SVC_MAX_PAGE_SIZE/],
       [{ SVC_MAX_INFLIGHT_REQUESTS: '-1' }, {}, /SVC_MAX_INFLIGHT_REQUESTS/],
+      [{}, { archiveMaxDays: 0 }, /archive_max_days/],
+      [{}, { archiveMaxDays: 36_501 }, /archive_max_days/],
       [{}, { port: 65_536 }, /port/],
       [{}, { port: -1 }, /port/],
       [{}, { port: Number.NaN }, /port/],

@@ -5,9 +5,11 @@ import type {
   DatabaseOwner,
   Decision,
   DecisionContext,
+  LastEdit,
   Mutation,
   ReadRequest,
 } from '../../../protocol/decide/decision.js';
+import type { ArchivedRow } from '../../../protocol/life-commands.js';
 import type { Memory, MemoryRow } from '../../../protocol/memory.js';
 import type { Result } from '../../../protocol/result.js';
 import { aMemory } from '../../support/memories.js';
@@ -36,7 +38,12 @@ export interface Outcome<T> {
 export function decideOver<C extends Command>(
   command: C,
   rows: readonly MemoryRow[] = [],
-  options: { readonly owner?: DatabaseOwner | null; readonly nowMs?: number } = {},
+  options: {
+    readonly owner?: DatabaseOwner | null;
+    readonly nowMs?: number;
+    readonly archived?: readonly ArchivedRow[];
+    readonly lastEdit?: LastEdit | null;
+  } = {},
 ): Outcome<OutcomeOf<C>> {
   const nowMs = options.nowMs ?? NOW_MS;
   const context: DecisionContext = { nowMs, now: new Date(nowMs).toISOString() };
@@ -55,6 +62,22 @@ export function decideOver<C extends Command>(
           .slice(0, request.limit);
       case 'database-owner':
         return options.owner ?? null;
+      case 'archived-memory':
+        return options.archived?.find((row) => row.memory.id === request.id) ?? null;
+      case 'purgeable-memories':
+        return (options.archived ?? [])
+          .filter((row) => row.archivedAt <= request.before)
+          .map(({ memory, archivedAt, seen }) => ({
+            id: memory.id,
+            namespace: memory.namespace,
+            archivedAt,
+            seen,
+          }))
+          .slice(0, request.limit);
+      case 'forgettable-memories':
+        return rows.slice(0, request.limit);
+      case 'last-edit':
+        return options.lastEdit ?? null;
     }
   };
   const before = JSON.stringify(rows);

@@ -1,0 +1,247 @@
+import { z } from 'zod';
+import type { ArchivedMemory } from '../../protocol/life-commands.js';
+import * as limits from '../../protocol/limits.js';
+import { memoryJson } from '../../protocol/memory.js';
+import { failed, ok } from '../../protocol/result.js';
+import { instantFromMs } from '../../protocol/time.js';
+import { defineOperation } from '../pipeline/operation.js';
+import * as fields from './fields.js';
+import { inBatches } from './in-batches.js';
+
+const DAY_MS = 86_400_000;
+/** After every instant that a clock can have given to a row. */
+const END_OF_TIME = '9999-12-31T23:59:59.999Z';
+
+/** Lists archived memories, the newest archiving first (interface §4.8, GET /archive). */
+export const memoryArchiveList = defineOperation({
+  name: 'memory_archive_list',
+  family: 'archive',
+  summary: 'List archived memories, newest first.',
+  core: false,
+  input: z.object({
+    namespace: fields.namespace.optional(),
+    limit: z
+      .int()
+      .min(1)
+      .default(limits.ARCHIVE_LIST_LIMIT)
+      .transform((value) => Math.min(value, limits.ARCHIVE_LIST_LIMIT_MAX))
+      .describe('At most this many rows, 1 to 1000'),
+    offset: z.int().min(0).max(limits.OFFSET_MAX).default(0).describe('Rows to skip'),
+  }),
+  output: z.object({
+    archived: z.array(
+      z
+        .looseObject({ id: z.string(), archived_at: z.string(), archive_reason: z.string() })
+        .describe('A memory with when and why it was archived (interface §2.8)'),
+    ),
+    count: z.int(),
+  }),
+  effect: 'read',
+  guards: { admin: true },
+  events: [],
+  rows: 'archived',
+  http: [{ method: 'GET', path: '/archive', fields: 'query', omit: ['format'] }],
+  mcp: { description: 'List archived memories' },
+  cli: {
+    command: 'archive list',
+    short: { n: 'namespace' },
+    view: 'memories',
+    examples: ['archive list --namespace team/alpha'],
+  },
+  run: async (call, input) => {
+    const result = await call.services.store.query({
+      kind: 'list-archive',
+      namespace: input.namespace ?? null,
+      viewer: call.caller.viewer,
+      limit: input.limit,
+      offset: input.offset,
+    });
+    if (!result.ok) return failed(result.error);
+    const archived = result.value.archived.map((row) => archivedJson(row) as never);
+    return ok({ archived, count: archived.length });
+  },
+});
+
+/** The vector itself stays in the archive: it is the restore's, and a page of them would be megabytes. */
+function archivedJson(row: ArchivedMemory): Record<string, unknown> {
+  return {
+    ...memoryJson(row.memory),
+    archived_at: row.archivedAt,
+    archive_reason: row.archiveReason,
+    ...(row.embeddingDim === null ? {} : { embedding_dim: row.embeddingDim }),
+    original_tier: row.originalTier ?? row.memory.tier,
+    ...(row.originalExpiresAt === null ? {} : { original_expires_at: row.originalExpiresAt }),
+  };
+}
+
+const reason = z
+  .string()
+  .transform((value) => value.trim())
+  .refine((value) => value !== '', 'must not be blank')
+  .refine((value) => value.isWellFormed(), 'must be valid Unicode text')
+  .refine(
+    (value) => value.length <= limits.ARCHIVE_REASON_LENGTH_MAX,
+    `must be at most ${limits.ARCHIVE_REASON_LENGTH_MAX} characters`,
+  )
+  .refine((value) => !/\p{Cc}/u.test(value), 'must not hold control characters')
+  .describe('Why they are archived');
+
+/** Archives memories by their ids (interface §4.8, POST /archive): a JSON array of ids, or an object with a reason. */
+export const memoryArchive = defineOperation({
+  name: 'memory_archive',
+  family: 'archive',
+  summary: 'Move memories to the archive.',
+  core: false,
+  input: z.object({
+    ids: z.array(fields.memoryId).min(1).max(limits.ARCHIVE_IDS_MAX).describe('Full ids, at most 1000'),
+    reason: reason.default('archive'),
+  }),
+  output: z.object({
+    archived: z.array(z.string()),
+    missing: z.array(z.string()),
+    count: z.int(),
+    reason: z.string(),
+  }),
+  effect: 'write',
+  guards: {},
+  events: [],
+  http: [{ method: 'POST', path: '/archive', fields: 'body', arrayBody: 'ids' }],
+  run: async (call, input) => {
+    const result = await call.services.store.execute({
+      kind: 'archive-memories',
+      ids: input.ids,
+      reason: input.reason,
+      viewer: call.caller.viewer,
+    });
+    if (!result.ok) return failed(result.error);
+    const { archived, missing } = result.value;
+    return ok({
+      archived: [...archived],
+      missing: [...missing],
+      count: archived.length,
+      reason: input.reason,
+    });
+  },
+});
+
+/** Moves an archived memory back as it was (interface §3, §4.8). */
+export const memoryArchiveRestore = defineOperation({
+  name: 'memory_archive_restore',
+  family: 'archive',
+  summary: 'Restore an archived memory as it was.',
+  core: false,
+  input: z.object({ id: fields.memoryId }),
+  output: z.object({
+    restored: z.boolean(),
+    id: z.string(),
+    expires_at: z.string().describe('Given when the original expiry had passed').optional(),
+    expiry_renewed: z.boolean().optional(),
+  }),
+  effect: 'write',
+  guards: {},
+  events: [],
+  http: [{ method: 'POST', path: '/archive/{id}/restore', fields: 'body' }],
+  mcp: { description: 'Restore an archived memory' },
+  cli: {
+    command: 'archive restore',
+    positionals: ['id'],
+    view: 'message',
+    message: (output) =>
+      `restored: ${output['id']}${output['expiry_renewed'] === true ? ` (its expiry had passed; now ${output['expires_at'] ?? 'none'})` : ''}`,
+    examples: ['archive restore 3f2a'],
+  },
+  run: async (call, input) => {
+    const { store, settings } = call.services;
+    const { viewer } = call.caller;
+    const found = await store.query({ kind: 'find-archived', id: input.id, viewer });
+    if (!found.ok) return failed(found.error);
+    const result = await store.execute({
+      kind: 'restore-memory',
+      id: found.value.id,
+      ttlSeconds: limits.TTL_SECONDS,
+      viewer,
+      archive: settings.archiveOnGc,
+    });
+    if (!result.ok) return failed(result.error);
+    const { memory, expiryRenewed } = result.value;
+    return ok({
+      restored: true,
+      id: memory.id,
+      ...(expiryRenewed ? { expiry_renewed: true } : {}),
+      ...(expiryRenewed && memory.expires_at !== null ? { expires_at: memory.expires_at } : {}),
+    });
+  },
+});
+
+/**
+ * Purges the archive for good: everything for an admin or a local operator, the caller's own rows for anybody else
+ * (interface §3, reference-http §1, row 44).
+ */
+export const memoryArchivePurge = defineOperation({
+  name: 'memory_archive_purge',
+  family: 'archive',
+  summary: 'Purge archived memories for good; only your own unless you are an admin.',
+  core: false,
+  input: z.object({
+    older_than_days: z
+      .int()
+      .min(0)
+      .max(limits.ARCHIVE_DAYS_MAX)
+      .describe('Only what was archived at least this many days ago, 0 to 36500')
+      .optional(),
+  }),
+  output: z.object({ purged: z.int(), owner_scope: z.enum(['admin', 'caller']) }),
+  effect: 'write',
+  guards: {},
+  events: [],
+  http: [{ method: 'DELETE', path: '/archive', fields: 'query' }],
+  mcp: { description: 'Purge archived memories' },
+  cli: {
+    command: 'archive purge',
+    view: 'message',
+    message: (output) => `purged: ${output['purged']}`,
+    examples: ['archive purge --older-than-days 90'],
+  },
+  run: async (call, input) => {
+    const { viewer, admin, agentId } = call.caller;
+    const everybody = viewer.all || admin;
+    const days = input.older_than_days;
+    const before = days === undefined ? END_OF_TIME : instantFromMs(call.nowMs - days * DAY_MS);
+    const purged = await inBatches(async () => {
+      const result = await call.services.store.execute({
+        kind: 'purge-archive',
+        before,
+        ownerId: everybody ? null : agentId,
+        reason: 'request',
+        limit: limits.REMOVE_BATCH_MAX,
+      });
+      return result.ok ? ok({ done: result.value.purged, more: result.value.more }) : failed(result.error);
+    });
+    if (!purged.ok) return failed(purged.error);
+    return ok({ purged: purged.value, owner_scope: everybody ? ('admin' as const) : ('caller' as const) });
+  },
+});
+
+/** Counts the archive (interface §4.8, GET /archive/stats). */
+export const memoryArchiveStats = defineOperation({
+  name: 'memory_archive_stats',
+  family: 'archive',
+  summary: 'Count archived memories by namespace.',
+  core: false,
+  input: z.object({}),
+  output: z.object({
+    archived_total: z.int(),
+    by_namespace: z.array(z.object({ namespace: z.string(), count: z.int() })),
+  }),
+  effect: 'read',
+  guards: { admin: true },
+  events: [],
+  http: [{ method: 'GET', path: '/archive/stats', fields: 'query' }],
+  mcp: { description: 'Count archived memories' },
+  cli: { command: 'archive stats', view: 'object' },
+  run: async (call) => {
+    const result = await call.services.store.query({ kind: 'archive-stats', viewer: call.caller.viewer });
+    if (!result.ok) return failed(result.error);
+    return ok({ ...result.value, by_namespace: [...result.value.by_namespace] });
+  },
+});

@@ -1,0 +1,24 @@
+import { failed, ok, type Result } from '../../protocol/result.js';
+
+/** What one transaction of a long removal did. */
+export interface Batch {
+  readonly done: number;
+  readonly more: boolean;
+}
+
+/**
+ * Repeats a bounded transaction until nothing is left, so that no transaction is huge and others get their turn in
+ * between. Answers how much was done in all. A failure after the first batch says in `done` what stays done.
+ */
+export async function inBatches(batch: () => Promise<Result<Batch>>): Promise<Result<number>> {
+  let total = 0;
+  for (;;) {
+    const result = await batch();
+    if (!result.ok) {
+      if (total === 0) return failed(result.error);
+      return failed({ ...result.error, details: { ...result.error.details, done: total } });
+    }
+    total += result.value.done;
+    if (!result.value.more) return ok(total);
+  }
+}

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import type { ConsolidationGroup } from '../../protocol/life-queries.js';
+import * as limits from '../../protocol/limits.js';
+import { failed, ok } from '../../protocol/result.js';
+import { excerpt } from '../../protocol/utf8.js';
+import { defineOperation } from '../pipeline/operation.js';
+import * as fields from './fields.js';
+import { consolidation } from './memory-consolidate.js';
+
+/** Refusals that concern one group alone; the others go on. */
+const GROUP_FAILURES: ReadonlySet<string> = new Set(['NOT_FOUND', 'FORBIDDEN', 'CONFLICT']);
+
+/** Joins memories of one namespace with the same first tag (reference-mcp-cli §2.2). The command line's alone. */
+export const memoryAutoConsolidate = defineOperation({
+  name: 'memory_auto_consolidate',
+  family: 'power',
+  summary: 'Join memories that share their namespace and first tag.',
+  core: false,
+  input: z.object({
+    namespace: fields.namespace.optional(),
+    short_only: z.boolean().default(false).describe('Only memories of the short tier'),
+    min_count: z
+      .int()
+      .min(limits.CONSOLIDATE_IDS_MIN)
+      .max(limits.CONSOLIDATE_IDS_MAX)
+      .default(limits.CONSOLIDATE_GROUP_MIN)
+      .describe('Smallest group to join'),
+    dry_run: z.boolean().default(false).describe('Only show the groups'),
+  }),
+  output: z.object({
+    consolidated: z.int().optional(),
+    dry_run: z.boolean().optional(),
+    groups: z.array(
+      z.object({
+        namespace: z.string(),
+        tag: z.string(),
+        count: z.int(),
+        titles: z.array(z.string()),
+        id: z.string().optional(),
+        error: z.string().optional(),
+      }),
+    ),
+  }),
+  effect: 'write',
+  guards: {},
+  events: ['memory_consolidated'],
+  cli: {
+    command: 'auto-consolidate',
+    short: { n: 'namespace' },
+    view: 'object',
+    examples: ['auto-consolidate --short-only --dry-run'],
+  },
+  run: async (call, input) => {
+    const { store } = call.services;
+    const found = await store.query({
+      kind: 'consolidation-groups',
+      namespace: input.namespace ?? null,
+      shortOnly: input.short_only,
+      countMin: input.min_count,
+      viewer: call.caller.viewer,
+      now: call.now,
+    });
+    if (!found.ok) return failed(found.error);
+    if (input.dry_run) return ok({ dry_run: true, groups: found.value.groups.map(shown) });
+    const groups = [];
+    let consolidated = 0;
+    for (const group of found.value.groups) {
+      const result = await store.execute(
+        consolidation(call, {
+          ids: group.ids,
+          title: titleOf(group),
+          summary: null,
+          namespace: group.namespace,
+          tier: 'long',
+          onConflict: 'version',
+        }),
+      );
+      if (result.ok) {
+        consolidated += result.value.consolidated;
+        groups.push({ ...shown(group), id: result.value.memory.id });
+      } else if (GROUP_FAILURES.has(result.error.code)) {
+        // A member changed hands or left since the groups were read.
+        groups.push({ ...shown(group), error: result.error.message });
+      } else {
+        return failed(result.error);
+      }
+    }
+    return ok({ consolidated, groups });
+  },
+});
+
+const shown = ({ namespace, tag, ids, titles }: ConsolidationGroup) => ({
+  namespace,
+  tag,
+  count: ids.length,
+  titles: [...titles],
+});
+
+/** Room is left for the number of a title that is taken. */
+const titleOf = ({ tag }: ConsolidationGroup) => `Consolidated: ${excerpt(tag, limits.TAG_BYTES_MAX)}`;

@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import { notFoundOf } from '../../protocol/decide/consolidate.js';
+import type { ConsolidateMemories } from '../../protocol/life-commands.js';
+import * as limits from '../../protocol/limits.js';
+import type { Tier } from '../../protocol/memory.js';
+import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { instantAfter } from '../../protocol/time.js';
+import type { Call } from '../pipeline/call.js';
+import { defineOperation } from '../pipeline/operation.js';
+import * as fields from './fields.js';
+import { resolveId } from './resolve-id.js';
+
+const PREVIEW_LENGTH = 200;
+
+const input = z.object({
+  ids: z
+    .array(fields.memoryId)
+    .min(limits.CONSOLIDATE_IDS_MIN)
+    .max(limits.CONSOLIDATE_IDS_MAX)
+    .describe('Ids of the memories to join, 2 to 100'),
+  title: fields.title,
+  summary: fields.content.describe('Text of the new memory; made from the sources when absent').optional(),
+  namespace: fields.namespace.optional(),
+  tier: fields.tier.default('long'),
+  use_llm: z.boolean().default(false).describe('Have a language model write the summary'),
+});
+
+/** Joins memories into one and archives them, all or nothing (interface §4.4, POST /consolidate). */
+export const memoryConsolidate = defineOperation({
+  name: 'memory_consolidate',
+  family: 'power',
+  summary: 'Join memories into one; the originals go to the archive.',
+  core: false,
+  input,
+  output: z.object({
+    id: z.string(),
+    consolidated: z.int(),
+    summary: z.string(),
+    content: z.string(),
+    memory: z.object({
+      id: z.string(),
+      title: z.string(),
+      content: z.string(),
+      namespace: z.string(),
+    }),
+    auto_summary: z.boolean().optional(),
+  }),
+  effect: 'write',
+  guards: {},
+  events: ['memory_consolidated'],
+  http: [{ method: 'POST', path: '/consolidate', fields: 'body', status: 201 }],
+  mcp: {
+    description: 'Join memories into one',
+    omit: ['use_llm'],
+    // The text would come three times (reference-mcp-cli §1.2).
+    shape: ({ id, consolidated, auto_summary, summary }) => ({
+      id,
+      consolidated,
+      ...(auto_summary === true
+        ? { auto_summary, summary_preview: [...String(summary)].slice(0, PREVIEW_LENGTH).join('') }
+        : {}),
+    }),
+  },
+  cli: {
+    command: 'consolidate',
+    positionals: ['ids'],
+    short: { T: 'title', s: 'summary', n: 'namespace', t: 'tier' },
+    stdin: ['summary'],
+    omit: ['use_llm'],
+    shape: ({ id, consolidated }) => ({ id, consolidated }),
+    view: 'message',
+    message: (output) => `consolidated ${output['consolidated']} memories: ${output['id']}`,
+    examples: ['consolidate 3f2a,9b1c --title "Deploy rules"'],
+  },
+  run: async (call, fieldsIn) => {
+    if (fieldsIn.use_llm) {
+      return fail('UNAVAILABLE', 'no language model is configured; without use_llm a plain summary is made');
+    }
+    const ids = await resolveIds(call, fieldsIn.ids);
+    if (!ids.ok) return failed(ids.error);
+    const result = await call.services.store.execute(
+      consolidation(call, {
+        ids: ids.value,
+        title: fieldsIn.title,
+        summary: fieldsIn.summary ?? null,
+        namespace: fieldsIn.namespace ?? call.services.settings.defaultNamespace,
+        tier: fieldsIn.tier,
+        onConflict: 'error',
+      }),
+    );
+    if (!result.ok) return failed(result.error);
+    const { memory, consolidated, autoSummary } = result.value;
+    const { id, title, content, namespace } = memory;
+    return ok({
+      id,
+      consolidated,
+      summary: content,
+      content,
+      memory: { id, title, content, namespace },
+      ...(autoSummary ? { auto_summary: true } : {}),
+    });
+  },
+});
+
+/** What a consolidation is asked to make. */
+interface Wanted extends Pick<ConsolidateMemories, 'ids' | 'summary' | 'onConflict'> {
+  readonly title: string;
+  readonly namespace: string;
+  readonly tier: Tier;
+}
+
+/** The command of a consolidation that this call asks for. */
+export function consolidation(call: Call, wanted: Wanted): ConsolidateMemories {
+  const { services, caller } = call;
+  const { ids, summary, onConflict, title, namespace, tier } = wanted;
+  const seconds = limits.TTL_SECONDS[tier];
+  return {
+    kind: 'consolidate-memories',
+    ids,
+    result: {
+      id: services.random.uuid(),
+      title,
+      namespace,
+      tier,
+      expiresAt: seconds === null ? null : instantAfter(call.now, seconds),
+    },
+    summary,
+    onConflict,
+    agentId: caller.agentId,
+    viewer: caller.viewer,
+    archive: services.settings.archiveOnGc,
+  };
+}
+
+/** Full ids, each once; NOT_FOUND names those that are unknown as they were given. */
+async function resolveIds(call: Call, given: readonly string[]): Promise<Result<string[]>> {
+  const ids = new Set<string>();
+  const missing: string[] = [];
+  for (const id of new Set(given)) {
+    const found = await resolveId(call, id);
+    if (found.ok) ids.add(found.value);
+    else if (found.error.code === 'NOT_FOUND') missing.push(id);
+    else return failed(found.error);
+  }
+  if (missing.length > 0) return notFoundOf(missing);
+  if (ids.size < limits.CONSOLIDATE_IDS_MIN) {
+    return fail('VALIDATION_FAILED', `ids: at least ${limits.CONSOLIDATE_IDS_MIN} different memories`, {
+      fields: ['ids'],
+    });
+  }
+  return ok([...ids]);
+}

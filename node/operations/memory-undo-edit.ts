@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { memoryJson } from '../../protocol/memory.js';
+import { failed, ok } from '../../protocol/result.js';
+import { defineOperation } from '../pipeline/operation.js';
+import * as fields from './fields.js';
+import { resolveId } from './resolve-id.js';
+
+/**
+ * Takes the last edit of a memory back, from the operation log (reference-mcp-cli §2.2). Undoing twice brings the edit
+ * back. The command line's alone.
+ */
+export const memoryUndoEdit = defineOperation({
+  name: 'memory_undo_edit',
+  family: 'lifecycle',
+  summary: 'Take the last edit of a memory back.',
+  core: false,
+  input: z.object({
+    id: fields.memoryId,
+    dry_run: z.boolean().default(false).describe('Only show what would change'),
+  }),
+  output: z.object({
+    undone: z.boolean(),
+    dry_run: z.boolean().optional(),
+    changed: z.array(z.string()),
+    memory: fields.memoryOutput,
+  }),
+  effect: 'write',
+  guards: {},
+  events: [],
+  cli: {
+    command: 'undo-edit',
+    positionals: ['id'],
+    view: 'message',
+    message: (output) => {
+      const memory = output['memory'] as { id: string; version: number };
+      const changed = (output['changed'] as string[]).join(', ') || 'nothing';
+      return output['dry_run'] === true
+        ? `would restore: ${changed} of ${memory.id}`
+        : `undone: ${memory.id} (version ${memory.version}; ${changed})`;
+    },
+    examples: ['undo-edit 3f2a --dry-run'],
+  },
+  run: async (call, input) => {
+    const id = await resolveId(call, input.id);
+    if (!id.ok) return failed(id.error);
+    const result = await call.services.store.execute({
+      kind: 'undo-edit',
+      id: id.value,
+      dryRun: input.dry_run,
+      viewer: call.caller.viewer,
+      archive: call.services.settings.archiveOnGc,
+    });
+    if (!result.ok) return failed(result.error);
+    const { memory, changed } = result.value;
+    return ok({
+      undone: !input.dry_run,
+      ...(input.dry_run ? { dry_run: true } : {}),
+      changed: [...changed],
+      memory: memoryJson(memory) as never,
+    });
+  },
+});

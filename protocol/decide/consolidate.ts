@@ -1,0 +1,126 @@
+import type { Outcomes } from '../commands.js';
+import { type Audience, audienceOf, commonKind, plainSummary, unionOfTags } from '../consolidation.js';
+import type { ConsolidateMemories } from '../life-commands.js';
+import { ACCESS_COUNT_MAX } from '../limits.js';
+import type { Memory, MemoryRow } from '../memory.js';
+import { fail, failed } from '../result.js';
+import { isExpired, isVisible, mayChange } from './access.js';
+import { type Deciding, type DecisionContext, decided, type Mutation, memoryById } from './decision.js';
+import { nextTitle, titleRoom } from './title-room.js';
+import { notOwner } from './update.js';
+
+/**
+ * Joins memories into one and archives them with reason `consolidate`, all in the one transaction of the command:
+ * either every source is archived as it was read and the result stands, or nothing changes. NOT_FOUND names the ids
+ * that are unknown or invisible; FORBIDDEN when a source is somebody else's; CONFLICT when the title is taken by a row
+ * that is no source.
+ */
+export function* decideConsolidate(
+  command: ConsolidateMemories,
+  context: DecisionContext,
+): Deciding<Outcomes['consolidate-memories']> {
+  const sources: MemoryRow[] = [];
+  const missing: string[] = [];
+  for (const id of new Set(command.ids)) {
+    const row = yield* memoryById(id);
+    if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) missing.push(id);
+    else sources.push(row);
+  }
+  if (missing.length > 0) return notFoundOf(missing);
+  if (!sources.every((row) => mayChange(row, command.viewer))) return notOwner();
+  const { result } = command;
+  const audience = audienceOf(sources, result.namespace, command.agentId);
+  if (!audience.ok) return failed(audience.error);
+
+  const claim = {
+    viewer: command.viewer,
+    archive: command.archive,
+    leaving: sources.map(({ id }) => id),
+  };
+  let { title } = result;
+  let before: readonly Mutation[];
+  if (command.onConflict === 'version') {
+    const next = yield* nextTitle(result, claim, context);
+    if (!next.ok) return failed(next.error);
+    ({ title, before } = next.value);
+  } else {
+    const room = yield* titleRoom(result, claim, context);
+    if (!room.ok) return failed(room.error);
+    before = room.value;
+  }
+  const memory = { ...consolidated(sources, command, audience.value, context), title };
+  return decided({ memory, consolidated: sources.length, autoSummary: command.summary === null }, [
+    ...before,
+    ...sources.map(archiving),
+    { mutation: 'insert-memory', operation: 'store', memory },
+  ]);
+}
+
+/** The failure that names ids as they were given. */
+export function notFoundOf(missing: readonly string[]) {
+  return fail('NOT_FOUND', `memory not found: ${missing.join(', ')}`, { missing });
+}
+
+const archiving = (memory: MemoryRow): Mutation => ({
+  mutation: 'remove-memory',
+  operation: 'archive',
+  memory,
+  reason: 'consolidate',
+  archive: true,
+});
+
+function consolidated(
+  sources: readonly MemoryRow[],
+  { result, summary }: ConsolidateMemories,
+  { owner, scope }: Audience,
+  { now }: DecisionContext,
+): Memory {
+  const importedFrom = new Set(sources.map(({ metadata }) => metadata['imported_from_agent_id']));
+  const [imported] = importedFrom;
+  return {
+    id: result.id,
+    tier: result.tier,
+    namespace: result.namespace,
+    title: result.title,
+    content: summary ?? plainSummary(sources),
+    tags: unionOfTags(sources),
+    priority: Math.max(...sources.map(({ priority }) => priority)),
+    confidence: Math.max(...sources.map(({ confidence }) => confidence)),
+    source: 'consolidation',
+    access_count: Math.min(
+      sources.reduce((sum, row) => sum + row.access_count, 0),
+      ACCESS_COUNT_MAX,
+    ),
+    created_at: now,
+    updated_at: now,
+    last_accessed_at: null,
+    expires_at: result.expiresAt,
+    metadata: {
+      agent_id: owner,
+      ...(scope === null ? {} : { scope }),
+      attest_level: 'claimed',
+      ...(importedFrom.size === 1 && imported !== undefined ? { imported_from_agent_id: imported } : {}),
+      derived_from: sources.map(({ id }) => id),
+    },
+    kind: commonKind(sources),
+    reflection_depth: 0,
+    atomised_into: null,
+    atom_of: null,
+    entity_id: null,
+    persona_version: null,
+    citations: [],
+    source_uri: null,
+    source_span: null,
+    confidence_source: 'auto_derived',
+    confidence_signals: null,
+    confidence_decayed_at: null,
+    mentioned_entity_id: null,
+    version: 1,
+    write_signature: null,
+    created_hlc: '',
+    hlc: '',
+    origin: '',
+    origin_seq: 0,
+    seen: {},
+  };
+}

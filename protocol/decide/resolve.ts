@@ -1,0 +1,41 @@
+import type { Outcomes } from '../commands.js';
+import type { ResolveMemories } from '../life-commands.js';
+import { SUPERSEDES_MAX } from '../limits.js';
+import type { Memory } from '../memory.js';
+import { fail } from '../result.js';
+import { isExpired, isVisible, mayChange } from './access.js';
+import { type Deciding, type DecisionContext, decided, memoryById } from './decision.js';
+import { notFound, notOwner } from './update.js';
+
+/**
+ * Settles a contradiction: the loser goes to the archive with reason `superseded`, and the winner's
+ * `metadata.supersedes` names it. NOT_FOUND, FORBIDDEN when either belongs to somebody else.
+ */
+export function* decideResolve(
+  command: ResolveMemories,
+  context: DecisionContext,
+): Deciding<Outcomes['resolve-memories']> {
+  if (command.winnerId === command.loserId) {
+    return fail('VALIDATION_FAILED', 'winner and loser are the same memory', { fields: ['loser'] });
+  }
+  const winner = yield* memoryById(command.winnerId);
+  const loser = yield* memoryById(command.loserId);
+  for (const row of [winner, loser]) {
+    if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
+    if (!mayChange(row, command.viewer)) return notOwner();
+  }
+  const kept = winner as NonNullable<typeof winner>;
+  const gone = loser as NonNullable<typeof loser>;
+  const noted = kept.metadata['supersedes'];
+  const before = Array.isArray(noted) ? noted.filter((id) => typeof id === 'string' && id !== gone.id) : [];
+  const memory: Memory = {
+    ...kept,
+    metadata: { ...kept.metadata, supersedes: [...before, gone.id].slice(-SUPERSEDES_MAX) },
+    updated_at: context.now,
+    version: kept.version + 1,
+  };
+  return decided({ winner: kept.id, loser: gone.id }, [
+    { mutation: 'replace-memory', operation: 'update', before: kept, memory, reembed: false },
+    { mutation: 'remove-memory', operation: 'archive', memory: gone, reason: 'superseded', archive: true },
+  ]);
+}

@@ -1,0 +1,23 @@
+const encoder = new TextEncoder();
+
+/** The length of a text in UTF-8 bytes. */
+export const utf8Bytes = (text: string): number => encoder.encode(text).length;
+
+/**
+ * The longest beginning of a text that fits in `bytesMax` bytes, cut between words where one is near, with `…` for
+ * what is left out. The whole text when it fits.
+ */
+export function excerpt(text: string, bytesMax: number): string {
+  if (utf8Bytes(text) <= bytesMax) return text;
+  const room = bytesMax - utf8Bytes('…');
+  if (room <= 0) return '';
+  // A character of three bytes is one UTF-16 unit, so no beginning that fits is longer than `room` units.
+  let cut = Math.min(text.length, room);
+  while (utf8Bytes(text.slice(0, cut)) > room) {
+    cut -= Math.max(1, Math.ceil((utf8Bytes(text.slice(0, cut)) - room) / 4));
+  }
+  // Half a surrogate pair is not text.
+  const head = text.slice(0, cut).replace(/[\uD800-\uDBFF]$/, '');
+  const space = head.search(/\s\S*$/);
+  return `${(space > head.length / 2 ? head.slice(0, space) : head).trimEnd()}…`;
+}

@@ -1,0 +1,41 @@
+import type { ForgetFilter } from '../../protocol/life-commands.js';
+import { analyseQuery } from '../../protocol/ranking/query.js';
+import type { FilterSql } from './filter.js';
+import { wordExpression } from './recall/postings.js';
+import { visibleRows } from './visibility.js';
+
+/**
+ * The rows of `memories m` that a forget means (interface §4.4): any word of the pattern, and only rows that the viewer
+ * sees and may change. A pattern without a word matches nothing.
+ */
+export function forgettable(filter: ForgetFilter, now: string): FilterSql {
+  const { viewer } = filter;
+  const gate = visibleRows('m', viewer, now);
+  const clauses = [gate.sql];
+  const parameters: Record<string, string | number | null> = { ...gate.parameters };
+  if (!viewer.all) {
+    clauses.push('(m.owner_id IS NULL OR m.owner_id = @owner)');
+    parameters['owner'] = viewer.agentId;
+  }
+  if (filter.namespace !== null) {
+    clauses.push('m.ns_id = (SELECT ns_id FROM namespaces WHERE name = @namespace)');
+    parameters['namespace'] = filter.namespace;
+  }
+  if (filter.tier !== null) {
+    clauses.push('m.tier = @tier');
+    parameters['tier'] = filter.tier;
+  }
+  if (filter.throughRid !== null) {
+    clauses.push('m.rid <= @through');
+    parameters['through'] = filter.throughRid;
+  }
+  if (filter.pattern !== null) {
+    const { terms } = analyseQuery(filter.pattern);
+    if (terms.length === 0) clauses.push('0');
+    else {
+      clauses.push('m.rid IN (SELECT rowid FROM memories_fts WHERE memories_fts MATCH @expression)');
+      parameters['expression'] = terms.map(({ word }) => wordExpression(word)).join(' OR ');
+    }
+  }
+  return { sql: clauses.join(' AND '), parameters };
+}

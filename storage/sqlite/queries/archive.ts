@@ -1,0 +1,60 @@
+import type { ArchiveStats, FindArchived, LifeAnswers, ListArchive } from '../../../protocol/life-queries.js';
+import { fail, ok, type Result } from '../../../protocol/result.js';
+import { archivedFromSql, SELECT_ARCHIVED } from '../archive.js';
+import type { SqlRow } from '../rows.js';
+import type { Statements } from '../statements.js';
+import { visibleArchived } from '../visibility.js';
+
+/** Visible archived memories, the newest archiving first. */
+export function listArchive(statements: Statements, query: ListArchive): LifeAnswers['list-archive'] {
+  const gate = visibleArchived('a', query.viewer);
+  const inNamespace = query.namespace === null ? '' : ' AND a.namespace = @namespace';
+  const rows = statements
+    .get(
+      `SELECT ${SELECT_ARCHIVED} FROM archived_memories a WHERE ${gate.sql}${inNamespace}
+       ORDER BY a.archived_at DESC, a.id LIMIT @limit OFFSET @offset`,
+    )
+    .all({
+      ...gate.parameters,
+      ...(query.namespace === null ? {} : { namespace: query.namespace }),
+      limit: query.limit,
+      offset: query.offset,
+    }) as SqlRow[];
+  return { archived: rows.map(archivedFromSql) };
+}
+
+/** Counts over the archived memories that the viewer may see. */
+export function archiveStats(statements: Statements, query: ArchiveStats): LifeAnswers['archive-stats'] {
+  const gate = visibleArchived('a', query.viewer);
+  const byNamespace = statements
+    .get(
+      `SELECT a.namespace, count(*) AS count FROM archived_memories a WHERE ${gate.sql}
+       GROUP BY a.namespace ORDER BY count DESC, a.namespace`,
+    )
+    .all(gate.parameters) as { namespace: string; count: number }[];
+  return {
+    archived_total: byNamespace.reduce((sum, row) => sum + row.count, 0),
+    by_namespace: byNamespace,
+  };
+}
+
+/** The full id of an archived memory. */
+export function findArchived(
+  statements: Statements,
+  query: FindArchived,
+): Result<LifeAnswers['find-archived']> {
+  const gate = visibleArchived('a', query.viewer);
+  const parameters = { ...gate.parameters, id: query.id };
+  const exact = statements
+    .get(`SELECT a.id FROM archived_memories a WHERE a.id = @id AND ${gate.sql}`)
+    .get(parameters) as { id: string } | undefined;
+  if (exact !== undefined) return ok({ id: exact.id });
+  const rows = statements
+    .get(
+      `SELECT a.id FROM archived_memories a WHERE a.id >= @id AND a.id < @id || char(127) AND ${gate.sql} LIMIT 2`,
+    )
+    .all(parameters) as { id: string }[];
+  if (rows.length > 1)
+    return fail('AMBIGUOUS_ID_PREFIX', 'this id prefix fits more than one archived memory');
+  return rows[0] === undefined ? fail('NOT_FOUND', 'not found in archive') : ok({ id: rows[0].id });
+}

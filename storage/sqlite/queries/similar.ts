@@ -1,0 +1,106 @@
+import { contradictionPairs, pairKey } from '../../../protocol/contradictions.js';
+import type {
+  ContradictionLink,
+  FindContradictions,
+  LifeAnswers,
+  NearestMemory,
+} from '../../../protocol/life-queries.js';
+import { bestCosine } from '../recall/cosines.js';
+import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
+import type { Statements } from '../statements.js';
+import { visibleRows } from '../visibility.js';
+
+interface VectorRow {
+  readonly id: string;
+  readonly vectors: Buffer;
+}
+
+/**
+ * The memory that comes nearest, by the exact cosine of its best window, over the visible rows of one namespace
+ * (interface §4.4, POST /check_duplicate). Rows that the viewer may not see are neither compared nor counted.
+ */
+export function nearestMemory(statements: Statements, query: NearestMemory): LifeAnswers['nearest-memory'] {
+  const gate = visibleRows('m', query.viewer, query.now);
+  const inNamespace = 'm.ns_id = (SELECT ns_id FROM namespaces WHERE name = @namespace)';
+  const parameters = { ...gate.parameters, namespace: query.namespace };
+  let best: { id: string; similarity: number } | null = null;
+  let scanned = 0;
+  const rows = statements
+    .get(
+      `SELECT m.id, e.vectors FROM memories m JOIN memory_embeddings e ON e.rid = m.rid
+       WHERE ${inNamespace} AND e.dim = @dim AND ${gate.sql}`,
+    )
+    .iterate({ ...parameters, dim: query.queryVector.length }) as IterableIterator<VectorRow>;
+  for (const { id, vectors } of rows) {
+    scanned += 1;
+    const similarity = bestCosine(query.queryVector, vectors);
+    if (Number.isFinite(similarity) && (best === null || similarity > best.similarity)) {
+      best = { id, similarity };
+    }
+  }
+  // A row that says the same word for word may have no vector yet, or be in a script that gets none.
+  const same = statements
+    .get(
+      `SELECT m.id, e.rid IS NULL AS unembedded FROM memories m
+       LEFT JOIN memory_embeddings e ON e.rid = m.rid AND e.dim = @dim
+       WHERE m.title = @title AND m.namespace = @namespace AND m.content = @content AND ${gate.sql} LIMIT 1`,
+    )
+    .get({
+      ...parameters,
+      dim: query.queryVector.length,
+      title: query.title,
+      content: query.content,
+    }) as { id: string; unembedded: number } | undefined;
+  if (same !== undefined) {
+    best = { id: same.id, similarity: 1 };
+    scanned += same.unembedded;
+  }
+  if (best === null) return { nearest: null, scanned };
+  const found = statements.get('SELECT id, title, namespace FROM memories WHERE id = ?').get(best.id) as {
+    id: string;
+    title: string;
+    namespace: string;
+  };
+  return { nearest: { ...found, similarity: best.similarity }, scanned };
+}
+
+/** Memories about one subject that say different things (interface §4.4, GET /contradictions). */
+export function findContradictions(
+  statements: Statements,
+  query: FindContradictions,
+): LifeAnswers['find-contradictions'] {
+  const gate = visibleRows('m', query.viewer, query.now);
+  const clauses = [gate.sql];
+  const parameters: Record<string, string | number | null> = { ...gate.parameters, limit: query.limit };
+  if (query.namespace !== null) {
+    clauses.push('m.ns_id = (SELECT ns_id FROM namespaces WHERE name = @namespace)');
+    parameters['namespace'] = query.namespace;
+  }
+  if (query.topic !== null) {
+    // `title (2)` is what a store under a taken title became.
+    clauses.push(`(m.metadata ->> '$.topic' = @topic OR m.title = @topic COLLATE NOCASE
+      OR substr(m.title, 1, length(@topic) + 2) = @topic || ' (')`);
+    parameters['topic'] = query.topic;
+  }
+  const rows = statements
+    .get(
+      `SELECT ${SELECT_ROW} FROM memories m WHERE ${clauses.join(' AND ')}
+       ORDER BY m.priority DESC, m.updated_at DESC, m.rid DESC LIMIT @limit`,
+    )
+    .all(parameters) as SqlRow[];
+  const memories = rows.map(memoryFromSql);
+  const stored = statements
+    .get(
+      `SELECT source_id, target_id FROM memory_links WHERE relation = 'contradicts'
+         AND source_id IN (SELECT value FROM json_each(@ids)) AND target_id IN (SELECT value FROM json_each(@ids))
+       ORDER BY source_id, target_id`,
+    )
+    .all({ ids: JSON.stringify(memories.map(({ id }) => id)) }) as { source_id: string; target_id: string }[];
+  const known = new Set(stored.map((link) => pairKey(link.source_id, link.target_id)));
+  const links: ContradictionLink[] = stored.map((link) => ({
+    ...link,
+    relation: 'contradicts',
+    synthesized: false,
+  }));
+  return { memories, links: [...links, ...contradictionPairs(memories, query.topic !== null, known)] };
+}
