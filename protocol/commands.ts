@@ -2,7 +2,7 @@ import type { AgentRecord } from './agent.js';
 import type { OnConflict } from './decide/store.js';
 import type { LifeCommand, LifeOutcomes } from './life-commands.js';
 import type { Memory, MemoryRow, Tier } from './memory.js';
-import type { QuotaLimits, QuotaUse } from './quota.js';
+import type { QuotaUse } from './quota.js';
 import type { Viewer } from './ranking/types.js';
 
 /**
@@ -32,8 +32,6 @@ export interface StoreMemory {
   readonly viewer: Viewer;
   /** Keep a copy of an expired row that gives way to this one (`archive_on_gc`). */
   readonly archive: boolean;
-  /** Null for the service's own writes. */
-  readonly quota: QuotaLimits | null;
   /** Set when the author's signature was verified: it is good once, and only while the key is bound. */
   readonly envelope: SignedEnvelope | null;
 }
@@ -70,7 +68,6 @@ export interface UpdateMemory {
   readonly expectedVersion: number | null;
   readonly viewer: Viewer;
   readonly archive: boolean;
-  readonly quota: QuotaLimits | null;
 }
 
 export interface DeleteMemory {
@@ -156,7 +153,6 @@ export interface EnsureQuota {
   readonly kind: 'ensure-quota';
   readonly holder: string;
   readonly namespace: string;
-  readonly limits: QuotaLimits;
 }
 
 export interface ClaimOwnership {

@@ -7,10 +7,10 @@ import {
   rolledUse,
 } from '../../protocol/quota.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { quotaLimits } from '../config/quota-limits.js';
 import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 import * as fields from './fields.js';
-import { quotaLimits } from './quota-limits.js';
 
 const quota = z.object({
   agent_id: z.string(),
@@ -83,8 +83,7 @@ async function list(call: Call, namespace: string | null) {
 }
 
 async function row(call: Call, holder: string, namespace: string): Promise<Result<QuotaUse>> {
-  const limits = quotaLimits(call.services.settings);
-  const ensured = await call.services.store.execute({ kind: 'ensure-quota', holder, namespace, limits });
+  const ensured = await call.services.store.execute({ kind: 'ensure-quota', holder, namespace });
   return ensured.ok ? ok(ensured.value.use) : failed(ensured.error);
 }
 

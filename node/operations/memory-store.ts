@@ -9,7 +9,6 @@ import { defineOperation } from '../pipeline/operation.js';
 import { attestMemory } from './attest-memory.js';
 import * as fields from './fields.js';
 import { newMemory as blankMemory } from './new-memory.js';
-import { quotaLimits } from './quota-limits.js';
 
 const input = z.object({
   title: fields.title,
@@ -101,7 +100,6 @@ async function store(call: Call, fieldsIn: Input) {
     onConflict: fieldsIn.on_conflict,
     viewer: call.caller.viewer,
     archive: call.services.settings.archiveOnGc,
-    quota: quotaLimits(call.services.settings),
     envelope: call.attestation.envelope,
   });
   if (!result.ok) return failed(result.error);

@@ -5,7 +5,6 @@ import { fail, failed, ok } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 import * as fields from './fields.js';
-import { quotaLimits } from './quota-limits.js';
 import { resolveId } from './resolve-id.js';
 
 const version = z.int().min(1).describe('Update only when the memory still has this version');
@@ -99,7 +98,6 @@ async function update(call: Call, prefix: string, patch: MemoryPatch, expected: 
     expectedVersion: expected,
     viewer: call.caller.viewer,
     archive: call.services.settings.archiveOnGc,
-    quota: quotaLimits(call.services.settings),
   });
   if (!result.ok) return failed(result.error);
   return ok({ updated: true, memory: memoryJson(result.value.memory) as never });

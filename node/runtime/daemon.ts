@@ -13,6 +13,7 @@ import type { TimedCommand } from '../../storage/port.js';
 import { openReader } from '../../storage/sqlite/connection.js';
 import { Reader } from '../../storage/sqlite/reader.js';
 import { ConfigError } from '../config/load-settings.js';
+import { quotaLimits } from '../config/quota-limits.js';
 import type { Settings } from '../config/settings.js';
 import { createHttpSurface, type HttpSurface } from '../http/server.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
@@ -97,6 +98,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     path: settings.dbPath,
     peerId: identity.peerId,
     keyDir: settings.keyDir,
+    quota: quotaLimits(settings),
     synchronous: settings.synchronous,
   };
   const points = openReader(settings.dbPath);

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
+import { quotaLimits } from '../config/quota-limits.js';
 import type { Settings } from '../config/settings.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
@@ -40,6 +41,7 @@ export async function openInlineNode(settings: Settings, role: 'mcp' | 'cli'): P
     random: systemRandom,
     crypto: systemCrypto,
     signer: identity.key,
+    quota: quotaLimits(settings),
     reportBug: (error) => log.error({ err: error }, 'a command failed unexpectedly'),
     shared: settings.dbPath !== ':memory:',
   });

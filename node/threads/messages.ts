@@ -1,3 +1,4 @@
+import type { QuotaLimits } from '../../protocol/quota.js';
 import type { Settings } from '../config/settings.js';
 
 /** What a storage thread is started with. */
@@ -6,6 +7,7 @@ export interface StorageThreadData {
   readonly peerId: string;
   /** Where the writer finds the machine's key; keys are never sent. */
   readonly keyDir: string;
+  readonly quota: QuotaLimits;
   readonly synchronous: Settings['synchronous'];
 }
 

@@ -21,7 +21,7 @@ const db = openForWriting(data.path, data.peerId, {
   synchronous: data.synchronous,
 });
 const { key } = loadMachineIdentity(data.keyDir, systemRandom);
-const writer = new Writer(db, systemCrypto, reportBug, key);
+const writer = new Writer({ db, crypto: systemCrypto, reportBug, signer: key, quota: data.quota });
 
 function reportBug(error: unknown): void {
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };

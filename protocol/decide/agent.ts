@@ -1,9 +1,10 @@
 import { AGENTS_NAMESPACE, agentOf, agentTitle } from '../agent.js';
-import type { BindAgentKey, Outcomes, RegisterAgent, SignedEnvelope } from '../commands.js';
+import type { BindAgentKey, Command, Outcomes, RegisterAgent, SignedEnvelope } from '../commands.js';
 import { type Memory, ownerOf } from '../memory.js';
-import { type Failure, fail } from '../result.js';
+import { type Failure, fail, type Result } from '../result.js';
 import {
   type Deciding,
+  type Decision,
   type DecisionContext,
   decided,
   memoryByTitle,
@@ -11,9 +12,26 @@ import {
   usedEnvelope,
 } from './decision.js';
 
-/** The answer for a write into the namespace of the agent records. */
-export const agentsNamespace = () =>
-  fail('FORBIDDEN', `namespace "${AGENTS_NAMESPACE}" takes registered agents only`);
+/** The commands that may write agent records. */
+const AGENT_COMMANDS: ReadonlySet<Command['kind']> = new Set(['register-agent', 'bind-agent-key']);
+
+/**
+ * Refuses what any other command would write among the agent records, whatever its rules say: a record holds the key
+ * that an agent's signatures are judged by.
+ */
+export function guardAgentRecords<T>(command: Command, result: Result<Decision<T>>): Result<Decision<T>> {
+  if (!result.ok || AGENT_COMMANDS.has(command.kind)) return result;
+  const writesOne = result.value.mutations.some(
+    (mutation) =>
+      (mutation.mutation === 'insert-memory' ||
+        mutation.mutation === 'restore-memory' ||
+        (mutation.mutation === 'replace-memory' && mutation.operation === 'update')) &&
+      mutation.memory.namespace === AGENTS_NAMESPACE,
+  );
+  return writesOne
+    ? fail('FORBIDDEN', `namespace "${AGENTS_NAMESPACE}" takes registered agents only`)
+    : result;
+}
 
 /**
  * Registers an agent; a known one keeps `registered_at` and its key and is refreshed. FORBIDDEN for anybody but the

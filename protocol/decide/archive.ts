@@ -13,6 +13,7 @@ import {
   memoryById,
   purgeableMemories,
 } from './decision.js';
+import { storageProblem } from './quota.js';
 import { titleRoom } from './title-room.js';
 import { notOwner } from './update.js';
 
@@ -73,6 +74,8 @@ export function* decideRestore(
   const claim = { ...command, leaving: [], code: 'ARCHIVE_RESTORE_COLLISION' as const };
   const room = yield* titleRoom(memory, claim, context);
   if (!room.ok) return failed(room.error);
+  const full = yield* storageProblem(memory, context);
+  if (full !== null) return failed(full);
   return decided({ memory, expiryRenewed }, [
     ...room.value,
     { mutation: 'restore-memory', operation: 'restore', memory },

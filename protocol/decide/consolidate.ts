@@ -6,6 +6,7 @@ import type { Memory, MemoryRow } from '../memory.js';
 import { fail, failed } from '../result.js';
 import { isExpired, isVisible, mayChange } from './access.js';
 import { type Deciding, type DecisionContext, decided, type Mutation, memoryById } from './decision.js';
+import { chargeFor } from './quota.js';
 import { nextTitle, titleRoom } from './title-room.js';
 import { notOwner } from './update.js';
 
@@ -49,9 +50,12 @@ export function* decideConsolidate(
     before = room.value;
   }
   const memory = { ...consolidated(sources, command, audience.value, context), title };
+  const charge = yield* chargeFor(memory, null, context);
+  if (!charge.ok) return failed(charge.error);
   return decided({ memory, consolidated: sources.length, autoSummary: command.summary === null }, [
     ...before,
     ...sources.map(archiving),
+    ...charge.value,
     { mutation: 'insert-memory', operation: 'store', memory },
   ]);
 }

@@ -1,5 +1,5 @@
 import type { Command, OutcomeOf } from '../commands.js';
-import { decideBindAgentKey, decideRegisterAgent } from './agent.js';
+import { decideBindAgentKey, decideRegisterAgent, guardAgentRecords } from './agent.js';
 import { decideArchive, decidePurge, decideRestore } from './archive.js';
 import { decideConsolidate } from './consolidate.js';
 import type { Deciding, DecisionContext } from './decision.js';
@@ -14,8 +14,13 @@ import { decideTouch } from './touch.js';
 import { decideUndoEdit } from './undo-edit.js';
 import { decideUpdate } from './update.js';
 
-/** The decision of a command: the one place where a kind meets its rules. */
-export function decide(command: Command, context: DecisionContext): Deciding<OutcomeOf<Command>> {
+/** The decision of a command, with what holds for all of them. */
+export function* decide(command: Command, context: DecisionContext): Deciding<OutcomeOf<Command>> {
+  return guardAgentRecords(command, yield* rulesOf(command, context));
+}
+
+/** The one place where a kind meets its rules. */
+function rulesOf(command: Command, context: DecisionContext): Deciding<OutcomeOf<Command>> {
   switch (command.kind) {
     case 'store-memory':
       return decideStore(command, context);

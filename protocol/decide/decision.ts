@@ -56,6 +56,8 @@ export interface DecisionContext {
   readonly nowMs: number;
   /** The same as a canonical instant. */
   readonly now: string;
+  /** What an agent may hold on this node. */
+  readonly quota: QuotaLimits;
 }
 
 /**

@@ -4,6 +4,7 @@ import { higherTier, type Memory, type MemoryRow } from '../memory.js';
 import { fail, failed } from '../result.js';
 import { isExpired, isVisible, mayChange } from './access.js';
 import { type Deciding, type DecisionContext, decided, memoryById } from './decision.js';
+import { chargeFor } from './quota.js';
 import { titleRoom } from './title-room.js';
 import { claimed, notFound, notOwner } from './update.js';
 
@@ -70,8 +71,11 @@ function* cloneInto(
   const claim = { viewer: command.viewer, archive: command.archive === true, leaving: [] };
   const room = yield* titleRoom(clone, claim, context);
   if (!room.ok) return failed(room.error);
+  const charge = yield* chargeFor(clone, null, context);
+  if (!charge.ok) return failed(charge.error);
   return decided({ memory: clone }, [
     ...room.value,
+    ...charge.value,
     { mutation: 'insert-memory', operation: 'store', memory: clone },
   ]);
 }

@@ -1,7 +1,7 @@
 import type { EnsureQuota, Outcomes } from '../commands.js';
 import type { Memory } from '../memory.js';
-import { chargedBytes, freshUse, holderOf, type QuotaLimits, type QuotaUse, rolledUse } from '../quota.js';
-import { fail, ok, type Result } from '../result.js';
+import { chargedBytes, freshUse, holderOf, type QuotaUse, rolledUse } from '../quota.js';
+import { type Failure, failed, ok, type Result } from '../result.js';
 import {
   type Deciding,
   type DecisionContext,
@@ -18,11 +18,11 @@ import {
 export function* chargeFor(
   memory: Memory,
   before: Memory | null,
-  limits: QuotaLimits | null,
   context: DecisionContext,
 ): Generator<ReadRequest, Result<readonly Mutation[]>, never> {
+  const limits = context.quota;
   const holder = holderOf(memory);
-  if (limits === null || holder === null) return ok([]);
+  if (holder === null) return ok([]);
   const { namespace } = memory;
   const replaced = before !== null && before.namespace === namespace && holderOf(before) === holder;
   const added = chargedBytes(memory) - (replaced ? chargedBytes(before) : 0);
@@ -33,18 +33,33 @@ export function* chargeFor(
     context.now,
   );
   if (added > 0 && use.storageBytes + added > limits.storageBytes) {
-    return exceeded(use, 'storage_bytes', use.storageBytes, limits.storageBytes);
+    return failed(exceeded(use, 'storage_bytes', use.storageBytes, limits.storageBytes));
   }
   if (before !== null) return ok([]);
   if (use.memoriesToday + 1 > limits.memoriesPerDay) {
-    return exceeded(use, 'memories_per_day', use.memoriesToday, limits.memoriesPerDay);
+    return failed(exceeded(use, 'memories_per_day', use.memoriesToday, limits.memoriesPerDay));
   }
   return ok([{ mutation: 'charge-quota', holder, namespace, limits, memories: 1, links: 0 }]);
 }
 
-function exceeded(use: QuotaUse, limit: string, current: number, max: number): Result<never> {
+/** What stands against holding a row that comes back, which counts for no day: QUOTA_EXCEEDED, or null. */
+export function* storageProblem(
+  memory: Memory,
+  context: DecisionContext,
+): Generator<ReadRequest, Failure | null, never> {
+  const holder = holderOf(memory);
+  const use = holder === null ? null : yield* quotaUse(holder, memory.namespace);
+  if (use === null || use.storageBytes + chargedBytes(memory) <= context.quota.storageBytes) return null;
+  return exceeded(use, 'storage_bytes', use.storageBytes, context.quota.storageBytes);
+}
+
+function exceeded(use: QuotaUse, limit: string, current: number, max: number): Failure {
   const text = `QUOTA_EXCEEDED: agent ${use.holder} namespace ${use.namespace} hit ${limit} (current=${current}, max=${max})`;
-  return fail('QUOTA_EXCEEDED', text, { limit, current, max, agent_id: use.holder });
+  return {
+    code: 'QUOTA_EXCEEDED',
+    message: text,
+    details: { limit, current, max, agent_id: use.holder },
+  };
 }
 
 /** Answers a quota row as of now, and creates it at the first call. */
@@ -52,7 +67,8 @@ export function* decideEnsureQuota(
   command: EnsureQuota,
   context: DecisionContext,
 ): Deciding<Outcomes['ensure-quota']> {
-  const { holder, namespace, limits } = command;
+  const { holder, namespace } = command;
+  const limits = context.quota;
   const known = yield* quotaUse(holder, namespace);
   if (known !== null) return decided({ use: { ...rolledUse(known, context.now), limits } }, []);
   return decided({ use: freshUse(holder, namespace, limits, context.now) }, [

@@ -1,10 +1,9 @@
-import { AGENTS_NAMESPACE } from '../agent.js';
 import type { Outcomes, SignedEnvelope, StoreMemory } from '../commands.js';
 import { TITLE_LENGTH_MAX, TITLE_VERSION_MAX } from '../limits.js';
 import { higherTier, type Memory, type MemoryRow, PRESERVED_METADATA_KEYS } from '../memory.js';
 import { fail, failed } from '../result.js';
 import { isExpired, isVisible, mayChange } from './access.js';
-import { agentsNamespace, envelopeProblem } from './agent.js';
+import { envelopeProblem } from './agent.js';
 import {
   type Deciding,
   type DecisionContext,
@@ -28,7 +27,6 @@ export function* decideStore(
   context: DecisionContext,
 ): Deciding<Outcomes['store-memory']> {
   const { memory, envelope } = command;
-  if (memory.namespace === AGENTS_NAMESPACE) return agentsNamespace();
   if (envelope !== null) {
     const problem = yield* envelopeProblem(envelope);
     if (problem !== null) return failed(problem);
@@ -57,7 +55,7 @@ function* insert(
   command: StoreMemory,
   context: DecisionContext,
 ): Deciding<Outcomes['store-memory']> {
-  const charge = yield* chargeFor(memory, null, command.quota, context);
+  const charge = yield* chargeFor(memory, null, context);
   if (!charge.ok) return failed(charge.error);
   return decided({ stored: summaryOf(memory), created: true }, [
     ...before,
@@ -145,7 +143,7 @@ function* merge(
     write_signature: incoming.write_signature,
   };
   const attested = withAttestation(memory, incoming);
-  const charge = yield* chargeFor(attested, holder, command.quota, context);
+  const charge = yield* chargeFor(attested, holder, context);
   if (!charge.ok) return failed(charge.error);
   return decided({ stored: summaryOf(attested), created: false }, [
     ...charge.value,

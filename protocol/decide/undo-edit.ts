@@ -6,6 +6,7 @@ import type { MemoryImage } from '../operation-log.js';
 import { fail, failed } from '../result.js';
 import { isExpired, isVisible, mayChange } from './access.js';
 import { type Deciding, type DecisionContext, decided, lastEdit, memoryById } from './decision.js';
+import { chargeFor } from './quota.js';
 import { titleRoom } from './title-room.js';
 import { claimed, claimedWhenTextChanged, notFound, notOwner } from './update.js';
 
@@ -47,6 +48,8 @@ export function* decideUndoEdit(
   );
   const room = yield* titleRoom(memory, { ...command, leaving: [row.id] }, context);
   if (!room.ok) return failed(room.error);
+  const charge = yield* chargeFor(memory, row, context);
+  if (!charge.ok) return failed(charge.error);
   if (command.dryRun) return decided({ memory: { ...memory, version: row.version }, changed }, []);
   const reembed = memory.title !== row.title || memory.content !== row.content;
   return decided({ memory, changed }, [

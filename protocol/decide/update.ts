@@ -1,9 +1,7 @@
-import { AGENTS_NAMESPACE } from '../agent.js';
 import type { MemoryPatch, Outcomes, UpdateMemory } from '../commands.js';
 import { higherTier, type Memory, type MemoryRow } from '../memory.js';
 import { fail, failed } from '../result.js';
 import { isExpired, isVisible, mayChange } from './access.js';
-import { agentsNamespace } from './agent.js';
 import {
   type Deciding,
   type DecisionContext,
@@ -32,7 +30,6 @@ export function* decideUpdate(
   const row = yield* memoryById(command.id);
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
   if (!mayChange(row, command.viewer)) return notOwner();
-  if (command.patch.namespace === AGENTS_NAMESPACE) return agentsNamespace();
   if (command.expectedVersion !== null && command.expectedVersion !== row.version) {
     return fail('VERSION_CONFLICT', `version is ${row.version}, not ${command.expectedVersion}`, {
       status: 'conflict',
@@ -56,7 +53,7 @@ export function* decideUpdate(
       before.push(giveWay(holder, command.archive));
     }
   }
-  const charge = yield* chargeFor(memory, row, command.quota, context);
+  const charge = yield* chargeFor(memory, row, context);
   if (!charge.ok) return failed(charge.error);
   const reembed = memory.title !== row.title || memory.content !== row.content;
   return decided({ memory }, [

@@ -2,22 +2,16 @@ import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import { INLINE_YIELD_MS, WRITE_DEADLINE_MS } from '../../protocol/limits.js';
 import type { AnswerOf, Query } from '../../protocol/queries.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
-import type { Clock, Crypto, Random, Scheduler, Signer } from '../../protocol/seams.js';
+import type { Clock, Random, Scheduler } from '../../protocol/seams.js';
 import type { CallOptions, Store } from '../port.js';
-import type { Connection } from './connection.js';
 import { Reader } from './reader.js';
-import { DatabaseBusyError, Writer } from './writer.js';
+import { DatabaseBusyError, Writer, type WriterParts } from './writer.js';
 
 /** What an inline store needs from the world. */
-export interface InlineStoreParts {
-  readonly db: Connection;
+export interface InlineStoreParts extends WriterParts {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly random: Random;
-  readonly crypto: Crypto;
-  /** The machine's key, for the audit chain. */
-  readonly signer: Signer | null;
-  readonly reportBug: (error: unknown) => void;
   /**
    * True when other processes may write to the same file: then every commit is followed by a pause, because SQLite's
    * lock is not fair and the daemon must get its turn (design: architecture, "Several processes on one database").
@@ -37,7 +31,7 @@ export class InlineStore implements Store {
   private closed = false;
 
   constructor(private readonly parts: InlineStoreParts) {
-    this.writer = new Writer(parts.db, parts.crypto, parts.reportBug, parts.signer);
+    this.writer = new Writer(parts);
     this.reader = new Reader(parts.db);
   }
 

@@ -11,7 +11,7 @@ import {
 import type { Connection } from './connection.js';
 
 /** What a row created by a write without limits (a replicated one) says until its holder writes here. */
-const DEFAULT_LIMITS: QuotaLimits = {
+export const DEFAULT_LIMITS: QuotaLimits = {
   memoriesPerDay: MEMORIES_PER_DAY_MAX,
   storageBytes: STORAGE_BYTES_MAX,
   linksPerDay: LINKS_PER_DAY_MAX,

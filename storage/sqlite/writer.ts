@@ -1,6 +1,7 @@
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import { decide } from '../../protocol/decide/decide.js';
 import type { Decision, DecisionContext, ReadRequest } from '../../protocol/decide/decision.js';
+import type { QuotaLimits } from '../../protocol/quota.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
 import type { Crypto, Signer } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
@@ -16,6 +17,16 @@ import { DecisionReads } from './reads.js';
 
 /** The database is locked by another process; nothing of the batch was applied, so it may be tried again. */
 export class DatabaseBusyError extends Error {}
+
+export interface WriterParts {
+  readonly db: Connection;
+  readonly crypto: Crypto;
+  /** Told of every exception that a command raised; the command answers INTERNAL. */
+  readonly reportBug: (error: unknown) => void;
+  /** Signs the audit chain; null leaves it unsigned. */
+  readonly signer: Signer | null;
+  readonly quota: QuotaLimits;
+}
 
 /**
  * The one writer of a connection: runs batches of commands, each batch in one transaction (group commit). Decisions
@@ -34,14 +45,14 @@ export class Writer {
   /** Null for a database in memory. */
   private readonly file: FileIdentity | null;
 
-  constructor(
-    private readonly db: Connection,
-    crypto: Crypto,
-    /** Told of every exception that a command raised; the command answers INTERNAL. */
-    private readonly reportBug: (error: unknown) => void,
-    /** Signs the audit chain; null leaves it unsigned. */
-    signer: Signer | null,
-  ) {
+  private readonly db: Connection;
+  private readonly quota: QuotaLimits;
+  private readonly reportBug: (error: unknown) => void;
+
+  constructor({ db, crypto, reportBug, signer, quota }: WriterParts) {
+    this.db = db;
+    this.quota = quota;
+    this.reportBug = reportBug;
     this.file = db.memory ? null : new FileIdentity(db.name);
     this.log = new OperationLog(db, crypto);
     this.quotas = new QuotaLedger(db);
@@ -106,7 +117,7 @@ export class Writer {
   }
 
   private runBare({ command, nowMs }: TimedCommand): Result<OutcomeOf<Command>> {
-    const context: DecisionContext = { nowMs, now: instantFromMs(nowMs) };
+    const context: DecisionContext = { nowMs, now: instantFromMs(nowMs), quota: this.quota };
     const decision = this.decide(command, context);
     return decision.ok ? this.apply(decision.value, context) : decision;
   }

@@ -7,7 +7,7 @@ import type { Result } from '../../protocol/result.js';
 import type { Connection, Synchronous } from '../../storage/sqlite/connection.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { Writer } from '../../storage/sqlite/writer.js';
-import { storing } from '../support/memories.js';
+import { storing, UNLIMITED } from '../support/memories.js';
 
 /** Where the daemon looks for its database. */
 export const databasePath = (home: string) => join(home, 'mnemesh.db');
@@ -31,14 +31,15 @@ export function openBenchDatabase(path: string, synchronous: Synchronous): Bench
     busyTimeoutMs: 1000,
     synchronous,
   });
-  const writer = new Writer(
+  const writer = new Writer({
     db,
-    systemCrypto,
-    (error) => {
+    crypto: systemCrypto,
+    reportBug: (error) => {
       throw error;
     },
-    null,
-  );
+    signer: null,
+    quota: UNLIMITED,
+  });
   return {
     db,
     write(commands) {

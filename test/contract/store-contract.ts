@@ -154,7 +154,6 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
         expectedVersion: 1,
         viewer: OPERATOR,
         archive: true,
-        quota: null,
       });
       assert.ok(result.ok);
       assert.equal(result.value.memory.version, 2);
@@ -168,7 +167,6 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
         expectedVersion: 1,
         viewer: OPERATOR,
         archive: true,
-        quota: null,
       });
       assert.equal(code(stale), 'VERSION_CONFLICT');
       assert.deepEqual(!stale.ok && stale.error.details, {
@@ -190,7 +188,6 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
           expectedVersion: null,
           viewer: OPERATOR,
           archive: true,
-          quota: null,
         });
       assert.equal(code(await update('beta')), 'CONFLICT');
       assert.equal(code(await update('gamma')), 'ok');
@@ -330,7 +327,6 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
         expectedVersion: null,
         viewer: OPERATOR,
         archive: true,
-        quota: null,
       });
       assert.deepEqual(await progress(), { pending: 1, embedded: 0, skipped: 0 });
     });

@@ -10,6 +10,7 @@ import { openReader } from '../../storage/sqlite/connection.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { Reader } from '../../storage/sqlite/reader.js';
+import { UNLIMITED } from '../support/memories.js';
 import { lifeContract } from './life-contract.js';
 import { type StoreUnderTest, storeContract } from './store-contract.js';
 
@@ -53,6 +54,7 @@ async function inline(): Promise<StoreUnderTest> {
       throw error;
     },
     signer: null,
+    quota: UNLIMITED,
     shared: true,
   });
   return {
@@ -69,7 +71,13 @@ async function inline(): Promise<StoreUnderTest> {
 async function threaded(): Promise<StoreUnderTest> {
   const { path, clock, open, setNow, onClosed } = fixture();
   open().close();
-  const data = { path, peerId: PEER, keyDir: join(dirname(path), 'keys'), synchronous: 'FULL' as const };
+  const data = {
+    path,
+    peerId: PEER,
+    keyDir: join(dirname(path), 'keys'),
+    quota: UNLIMITED,
+    synchronous: 'FULL' as const,
+  };
   const options = {
     clock,
     scheduler: systemScheduler,

@@ -6,21 +6,22 @@ import { openForWriting } from '../../node/runtime/open-for-writing.js';
 import { systemCrypto } from '../../node/seams.js';
 import { Writer } from '../../storage/sqlite/writer.js';
 import { temporaryFolder } from '../support/daemon-process.js';
-import { storing } from '../support/memories.js';
+import { storing, UNLIMITED } from '../support/memories.js';
 
 it('acknowledges nothing while the database file is gone or another one has its name', () => {
   const folder = temporaryFolder('file-identity');
   const path = join(folder, 'mnemesh.db');
   const aside = join(folder, 'aside.db');
   const db = openForWriting(path, 'peer-0000000000000001', { busyTimeoutMs: 100, synchronous: 'FULL' });
-  const writer = new Writer(
+  const writer = new Writer({
     db,
-    systemCrypto,
-    (error) => {
+    crypto: systemCrypto,
+    reportBug: (error) => {
       throw error;
     },
-    null,
-  );
+    signer: null,
+    quota: UNLIMITED,
+  });
   const store = (title: string) => {
     const [result] = writer.run([{ command: storing({ title, id: title }), nowMs: Date.now() }]);
     return result?.ok === true ? 'ok' : result?.error.code;

@@ -27,14 +27,15 @@ describe('the quotas at the end of a day', () => {
     );
     writers = connections.map(
       (db) =>
-        new Writer(
+        new Writer({
           db,
-          systemCrypto,
-          (error) => {
+          crypto: systemCrypto,
+          reportBug: (error) => {
             throw error;
           },
-          null,
-        ),
+          signer: null,
+          quota,
+        }),
     );
   });
   after(() => {
@@ -47,7 +48,7 @@ describe('the quotas at the end of a day', () => {
     writers[writer]!.run(
       times.map((ms) => {
         n += 1;
-        return { command: storing({ id: `id-${n}`, title: `t-${n}` }, { quota }), nowMs: MIDNIGHT + ms };
+        return { command: storing({ id: `id-${n}`, title: `t-${n}` }), nowMs: MIDNIGHT + ms };
       }),
     ).map((result) => (result.ok ? 'ok' : result.error.code));
   const use = () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { StoreMemory } from '../../protocol/commands.js';
 import type { Memory } from '../../protocol/memory.js';
+import type { QuotaLimits } from '../../protocol/quota.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
 
 /** Sees every row. */
@@ -8,6 +9,9 @@ export const OPERATOR: Viewer = { all: true, agentId: null, asNamespace: null };
 
 /** A tenant of a shared node. */
 export const tenant = (agentId: string): Viewer => ({ all: false, agentId, asNamespace: null });
+
+/** Quotas that nothing reaches. */
+export const UNLIMITED: QuotaLimits = { memoriesPerDay: 1e12, storageBytes: 1e15, linksPerDay: 1e12 };
 
 /** A plain memory with the given fields changed. */
 export function aMemory(fields: Partial<Memory> = {}): Memory {
@@ -60,7 +64,6 @@ export function storing(fields: Partial<Memory> = {}, rest: Partial<StoreMemory>
     onConflict: 'error',
     viewer: OPERATOR,
     archive: true,
-    quota: null,
     envelope: null,
     ...rest,
   };

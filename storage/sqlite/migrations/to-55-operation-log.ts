@@ -5,7 +5,7 @@ import { type Connection, openWriter } from '../connection.js';
 import { DatabaseRefusedError, startLog } from '../database-setup.js';
 import { OperationLog } from '../log.js';
 import { Mutations } from '../mutations.js';
-import { QuotaLedger } from '../quota-ledger.js';
+import { DEFAULT_LIMITS, QuotaLedger } from '../quota-ledger.js';
 import { memoryToSql, ROW_COLUMNS } from '../rows.js';
 import { SCHEMA } from '../schema.js';
 import { memoryFromOlderRow, OLDER_MEMORY_COLUMNS, type OlderRow } from './older-memory.js';
@@ -81,7 +81,11 @@ function refuseEncryptedRows(db: Connection): void {
 }
 
 function moveMemories(db: Connection, { options, now }: MigrationContext): void {
-  const decision: DecisionContext = { nowMs: options.nowMs, now: instantFromMs(options.nowMs) };
+  const decision: DecisionContext = {
+    nowMs: options.nowMs,
+    now: instantFromMs(options.nowMs),
+    quota: DEFAULT_LIMITS,
+  };
   const log = new OperationLog(db, options.crypto);
   const quotas = new QuotaLedger(db);
   const mutations = new Mutations(db, log, quotas, null);

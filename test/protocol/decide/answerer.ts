@@ -12,7 +12,7 @@ import type {
 import type { ArchivedRow } from '../../../protocol/life-commands.js';
 import type { Memory, MemoryRow } from '../../../protocol/memory.js';
 import type { Result } from '../../../protocol/result.js';
-import { aMemory } from '../../support/memories.js';
+import { aMemory, UNLIMITED } from '../../support/memories.js';
 
 export const NOW = '2026-07-28T12:00:00.000Z';
 export const NOW_MS = Date.parse(NOW);
@@ -46,7 +46,7 @@ export function decideOver<C extends Command>(
   } = {},
 ): Outcome<OutcomeOf<C>> {
   const nowMs = options.nowMs ?? NOW_MS;
-  const context: DecisionContext = { nowMs, now: new Date(nowMs).toISOString() };
+  const context: DecisionContext = { nowMs, now: new Date(nowMs).toISOString(), quota: UNLIMITED };
   const reads: ReadRequest[] = [];
   const answer = (request: ReadRequest): unknown => {
     reads.push(request);

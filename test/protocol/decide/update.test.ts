@@ -12,7 +12,6 @@ const updating = (patch: MemoryPatch, rest: Partial<UpdateMemory> = {}): UpdateM
   expectedVersion: null,
   viewer: OPERATOR,
   archive: true,
-  quota: null,
   ...rest,
 });
 const row = (fields: Partial<MemoryRow> = {}) => aRow({ id: 'm1', version: 4, ...fields });

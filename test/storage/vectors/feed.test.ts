@@ -8,7 +8,7 @@ import { openDatabase } from '../../../storage/sqlite/open-database.js';
 import { Writer } from '../../../storage/sqlite/writer.js';
 import { VectorFollower } from '../../../storage/vectors/vector-follower.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
-import { OPERATOR, storing } from '../../support/memories.js';
+import { OPERATOR, storing, UNLIMITED } from '../../support/memories.js';
 
 const NOW_MS = Date.parse('2026-01-02T00:00:00.000Z');
 
@@ -22,14 +22,15 @@ it('finds a memory that was embedded after the newest embedded one was deleted',
     freshEpoch: '0011223344556677',
     busyTimeoutMs: 100,
   });
-  const writer = new Writer(
+  const writer = new Writer({
     db,
-    systemCrypto,
-    (error) => {
+    crypto: systemCrypto,
+    reportBug: (error) => {
       throw error;
     },
-    null,
-  );
+    signer: null,
+    quota: UNLIMITED,
+  });
   const run = (command: Command) => {
     const [result] = writer.run([{ command, nowMs: NOW_MS }]);
     assert.ok(result?.ok, JSON.stringify(result));

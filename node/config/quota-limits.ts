@@ -1,5 +1,5 @@
 import type { QuotaLimits } from '../../protocol/quota.js';
-import type { Settings } from '../config/settings.js';
+import type { Settings } from './settings.js';
 
 /** The quotas in force. */
 export function quotaLimits(settings: Settings): QuotaLimits {
