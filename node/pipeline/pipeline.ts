@@ -1,6 +1,7 @@
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
 import { attest } from './attest.js';
+import { boundedServices } from './bounded-services.js';
 import type { Call, Caller, Services, Surface } from './call.js';
 import type { Operation } from './operation.js';
 import { parseInput } from './parse.js';
@@ -15,6 +16,10 @@ export interface Request {
   /** MCP tolerates unknown arguments, HTTP and the command line name and refuse them. */
   readonly unknownFields: 'refuse' | 'ignore';
   readonly profile?: 'core' | 'full';
+  /**
+   * When the caller is answered anyway, in monotonic milliseconds: what still waits for the store by then is not begun.
+   */
+  readonly deadlineMs?: number;
 }
 
 /** The service's own name for an answer: what a surface renders. */
@@ -48,7 +53,7 @@ export async function runOperation(
       attestation: attestation.value,
       nowMs,
       now: instantFromMs(nowMs),
-      services,
+      services: request.deadlineMs === undefined ? services : boundedServices(services, request.deadlineMs),
       profile: request.profile ?? 'full',
     };
     const result = await operation.run(call, input.value);
