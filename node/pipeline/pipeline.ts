@@ -26,7 +26,7 @@ export interface Request {
 export type Answer = Result<Record<string, unknown>>;
 
 /**
- * The one way to run an operation: parse, gate, attest, run. Exceptions are bugs: they are reported with their stack
+ * The one way to run an operation: gate, parse, attest, run. Exceptions are bugs: they are reported with their stack
  * and answered INTERNAL with hidden text.
  */
 export async function runOperation(
@@ -35,12 +35,13 @@ export async function runOperation(
   services: Services,
 ): Promise<Answer> {
   try {
-    const parsed = parseInput(operation, request.input, request.unknownFields);
-    if (!parsed.ok) return failed(parsed.error);
-
+    // First, so that who may not call an operation learns nothing of what it would have said.
     if (operation.guards.admin === true && request.surface === 'http' && !request.caller.admin) {
       return fail('ADMIN_REQUIRED', 'admin role required');
     }
+    const parsed = parseInput(operation, request.input, request.unknownFields);
+    if (!parsed.ok) return failed(parsed.error);
+
     const nowMs = services.clock.nowMs();
     const input = signAsAgent(parsed.value, request.caller, nowMs, services);
     if (!input.ok) return failed(input.error);
