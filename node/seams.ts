@@ -1,5 +1,7 @@
 import { createHash, hash, randomBytes, randomUUID } from 'node:crypto';
-import type { Clock, Crypto, Random, Scheduler, Timer } from '../protocol/seams.js';
+import { promisify } from 'node:util';
+import { gzip, gzipSync } from 'node:zlib';
+import type { Clock, Compressor, Crypto, Random, Scheduler, Timer } from '../protocol/seams.js';
 import { verifyEd25519 } from './identity/verify-ed25519.js';
 
 /**
@@ -33,4 +35,11 @@ export const systemCrypto: Crypto = {
   sha256Hex: (data) => hash('sha256', data, 'hex'),
   sha256: (data) => createHash('sha256').update(data).digest(),
   verify: verifyEd25519,
+};
+
+const gzipAsync = promisify(gzip);
+
+export const systemCompressor: Compressor = {
+  gzip: (data) => gzipSync(data),
+  gzipLater: (data) => gzipAsync(data),
 };

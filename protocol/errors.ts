@@ -32,6 +32,7 @@ export const ERRORS = {
   METHOD_NOT_ALLOWED: { http: 405, jsonRpc: -32601, exit: 2 },
   UNKNOWN_TOOL: { http: 404, jsonRpc: -32601, exit: 2 },
   REQUEST_TIMEOUT: { http: 408, exit: 75 },
+  AUTH_BACKOFF: { http: 429, exit: 75 },
   CONFLICT: { http: 409, exit: 1 },
   VERSION_CONFLICT: { http: 409, exit: 1 },
   ATTESTATION_REPLAYED: { http: 409, exit: 1 },

@@ -89,6 +89,19 @@ export const AUDIT_PAGE_ROWS = 1000;
 export const REQUEST_BODY_BYTES_MAX = 2 * 1024 * 1024;
 export const REQUEST_DEADLINE_MS = 60_000;
 export const REQUEST_URL_BYTES_MAX = 16_384;
+/** Smaller answers are sent as they are: gzip would hardly shorten them. */
+export const GZIP_BYTES_MIN = 1024;
+/** Answers up to this size are compressed at once (about 0.3 ms), larger ones beside the main thread. */
+export const GZIP_INLINE_BYTES_MAX = 65_536;
+
+// Wrong API keys (reference-http §9, #2502)
+/** Wrong keys that a source may present before it has to wait. */
+export const AUTH_FAILURES_FREE = 5;
+/** The first wait; each further wrong key doubles it. */
+export const AUTH_BACKOFF_FIRST_MS = 1000;
+export const AUTH_BACKOFF_MAX_MS = 300_000;
+/** Sources whose wrong keys are remembered; the one that was quiet longest gives way. */
+export const AUTH_SOURCES_MAX = 4096;
 /** A line of the MCP stream; the reference accepts the same. */
 export const MCP_LINE_BYTES_MAX = 16 * 1024 * 1024;
 /** A writer outside the daemon waits this long for the database lock before it answers OVERLOADED. */

@@ -47,6 +47,12 @@ export interface Crypto {
   verify(publicKey: Uint8Array, data: Uint8Array, signature: Uint8Array): boolean;
 }
 
+/** gzip, at once or beside the main thread. */
+export interface Compressor {
+  gzip(data: Uint8Array): Uint8Array;
+  gzipLater(data: Uint8Array): Promise<Uint8Array>;
+}
+
 /** A private key that signs and never leaves its holder. */
 export interface Signer {
   /** 32 raw bytes. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parse } from 'smol-toml';
-import { namespaceProblem } from '../../protocol/ids.js';
+import { agentIdProblem, namespaceProblem } from '../../protocol/ids.js';
 import { ARCHIVE_DAYS_MAX } from '../../protocol/limits.js';
 import { StartRefusedError } from '../../protocol/start-refused.js';
 import { DEFAULTS, SETTINGS, type SettingRow, type Settings } from './settings.js';
@@ -131,6 +131,9 @@ function between(name: string, value: number, min: number, max: number): void {
   if (!(value >= min && value <= max)) throw new ConfigError(`${name} must be between ${min} and ${max}`);
 }
 
+/** As browsers write it: scheme, lower-case host, and the port unless it is the scheme's own. */
+const ORIGIN = /^https?:\/\/(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:\d{1,5})?$/;
+
 function checked(settings: Settings): Settings {
   oneOf('SVC_DB_SYNCHRONOUS', settings.synchronous, ['FULL', 'NORMAL', 'OFF']);
   oneOf('SVC_PROFILE', settings.profile, ['core', 'full']);
@@ -147,10 +150,19 @@ function checked(settings: Settings): Settings {
   if (settings.requireApiKey && settings.apiKey === null) {
     throw new ConfigError('SVC_REQUIRE_API_KEY is set, but no API key is configured');
   }
+  for (const origin of settings.corsOrigins) {
+    if (!ORIGIN.test(origin)) {
+      throw new ConfigError(
+        `SVC_HTTP_CORS_ORIGINS must list origins such as https://app.example:8443, not ${JSON.stringify(origin)}`,
+      );
+    }
+  }
   // A wildcard would make everybody an admin; identities are listed one by one (interface §5.4).
+  const isAgent = (id: string) => agentIdProblem(id) === null;
   return {
     ...settings,
-    adminAgentIds: settings.adminAgentIds.filter((id) => !id.includes('*')),
+    adminAgentIds: settings.adminAgentIds.filter(isAgent),
+    adminAgentIdsRefused: settings.adminAgentIds.filter((id) => !isAgent(id)),
     ...(settings.dbPath === ':memory:' ? {} : { dbPath: resolve(expandHome(settings.dbPath)) }),
   };
 }

@@ -28,6 +28,10 @@ export interface Settings {
   readonly agentId: string | null;
   readonly adminAgentIds: readonly string[];
   readonly adminHeaderTrust: boolean;
+  /** Entries of the admin set that name no single agent, which is warned of at the start. */
+  readonly adminAgentIdsRefused: readonly string[];
+  /** Origins whose pages may use the HTTP API. */
+  readonly corsOrigins: readonly string[];
   readonly embedBackend: string;
   readonly archiveOnGc: boolean;
   /** Days after which the archive forgets; null keeps it for ever. */
@@ -57,6 +61,8 @@ export const DEFAULTS: Omit<Settings, 'home' | 'dbPath' | 'keyDir'> = {
   agentId: null,
   adminAgentIds: [],
   adminHeaderTrust: false,
+  adminAgentIdsRefused: [],
+  corsOrigins: [],
   embedBackend: 'builtin',
   archiveOnGc: true,
   archiveMaxDays: null,
@@ -132,6 +138,13 @@ export const SETTINGS: readonly SettingRow[] = [
     env: 'SVC_ADMIN_HEADER_TRUST',
     type: 'boolean',
     doc: 'Trust X-Agent-Id for admin without an API key.',
+  },
+  {
+    key: 'corsOrigins',
+    env: 'SVC_HTTP_CORS_ORIGINS',
+    config: 'http.cors_origins',
+    type: 'list',
+    doc: 'Origins, such as https://app.example, whose pages may use the HTTP API; none by default.',
   },
   {
     key: 'embedBackend',

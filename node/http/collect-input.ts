@@ -16,7 +16,7 @@ export interface Sources {
 export interface Collected {
   /** Values by field; nothing is checked yet but that the fields exist. */
   readonly input: Record<string, unknown>;
-  /** The `agent_id` of a write, which names its caller. */
+  /** The `agent_id` that names the caller, where it is no filter. */
   readonly claim: Claim | null;
 }
 

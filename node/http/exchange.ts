@@ -2,7 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERRORS } from '../../protocol/errors.js';
 import { REQUEST_BODY_BYTES_MAX } from '../../protocol/limits.js';
 import type { Failure } from '../../protocol/result.js';
-import type { Scheduler } from '../../protocol/seams.js';
+import type { Compressor, Scheduler } from '../../protocol/seams.js';
+import { acceptsGzip, type CodedBody, compress, isCompressible } from './content-coding.js';
+import type { Cors } from './cors.js';
 import { LINGER_BYTES_MAX, LINGER_MS } from './http-limits.js';
 
 /** Headers of an answer beside those that every answer has: name, value, name, value. */
@@ -10,10 +12,16 @@ export type ExtraHeaders = readonly string[];
 
 export const JSON_TYPE = 'application/json';
 const NO_HEADERS: ExtraHeaders = [];
+const NO_CONTENT = 204;
+
+/** Answers that tell their client to come again (interface §7). */
+const isRetryable = (status: number) => status === 429 || status === 503;
 
 /** What an exchange tells the surface that it belongs to. */
 export interface ExchangeOwner {
   readonly scheduler: Scheduler;
+  readonly compressor: Compressor;
+  readonly cors: Cors;
   /** True while the surface drains: the last answer that a connection is owed then ends it. */
   readonly draining: boolean;
   /** True when no later request has come on the same connection; only then may its answer end the connection. */
@@ -32,6 +40,8 @@ export class Exchange {
   state: 'receiving' | 'running' | 'finished' = 'receiving';
   /** The connection cannot carry another request, and nothing more is read from it. */
   closes = false;
+  /** Holds a place under the admission cap. */
+  admitted = false;
   readonly #owner: ExchangeOwner;
 
   constructor(request: IncomingMessage, response: ServerResponse, startedMs: number, owner: ExchangeOwner) {
@@ -45,38 +55,72 @@ export class Exchange {
     this.send(status, JSON_TYPE, JSON.stringify(body));
   }
 
-  /** The error envelope, `{error, code, …details}` (interface §7). */
+  /**
+   * The error envelope, `{error, code, …details}` (interface §7). A detail `retry_after_secs` says when a refused
+   * request may be repeated; otherwise 429 and 503 say 1.
+   */
   fail({ code, message, details }: Failure, headers: ExtraHeaders = NO_HEADERS): void {
     const envelope = { error: message, code };
-    const extra = code === 'OVERLOADED' ? [...headers, 'retry-after', '1'] : headers;
     // Details come between for the order that people read; they cannot change the envelope.
     const body = details === undefined ? envelope : { ...envelope, ...details, ...envelope };
-    this.send(ERRORS[code].http, JSON_TYPE, JSON.stringify(body), extra);
+    const { http } = ERRORS[code];
+    const after = details?.['retry_after_secs'];
+    const extra =
+      isRetryable(http) && typeof after === 'number' ? [...headers, 'retry-after', String(after)] : headers;
+    this.send(http, JSON_TYPE, JSON.stringify(body), extra);
   }
 
+  /** Answers; the body is compressed when the client takes gzip and it is large enough (interface §4). */
   send(status: number, contentType: string, body: string, extra: ExtraHeaders = NO_HEADERS): void {
     if (this.state === 'finished') return;
     this.state = 'finished';
+    const bytes = Buffer.from(body);
+    const coded: CodedBody = { bytes, gzipped: false };
+    if (!isCompressible(contentType, bytes.length)) this.#answer(status, contentType, coded, false, extra);
+    else if (!acceptsGzip(this.#acceptEncoding())) this.#answer(status, contentType, coded, true, extra);
+    else {
+      compress(bytes, this.#owner.compressor, (chosen) => {
+        this.#answer(status, contentType, chosen, true, extra);
+      });
+    }
+  }
+
+  #acceptEncoding(): string | undefined {
+    const header = this.request.headers['accept-encoding'];
+    return typeof header === 'string' ? header : undefined;
+  }
+
+  #answer(
+    status: number,
+    contentType: string,
+    { bytes, gzipped }: CodedBody,
+    varies: boolean,
+    extra: ExtraHeaders,
+  ): void {
     const { request, response } = this;
     this.#owner.finished(this, status);
     if (response.destroyed) return;
     const lingers = !this.closes && !request.complete && !isSmall(request);
-    const headers = [
-      'content-type',
-      contentType,
-      'content-length',
-      String(Buffer.byteLength(body)),
-      'cache-control',
-      'no-store',
-      'x-content-type-options',
-      'nosniff',
-      ...extra,
-    ];
+    const headers: string[] = status === NO_CONTENT ? [] : ['content-type', contentType];
+    if (status !== NO_CONTENT) headers.push('content-length', String(bytes.length));
+    headers.push('cache-control', 'no-store', 'x-content-type-options', 'nosniff', ...extra);
+    if (gzipped) headers.push('content-encoding', 'gzip');
+    const { origin } = request.headers;
+    if (origin === undefined) {
+      if (varies) headers.push('vary', 'accept-encoding');
+    } else {
+      headers.push(
+        'vary',
+        varies ? 'accept-encoding, origin' : 'origin',
+        ...this.#owner.cors.headers(origin),
+      );
+    }
+    if (isRetryable(status) && !extra.includes('retry-after')) headers.push('retry-after', '1');
     const ends = (this.closes || this.#owner.draining) && this.#owner.isNewest(this);
     if (lingers || ends) headers.push('connection', 'close');
     response.writeHead(status, headers);
-    if (lingers) this.#linger(body);
-    else response.end(body);
+    if (lingers) this.#linger(bytes);
+    else response.end(bytes);
   }
 
   /** The client has left before it was answered. */
@@ -90,7 +134,7 @@ export class Exchange {
    * Answers a sender that is still sending. Closing at once would reset the connection and take the answer with it;
    * so the rest is read and thrown away for a while.
    */
-  #linger(body: string): void {
+  #linger(body: Uint8Array): void {
     const { request, response } = this;
     let left = LINGER_BYTES_MAX;
     const end = () => {

@@ -54,7 +54,7 @@ function route(operation: Operation, binding: HttpBinding): OperationRoute {
     params: inPath.map((field) => plan(operation, field)),
     fields,
     headers: Object.entries(binding.headers ?? {}).map(([header, field]) => [header, plan(operation, field)]),
-    claims: operation.effect === 'write',
+    claims: (binding.agentId ?? agentIdRole(operation)) === 'claim',
     bodyRequired:
       binding.fields === 'body' &&
       elsewhere.some((field) => binding.defaults?.[field] === undefined && isRequired(operation, field)),
@@ -64,4 +64,9 @@ function route(operation: Operation, binding: HttpBinding): OperationRoute {
 function plan(operation: Operation, field: string): FieldPlan {
   const types = fieldTypes(operation, field);
   return { field, coerced: types.length > 0 && !types.includes('string'), nullable: types.includes('null') };
+}
+
+/** A read that filters by `agent_id` may name anybody; wherever else the id is taken, it says who calls. */
+function agentIdRole({ effect, input }: Operation): 'claim' | 'filter' {
+  return effect === 'read' && Object.hasOwn(input.shape, 'agent_id') ? 'filter' : 'claim';
 }

@@ -5,7 +5,10 @@ import type { Metrics } from '../observability/metrics.js';
 import type { Services } from '../pipeline/call.js';
 import { runOperation } from '../pipeline/pipeline.js';
 import { toonText } from '../pipeline/toon-text.js';
+import type { Admission } from './admission.js';
+import { type AuthBackoff, sourceOf } from './auth-backoff.js';
 import { collectInput } from './collect-input.js';
+import type { Cors } from './cors.js';
 import { type Exchange, JSON_TYPE } from './exchange.js';
 import type { HostGuard } from './host-guard.js';
 import { parseJsonBody } from './json-body.js';
@@ -25,10 +28,10 @@ export interface HandlerOptions {
   readonly hosts: HostGuard;
   readonly keys: KeyGate;
   readonly callers: HttpCallers;
+  readonly backoff: AuthBackoff;
+  readonly cors: Cors;
   readonly metrics: Metrics;
-  /** Requests under way at most, this one included; 0 for no cap (interface §8). */
-  readonly inflightMax: number;
-  readonly inflight: () => number;
+  readonly admission: Admission;
 }
 
 type Body = Readonly<Record<string, unknown>>;
@@ -54,13 +57,14 @@ export class RequestHandler {
 
   /** Routes, gates and starts the request; a failure is its answer. */
   #admit(exchange: Exchange, proceed: (() => void) | null): Result<unknown> {
-    const { hosts, router, keys, inflightMax, inflight, metrics } = this.#options;
+    const { hosts, router, cors, admission, metrics } = this.#options;
     const { request } = exchange;
     const { headers } = request;
     if (headers.host === undefined && request.httpVersion !== '1.0') {
       return fail('INVALID_REQUEST', 'a Host header is required');
     }
-    if (!hosts(headers.host, headers.origin)) {
+    const { origin } = headers;
+    if (!hosts(headers.host, cors.allows(origin) ? undefined : origin)) {
       return fail('FORBIDDEN', 'this node is not served under that host name, or to that origin');
     }
     const url = originForm(request.url!);
@@ -70,6 +74,7 @@ export class RequestHandler {
     const mark = url.indexOf('?');
     const found = router.find(request.method!, mark === -1 ? url : url.slice(0, mark));
     if (found.kind === 'wrong-method') {
+      if (cors.preflight(exchange, found.allow)) return ok(null);
       exchange.fail({ code: 'METHOD_NOT_ALLOWED', message: `${request.method} is not allowed here` }, [
         'allow',
         found.allow,
@@ -85,12 +90,13 @@ export class RequestHandler {
     const isOpen = route.kind === 'service' && route.open;
     const apiKey = headers['x-api-key'];
     const queryKey = query.ok ? query.value.get('api_key') : undefined;
-    if (!isOpen && !keys(typeof apiKey === 'string' ? apiKey : undefined, queryKey)) {
-      return fail('UNAUTHORIZED', 'missing or invalid API key');
+    if (!isOpen) {
+      const known = this.#authenticate(exchange, typeof apiKey === 'string' ? apiKey : undefined, queryKey);
+      if (!known.ok) return known;
     }
-    if (inflightMax > 0 && inflight() > inflightMax && !(route.kind === 'service' && route.always)) {
+    if (!(route.kind === 'service' && route.always) && !admission.enter(exchange)) {
       metrics.admissionShed();
-      return fail('OVERLOADED', 'server_overloaded', { max_inflight: inflightMax });
+      return fail('OVERLOADED', 'server_overloaded', { max_inflight: admission.max });
     }
     if (!query.ok) return failed(query.error);
     if (route.kind === 'service') {
@@ -98,6 +104,30 @@ export class RequestHandler {
       return ok(null);
     }
     return this.#receive(exchange, route, params, query.value, proceed);
+  }
+
+  /** UNAUTHORIZED without the right key, AUTH_BACKOFF while its source has to wait after wrong ones. */
+  #authenticate(exchange: Exchange, header: string | undefined, query: string | undefined): Result<null> {
+    const { keys, backoff, metrics } = this.#options;
+    if (!keys.closed) return ok(null);
+    const verdict = keys.judge(header, query);
+    if (verdict === 'none') return fail('UNAUTHORIZED', MISSING_KEY);
+    const source = sourceOf(exchange.request.socket.remoteAddress);
+    const waitMs = backoff.waitMs(source);
+    if (waitMs > 0) {
+      metrics.authenticationFailed('backoff');
+      const seconds = Math.ceil(waitMs / 1000);
+      return fail('AUTH_BACKOFF', `too many wrong API keys from this address; wait ${seconds} s`, {
+        retry_after_secs: seconds,
+      });
+    }
+    if (verdict === 'right') {
+      backoff.succeeded(source);
+      return ok(null);
+    }
+    backoff.failed(source);
+    metrics.authenticationFailed('key');
+    return fail('UNAUTHORIZED', MISSING_KEY);
   }
 
   #receive(
@@ -145,7 +175,13 @@ export class RequestHandler {
       if (!caller.ok) return exchange.fail(caller.error);
       const answer = await runOperation(
         operation,
-        { surface: 'http', caller: caller.value, input, unknownFields: 'refuse' },
+        {
+          surface: 'http',
+          caller: caller.value,
+          input,
+          unknownFields: 'refuse',
+          deadlineMs: exchange.startedMs + this.#options.services.settings.requestTimeoutMs,
+        },
         this.#options.services,
       );
       if (answer.ok) render(exchange, route, answer.value, input['format']);
@@ -172,6 +208,7 @@ export class RequestHandler {
   }
 }
 
+const MISSING_KEY = 'missing or invalid API key';
 const CHALLENGE = ['www-authenticate', 'ApiKey realm="mnemesh"'];
 
 /** The path and query of a request target; proxies send the absolute form. */

@@ -3,12 +3,15 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { REQUEST_URL_BYTES_MAX } from '../../protocol/limits.js';
 import type { Failure } from '../../protocol/result.js';
-import type { Scheduler } from '../../protocol/seams.js';
+import type { Compressor, Scheduler } from '../../protocol/seams.js';
 import { httpCallers } from '../identity/http-caller.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { Services } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
-import { systemScheduler } from '../seams.js';
+import { systemCompressor, systemScheduler } from '../seams.js';
+import { Admission } from './admission.js';
+import { AuthBackoff } from './auth-backoff.js';
+import { type Cors, corsOf } from './cors.js';
 import { Exchange, type ExchangeOwner } from './exchange.js';
 import { hostGuard } from './host-guard.js';
 import * as httpLimits from './http-limits.js';
@@ -24,6 +27,7 @@ export interface HttpSurfaceOptions {
   readonly operations: readonly Operation[];
   readonly metrics: Metrics;
   readonly scheduler?: Scheduler;
+  readonly compressor?: Compressor;
   /** Requests under way at most; more are answered OVERLOADED. 0, the default, is no cap (interface §8). */
   readonly inflightMax?: number;
 }
@@ -50,8 +54,11 @@ export function createHttpSurface(options: HttpSurfaceOptions): HttpSurface {
 
 class NodeHttpSurface implements HttpSurface, ExchangeOwner {
   readonly scheduler: Scheduler;
+  readonly compressor: Compressor;
+  readonly cors: Cors;
   draining = false;
   readonly #options: HttpSurfaceOptions;
+  readonly #admission: Admission;
   readonly #server: Server;
   /** Requests under way, oldest first. */
   readonly #exchanges = new Set<Exchange>();
@@ -65,6 +72,9 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
   constructor(options: HttpSurfaceOptions) {
     this.#options = options;
     this.scheduler = options.scheduler ?? systemScheduler;
+    this.compressor = options.compressor ?? systemCompressor;
+    this.cors = corsOf(options.services.settings.corsOrigins);
+    this.#admission = new Admission(options.inflightMax ?? 0);
     this.#server = this.#createServer();
   }
 
@@ -126,6 +136,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
 
   finished(exchange: Exchange, status: number): void {
     this.#exchanges.delete(exchange);
+    this.#admission.leave(exchange);
     const { clock } = this.#options.services;
     this.#options.metrics.request(exchange.name, status, (clock.monotonicMs() - exchange.startedMs) / 1000);
     // A connection whose newest request was answered before the drain began is idle from now on.
@@ -165,7 +176,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
   }
 
   #createHandler(host: string): RequestHandler {
-    const { services, operations, metrics, inflightMax = 0 } = this.#options;
+    const { services, operations, metrics } = this.#options;
     const inflight = () => this.#exchanges.size;
     const router = new Router<Route>();
     for (const route of serviceRoutes({ services, operations, metrics, inflight })) {
@@ -180,9 +191,10 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
       hosts: hostGuard(host),
       keys: keyGate(services.settings.apiKey, services.crypto, services.log),
       callers: httpCallers(services.settings, services.random, services.log),
+      backoff: new AuthBackoff(services.clock),
+      cors: this.cors,
       metrics,
-      inflightMax,
-      inflight,
+      admission: this.#admission,
     });
   }
 

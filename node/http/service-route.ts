@@ -24,8 +24,11 @@ export interface ServiceRoute {
   readonly responses: Readonly<
     Record<string, { readonly description: string; readonly contentType: string }>
   >;
+  /** Exists under the API prefix alone. */
+  readonly prefixed?: true;
   readonly reply: () => Reply | Promise<Reply>;
 }
 
 /** The paths of a service route. */
-export const pathsOf = (route: ServiceRoute): readonly string[] => [route.path, `${API_PREFIX}${route.path}`];
+export const pathsOf = ({ path, prefixed }: ServiceRoute): readonly string[] =>
+  prefixed === true ? [`${API_PREFIX}${path}`] : [path, `${API_PREFIX}${path}`];

@@ -1,3 +1,5 @@
+import { listedTools } from '../mcp/profile.js';
+import { toolRow } from '../mcp/tool-list.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { Services } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
@@ -18,6 +20,7 @@ export function serviceRoutes(options: ServiceRouteOptions): readonly ServiceRou
   const routes: readonly ServiceRoute[] = [
     healthRoute(options.services),
     metricsRoute(options),
+    toolsRoute(options),
     openApiRoute(options.operations, () => routes),
   ];
   return routes;
@@ -63,6 +66,25 @@ function metricsRoute({ services, metrics, inflight }: ServiceRouteOptions): Ser
       const { pendingEmbeddings } = services.condition();
       if (pendingEmbeddings !== null) metrics.setPendingEmbedding(pendingEmbeddings);
       return { status: 200, contentType: metrics.contentType, body: await metrics.render() };
+    },
+  };
+}
+
+/** The tools of the daemon's MCP profile, as an MCP server of this node lists them (reference-http §1, row 20). */
+function toolsRoute({ services, operations }: ServiceRouteOptions): ServiceRoute {
+  let text: string | null = null;
+  return {
+    kind: 'service',
+    name: 'tools_list',
+    path: '/tools/list',
+    summary: 'List the MCP tools of this node.',
+    open: false,
+    always: false,
+    prefixed: true,
+    responses: { 200: { description: 'The tools', contentType: JSON_TYPE } },
+    reply: () => {
+      text ??= JSON.stringify({ tools: listedTools(operations, services.settings.profile).map(toolRow) });
+      return { status: 200, contentType: JSON_TYPE, body: text };
     },
   };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ToolDefinition } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
 
 /** A tool as `tools/list` shows it. */
@@ -30,13 +31,18 @@ const DESCRIPTION_LENGTH_MAX = 32;
 const FAR_BOUND = 1e9;
 
 /** The row of an operation: every property, type, default and enum, without prose (reference-mcp-cli §1.1). */
-export function toolRow(operation: Operation): ToolRow {
+export const toolRow = (operation: Operation): ToolRow => rowOf(operation, false);
+
+function rowOf(operation: Operation, prose: boolean): ToolRow {
   const json = z.toJSONSchema(operation.input, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
   const properties: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries((json['properties'] ?? {}) as Record<string, JsonSchema>)) {
     if (operation.mcp?.omit?.includes(name) === true) continue;
     const own = operation.mcp?.defaults?.[name];
-    properties[name] = { ...(trim(schema) as object), ...(own === undefined ? {} : { default: own }) };
+    properties[name] = {
+      ...(prose ? schema : (trim(schema) as object)),
+      ...(own === undefined ? {} : { default: own }),
+    };
   }
   const required = ((json['required'] ?? []) as string[]).filter((name) => name in properties);
   return {
@@ -44,6 +50,12 @@ export function toolRow(operation: Operation): ToolRow {
     description: (operation.mcp?.description ?? operation.summary).slice(0, DESCRIPTION_LENGTH_MAX),
     inputSchema: { type: 'object', properties, ...(required.length === 0 ? {} : { required }) },
   };
+}
+
+/** The whole definition of an operation's tool, its schema with prose when `verbose`. */
+export function describeTool(operation: Operation, verbose: boolean): ToolDefinition {
+  const { name, description, inputSchema } = rowOf(operation, verbose);
+  return { name, description, inputSchema, docstring: operation.summary };
 }
 
 /** `value` without the trimmed parts. Names of properties are not parts of a schema, so they all stay. */

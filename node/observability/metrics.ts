@@ -45,6 +45,12 @@ export class Metrics {
     'svc_admission_shed_total',
     'Requests refused because too many were under way',
   );
+  readonly #authFailures = new Counter({
+    name: 'svc_auth_failures_total',
+    help: 'Requests refused for a wrong API key, or because their source must wait after wrong ones, by reason',
+    labelNames: ['reason'] as const,
+    registers: [this.#registry],
+  });
   readonly #touchesDropped = this.#counter(
     'svc_touches_dropped_total',
     'Reads that were not counted because too many waited to be',
@@ -74,6 +80,10 @@ export class Metrics {
 
   admissionShed(): void {
     this.#shed.inc();
+  }
+
+  authenticationFailed(reason: 'key' | 'backoff'): void {
+    this.#authFailures.inc({ reason });
   }
 
   touchesDropped(count: number): void {

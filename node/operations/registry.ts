@@ -1,3 +1,4 @@
+import { describeTool } from '../mcp/tool-list.js';
 import type { Catalogue } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
 import { agentBindKey, agentRevokeKey } from './agent-key.js';
@@ -71,4 +72,5 @@ export const CATALOGUE: Catalogue = {
   tools: OPERATIONS.filter((operation) => operation.mcp !== undefined).map(
     ({ name, family, summary, core }) => ({ name, family, summary, core }),
   ),
+  describe: (name, verbose) => describeTool(OPERATIONS.find((known) => known.name === name)!, verbose),
 };

@@ -66,6 +66,16 @@ export interface Catalogue {
     readonly summary: string;
     readonly core: boolean;
   }[];
+  /** The definition of a tool; `verbose` keeps the prose of its schema. */
+  describe(name: string, verbose: boolean): ToolDefinition;
+}
+
+/** A tool as `memory_capabilities` describes it. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: object;
+  readonly docstring: string;
 }
 
 /** The live state of a node. */

@@ -31,6 +31,11 @@ export interface HttpBinding {
   /** Fields that this surface does not take. */
   readonly omit?: readonly string[];
   readonly defaults?: Readonly<Record<string, unknown>>;
+  /**
+   * What an `agent_id` in the query or body is: the caller's claim, which must equal the header (interface §5.3), or a
+   * filter. A filter where a read has such a field, else a claim.
+   */
+  readonly agentId?: 'claim' | 'filter';
   /** Success status, 200 unless given. */
   readonly status?: number | ((output: Record<string, unknown>) => number);
   readonly shape?: Shape;

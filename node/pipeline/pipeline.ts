@@ -1,6 +1,7 @@
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
 import { attest } from './attest.js';
+import { boundedServices } from './bounded-services.js';
 import type { Call, Caller, Services, Surface } from './call.js';
 import type { Operation } from './operation.js';
 import { parseInput } from './parse.js';
@@ -15,13 +16,17 @@ export interface Request {
   /** MCP tolerates unknown arguments, HTTP and the command line name and refuse them. */
   readonly unknownFields: 'refuse' | 'ignore';
   readonly profile?: 'core' | 'full';
+  /**
+   * When the caller is answered anyway, in monotonic milliseconds: what still waits for the store by then is not begun.
+   */
+  readonly deadlineMs?: number;
 }
 
 /** The service's own name for an answer: what a surface renders. */
 export type Answer = Result<Record<string, unknown>>;
 
 /**
- * The one way to run an operation: parse, gate, attest, run. Exceptions are bugs: they are reported with their stack
+ * The one way to run an operation: gate, parse, attest, run. Exceptions are bugs: they are reported with their stack
  * and answered INTERNAL with hidden text.
  */
 export async function runOperation(
@@ -30,12 +35,13 @@ export async function runOperation(
   services: Services,
 ): Promise<Answer> {
   try {
-    const parsed = parseInput(operation, request.input, request.unknownFields);
-    if (!parsed.ok) return failed(parsed.error);
-
+    // First, so that who may not call an operation learns nothing of what it would have said.
     if (operation.guards.admin === true && request.surface === 'http' && !request.caller.admin) {
       return fail('ADMIN_REQUIRED', 'admin role required');
     }
+    const parsed = parseInput(operation, request.input, request.unknownFields);
+    if (!parsed.ok) return failed(parsed.error);
+
     const nowMs = services.clock.nowMs();
     const input = signAsAgent(parsed.value, request.caller, nowMs, services);
     if (!input.ok) return failed(input.error);
@@ -48,7 +54,7 @@ export async function runOperation(
       attestation: attestation.value,
       nowMs,
       now: instantFromMs(nowMs),
-      services,
+      services: request.deadlineMs === undefined ? services : boundedServices(services, request.deadlineMs),
       profile: request.profile ?? 'full',
     };
     const result = await operation.run(call, input.value);

@@ -15,6 +15,7 @@ import { Reader } from '../../storage/sqlite/reader.js';
 import { ConfigError } from '../config/load-settings.js';
 import { quotaLimits } from '../config/quota-limits.js';
 import type { Settings } from '../config/settings.js';
+import { startWarnings } from '../config/start-warnings.js';
 import { createHttpSurface, type HttpSurface } from '../http/server.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
@@ -61,6 +62,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     );
   }
   const log = stderrLog(settings.logLevel);
+  for (const warning of startWarnings(settings)) log.warn({}, warning);
   mkdirSync(settings.home, { recursive: true, mode: 0o700 });
   mkdirSync(dirname(settings.dbPath), { recursive: true, mode: 0o700 });
   const identity = loadMachineIdentity(settings.keyDir, systemRandom);

@@ -19,6 +19,10 @@ const AMBIENT: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['process.nextTick', /\bprocess\.nextTick\b/],
   ['AbortSignal.timeout', /\bAbortSignal\.timeout\b/],
   ['fetch', /(?<![.\w])fetch\s*\(/],
+  [
+    'asynchronous zlib',
+    /\bcreate(Gzip|Gunzip|Deflate|Inflate|Unzip|Brotli\w+|Zstd\w+)\b|\b(gzip|gunzip|deflate|inflate|unzip)\b[^']*'node:zlib'/,
+  ],
 ];
 
 const SQL_AMBIENT =

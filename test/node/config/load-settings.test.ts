@@ -103,6 +103,9 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
     ['yes', true],
     ['no', false],
   ],
+  SVC_HTTP_CORS_ORIGINS: [
+    ['https://a.example, http://localhost:3000', ['https://a.example', 'http://localhost:3000']],
+  ],
   SVC_EMBED_BACKEND: [['none', 'none']],
   SVC_MAX_PAGE_SIZE: [['5', 5]],
   SVC_MAX_INFLIGHT_REQUESTS: [['7', 7]],
@@ -148,6 +151,8 @@ describe('the configuration file', () => {
     api_key = "file key"
     [admin]
     agent_ids = ["ai:file", "ai:two"]
+    [http]
+    cors_origins = ["https://a.example"]
     [embeddings]
     backend = "none"
     [storage]
@@ -169,6 +174,7 @@ describe('the configuration file', () => {
     dbPath: '/file/x.db',
     apiKey: 'file key',
     adminAgentIds: ['ai:file', 'ai:two'],
+    corsOrigins: ['https://a.example'],
     embedBackend: 'none',
     archiveOnGc: false,
     archiveMaxDays: 30,
@@ -313,5 +319,17 @@ describe('a setting', () => {
     assert.deepEqual(load({ SVC_ADMIN_AGENT_IDS: '*,ai:a,ai:*,b*c' }).adminAgentIds, ['ai:a']);
     assert.deepEqual(load({}, 'admin.agent_ids = ["*", "ai:b"]').adminAgentIds, ['ai:b']);
     assert.deepEqual(load({ SVC_ADMIN_AGENT_IDS: '*' }).adminAgentIds, []);
+    const { adminAgentIds, adminAgentIdsRefused } = load({ SVC_ADMIN_AGENT_IDS: 'ai:a,daemon,*,a b' });
+    assert.deepEqual([adminAgentIds, adminAgentIdsRefused], [['ai:a'], ['daemon', '*', 'a b']]);
+  });
+
+  it('of other sites are whole origins', () => {
+    for (const origin of ['*', 'example.com', 'https://a.example/', 'https://A.example', 'null', 'file://']) {
+      assert.match(
+        refusal(() => load({ SVC_HTTP_CORS_ORIGINS: origin })),
+        /SVC_HTTP_CORS_ORIGINS/,
+        origin,
+      );
+    }
   });
 });

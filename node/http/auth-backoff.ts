@@ -1,0 +1,86 @@
+import {
+  AUTH_BACKOFF_FIRST_MS,
+  AUTH_BACKOFF_MAX_MS,
+  AUTH_FAILURES_FREE,
+  AUTH_SOURCES_MAX,
+} from '../../protocol/limits.js';
+import type { Clock } from '../../protocol/seams.js';
+
+interface Source {
+  failures: number;
+  failedAtMs: number;
+}
+
+/** A source that has been quiet for this long begins anew. */
+const FORGOTTEN_AFTER_MS = 2 * AUTH_BACKOFF_MAX_MS;
+
+/**
+ * Slows down who guesses the API key (reference-http §9, #2502). Each source may present five wrong keys; from then on
+ * every wrong key closes a window, 1 s at first, doubled each time up to 300 s. Inside the window no key is judged, not
+ * even the right one: otherwise guessing would go on and only its answers would be slower. A right key after the window
+ * clears the source. Sources are counted apart, so that none can lock out another.
+ */
+export class AuthBackoff {
+  /** Oldest failure first. */
+  readonly #sources = new Map<string, Source>();
+
+  constructor(
+    private readonly clock: Pick<Clock, 'monotonicMs'>,
+    private readonly sourcesMax = AUTH_SOURCES_MAX,
+  ) {}
+
+  /** Milliseconds until a key of this source is judged again; 0 when it is now. */
+  waitMs(source: string): number {
+    const known = this.#sources.get(source);
+    if (known === undefined) return 0;
+    const sinceMs = this.clock.monotonicMs() - known.failedAtMs;
+    if (sinceMs >= FORGOTTEN_AFTER_MS) {
+      this.#sources.delete(source);
+      return 0;
+    }
+    return Math.max(windowMs(known.failures) - sinceMs, 0);
+  }
+
+  failed(source: string): void {
+    const failures = (this.#sources.get(source)?.failures ?? 0) + 1;
+    this.#sources.delete(source);
+    if (this.#sources.size >= this.sourcesMax) {
+      const [oldest] = this.#sources.keys();
+      this.#sources.delete(oldest!);
+    }
+    this.#sources.set(source, { failures, failedAtMs: this.clock.monotonicMs() });
+  }
+
+  succeeded(source: string): void {
+    if (this.#sources.size > 0) this.#sources.delete(source);
+  }
+
+  /** Sources that are remembered. */
+  get size(): number {
+    return this.#sources.size;
+  }
+}
+
+function windowMs(failures: number): number {
+  if (failures < AUTH_FAILURES_FREE) return 0;
+  return Math.min(AUTH_BACKOFF_FIRST_MS * 2 ** (failures - AUTH_FAILURES_FREE), AUTH_BACKOFF_MAX_MS);
+}
+
+/**
+ * Who a connection counts as: its IPv4 address, or the /64 of its IPv6 address, because whoever has one address of a
+ * /64 has them all. Headers such as X-Forwarded-For are not asked: anybody can send them.
+ */
+export function sourceOf(remoteAddress: string | undefined): string {
+  if (remoteAddress === undefined) return 'unknown';
+  const mapped = /^(?:::ffff:)?(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(remoteAddress);
+  if (mapped !== null) return mapped[1]!;
+  const [address] = remoteAddress.toLowerCase().split('%');
+  const [head, tail] = address!.split('::');
+  const left = groupsOf(head);
+  const right = groupsOf(tail);
+  const zeros = tail === undefined ? 0 : Math.max(8 - left.length - right.length, 0);
+  const groups = [...left, ...Array<string>(zeros).fill('0'), ...right].slice(0, 4);
+  return `${groups.map((group) => group.replace(/^0+(?=.)/, '')).join(':')}::/64`;
+}
+
+const groupsOf = (text: string | undefined) => (text === undefined || text === '' ? [] : text.split(':'));

@@ -1,0 +1,50 @@
+import type { Exchange, ExtraHeaders } from './exchange.js';
+
+/** Which other sites' pages may use this node (interface §4: none; here: those that the operator lists). */
+export interface Cors {
+  /** True when a page of this origin may read answers. */
+  allows(origin: string | undefined): origin is string;
+  /** Headers of an answer to a page of that origin. */
+  headers(origin: string | undefined): ExtraHeaders;
+  /** Answers a preflight of a path with these methods; false when the request is none. */
+  preflight(exchange: Exchange, methods: string): boolean;
+}
+
+const NONE: ExtraHeaders = [];
+const REQUEST_HEADERS =
+  'content-type, x-api-key, x-agent-id, if-match, accept-capabilities, accept-provenance';
+const PREFLIGHT_SECONDS = '600';
+
+/** Origins are compared as a whole; there is no wildcard, because the API key would then be usable from any page. */
+export function corsOf(origins: readonly string[]): Cors {
+  const listed = new Set(origins);
+  const allows = (origin: string | undefined): origin is string =>
+    origin !== undefined && listed.size > 0 && listed.has(origin);
+  const headers = (origin: string | undefined): ExtraHeaders =>
+    allows(origin) ? ['access-control-allow-origin', origin] : NONE;
+  return {
+    allows,
+    headers,
+    preflight(exchange, methods) {
+      const { method, headers: asked } = exchange.request;
+      if (method !== 'OPTIONS' || asked['access-control-request-method'] === undefined) return false;
+      if (allows(asked.origin)) {
+        exchange.send(204, '', '', [
+          'access-control-allow-methods',
+          methods,
+          'access-control-allow-headers',
+          REQUEST_HEADERS,
+          'access-control-max-age',
+          PREFLIGHT_SECONDS,
+        ]);
+      } else {
+        exchange.fail({
+          code: 'FORBIDDEN',
+          message:
+            'pages of other sites may not use this node: their origin is not listed in [http] cors_origins',
+        });
+      }
+      return true;
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { SCHEMA_VERSION } from '../../../protocol/schema-version.js';
+import type { Call } from '../../pipeline/call.js';
+import { FAMILIES } from '../../pipeline/operation.js';
+import { VERSION } from '../../version.js';
+import { ALWAYS_ON, type Facts, factsOf } from './facts.js';
+import { featureFlags, features, models, rerankerActive, sections, substrate } from './features.js';
+import { runtimeCounters } from './runtime-counters.js';
+
+export type ReportVersion = '1' | '2' | '3';
+
+/** What a client accepts: `v1` or `1`, `v2` or `2`, trimmed and in any case; anything else is v3 (interface §9). */
+export function reportVersion(accept: unknown): ReportVersion {
+  const text = String(accept ?? '')
+    .trim()
+    .toLowerCase();
+  if (text === 'v1' || text === '1') return '1';
+  return text === 'v2' || text === '2' ? '2' : '3';
+}
+
+/** The capabilities report in the shape that was asked for (interface §4.14, reference-http §6). */
+export async function report(call: Call, version: ReportVersion): Promise<Record<string, unknown>> {
+  const facts = factsOf(call);
+  const common = { schema_version: version, tier: facts.tier, version: VERSION };
+  // The reference's MCP answer leaves them out of the oldest shape.
+  const storage = { storage_backend: 'sqlite', db_schema_version: SCHEMA_VERSION };
+  if (version === '1') {
+    const body = { ...common, features: featureFlags(facts), models: models(facts) };
+    return call.surface === 'http' ? { ...body, ...storage } : body;
+  }
+  const counters = await runtimeCounters(call);
+  const { registered_hooks: _hooks, ...runtime } = counters;
+  const second = {
+    ...common,
+    features: features(facts),
+    models: models(facts),
+    ...sections(facts, counters),
+    ...storage,
+    degraded: facts.condition.degraded,
+    pending_embeddings: facts.condition.pendingEmbeddings,
+    ...(facts.semantic.lastError === null ? {} : { embedder_error: facts.semantic.lastError }),
+  };
+  if (version === '2') return second;
+  return {
+    ...second,
+    ...words(facts),
+    tools: facts.tools,
+    agent_permitted_families: [...FAMILIES],
+    your_harness_supports_deferred_registration: false,
+    recall_mode_active: facts.mode,
+    reranker_active: rerankerActive(),
+    embedder_loaded: facts.embedderLoaded,
+    ...runtime,
+    ...substrate(facts),
+  };
+}
+
+/** What a person and an agent should know, in a sentence each. */
+function words({ tools, mode, profile }: Facts) {
+  const memory = tools.filter(({ name }) => name !== ALWAYS_ON);
+  const callable = memory.filter((tool) => tool.callable_now).length;
+  return {
+    summary: `${callable} of ${memory.length} memory tools are callable in the ${profile} profile; recall is ${mode}.`,
+    to_describe_to_user:
+      mode === 'hybrid'
+        ? 'I can store memories and recall them by their words and by their meaning.'
+        : 'I can store memories and recall them by their words; recall by meaning is not available right now.',
+  };
+}

@@ -1,0 +1,26 @@
+import type { Call } from '../../pipeline/call.js';
+
+/** The live counters of the capabilities envelope (interface §4.14). */
+export interface RuntimeCounters {
+  readonly active_rule_count: number;
+  readonly pending_requests: number;
+  /** Vectors that the index dropped for want of room: it never does. */
+  readonly hnsw_evictions: number;
+  readonly dlq_depth: number;
+  /** Hooks and webhook subscriptions that are registered. */
+  readonly registered_hooks: number;
+}
+
+/**
+ * Counts what is really there. Rules, pending actions, hooks and the dead-letter queue come with their own parts of the
+ * service; until one exists there is nothing of it to count.
+ */
+export function runtimeCounters(_call: Call): Promise<RuntimeCounters> {
+  return Promise.resolve({
+    active_rule_count: 0,
+    pending_requests: 0,
+    hnsw_evictions: 0,
+    dlq_depth: 0,
+    registered_hooks: 0,
+  });
+}

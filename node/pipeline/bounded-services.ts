@@ -1,0 +1,41 @@
+import type { Command, OutcomeOf } from '../../protocol/commands.js';
+import { WRITE_DEADLINE_MS } from '../../protocol/limits.js';
+import type { AnswerOf, Query } from '../../protocol/queries.js';
+import type { Result } from '../../protocol/result.js';
+import type { Clock } from '../../protocol/seams.js';
+import type { CallOptions, Store } from '../../storage/port.js';
+import type { Services } from './call.js';
+
+/**
+ * The same services for one call that nobody waits for after `deadlineMs` (monotonic). Commands and queries that are
+ * still queued then answer DEADLINE and are never begun; what a storage thread has begun is finished.
+ */
+export function boundedServices(services: Services, deadlineMs: number): Services {
+  return { ...services, store: new BoundedStore(services.store, services.clock, deadlineMs) };
+}
+
+class BoundedStore implements Store {
+  constructor(
+    private readonly store: Store,
+    private readonly clock: Pick<Clock, 'monotonicMs'>,
+    private readonly deadlineMs: number,
+  ) {}
+
+  execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
+    return this.store.execute(command, this.bounded({ timeoutMs: WRITE_DEADLINE_MS, ...options }));
+  }
+
+  query<Q extends Query>(query: Q, options?: CallOptions): Promise<Result<AnswerOf<Q>>> {
+    return this.store.query(query, this.bounded(options));
+  }
+
+  /** The store belongs to the node; a call cannot close it. */
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  private bounded(options: CallOptions = {}): CallOptions {
+    const leftMs = this.deadlineMs - this.clock.monotonicMs();
+    return { ...options, timeoutMs: Math.min(options.timeoutMs ?? leftMs, leftMs) };
+  }
+}

@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import Database from 'better-sqlite3';
+
+/** Tables that the node itself writes while nobody asks anything. */
+const OWN_TABLES: ReadonlySet<string> = new Set(['database_owner']);
+
+/** Every row of every table and the position of the log, as one hash; the database is opened read-only. */
+export function digestOf(path: string): string {
+  const db = new Database(path, { readonly: true });
+  try {
+    const tables = db
+      .prepare(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name",
+      )
+      .pluck()
+      .all() as string[];
+    const hash = createHash('sha256');
+    db.transaction(() => {
+      for (const table of tables) {
+        if (OWN_TABLES.has(table)) continue;
+        hash.update(`\n${table}\n`);
+        for (const row of db.prepare(`SELECT * FROM "${table}"`).raw().iterate())
+          hash.update(JSON.stringify(row));
+      }
+    })();
+    return hash.digest('hex');
+  } finally {
+    db.close();
+  }
+}
+
+/** Touches of earlier recalls are written within this time. */
+const SETTLED_AFTER_MS = 800;
+const SETTLE_WITHIN_MS = 20_000;
+
+/** The digest once nothing moves any more: recalls are counted behind their answers. */
+export async function settledDigest(path: string): Promise<string> {
+  const until = Date.now() + SETTLE_WITHIN_MS;
+  let digest = digestOf(path);
+  while (Date.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, SETTLED_AFTER_MS));
+    const next = digestOf(path);
+    if (next === digest) return digest;
+    digest = next;
+  }
+  throw new Error('the database does not come to rest');
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { operationRoutes } from '../../../node/http/operation-route.js';
+import { Router } from '../../../node/http/router.js';
+import { OPERATIONS } from '../../../node/operations/registry.js';
+import {
+  type DaemonProcess,
+  freePort,
+  startDaemonProcess,
+  temporaryFolder,
+} from '../../support/daemon-process.js';
+import { ENDPOINT_ROWS, type EndpointRow, type Shape } from './endpoint-rows.js';
+
+const known = new Router<true>();
+for (const { binding } of operationRoutes(OPERATIONS)) known.add(binding.method, binding.path, true);
+
+/** Rows whose operation is not in the registry yet become tests the moment it is. */
+function exists({ method, path }: EndpointRow): boolean {
+  if (path === '/health' || path === '/metrics') return true;
+  return known.find(method, path.split('?')[0]!.replace(/\{\w+\}/g, 'x')).kind === 'route';
+}
+
+function shapeProblem(value: unknown, shape: Shape, at = 'the answer'): string | null {
+  if (typeof shape === 'string') {
+    const type = Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value;
+    return type === shape ? null : `${at} is ${type}, not ${shape}`;
+  }
+  if (Array.isArray(shape)) {
+    if (!Array.isArray(value)) return `${at} is no list`;
+    const [member] = shape as readonly [Shape];
+    for (const [index, item] of value.entries()) {
+      const problem = shapeProblem(item, member, `${at}[${index}]`);
+      if (problem !== null) return problem;
+    }
+    return null;
+  }
+  if (typeof value !== 'object' || value === null) return `${at} is no object`;
+  for (const [key, member] of Object.entries(shape)) {
+    const name = key.replace(/\?$/, '');
+    const found = (value as Record<string, unknown>)[name];
+    if (found === undefined && key.endsWith('?')) continue;
+    const problem = shapeProblem(found, member, `${at}.${name}`);
+    if (problem !== null) return problem;
+  }
+  return null;
+}
+
+describe('the endpoint tables of the interface', () => {
+  const ids = new Map<string, string>();
+  const filled = (text: string) => text.replace(/\{(\w)\}/g, (_, name: string) => ids.get(name) ?? 'missing');
+  let daemon: DaemonProcess;
+  before(async () => {
+    daemon = await startDaemonProcess(temporaryFolder('endpoints'), await freePort(), {
+      SVC_ADMIN_AGENT_IDS: 'ai:root',
+      SVC_ADMIN_HEADER_TRUST: '1',
+    });
+  });
+  after(() => daemon.end('SIGTERM'));
+
+  for (const row of ENDPOINT_ROWS) {
+    const { section, what, method, path, as = 'ai:alice' } = row;
+    it(`§${section} ${method} ${path.split('?')[0]}: ${what}`, {
+      skip: !exists(row) && 'not in the registry yet',
+    }, async () => {
+      const { origin } = new URL(daemon.base);
+      const response = await fetch(`${row.bare === true ? origin : daemon.base}${filled(path)}`, {
+        method,
+        headers: {
+          ...(row.body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(as === null ? {} : { 'x-agent-id': as }),
+          ...row.headers,
+        },
+        ...(row.body === undefined ? {} : { body: filled(JSON.stringify(row.body)) }),
+      });
+      const text = await response.text();
+      assert.equal(response.status, row.status, text);
+      if (row.shape === 'text') {
+        assert.match(response.headers.get('content-type') ?? '', /^text\/plain/);
+        return;
+      }
+      assert.equal(response.headers.get('content-type'), 'application/json');
+      const body = JSON.parse(text) as Record<string, unknown>;
+      if (row.status >= 400) {
+        assert.equal(typeof body['error'], 'string');
+        assert.equal(typeof body['code'], 'string');
+      }
+      if (row.code !== undefined) assert.equal(body['code'], row.code, text);
+      if (row.shape !== undefined) assert.equal(shapeProblem(body, row.shape), null, text);
+      for (const [key, value] of Object.entries(row.holds ?? {}))
+        assert.deepEqual(body[key], value, `${key}: ${text}`);
+      if (row.keep !== undefined) ids.set(row.keep, String(body['id']));
+    });
+  }
+});
