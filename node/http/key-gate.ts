@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Crypto, Log } from '../../protocol/seams.js';
+import type { Secret } from '../config/secret.js';
 
 /** Says whether a request presents the API key: the header counts, the query parameter only without it. */
 export type KeyGate = (header: string | undefined, query: string | undefined) => boolean;
@@ -8,9 +9,9 @@ export type KeyGate = (header: string | undefined, query: string | undefined) =>
  * The API key check (interface §5.1). Digests are compared, so that neither the length nor a common beginning of a
  * guess shows in the time that it takes.
  */
-export function keyGate(apiKey: string | null, crypto: Crypto, log: Log): KeyGate {
+export function keyGate(apiKey: Secret | null, crypto: Crypto, log: Log): KeyGate {
   if (apiKey === null) return () => true;
-  const expected = crypto.sha256(apiKey);
+  const expected = crypto.sha256(apiKey.reveal());
   let warned = false;
   return (header, query) => {
     // Node reads header bytes as Latin-1; the key is compared as the bytes that were sent.

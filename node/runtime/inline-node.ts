@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
+import { lifePolicyOf } from '../config/life-policy.js';
 import type { Settings } from '../config/settings.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
@@ -43,7 +44,7 @@ export async function openInlineNode(settings: Settings, role: 'mcp' | 'cli'): P
     reportBug: (error) => log.error({ err: error }, 'a command failed unexpectedly'),
     shared: settings.dbPath !== ':memory:',
   });
-  const touches = new DeferredTouches(store, systemScheduler, log);
+  const touches = new DeferredTouches(store, systemScheduler, log, lifePolicyOf(settings));
   const semantics = openSemantics(settings, store, log);
   const semantic = semantics?.role ?? NO_SEMANTICS;
   const services = servicesOf(identity, {
@@ -61,6 +62,7 @@ export async function openInlineNode(settings: Settings, role: 'mcp' | 'cli'): P
           role: 'mcp',
           holder: `mcp:${process.pid}:${systemRandom.uuid()}`,
           archive: settings.archiveOnGc,
+          embedBatch: settings.embedBackfillBatch,
           clock: systemClock,
           scheduler: systemScheduler,
           random: systemRandom,

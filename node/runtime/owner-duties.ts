@@ -17,6 +17,8 @@ export interface OwnerDutiesParts {
   readonly role: 'daemon' | 'mcp';
   readonly holder: string;
   readonly archive: boolean;
+  /** Rows that the background embedding takes at a time. */
+  readonly embedBatch: number;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly random: Random;
@@ -56,7 +58,9 @@ export class OwnerDuties {
       ...common,
       id: 'backfill',
       round: async () =>
-        this.owned && this.local !== null ? backfillRound(store, this.local) : { afterMs: NOT_OWNER_MS },
+        this.owned && this.local !== null
+          ? backfillRound(store, this.local, parts.embedBatch)
+          : { afterMs: NOT_OWNER_MS },
     });
     const expiry = loopChild({
       ...common,
