@@ -80,7 +80,8 @@ export function given<T>(value: T): T | undefined {
 
 /** A flag is what the program holds already, so it is judged but not converted. */
 function fromFlag(row: SettingRow, value: unknown): unknown {
-  if (value === undefined || value === null) return undefined;
+  // Null is given too: it switches a setting off that the environment sets.
+  if (value === undefined || value === null) return value;
   if (row.type === 'secret') return typeof value === 'string' ? new Secret(value) : value;
   return row.convert === undefined ? judged(row, value) : value;
 }
