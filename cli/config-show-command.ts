@@ -1,40 +1,25 @@
-import { inspectConfiguration } from '../node/config/load-settings.js';
 import { describeSettings } from '../node/config/describe-settings.js';
-import { failed, ok, type Result } from '../protocol/result.js';
-import { type ArgumentSpec, parseArguments } from './arguments.js';
-import type { Command } from './command.js';
-import { GLOBAL_FLAGS, settingSources } from './global-flags.js';
-import { GLOBAL_ROWS, helpText } from './help.js';
+import { inspectConfiguration } from '../node/config/load-settings.js';
+import { ok, type Result } from '../protocol/result.js';
+import type { ParsedArguments } from './arguments.js';
+import { defineCommand } from './define-command.js';
+import { settingSources } from './global-flags.js';
 import type { Terminal } from './terminal.js';
 import { displayWidth, pad, printable } from './views/text.js';
 
-const SPEC: ArgumentSpec = { flags: GLOBAL_FLAGS, positionals: [] };
-
 /** Shows every setting, its value and where the value came from; secrets stay hidden (interface §2.12). */
-export const configShowCommand: Command = {
+export const configShowCommand = defineCommand({
   name: 'config show',
   summary: 'Show every setting, its value and where it comes from.',
-  usage: 'config show [options]',
-  help: (columns) =>
-    helpText(
-      {
-        summary: configShowCommand.summary,
-        usage: configShowCommand.usage,
-        sections: [{ title: 'Options of every command', rows: GLOBAL_ROWS }],
-        examples: ['config show', 'config show --json'],
-      },
-      columns,
-    ),
+  examples: ['config show', 'config show --json'],
   run: show,
-};
+});
 
-async function show(words: readonly string[], terminal: Terminal): Promise<Result<number>> {
-  const parsed = parseArguments(SPEC, words);
-  if (!parsed.ok) return failed(parsed.error);
-  const configuration = inspectConfiguration(...settingSources(parsed.value));
+async function show(parsed: ParsedArguments, terminal: Terminal): Promise<Result<number>> {
+  const configuration = inspectConfiguration(...settingSources(parsed));
   const { file, problems } = configuration;
   const settings = describeSettings(configuration);
-  if (parsed.value.flags.has('json')) {
+  if (parsed.flags.has('json')) {
     const answer = { file: { path: file.path, state: file.state }, settings, problems };
     await terminal.print(`${JSON.stringify(answer)}\n`);
     return ok(0);
