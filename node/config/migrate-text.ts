@@ -83,7 +83,7 @@ function editLines(text: string, legacy: readonly LegacyRow[], kept: readonly Le
     const taken = lines.splice(from, at - from + 1);
     if (!kept.includes(row)) continue;
     const dot = row.config.lastIndexOf('.');
-    const line = taken.pop()!.replace(/^\s*[^=]*?\s*=/, `${row.config.slice(dot + 1)} =`);
+    const line = taken.pop()!.replace(/^\s*["']?\w+["']?/, row.config.slice(dot + 1));
     const section = row.config.slice(0, dot);
     sections.set(section, [...(sections.get(section) ?? []), ...taken, line]);
   }

@@ -310,7 +310,7 @@ describe('times to live', () => {
       );
     const secondsLeft = async (id: string) => {
       const { memory } = await call<{ memory: Memory }>(memoryGet, { id });
-      if (memory.expires_at === null) return null;
+      if (typeof memory.expires_at !== 'string') return null;
       return (Date.parse(memory.expires_at) - Date.parse(memory.created_at)) / 1000;
     };
     try {
