@@ -1,4 +1,4 @@
-import { loadSettings } from '../node/config/load-settings.js';
+import { type ConfigSources, loadSettings, type SettingFlags } from '../node/config/load-settings.js';
 import type { Settings } from '../node/config/settings.js';
 import type { ParsedArguments } from './arguments.js';
 import type { DocumentedFlag } from './command.js';
@@ -24,11 +24,18 @@ export function flagValue(parsed: ParsedArguments, name: string): string | undef
 }
 
 /** The settings under a command's flags. Throws ConfigError. */
-export function settingsFor(parsed: ParsedArguments, flags: Partial<Settings> = {}): Settings {
+export function settingsFor(parsed: ParsedArguments, flags: SettingFlags = {}): Settings {
+  return loadSettings(...settingSources(parsed, flags));
+}
+
+/** What the configuration is made from under a command's flags. */
+export function settingSources(
+  parsed: ParsedArguments,
+  flags: SettingFlags = {},
+): [SettingFlags, ConfigSources] {
   const dbPath = flagValue(parsed, 'db');
   const given = { ...flags, ...(dbPath === undefined ? {} : { dbPath }) };
-  const configPath = flagValue(parsed, 'config');
-  return loadSettings(given, { configPath });
+  return [given, { configPath: flagValue(parsed, 'config') }];
 }
 
 /** True when the words ask for a switch, however they parse otherwise. */

@@ -33,6 +33,12 @@ export const EXTEND_SECONDS = { short: 3600, mid: 86_400, long: null } as const;
 export const PROMOTE_ACCESS_COUNT = 5;
 /** Life operations (expiry extension) are written at most once in this time for one row. */
 export const LIFE_INTERVAL_SECONDS = 3600;
+/** A configured time to live or extension is cut to this. */
+export const TTL_CONFIGURED_SECONDS_MAX = 315_360_000;
+
+// Federation
+export const DLQ_REPLAY_BATCH_MIN = 64;
+export const DLQ_REPLAY_BATCH_MAX = 2048;
 
 /** Ids that one call may archive (interface §8). */
 export const ARCHIVE_IDS_MAX = 1000;

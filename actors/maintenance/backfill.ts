@@ -1,5 +1,4 @@
 import { EMBED_STATES, type EmbeddedRow } from '../../protocol/commands.js';
-import { EMBED_BATCH_MAX } from '../../protocol/limits.js';
 import type { Answers } from '../../protocol/queries.js';
 import type { Result } from '../../protocol/result.js';
 import type { Store } from '../../storage/port.js';
@@ -26,9 +25,13 @@ const RETRY_MS = 1000;
  * beside them. A batch that fails is tried row by row; a row that fails alone is marked and skipped (interface
  * §2.12, "Embedder behaviour").
  */
-export async function backfillRound(store: Store, embedder: MemoryEmbedder): Promise<NextRound> {
+export async function backfillRound(
+  store: Store,
+  embedder: MemoryEmbedder,
+  batchRows: number,
+): Promise<NextRound> {
   const pending = await store.query(
-    { kind: 'pending-embeddings', afterRid: 0, limit: EMBED_BATCH_MAX },
+    { kind: 'pending-embeddings', afterRid: 0, limit: batchRows },
     { lane: 'background' },
   );
   if (!pending.ok) return { afterMs: RETRY_MS };

@@ -1,11 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { parse } from 'smol-toml';
-import { agentIdProblem, namespaceProblem } from '../../protocol/ids.js';
-import { ARCHIVE_DAYS_MAX } from '../../protocol/limits.js';
+import { agentIdProblem } from '../../protocol/ids.js';
 import { StartRefusedError } from '../../protocol/start-refused.js';
-import { DEFAULTS, SETTINGS, type SettingRow, type Settings } from './settings.js';
+import { stderrLog } from '../log.js';
+import { type ConfigFile, readConfigFile } from './config-file.js';
+import type { ConfigProblem } from './config-problem.js';
+import type { Secret } from './secret.js';
+import { type Environment, findValue, given, type Origin } from './setting-value.js';
+import { DEFAULTS, SETTINGS, type Settings } from './settings.js';
 
 /** The configuration cannot be used; the message says which setting and why, never its value when it is secret. */
 export class ConfigError extends StartRefusedError {
@@ -14,155 +16,136 @@ export class ConfigError extends StartRefusedError {
   }
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** Settings that a caller gives directly; an API key may come as plain text. */
+export type SettingFlags = Partial<Omit<Settings, 'apiKey'>> & { readonly apiKey?: Secret | string | null };
 
 export interface ConfigSources {
   /** The process's environment unless given. */
   readonly env?: Environment;
   /** An explicit configuration file, which must exist. */
   readonly configPath?: string | undefined;
+  /** Hears of what is wrong and not fatal; by default it goes to standard error, once in a process. */
+  readonly report?: (problem: ConfigProblem) => void;
+}
+
+/** A configuration as it is, whole or broken. */
+export interface Configuration {
+  /** What holds; where a value was refused, what holds instead. */
+  readonly settings: Settings;
+  readonly origins: ReadonlyMap<keyof Settings, Origin>;
+  readonly file: Pick<ConfigFile, 'path' | 'state' | 'values'>;
+  readonly problems: readonly ConfigProblem[];
+  /** Variables of the environment that begin with SVC_. */
+  readonly variables: readonly string[];
 }
 
 /**
- * The settings in force: flags over environment over configuration file over defaults, field by field (interface
- * §2.12). Throws ConfigError.
+ * The settings in force: flags over environment over configuration file over legacy fields over defaults, field by
+ * field (interface §2.12). Throws ConfigError for the first fatal problem; reports the others.
  */
-export function loadSettings(flags: Partial<Settings> = {}, sources: ConfigSources = {}): Settings {
+export function loadSettings(flags: SettingFlags = {}, sources: ConfigSources = {}): Settings {
+  const { settings, problems } = inspectConfiguration(flags, sources);
+  const report = sources.report ?? ((problem) => reportOnce(problem, settings.logLevel));
+  const fatal = problems.find((problem) => problem.level === 'fatal');
+  for (const problem of problems) if (problem.level !== 'fatal') report(problem);
+  if (fatal !== undefined) throw new ConfigError(fatal.message);
+  return settings;
+}
+
+/** The configuration with all that is wrong about it; throws nothing. */
+export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSources = {}): Configuration {
   const env = sources.env ?? process.env;
+  const problems: ConfigProblem[] = [];
   const home = resolve(expandHome(flags.home ?? given(env['SVC_HOME']) ?? '~/.mnemesh'));
-  const file = readConfigFile(home, env, sources.configPath);
+  const explicit = sources.configPath ?? given(env['SVC_CONFIG']);
+  const file = readConfigFile(home, explicit, env['SVC_NO_CONFIG'] === '1');
+  problems.push(...file.problems);
   const settings: Record<string, unknown> = {
     ...DEFAULTS,
     home,
     dbPath: join(home, 'mnemesh.db'),
     keyDir: join(home, 'keys'),
   };
+  const origins = new Map<keyof Settings, Origin>();
   for (const row of SETTINGS) {
-    if (row.key === 'home') continue;
-    const value = given(flags[row.key]) ?? fromEnvironment(row, env) ?? given(fromFile(row, file));
-    if (value !== undefined) settings[row.key] = value;
+    const found =
+      row.key === 'home' ? null : findValue(row, flags[row.key], env, file, (p) => problems.push(p));
+    if (found !== null) settings[row.key] = found.value;
+    origins.set(row.key, found?.origin ?? { source: 'default', name: null });
   }
-  return checked(settings as unknown as Settings);
+  if (flags.home !== undefined) origins.set('home', { source: 'flag', name: 'home' });
+  else if (given(env['SVC_HOME']) !== undefined) {
+    origins.set('home', { source: 'environment', name: 'SVC_HOME' });
+  }
+  const completed = complete(settings as unknown as Settings, problems);
+  const variables = Object.keys(env).filter((name) => name.startsWith('SVC_'));
+  return { settings: completed, origins, file, problems, variables };
 }
 
-/** An empty text configures nothing; above all, an empty API key is none. */
-function given<T>(value: T): T | undefined {
-  return value === '' ? undefined : value;
+/** Path of the configuration file that holds, whether it exists or not. */
+export function configPathOf(flags: SettingFlags, sources: ConfigSources): string {
+  return inspectConfiguration(flags, sources).file.path;
 }
 
 function expandHome(path: string): string {
   return path.startsWith('~/') ? join(homedir(), path.slice(2)) : path;
 }
 
-function readConfigFile(home: string, env: Environment, configPath?: string): Record<string, unknown> {
-  if (env['SVC_NO_CONFIG'] === '1') return {};
-  const explicit = configPath ?? given(env['SVC_CONFIG']);
-  const path = explicit ?? join(home, 'config.toml');
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' && explicit === undefined) return {};
-    throw new ConfigError(`cannot read the configuration file ${path}: ${code}`);
-  }
-  try {
-    return parse(text) as Record<string, unknown>;
-  } catch (error) {
-    // The parser's message quotes the line, which may hold a key; its position does not.
-    const { line, column } = error as { line?: number; column?: number };
-    throw new ConfigError(
-      `the configuration file ${path} is not valid TOML (line ${line}, column ${column})`,
-    );
-  }
-}
-
-function fromEnvironment(row: SettingRow, env: Environment): unknown {
-  const text = row.env === undefined ? undefined : env[row.env];
-  if (text === undefined || text === '') return undefined;
-  const name = row.env as string;
-  switch (row.type) {
-    case 'integer':
-      if (!/^-?\d{1,15}$/.test(text)) throw new ConfigError(`${name} must be an integer`);
-      return Number(text);
-    case 'boolean':
-      return booleanOf(name, text);
-    case 'list':
-      return text
-        .split(',')
-        .map((item) => item.trim())
-        .filter((item) => item !== '');
-    default:
-      return text;
-  }
-}
-
-function booleanOf(name: string, text: string): boolean {
-  const word = text.trim().toLowerCase();
-  if (['1', 'true', 'yes', 'on'].includes(word)) return true;
-  if (['0', 'false', 'no', 'off'].includes(word)) return false;
-  throw new ConfigError(`${name} must be 1 or 0`);
-}
-
-function fromFile(row: SettingRow, file: Record<string, unknown>): unknown {
-  if (row.config === undefined) return undefined;
-  let value: unknown = file;
-  for (const part of row.config.split('.')) {
-    if (typeof value !== 'object' || value === null) return undefined;
-    value = (value as Record<string, unknown>)[part];
-  }
-  if (value === undefined) return undefined;
-  const fits = {
-    text: typeof value === 'string',
-    secret: typeof value === 'string',
-    integer: Number.isSafeInteger(value),
-    boolean: typeof value === 'boolean',
-    list: Array.isArray(value) && value.every((item) => typeof item === 'string'),
-  }[row.type];
-  if (!fits) throw new ConfigError(`${row.config} in the configuration file must be ${row.type}`);
-  return value;
-}
-
-function oneOf(name: string, value: string, allowed: readonly string[]): void {
-  if (!allowed.includes(value)) throw new ConfigError(`${name} must be one of ${allowed.join(', ')}`);
-}
-
-function between(name: string, value: number, min: number, max: number): void {
-  if (!(value >= min && value <= max)) throw new ConfigError(`${name} must be between ${min} and ${max}`);
-}
-
-/** As browsers write it: scheme, lower-case host, and the port unless it is the scheme's own. */
-const ORIGIN = /^https?:\/\/(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:\d{1,5})?$/;
-
-function checked(settings: Settings): Settings {
-  oneOf('SVC_DB_SYNCHRONOUS', settings.synchronous, ['FULL', 'NORMAL', 'OFF']);
-  oneOf('SVC_PROFILE', settings.profile, ['core', 'full']);
-  oneOf('SVC_EMBED_BACKEND', settings.embedBackend, ['builtin', 'none']);
-  oneOf('SVC_LOG_LEVEL', settings.logLevel, ['debug', 'info', 'warn', 'error', 'silent']);
-  const problem = namespaceProblem(settings.defaultNamespace);
-  if (problem !== null) throw new ConfigError(`storage.default_namespace: ${problem}`);
-  between('port', settings.port, 0, 65_535);
-  between('SVC_MAX_INFLIGHT_REQUESTS', settings.maxInflightRequests, 0, 1_000_000);
-  if (settings.archiveMaxDays !== null) {
-    between('storage.archive_max_days', settings.archiveMaxDays, 1, ARCHIVE_DAYS_MAX);
-  }
-  between('SVC_MAX_PAGE_SIZE', settings.pageSizeMax, 1, 100_000);
+/** Rules that concern several settings, and paths as they are used. */
+function complete(settings: Settings, problems: ConfigProblem[]): Settings {
   if (settings.requireApiKey && settings.apiKey === null) {
-    throw new ConfigError('SVC_REQUIRE_API_KEY is set, but no API key is configured');
+    problems.push({
+      code: 'CONFIG_API_KEY_MISSING',
+      level: 'fatal',
+      message: 'SVC_REQUIRE_API_KEY is set, but no API key is configured',
+      fix: 'set SVC_API_KEY, or api_key in the configuration file',
+    });
   }
-  for (const origin of settings.corsOrigins) {
-    if (!ORIGIN.test(origin)) {
-      throw new ConfigError(
-        `SVC_HTTP_CORS_ORIGINS must list origins such as https://app.example:8443, not ${JSON.stringify(origin)}`,
-      );
-    }
+  for (const [backend, url, name] of [
+    [settings.embedBackend, settings.embedBaseUrl, 'embeddings'],
+    [settings.llmBackend, settings.llmBaseUrl, 'llm'],
+  ]) {
+    if (backend !== 'compatible' || url !== null) continue;
+    problems.push({
+      code: 'CONFIG_VALUE_INVALID',
+      level: 'fatal',
+      message: `${name}.backend = "compatible" needs ${name}.base_url`,
+      fix: `set ${name}.base_url`,
+    });
   }
-  // A wildcard would make everybody an admin; identities are listed one by one (interface §5.4).
-  const isAgent = (id: string) => agentIdProblem(id) === null;
   return {
     ...settings,
-    adminAgentIds: settings.adminAgentIds.filter(isAgent),
-    adminAgentIdsRefused: settings.adminAgentIds.filter((id) => !isAgent(id)),
+    adminAgentIds: settings.adminAgentIds.filter((id) => isAdminId(id, problems)),
+    keyDir: resolve(expandHome(settings.keyDir)),
     ...(settings.dbPath === ':memory:' ? {} : { dbPath: resolve(expandHome(settings.dbPath)) }),
   };
+}
+
+/** A wildcard would make everybody an admin; identities are listed one by one (interface §5.4). */
+function isAdminId(id: string, problems: ConfigProblem[]): boolean {
+  if (id.includes('*')) {
+    problems.push({
+      code: 'CONFIG_ADMIN_WILDCARD',
+      level: 'warning',
+      message: 'a wildcard among the admin ids is ignored: admins are listed one by one',
+      fix: 'list each admin in [admin] agent_ids or SVC_ADMIN_AGENT_IDS',
+    });
+    return false;
+  }
+  if (agentIdProblem(id) === null) return true;
+  problems.push({
+    code: 'CONFIG_ADMIN_INVALID',
+    level: 'warning',
+    message: 'an entry of the admin ids is no agent id and is ignored',
+    fix: 'correct [admin] agent_ids or SVC_ADMIN_AGENT_IDS',
+  });
+  return false;
+}
+
+const reported = new Set<string>();
+
+function reportOnce({ code, level, message, fix }: ConfigProblem, logLevel: string): void {
+  if (reported.has(message)) return;
+  reported.add(message);
+  stderrLog(logLevel)[level === 'warning' ? 'warn' : 'error']({ code, fix }, message);
 }

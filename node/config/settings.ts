@@ -2,16 +2,39 @@
  * The settings of a node, one row each: name, default, environment variable, configuration key, a line for the docs,
  * and whether its value is secret (interface §2.12, decisions "Names and places").
  */
+import { namespaceProblem } from '../../protocol/ids.js';
 import * as limits from '../../protocol/limits.js';
+import { LATER_ROWS } from './rows-later.js';
+import { LIFE_ROWS } from './rows-life.js';
+import { MODEL_ROWS } from './rows-models.js';
+import type { Secret } from './secret.js';
 
 export interface SettingRow {
   readonly key: keyof Settings;
+  /** Command-line flag of `serve` or of every command. */
+  readonly flag?: string;
   /** Environment variable. */
   readonly env?: string;
   /** Dotted key in the configuration file. */
   readonly config?: string;
+  /** Another key for the same, which counts where the first is absent. */
+  readonly configAlias?: string;
+  /** Top-level field of the flat files of before schema version 2. */
+  readonly legacy?: string;
+  /** For a secret: the section whose `api_key_env` or `api_key_file` says where the key is. */
+  readonly secretSection?: string;
   readonly type: 'text' | 'integer' | 'boolean' | 'list' | 'secret';
+  /** Unit of what the operator writes. */
   readonly unit?: string;
+  readonly min?: number;
+  readonly max?: number;
+  readonly oneOf?: readonly string[];
+  /** What is wrong with a value, without quoting it; null for a good one. */
+  readonly check?: (value: string) => string | null;
+  /** From what the operator writes to what the program holds. */
+  readonly convert?: (value: number) => number | null;
+  /** What holds where nothing is configured, as the documentation says it; the value itself unless given. */
+  readonly defaultDoc?: string;
   readonly doc: string;
 }
 
@@ -21,21 +44,16 @@ export interface Settings {
   readonly keyDir: string;
   readonly host: string;
   readonly port: number;
-  /** The API key, or null; never printed. */
-  readonly apiKey: string | null;
+  readonly apiKey: Secret | null;
   readonly requireApiKey: boolean;
   readonly requireAttestation: boolean;
   readonly agentId: string | null;
   readonly adminAgentIds: readonly string[];
   readonly adminHeaderTrust: boolean;
-  /** Entries of the admin set that name no single agent, which is warned of at the start. */
-  readonly adminAgentIdsRefused: readonly string[];
   /** Origins whose pages may use the HTTP API. */
   readonly corsOrigins: readonly string[];
   readonly embedBackend: string;
   readonly archiveOnGc: boolean;
-  /** Days after which the archive forgets; null keeps it for ever. */
-  readonly archiveMaxDays: number | null;
   readonly defaultNamespace: string;
   readonly pageSizeMax: number;
   /** Quotas of one agent in one namespace. */
@@ -49,6 +67,51 @@ export interface Settings {
   readonly synchronous: 'FULL' | 'NORMAL' | 'OFF';
   readonly logLevel: string;
   readonly profile: 'core' | 'full';
+
+  readonly embedBaseUrl: string | null;
+  readonly embedModel: string | null;
+  readonly embedDim: number | null;
+  readonly embedApiKey: Secret | null;
+  /** Rows that the background embedding takes at a time. */
+  readonly embedBackfillBatch: number;
+  readonly llmBackend: string | null;
+  readonly llmBaseUrl: string | null;
+  readonly llmModel: string | null;
+  readonly llmApiKey: Secret | null;
+  readonly autoTagBackend: string | null;
+  readonly autoTagBaseUrl: string | null;
+  readonly autoTagModel: string | null;
+  readonly autoTagApiKey: Secret | null;
+  readonly rerankerEnabled: boolean;
+  readonly rerankerModel: string | null;
+
+  /** Null: the archive is never purged by age. */
+  readonly archiveMaxDays: number | null;
+  readonly maxMemoryMb: number | null;
+  /** Time to live by tier; null means for ever. */
+  readonly shortTtlSeconds: number | null;
+  readonly midTtlSeconds: number | null;
+  readonly longTtlSeconds: number | null;
+  /** A touch moves the expiry at least this far from now; null means never. */
+  readonly shortExtendSeconds: number | null;
+  readonly midExtendSeconds: number | null;
+
+  readonly bootEnabled: boolean;
+  readonly bootRedactTitles: boolean;
+  /** What `session_default` adds to a recall. */
+  readonly recallScopeNamespaces: readonly string[];
+  readonly recallScopeSince: string | null;
+  readonly recallScopeTier: string | null;
+  readonly recallScopeLimit: number | null;
+
+  readonly fedRequireSig: boolean;
+  readonly fedRequireNonce: boolean;
+  readonly fedDlqReplayMaxBatch: number;
+  readonly allowLoopbackWebhooks: boolean;
+  readonly webhookHmacSecret: Secret | null;
+  readonly ssrfGuardAllowDnsFail: boolean;
+  readonly governanceFailOpenOnError: boolean;
+  readonly passphraseFileAllowLaxPerms: boolean;
 }
 
 /** What holds when nothing is configured; paths depend on the home and are filled in by the loader. */
@@ -61,11 +124,9 @@ export const DEFAULTS: Omit<Settings, 'home' | 'dbPath' | 'keyDir'> = {
   agentId: null,
   adminAgentIds: [],
   adminHeaderTrust: false,
-  adminAgentIdsRefused: [],
   corsOrigins: [],
   embedBackend: 'builtin',
   archiveOnGc: true,
-  archiveMaxDays: null,
   defaultNamespace: 'global',
   pageSizeMax: limits.PAGE_SIZE_MAX,
   maxMemoriesPerDay: limits.MEMORIES_PER_DAY_MAX,
@@ -77,30 +138,97 @@ export const DEFAULTS: Omit<Settings, 'home' | 'dbPath' | 'keyDir'> = {
   synchronous: 'FULL',
   logLevel: 'info',
   profile: 'core',
+
+  embedBaseUrl: null,
+  embedModel: null,
+  embedDim: null,
+  embedApiKey: null,
+  embedBackfillBatch: limits.EMBED_BATCH_MAX,
+  llmBackend: null,
+  llmBaseUrl: null,
+  llmModel: null,
+  llmApiKey: null,
+  autoTagBackend: null,
+  autoTagBaseUrl: null,
+  autoTagModel: null,
+  autoTagApiKey: null,
+  rerankerEnabled: false,
+  rerankerModel: null,
+
+  archiveMaxDays: null,
+  maxMemoryMb: null,
+  shortTtlSeconds: limits.TTL_SECONDS.short,
+  midTtlSeconds: limits.TTL_SECONDS.mid,
+  longTtlSeconds: limits.TTL_SECONDS.long,
+  shortExtendSeconds: limits.EXTEND_SECONDS.short,
+  midExtendSeconds: limits.EXTEND_SECONDS.mid,
+
+  bootEnabled: true,
+  bootRedactTitles: false,
+  recallScopeNamespaces: [],
+  recallScopeSince: null,
+  recallScopeTier: null,
+  recallScopeLimit: null,
+
+  fedRequireSig: true,
+  fedRequireNonce: true,
+  fedDlqReplayMaxBatch: limits.DLQ_REPLAY_BATCH_MAX,
+  allowLoopbackWebhooks: false,
+  webhookHmacSecret: null,
+  ssrfGuardAllowDnsFail: false,
+  governanceFailOpenOnError: false,
+  passphraseFileAllowLaxPerms: false,
 };
+
+/** Selectors of the embedder (interface §2.12, "Backends"). */
+export const EMBED_BACKENDS = ['builtin', 'none', 'local-native', 'compatible'];
+
+/** As browsers write it: scheme, lower-case host, and the port unless it is the scheme's own. */
+const ORIGIN = /^https?:\/\/(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:\d{1,5})?$/;
+
+const originsProblem = (list: string): string | null =>
+  list === '' || list.split(',').every((origin) => ORIGIN.test(origin))
+    ? null
+    : 'must list origins such as https://app.example:8443';
 
 export const SETTINGS: readonly SettingRow[] = [
   {
     key: 'home',
     env: 'SVC_HOME',
     type: 'text',
-    doc: 'Folder of the database, keys and configuration; default ~/.mnemesh.',
+    defaultDoc: '~/.mnemesh',
+    doc: 'Folder of the database, keys and configuration (0700).',
   },
   {
     key: 'dbPath',
+    flag: '--db',
     env: 'SVC_DB',
     config: 'db',
     type: 'text',
-    doc: 'Database file; default mnemesh.db in the home.',
+    defaultDoc: 'mnemesh.db in the home',
+    doc: 'Database file.',
   },
   {
     key: 'keyDir',
     env: 'SVC_KEY_DIR',
     type: 'text',
-    doc: 'Folder of the key files; default keys in the home.',
+    defaultDoc: 'keys in the home',
+    doc: 'Folder of the key files (0700).',
   },
-  { key: 'host', type: 'text', doc: 'Address that serve binds.' },
-  { key: 'port', type: 'integer', doc: 'Port that serve binds.' },
+  {
+    key: 'host',
+    flag: '--host',
+    type: 'text',
+    doc: 'Address that serve binds; another than loopback needs an API key.',
+  },
+  {
+    key: 'port',
+    flag: '--port',
+    type: 'integer',
+    min: 0,
+    max: 65_535,
+    doc: 'Port that serve binds; 0 takes any free one.',
+  },
   {
     key: 'apiKey',
     env: 'SVC_API_KEY',
@@ -122,6 +250,7 @@ export const SETTINGS: readonly SettingRow[] = [
   },
   {
     key: 'agentId',
+    flag: '--agent-id',
     env: 'SVC_AGENT_ID',
     type: 'text',
     doc: 'Agent id of this process, and whose private rows its reads may see.',
@@ -144,6 +273,7 @@ export const SETTINGS: readonly SettingRow[] = [
     env: 'SVC_HTTP_CORS_ORIGINS',
     config: 'http.cors_origins',
     type: 'list',
+    check: originsProblem,
     doc: 'Origins, such as https://app.example, whose pages may use the HTTP API; none by default.',
   },
   {
@@ -151,25 +281,22 @@ export const SETTINGS: readonly SettingRow[] = [
     env: 'SVC_EMBED_BACKEND',
     config: 'embeddings.backend',
     type: 'text',
-    doc: 'Embedder: builtin, or none for keyword mode.',
+    oneOf: EMBED_BACKENDS,
+    doc: 'Embedder: builtin, or none for keyword mode; local-native and compatible come with a later release, until then they mean keyword mode and an error in the log.',
   },
   {
     key: 'archiveOnGc',
     config: 'storage.archive_on_gc',
+    legacy: 'archive_on_gc',
     type: 'boolean',
     doc: 'Keep a copy of deleted and expired memories in the archive.',
   },
   {
-    key: 'archiveMaxDays',
-    config: 'storage.archive_max_days',
-    type: 'integer',
-    unit: 'days',
-    doc: 'Archived memories older than this are purged; unset keeps them for ever.',
-  },
-  {
     key: 'defaultNamespace',
     config: 'storage.default_namespace',
+    legacy: 'default_namespace',
     type: 'text',
+    check: namespaceProblem,
     doc: 'Namespace of a store that names none.',
   },
   {
@@ -178,6 +305,8 @@ export const SETTINGS: readonly SettingRow[] = [
     config: 'limits.max_page_size',
     type: 'integer',
     unit: 'rows',
+    min: 1,
+    max: 100_000,
     doc: 'Page cap of list and bulk.',
   },
   {
@@ -186,6 +315,8 @@ export const SETTINGS: readonly SettingRow[] = [
     config: 'limits.max_memories_per_day',
     type: 'integer',
     unit: 'memories',
+    min: 0,
+    max: 1_000_000_000,
     doc: 'What one agent may store in one namespace in a UTC day.',
   },
   {
@@ -194,6 +325,8 @@ export const SETTINGS: readonly SettingRow[] = [
     config: 'limits.max_storage_bytes',
     type: 'integer',
     unit: 'bytes',
+    min: 0,
+    max: 1_000_000_000_000_000,
     doc: 'Bytes of title, content and metadata that one agent may hold in one namespace.',
   },
   {
@@ -202,6 +335,8 @@ export const SETTINGS: readonly SettingRow[] = [
     config: 'limits.max_links_per_day',
     type: 'integer',
     unit: 'links',
+    min: 0,
+    max: 1_000_000_000,
     doc: 'Links that one agent may make in one namespace in a UTC day.',
   },
   {
@@ -209,12 +344,20 @@ export const SETTINGS: readonly SettingRow[] = [
     env: 'SVC_MAX_INFLIGHT_REQUESTS',
     config: 'limits.max_inflight_requests',
     type: 'integer',
+    unit: 'requests',
+    min: 0,
+    max: 1_000_000,
     doc: 'Requests admitted at a time; the rest is shed with 503. 0 admits all.',
   },
   {
     key: 'requestTimeoutMs',
+    config: 'request_timeout_secs',
     type: 'integer',
-    unit: 'ms',
+    unit: 's',
+    min: 1,
+    max: 3600,
+    convert: (seconds) => seconds * 1000,
+    defaultDoc: '60',
     doc: 'A request that takes longer answers DEADLINE.',
   },
   {
@@ -227,6 +370,7 @@ export const SETTINGS: readonly SettingRow[] = [
     key: 'synchronous',
     env: 'SVC_DB_SYNCHRONOUS',
     type: 'text',
+    oneOf: ['FULL', 'NORMAL', 'OFF'],
     doc: 'How SQLite syncs a commit; FULL keeps what it acknowledged through a power loss.',
   },
   {
@@ -234,13 +378,19 @@ export const SETTINGS: readonly SettingRow[] = [
     env: 'SVC_LOG_LEVEL',
     config: 'logging.level',
     type: 'text',
+    oneOf: ['debug', 'info', 'warn', 'error', 'silent'],
     doc: 'debug, info, warn, error or silent; logs go to standard error.',
   },
   {
     key: 'profile',
+    flag: '--profile',
     env: 'SVC_PROFILE',
     config: 'mcp.profile',
     type: 'text',
+    oneOf: ['core', 'full'],
     doc: 'Tools that mcp offers: core or full.',
   },
+  ...LIFE_ROWS,
+  ...MODEL_ROWS,
+  ...LATER_ROWS,
 ];

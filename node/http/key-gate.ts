@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Crypto, Log } from '../../protocol/seams.js';
+import type { Secret } from '../config/secret.js';
 
 /** What a request presents: the right key, a wrong one, or none. */
 export type KeyVerdict = 'right' | 'wrong' | 'none';
@@ -15,9 +16,9 @@ export interface KeyGate {
  * The API key check (interface §5.1). Digests are compared, so that neither the length nor a common beginning of a
  * guess shows in the time that it takes.
  */
-export function keyGate(apiKey: string | null, crypto: Crypto, log: Log): KeyGate {
+export function keyGate(apiKey: Secret | null, crypto: Crypto, log: Log): KeyGate {
   if (apiKey === null) return { closed: false, judge: () => 'right' };
-  const expected = crypto.sha256(apiKey);
+  const expected = crypto.sha256(apiKey.reveal());
   const verdict = (key: string | Uint8Array): KeyVerdict =>
     timingSafeEqual(crypto.sha256(key), expected) ? 'right' : 'wrong';
   let warned = false;

@@ -4,6 +4,7 @@ import * as limits from '../../protocol/limits.js';
 import type { Memory } from '../../protocol/memory.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import { instantAfter } from '../../protocol/time.js';
+import { ttlSecondsOf } from '../config/life-policy.js';
 import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { attestMemory } from './attest-memory.js';
@@ -88,7 +89,7 @@ export const memoryStore = defineOperation({
 });
 
 async function store(call: Call, fieldsIn: Input) {
-  const expiry = expiryOf(fieldsIn, call.now);
+  const expiry = expiryOf(fieldsIn, call.now, ttlSecondsOf(call.services.settings));
   if (!expiry.ok) return failed(expiry.error);
   const owner = ownerOf(call, fieldsIn);
   if (!owner.ok) return failed(owner.error);
@@ -115,13 +116,13 @@ async function store(call: Call, fieldsIn: Input) {
 }
 
 /** Precedence: expires_at, then ttl_secs, then the tier's time to live (reference-http §2.1). */
-function expiryOf(input: Input, now: string) {
+function expiryOf(input: Input, now: string, ttl: ReturnType<typeof ttlSecondsOf>) {
   if (input.expires_at !== undefined) {
     return input.expires_at > now
       ? ok(input.expires_at)
       : fail('VALIDATION_FAILED', 'expires_at lies in the past', { fields: ['expires_at'] });
   }
-  const seconds = input.ttl_secs ?? limits.TTL_SECONDS[input.tier];
+  const seconds = input.ttl_secs ?? ttl[input.tier];
   return ok(seconds === null ? null : instantAfter(now, seconds));
 }
 

@@ -12,10 +12,10 @@ import type { Answers, Query } from '../../protocol/queries.js';
 import type { TimedCommand } from '../../storage/port.js';
 import { openReader } from '../../storage/sqlite/connection.js';
 import { Reader } from '../../storage/sqlite/reader.js';
+import { lifePolicyOf } from '../config/life-policy.js';
 import { ConfigError } from '../config/load-settings.js';
 import { quotaLimits } from '../config/quota-limits.js';
 import type { Settings } from '../config/settings.js';
-import { startWarnings } from '../config/start-warnings.js';
 import { createHttpSurface, type HttpSurface } from '../http/server.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
@@ -62,7 +62,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     );
   }
   const log = stderrLog(settings.logLevel);
-  for (const warning of startWarnings(settings)) log.warn({}, warning);
+  warnOfUntrustedAdmins(settings, log);
   mkdirSync(settings.home, { recursive: true, mode: 0o700 });
   mkdirSync(dirname(settings.dbPath), { recursive: true, mode: 0o700 });
   const identity = loadMachineIdentity(settings.keyDir, systemRandom);
@@ -105,7 +105,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
   };
   const points = openReader(settings.dbPath);
   const store = new ThreadedStore(writer, readers, new Reader(points), systemClock);
-  const touches = new DeferredTouches(store, systemScheduler, log);
+  const touches = new DeferredTouches(store, systemScheduler, log, lifePolicyOf(settings));
 
   const semantic = openSemantics(settings, store, log);
   const duties = new OwnerDuties({
@@ -114,6 +114,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     holder: `daemon:${process.pid}:${systemRandom.uuid()}`,
     archive: settings.archiveOnGc,
     archiveMaxDays: settings.archiveMaxDays,
+    embedBatch: settings.embedBackfillBatch,
     ...seams,
     log,
     semantic,
@@ -272,6 +273,15 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     await stop(1);
     throw error;
   }
+}
+
+/** Without an API key anybody may call himself an admin, so nobody is believed (interface §5.4). */
+function warnOfUntrustedAdmins(settings: Settings, log: ReturnType<typeof stderrLog>): void {
+  if (settings.adminAgentIds.length === 0 || settings.apiKey !== null || settings.adminHeaderTrust) return;
+  log.warn(
+    { code: 'ADMIN_WITHOUT_API_KEY' },
+    'admins are configured but no API key: X-Agent-Id is not trusted and the admin routes stay closed; set SVC_API_KEY, or SVC_ADMIN_HEADER_TRUST=1 on an isolated machine',
+  );
 }
 
 /** Creates or migrates the database before any thread opens it, so that a refusal is a clear error at the start. */

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
+import { lifePolicyOf } from '../config/life-policy.js';
 import { quotaLimits } from '../config/quota-limits.js';
 import type { Settings } from '../config/settings.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
@@ -45,7 +46,7 @@ export async function openInlineNode(settings: Settings, role: 'mcp' | 'cli'): P
     reportBug: (error) => log.error({ err: error }, 'a command failed unexpectedly'),
     shared: settings.dbPath !== ':memory:',
   });
-  const touches = new DeferredTouches(store, systemScheduler, log);
+  const touches = new DeferredTouches(store, systemScheduler, log, lifePolicyOf(settings));
   const semantics = openSemantics(settings, store, log);
   const semantic = semantics?.role ?? NO_SEMANTICS;
   const services = servicesOf(identity, {
@@ -64,6 +65,7 @@ export async function openInlineNode(settings: Settings, role: 'mcp' | 'cli'): P
           holder: `mcp:${process.pid}:${systemRandom.uuid()}`,
           archive: settings.archiveOnGc,
           archiveMaxDays: settings.archiveMaxDays,
+          embedBatch: settings.embedBackfillBatch,
           clock: systemClock,
           scheduler: systemScheduler,
           random: systemRandom,

@@ -18,6 +18,14 @@ export interface Semantics {
 /** Null in keyword mode, and for a database that no other thread can open. */
 export function openSemantics(settings: Settings, store: Store, log: Log): Semantics | null {
   if (settings.embedBackend === 'none' || settings.dbPath === ':memory:') return null;
+  if (settings.embedBackend !== 'builtin') {
+    // An embedder that cannot be built costs its node the meaning, not the words (interface §2.12).
+    log.error(
+      { code: 'EMBED_BACKEND_UNAVAILABLE', backend: settings.embedBackend },
+      'this release has no such embedder; recall answers by keyword',
+    );
+    return null;
+  }
   const sockets = new OwnerSocketNames(settings.home, settings.dbPath, systemCrypto);
   const openLocal = () => {
     const embedder = new BuiltinEmbedder({ clock: systemClock, scheduler: systemScheduler, log });

@@ -20,6 +20,8 @@ export interface OwnerDutiesParts {
   readonly archive: boolean;
   /** Days after which archived memories are purged; null keeps them. */
   readonly archiveMaxDays?: number | null;
+  /** Rows that the background embedding takes at a time. */
+  readonly embedBatch: number;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly random: Random;
@@ -60,7 +62,9 @@ export class OwnerDuties {
       ...common,
       id: 'backfill',
       round: async () =>
-        this.owned && this.local !== null ? backfillRound(store, this.local) : { afterMs: NOT_OWNER_MS },
+        this.owned && this.local !== null
+          ? backfillRound(store, this.local, parts.embedBatch)
+          : { afterMs: NOT_OWNER_MS },
     });
     const expiry = loopChild({
       ...common,

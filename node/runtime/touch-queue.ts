@@ -33,6 +33,7 @@ export class DeferredTouches implements TouchQueue {
     private readonly store: Store,
     private readonly scheduler: Scheduler,
     private readonly log: Log,
+    private readonly policy: LifePolicy = POLICY,
   ) {}
 
   touch(ids: readonly string[], now: string): void {
@@ -85,7 +86,7 @@ export class DeferredTouches implements TouchQueue {
     for (const [id] of batch) this.pending.delete(id);
     const touches = batch.map(([id, touch]) => ({ id, count: touch.count, lastAt: touch.lastAt }));
     const result = await this.store.execute(
-      { kind: 'touch-memories', touches, policy: POLICY },
+      { kind: 'touch-memories', touches, policy: this.policy },
       { lane: 'background' },
     );
     // A lost count is allowed; it is not worth a retry that competes with memories.

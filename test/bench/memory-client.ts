@@ -12,6 +12,7 @@ import { openInlineNode } from '../../node/runtime/inline-node.js';
 import { systemClock, systemRandom, systemScheduler } from '../../node/seams.js';
 import { LocalSemantics } from '../../node/semantic/local-semantics.js';
 import { NO_SEMANTICS } from '../../node/semantic/no-semantics.js';
+import { EMBED_BATCH_MAX } from '../../protocol/limits.js';
 import type { VectorEvidence } from '../../protocol/ranking/types.js';
 import { VectorClient } from '../../storage/vectors/vector-client.js';
 
@@ -71,7 +72,7 @@ export class MemoryClient {
     const { store } = this.services;
     if (this.semantics === null) return;
     for (let round = 0; ; round += 1) {
-      const next = await backfillRound(store, this.semantics);
+      const next = await backfillRound(store, this.semantics, EMBED_BATCH_MAX);
       if (next.afterMs === 0 && round % 16 !== 0) continue;
       const progress = await store.query({ kind: 'embedding-progress' });
       if (!progress.ok) throw new Error(progress.error.message);

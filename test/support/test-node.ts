@@ -1,14 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadSettings } from '../../node/config/load-settings.js';
-import type { Settings } from '../../node/config/settings.js';
+import { loadSettings, type SettingFlags } from '../../node/config/load-settings.js';
 import type { Services } from '../../node/pipeline/call.js';
 import { openInlineNode } from '../../node/runtime/inline-node.js';
 
 /** A node in memory with its home in a fresh folder; keyword mode and silent unless told otherwise. */
 export async function openTestNode(
-  overrides: Partial<Settings> = {},
+  overrides: SettingFlags = {},
 ): Promise<{ services: Services; close(): Promise<void> }> {
   const home = mkdtempSync(join(tmpdir(), 'mnemesh-test-'));
   const settings = loadSettings(

@@ -46,6 +46,7 @@ function fixture() {
     role: 'daemon',
     holder: 'h',
     archive: true,
+    embedBatch: 8,
     clock: scheduler,
     scheduler,
     random: systemRandom,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { loadSettings } from '../../../node/config/load-settings.js';
+import { loadSettings, type SettingFlags } from '../../../node/config/load-settings.js';
 import type { Settings } from '../../../node/config/settings.js';
 
 /** Settings of a node under test; keyword mode, silent and permissive unless told otherwise. */
-export const settingsFor = (home: string, changes: Partial<Settings> = {}): Settings =>
+export const settingsFor = (home: string, changes: SettingFlags = {}): Settings =>
   loadSettings(
     { home, port: 0, embedBackend: 'none', requireAttestation: false, logLevel: 'silent', ...changes },
     { env: {} },

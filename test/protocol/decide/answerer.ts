@@ -62,6 +62,10 @@ export function decideOver<C extends Command>(
           .slice(0, request.limit);
       case 'database-owner':
         return options.owner ?? null;
+      // Nothing is used yet: the real engines' tests have quotas and envelopes.
+      case 'quota-use':
+      case 'used-envelope':
+        return null;
       case 'archived-memory':
         return options.archived?.find((row) => row.memory.id === request.id) ?? null;
       case 'purgeable-memories':

@@ -1,5 +1,5 @@
 import { createConnection } from 'node:net';
-import type { Settings } from '../../../node/config/settings.js';
+import type { SettingFlags } from '../../../node/config/load-settings.js';
 import { createHttpSurface, type HttpSurface, type HttpSurfaceOptions } from '../../../node/http/server.js';
 import { Metrics } from '../../../node/observability/metrics.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
@@ -35,7 +35,7 @@ export type NodeOptions = Partial<Omit<HttpSurfaceOptions, 'services' | 'metrics
 
 /** A node in memory that listens on a free port of 127.0.0.1; unsigned writes are permitted unless told otherwise. */
 export async function openHttpNode(
-  settings: Partial<Settings> = {},
+  settings: SettingFlags = {},
   options: NodeOptions = {},
 ): Promise<HttpNode> {
   const node = await openTestNode({ requireAttestation: false, ...settings });

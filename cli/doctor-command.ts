@@ -1,0 +1,86 @@
+import { inspectConfiguration } from '../node/config/load-settings.js';
+import type { DoctorReport } from '../node/doctor/report.js';
+import { examineNode, examineRemotes } from '../node/runtime/doctor.js';
+import { fail, ok, type Result } from '../protocol/result.js';
+import type { ParsedArguments } from './arguments.js';
+import { defineCommand } from './define-command.js';
+import { flagValue, settingSources } from './global-flags.js';
+import type { Terminal } from './terminal.js';
+import { displayWidth, pad, printable } from './views/text.js';
+
+const EXIT = { fine: 0, warned: 1, critical: 2 } as const;
+
+/** Finds what is wrong with a node and says what to do about it (interface §4.15); changes nothing. */
+export const doctorCommand = defineCommand({
+  name: 'doctor',
+  summary: 'Find what is wrong with this node, and what to do about it.',
+  flags: [
+    {
+      name: 'fail-on-warn',
+      kind: 'switch',
+      doc: 'Exit 1 when there are warnings; critical findings always exit 2',
+    },
+    { name: 'remote', kind: 'list', value: 'url', doc: 'Ask another node instead; may be repeated' },
+    { name: 'send-api-key', kind: 'switch', doc: "Send this node's API key to the remote nodes" },
+    {
+      name: 'host',
+      kind: 'value',
+      value: 'address',
+      doc: 'Address that serve would bind (default 127.0.0.1)',
+    },
+    { name: 'port', kind: 'value', value: 'number', doc: 'Port that serve would bind (default 9077)' },
+  ],
+  examples: ['doctor', 'doctor --json --fail-on-warn', 'doctor --remote https://other.example:9077'],
+  run: examine,
+});
+
+async function examine(parsed: ParsedArguments, terminal: Terminal): Promise<Result<number>> {
+  const host = flagValue(parsed, 'host');
+  const port = flagValue(parsed, 'port');
+  if (port !== undefined && !/^\d{1,5}$/.test(port))
+    return fail('INVALID_ARGUMENT', '--port must be a port number');
+  const nodes: URL[] = [];
+  for (const text of parsed.flags.get('remote') ?? []) {
+    const url = nodeUrl(text);
+    if (url === null)
+      return fail('INVALID_ARGUMENT', '--remote must be an http or https URL without a password');
+    nodes.push(url);
+  }
+  const configuration = inspectConfiguration(
+    ...settingSources(parsed, {
+      ...(host === undefined ? {} : { host }),
+      ...(port === undefined ? {} : { port: Number(port) }),
+    }),
+  );
+  const key = isOn(parsed, 'send-api-key') ? (configuration.settings.apiKey?.reveal() ?? null) : null;
+  const report = nodes.length > 0 ? await examineRemotes(nodes, key) : await examineNode(configuration);
+  await terminal.print(isOn(parsed, 'json') ? `${JSON.stringify(report)}\n` : textOf(report));
+  if (report.overall === 'CRIT') return ok(EXIT.critical);
+  return ok(report.overall === 'WARN' && isOn(parsed, 'fail-on-warn') ? EXIT.warned : EXIT.fine);
+}
+
+function nodeUrl(text: string): URL | null {
+  try {
+    const url = new URL(text);
+    const isPlain = url.username === '' && url.password === '';
+    return ['http:', 'https:'].includes(url.protocol) && isPlain ? url : null;
+  } catch {
+    return null;
+  }
+}
+
+function textOf(report: DoctorReport): string {
+  const width = Math.max(...report.sections.map(({ name }) => displayWidth(name)));
+  const lines = [`${report.source}: ${report.overall}`, ''];
+  for (const { name, severity, facts, findings } of report.sections) {
+    lines.push(`${pad(name, width)}  ${severity}`);
+    lines.push(...facts.map(([fact, value]) => `    ${fact}: ${value}`));
+    for (const finding of findings) {
+      lines.push(`  ${pad(finding.severity, 4)} ${finding.code}: ${finding.message}`);
+      if (finding.fix !== '') lines.push(`       -> ${finding.fix}`);
+    }
+  }
+  return `${lines.map(printable).join('\n')}\n`;
+}
+
+const isOn = (parsed: ParsedArguments, name: string) => parsed.flags.get(name)?.at(-1) === 'true';

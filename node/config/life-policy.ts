@@ -1,0 +1,21 @@
+import type { LifePolicy } from '../../protocol/commands.js';
+import { PROMOTE_ACCESS_COUNT } from '../../protocol/limits.js';
+import type { Tier } from '../../protocol/memory.js';
+import type { Settings } from './settings.js';
+
+/** Time to live of a new memory of each tier, in seconds; null means for ever. */
+export function ttlSecondsOf(settings: Settings): Readonly<Record<Tier, number | null>> {
+  return {
+    short: settings.shortTtlSeconds,
+    mid: settings.midTtlSeconds,
+    long: settings.longTtlSeconds,
+  };
+}
+
+/** What a read may move of a memory's life. */
+export function lifePolicyOf(settings: Settings): LifePolicy {
+  return {
+    extendSeconds: { short: settings.shortExtendSeconds, mid: settings.midExtendSeconds, long: null },
+    promoteAccessCount: PROMOTE_ACCESS_COUNT,
+  };
+}

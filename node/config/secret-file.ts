@@ -1,0 +1,45 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { Secret } from './secret.js';
+
+/** Why a key file gives no key. */
+export type SecretFileProblem = 'missing' | 'unreadable' | 'lax-mode' | 'empty';
+
+/** A key is a line; whatever is longer is another file. */
+const KEY_BYTES_MAX = 16_384;
+
+/**
+ * Reads a key from the first line of a file that its owner alone may read: mode 0400, and anything looser is refused
+ * (interface §2.12). The file that was judged is the file that is read.
+ */
+export function readSecretFile(
+  path: string,
+):
+  | { readonly ok: true; readonly secret: Secret }
+  | { readonly ok: false; readonly problem: SecretFileProblem } {
+  let file: number;
+  try {
+    // Opening a pipe must not wait for somebody to write into it.
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return { ok: false, problem: code === 'ENOENT' || code === 'ENOTDIR' ? 'missing' : 'unreadable' };
+  }
+  try {
+    const stat = fstatSync(file);
+    if (!stat.isFile()) return { ok: false, problem: 'unreadable' };
+    if ((stat.mode & 0o377) !== 0) return { ok: false, problem: 'lax-mode' };
+    const bytes = Buffer.alloc(KEY_BYTES_MAX + 1);
+    const length = readSync(file, bytes);
+    if (length > KEY_BYTES_MAX) return { ok: false, problem: 'unreadable' };
+    const line = bytes
+      .toString('utf8', 0, length)
+      .replace(/^\uFEFF/, '')
+      .split(/\r?\n/, 1)[0]!
+      .trim();
+    return line === '' ? { ok: false, problem: 'empty' } : { ok: true, secret: new Secret(line) };
+  } catch {
+    return { ok: false, problem: 'unreadable' };
+  } finally {
+    closeSync(file);
+  }
+}

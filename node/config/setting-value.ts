@@ -1,0 +1,168 @@
+import type { ConfigFile } from './config-file.js';
+import type { ConfigProblem } from './config-problem.js';
+import { valueAt } from './config-table.js';
+import { Secret } from './secret.js';
+import { secretFromSection } from './section-secret.js';
+import type { SettingRow } from './settings.js';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Where a value came from. */
+export interface Origin {
+  readonly source: 'flag' | 'environment' | 'file' | 'legacy' | 'default';
+  /** The flag, variable or key; null for a default. */
+  readonly name: string | null;
+}
+
+export interface Found {
+  readonly value: unknown;
+  readonly origin: Origin;
+}
+
+/** What is wrong with a value, to stand after its name; never the value itself. */
+class Unfit {
+  constructor(readonly why: string) {}
+}
+
+/**
+ * The value of a setting: flag over environment over section over legacy field (interface §2.12 rule 3); null where
+ * none is given. A value that does not fit is a problem, and the next source counts.
+ */
+export function findValue(
+  row: SettingRow,
+  flag: unknown,
+  env: Environment,
+  file: ConfigFile,
+  report: (problem: ConfigProblem) => void,
+): Found | null {
+  const refuse = (name: string, unfit: Unfit) => report(invalid(name, unfit.why));
+  const take = (value: unknown, origin: Origin, label: string): Found | null => {
+    if (value === undefined) return null;
+    if (!(value instanceof Unfit)) return { value, origin };
+    refuse(label, value);
+    return null;
+  };
+  const flagName = row.flag ?? row.key;
+  const name = row.env ?? '';
+  const text = row.env === undefined ? undefined : given(env[row.env]);
+  const keys = [row.config, row.configAlias].filter((key) => key !== undefined);
+  return (
+    take(fromFlag(row, given(flag)), { source: 'flag', name: flagName }, flagName) ??
+    take(text === undefined ? undefined : fromText(row, text), { source: 'environment', name }, name) ??
+    fromKeys(row, keys, 'file', file, take) ??
+    secretFromSection(row, env, file, report) ??
+    fromKeys(row, row.legacy === undefined ? [] : [row.legacy], 'legacy', file, take)
+  );
+}
+
+function fromKeys(
+  row: SettingRow,
+  keys: readonly string[],
+  source: 'file' | 'legacy',
+  file: ConfigFile,
+  take: (value: unknown, origin: Origin, label: string) => Found | null,
+): Found | null {
+  for (const key of keys) {
+    const found = take(
+      fromToml(row, given(valueAt(file.values, key))),
+      { source, name: key },
+      `${key} in the configuration file`,
+    );
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** An empty text configures nothing; above all, an empty API key is none. */
+export function given<T>(value: T): T | undefined {
+  return value === '' ? undefined : value;
+}
+
+/** A flag is what the program holds already, so it is judged but not converted. */
+function fromFlag(row: SettingRow, value: unknown): unknown {
+  // Null is given too: it switches a setting off that the environment sets.
+  if (value === undefined || value === null) return value;
+  if (row.type === 'secret') return typeof value === 'string' ? new Secret(value) : value;
+  return row.convert === undefined ? judged(row, value) : value;
+}
+
+function fromText(row: SettingRow, text: string): unknown {
+  switch (row.type) {
+    case 'integer':
+      return /^-?\d{1,15}$/.test(text) ? converted(row, Number(text)) : new Unfit('must be an integer');
+    case 'boolean': {
+      const word = text.trim().toLowerCase();
+      if (['1', 'true', 'yes', 'on'].includes(word)) return true;
+      if (['0', 'false', 'no', 'off'].includes(word)) return false;
+      return new Unfit('must be 1 or 0');
+    }
+    case 'list':
+      return judged(
+        row,
+        text
+          .split(',')
+          .map((item) => item.trim())
+          .filter((item) => item !== ''),
+      );
+    case 'secret':
+      return secret(row, text);
+    default:
+      return judged(row, text);
+  }
+}
+
+function fromToml(row: SettingRow, value: unknown): unknown {
+  if (value === undefined) return undefined;
+  const fits = {
+    text: typeof value === 'string',
+    secret: typeof value === 'string',
+    integer: Number.isSafeInteger(value),
+    boolean: typeof value === 'boolean',
+    list: Array.isArray(value) && value.every((item) => typeof item === 'string'),
+  }[row.type];
+  if (!fits) return new Unfit(`must be ${TYPE_WORDS[row.type]}`);
+  if (row.type === 'secret') return secret(row, value as string);
+  return row.type === 'integer' ? converted(row, value as number) : judged(row, value);
+}
+
+const TYPE_WORDS = {
+  text: 'text',
+  secret: 'text',
+  integer: 'an integer',
+  boolean: 'true or false',
+  list: 'a list of texts',
+};
+
+function secret(row: SettingRow, text: string): Secret | Unfit {
+  const problem = row.check?.(text) ?? null;
+  return problem === null ? new Secret(text) : new Unfit(problem);
+}
+
+function converted(row: SettingRow, value: number): unknown {
+  const fit = judged(row, value);
+  return fit instanceof Unfit || row.convert === undefined ? fit : row.convert(value);
+}
+
+/** The value if it is in the row's range and list. */
+function judged(row: SettingRow, value: unknown): unknown {
+  if (row.oneOf !== undefined && !row.oneOf.includes(String(value))) {
+    return new Unfit(`must be one of ${row.oneOf.join(', ')}`);
+  }
+  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = row;
+  // Written so that NaN does not pass.
+  if (typeof value === 'number' && !(value >= min && value <= max)) {
+    if (min === Number.NEGATIVE_INFINITY) return new Unfit(`must be at most ${max}`);
+    return new Unfit(`must be between ${min} and ${max}`);
+  }
+  const problem = row.check?.(String(value)) ?? null;
+  return problem === null ? value : new Unfit(problem);
+}
+
+function invalid(name: string, why: string): ConfigProblem {
+  return {
+    code: 'CONFIG_VALUE_INVALID',
+    level: 'fatal',
+    message: why.startsWith('must') ? `${name} ${why}` : `${name}: ${why}`,
+    fix: `correct ${name}, or remove it for the default`,
+  };
+}

@@ -1,0 +1,115 @@
+import { nearest } from '../../protocol/nearest.js';
+import { describeSettings } from '../config/describe-settings.js';
+import type { Configuration } from '../config/load-settings.js';
+import { EMBED_BACKENDS, SETTINGS } from '../config/settings.js';
+import { modeText, statOf } from './paths.js';
+import { type Section, SectionBuilder, type Severity } from './report.js';
+
+const SEVERITIES = { fatal: 'CRIT', error: 'WARN', warning: 'WARN' } as const satisfies Record<
+  string,
+  Severity
+>;
+const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
+const API_KEY_LENGTH_MIN = 16;
+/** Variables of the loader and of the program's surroundings that are no settings. */
+const OTHER_VARIABLES = ['SVC_CONFIG', 'SVC_NO_CONFIG'];
+
+/** The file, the environment, and what they switch off. */
+export function checkConfiguration(configuration: Configuration): Section {
+  const { file, problems, settings, origins } = configuration;
+  const section = new SectionBuilder('Configuration')
+    .fact('file', file.path)
+    .fact('file state', file.state)
+    .fact('schema_version', String(file.values['schema_version'] ?? '-'));
+  for (const { key, value, source, name } of describeSettings(configuration)) {
+    if (source !== 'default') section.fact(key, `${JSON.stringify(value)} (${source}: ${name})`);
+  }
+  for (const { code, level, message, fix } of problems) {
+    // An ignored file is a node that runs without its API key and its admins.
+    const severity = code === 'CONFIG_INLINE_API_KEY' ? 'CRIT' : SEVERITIES[level];
+    section.add({ code, severity, message, fix });
+  }
+  const stat = statOf(file.path);
+  if (stat !== null && (stat.mode & 0o022) !== 0) {
+    section.crit(
+      'CONFIG_FILE_WRITABLE',
+      `${file.path} (${modeText(stat)}) may be written by others`,
+      `chmod 600 ${file.path}`,
+    );
+  } else if (stat !== null && (stat.mode & 0o077) !== 0 && origins.get('apiKey')?.source === 'file') {
+    section.warn(
+      'CONFIG_FILE_READABLE',
+      `${file.path} (${modeText(stat)}) holds the API key and may be read by others`,
+      `chmod 600 ${file.path}`,
+    );
+  }
+  unknownVariables(configuration, section);
+  if (!LOOPBACK.has(settings.host) && settings.apiKey === null) {
+    section.crit(
+      'HOST_WITHOUT_API_KEY',
+      `serve refuses to listen on ${settings.host} without an API key`,
+      'set SVC_API_KEY, or bind 127.0.0.1',
+    );
+  }
+  if (settings.apiKey !== null && settings.apiKey.reveal().length < API_KEY_LENGTH_MIN) {
+    section.warn(
+      'API_KEY_SHORT',
+      `the API key has fewer than ${API_KEY_LENGTH_MIN} characters and can be guessed`,
+      'take a key of 32 random characters',
+    );
+  }
+  if (settings.embedBackend !== 'builtin' && settings.embedBackend !== 'none') {
+    section.warn(
+      'EMBED_BACKEND_UNAVAILABLE',
+      `this release has no embedder "${settings.embedBackend}"; recall answers by keyword`,
+      `set SVC_EMBED_BACKEND to one of ${EMBED_BACKENDS.slice(0, 2).join(', ')}`,
+    );
+  }
+  switchedOff(configuration, section);
+  return section.done();
+}
+
+function unknownVariables({ variables }: Configuration, section: SectionBuilder): void {
+  const known = [...SETTINGS.flatMap((row) => row.env ?? []), ...OTHER_VARIABLES];
+  for (const name of variables.filter((variable) => !known.includes(variable)).slice(0, 20)) {
+    const near = nearest(name, known);
+    section.warn(
+      'ENV_UNKNOWN',
+      `${name} is set, but this release does not know it${near === null ? '' : `; did you mean ${near}?`}`,
+      near === null ? `unset ${name}` : `set ${near} instead`,
+    );
+  }
+}
+
+/** Protections that an operator has given up. */
+function switchedOff({ settings }: Configuration, section: SectionBuilder): void {
+  if (!settings.requireAttestation) {
+    section.warn(
+      'ATTESTATION_OFF',
+      'unsigned writes are permitted: anybody who reaches the node may write as anybody',
+      'unset SVC_REQUIRE_AGENT_ATTESTATION',
+    );
+  }
+  if (settings.synchronous !== 'FULL') {
+    section.warn(
+      'SYNCHRONOUS_NOT_FULL',
+      `SVC_DB_SYNCHRONOUS=${settings.synchronous}: a power loss may take writes that were acknowledged`,
+      'unset SVC_DB_SYNCHRONOUS',
+    );
+  }
+  const open = [
+    [!settings.fedRequireSig, 'SVC_FED_REQUIRE_SIG', 'unsigned messages of peers are taken'],
+    [!settings.fedRequireNonce, 'SVC_FED_REQUIRE_NONCE', 'messages of peers may be replayed'],
+    [settings.allowLoopbackWebhooks, 'SVC_ALLOW_LOOPBACK_WEBHOOKS', 'webhooks may go to this machine'],
+    [settings.ssrfGuardAllowDnsFail, 'SVC_SSRF_GUARD_ALLOW_DNS_FAIL', 'webhooks may go to names unknown'],
+    [settings.governanceFailOpenOnError, 'SVC_GOVERNANCE_FAIL_OPEN_ON_ERROR', 'writes pass when rules fail'],
+    [
+      settings.passphraseFileAllowLaxPerms,
+      'SVC_PASSPHRASE_FILE_ALLOW_LAX_PERMS',
+      'others may read passphrases',
+    ],
+  ] as const;
+  for (const [isOpen, name, what] of open) {
+    if (isOpen) section.warn('GATE_OPEN', `${name}: ${what}`, `unset ${name}`);
+  }
+}

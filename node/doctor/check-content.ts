@@ -1,0 +1,128 @@
+import { hlcMs } from '../../protocol/hlc.js';
+import { GC_INTERVAL_MS } from '../../protocol/limits.js';
+import type { Settings } from '../config/settings.js';
+import type { ContentFacts } from './database-facts.js';
+import { type Section, SectionBuilder } from './report.js';
+
+const CLOCK_AHEAD_MS = 5 * 60_000;
+
+const NOTHING = 'there is nothing to look at yet';
+
+/** Full text and vectors against the rows they stand for. */
+export function checkIndex(content: ContentFacts | null, settings: Settings): Section {
+  const section = new SectionBuilder('Index');
+  if (content === null) return section.unused(NOTHING).done();
+  const { fullText, embeddings } = content;
+  section
+    .fact('memories', content.memories)
+    .fact('embedded', embeddings.embedded)
+    .fact('pending', embeddings.pending)
+    .fact('skipped', embeddings.skipped)
+    .fact('failed', embeddings.failed)
+    .fact('models', embeddings.models.join(', ') || '-');
+  if (fullText.missing > 0 || fullText.surplus > 0) {
+    section.crit(
+      'FULL_TEXT_OUT_OF_STEP',
+      `${fullText.missing} memories are not in the full text, ${fullText.surplus} of its entries have no memory: recall misses them`,
+      'stop the node and restore a backup, or export and import the memories',
+    );
+  }
+  if (embeddings.lost > 0) {
+    section.crit(
+      'VECTORS_LOST',
+      `${embeddings.lost} memories count as embedded and have no vector`,
+      'run "mnemesh reembed"',
+    );
+  }
+  if (embeddings.failed > 0) {
+    section.warn(
+      'EMBEDDINGS_FAILED',
+      `${embeddings.failed} memories could not be embedded and are found by their words alone`,
+      'look at their text, then run "mnemesh reembed"',
+    );
+  }
+  if (embeddings.models.length > 1) {
+    section.warn(
+      'EMBEDDING_MODELS_MIXED',
+      `vectors of ${embeddings.models.length} models lie beside each other; only one is searched`,
+      'run "mnemesh reembed"',
+    );
+  }
+  if (embeddings.pending > 0 && settings.embedBackend === 'builtin') {
+    section.info(
+      'EMBEDDINGS_PENDING',
+      `${embeddings.pending} memories wait for their vector; a running node embeds them`,
+    );
+  }
+  return section.done();
+}
+
+/** How recall answers on this node, and whether its clock can be trusted for it. */
+export function checkRecall(content: ContentFacts | null, settings: Settings, nowMs: number): Section {
+  const section = new SectionBuilder('Recall').fact(
+    'mode',
+    settings.embedBackend === 'builtin' ? 'hybrid' : 'keyword',
+  );
+  if (content === null) return section.done();
+  section.fact('newest memory', content.newestUpdatedAt);
+  const newestMs = Math.max(
+    content.newestUpdatedAt === null ? 0 : Date.parse(content.newestUpdatedAt),
+    hlcMs(content.newestHlc),
+  );
+  if (newestMs > nowMs + CLOCK_AHEAD_MS) {
+    section.warn(
+      'CLOCK_BEHIND',
+      `the newest change lies ${Math.round((newestMs - nowMs) / 60_000)} minutes ahead of this machine's clock`,
+      'set the clock, or find the peer or import that wrote it',
+    );
+  }
+  const { owner } = content;
+  const isLive = owner !== null && owner.expiresAtMs > nowMs;
+  section.fact('owner', owner === null || owner.expiresAtMs === 0 ? null : owner.holder);
+  if (owner !== null && owner.expiresAtMs !== 0 && !isLive) {
+    section.warn(
+      'OWNER_STALE',
+      `${owner.holder} owned the database and ended without giving it up: it was killed or crashed`,
+      'look at its log; the next node takes over by itself',
+    );
+  } else if (owner !== null && owner.expiresAtMs > nowMs + 60_000) {
+    section.warn('OWNER_FUTURE', 'the lease of the owner ends later than any lease can', 'set the clock');
+  }
+  if (content.expired > 0 && !isLive) {
+    section.info(
+      'EXPIRED_KEPT',
+      `${content.expired} expired memories wait for a running node, which removes them every ${GC_INTERVAL_MS / 60_000} minutes`,
+    );
+  }
+  return section.done();
+}
+
+/** The operation log: what the mesh and every audit stand on. */
+export function checkAudit(content: ContentFacts | null, peerId: string | null): Section {
+  const section = new SectionBuilder('Audit');
+  if (content === null) return section.unused(NOTHING).done();
+  const { log } = content;
+  section.fact('peer id', log.peerId).fact('operations', log.commitSequence).fact('checked', log.checked);
+  if (log.problems.length > 0) {
+    section.crit(
+      'LOG_BROKEN',
+      `the operation log was changed or lost rows: ${log.problems.join('; ')}`,
+      'keep a copy of the file, compare it with a backup or a peer',
+    );
+  }
+  if (log.rowsWithoutOperation > 0) {
+    section.crit(
+      'ROWS_WITHOUT_OPERATION',
+      `${log.rowsWithoutOperation} memories were written past the log; no peer will ever hear of them`,
+      'find out what wrote into the file, then store them again',
+    );
+  }
+  if (peerId !== null && peerId !== log.peerId) {
+    section.warn(
+      'PEER_ID_CHANGED',
+      `the log was written by ${log.peerId}, this machine's key is ${peerId}: the next start begins a new epoch`,
+      'restore the old key if the database was not meant to move',
+    );
+  }
+  return section.done();
+}

@@ -1,0 +1,77 @@
+import { connect } from 'node:net';
+import type { Scheduler } from '../../protocol/seams.js';
+import type { Settings } from '../config/settings.js';
+import { FAMILIES } from '../pipeline/operation.js';
+import { httpGet } from './http-get.js';
+import { type Section, SectionBuilder } from './report.js';
+
+const CONNECT_MS = 1000;
+/** Where a node that listens everywhere is asked. */
+const EVERYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+/** Who has the port, and what a running node says about itself. */
+export async function checkCapabilities(
+  settings: Settings,
+  daemonLives: boolean,
+  tools: number,
+  scheduler: Scheduler,
+): Promise<Section> {
+  const section = new SectionBuilder('Capabilities').fact('tools', tools).fact('families', FAMILIES.length);
+  const host = EVERYWHERE[settings.host] ?? settings.host;
+  const { port } = settings;
+  if (port === 0 || !(await somebodyListens(host, port, scheduler))) {
+    section.fact('daemon', daemonLives ? 'runs, on another port' : 'does not run');
+    return section.done();
+  }
+  const base = `http://${host.includes(':') ? `[${host}]` : host}:${port}/api/v1`;
+  const health = await httpGet(new URL(`${base}/health`), {}, scheduler);
+  const isOurs = daemonLives && health.ok && (health.status === 200 || health.status === 503);
+  if (!isOurs) {
+    section.warn(
+      'PORT_IN_USE',
+      `something else listens on ${host}:${port}; serve cannot start there`,
+      'stop it, or choose another --port',
+    );
+    return section.done();
+  }
+  section.fact('daemon', `answers on ${host}:${port}`);
+  if (health.status !== 200) {
+    section.crit('DAEMON_UNHEALTHY', `the running node answers ${health.status}`, 'look at its log');
+  }
+  // The key goes to the node that it belongs to, which this machine's own database says is running here.
+  const headers: Record<string, string> =
+    settings.apiKey === null ? {} : { 'x-api-key': settings.apiKey.reveal() };
+  const answer = await httpGet(new URL(`${base}/capabilities`), headers, scheduler);
+  if (!answer.ok || answer.status !== 200) {
+    const why = answer.ok ? answer.status : answer.reason;
+    section.warn(
+      'CAPABILITIES_REFUSED',
+      `the running node does not tell: ${why}`,
+      'run doctor with its settings',
+    );
+    return section.done();
+  }
+  const { recall_mode_active: mode, degraded } = answer.body as Record<string, unknown>;
+  section.fact('recall', String(mode));
+  if (mode === 'degraded') {
+    section.warn('RECALL_DEGRADED', 'the embedder of the running node fails', 'look at its log');
+  }
+  for (const { part, reason } of Array.isArray(degraded) ? degraded : []) {
+    section.warn('PART_DEGRADED', `${part}: ${reason}`, 'look at the log of the node');
+  }
+  return section.done();
+}
+
+function somebodyListens(host: string, port: number, scheduler: Scheduler): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port });
+    const end = (listens: boolean) => {
+      timer.cancel();
+      socket.destroy();
+      resolve(listens);
+    };
+    const timer = scheduler.after(CONNECT_MS, () => end(false), { keepAlive: true });
+    socket.once('connect', () => end(true));
+    socket.once('error', () => end(false));
+  });
+}

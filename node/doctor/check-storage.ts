@@ -1,0 +1,208 @@
+import { existsSync, readdirSync, statfsSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
+import type { Settings } from '../config/settings.js';
+import type { DatabaseFacts, Inspection } from './database-facts.js';
+import { blockedBy, existingFolder, isWritable, modeText, sizeText, statOf } from './paths.js';
+import { type Section, SectionBuilder } from './report.js';
+
+const FREE_CRITICAL_BYTES = 64 * 1024 * 1024;
+const FREE_LOW_BYTES = 1024 * 1024 * 1024;
+const WAL_LARGE_BYTES = 128 * 1024 * 1024;
+const OLDEST_UPGRADED = 49;
+
+/** Folders, disk, the database file and what lies beside it. */
+export function checkStorage(settings: Settings, inspection: Inspection | null): Section {
+  const { home, dbPath } = settings;
+  const section = new SectionBuilder('Storage').fact('home', home).fact('database', dbPath);
+  checkHome(home, section);
+  if (dbPath === ':memory:') {
+    return section.info('DB_IN_MEMORY', 'the database lives in memory and is lost at the end').done();
+  }
+  checkDisk(dirname(dbPath), section);
+  const file = statOf(dbPath);
+  if (file === null || inspection === null) {
+    section.info('DB_ABSENT', 'there is no database yet; the first command or start makes it');
+  } else {
+    section.fact('size', sizeText(file.size)).fact('mode', modeText(file));
+    if ((file.mode & 0o022) !== 0) {
+      section.crit(
+        'DB_FILE_WRITABLE',
+        `${dbPath} (${modeText(file)}) may be written by others`,
+        `chmod 600 ${dbPath}`,
+      );
+    } else if ((file.mode & 0o044) !== 0) {
+      section.warn(
+        'DB_FILE_READABLE',
+        `${dbPath} (${modeText(file)}) may be read by others`,
+        `chmod 600 ${dbPath}`,
+      );
+    }
+    if (!isWritable(dbPath)) {
+      section.crit(
+        'DB_FILE_READ_ONLY',
+        `${dbPath} cannot be written by this user`,
+        `correct its owner or mode`,
+      );
+    }
+    if (inspection.ok) checkFacts(inspection.facts, dbPath, section);
+    else checkUninspectable(inspection.problem, dbPath, section);
+  }
+  checkSideFiles(dbPath, file !== null, section);
+  return section.done();
+}
+
+function checkHome(home: string, section: SectionBuilder): void {
+  const stat = statOf(home);
+  if (stat === null) {
+    const blocker = blockedBy(home);
+    if (blocker === null)
+      section.info('HOME_ABSENT', 'the home does not exist yet; the first start makes it');
+    else section.crit('HOME_BLOCKED', `${blocker} is no folder`, 'choose another SVC_HOME');
+    return;
+  }
+  section.fact('home mode', modeText(stat));
+  if (!stat.isDirectory()) {
+    section.crit('HOME_BLOCKED', `${home} is no folder`, 'choose another SVC_HOME');
+  } else if ((stat.mode & 0o022) !== 0) {
+    section.crit(
+      'HOME_WRITABLE',
+      `${home} (${modeText(stat)}) may be written by others, who can put their own files in place`,
+      `chmod 700 ${home}`,
+    );
+  } else if ((stat.mode & 0o077) !== 0) {
+    section.warn('HOME_READABLE', `${home} (${modeText(stat)}) is open to others`, `chmod 700 ${home}`);
+  }
+}
+
+function checkDisk(folder: string, section: SectionBuilder): void {
+  const blocker = blockedBy(folder);
+  if (blocker !== null) {
+    section.crit('DB_DIR_BLOCKED', `${blocker} is no folder`, 'choose another SVC_DB');
+    return;
+  }
+  const existing = existingFolder(folder);
+  try {
+    const disk = statfsSync(existing);
+    const free = disk.bavail * disk.bsize;
+    section.fact('free space', sizeText(free));
+    const fix = 'make room, or move the database to a larger disk with SVC_DB';
+    if (free < FREE_CRITICAL_BYTES) {
+      section.crit('DISK_FULL', `only ${sizeText(free)} are free; writes fail with STORAGE_FULL soon`, fix);
+    } else if (free < FREE_LOW_BYTES) {
+      section.warn('DISK_LOW', `only ${sizeText(free)} are free`, fix);
+    }
+  } catch (error) {
+    section.warn(
+      'DISK_UNKNOWN',
+      `the free space is not known: ${(error as Error).message}`,
+      'look at the disk',
+    );
+  }
+  if (!isWritable(existing)) {
+    section.crit(
+      'DB_DIR_READ_ONLY',
+      `${existing} cannot be written`,
+      'correct its owner or mode, or choose another SVC_DB',
+    );
+  }
+}
+
+function checkFacts(facts: DatabaseFacts, dbPath: string, section: SectionBuilder): void {
+  section.fact('schema version', facts.schemaVersion).fact('supported', SCHEMA_VERSION);
+  if (facts.damage.length > 0) {
+    section.crit(
+      'DB_DAMAGED',
+      `the integrity check says: ${facts.damage.join('; ')}`,
+      'stop the node, keep a copy of the file, restore a backup',
+    );
+  }
+  if (facts.schemaVersion > SCHEMA_VERSION) {
+    section.crit(
+      'DB_SCHEMA_NEWER',
+      `the database has schema ${facts.schemaVersion}, this release knows ${SCHEMA_VERSION}`,
+      'install a newer release',
+    );
+  } else if (facts.schemaVersion > 0 && facts.schemaVersion < OLDEST_UPGRADED) {
+    section.crit(
+      'DB_SCHEMA_TOO_OLD',
+      `schema ${facts.schemaVersion} is older than what this release upgrades (${OLDEST_UPGRADED})`,
+      'open it with an intermediate release first',
+    );
+  } else if (facts.schemaVersion > 0 && facts.schemaVersion < SCHEMA_VERSION) {
+    section.warn(
+      'DB_SCHEMA_OLDER',
+      `the database has schema ${facts.schemaVersion}; the next start upgrades it to ${SCHEMA_VERSION}`,
+      `back up ${dbPath}, then start the node`,
+    );
+  }
+  const { content } = facts;
+  if (content === null) return;
+  section
+    .fact('memories', content.memories)
+    .fact('expired', content.expired)
+    .fact('archived', content.archived)
+    .fact('links', content.links);
+}
+
+function checkUninspectable(
+  { reason, message }: Extract<Inspection, { ok: false }>['problem'],
+  dbPath: string,
+  section: SectionBuilder,
+): void {
+  const restore = 'stop the node, keep a copy of the file, restore a backup';
+  const [code, what, fix] = {
+    'no-database': ['DB_DAMAGED', 'is no SQLite database', restore],
+    damaged: ['DB_DAMAGED', 'is damaged', restore],
+    foreign: ['DB_FOREIGN', 'belongs to another program', 'choose another SVC_DB'],
+    busy: ['DB_BUSY', 'is held by another process', 'run doctor again in a moment'],
+    unreadable: ['DB_UNREADABLE', 'cannot be read', 'run doctor as the user of the node'],
+  }[reason] as [string, string, string];
+  section.crit(code, `${dbPath} ${what}: ${message}`, fix);
+}
+
+/** The write-ahead log, and snapshots that upgrades left. */
+function checkSideFiles(dbPath: string, hasDatabase: boolean, section: SectionBuilder): void {
+  const wal = statOf(`${dbPath}-wal`);
+  if (wal !== null) section.fact('write-ahead log', sizeText(wal.size));
+  if (wal !== null && !hasDatabase) {
+    section.crit(
+      'WAL_WITHOUT_DB',
+      `${dbPath}-wal has no database: what it holds is lost when a new one is made`,
+      'restore the database file beside it before the next start',
+    );
+  } else if (wal !== null && wal.size > WAL_LARGE_BYTES) {
+    section.warn(
+      'WAL_LARGE',
+      `the write-ahead log has ${sizeText(wal.size)}: a reader holds it back, or no process closed in good order`,
+      'restart the node and the MCP servers',
+    );
+  }
+  const folder = dirname(dbPath);
+  if (!existsSync(folder) || blockedBy(folder) !== null) return;
+  const prefix = `${basename(dbPath)}.pre-migration-v`;
+  let names: string[];
+  try {
+    names = readdirSync(folder).filter((name) => name.startsWith(prefix) && name.endsWith('.bak'));
+  } catch {
+    return;
+  }
+  for (const name of names) {
+    const to = Number(/-to-v(\d+)-/.exec(name)?.[1]);
+    const path = join(folder, name);
+    const size = sizeText(statOf(path)?.size ?? 0);
+    if (to < SCHEMA_VERSION) {
+      section.warn(
+        'SNAPSHOT_OLD',
+        `${path} (${size}) is from before an earlier upgrade`,
+        `remove it and its manifest`,
+      );
+    } else {
+      section.info(
+        'SNAPSHOT_KEPT',
+        `${path} (${size}) allows to go back to the release before the upgrade`,
+        'remove it and its manifest when you stay with this release',
+      );
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import { accessSync, constants, type Stats, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** What is at a path; null when nothing is, or it cannot be seen. */
+export function statOf(path: string): Stats | null {
+  try {
+    return statSync(path);
+  } catch {
+    return null;
+  }
+}
+
+/** Permission bits as `chmod` takes them. */
+export function modeText(stat: Stats): string {
+  return `0${(stat.mode & 0o777).toString(8)}`;
+}
+
+/** The nearest folder on a path that exists. */
+export function existingFolder(path: string): string {
+  const stat = statOf(path);
+  const parent = dirname(path);
+  return stat?.isDirectory() === true || parent === path ? path : existingFolder(parent);
+}
+
+/** The first thing on a path that exists and is no folder, where a folder must be; null when there is none. */
+export function blockedBy(folder: string): string | null {
+  const parent = dirname(folder);
+  const stat = statOf(folder);
+  if (stat !== null) return stat.isDirectory() ? null : folder;
+  return parent === folder ? null : blockedBy(parent);
+}
+
+export function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A number of bytes for people. */
+export function sizeText(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const step = Math.min(units.length - 1, bytes < 1 ? 0 : Math.floor(Math.log2(bytes) / 10));
+  return `${(bytes / 1024 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step]}`;
+}

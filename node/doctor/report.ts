@@ -1,0 +1,84 @@
+/** How bad a finding is; N/A is for a section whose feature is not configured. */
+export type Severity = 'INFO' | 'WARN' | 'CRIT';
+
+/** One thing that doctor found. */
+export interface Finding {
+  /** Stable, in capitals. */
+  readonly code: string;
+  readonly severity: Severity;
+  readonly message: string;
+  /** A command or a setting that helps; empty where nothing needs to be done. */
+  readonly fix: string;
+}
+
+export interface Section {
+  readonly name: string;
+  readonly severity: Severity | 'N/A';
+  readonly facts: readonly (readonly [name: string, value: string])[];
+  readonly findings: readonly Finding[];
+}
+
+/** The whole report (reference-mcp-cli §2.2, doctor). */
+export interface DoctorReport {
+  readonly mode: 'local' | 'remote';
+  /** The home that was examined, or the nodes. */
+  readonly source: string;
+  readonly generated_at: string;
+  readonly sections: readonly Section[];
+  readonly overall: Severity;
+}
+
+const ORDER: readonly Severity[] = ['INFO', 'WARN', 'CRIT'];
+
+/** The worst of some severities; INFO for none. */
+export function worst(severities: readonly (Severity | 'N/A')[]): Severity {
+  return ORDER[Math.max(0, ...severities.map((severity) => ORDER.indexOf(severity as Severity)))]!;
+}
+
+/** Gathers what one section has to say. */
+export class SectionBuilder {
+  private readonly facts: [string, string][] = [];
+  private readonly findings: Finding[] = [];
+  private notApplicable = false;
+
+  constructor(private readonly name: string) {}
+
+  fact(name: string, value: string | number | boolean | null): this {
+    this.facts.push([name, value === null ? '-' : String(value)]);
+    return this;
+  }
+
+  crit(code: string, message: string, fix: string): this {
+    return this.add({ code, severity: 'CRIT', message, fix });
+  }
+
+  warn(code: string, message: string, fix: string): this {
+    return this.add({ code, severity: 'WARN', message, fix });
+  }
+
+  info(code: string, message: string, fix = ''): this {
+    return this.add({ code, severity: 'INFO', message, fix });
+  }
+
+  add(finding: Finding): this {
+    this.findings.push(finding);
+    return this;
+  }
+
+  /** The feature is not configured or does not exist yet. */
+  unused(why: string): this {
+    this.notApplicable = true;
+    return this.fact('state', why);
+  }
+
+  done(): Section {
+    const { name, facts, findings } = this;
+    const severity = worst(findings.map((finding) => finding.severity));
+    return {
+      name,
+      severity: this.notApplicable && severity === 'INFO' ? 'N/A' : severity,
+      facts,
+      findings,
+    };
+  }
+}

@@ -1,0 +1,136 @@
+import { SCHEMA_VERSION } from '../../../protocol/schema-version.js';
+import type { Crypto } from '../../../protocol/seams.js';
+import { type Connection, sqliteCode } from '../connection.js';
+import { DatabaseRefusedError, schemaVersion } from '../database-setup.js';
+import { inspectLog, type LogFacts } from './inspect-log.js';
+import { openUnchanged } from './open-unchanged.js';
+
+/** What a look into a database file finds; nothing of it is changed. */
+export interface DatabaseFacts {
+  readonly schemaVersion: number;
+  /** Lines of SQLite's integrity check; empty when the file is whole. */
+  readonly damage: readonly string[];
+  /** Null for a database of another schema version. */
+  readonly content: ContentFacts | null;
+}
+
+export interface ContentFacts {
+  readonly memories: number;
+  readonly expired: number;
+  readonly archived: number;
+  readonly links: number;
+  readonly newestUpdatedAt: string | null;
+  readonly newestHlc: string;
+  readonly fullText: { readonly missing: number; readonly surplus: number };
+  readonly embeddings: {
+    readonly pending: number;
+    readonly embedded: number;
+    readonly skipped: number;
+    readonly failed: number;
+    /** Rows that count as embedded and have no vector. */
+    readonly lost: number;
+    readonly models: readonly string[];
+  };
+  readonly owner: { readonly holder: string; readonly role: string; readonly expiresAtMs: number } | null;
+  readonly log: LogFacts;
+}
+
+/** Why a file cannot be looked into. */
+export interface Uninspectable {
+  readonly reason: 'no-database' | 'damaged' | 'foreign' | 'busy' | 'unreadable';
+  readonly message: string;
+}
+
+const DAMAGE_LINES_MAX = 5;
+/** A larger file gets the check that leaves out what takes hours. */
+const FULL_CHECK_PAGES_MAX = 131_072;
+
+/** Looks into a database file of any version. */
+export function inspectDatabase(
+  path: string,
+  now: string,
+  crypto: Crypto,
+):
+  | { readonly ok: true; readonly facts: DatabaseFacts }
+  | { readonly ok: false; readonly problem: Uninspectable } {
+  let db: Connection | null = null;
+  try {
+    db = openUnchanged(path);
+    return { ok: true, facts: look(db, now, crypto) };
+  } catch (error) {
+    return { ok: false, problem: problemOf(error) };
+  } finally {
+    db?.close();
+  }
+}
+
+function look(db: Connection, now: string, crypto: Crypto): DatabaseFacts {
+  const version = schemaVersion(db);
+  const pages = db.pragma('page_count', { simple: true }) as number;
+  const check = pages > FULL_CHECK_PAGES_MAX ? 'quick_check' : 'integrity_check';
+  const lines = (db.pragma(`${check}(${DAMAGE_LINES_MAX})`) as Record<string, string>[]).map(
+    (row) => Object.values(row)[0] ?? '',
+  );
+  const damage = lines.filter((line) => line !== 'ok');
+  const content = version === SCHEMA_VERSION ? contentOf(db, now, crypto) : null;
+  return { schemaVersion: version, damage, content };
+}
+
+function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
+  const count = (sql: string, ...values: string[]) => (db.prepare(sql).get(...values) as { n: number }).n;
+  const states = new Map(
+    (
+      db.prepare('SELECT embed_state AS state, count(*) AS n FROM memories GROUP BY embed_state').all() as {
+        state: number;
+        n: number;
+      }[]
+    ).map(({ state, n }) => [state, n]),
+  );
+  const owner = db.prepare('SELECT holder, role, expires_at_ms FROM database_owner').get() as
+    | { holder: string; role: string; expires_at_ms: number }
+    | undefined;
+  const newest = db.prepare('SELECT max(updated_at) AS at FROM memories').get() as { at: string | null };
+  const { hlc } = db.prepare('SELECT hlc FROM log_state').get() as { hlc: string };
+  const models = db.prepare('SELECT DISTINCT model FROM memory_embeddings').all() as { model: string }[];
+  return {
+    memories: count('SELECT count(*) AS n FROM memories'),
+    expired: count('SELECT count(*) AS n FROM memories WHERE expires_at <= ?', now),
+    archived: count('SELECT count(*) AS n FROM archived_memories'),
+    links: count('SELECT count(*) AS n FROM memory_links'),
+    newestUpdatedAt: newest.at,
+    newestHlc: hlc,
+    fullText: {
+      missing: count(
+        'SELECT count(*) AS n FROM memories WHERE rid NOT IN (SELECT id FROM memories_fts_docsize)',
+      ),
+      surplus: count(
+        'SELECT count(*) AS n FROM memories_fts_docsize WHERE id NOT IN (SELECT rid FROM memories)',
+      ),
+    },
+    embeddings: {
+      pending: states.get(0) ?? 0,
+      embedded: states.get(1) ?? 0,
+      skipped: states.get(2) ?? 0,
+      failed: states.get(3) ?? 0,
+      lost: count(
+        'SELECT count(*) AS n FROM memories WHERE embed_state = 1 AND rid NOT IN (SELECT rid FROM memory_embeddings)',
+      ),
+      models: models.map(({ model }) => model),
+    },
+    owner:
+      owner === undefined
+        ? null
+        : { holder: owner.holder, role: owner.role, expiresAtMs: owner.expires_at_ms },
+    log: inspectLog(db, crypto),
+  };
+}
+
+function problemOf(error: unknown): Uninspectable {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof DatabaseRefusedError) return { reason: 'foreign', message };
+  const code = sqliteCode(error) ?? (error as NodeJS.ErrnoException).code ?? '';
+  if (code.startsWith('SQLITE_NOTADB')) return { reason: 'no-database', message };
+  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return { reason: 'busy', message };
+  if (code.startsWith('SQLITE_CANTOPEN') || /^E[A-Z]+$/.test(code)) return { reason: 'unreadable', message };
+  return { reason: 'damaged', message };
+}
