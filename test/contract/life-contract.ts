@@ -321,6 +321,7 @@ export function lifeContract(name: string, open: () => Promise<StoreUnderTest>):
           expectedVersion: null,
           viewer: OPERATOR,
           archive: true,
+          quota: null,
         });
         assert.ok(result.ok);
       };
