@@ -3,7 +3,10 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parse } from 'smol-toml';
 import { namespaceProblem } from '../../protocol/ids.js';
+import { RECALL_LIMIT_MAX } from '../../protocol/limits.js';
+import { TIERS } from '../../protocol/memory.js';
 import { StartRefusedError } from '../../protocol/start-refused.js';
+import { ageSeconds } from '../../protocol/time.js';
 import { DEFAULTS, SETTINGS, type SettingRow, type Settings } from './settings.js';
 
 /** The configuration cannot be used; the message says which setting and why, never its value when it is secret. */
@@ -130,6 +133,20 @@ function between(name: string, value: number, min: number, max: number): void {
   if (!(value >= min && value <= max)) throw new ConfigError(`${name} must be between ${min} and ${max}`);
 }
 
+function checkRecallScope(settings: Settings): void {
+  const scope = 'agents.defaults.recall_scope';
+  for (const namespace of settings.recallScopeNamespaces) {
+    const problem = namespaceProblem(namespace);
+    if (problem !== null) throw new ConfigError(`${scope}.namespaces: ${problem}`);
+  }
+  const { recallScopeSince: since, recallScopeTier: tier, recallScopeLimit: limit } = settings;
+  if (since !== null && ageSeconds(since) === null) {
+    throw new ConfigError(`${scope}.since must be an age such as 24h, 7d or 30m`);
+  }
+  if (tier !== null) oneOf(`${scope}.tier`, tier, TIERS);
+  if (limit !== null) between(`${scope}.limit`, limit, 1, RECALL_LIMIT_MAX);
+}
+
 function checked(settings: Settings): Settings {
   oneOf('SVC_DB_SYNCHRONOUS', settings.synchronous, ['FULL', 'NORMAL', 'OFF']);
   oneOf('SVC_PROFILE', settings.profile, ['core', 'full']);
@@ -140,6 +157,8 @@ function checked(settings: Settings): Settings {
   between('port', settings.port, 0, 65_535);
   between('SVC_MAX_INFLIGHT_REQUESTS', settings.maxInflightRequests, 0, 1_000_000);
   between('SVC_MAX_PAGE_SIZE', settings.pageSizeMax, 1, 100_000);
+  between('SVC_OBSERVATIONS_TTL_DAYS', settings.observationsTtlDays, 0, 3650);
+  checkRecallScope(settings);
   if (settings.requireApiKey && settings.apiKey === null) {
     throw new ConfigError('SVC_REQUIRE_API_KEY is set, but no API key is configured');
   }

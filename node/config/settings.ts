@@ -3,6 +3,7 @@
  * and whether its value is secret (interface §2.12, decisions "Names and places").
  */
 import * as limits from '../../protocol/limits.js';
+import type { Tier } from '../../protocol/memory.js';
 
 export interface SettingRow {
   readonly key: keyof Settings;
@@ -43,6 +44,14 @@ export interface Settings {
   readonly synchronous: 'FULL' | 'NORMAL' | 'OFF';
   readonly logLevel: string;
   readonly profile: 'core' | 'full';
+  /** Days that the ledger of recalls is kept; 0 keeps none. */
+  readonly observationsTtlDays: number;
+  /** What `session_default` fills in where a recall names nothing itself; the first namespace counts. */
+  readonly recallScopeNamespaces: readonly string[];
+  /** An age such as 24h, 7d or 30m; null for any. */
+  readonly recallScopeSince: string | null;
+  readonly recallScopeTier: Tier | null;
+  readonly recallScopeLimit: number | null;
 }
 
 /** What holds when nothing is configured; paths depend on the home and are filled in by the loader. */
@@ -68,6 +77,11 @@ export const DEFAULTS: Omit<Settings, 'home' | 'dbPath' | 'keyDir'> = {
   synchronous: 'FULL',
   logLevel: 'info',
   profile: 'core',
+  observationsTtlDays: limits.OBSERVATIONS_TTL_DAYS,
+  recallScopeNamespaces: [],
+  recallScopeSince: null,
+  recallScopeTier: null,
+  recallScopeLimit: null,
 };
 
 export const SETTINGS: readonly SettingRow[] = [
@@ -219,5 +233,38 @@ export const SETTINGS: readonly SettingRow[] = [
     config: 'mcp.profile',
     type: 'text',
     doc: 'Tools that mcp offers: core or full.',
+  },
+  {
+    key: 'observationsTtlDays',
+    env: 'SVC_OBSERVATIONS_TTL_DAYS',
+    config: 'storage.observations_ttl_days',
+    type: 'integer',
+    unit: 'days',
+    doc: 'How long it is kept what each recall answered; 0 keeps no such record.',
+  },
+  {
+    key: 'recallScopeNamespaces',
+    config: 'agents.defaults.recall_scope.namespaces',
+    type: 'list',
+    doc: 'Namespace of a recall with session_default that names none; the first one counts.',
+  },
+  {
+    key: 'recallScopeSince',
+    config: 'agents.defaults.recall_scope.since',
+    type: 'text',
+    doc: 'Oldest age of such a recall: 24h, 7d or 30m.',
+  },
+  {
+    key: 'recallScopeTier',
+    config: 'agents.defaults.recall_scope.tier',
+    type: 'text',
+    doc: 'Tier of such a recall.',
+  },
+  {
+    key: 'recallScopeLimit',
+    config: 'agents.defaults.recall_scope.limit',
+    type: 'integer',
+    unit: 'rows',
+    doc: 'Limit of such a recall.',
   },
 ];

@@ -11,6 +11,7 @@ import { memoryList } from './memory-list.js';
 import { memoryPromote } from './memory-promote.js';
 import { memoryQuotaStatus } from './memory-quota-status.js';
 import { memoryRecall } from './memory-recall.js';
+import { memoryRecallObservations } from './memory-recall-observations.js';
 import { memorySearch } from './memory-search.js';
 import { memoryStats } from './memory-stats.js';
 import { memoryStore } from './memory-store.js';
@@ -30,6 +31,7 @@ export const OPERATIONS: readonly Operation[] = [
   memoryDelete,
   memoryPromote,
   memoryStats,
+  memoryRecallObservations,
   memoryCapabilities,
   memoryAgentRegister,
   memoryAgentList,

@@ -109,6 +109,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     role: 'daemon',
     holder: `daemon:${process.pid}:${systemRandom.uuid()}`,
     archive: settings.archiveOnGc,
+    observationsTtlDays: settings.observationsTtlDays,
     ...seams,
     log,
     semantic,

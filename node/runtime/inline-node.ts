@@ -61,6 +61,7 @@ export async function openInlineNode(settings: Settings, role: 'mcp' | 'cli'): P
           role: 'mcp',
           holder: `mcp:${process.pid}:${systemRandom.uuid()}`,
           archive: settings.archiveOnGc,
+          observationsTtlDays: settings.observationsTtlDays,
           clock: systemClock,
           scheduler: systemScheduler,
           random: systemRandom,

@@ -2,9 +2,11 @@ import type { ChildSpec } from '../../actors/core/child.js';
 import { backfillRound } from '../../actors/maintenance/backfill.js';
 import { expiryRound } from '../../actors/maintenance/expiry.js';
 import { loopChild } from '../../actors/maintenance/loop.js';
+import { observationsRound } from '../../actors/maintenance/observations.js';
 import { type Ownership, OwnershipLease } from '../../actors/maintenance/ownership.js';
 import { CHANGE_POLL_MS } from '../../protocol/limits.js';
 import type { Clock, Log, Random, Scheduler } from '../../protocol/seams.js';
+import { instantAfter, instantFromMs } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
 import type { LocalSemantics } from '../semantic/local-semantics.js';
 import { OwnerSocket } from '../semantic/owner-socket.js';
@@ -17,6 +19,8 @@ export interface OwnerDutiesParts {
   readonly role: 'daemon' | 'mcp';
   readonly holder: string;
   readonly archive: boolean;
+  /** Days that the ledger of recalls is kept. */
+  readonly observationsTtlDays: number;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly random: Random;
@@ -65,6 +69,18 @@ export class OwnerDuties {
       firstAfterMs: 5000,
       round: async () => (this.owned ? expiryRound(store, parts.archive) : { afterMs: NOT_OWNER_MS }),
     });
+    const observations = loopChild({
+      ...common,
+      id: 'observations',
+      firstAfterMs: 10_000,
+      round: async () =>
+        this.owned
+          ? observationsRound(
+              store,
+              instantAfter(instantFromMs(clock.nowMs()), -parts.observationsTtlDays * 86_400),
+            )
+          : { afterMs: NOT_OWNER_MS },
+    });
     const lease = new OwnershipLease(store, clock, parts.holder, parts.role, (next) => {
       this.change(next);
       backfill.wake.now();
@@ -89,8 +105,8 @@ export class OwnerDuties {
     });
     const { semantic } = parts;
     return semantic === null
-      ? [ownership.spec, expiry.spec]
-      : [ownership.spec, expiry.spec, backfill.spec, changes.spec];
+      ? [ownership.spec, expiry.spec, observations.spec]
+      : [ownership.spec, expiry.spec, observations.spec, backfill.spec, changes.spec];
   }
 
   /** Ends what the ownership began; a claim that is granted later begins nothing. */

@@ -17,6 +17,7 @@ const POINT_READS: ReadonlySet<Query['kind']> = new Set([
   'namespace-ids',
   'current-owner',
   'get-agent',
+  'link-attestations',
 ]);
 
 /** Bytes of a command beyond its text, for the mailbox's limit. */
@@ -99,7 +100,14 @@ function sizeBytesOf(command: Command): number {
     case 'update-memory':
       return COMMAND_OVERHEAD_BYTES + textBytes(command.patch.content ?? '', command.patch.metadata ?? {});
     case 'touch-memories':
-      return COMMAND_OVERHEAD_BYTES + command.touches.length * TOUCH_BYTES;
+      return (
+        COMMAND_OVERHEAD_BYTES +
+        TOUCH_BYTES *
+          (command.observations ?? []).reduce(
+            (sum, one) => sum + one.memoryIds.length,
+            command.touches.length,
+          )
+      );
     case 'put-embeddings':
       return command.rows.reduce((sum, row) => sum + (row.vectors?.byteLength ?? 0), COMMAND_OVERHEAD_BYTES);
     default:

@@ -2,6 +2,7 @@ import type { Command, OutcomeOf } from '../commands.js';
 import { decideBindAgentKey, decideRegisterAgent } from './agent.js';
 import type { Deciding, DecisionContext } from './decision.js';
 import { decideEmbeddings } from './embedding.js';
+import { decidePrune } from './observations.js';
 import { decideClaim, decideRelease } from './ownership.js';
 import { decidePromote } from './promote.js';
 import { decideEnsureQuota } from './quota.js';
@@ -23,6 +24,8 @@ export function decide(command: Command, context: DecisionContext): Deciding<Out
       return decidePromote(command, context);
     case 'touch-memories':
       return decideTouch(command, context);
+    case 'prune-observations':
+      return decidePrune(command);
     case 'expire-memories':
       return decideExpire(command, context);
     case 'put-embeddings':

@@ -1,4 +1,5 @@
 import type { AuditEvent } from '../audit.js';
+import type { RecallConsumption, RecallObservation } from '../commands.js';
 import type { Memory, MemoryRow } from '../memory.js';
 import type { OperationKind } from '../operation-log.js';
 import type { QuotaLimits, QuotaUse } from '../quota.js';
@@ -20,6 +21,7 @@ export type ReadRequest =
   | { readonly read: 'expired-memories'; readonly before: string; readonly limit: number }
   | { readonly read: 'quota-use'; readonly holder: string; readonly namespace: string }
   | { readonly read: 'used-envelope'; readonly fingerprint: string }
+  | { readonly read: 'oldest-observation' }
   | { readonly read: 'database-owner' };
 
 /** The process that does the embedding, expiry and replication for a database (design: architecture). */
@@ -96,6 +98,9 @@ export type Mutation =
       readonly expiresAtMs: number;
     }
   | { readonly mutation: 'append-audit'; readonly event: AuditEvent }
+  | { readonly mutation: 'record-recall'; readonly observation: RecallObservation }
+  | { readonly mutation: 'consume-recall'; readonly consumption: RecallConsumption }
+  | { readonly mutation: 'prune-observations'; readonly before: string; readonly limit: number }
   | { readonly mutation: 'put-database-owner'; readonly owner: DatabaseOwner };
 
 export interface Decision<T> {
@@ -133,6 +138,11 @@ export function* expiredMemories(
   limit: number,
 ): Generator<ReadRequest, readonly MemoryRow[], never> {
   return (yield { read: 'expired-memories', before, limit }) as readonly MemoryRow[];
+}
+
+/** When the oldest recall of the ledger was observed. */
+export function* oldestObservation(): Generator<ReadRequest, string | null, never> {
+  return (yield { read: 'oldest-observation' }) as string | null;
 }
 
 export function* databaseOwner(): Generator<ReadRequest, DatabaseOwner | null, never> {

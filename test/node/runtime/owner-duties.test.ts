@@ -46,6 +46,7 @@ function fixture() {
     role: 'daemon',
     holder: 'h',
     archive: true,
+    observationsTtlDays: 7,
     clock: scheduler,
     scheduler,
     random: systemRandom,
