@@ -69,10 +69,9 @@ export const memoryStore = defineOperation({
       method: 'POST',
       path: '/memories',
       fields: 'body',
-      omit: ['recall_id'],
       aliases: { memory_kind: 'kind' },
       // The key files are the node's, and its callers elsewhere sign for themselves.
-      omit: ['sign'],
+      omit: ['sign', 'recall_id'],
       status: (output) => (output['duplicate'] === true ? 200 : 201),
     },
   ],

@@ -145,6 +145,8 @@ const VARYING = new Set([
   'attest_level',
   'attested_by',
   'score',
+  'recall_id',
+  'observed_at',
 ]);
 
 class HttpSide extends Side {
@@ -226,7 +228,7 @@ class McpSide extends Side {
     try {
       const result = await this.client!.callTool({
         name: operation.name,
-        arguments: { ...input, ...format },
+        arguments: { ...format, ...input },
       });
       const [content] = result.content as { text: string }[];
       return { ok: result.isError !== true, body: JSON.parse(content!.text) as Row };

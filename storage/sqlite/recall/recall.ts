@@ -232,7 +232,10 @@ class Recall {
     const distance = this.#weights.context.length;
     const preliminary = fuse(this.#candidates(), this.#strength(), this.#weights);
     const around: number[] = [];
-    for (const { rid } of preliminary.filter((row) => this.#passes(row.rid)).slice(0, CONTEXT_ROWS)) {
+    // Around the best rows whether they pass or not, because all scores are measured against the best of them.
+    const best = preliminary.slice(0, CONTEXT_ROWS);
+    const shown = preliminary.filter(({ rid }) => this.#passes(rid)).slice(0, CONTEXT_ROWS);
+    for (const rid of new Set([...best, ...shown].map((row) => row.rid))) {
       const row = this.#scored.get(rid)?.row;
       if (row === undefined) continue;
       const { before, after } = this.#rows.around(row, distance);

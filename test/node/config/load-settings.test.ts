@@ -112,6 +112,10 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_DB_SYNCHRONOUS: [['NORMAL', 'NORMAL']],
   SVC_LOG_LEVEL: [['debug', 'debug']],
   SVC_PROFILE: [['full', 'full']],
+  SVC_OBSERVATIONS_TTL_DAYS: [
+    ['0', 0],
+    ['30', 30],
+  ],
 };
 
 describe('the environment', () => {
@@ -153,6 +157,7 @@ describe('the configuration file', () => {
     [storage]
     archive_on_gc = false
     default_namespace = "team"
+    observations_ttl_days = 3
     [limits]
     max_page_size = 50
     max_inflight_requests = 9
@@ -163,6 +168,11 @@ describe('the configuration file', () => {
     level = "error"
     [mcp]
     profile = "full"
+    [agents.defaults.recall_scope]
+    namespaces = ["team/alpha", "team"]
+    since = "24h"
+    tier = "long"
+    limit = 4
   `;
   const FROM_FILE: Partial<Settings> = {
     dbPath: '/file/x.db',
@@ -176,6 +186,11 @@ describe('the configuration file', () => {
     maxMemoriesPerDay: 10,
     maxStorageBytes: 11,
     maxLinksPerDay: 12,
+    observationsTtlDays: 3,
+    recallScopeNamespaces: ['team/alpha', 'team'],
+    recallScopeSince: '24h',
+    recallScopeTier: 'long',
+    recallScopeLimit: 4,
     logLevel: 'error',
     profile: 'full',
   };

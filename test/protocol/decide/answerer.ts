@@ -53,6 +53,8 @@ export function decideOver<C extends Command>(
         return rows
           .filter((row) => row.expires_at !== null && row.expires_at <= request.before)
           .slice(0, request.limit);
+      case 'oldest-observation':
+        return null;
       case 'database-owner':
         return options.owner ?? null;
     }
