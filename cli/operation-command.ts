@@ -2,8 +2,9 @@ import { hostname } from 'node:os';
 import { explicitAgentId, localCaller, localIdentity } from '../node/identity/local-caller.js';
 import { OPERATIONS } from '../node/operations/registry.js';
 import { runOperation } from '../node/pipeline/pipeline.js';
+import { toonText } from '../node/pipeline/toon-text.js';
 import { openInlineNode } from '../node/runtime/inline-node.js';
-import { type Failure, failed, ok, type Result } from '../protocol/result.js';
+import { type Failure, fail, failed, ok, type Result } from '../protocol/result.js';
 import { parseArguments } from './arguments.js';
 import type { Command } from './command.js';
 import { asksFor, flagValue, settingsFor } from './global-flags.js';
@@ -36,6 +37,9 @@ export function operationCommands(): (Command & { readonly family: string })[] {
   );
 }
 
+/** The format that lays rows out for people, and the default. */
+const FOR_PEOPLE = 'human';
+
 async function run(
   operation: CliOperation,
   words: readonly string[],
@@ -45,6 +49,12 @@ async function run(
   if (!parsed.ok) return failed(parsed.error);
   const input = await operationInput(operation, parsed.value, process.stdin);
   if (!input.ok) return failed(input.error);
+  const format = operation.rows === undefined ? undefined : input.value['format'];
+  if (format === FOR_PEOPLE) delete input.value['format'];
+  const json = asksFor(words, '--json') || format === 'json';
+  if (asksFor(words, '--json') && format !== undefined && format !== 'json') {
+    return fail('INVALID_ARGUMENT', '--json and --format contradict each other', { fields: ['format'] });
+  }
   const settings = settingsFor(parsed.value);
   const named = fieldsOf(operation).includes('agent_id') ? undefined : flagValue(parsed.value, 'agent-id');
 
@@ -59,10 +69,14 @@ async function run(
       { surface: 'cli', caller: caller.value, input: input.value, unknownFields: 'refuse' },
       services,
     );
-    const json = asksFor(words, '--json');
     if (!answer.ok) return failed(json ? answer.error : inTypedNames(operation, answer.error));
     const { shape } = operation.cli;
     const shaped = shape === undefined ? answer.value : shape(answer.value);
+    const toon = toonText(operation, shaped, format);
+    if (toon !== null) {
+      await terminal.print(toon);
+      return ok(0);
+    }
     await terminal.print(json ? `${JSON.stringify(shaped)}\n` : viewOf(operation, shaped, terminal.columns));
     return ok(0);
   } finally {

@@ -70,7 +70,11 @@ function typedTexts(
 }
 
 /** A repeated flag adds to its list; each time it may hold several items, separated by commas. */
-function coerce(operation: CliOperation, field: string, texts: readonly string[]): unknown {
+function coerce(operation: CliOperation, field: string, typed: readonly string[]): unknown {
+  const words = operation.cli.values?.[field];
+  const texts = typed.map((text) =>
+    words !== undefined && Object.hasOwn(words, text) ? words[text]! : text,
+  );
   if (texts.length === 1 || !fieldTypes(operation, field).includes('array')) {
     return coerceText(operation, field, texts.at(-1)!);
   }

@@ -15,6 +15,7 @@ export type Command =
   | DeleteMemory
   | PromoteMemory
   | TouchMemories
+  | PruneObservations
   | ExpireMemories
   | PutEmbeddings
   | RegisterAgent
@@ -93,6 +94,40 @@ export interface TouchMemories {
   readonly kind: 'touch-memories';
   readonly touches: readonly { readonly id: string; readonly count: number; readonly lastAt: string }[];
   readonly policy: LifePolicy;
+  /** What the same recalls answered, for the ledger. */
+  readonly observations?: readonly RecallObservation[];
+  /** Recalls that led to a memory; applied after the observations. */
+  readonly consumptions?: readonly RecallConsumption[];
+}
+
+/** One recall as the ledger of observations keeps it (reference-mcp-cli §6.8): local to this database. */
+export interface RecallObservation {
+  readonly recallId: string;
+  /** Who asked; only they may see it. */
+  readonly agentId: string;
+  /** What found the rows: the mode of the recall. */
+  readonly retriever: string;
+  readonly observedAt: string;
+  /** Best first, with the score of each. */
+  readonly memoryIds: readonly string[];
+  readonly scores: readonly number[];
+}
+
+/** A memory was written because of an earlier recall. */
+export interface RecallConsumption {
+  readonly recallId: string;
+  /** Whose recall it must be; null for whoever may see all. */
+  readonly agentId: string | null;
+  readonly memoryId: string;
+  readonly consumedAt: string;
+}
+
+/** Removes the oldest observations. */
+export interface PruneObservations {
+  readonly kind: 'prune-observations';
+  /** Observed before this instant. */
+  readonly before: string;
+  readonly limit: number;
 }
 
 /** The part of the life cycle that a read may move (reference-http §2.2). Seconds; null means never. */
@@ -178,6 +213,8 @@ export interface Outcomes extends LifeOutcomes {
   'delete-memory': { readonly id: string; readonly archived: boolean };
   'promote-memory': { readonly memory: Memory };
   'touch-memories': { readonly touched: number; readonly promoted: readonly string[] };
+  /** `more`: there may be older rows than the instant still. */
+  'prune-observations': { readonly more: boolean };
   'expire-memories': { readonly expired: number; readonly more: boolean };
   'put-embeddings': { readonly stored: number };
   'register-agent': { readonly agent: AgentRecord; readonly id: string; readonly created: boolean };

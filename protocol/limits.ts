@@ -72,6 +72,23 @@ export const OFFSET_MAX = 1_000_000_000;
 export const QUERY_LENGTH_MAX = 8192;
 export const LOAD_FAMILY_LIMIT = 20;
 export const LOAD_FAMILY_LIMIT_MAX = 100;
+/** Text of the rows of one answer; a page that would hold more ends early and says so. One row is always there. */
+export const PAGE_BYTES_MAX = 8 * 1024 * 1024;
+/** Rows that a recall session remembers, and sessions that a process does. */
+export const SESSION_ROWS_MAX = 50;
+export const SESSIONS_MAX = 1000;
+export const SESSION_ID_LENGTH_MAX = 128;
+
+// Recall observations (reference-mcp-cli §6.8)
+export const OBSERVATIONS_TTL_DAYS = 7;
+export const OBSERVATIONS_LIMIT = 200;
+export const OBSERVATIONS_LIMIT_MAX = 1000;
+/** Rows of the ledger; the oldest give way. */
+export const OBSERVATION_ROWS_MAX = 100_000;
+/** Rows that wait to be written; recalls beyond that leave none, so that a busy node writes memories instead. */
+export const OBSERVATIONS_PENDING_MAX = 2000;
+export const OBSERVATIONS_BATCH_MAX = 1000;
+export const OBSERVATIONS_PRUNE_INTERVAL_MS = 600_000;
 
 // Identity
 /** A signed write is fresh for this long, either side of this node's clock. */
@@ -148,6 +165,10 @@ export const QUERY_EMBED_COLD_WAIT_MS = 3000;
 export const VECTOR_SEARCH_WAIT_MS = 1000;
 /** Vectors that the index hands to the ranking. */
 export const VECTOR_HITS_MAX = 100;
+/** Nearest rows that the index looks through, at most, for those that pass the filters. */
+export const VECTOR_CANDIDATES_MAX = 8192;
+/** Hits that are wanted of a filtered search: where few rows pass, each costs many that do not. */
+export const VECTOR_FILTERED_HITS_MAX = 50;
 export const EMBEDDER_IDLE_UNLOAD_MS = 600_000;
 
 // Shutdown

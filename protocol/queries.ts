@@ -27,6 +27,8 @@ export type Query =
   | ListQuotas
   | AuditRows
   | ReadAuditHead
+  | RecallObservations
+  | LinkAttestations
   | LifeQuery;
 
 export interface GetMemory {
@@ -68,6 +70,8 @@ export interface SearchMemories {
   readonly filter: MemoryFilter;
   /** Exact; then the query may be empty. */
   readonly sourceUri: string | null;
+  /** True finds rows that were atomised too. */
+  readonly includeArchived?: boolean;
 }
 
 export interface RecallMemories {
@@ -159,6 +163,51 @@ export interface ReadAuditHead {
   readonly kind: 'audit-head';
 }
 
+/** The ledger of recalls, newest first (reference-mcp-cli §6.8). */
+export interface RecallObservations {
+  readonly kind: 'recall-observations';
+  readonly recallId: string | null;
+  readonly consumed: boolean | null;
+  /** Bounds on observed_at, canonical. */
+  readonly since: string | null;
+  readonly until: string | null;
+  readonly limit: number;
+  /** Whose recalls; null for those of everybody. */
+  readonly agentId: string | null;
+  /** Observations of memories that this viewer may not see are left out. */
+  readonly viewer: Viewer;
+  readonly now: string;
+}
+
+/** The attestation of the newest link of each memory; a link to a memory that the viewer may not see is none. */
+export interface LinkAttestations {
+  readonly kind: 'link-attestations';
+  readonly ids: readonly string[];
+  readonly viewer: Viewer;
+  readonly now: string;
+}
+
+/** A row of the ledger, in the names of the interface. */
+export interface ObservationJson {
+  readonly recall_id: string;
+  readonly memory_id: string;
+  readonly retriever: string;
+  /** From 1. */
+  readonly rank: number;
+  readonly score: number;
+  readonly consumed: boolean;
+  readonly observed_at: string;
+  readonly consumed_at?: string;
+  readonly consumed_by_memory_id?: string;
+}
+
+/** Memories in order, up to the byte limit of a page. */
+export interface MemoryPage {
+  readonly memories: readonly Memory[];
+  /** Where the next page begins when the bytes ended this one early; null otherwise. */
+  readonly nextOffset: number | null;
+}
+
 /** A link as `GET /memories/{id}` shows it. */
 export interface LinkSummary {
   readonly source_id: string;
@@ -170,12 +219,14 @@ export interface LinkSummary {
 /** What each query answers when it succeeds. */
 export interface Answers extends LifeAnswers {
   'get-memory': { readonly memory: Memory; readonly links: readonly LinkSummary[] };
-  'list-memories': { readonly memories: readonly Memory[] };
-  'search-memories': { readonly memories: readonly Memory[] };
+  'list-memories': MemoryPage;
+  'search-memories': MemoryPage;
   'rank-memories': RankedMemories;
   'prepare-recall': { readonly prepared: boolean };
   'recall-memories': Omit<RankedMemories, 'rows'> & {
     readonly rows: readonly { readonly memory: MemoryRow; readonly score: number }[];
+    /** True when the bytes of the rows ended the answer early. */
+    readonly truncated: boolean;
   };
   'store-stats': Stats;
   'pending-embeddings': {
@@ -190,6 +241,9 @@ export interface Answers extends LifeAnswers {
   };
   'current-owner': { readonly holder: string | null };
   'namespace-ids': { readonly ids: readonly number[] };
+  'recall-observations': { readonly observations: readonly ObservationJson[] };
+  /** Memory id and level, for memories that have a link. */
+  'link-attestations': { readonly levels: readonly (readonly [id: string, level: string])[] };
   'embedding-progress': { readonly pending: number; readonly embedded: number; readonly skipped: number };
   'get-agent': { readonly agent: AgentRecord | null };
   'list-agents': { readonly agents: readonly AgentRecord[] };
@@ -203,6 +257,10 @@ export interface RankedMemories {
   readonly rows: readonly RankedRow[];
   readonly mode: 'hybrid' | 'keyword';
   readonly candidates: { readonly fts: number; readonly vector: number };
+  /** Candidates that only the confidence filter kept out. */
+  readonly confidenceFilteredOut: number;
+  /** What one standard deviation of the cosine weighed, a perfect match of words being 1; null in keyword mode. */
+  readonly blendWeight: number | null;
 }
 
 export type AnswerOf<Q extends Query> = Answers[Q['kind']];

@@ -38,6 +38,16 @@ export function canonicalInstant(text: string): string | null {
   return ms === null ? null : instantFromMs(ms);
 }
 
+const AGE_UNITS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 };
+
+/** Seconds of an age such as `30m`, `24h` or `7d`; null for any other text, and beyond a hundred years. */
+export function ageSeconds(text: string): number | null {
+  const match = /^(\d{1,8})([mhd])$/.exec(text.trim());
+  if (match === null) return null;
+  const seconds = Number(match[1]) * AGE_UNITS[match[2]!]!;
+  return seconds > 0 && seconds <= 100 * 366 * 86_400 ? seconds : null;
+}
+
 /** The canonical instant that lies `seconds` after `from` (canonical). */
 export function instantAfter(from: string, seconds: number): string {
   return instantFromMs(Date.parse(from) + seconds * 1000);

@@ -5,7 +5,8 @@
 
 type Json = Readonly<Record<string, unknown>>;
 
-const META = ['count', 'mode', 'tokens_used', 'budget_tokens'] as const;
+/** The last two stand only in an answer that its bytes ended early; nothing is cut silently. */
+const META = ['count', 'mode', 'tokens_used', 'budget_tokens', 'truncated', 'next_offset'] as const;
 const STANDARD_COLUMNS = ['id', 'title', 'content'] as const;
 const COLUMNS = [
   'id',

@@ -4,6 +4,7 @@
  */
 import { namespaceProblem } from '../../protocol/ids.js';
 import * as limits from '../../protocol/limits.js';
+import type { Tier } from '../../protocol/memory.js';
 import { LATER_ROWS } from './rows-later.js';
 import { LIFE_ROWS } from './rows-life.js';
 import { MODEL_ROWS } from './rows-models.js';
@@ -101,7 +102,7 @@ export interface Settings {
   /** What `session_default` adds to a recall. */
   readonly recallScopeNamespaces: readonly string[];
   readonly recallScopeSince: string | null;
-  readonly recallScopeTier: string | null;
+  readonly recallScopeTier: Tier | null;
   readonly recallScopeLimit: number | null;
 
   readonly fedRequireSig: boolean;
@@ -112,6 +113,8 @@ export interface Settings {
   readonly ssrfGuardAllowDnsFail: boolean;
   readonly governanceFailOpenOnError: boolean;
   readonly passphraseFileAllowLaxPerms: boolean;
+  /** Days that the ledger of recalls is kept; 0 keeps none. */
+  readonly observationsTtlDays: number;
 }
 
 /** What holds when nothing is configured; paths depend on the home and are filled in by the loader. */
@@ -165,6 +168,7 @@ export const DEFAULTS: Omit<Settings, 'home' | 'dbPath' | 'keyDir'> = {
 
   bootEnabled: true,
   bootRedactTitles: false,
+  observationsTtlDays: limits.OBSERVATIONS_TTL_DAYS,
   recallScopeNamespaces: [],
   recallScopeSince: null,
   recallScopeTier: null,
@@ -389,6 +393,16 @@ export const SETTINGS: readonly SettingRow[] = [
     type: 'text',
     oneOf: ['core', 'full'],
     doc: 'Tools that mcp offers: core or full.',
+  },
+  {
+    key: 'observationsTtlDays',
+    env: 'SVC_OBSERVATIONS_TTL_DAYS',
+    config: 'storage.observations_ttl_days',
+    type: 'integer',
+    min: 0,
+    max: 3650,
+    unit: 'days',
+    doc: 'How long it is kept what each recall answered; 0 keeps no such record.',
   },
   ...LIFE_ROWS,
   ...MODEL_ROWS,

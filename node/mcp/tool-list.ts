@@ -22,13 +22,14 @@ const TRIMMED: ReadonlySet<string> = new Set([
   'description',
   'maxItems',
   'maxLength',
+  'maximum',
+  'minimum',
   'pattern',
   'propertyNames',
 ]);
 
 /** Descriptions of this many characters at most (reference-mcp-cli §1.1). */
 const DESCRIPTION_LENGTH_MAX = 32;
-const FAR_BOUND = 1e9;
 
 /** The row of an operation: every property, type, default and enum, without prose (reference-mcp-cli §1.1). */
 export const toolRow = (operation: Operation): ToolRow => rowOf(operation, false);
@@ -64,7 +65,7 @@ function trim(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const kept: JsonSchema = {};
   for (const [key, part] of Object.entries(value)) {
-    if (TRIMMED.has(key) || isFarBound(key, part)) continue;
+    if (TRIMMED.has(key)) continue;
     if (key === 'properties') {
       kept[key] = Object.fromEntries(
         Object.entries(part as object).map(([name, schema]) => [name, trim(schema)]),
@@ -73,10 +74,18 @@ function trim(value: unknown): unknown {
       kept[key] = key === 'default' || key === 'enum' ? part : trim(part);
     }
   }
-  return kept;
+  return shortened(kept);
 }
 
-/** A bound so far out tells a caller nothing; every integer has the outermost ones. */
-function isFarBound(key: string, value: unknown): boolean {
-  return (key === 'minimum' || key === 'maximum') && Math.abs(Number(value)) >= FAR_BOUND;
+/** A choice between types that differ in nothing else says the same as a list of types. */
+function shortened(schema: JsonSchema): JsonSchema {
+  const { anyOf, ...rest } = schema;
+  if (!Array.isArray(anyOf)) return schema;
+  const choices = anyOf as JsonSchema[];
+  const types = choices.map(({ type }) => type);
+  const details = choices.flatMap(({ type: _type, ...others }) => Object.entries(others));
+  const plain = types.every((type) => typeof type === 'string') && new Set(types).size === types.length;
+  // `items` says nothing about a text, so it may stand beside both; other words might narrow the wrong type.
+  if (!plain || details.some(([key]) => key !== 'items') || details.length > 1) return schema;
+  return { ...rest, type: types, ...Object.fromEntries(details) };
 }

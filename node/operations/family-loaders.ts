@@ -18,6 +18,7 @@ const loaded = {
   k: z.int(),
   count: z.int(),
   memories: z.array(fields.memoryOutput),
+  truncated: z.literal(true).optional(),
 };
 
 /**
@@ -111,5 +112,11 @@ async function load(call: Call, family: Family, namespace: string | undefined, l
   });
   if (!result.ok) return result as Result<never>;
   const memories = result.value.memories.map((memory) => memoryJson(memory) as never);
-  return ok({ namespace: namespace ?? null, k: limit, count: memories.length, memories });
+  return ok({
+    namespace: namespace ?? null,
+    k: limit,
+    count: memories.length,
+    memories,
+    ...(result.value.nextOffset === null ? {} : { truncated: true as const }),
+  });
 }

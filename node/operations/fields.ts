@@ -94,6 +94,35 @@ export const sourceUri = text()
   .refine((value) => !hasControlCharacter(value), 'must not hold control characters')
   .describe('Where the text comes from: uri:, doc: or file:');
 
+export const sourceUriPrefix = text()
+  .refine((value) => value !== '', 'must not be empty')
+  .refine(
+    (value) => utf8Length(value) <= limits.SOURCE_URI_BYTES_MAX,
+    `must be at most ${limits.SOURCE_URI_BYTES_MAX} bytes`,
+  )
+  .describe('Only memories whose source_uri begins so');
+
+export const includeArchived = z.boolean().describe('Show memories that were atomised too');
+
+export const sessionId = text()
+  .refine((value) => value.trim() !== '', 'must not be blank')
+  .refine(
+    (value) => value.length <= limits.SESSION_ID_LENGTH_MAX,
+    `must be at most ${limits.SESSION_ID_LENGTH_MAX} characters`,
+  )
+  .describe('Session whose earlier recalls get a small boost');
+
+export const recallId = text()
+  .refine((value) => /^[0-9a-f-]{36}$/i.test(value), 'must be a UUID')
+  .transform((value) => value.toLowerCase())
+  .describe('Recall, as an earlier answer named it');
+
+/** What an answer says that its bytes ended early. */
+export const pageEnd = {
+  truncated: z.literal(true).optional(),
+  next_offset: z.int().optional(),
+} as const;
+
 /** An RFC 3339 instant with an offset, made canonical. */
 export const instant = z
   .string()

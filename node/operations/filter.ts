@@ -21,6 +21,11 @@ export const filterFields = {
   agent_id: fields.agentId.describe('Only memories of this agent').optional(),
 } as const;
 
+/** An answer that its bytes ended early says so, and where to go on. */
+export function pageEnd(nextOffset: number | null) {
+  return nextOffset === null ? {} : { truncated: true as const, next_offset: nextOffset };
+}
+
 const filterSchema = z.object(filterFields);
 
 /** The store's filter for the parsed fields. */

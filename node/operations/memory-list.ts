@@ -3,7 +3,7 @@ import { memoryJson } from '../../protocol/memory.js';
 import { failed, ok } from '../../protocol/result.js';
 import { defineOperation } from '../pipeline/operation.js';
 import * as fields from './fields.js';
-import { filterFields, filterFor } from './filter.js';
+import { filterFields, filterFor, pageEnd } from './filter.js';
 
 /** Lists memories by priority and newest update (interface §4.2, GET /memories). */
 export const memoryList = defineOperation({
@@ -12,18 +12,17 @@ export const memoryList = defineOperation({
   summary: 'List memories, highest priority and newest update first.',
   core: true,
   input: z.object({ ...filterFields, format: fields.format.default('json') }),
-  output: z.object({ memories: z.array(fields.memoryOutput), count: z.int() }),
+  output: z.object({ memories: z.array(fields.memoryOutput), count: z.int(), ...fields.pageEnd }),
   effect: 'read',
   guards: {},
   events: [],
   rows: 'memories',
-  http: [{ method: 'GET', path: '/memories', fields: 'query', omit: ['format'] }],
+  http: [{ method: 'GET', path: '/memories', fields: 'query' }],
   mcp: { description: 'List memories', defaults: { format: 'toon_compact' } },
   cli: {
     command: 'list',
     short: { n: 'namespace', t: 'tier' },
     view: 'memories',
-    omit: ['format'],
     examples: ['list --namespace team/alpha --limit 50'],
   },
   run: async (call, input) => {
@@ -34,6 +33,6 @@ export const memoryList = defineOperation({
     });
     if (!result.ok) return failed(result.error);
     const memories = result.value.memories.map((memory) => memoryJson(memory) as never);
-    return ok({ memories, count: memories.length });
+    return ok({ memories, count: memories.length, ...pageEnd(result.value.nextOffset) });
   },
 });

@@ -1,38 +1,13 @@
 import { z } from 'zod';
-import * as limits from '../../protocol/limits.js';
-import { KINDS, memoryJson } from '../../protocol/memory.js';
+import { type MemoryRow, memoryJson } from '../../protocol/memory.js';
+import { provenanceOf } from '../../protocol/provenance.js';
 import { applyBudget } from '../../protocol/ranking/budget.js';
-import type { RecallRequest } from '../../protocol/ranking/types.js';
+import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 import * as fields from './fields.js';
-
-const input = z.object({
-  context: fields.queryText.describe('What to remember about'),
-  namespace: fields.namespace.describe('Search this namespace and its ancestors').optional(),
-  limit: z
-    .int()
-    .default(limits.RECALL_LIMIT)
-    .describe(`At most this many rows, up to ${limits.RECALL_LIMIT_MAX}`),
-  tags: fields.tagFilter.optional(),
-  since: fields.instant.describe('Only memories created at or after this RFC 3339 instant').optional(),
-  until: fields.instant.describe('Only memories created at or before this RFC 3339 instant').optional(),
-  as_agent: fields.namespace.describe('Namespace position that shared scopes are judged from').optional(),
-  budget_tokens: z.int().min(0).describe('At most this many cl100k tokens of content').optional(),
-  context_tokens: z
-    .array(z.string().max(limits.QUERY_LENGTH_MAX))
-    .max(256)
-    .describe('Recent conversation that biases the query 70/30')
-    .optional(),
-  kinds: fields
-    .wordList(KINDS.length + 1)
-    .describe('Only these kinds; all for every kind')
-    .optional(),
-  format: fields.format.default('json'),
-});
-
-type Input = z.output<typeof input>;
+import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
 
 /** Recalls what is relevant to a context (interface §4.3). */
 export const memoryRecall = defineOperation({
@@ -40,13 +15,14 @@ export const memoryRecall = defineOperation({
   family: 'core',
   summary: 'Recall the memories most relevant to a context.',
   core: true,
-  input,
+  input: recallInput,
   output: z.object({
     memories: z.array(fields.memoryOutput.and(z.looseObject({ score: z.number() }))),
     count: z.int(),
     mode: z.enum(['hybrid', 'keyword']),
     tokens_used: z.int(),
     budget_tokens: z.int().optional(),
+    truncated: z.literal(true).optional(),
     recall_id: z.string(),
     meta: z.looseObject({}),
   }),
@@ -60,49 +36,61 @@ export const memoryRecall = defineOperation({
       path: '/recall',
       fields: 'query',
       aliases: { query: 'context', q: 'context' },
-      omit: ['context_tokens'],
+      headers: { 'accept-provenance': 'accept_provenance' },
+      omit: ['context_tokens', 'accept_provenance'],
     },
     {
       method: 'POST',
       path: '/recall',
       fields: 'body',
       aliases: { query: 'context', q: 'context' },
-      omit: ['context_tokens'],
+      headers: { 'accept-provenance': 'accept_provenance' },
+      omit: ['context_tokens', 'accept_provenance'],
     },
   ],
-  mcp: { description: 'Recall by meaning and keywords', defaults: { format: 'toon_compact' } },
+  mcp: {
+    description: 'Recall by meaning and keywords',
+    defaults: { format: 'toon_compact', verbose_provenance: true },
+    omit: ['accept_provenance'],
+  },
   cli: {
     command: 'recall',
     positionals: ['context'],
     short: { n: 'namespace' },
     aliases: { kind: 'kinds' },
+    values: { confidence_tier: { high: 'confirmed', medium: 'likely', low: 'ambiguous' } },
     view: 'memories',
-    omit: ['format'],
+    omit: ['accept_provenance'],
     examples: ['recall "when may we deploy?"'],
   },
   run: recall,
 });
 
-async function recall(call: Call, fieldsIn: Input) {
-  const query = fieldsIn.context.trim();
+async function recall(call: Call, input: RecallInput) {
+  const query = input.context.trim();
   if (query === '') return fail('VALIDATION_FAILED', 'context is required', { fields: ['context'] });
-  const namespace = fieldsIn.namespace ?? null;
-  const viewer = { ...call.caller.viewer, asNamespace: fieldsIn.as_agent ?? null };
+  const { store, semantic, recallSessions } = call.services;
+  const { namespace, limit, filter } = recallScope(call, input);
+  const session = sessionOf(call, input);
+  const viewer = { ...call.caller.viewer, asNamespace: input.as_agent ?? null };
   const request: RecallRequest = {
+    ...filter,
     query,
     namespace,
-    limit: recallLimit(fieldsIn.limit),
-    tags: fieldsIn.tags ?? [],
-    since: fieldsIn.since ?? null,
-    until: fieldsIn.until ?? null,
-    kinds: fieldsIn.kinds === undefined || fieldsIn.kinds.includes('all') ? null : fieldsIn.kinds,
+    limit,
+    recalled: session === null ? [] : recallSessions.seen(session),
     viewer,
     now: call.now,
     vectors: null,
   };
   const recallId = call.services.random.uuid();
-  const { store, semantic } = call.services;
-  const asked = semantic.evidence({ query, contextTokens: fieldsIn.context_tokens ?? [], namespace, viewer });
+  const asked = semantic.evidence({
+    query,
+    contextTokens: input.context_tokens ?? [],
+    namespace,
+    viewer,
+    filter,
+  });
   // The words are looked up while the query is being embedded elsewhere.
   const prepared = semantic.state().enabled ? recallId : null;
   if (prepared !== null) {
@@ -116,33 +104,75 @@ async function recall(call: Call, fieldsIn: Input) {
     prepared,
   });
   if (!result.ok) return failed(result.error);
-  const { rows, mode, candidates } = result.value;
-  const budget = applyBudget(rows, fieldsIn.budget_tokens ?? null, (content) =>
+  const { rows, mode, candidates, confidenceFilteredOut, blendWeight } = result.value;
+  const budget = applyBudget(rows, input.budget_tokens ?? null, (content) =>
     call.services.tokens.count(content),
   );
-  call.services.touches.touch(
-    budget.rows.map((row) => row.memory.id),
-    call.now,
-  );
+  const memories = budget.rows.map((row) => row.memory);
+  const scores = budget.rows.map((row) => rounded(row.score));
+  const decorated = isVerbose(input) ? await provenance(call, memories, viewer) : [];
+  if (session !== null) {
+    recallSessions.add(
+      session,
+      memories.map(({ rid }) => rid),
+    );
+  }
+  record(call, recallId, mode, memories, scores);
+  const cut = result.value.truncated && budget.rows.length === rows.length;
   return ok({
-    memories: budget.rows.map((row) => ({ ...memoryJson(row.memory), score: round3(row.score) }) as never),
-    count: budget.rows.length,
+    memories: memories.map(
+      (memory, index) => ({ ...memoryJson(memory), score: scores[index], ...decorated[index] }) as never,
+    ),
+    count: memories.length,
     mode,
     tokens_used: budget.tokensUsed,
-    ...(fieldsIn.budget_tokens === undefined ? {} : { budget_tokens: fieldsIn.budget_tokens }),
+    ...(input.budget_tokens === undefined ? {} : { budget_tokens: input.budget_tokens }),
+    ...(cut ? { truncated: true as const } : {}),
     recall_id: recallId,
     meta: {
       recall_mode: mode === 'hybrid' ? 'hybrid' : 'keyword_only',
+      reranker_used: 'none',
       ...(typeof evidence === 'string' ? { semantic: evidence } : {}),
-      candidate_counts: candidates,
+      candidate_counts: { fts: candidates.fts, hnsw: candidates.vector },
+      ...(blendWeight === null ? {} : { blend_weight: rounded(blendWeight) }),
+      ...(input.confidence_tier === undefined
+        ? {}
+        : {
+            confidence_filtered_out: confidenceFilteredOut,
+            had_filtered_candidates: confidenceFilteredOut > 0,
+          }),
       ...budget.meta,
     },
   });
 }
 
-/** A limit that is not positive falls back to the default, a large one to the cap (reference-http §4.1). */
-function recallLimit(limit: number): number {
-  return limit < 1 ? limits.RECALL_LIMIT : Math.min(limit, limits.RECALL_LIMIT_MAX);
+/** The reading is counted, and kept for the ledger, in the background. */
+function record(
+  call: Call,
+  recallId: string,
+  retriever: string,
+  memories: readonly MemoryRow[],
+  scores: readonly number[],
+): void {
+  const { touches, settings } = call.services;
+  const memoryIds = memories.map(({ id }) => id);
+  touches.touch(memoryIds, call.now);
+  if (settings.observationsTtlDays === 0) return;
+  const { agentId } = call.caller;
+  touches.observe({ recallId, agentId, retriever, observedAt: call.now, memoryIds, scores });
 }
 
-const round3 = (score: number) => Math.round(score * 1000) / 1000;
+/** HTTP callers ask for it by the field or by the header `Accept-Provenance: verbose`. */
+function isVerbose(input: RecallInput): boolean {
+  return input.verbose_provenance ?? input.accept_provenance?.trim().toLowerCase() === 'verbose';
+}
+
+/** The decoration of each row; the rows alone decide which there are and in which order. */
+async function provenance(call: Call, memories: readonly MemoryRow[], viewer: Viewer) {
+  const ids = memories.map(({ id }) => id);
+  const links = await call.services.store.query({ kind: 'link-attestations', ids, viewer, now: call.now });
+  const levels = new Map(links.ok ? links.value.levels : []);
+  return memories.map((memory) => provenanceOf(memory, levels.get(memory.id) ?? null, call.now));
+}
+
+const rounded = (value: number) => Math.round(value * 1000) / 1000;

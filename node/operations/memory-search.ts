@@ -3,7 +3,7 @@ import { memoryJson } from '../../protocol/memory.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import { defineOperation } from '../pipeline/operation.js';
 import * as fields from './fields.js';
-import { filterFields, filterFor } from './filter.js';
+import { filterFields, filterFor, pageEnd } from './filter.js';
 
 /** Finds memories that hold every word of a query (interface §4.3, GET /search). */
 export const memorySearch = defineOperation({
@@ -16,9 +16,16 @@ export const memorySearch = defineOperation({
     ...filterFields,
     as_agent: fields.namespace.describe('Namespace position that shared scopes are judged from').optional(),
     source_uri: fields.sourceUri.optional(),
+    include_archived: fields.includeArchived.optional(),
     format: fields.format.default('json'),
   }),
-  output: z.object({ results: z.array(fields.memoryOutput), count: z.int(), query: z.string() }),
+  output: z.object({
+    results: z.array(fields.memoryOutput),
+    count: z.int(),
+    ...fields.pageEnd,
+    query: z.string().optional(),
+    source_uri: z.string().optional(),
+  }),
   effect: 'read',
   guards: {},
   events: [],
@@ -30,7 +37,6 @@ export const memorySearch = defineOperation({
     positionals: ['query'],
     short: { n: 'namespace', t: 'tier' },
     view: 'memories',
-    omit: ['format'],
     examples: ['search "deploy window"'],
   },
   run: async (call, input) => {
@@ -44,9 +50,16 @@ export const memorySearch = defineOperation({
       query,
       filter: { ...filter, viewer: { ...filter.viewer, asNamespace: input.as_agent ?? null } },
       sourceUri: input.source_uri ?? null,
+      includeArchived: input.include_archived === true,
     });
     if (!result.ok) return failed(result.error);
     const results = result.value.memories.map((memory) => memoryJson(memory) as never);
-    return ok({ results, count: results.length, query });
+    return ok({
+      results,
+      count: results.length,
+      ...pageEnd(result.value.nextOffset),
+      // An answer names what was asked for: without words, the source (reference-http §1, row 14).
+      ...(query === '' ? { source_uri: input.source_uri } : { query }),
+    });
   },
 });

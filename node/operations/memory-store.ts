@@ -36,6 +36,7 @@ const input = z.object({
   source_uri: fields.sourceUri.optional(),
   source_span: fields.sourceSpan.optional(),
   signature: z.string().describe('Ed25519 signature of the write envelope, standard base64').optional(),
+  recall_id: fields.recallId.optional(),
   created_at: z.string().describe('Signed RFC 3339 instant; required with a signature').optional(),
   sign: z.boolean().describe("Sign with the key file of the agent, instead of the machine's key").optional(),
 });
@@ -70,7 +71,7 @@ export const memoryStore = defineOperation({
       fields: 'body',
       aliases: { memory_kind: 'kind' },
       // The key files are the node's, and its callers elsewhere sign for themselves.
-      omit: ['sign'],
+      omit: ['sign', 'recall_id'],
       status: (output) => (output['duplicate'] === true ? 200 : 201),
     },
   ],
@@ -79,7 +80,7 @@ export const memoryStore = defineOperation({
     command: 'store',
     short: { T: 'title', c: 'content', t: 'tier', n: 'namespace', p: 'priority', S: 'source' },
     stdin: ['content'],
-    omit: ['signature', 'created_at'],
+    omit: ['signature', 'created_at', 'recall_id'],
     view: 'message',
     message: (output) =>
       `stored: ${output['id']} [${output['tier']}] (ns=${output['namespace']})${output['duplicate'] === true ? ' (updated)' : ''}`,
@@ -105,6 +106,14 @@ async function store(call: Call, fieldsIn: Input) {
   });
   if (!result.ok) return failed(result.error);
   const { stored, created } = result.value;
+  if (fieldsIn.recall_id !== undefined) {
+    call.services.touches.consume({
+      recallId: fieldsIn.recall_id,
+      agentId: call.caller.viewer.all ? null : call.caller.agentId,
+      memoryId: stored.id,
+      consumedAt: call.now,
+    });
+  }
   return ok({
     id: stored.id,
     tier: stored.tier,

@@ -25,6 +25,7 @@ import { memoryList } from './memory-list.js';
 import { memoryPromote } from './memory-promote.js';
 import { memoryQuotaStatus } from './memory-quota-status.js';
 import { memoryRecall } from './memory-recall.js';
+import { memoryRecallObservations } from './memory-recall-observations.js';
 import { memoryResolve } from './memory-resolve.js';
 import { memorySearch } from './memory-search.js';
 import { memoryStats } from './memory-stats.js';
@@ -59,6 +60,7 @@ export const OPERATIONS: readonly Operation[] = [
   memoryArchivePurge,
   memoryArchiveStats,
   memoryStats,
+  memoryRecallObservations,
   memoryCapabilities,
   memoryAgentRegister,
   memoryAgentList,

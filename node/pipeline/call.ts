@@ -1,4 +1,4 @@
-import type { SignedEnvelope } from '../../protocol/commands.js';
+import type { RecallConsumption, RecallObservation, SignedEnvelope } from '../../protocol/commands.js';
 import type { WriteSignature } from '../../protocol/memory.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
 import type { Clock, Crypto, Log, Random, Signer } from '../../protocol/seams.js';
@@ -36,6 +36,18 @@ export interface Attestation {
 /** A reading of memories, to be counted later (interface §4.3: recall touches rows). */
 export interface TouchQueue {
   touch(ids: readonly string[], now: string): void;
+  /** Keeps what a recall answered for the ledger. */
+  observe(observation: RecallObservation): void;
+  /** Notes that a recall led to a memory. */
+  consume(consumption: RecallConsumption): void;
+  /** Writes what waits. */
+  flush(): Promise<void>;
+}
+
+/** Which rows the recalls of a session have answered, newest last; a session is named by its caller too. */
+export interface RecallSessions {
+  seen(session: string): readonly number[];
+  add(session: string, rids: readonly number[]): void;
 }
 
 /** What a node is made of, as operations use it. */
@@ -44,6 +56,7 @@ export interface Services {
   readonly semantic: SemanticIndex;
   readonly tokens: TokenCounter;
   readonly touches: TouchQueue;
+  readonly recallSessions: RecallSessions;
   readonly settings: Settings;
   readonly clock: Clock;
   readonly random: Random;

@@ -63,6 +63,8 @@ export interface CliBinding {
   readonly short?: Readonly<Record<string, string>>;
   /** Other names of flags: flag to field, in snake case. */
   readonly aliases?: Readonly<Record<string, string>>;
+  /** Other words for values of a field, on this surface alone: field to word to value. */
+  readonly values?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Fields whose value `-` is read from standard input. */
   readonly stdin?: readonly string[];
   readonly omit?: readonly string[];

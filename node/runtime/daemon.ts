@@ -115,6 +115,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     archive: settings.archiveOnGc,
     archiveMaxDays: settings.archiveMaxDays,
     embedBatch: settings.embedBackfillBatch,
+    observationsTtlDays: settings.observationsTtlDays,
     ...seams,
     log,
     semantic,

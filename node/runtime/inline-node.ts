@@ -66,6 +66,7 @@ export async function openInlineNode(settings: Settings, role: 'mcp' | 'cli'): P
           archive: settings.archiveOnGc,
           archiveMaxDays: settings.archiveMaxDays,
           embedBatch: settings.embedBackfillBatch,
+          observationsTtlDays: settings.observationsTtlDays,
           clock: systemClock,
           scheduler: systemScheduler,
           random: systemRandom,

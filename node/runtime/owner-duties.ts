@@ -2,10 +2,11 @@ import type { ChildSpec } from '../../actors/core/child.js';
 import { backfillRound } from '../../actors/maintenance/backfill.js';
 import { expiryRound } from '../../actors/maintenance/expiry.js';
 import { loopChild } from '../../actors/maintenance/loop.js';
+import { observationsRound } from '../../actors/maintenance/observations.js';
 import { type Ownership, OwnershipLease } from '../../actors/maintenance/ownership.js';
 import { CHANGE_POLL_MS } from '../../protocol/limits.js';
 import type { Clock, Log, Random, Scheduler } from '../../protocol/seams.js';
-import { instantFromMs } from '../../protocol/time.js';
+import { instantAfter, instantFromMs } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
 import type { LocalSemantics } from '../semantic/local-semantics.js';
 import { OwnerSocket } from '../semantic/owner-socket.js';
@@ -22,6 +23,8 @@ export interface OwnerDutiesParts {
   readonly archiveMaxDays?: number | null;
   /** Rows that the background embedding takes at a time. */
   readonly embedBatch: number;
+  /** Days that the ledger of recalls is kept. */
+  readonly observationsTtlDays: number;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly random: Random;
@@ -74,6 +77,18 @@ export class OwnerDuties {
       round: async () =>
         this.owned ? expiryRound(store, parts.archive, this.purgeBefore()) : { afterMs: NOT_OWNER_MS },
     });
+    const observations = loopChild({
+      ...common,
+      id: 'observations',
+      firstAfterMs: 10_000,
+      round: async () =>
+        this.owned
+          ? observationsRound(
+              store,
+              instantAfter(instantFromMs(clock.nowMs()), -parts.observationsTtlDays * 86_400),
+            )
+          : { afterMs: NOT_OWNER_MS },
+    });
     const lease = new OwnershipLease(store, clock, parts.holder, parts.role, (next) => {
       this.change(next);
       backfill.wake.now();
@@ -98,8 +113,8 @@ export class OwnerDuties {
     });
     const { semantic } = parts;
     return semantic === null
-      ? [ownership.spec, expiry.spec]
-      : [ownership.spec, expiry.spec, backfill.spec, changes.spec];
+      ? [ownership.spec, expiry.spec, observations.spec]
+      : [ownership.spec, expiry.spec, observations.spec, backfill.spec, changes.spec];
   }
 
   /** Ends what the ownership began; a claim that is granted later begins nothing. */

@@ -3,6 +3,7 @@ import { CATALOGUE } from '../operations/registry.js';
 import type { Services } from '../pipeline/call.js';
 import { systemClock, systemCrypto, systemRandom } from '../seams.js';
 import { lazyTokenCounter } from '../semantic/token-counter.js';
+import { RememberedSessions } from './recall-sessions.js';
 
 /** What differs between a daemon and an inline node. */
 type OwnParts = Pick<Services, 'store' | 'semantic' | 'touches' | 'settings' | 'log' | 'condition'>;
@@ -12,6 +13,7 @@ export function servicesOf(identity: MachineIdentity, own: OwnParts): Services {
   return {
     ...own,
     tokens: lazyTokenCounter(),
+    recallSessions: new RememberedSessions(),
     clock: systemClock,
     random: systemRandom,
     crypto: systemCrypto,

@@ -18,6 +18,7 @@ const POINT_READS: ReadonlySet<Query['kind']> = new Set([
   'current-owner',
   'get-agent',
   'find-archived',
+  'link-attestations',
 ]);
 
 /** Bytes of a command beyond its text, for the mailbox's limit. */
@@ -105,7 +106,14 @@ function sizeBytesOf(command: Command): number {
     case 'archive-memories':
       return COMMAND_OVERHEAD_BYTES + ID_BYTES * command.ids.length;
     case 'touch-memories':
-      return COMMAND_OVERHEAD_BYTES + command.touches.length * TOUCH_BYTES;
+      return (
+        COMMAND_OVERHEAD_BYTES +
+        TOUCH_BYTES *
+          (command.observations ?? []).reduce(
+            (sum, one) => sum + one.memoryIds.length,
+            command.touches.length,
+          )
+      );
     case 'put-embeddings':
       return command.rows.reduce((sum, row) => sum + (row.vectors?.byteLength ?? 0), COMMAND_OVERHEAD_BYTES);
     default:

@@ -1,6 +1,8 @@
-import type { LifePolicy } from '../../protocol/commands.js';
+import type { LifePolicy, RecallConsumption, RecallObservation } from '../../protocol/commands.js';
 import {
   EXTEND_SECONDS,
+  OBSERVATIONS_BATCH_MAX,
+  OBSERVATIONS_PENDING_MAX,
   PROMOTE_ACCESS_COUNT,
   TOUCH_BATCH_MAX,
   TOUCH_FLUSH_INTERVAL_MS,
@@ -23,11 +25,16 @@ interface Touch {
  */
 export class DeferredTouches implements TouchQueue {
   private pending = new Map<string, Touch>();
+  private observations: RecallObservation[] = [];
+  private consumptions: RecallConsumption[] = [];
+  private observedRows = 0;
   private timer: Timer | null = null;
   private flushing: Promise<void> | null = null;
   private closed = false;
   /** Touches that found the queue full. */
   dropped = 0;
+  /** Recalls that left no observations, because too many wait. */
+  observationsDropped = 0;
 
   constructor(
     private readonly store: Store,
@@ -52,10 +59,29 @@ export class DeferredTouches implements TouchQueue {
     this.arm();
   }
 
+  /** A recall is kept whole or not at all; what it answered does not depend on it. */
+  observe(observation: RecallObservation): void {
+    const rows = observation.memoryIds.length;
+    if (this.closed || rows === 0) return;
+    if (this.observedRows + rows > OBSERVATIONS_PENDING_MAX) {
+      this.observationsDropped += 1;
+      return;
+    }
+    this.observations.push(observation);
+    this.observedRows += rows;
+    this.arm();
+  }
+
+  consume(consumption: RecallConsumption): void {
+    if (this.closed || this.consumptions.length >= OBSERVATIONS_PENDING_MAX) return;
+    this.consumptions.push(consumption);
+    this.arm();
+  }
+
   /** Writes everything that is pending. */
   async flush(): Promise<void> {
     while (this.flushing !== null) await this.flushing;
-    if (this.pending.size === 0) return;
+    if (this.isEmpty()) return;
     this.flushing = this.write().finally(() => {
       this.flushing = null;
     });
@@ -70,8 +96,15 @@ export class DeferredTouches implements TouchQueue {
     await this.flush();
   }
 
+  private forget(): void {
+    this.pending.clear();
+    this.observations = [];
+    this.consumptions = [];
+    this.observedRows = 0;
+  }
+
   private arm(): void {
-    if (this.timer !== null || this.pending.size === 0) return;
+    if (this.timer !== null || this.isEmpty()) return;
     this.timer = this.scheduler.after(TOUCH_FLUSH_INTERVAL_MS, () => {
       this.timer = null;
       this.flush().then(
@@ -81,20 +114,46 @@ export class DeferredTouches implements TouchQueue {
     });
   }
 
+  private isEmpty(): boolean {
+    return this.pending.size === 0 && this.observations.length === 0 && this.consumptions.length === 0;
+  }
+
+  /** Whole recalls, up to a batch; the rest waits for the next command. */
+  private takeObservations(): RecallObservation[] {
+    let rows = 0;
+    let count = 0;
+    for (const { memoryIds } of this.observations) {
+      if (count > 0 && rows + memoryIds.length > OBSERVATIONS_BATCH_MAX) break;
+      rows += memoryIds.length;
+      count += 1;
+    }
+    this.observedRows -= rows;
+    return this.observations.splice(0, count);
+  }
+
   private async write(): Promise<void> {
     const batch = [...this.pending].slice(0, TOUCH_BATCH_MAX);
     for (const [id] of batch) this.pending.delete(id);
     const touches = batch.map(([id, touch]) => ({ id, count: touch.count, lastAt: touch.lastAt }));
+    const observations = this.takeObservations();
+    // A consumption comes after its recall, so it waits until no recall does.
+    const consumptions = this.observations.length === 0 ? this.consumptions.splice(0) : [];
     const result = await this.store.execute(
-      { kind: 'touch-memories', touches, policy: this.policy },
+      {
+        kind: 'touch-memories',
+        touches,
+        policy: this.policy,
+        ...(observations.length === 0 ? {} : { observations }),
+        ...(consumptions.length === 0 ? {} : { consumptions }),
+      },
       { lane: 'background' },
     );
     // A lost count is allowed; it is not worth a retry that competes with memories.
     if (!result.ok) {
       this.log.debug({ code: result.error.code }, 'touches were dropped');
       // At the end there is no time to wait for a store that does not answer.
-      if (this.closed) this.pending.clear();
+      if (this.closed) this.forget();
     }
-    if (this.pending.size > 0) await this.write();
+    if (!this.isEmpty()) await this.write();
   }
 }

@@ -5,9 +5,11 @@ import {
   QUERY_EMBED_NEXT_WAIT_MS,
   QUERY_EMBED_WAIT_MS,
   REQUEST_DEADLINE_MS,
+  VECTOR_FILTERED_HITS_MAX,
   VECTOR_HITS_MAX,
   VECTOR_SEARCH_WAIT_MS,
 } from '../../protocol/limits.js';
+import { isFiltered } from '../../protocol/ranking/filter.js';
 import type { VectorEvidence } from '../../protocol/ranking/types.js';
 import { ok, type Result } from '../../protocol/result.js';
 import type { Clock } from '../../protocol/seams.js';
@@ -45,14 +47,16 @@ export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
     const vector = await this.blended(query.value, request.contextTokens, deadlineMs);
     const nsIds = request.namespace === null ? null : await this.namespaceIds(request.namespace);
     if (nsIds !== null && nsIds.length === 0) return 'empty';
-    const { viewer } = request;
+    const { viewer, filter } = request;
     const found = await this.vectors.search(
       {
         queryVector: vector,
         nsIds,
         ownerIds: viewer.all ? null : viewer.agentId === null ? [] : [viewer.agentId],
-        k: VECTOR_HITS_MAX,
+        k: filter !== undefined && isFiltered(filter) ? VECTOR_FILTERED_HITS_MAX : VECTOR_HITS_MAX,
         now: instantFromMs(this.clock.nowMs()),
+        viewer,
+        ...(filter === undefined ? {} : { filter }),
       },
       // Until the index is loaded, recall answers by keyword.
       this.clock.monotonicMs() + VECTOR_SEARCH_WAIT_MS,

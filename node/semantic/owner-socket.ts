@@ -3,7 +3,9 @@ import { createConnection, createServer, type Server, type Socket } from 'node:n
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
+import { CONFIDENCE_TIERS } from '../../protocol/confidence.js';
 import { OWNER_SOCKET_TIMEOUT_MS } from '../../protocol/limits.js';
+import { TIERS } from '../../protocol/memory.js';
 import type { VectorEvidence } from '../../protocol/ranking/types.js';
 import type { Clock, Crypto, Log, Scheduler } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
@@ -19,6 +21,19 @@ const requestSchema = z.object({
   contextTokens: z.array(z.string()).max(256),
   namespace: z.string().nullable(),
   viewer: z.object({ all: z.boolean(), agentId: z.string().nullable(), asNamespace: z.string().nullable() }),
+  filter: z
+    .object({
+      tags: z.array(z.string()),
+      since: z.string().nullable(),
+      until: z.string().nullable(),
+      kinds: z.array(z.string()).nullable(),
+      tier: z.enum(TIERS).nullable().default(null),
+      hasCitations: z.boolean().default(false),
+      sourceUriPrefix: z.string().nullable().default(null),
+      confidence: z.enum(CONFIDENCE_TIERS).nullable().default(null),
+      includeArchived: z.boolean().default(false),
+    })
+    .optional(),
 });
 
 const replySchema = z.union([
@@ -115,7 +130,8 @@ export class OwnerSocket {
 
 async function answer(line: string, semantic: SemanticIndex): Promise<string> {
   const request = requestSchema.parse(JSON.parse(line));
-  const evidence = await semantic.evidence(request);
+  const { filter, ...rest } = request;
+  const evidence = await semantic.evidence(filter === undefined ? rest : { ...rest, filter });
   if (typeof evidence === 'string') return JSON.stringify({ absence: evidence });
   const { queryVector, hits, mean, deviation, scanned } = evidence;
   return JSON.stringify({

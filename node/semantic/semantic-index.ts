@@ -1,4 +1,4 @@
-import type { VectorEvidence, Viewer } from '../../protocol/ranking/types.js';
+import type { RecallFilter, VectorEvidence, Viewer } from '../../protocol/ranking/types.js';
 
 /** What a recall asks of the semantic side. */
 export interface SemanticRequest {
@@ -7,6 +7,8 @@ export interface SemanticRequest {
   readonly contextTokens: readonly string[];
   readonly namespace: string | null;
   readonly viewer: Viewer;
+  /** Rows that do not pass are no evidence. */
+  readonly filter?: RecallFilter;
 }
 
 /** Why there is no evidence: a word for `meta`, and for capabilities. */

@@ -4,6 +4,7 @@ import { decideArchive, decidePurge, decideRestore } from './archive.js';
 import { decideConsolidate } from './consolidate.js';
 import type { Deciding, DecisionContext } from './decision.js';
 import { decideEmbeddings } from './embedding.js';
+import { decidePrune } from './observations.js';
 import { decideClaim, decideRelease } from './ownership.js';
 import { decidePromote } from './promote.js';
 import { decideEnsureQuota } from './quota.js';
@@ -32,6 +33,8 @@ function rulesOf(command: Command, context: DecisionContext): Deciding<OutcomeOf
       return decidePromote(command, context);
     case 'touch-memories':
       return decideTouch(command, context);
+    case 'prune-observations':
+      return decidePrune(command);
     case 'expire-memories':
       return decideExpire(command, context);
     case 'put-embeddings':

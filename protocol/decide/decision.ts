@@ -1,4 +1,5 @@
 import type { AuditEvent } from '../audit.js';
+import type { RecallConsumption, RecallObservation } from '../commands.js';
 import type { ArchivedRow, ForgetFilter, PurgeableRow } from '../life-commands.js';
 import type { Memory, MemoryRow } from '../memory.js';
 import type { MemoryImage, OperationKind, PurgeReason } from '../operation-log.js';
@@ -21,6 +22,7 @@ export type ReadRequest =
   | { readonly read: 'expired-memories'; readonly before: string; readonly limit: number }
   | { readonly read: 'quota-use'; readonly holder: string; readonly namespace: string }
   | { readonly read: 'used-envelope'; readonly fingerprint: string }
+  | { readonly read: 'oldest-observation' }
   | { readonly read: 'database-owner' }
   | { readonly read: 'archived-memory'; readonly id: string }
   | {
@@ -116,6 +118,9 @@ export type Mutation =
       readonly expiresAtMs: number;
     }
   | { readonly mutation: 'append-audit'; readonly event: AuditEvent }
+  | { readonly mutation: 'record-recall'; readonly observation: RecallObservation }
+  | { readonly mutation: 'consume-recall'; readonly consumption: RecallConsumption }
+  | { readonly mutation: 'prune-observations'; readonly before: string; readonly limit: number }
   | { readonly mutation: 'put-database-owner'; readonly owner: DatabaseOwner }
   | {
       /** Moves an archived row back; its `seen` is that of its tombstone. */
@@ -165,6 +170,11 @@ export function* expiredMemories(
   limit: number,
 ): Generator<ReadRequest, readonly MemoryRow[], never> {
   return (yield { read: 'expired-memories', before, limit }) as readonly MemoryRow[];
+}
+
+/** When the oldest recall of the ledger was observed. */
+export function* oldestObservation(): Generator<ReadRequest, string | null, never> {
+  return (yield { read: 'oldest-observation' }) as string | null;
 }
 
 export function* databaseOwner(): Generator<ReadRequest, DatabaseOwner | null, never> {

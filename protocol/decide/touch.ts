@@ -41,6 +41,12 @@ export function* decideTouch(
       lastAccessedAt: laterOf(touch.lastAt, lastAt),
     });
   }
+  for (const observation of command.observations ?? []) {
+    mutations.push({ mutation: 'record-recall', observation });
+  }
+  for (const consumption of command.consumptions ?? []) {
+    mutations.push({ mutation: 'consume-recall', consumption });
+  }
   return decided({ touched, promoted }, mutations);
 }
 

@@ -19,6 +19,8 @@ export interface Candidate {
   readonly confidence: number;
   /** Days since the row was created, 0 or more. */
   readonly ageDays: number;
+  /** Whether the caller's session has recalled it before. */
+  readonly recalled?: boolean;
 }
 
 const TIER_RANK: Readonly<Record<string, number>> = { short: 0, mid: 0.5, long: 1 };
@@ -30,8 +32,19 @@ export function boostOf(candidate: Candidate, weights: RankingWeights): number {
     weights.boostTier * (TIER_RANK[candidate.tier] ?? 0) +
     weights.boostPriority * ((Math.min(10, Math.max(1, candidate.priority)) - 1) / 9) +
     weights.boostConfidence * Math.min(1, Math.max(0, candidate.confidence)) +
-    weights.boostRecency * recency
+    weights.boostRecency * recency +
+    (candidate.recalled === true ? weights.boostSession : 0)
   );
+}
+
+/** How much of the query words explain, 0 to 1. */
+function explainedShare(strength: number, weights: RankingWeights): number {
+  return Math.min(1, Math.max(0, strength) / weights.strengthFull);
+}
+
+/** What one standard deviation of the cosine weighs when words explain `strength` of the query. */
+export function semanticWeight(strength: number, weights: RankingWeights): number {
+  return weights.semantic + weights.semanticAlone * (1 - explainedShare(strength, weights));
 }
 
 /**
@@ -49,9 +62,9 @@ export function fuse(
   for (const candidate of candidates) {
     best = Math.max(best, candidate.lexical + candidate.lexicalContext);
   }
-  const explained = Math.min(1, Math.max(0, strength) / weights.strengthFull);
+  const explained = explainedShare(strength, weights);
   const scale = best > 0 ? explained ** weights.strengthPower / best : 0;
-  const semantic = weights.semantic + weights.semanticAlone * (1 - explained);
+  const semantic = semanticWeight(strength, weights);
   const peak = weights.semanticPeak * (1 - explained);
   const rows = candidates.map((candidate) => {
     const raw =

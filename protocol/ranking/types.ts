@@ -1,3 +1,6 @@
+import type { ConfidenceTier } from '../confidence.js';
+import type { Tier } from '../memory.js';
+
 /**
  * What recall passes between its parts: the request as a reader gets it, and the evidence of the two indexes.
  */
@@ -25,16 +28,35 @@ export interface VectorEvidence {
   readonly scanned: number;
 }
 
-/** Filters of a recall, parsed. Instants are canonical UTC text. */
-export interface RecallRequest {
+/**
+ * Which rows a recall may answer, beside those that the viewer may see. Instants are canonical UTC text; what is
+ * absent or null does not filter.
+ */
+export interface RecallFilter {
+  /** Any of these. */
+  readonly tags: readonly string[];
+  /** Bounds on created_at. */
+  readonly since: string | null;
+  readonly until: string | null;
+  /** Words that are no kinds match nothing. */
+  readonly kinds: readonly string[] | null;
+  readonly tier?: Tier | null;
+  /** True leaves rows with citations. */
+  readonly hasCitations?: boolean;
+  readonly sourceUriPrefix?: string | null;
+  readonly confidence?: ConfidenceTier | null;
+  /** True shows rows that were atomised too (`atomised_into` is set). */
+  readonly includeArchived?: boolean;
+}
+
+/** A recall, parsed. */
+export interface RecallRequest extends RecallFilter {
   readonly query: string;
   /** The namespace and its ancestors are searched; null searches everything. */
   readonly namespace: string | null;
   readonly limit: number;
-  readonly tags: readonly string[];
-  readonly since: string | null;
-  readonly until: string | null;
-  readonly kinds: readonly string[] | null;
+  /** Rows that the caller's session has seen before; they get a small boost. */
+  readonly recalled?: readonly number[];
   readonly viewer: Viewer;
   /** The instant of the call: expired rows are hidden, recency is measured from here. */
   readonly now: string;

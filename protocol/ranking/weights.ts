@@ -46,6 +46,8 @@ export interface RankingWeights {
   readonly boostPriority: number;
   readonly boostConfidence: number;
   readonly boostRecency: number;
+  /** Of a row that the caller's session has recalled before. */
+  readonly boostSession: number;
   /** Days after which recency has halved. */
   readonly recencyHalfLifeDays: number;
 }
@@ -76,5 +78,6 @@ export const RANKING_WEIGHTS: RankingWeights = {
   boostPriority: 0.02,
   boostConfidence: 0.01,
   boostRecency: 0.02,
+  boostSession: 0.05,
   recencyHalfLifeDays: 30,
 };

@@ -7,34 +7,36 @@ export interface FilterSql {
   readonly parameters: Record<string, string | number | null>;
 }
 
-/** The filters of list and search over `memories` under an alias, the visibility gate included. */
+/**
+ * The filters of list and search over `memories` under an alias, the visibility gate included. The text depends on
+ * the kind of viewer, on whether a namespace is named (it chooses the index) and on whether anything else filters.
+ */
 export function memoryFilter(alias: string, filter: MemoryFilter): FilterSql {
   const gate = visibleRows(alias, filter.viewer, filter.now);
   const clauses = [gate.sql];
   const parameters: Record<string, string | number | null> = { ...gate.parameters };
-  const add = (clause: string, name: string, value: string | number) => {
-    clauses.push(clause);
-    parameters[name] = value;
-  };
   if (filter.namespace !== null) {
-    add(
-      `${alias}.ns_id = (SELECT ns_id FROM namespaces WHERE name = @namespace)`,
-      'namespace',
-      filter.namespace,
-    );
+    clauses.push(`${alias}.ns_id = (SELECT ns_id FROM namespaces WHERE name = @namespace)`);
+    parameters['namespace'] = filter.namespace;
   }
-  if (filter.tier !== null) add(`${alias}.tier = @tier`, 'tier', filter.tier);
-  if (filter.minPriority !== null)
-    add(`${alias}.priority >= @min_priority`, 'min_priority', filter.minPriority);
-  if (filter.since !== null) add(`${alias}.created_at >= @since`, 'since', filter.since);
-  if (filter.until !== null) add(`${alias}.created_at <= @until`, 'until', filter.until);
-  if (filter.agentId !== null) add(`${alias}.owner_id = @agent_id`, 'agent_id', filter.agentId);
-  if (filter.tags.length > 0) {
-    add(
-      `EXISTS (SELECT 1 FROM json_each(${alias}.tags) tag WHERE tag.value IN (SELECT value FROM json_each(@tags)))`,
-      'tags',
-      JSON.stringify(filter.tags),
+  const others = {
+    tier: filter.tier,
+    min_priority: filter.minPriority,
+    since: filter.since,
+    until: filter.until,
+    agent_id: filter.agentId,
+    tags: filter.tags.length === 0 ? null : JSON.stringify(filter.tags),
+  };
+  if (Object.values(others).some((value) => value !== null)) {
+    clauses.push(
+      `(@tier IS NULL OR ${alias}.tier = @tier)
+       AND (@min_priority IS NULL OR ${alias}.priority >= @min_priority)
+       AND (@since IS NULL OR ${alias}.created_at >= @since) AND (@until IS NULL OR ${alias}.created_at <= @until)
+       AND (@agent_id IS NULL OR ${alias}.owner_id = @agent_id)
+       AND (@tags IS NULL OR EXISTS (SELECT 1 FROM json_each(${alias}.tags) tag
+         WHERE tag.value IN (SELECT value FROM json_each(@tags))))`,
     );
+    Object.assign(parameters, others);
   }
   return { sql: clauses.join(' AND '), parameters };
 }

@@ -10,6 +10,7 @@ import {
 import type { AuditChain } from './audit-chain.js';
 import type { Connection } from './connection.js';
 import type { OperationLog } from './log.js';
+import { ObservationLedger } from './observations.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { memoryToSql, ROW_COLUMNS } from './rows.js';
 
@@ -18,6 +19,7 @@ const ARCHIVE_COLUMNS = ROW_COLUMNS.join(', ');
 /** Applies typed mutations inside the write transaction; the only code that changes rows. */
 export class Mutations {
   private readonly statements;
+  private readonly observations;
   private readonly namespaceIds = new Map<string, number>();
 
   constructor(
@@ -27,6 +29,7 @@ export class Mutations {
     /** Null where nothing is done in anybody's name: in migrations. */
     private readonly audit: AuditChain | null,
   ) {
+    this.observations = new ObservationLedger(db);
     const assignments = ROW_COLUMNS.filter((column) => column !== 'id').map((column) => `${column} = ?`);
     this.statements = {
       insert: db.prepare(
@@ -124,6 +127,15 @@ export class Mutations {
         return null;
       case 'append-audit':
         this.audit?.append(mutation.event, context.now);
+        return null;
+      case 'record-recall':
+        this.observations.record(mutation.observation);
+        return null;
+      case 'consume-recall':
+        this.observations.consume(mutation.consumption);
+        return null;
+      case 'prune-observations':
+        this.observations.prune(mutation.before, mutation.limit);
         return null;
       case 'put-database-owner': {
         const { holder, role, fencing, expiresAtMs } = mutation.owner;

@@ -1,9 +1,16 @@
-import type { MemoryRow } from '../../protocol/memory.js';
-import type { AnswerOf, Answers, Query, RankedMemories, SearchMemories } from '../../protocol/queries.js';
+import type {
+  AnswerOf,
+  Answers,
+  MemoryPage,
+  Query,
+  RankedMemories,
+  SearchMemories,
+} from '../../protocol/queries.js';
 import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
 import { ok, type Result } from '../../protocol/result.js';
 import { auditHeadPath, readAuditHead } from './audit-head.js';
 import type { Connection } from './connection.js';
+import { type RowPage, readPage } from './page.js';
 import { getAgent, listAgents } from './queries/agents.js';
 import { archiveStats, findArchived, listArchive } from './queries/archive.js';
 import { auditRows } from './queries/audit.js';
@@ -11,12 +18,13 @@ import { embeddingProgress, pendingEmbeddings } from './queries/embeddings.js';
 import { getMemory } from './queries/get.js';
 import { consolidationGroups, countExpired, countForgettable } from './queries/life.js';
 import { listMemories } from './queries/list.js';
+import { linkAttestations, recallObservations } from './queries/observations.js';
 import { currentOwner, logPosition, namespaceIds } from './queries/position.js';
 import { listQuotas } from './queries/quotas.js';
 import { findContradictions, nearestMemory } from './queries/similar.js';
 import { storeStats } from './queries/stats.js';
 import { RecallIndex } from './recall/recall.js';
-import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
+import { SELECT_ROW, type SqlRow } from './rows.js';
 import { Statements } from './statements.js';
 import { visibleRows } from './visibility.js';
 
@@ -87,37 +95,42 @@ export class Reader {
         return ok(nearestMemory(this.statements, query));
       case 'find-contradictions':
         return ok(findContradictions(this.statements, query));
+      case 'recall-observations':
+        return ok(recallObservations(this.statements, query));
+      case 'link-attestations':
+        return ok(linkAttestations(this.statements, query));
     }
   }
 
-  private search(query: SearchMemories): Answers['search-memories'] {
+  private search(query: SearchMemories): MemoryPage {
+    const { viewer, now, offset } = query.filter;
     const rids = this.recall.search(query);
-    const rows = this.visibleByRid(rids, query.filter.viewer, query.filter.now);
-    return { memories: rids.flatMap((rid) => rows.get(rid) ?? []) };
+    const { rows, truncated } = this.visibleInOrder(rids, viewer, now);
+    const last = rows[rows.length - 1];
+    const nextOffset = truncated && last !== undefined ? offset + rids.indexOf(last.rid) + 1 : null;
+    return { memories: rows, nextOffset };
   }
 
   /** The ranked rows, read again through the gate: an index may lag behind, what is shown may not. */
   readRanked(request: RecallRequest, ranked: RankedMemories): Answers['recall-memories'] {
-    const memories = this.visibleByRid(
-      ranked.rows.map((row) => row.rid),
-      request.viewer,
-      request.now,
-    );
-    const rows = ranked.rows.flatMap((row) => {
-      const memory = memories.get(row.rid);
-      return memory === undefined ? [] : [{ memory, score: row.score }];
-    });
-    return { ...ranked, rows };
+    const scores = new Map(ranked.rows.map(({ rid, score }) => [rid, score]));
+    const { rows, truncated } = this.visibleInOrder([...scores.keys()], request.viewer, request.now);
+    return {
+      ...ranked,
+      rows: rows.map((memory) => ({ memory, score: scores.get(memory.rid) ?? 0 })),
+      truncated,
+    };
   }
 
-  private visibleByRid(rids: readonly number[], viewer: Viewer, now: string): Map<number, MemoryRow> {
+  /** The visible rows of a list, in its order, as far as a page goes. */
+  private visibleInOrder(rids: readonly number[], viewer: Viewer, now: string): RowPage {
     const gate = visibleRows('m', viewer, now);
-    const rows = this.statements
+    const cursor = this.statements
       .get(
-        `SELECT ${SELECT_ROW} FROM memories m
-         WHERE m.rid IN (SELECT value FROM json_each(@rids)) AND ${gate.sql}`,
+        `SELECT ${SELECT_ROW} FROM json_each(@rids) AS listed CROSS JOIN memories m ON m.rid = listed.value
+         WHERE ${gate.sql}`,
       )
-      .all({ ...gate.parameters, rids: JSON.stringify(rids) }) as SqlRow[];
-    return new Map(rows.map((row) => [row['rid'] as number, memoryFromSql(row)]));
+      .iterate({ ...gate.parameters, rids: `[${rids.join(',')}]` }) as Iterable<SqlRow>;
+    return readPage(cursor);
   }
 }

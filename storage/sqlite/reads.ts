@@ -25,6 +25,7 @@ export class DecisionReads {
   private readonly byTitle;
   private readonly titleExpiry;
   private readonly expired;
+  private readonly oldestObservation;
   private readonly owner;
   private readonly envelope;
   private readonly texts;
@@ -48,6 +49,9 @@ export class DecisionReads {
     this.envelope = db.prepare<[string], { memory_id: string }>(
       'SELECT memory_id FROM write_envelopes WHERE fingerprint = ?',
     );
+    this.oldestObservation = db.prepare<[], { observed_at: string }>(
+      'SELECT observed_at FROM recall_observations ORDER BY rowid LIMIT 1',
+    );
     this.owner = db.prepare<[], OwnerRow>(
       'SELECT holder, role, fencing, expires_at_ms FROM database_owner WHERE singleton = 1',
     );
@@ -67,6 +71,8 @@ export class DecisionReads {
         return this.quotas.use(request.holder, request.namespace);
       case 'used-envelope':
         return this.envelope.get(request.fingerprint)?.memory_id ?? null;
+      case 'oldest-observation':
+        return this.oldestObservation.get()?.observed_at ?? null;
       case 'database-owner':
         return ownerFromSql(this.owner.get());
       case 'archived-memory': {

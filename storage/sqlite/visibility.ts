@@ -3,7 +3,7 @@ import type { Viewer } from '../../protocol/ranking/types.js';
 /** A piece of SQL for a WHERE clause, with its named parameters. */
 export interface SqlFragment {
   readonly sql: string;
-  readonly parameters: Readonly<Record<string, string | null>>;
+  readonly parameters: Readonly<Record<string, string | number | null>>;
 }
 
 /** How many levels above the row's namespace a caller may sit, for each shared scope. */

@@ -19,6 +19,7 @@ export const BLOCKS_AT = 0x50000;
 
 /** Capacity of the fixed areas. */
 export const VIEWERS_MAX = 0x10000 / 4;
+/** `VECTOR_CANDIDATES_MAX` of the limits says the same. */
 export const HEAP_ENTRIES_MAX = 0x10000 / 8;
 export const LIST_ENTRIES_MAX = 0x10000 / 4;
 /** Longest vector: the float32 area is 64 KiB. */

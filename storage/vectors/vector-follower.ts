@@ -1,7 +1,10 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { VectorEvidence } from '../../protocol/ranking/types.js';
+import type { RecallFilter, VectorEvidence, Viewer } from '../../protocol/ranking/types.js';
 import type { Failure, Result } from '../../protocol/result.js';
 import { fail, failed, ok } from '../../protocol/result.js';
+import { recallFilters } from '../sqlite/recall/filters.js';
+import { statement } from '../sqlite/recall/statements.js';
+import { visibleRows } from '../sqlite/visibility.js';
 import { EVERYBODY, VectorIndex } from './vector-index.js';
 
 /** A search as recall asks for it: owners by agent id, hidden by `now`. Plain data, so that it crosses threads. */
@@ -16,6 +19,9 @@ export interface VectorRequest {
   readonly k: number;
   /** Canonical UTC text: rows that have expired by then are left out. */
   readonly now: string;
+  /** Rows that do not pass, or that this viewer may not see, are left out before the best are chosen. */
+  readonly filter?: RecallFilter;
+  readonly viewer?: Viewer;
 }
 
 /** Which rows of `memory_embeddings` the index holds; others are left out until they are embedded anew. */
@@ -32,6 +38,10 @@ const RELOAD_SHARE = 0.98;
 const NOBODY = 0x7fffffff;
 /** Scopes that are not private here. `team`, `unit` and `org` are narrowed again by the visibility gate. */
 const SHARED_SCOPES: ReadonlySet<string | null> = new Set([null, 'collective', 'team', 'unit', 'org']);
+
+/** A request that names nobody and nothing sees every row that has not expired. */
+const OPERATOR: Viewer = { all: true, agentId: null, asNamespace: null };
+const NO_FILTER: RecallFilter = { tags: [], since: null, until: null, kinds: null, includeArchived: true };
 
 interface EmbeddingRow {
   readonly rid: number;
@@ -59,7 +69,6 @@ export class VectorFollower {
   readonly #ownerSlots = new Map<string, number>();
   readonly #all: Statement<[string, number], EmbeddingRow>;
   readonly #one: Statement<[number, string, number], EmbeddingRow>;
-  readonly #live: Statement<[number, string, number, string], { vectors: Buffer }>;
   readonly #fed: Statement<[number], { rid: number }>;
   readonly #changed: Statement<[number], { rid: number }>;
   readonly #position: Statement<[], Position & { oldest: number }>;
@@ -78,8 +87,6 @@ export class VectorFollower {
       FROM memory_embeddings e JOIN memories m ON m.rid = e.rid WHERE e.model = ? AND e.dim = ?`;
     this.#all = database.prepare(embedding);
     this.#one = database.prepare(embedding.replace('WHERE', 'WHERE e.rid = ? AND'));
-    this.#live = database.prepare(`SELECT e.vectors FROM memory_embeddings e JOIN memories m ON m.rid = e.rid
-      WHERE e.rid = ? AND e.model = ? AND e.dim = ? AND (m.expires_at IS NULL OR m.expires_at > ?)`);
     this.#fed = database.prepare('SELECT rid FROM memory_embeddings WHERE feed > ?');
     this.#changed = database.prepare(
       'SELECT DISTINCT rid FROM operations WHERE commit_sequence > ? AND rid IS NOT NULL',
@@ -127,13 +134,19 @@ export class VectorFollower {
     const index = this.#catchUp();
     if (this.#full !== null) return failed(this.#full);
     const { model, dim } = this.#source;
+    const gate = visibleRows('m', request.viewer ?? OPERATOR, request.now);
+    const filters = recallFilters('m', request.filter ?? NO_FILTER);
+    const passing = statement(
+      this.#database,
+      `SELECT e.rid, e.vectors FROM json_each(@rids) AS listed CROSS JOIN memories m ON m.rid = listed.value
+       CROSS JOIN memory_embeddings e ON e.rid = m.rid
+       WHERE e.model = @model AND e.dim = @dim AND ${gate.sql} AND ${filters.sql}`,
+      'raw',
+    );
+    const parameters = { model, dim, ...gate.parameters, ...filters.parameters };
     const load = (rids: readonly number[]) => {
-      const loaded = new Map<number, Float32Array>();
-      for (const rid of rids) {
-        const row = this.#live.get(rid, model, dim, request.now);
-        if (row !== undefined) loaded.set(rid, floatsOf(row.vectors));
-      }
-      return loaded;
+      const rows = passing.all({ ...parameters, rids: `[${rids.join(',')}]` }) as [number, Buffer][];
+      return new Map(rows.map(([rid, vectors]) => [rid, floatsOf(vectors)]));
     };
     const ownerSlots =
       request.ownerIds?.flatMap((id) => {

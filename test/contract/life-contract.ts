@@ -321,7 +321,6 @@ export function lifeContract(name: string, open: () => Promise<StoreUnderTest>):
           expectedVersion: null,
           viewer: OPERATOR,
           archive: true,
-          quota: null,
         });
         assert.ok(result.ok);
       };

@@ -12,7 +12,14 @@ const IN_FLIGHT = 300;
 it('answers every caller when the writer thread dies in the middle of a batch, and serves on', async () => {
   const home = temporaryFolder('writer-crash');
   const settings = loadSettings(
-    { home, port: 0, embedBackend: 'none', requireAttestation: false, logLevel: 'silent' },
+    {
+      home,
+      port: 0,
+      embedBackend: 'none',
+      requireAttestation: false,
+      logLevel: 'silent',
+      maxMemoriesPerDay: 1e9,
+    },
     { env: {} },
   );
   const daemon = await startDaemon(settings);

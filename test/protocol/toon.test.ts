@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { memoryJson } from '../../protocol/memory.js';
 import { toon } from '../../protocol/toon.js';
+import { aMemory } from '../support/memories.js';
 
 const FULL =
   'memories[id|title|tier|namespace|priority|confidence|score|access_count|tags|source|created_at|updated_at|metadata]:\n';
@@ -77,4 +79,42 @@ test('prints standards before the memories', () => {
   const expected = `standards[id|title|content]:\ns1|House|be kind\\: always\n${COMPACT}`;
   assert.equal(toon({ standard, memories: [] }, 'memories', true), expected);
   assert.equal(toon({ standards: [standard], memories: [] }, 'memories', true), expected);
+});
+
+test('the compact form is about 79 % smaller than the JSON envelope, on rows as agents write them', (context) => {
+  const memories = Array.from({ length: 10 }, (_, n) => ({
+    ...memoryJson(
+      aMemory({
+        title: `Decision ${n}: deploys leave the pipeline on Sundays`,
+        content:
+          'The team agreed to deploy on Sundays between two and four in the morning, because traffic is lowest then. ' +
+          'Hot fixes may leave at any time when two people have read them. The window is reviewed each quarter.',
+        namespace: 'team/platform',
+        tags: ['deploy', 'decision'],
+        access_count: n,
+        last_accessed_at: '2026-06-30T12:00:00.000Z',
+        expires_at: '2026-07-30T12:00:00.000Z',
+      }),
+    ),
+    score: 0.731,
+  }));
+  const answer = {
+    memories,
+    count: 10,
+    mode: 'hybrid',
+    tokens_used: 520,
+    recall_id: '00000000-0000-4000-8000-000000000000',
+    meta: { recall_mode: 'hybrid', candidate_counts: { fts: 40, hnsw: 100 } },
+  };
+  const json = Buffer.byteLength(JSON.stringify(answer));
+  const saved = 1 - Buffer.byteLength(toon(answer, 'memories', true)) / json;
+  context.diagnostic(`${(saved * 100).toFixed(1)} % smaller`);
+  assert.ok(saved >= 0.79, `${saved}`);
+});
+
+test('an answer that its bytes ended early says so in the first line', () => {
+  assert.match(
+    toon({ memories: [], count: 3, truncated: true, next_offset: 13 }, 'memories', true),
+    /^count:3\|truncated:true\|next_offset:13\nmemories/,
+  );
 });

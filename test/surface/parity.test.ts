@@ -80,6 +80,7 @@ const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown>>>> = 
       min_priority: fc.integer({ min: 1, max: 10 }),
       tags: fc.constantFrom('red', 'red,blue'),
       since: mostly(fc.constant('2020-01-01T00:00:00Z'), 'yesterday'),
+      format: mostly(fc.constant('json'), 'xml'),
     },
     { requiredKeys: [] },
   ),
@@ -88,6 +89,8 @@ const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown>>>> = 
       query: mostly(sentence, '', '"unbalanced', 'title:x AND (NEAR'),
       namespace,
       limit: fc.integer({ min: 1, max: 5 }),
+      include_archived: fc.boolean(),
+      format: mostly(fc.constant('json'), 'xml'),
     },
     { requiredKeys: ['query'] },
   ),
@@ -98,8 +101,17 @@ const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown>>>> = 
       limit: fc.integer({ min: -1, max: 5 }),
       budget_tokens: mostly(fc.integer({ min: 0, max: 50 }), -1),
       tags: fc.constantFrom('red', 'green,blue'),
+      kinds: fc.constantFrom('decision', 'observation,decision', 'all', 'rumour'),
+      confidence_tier: mostly(fc.constantFrom('confirmed', 'likely', 'ambiguous'), 'sure'),
+      has_citations: mostly(fc.boolean(), 'maybe'),
+      source_uri_prefix: mostly(fc.constantFrom('doc:', 'file:'), ''),
+      include_archived: fc.boolean(),
+      session_default: fc.boolean(),
+      as_agent: mostly(fc.constantFrom('team/alpha', 'team'), 'a//b'),
+      verbose_provenance: fc.boolean(),
+      format: mostly(fc.constant('json'), 'xml'),
     },
-    { requiredKeys: ['context'] },
+    { requiredKeys: ['context', 'verbose_provenance'] },
   ),
   memory_update: fc.record(
     {
@@ -157,6 +169,16 @@ const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown>>>> = 
     { requiredKeys: [] },
   ),
   memory_archive_stats: fc.constant({}),
+  memory_recall_observations: fc.record(
+    {
+      consumed: mostly(fc.boolean(), 'maybe'),
+      since: mostly(fc.constant('2020-01-01T00:00:00Z'), 'yesterday'),
+      until: fc.constantFrom('2020-01-01T00:00:00Z', '2099-01-01T00:00:00Z'),
+      limit: mostly(fc.integer({ min: 1, max: 5 }), 0),
+      recall_id: mostly(fc.constant('00000000-0000-4000-8000-000000000000'), 'x'),
+    },
+    { requiredKeys: [] },
+  ),
 };
 
 const WEIGHTS: Readonly<Record<string, number>> = {

@@ -166,6 +166,8 @@ const VARYING = new Set([
   'attest_level',
   'attested_by',
   'score',
+  'recall_id',
+  'observed_at',
 ]);
 
 class HttpSide extends Side {
@@ -250,7 +252,7 @@ class McpSide extends Side {
     try {
       const result = await this.client!.callTool({
         name: operation.name,
-        arguments: { ...input, ...format },
+        arguments: { ...format, ...input },
       });
       const [content] = result.content as { text: string }[];
       return { ok: result.isError !== true, body: JSON.parse(content!.text) as Row };

@@ -1,22 +1,24 @@
-import type { Answers, ListMemories } from '../../../protocol/queries.js';
+import type { ListMemories, MemoryPage } from '../../../protocol/queries.js';
 import { memoryFilter } from '../filter.js';
-import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
+import { readPage } from '../page.js';
+import { SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 
 /** Visible memories by priority, then by the newest update (reference-http §1, row 6). */
-export function listMemories(statements: Statements, query: ListMemories): Answers['list-memories'] {
+export function listMemories(statements: Statements, query: ListMemories): MemoryPage {
   const filter = memoryFilter('m', query.filter);
   const family = query.family === null ? '' : ` AND m.metadata ->> '$.family' = @family`;
-  const rows = statements
+  const cursor = statements
     .get(
       `SELECT ${SELECT_ROW} FROM memories m WHERE ${filter.sql}${family}
        ORDER BY m.priority DESC, m.updated_at DESC, m.rid DESC LIMIT @limit OFFSET @offset`,
     )
-    .all({
+    .iterate({
       ...filter.parameters,
       ...(query.family === null ? {} : { family: query.family }),
       limit: query.filter.limit,
       offset: query.filter.offset,
-    }) as SqlRow[];
-  return { memories: rows.map(memoryFromSql) };
+    }) as Iterable<SqlRow>;
+  const { rows, truncated } = readPage(cursor);
+  return { memories: rows, nextOffset: truncated ? query.filter.offset + rows.length : null };
 }

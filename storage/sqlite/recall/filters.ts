@@ -1,43 +1,53 @@
+import { confidenceRange } from '../../../protocol/confidence.js';
+import { isFiltered } from '../../../protocol/ranking/filter.js';
 import { quoted } from '../../../protocol/ranking/query.js';
 import { wordsOf } from '../../../protocol/ranking/tokens.js';
-import type { RecallRequest } from '../../../protocol/ranking/types.js';
+import type { RecallFilter } from '../../../protocol/ranking/types.js';
 import type { SqlFragment } from '../visibility.js';
 
-/** The filters that recall and search share. */
-export type CommonFilters = Pick<RecallRequest, 'tags' | 'since' | 'until'>;
+/**
+ * The filters of a recall over rows of `memories` under the alias `row`. There are two texts, without any filter and
+ * with whichever of them, so that few statements are prepared. `confidence` false leaves that filter out, for who
+ * counts what it removes.
+ */
+export function recallFilters(
+  row: string,
+  filter: RecallFilter,
+  { confidence = true }: { readonly confidence?: boolean } = {},
+): SqlFragment {
+  const whole = `(${row}.atomised_into IS NULL OR @archived = 1)`;
+  const archived = filter.includeArchived === true ? 1 : 0;
+  if (!isFiltered(filter)) return { sql: whole, parameters: { archived } };
+  const range =
+    confidence && (filter.confidence ?? null) !== null ? confidenceRange(filter.confidence!) : null;
+  return {
+    sql: `${whole} AND (@since IS NULL OR ${row}.created_at >= @since)
+      AND (@until IS NULL OR ${row}.created_at <= @until)
+      AND (@kinds IS NULL OR ${row}.memory_kind IN (SELECT value FROM json_each(@kinds)))
+      AND (@tier IS NULL OR ${row}.tier = @tier)
+      AND (@cited = 0 OR ${row}.citations <> '[]')
+      AND (@uri_prefix IS NULL OR substr(${row}.source_uri, 1, length(@uri_prefix)) = @uri_prefix)
+      AND (@confidence_from IS NULL OR ${row}.confidence >= @confidence_from)
+      AND (@confidence_below IS NULL OR ${row}.confidence < @confidence_below)
+      AND (@tags IS NULL OR ${tagClause(row)})`,
+    parameters: {
+      archived,
+      since: filter.since,
+      until: filter.until,
+      kinds: filter.kinds === null ? null : JSON.stringify(filter.kinds),
+      tier: filter.tier ?? null,
+      cited: filter.hasCitations === true ? 1 : 0,
+      uri_prefix: filter.sourceUriPrefix ?? null,
+      confidence_from: range?.from ?? null,
+      confidence_below: range?.below ?? null,
+      tags: filter.tags.length === 0 ? null : JSON.stringify(filter.tags),
+    },
+  };
+}
 
 /** Rows with any of some tags, exactly. */
 function tagClause(row: string): string {
   return `EXISTS (SELECT 1 FROM json_each(${row}.tags) AS tag WHERE tag.value IN (SELECT value FROM json_each(@tags)))`;
-}
-
-/** The filters over rows of `memories` under the alias `row`; `1` when there are none. */
-export function commonFilters(row: string, filters: CommonFilters): SqlFragment {
-  const clauses: string[] = [];
-  const parameters: Record<string, string> = {};
-  if (filters.tags.length > 0) {
-    clauses.push(tagClause(row));
-    parameters['tags'] = JSON.stringify(filters.tags);
-  }
-  if (filters.since !== null) {
-    clauses.push(`${row}.created_at >= @since`);
-    parameters['since'] = filters.since;
-  }
-  if (filters.until !== null) {
-    clauses.push(`${row}.created_at <= @until`);
-    parameters['until'] = filters.until;
-  }
-  return { sql: clauses.length === 0 ? '1' : clauses.join(' AND '), parameters };
-}
-
-/** The filters of a recall. */
-export function recallFilters(row: string, request: RecallRequest): SqlFragment {
-  const common = commonFilters(row, request);
-  if (request.kinds === null) return common;
-  return {
-    sql: `${common.sql} AND ${row}.memory_kind IN (SELECT value FROM json_each(@kinds))`,
-    parameters: { ...common.parameters, kinds: JSON.stringify(request.kinds) },
-  };
 }
 
 /**

@@ -1,9 +1,12 @@
 import type { Database } from 'better-sqlite3';
-import type { SearchMemories } from '../../../protocol/queries.js';
-import { type Candidate, fuse } from '../../../protocol/ranking/fusion.js';
+import { confidenceTierOf } from '../../../protocol/confidence.js';
+import { VECTOR_CANDIDATES_MAX } from '../../../protocol/limits.js';
+import type { RankedMemories, SearchMemories } from '../../../protocol/queries.js';
+import { isFiltered } from '../../../protocol/ranking/filter.js';
+import { type Candidate, fuse, semanticWeight } from '../../../protocol/ranking/fusion.js';
 import { type LexicalEvidence, LexicalScorer, PairWeights } from '../../../protocol/ranking/lexical.js';
 import { analyseQuery } from '../../../protocol/ranking/query.js';
-import type { RankedRow, RecallRequest, VectorEvidence } from '../../../protocol/ranking/types.js';
+import type { RecallRequest, VectorEvidence } from '../../../protocol/ranking/types.js';
 import { RANKING_WEIGHTS, type RankingWeights } from '../../../protocol/ranking/weights.js';
 import { CosineReader } from './cosines.js';
 import { tagExpression } from './filters.js';
@@ -25,15 +28,6 @@ const PREPARED_MAX = 32;
 /** How often the list is read on when filters have left too few rows. */
 const WIDENINGS_MAX = 6;
 
-/** What a recall found. */
-export interface RecallResult {
-  readonly rows: readonly RankedRow[];
-  /** What really ran: hybrid when vectors took part. */
-  readonly mode: 'hybrid' | 'keyword';
-  /** Rows that each index proposed. */
-  readonly candidates: { readonly fts: number; readonly vector: number };
-}
-
 interface Scored {
   readonly row: LoadedRow;
   readonly evidence: LexicalEvidence;
@@ -47,7 +41,7 @@ export function recall(
   database: Database,
   request: RecallRequest,
   weights: RankingWeights = RANKING_WEIGHTS,
-): RecallResult {
+): RankedMemories {
   return new Recall(database, request, weights).run(request.vectors);
 }
 
@@ -68,7 +62,7 @@ export class RecallIndex {
   }
 
   /** `key` takes up what was prepared; when that is gone, everything is done now. */
-  recall(request: RecallRequest, key: string | null = null): RecallResult {
+  recall(request: RecallRequest, key: string | null = null): RankedMemories {
     const prepared = key === null ? undefined : this.#prepared.get(key);
     if (key !== null) this.#prepared.delete(key);
     return (prepared ?? new Recall(this.#database, request, RANKING_WEIGHTS)).run(request.vectors);
@@ -95,11 +89,15 @@ class Recall {
   readonly #scored = new Map<number, Scored>();
   readonly #next = new Map<number, number>();
   readonly #previous = new Map<number, number>();
+  readonly #filtered: boolean;
+  readonly #recalled: ReadonlySet<number>;
 
   constructor(database: Database, request: RecallRequest, weights: RankingWeights) {
     this.#database = database;
     this.#request = request;
     this.#weights = weights;
+    this.#filtered = isFiltered(request);
+    this.#recalled = new Set(request.recalled);
     const scope = scopeOf(database, request.namespace);
     this.#scope = scope;
     this.#rows = new RowReader(database, scope, request);
@@ -122,41 +120,61 @@ class Recall {
     this.#load(this.#postings.rids.slice(0, this.#readMax));
   }
 
-  run(vectors: VectorEvidence | null): RecallResult {
+  run(vectors: VectorEvidence | null): RankedMemories {
     this.#cosines = vectors === null ? null : new CosineReader(this.#database, vectors);
     const hits = vectors?.hits.slice(0, VECTOR_ROWS_MAX) ?? [];
     this.#load(hits.map((hit) => hit.rid));
     this.#widen();
+    if (vectors !== null) this.#widenByMeaning(vectors);
     this.#cosines?.read([...this.#scored.keys()]);
     if (this.#informative()) this.#readContext();
-    const rows = fuse(this.#candidates(), this.#strength(), this.#weights);
+    // The ranking is that of all rows; filters take rows out of it and never change their order.
+    const candidates = this.#candidates();
+    const strength = this.#strength();
+    const ranked = fuse(candidates, strength, this.#weights);
+    const rows = ranked.filter(({ rid }) => this.#passes(rid));
     return {
       rows: rows.slice(0, this.#request.limit),
       mode: this.#cosines === null ? 'keyword' : 'hybrid',
       // Only what the viewer may see is counted: the rest would tell which words stand in the rows of others.
       candidates: { fts: this.#usable(), vector: hits.filter(({ rid }) => this.#passes(rid)).length },
+      confidenceFilteredOut: candidates.filter(({ rid }) => this.#isUnsure(rid)).length,
+      blendWeight: this.#cosines === null ? null : semanticWeight(strength, this.#weights),
     };
   }
 
   /** Reads and scores rows that are not known yet. */
-  #load(rids: readonly number[]): void {
+  #load(rids: readonly number[], passing = false): void {
     const missing = rids.filter((rid) => !this.#scored.has(rid));
     if (missing.length === 0) return;
-    for (const row of this.#rows.load(missing)) {
+    for (const row of this.#rows.load(missing, passing)) {
       const evidence = this.#scorer.score(row.title, row.content, row.tags);
       this.#scored.set(row.rid, { row, evidence });
     }
   }
 
   #passes(rid: number): boolean {
-    return this.#scored.get(rid)?.row.passes === true;
+    const row = this.#scored.get(rid)?.row;
+    return row?.passes === true && this.#isSure(row);
+  }
+
+  /** Whether the confidence filter, if any, lets the row through. */
+  #isSure({ confidence }: LoadedRow): boolean {
+    const wanted = this.#request.confidence ?? null;
+    return wanted === null || confidenceTierOf(confidence) === wanted;
+  }
+
+  /** Whether nothing but its confidence keeps the row out. */
+  #isUnsure(rid: number): boolean {
+    const row = this.#scored.get(rid)?.row;
+    return row?.passes === true && !this.#isSure(row);
   }
 
   /** Rows with a word of the query that pass the filters. */
   #usable(): number {
     let usable = 0;
     for (const { row, evidence } of this.#scored.values()) {
-      if (row.passes && evidence.words > 0) usable += 1;
+      if (row.passes && evidence.words > 0 && this.#isSure(row)) usable += 1;
     }
     return usable;
   }
@@ -172,7 +190,7 @@ class Recall {
     for (let step = 0; step < WIDENINGS_MAX && this.#usable() < limit; step++) {
       if (from >= this.#postings.rids.length) break;
       const until = from + this.#readMax * 2 ** (step + 1);
-      this.#load(this.#postings.rids.slice(from, until));
+      this.#load(this.#postings.rids.slice(from, until), this.#filtered);
       from = until;
     }
     const complete = !this.#postings.incomplete && from >= this.#postings.rids.length;
@@ -181,6 +199,15 @@ class Recall {
     this.#load(this.#rows.matching(expression, this.#readMax));
     const exhausted = this.#postings.total <= WIDENED_ROWS;
     if (!exhausted && this.#usable() < limit) this.#load(this.#rows.scan(this.#readMax * 4));
+  }
+
+  /**
+   * The vector index looks through its nearest rows for those that pass. Where they are rarer than that, rows that
+   * pass are read in another order, and their vectors beside them.
+   */
+  #widenByMeaning({ hits, scanned }: VectorEvidence): void {
+    if (!this.#filtered || hits.length >= this.#request.limit || scanned <= VECTOR_CANDIDATES_MAX) return;
+    this.#load(this.#rows.scan(this.#readMax * 4), true);
   }
 
   /** Whether any word of the query tells one row from another; otherwise neighbours tell nothing either. */
@@ -205,7 +232,10 @@ class Recall {
     const distance = this.#weights.context.length;
     const preliminary = fuse(this.#candidates(), this.#strength(), this.#weights);
     const around: number[] = [];
-    for (const { rid } of preliminary.slice(0, CONTEXT_ROWS)) {
+    // Around the best rows whether they pass or not, because all scores are measured against the best of them.
+    const best = preliminary.slice(0, CONTEXT_ROWS);
+    const shown = preliminary.filter(({ rid }) => this.#passes(rid)).slice(0, CONTEXT_ROWS);
+    for (const rid of new Set([...best, ...shown].map((row) => row.rid))) {
       const row = this.#scored.get(rid)?.row;
       if (row === undefined) continue;
       const { before, after } = this.#rows.around(row, distance);
@@ -230,7 +260,6 @@ class Recall {
     );
     const lexicalOf = new Map(scored.map(({ row, evidence }) => [row.rid, pairs.score(evidence)]));
     for (const { row } of scored) {
-      if (!row.passes) continue;
       const lexical = lexicalOf.get(row.rid) ?? 0;
       const context = this.#contextOf(row.rid, lexicalOf);
       const semantic = this.#cosines?.deviations(row.rid) ?? null;
@@ -246,6 +275,7 @@ class Recall {
         priority: row.priority,
         confidence: row.confidence,
         ageDays: Math.max(0, (nowMs - Date.parse(row.createdAt)) / 86_400_000),
+        recalled: this.#recalled.has(row.rid),
       });
     }
     return candidates;

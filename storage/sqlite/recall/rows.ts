@@ -18,7 +18,10 @@ export interface LoadedRow {
   readonly priority: number;
   readonly confidence: number;
   readonly createdAt: string;
-  /** Whether the filters let it through; a row that they stop still is context for those around it. */
+  /**
+   * Whether the filters let it through, but for that of confidence; a row that they stop still is context for those
+   * around it.
+   */
   readonly passes: boolean;
 }
 
@@ -33,6 +36,8 @@ export class RowReader {
   readonly #scope: Scope;
   readonly #gate: SqlFragment;
   readonly #filters: SqlFragment;
+  readonly #unsure: SqlFragment;
+  readonly #sourced: boolean;
   readonly #allowed: ReadonlySet<number> | null;
 
   constructor(database: Database, scope: Scope, request: RecallRequest) {
@@ -40,19 +45,24 @@ export class RowReader {
     this.#scope = scope;
     this.#gate = visibleRows('memory', request.viewer, request.now);
     this.#filters = recallFilters('memory', request);
+    this.#unsure = recallFilters('memory', request, { confidence: false });
+    this.#sourced = (request.sourceUriPrefix ?? null) !== null;
     this.#allowed = scope.namespaces === null ? null : new Set(scope.namespaces);
   }
 
-  /** The rows of the list that are visible and in the scope, in the order of the list. */
-  load(rids: readonly number[]): LoadedRow[] {
+  /**
+   * The rows of the list that are visible and in the scope, in the order of the list; with `passing` only those that
+   * the filters let through, so that a long list costs little where few do.
+   */
+  load(rids: readonly number[], passing = false): LoadedRow[] {
     const sql = `SELECT memory.rid, memory.ns_id, memory.title, memory.content, memory.tags, memory.tier, memory.priority,
-        memory.confidence, memory.created_at, ${this.#filters.sql}
+        memory.confidence, memory.created_at, ${passing ? '1' : this.#unsure.sql}
       FROM json_each(@rids) AS listed CROSS JOIN memories AS memory ON memory.rid = listed.value
-      WHERE ${this.#gate.sql}`;
+      WHERE ${this.#gate.sql}${passing ? ` AND ${this.#unsure.sql}` : ''}`;
     const rows = statement(this.#database, sql, 'raw').all({
       rids: `[${rids.join(',')}]`,
       ...this.#gate.parameters,
-      ...this.#filters.parameters,
+      ...this.#unsure.parameters,
     }) as RawRow[];
     const loaded: LoadedRow[] = [];
     for (const row of rows) {
@@ -101,8 +111,12 @@ export class RowReader {
     }) as number[];
   }
 
-  /** Rows of the scope that pass gate and filters, whatever they say: `SCANNED_ROWS_MAX` rows are looked at. */
+  /**
+   * Rows of the scope that pass gate and filters, whatever they say: `SCANNED_ROWS_MAX` rows are looked at, the newest
+   * ones, or those of the source where the request names one.
+   */
   scan(limit: number): number[] {
+    if (this.#sourced) return this.#ofSource(limit);
     const scoped = this.#scope.namespaces !== null;
     const inner = scoped ? 'WHERE ns_id IN (SELECT value FROM json_each(@namespaces))' : '';
     const sql = `SELECT memory.rid FROM (SELECT rid FROM memories ${inner} ORDER BY rid DESC LIMIT ${SCANNED_ROWS_MAX}) AS listed
@@ -111,6 +125,17 @@ export class RowReader {
     return statement(this.#database, sql, 'pluck').all({
       limit,
       ...(scoped ? { namespaces: JSON.stringify(this.#scope.namespaces) } : {}),
+      ...this.#gate.parameters,
+      ...this.#filters.parameters,
+    }) as number[];
+  }
+
+  #ofSource(limit: number): number[] {
+    const sql = `SELECT memory.rid FROM memories AS memory INDEXED BY memories_source_uri
+      WHERE memory.source_uri >= @uri_prefix AND memory.source_uri < @uri_prefix || char(1114111)
+      AND ${this.#gate.sql} AND ${this.#filters.sql} LIMIT @limit`;
+    return statement(this.#database, sql, 'pluck').all({
+      limit,
       ...this.#gate.parameters,
       ...this.#filters.parameters,
     }) as number[];

@@ -27,10 +27,12 @@ export function search(database: Database, query: SearchMemories): number[] {
   if (sourceUri !== null) {
     condition.parameters['source_uri'] = sourceUri;
   }
-  const sourced: FilterSql =
-    sourceUri === null
-      ? condition
-      : { sql: `${condition.sql} AND memory.source_uri = @source_uri`, parameters: condition.parameters };
+  condition.parameters['archived'] = query.includeArchived === true ? 1 : 0;
+  const whole = `${condition.sql} AND (memory.atomised_into IS NULL OR @archived = 1)`;
+  const sourced: FilterSql = {
+    sql: sourceUri === null ? whole : `${whole} AND memory.source_uri = @source_uri`,
+    parameters: condition.parameters,
+  };
   const analysis = analyseQuery(query.query);
   if (analysis.terms.length === 0) {
     return sourceUri === null ? [] : newestOf(database, sourced, filter.limit, filter.offset);

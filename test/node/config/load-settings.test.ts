@@ -116,6 +116,7 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_MAX_MEMORIES_PER_DAY: [['7', 7]],
   SVC_MAX_STORAGE_BYTES: [['7', 7]],
   SVC_MAX_LINKS_PER_DAY: [['7', 7]],
+  SVC_OBSERVATIONS_TTL_DAYS: [['7', 7]],
   SVC_DB_SYNCHRONOUS: [['NORMAL', 'NORMAL']],
   SVC_LOG_LEVEL: [['debug', 'debug']],
   SVC_PROFILE: [['full', 'full']],
@@ -184,6 +185,7 @@ describe('the configuration file', () => {
     [storage]
     archive_max_days = 30
     max_memory_mb = 12
+    observations_ttl_days = 3
     archive_on_gc = false
     default_namespace = "team"
     [limits]
@@ -267,6 +269,7 @@ describe('the configuration file', () => {
     maxMemoriesPerDay: 10,
     maxStorageBytes: 11,
     maxLinksPerDay: 12,
+    observationsTtlDays: 3,
     logLevel: 'error',
     profile: 'full',
   };

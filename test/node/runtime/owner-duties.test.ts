@@ -47,6 +47,7 @@ function fixture() {
     holder: 'h',
     archive: true,
     embedBatch: 8,
+    observationsTtlDays: 7,
     clock: scheduler,
     scheduler,
     random: systemRandom,

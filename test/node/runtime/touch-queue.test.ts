@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DeferredTouches } from '../../../node/runtime/touch-queue.js';
-import type { Command, TouchMemories } from '../../../protocol/commands.js';
+import type { Command, RecallObservation, TouchMemories } from '../../../protocol/commands.js';
 import {
   EXTEND_SECONDS,
+  OBSERVATIONS_BATCH_MAX,
+  OBSERVATIONS_PENDING_MAX,
   PROMOTE_ACCESS_COUNT,
   TOUCH_BATCH_MAX,
   TOUCH_FLUSH_INTERVAL_MS,
@@ -218,5 +220,62 @@ describe('a store that fails', () => {
     } finally {
       process.off('unhandledRejection', collect);
     }
+  });
+});
+
+describe('observations', () => {
+  const observation = (recallId: string, rows = 2): RecallObservation => ({
+    recallId,
+    agentId: 'ai:x',
+    retriever: 'keyword',
+    observedAt: AT,
+    memoryIds: ids(rows),
+    scores: ids(rows).map(() => 0.5),
+  });
+  const consumption = { recallId: 'r', agentId: null, memoryId: 'm', consumedAt: AT };
+
+  it('go with the touches in one command, and what was consumed with the last of them', async () => {
+    const { store, scheduler, touches } = fixture();
+    touches.touch(['a'], AT);
+    touches.observe(observation('r'));
+    touches.consume(consumption);
+    await scheduler.advance(TOUCH_FLUSH_INTERVAL_MS);
+    assert.equal(store.commands.length, 1);
+    assert.deepEqual(store.commands[0]?.observations, [observation('r')]);
+    assert.deepEqual(store.commands[0]?.consumptions, [consumption]);
+    assert.deepEqual(store.options, [{ lane: 'background' }]);
+  });
+
+  it('are written even when nothing was touched, and an empty recall leaves none', async () => {
+    const { store, touches } = fixture();
+    touches.observe(observation('empty', 0));
+    await touches.flush();
+    assert.equal(store.commands.length, 0);
+    touches.observe(observation('r'));
+    await touches.flush();
+    assert.equal(store.commands.length, 1);
+  });
+
+  it('are bounded: a recall beyond the bound leaves none, and the count says so', async () => {
+    const { store, touches } = fixture();
+    const rows = 50;
+    for (let n = 0; n < OBSERVATIONS_PENDING_MAX / rows + 3; n += 1)
+      touches.observe(observation(`r${n}`, rows));
+    touches.consume(consumption);
+    assert.equal(touches.observationsDropped, 3);
+    await touches.flush();
+    const written = store.commands.flatMap((command) => command.observations ?? []);
+    assert.equal(written.length, OBSERVATIONS_PENDING_MAX / rows);
+    for (const command of store.commands) {
+      const size = (command.observations ?? []).reduce((sum, one) => sum + one.memoryIds.length, 0);
+      assert.ok(size <= OBSERVATIONS_BATCH_MAX, `${size} rows`);
+    }
+    assert.deepEqual(
+      store.commands.map((command) => command.consumptions?.length ?? 0),
+      store.commands.map((_, index) => (index === store.commands.length - 1 ? 1 : 0)),
+      'a recall is consumed after all that waited before',
+    );
+    touches.observe(observation('later', rows));
+    assert.equal(touches.observationsDropped, 3, 'there is room again');
   });
 });

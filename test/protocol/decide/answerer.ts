@@ -60,6 +60,8 @@ export function decideOver<C extends Command>(
         return rows
           .filter((row) => row.expires_at !== null && row.expires_at <= request.before)
           .slice(0, request.limit);
+      case 'oldest-observation':
+        return null;
       case 'database-owner':
         return options.owner ?? null;
       // Nothing is used yet: the real engines' tests have quotas and envelopes.

@@ -17,6 +17,9 @@ export interface TestRow {
   readonly priority?: number;
   readonly tier?: string;
   readonly sourceUri?: string;
+  readonly confidence?: number;
+  readonly citations?: readonly unknown[];
+  readonly atomisedInto?: number;
   readonly vector?: readonly number[];
 }
 
@@ -30,9 +33,9 @@ export class TestStore {
     this.database.exec(SCHEMA);
     this.#insert =
       this.database.prepare(`INSERT INTO memories (id, tier, namespace, title, content, tags, priority,
-        created_at, updated_at, expires_at, metadata, memory_kind, source_uri, ns_id)
+        created_at, updated_at, expires_at, metadata, memory_kind, source_uri, confidence, citations, atomised_into, ns_id)
       VALUES (@id, @tier, @namespace, @title, @content, @tags, @priority, @created, @created, @expires, @metadata,
-        @kind, @sourceUri, (SELECT ns_id FROM namespaces WHERE name = @namespace))`);
+        @kind, @sourceUri, @confidence, @citations, @atomised, (SELECT ns_id FROM namespaces WHERE name = @namespace))`);
     this.#index = this.database.prepare(
       `INSERT INTO memories_fts (rowid, title, content, tags, nst)
        SELECT rid, title, content, tags, 'n' || ns_id FROM memories WHERE rid = ?`,
@@ -60,6 +63,9 @@ export class TestStore {
       metadata: JSON.stringify(row.metadata ?? {}),
       kind: row.kind ?? 'observation',
       sourceUri: row.sourceUri ?? null,
+      confidence: row.confidence ?? 1,
+      citations: JSON.stringify(row.citations ?? []),
+      atomised: row.atomisedInto ?? null,
     });
     const rid = Number(lastInsertRowid);
     this.#index.run(rid);

@@ -177,3 +177,29 @@ test('rows beyond the memory limit fail the search until they fit again', () => 
     assert.deepEqual(find(), [1, 2, 3, 4, 5]);
   }, 8 * 65_536);
 });
+
+const NO_FILTER = { tags: [], since: null, until: null, kinds: null };
+
+test('what passes the filter and the gate is chosen before the best are, however many nearer rows do not', () => {
+  withFollower((written, find) => {
+    const count = 3000;
+    for (let rid = 1; rid <= count; rid += 1) {
+      written.store(rid, { metadata: rid % 2 === 0 ? { scope: 'team', agent_id: 'other' } : {} });
+      written.embed(rid, [1, rid / count]);
+    }
+    const claim = 'UPDATE memories SET memory_kind = ? WHERE rid = ?';
+    for (const rid of [2900, 2901, 2999]) written.change(rid, claim, 'claim', rid);
+    written.change(5, 'UPDATE memories SET atomised_into = 2 WHERE rid = ?', 5);
+    const claims = { ...NO_FILTER, kinds: ['claim'] };
+    assert.deepEqual(find({ k: 2, filter: claims }), [2900, 2901]);
+    assert.deepEqual(find({ k: 5, filter: claims }), [2900, 2901, 2999]);
+    assert.deepEqual(find({ k: 5, filter: { ...NO_FILTER, kinds: [] } }), []);
+    const stranger = { all: false, agentId: 'me', asNamespace: null };
+    assert.deepEqual(find({ k: 2, ownerIds: ['me'], filter: claims, viewer: stranger }), [2901, 2999]);
+    assert.deepEqual(find({ k: 3, ownerIds: ['me'], viewer: stranger, filter: NO_FILTER }), [1, 3, 7]);
+    assert.deepEqual(
+      find({ k: 3, viewer: stranger, filter: { ...NO_FILTER, includeArchived: true } }),
+      [1, 3, 5],
+    );
+  });
+});

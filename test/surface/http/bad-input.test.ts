@@ -137,7 +137,11 @@ test('unknown keys are named, hostile names and floods of them included', async 
   assert.ok(long.text.length < 4096, 'the error is no echo');
   await refuses('400 UNKNOWN_FIELD', get(`${PATH}?limt=3`), 'query');
   await refuses('400 UNKNOWN_FIELD', get(`${PATH}?__proto__=3`), '__proto__ in a query');
-  await refuses('400 UNKNOWN_FIELD', get(`${PATH}?format=toon`), 'a field that this surface does not take');
+  await refuses(
+    '400 UNKNOWN_FIELD',
+    get(`/api/v1/recall?q=x&context_tokens=a`),
+    'a field that this surface does not take',
+  );
   const path = `${PATH}?title=x`;
   await refuses(
     '400 UNKNOWN_FIELD',

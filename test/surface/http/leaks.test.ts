@@ -22,15 +22,17 @@ before(async () => {
   const stored = await node.send('POST', '/api/v1/memories', secret, alice);
   secretId = String(stored.json?.['id']);
   await node.send('POST', '/api/v1/memories', { title: 'open', content: 'nothing to hide' }, alice);
+  await node.send('GET', `/api/v1/recall?q=${SECRET}`, undefined, alice);
 });
 after(() => node.close());
 
 /** Inputs that would reach the private row if any read did; an operation without one here is called with nothing. */
-const PROBES: Readonly<Record<string, readonly Record<string, string>[]>> = {
+const PROBES: Readonly<Record<string, readonly Record<string, string | boolean>[]>> = {
   memory_get: [{ id: 'SECRET' }, { id: 'PREFIX' }],
   memory_list: [{ namespace: 'a' }, { tags: 'hr' }, { agent_id: 'ai:alice' }],
   memory_search: [{ query: SECRET }, { query: 'plan', namespace: 'a' }],
   memory_recall: [{ context: SECRET }, { context: SECRET, tags: 'hr' }, { context: SECRET, namespace: 'a' }],
+  memory_recall_observations: [{}, { consumed: false }],
   memory_load_family: [{ family: 'core' }],
   memory_smart_load: [{ intent: `about ${SECRET}` }],
   memory_check_duplicate: [{ title: 'plan', content: `${SECRET} merger`, namespace: 'a' }],
@@ -42,14 +44,14 @@ for (const operation of OPERATIONS.filter(({ effect, http }) => effect === 'read
   for (const probe of PROBES[operation.name] ?? [{}]) {
     test(`${operation.name} ${JSON.stringify(probe)} shows nothing of another tenant's private row`, async () => {
       const binding = operation.http!.at(-1)!;
-      const rest: Record<string, string> = { ...probe };
+      const rest: Record<string, string | boolean> = { ...probe };
       const path = binding.path.replace(/\{(\w+)\}/g, (_, field: string) => {
         const value = rest[field] === 'PREFIX' ? secretId.slice(0, 8) : secretId;
         delete rest[field];
         return value;
       });
       const inBody = binding.fields === 'body';
-      const query = inBody ? '' : `?${new URLSearchParams(rest)}`;
+      const query = inBody ? '' : `?${new URLSearchParams(rest as Record<string, string>)}`;
       const answer = await node.send(
         binding.method,
         `/api/v1${path}${query}`,

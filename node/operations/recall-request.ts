@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { CONFIDENCE_TIERS } from '../../protocol/confidence.js';
+import * as limits from '../../protocol/limits.js';
+import { KINDS } from '../../protocol/memory.js';
+import type { RecallFilter } from '../../protocol/ranking/types.js';
+import { ageSeconds, instantAfter } from '../../protocol/time.js';
+import type { Call } from '../pipeline/call.js';
+import * as fields from './fields.js';
+
+/** What a recall takes (reference-http §4.1, reference-mcp-cli §1.2). */
+export const recallInput = z.object({
+  context: fields.queryText.describe('What to remember about'),
+  namespace: fields.namespace.describe('Search this namespace and its ancestors').optional(),
+  limit: z
+    .int()
+    .optional()
+    // Not a default of the schema: `session_default` fills in a limit only where none was given.
+    .meta({ default: limits.RECALL_LIMIT })
+    .describe(`At most this many rows, up to ${limits.RECALL_LIMIT_MAX}`),
+  tags: fields.tagFilter.optional(),
+  since: fields.instant.describe('Only memories created at or after this RFC 3339 instant').optional(),
+  until: fields.instant.describe('Only memories created at or before this RFC 3339 instant').optional(),
+  as_agent: fields.namespace.describe('Namespace position that shared scopes are judged from').optional(),
+  budget_tokens: z.int().min(0).describe('At most this many cl100k tokens of content').optional(),
+  context_tokens: z
+    .array(z.string().max(limits.QUERY_LENGTH_MAX))
+    .max(256)
+    .describe('Recent conversation that biases the query 70/30')
+    .optional(),
+  kinds: fields
+    .wordList(KINDS.length + 1)
+    .describe('Only these kinds; all for every kind')
+    .optional(),
+  has_citations: z.boolean().describe('Only memories with citations').optional(),
+  source_uri_prefix: fields.sourceUriPrefix.optional(),
+  confidence_tier: z
+    .enum(CONFIDENCE_TIERS)
+    .describe('Only memories of this tier: confirmed from 0.95, likely from 0.7, ambiguous below')
+    .optional(),
+  include_archived: fields.includeArchived.optional(),
+  session_id: fields.sessionId.optional(),
+  session_default: z
+    .boolean()
+    .describe('Fill in the configured namespace, age, tier and limit where none is given')
+    .optional(),
+  verbose_provenance: z.boolean().describe('Show confidence tier, freshness and attestation').optional(),
+  accept_provenance: z.string().describe('verbose shows provenance').optional(),
+  format: fields.format.default('json'),
+});
+
+export type RecallInput = z.output<typeof recallInput>;
+
+/** Where a recall looks and how much it answers, with what `session_default` fills in (`[agents.defaults.recall_scope]`). */
+export interface RecallScope {
+  readonly namespace: string | null;
+  readonly limit: number;
+  readonly filter: RecallFilter;
+}
+
+export function recallScope(call: Call, input: RecallInput): RecallScope {
+  const { settings } = call.services;
+  const filled = input.session_default === true;
+  const age = filled && settings.recallScopeSince !== null ? ageSeconds(settings.recallScopeSince) : null;
+  const limit = input.limit ?? (filled ? settings.recallScopeLimit : null) ?? limits.RECALL_LIMIT;
+  return {
+    namespace: input.namespace ?? (filled ? (settings.recallScopeNamespaces[0] ?? null) : null),
+    // One that is not positive falls back to the default, a large one to the cap (reference-http §4.1).
+    limit: limit < 1 ? limits.RECALL_LIMIT : Math.min(limit, limits.RECALL_LIMIT_MAX),
+    filter: {
+      tags: input.tags ?? [],
+      since: input.since ?? (age === null ? null : instantAfter(call.now, -age)),
+      until: input.until ?? null,
+      kinds: kindsOf(input.kinds),
+      tier: filled ? settings.recallScopeTier : null,
+      hasCitations: input.has_citations === true,
+      sourceUriPrefix: input.source_uri_prefix ?? null,
+      confidence: input.confidence_tier ?? null,
+      includeArchived: input.include_archived === true,
+    },
+  };
+}
+
+/** No words and `all` mean every kind; words that are no kinds match nothing. */
+function kindsOf(words: readonly string[] | undefined): readonly string[] | null {
+  const kinds = (words ?? []).map((word) => word.toLowerCase());
+  return kinds.length === 0 || kinds.includes('all') ? null : kinds;
+}
+
+/** A session belongs to its caller; callers without a name of their own share what they call a session. */
+export function sessionOf(call: Call, input: RecallInput): string | null {
+  if (input.session_id === undefined) return null;
+  const { agentId, claimed } = call.caller;
+  return `${claimed === 'made' ? '' : agentId}\n${input.session_id}`;
+}

@@ -1,0 +1,79 @@
+import type {
+  Answers,
+  LinkAttestations,
+  ObservationJson,
+  RecallObservations,
+} from '../../../protocol/queries.js';
+import type { Statements } from '../statements.js';
+import { visibleRows } from '../visibility.js';
+
+interface ObservationRow extends Omit<ObservationJson, 'consumed' | 'consumed_at' | 'consumed_by_memory_id'> {
+  readonly consumed: number;
+  readonly consumed_at: string | null;
+  readonly consumed_by_memory_id: string | null;
+}
+
+/**
+ * The ledger of recalls, newest first: rows of one agent or of all, of memories that the viewer may see now. The
+ * memory that a recall led to is named only where the viewer may see that one too.
+ */
+export function recallObservations(
+  statements: Statements,
+  query: RecallObservations,
+): Answers['recall-observations'] {
+  const gate = visibleRows('m', query.viewer, query.now);
+  const after = visibleRows('later', query.viewer, query.now);
+  // Each of these two decides which index is read; the other filters leave the text as it is.
+  const owned = query.agentId === null ? '' : 'AND o.agent_id = @agent_id';
+  const one = query.recallId === null ? '' : 'AND o.recall_id = @recall_id';
+  const rows = statements
+    .get(
+      `SELECT o.recall_id, o.memory_id, o.retriever, o.rank, o.score, o.consumed, o.observed_at, o.consumed_at,
+         (SELECT later.id FROM memories later WHERE later.id = o.consumed_by_memory_id AND ${after.sql})
+           AS consumed_by_memory_id
+       FROM recall_observations o CROSS JOIN memories m ON m.id = o.memory_id
+       WHERE (@consumed IS NULL OR o.consumed = @consumed) AND (@since IS NULL OR o.observed_at >= @since)
+         AND (@until IS NULL OR o.observed_at <= @until) ${owned} ${one} AND ${gate.sql}
+       ORDER BY o.rowid DESC LIMIT @limit`,
+    )
+    .all({
+      ...gate.parameters,
+      consumed: query.consumed === null ? null : Number(query.consumed),
+      since: query.since,
+      until: query.until,
+      limit: query.limit,
+      ...(query.agentId === null ? {} : { agent_id: query.agentId }),
+      ...(query.recallId === null ? {} : { recall_id: query.recallId }),
+    }) as ObservationRow[];
+  return { observations: rows.map(observationJson) };
+}
+
+function observationJson(row: ObservationRow): ObservationJson {
+  const { consumed, consumed_at: consumedAt, consumed_by_memory_id: consumedBy, ...rest } = row;
+  return {
+    ...rest,
+    consumed: consumed === 1,
+    ...(consumedAt === null ? {} : { consumed_at: consumedAt }),
+    ...(consumedBy === null ? {} : { consumed_by_memory_id: consumedBy }),
+  };
+}
+
+/** The attestation of each memory's newest link whose other end the viewer may see. */
+export function linkAttestations(
+  statements: Statements,
+  query: LinkAttestations,
+): Answers['link-attestations'] {
+  const gate = visibleRows('m', query.viewer, query.now);
+  const side = (own: string, other: string) =>
+    `SELECT l.${own} AS id, l.attest_level, coalesce(l.signed_at, l.created_at) AS at, l.created_at
+     FROM json_each(@ids) AS listed CROSS JOIN memory_links l ON l.${own} = listed.value
+     CROSS JOIN memories m ON m.id = l.${other} WHERE ${gate.sql}`;
+  const rows = statements
+    .get(
+      `${side('source_id', 'target_id')} UNION ALL ${side('target_id', 'source_id')}
+       ORDER BY 4, 3`,
+    )
+    .all({ ...gate.parameters, ids: JSON.stringify(query.ids) }) as { id: string; attest_level: string }[];
+  // The last one of each stays.
+  return { levels: [...new Map(rows.map(({ id, attest_level }) => [id, attest_level]))] };
+}

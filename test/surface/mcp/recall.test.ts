@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { McpProcess, textOf } from './mcp-process.js';
+
+let mcp: McpProcess;
+let next = 0;
+const call = async (name: string, args: object) => {
+  next += 1;
+  return mcp.call(next, name, args);
+};
+const json = async (name: string, args: object) =>
+  JSON.parse(textOf(await call(name, { format: 'json', ...args }))) as Record<string, unknown>;
+type Row = Record<string, unknown>;
+
+before(async () => {
+  mcp = new McpProcess({ args: ['--profile', 'full'] });
+  await mcp.request('init', 'initialize', {
+    protocolVersion: '2024-11-05',
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1' },
+  });
+  mcp.send({ method: 'notifications/initialized' });
+  for (const title of ['ferry one', 'ferry two', 'harbour']) {
+    await call('memory_store', { title, content: `${title} leaves at noon`, kind: 'event' });
+  }
+});
+after(() => mcp.end());
+
+describe('memory_recall over MCP', () => {
+  it('requires context, and does not take query for it', async () => {
+    for (const args of [{ query: 'ferry' }, { q: 'ferry' }, {}, { context: '  ' }]) {
+      const answer = await call('memory_recall', args);
+      assert.equal(answer.error?.code, -32602, JSON.stringify(answer));
+      assert.match(answer.error!.message, /context is required/);
+      assert.equal(answer.error!.data?.['code'], 'VALIDATION_FAILED');
+    }
+  });
+
+  it('takes context tokens, kinds as a list or a text, and shows provenance unless told otherwise', async () => {
+    const verbose = await json('memory_recall', { context: 'ferry', context_tokens: ['sea', 'boat'] });
+    const [row] = verbose['memories'] as Row[];
+    assert.equal(row!['confidence_tier'], 'confirmed');
+    assert.equal(row!['freshness_state'], 'fresh');
+    assert.equal(row!['content_attestation'], 'agent_attested');
+    const plain = await json('memory_recall', { context: 'ferry', verbose_provenance: false });
+    assert.ok(!('confidence_tier' in (plain['memories'] as Row[])[0]!));
+    assert.equal((await json('memory_recall', { context: 'ferry', kinds: ['event'] }))['count'], 2);
+    assert.equal((await json('memory_recall', { context: 'ferry', kinds: 'claim,event' }))['count'], 2);
+    assert.equal((await json('memory_recall', { context: 'ferry', kinds: ['claim'] }))['count'], 0);
+  });
+
+  it('refuses the words of the command line for a confidence tier', async () => {
+    const answer = await call('memory_recall', { context: 'ferry', confidence_tier: 'high' });
+    assert.equal(answer.error?.code, -32602);
+  });
+
+  it('answers compact TOON unless told otherwise, as search and list do', async () => {
+    for (const [name, args] of [
+      ['memory_recall', { context: 'ferry' }],
+      ['memory_search', { query: 'ferry' }],
+      ['memory_list', {}],
+    ] as const) {
+      assert.match(
+        textOf(await call(name, args)),
+        /^count:\d.*\nmemories\[id\|title\|tier\|namespace\|priority\|score\|tags\|agent_id\]:\n/,
+      );
+      assert.match(textOf(await call(name, { ...args, format: 'toon' })), /\|metadata\]:\n/);
+      assert.equal((await call(name, { ...args, format: 'yaml' })).error?.code, -32602);
+    }
+  });
+
+  it('marks a recall as consumed by the memory that names it', async () => {
+    const recalled = await json('memory_recall', { context: 'ferry' });
+    const recallId = recalled['recall_id'];
+    const before = await json('memory_recall_observations', { recall_id: recallId });
+    assert.equal(before['count'], recalled['count']);
+    const rows = before['observations'] as Row[];
+    assert.deepEqual(
+      rows.map(({ memory_id, rank, score, consumed, retriever }) => [
+        memory_id,
+        rank,
+        score,
+        consumed,
+        retriever,
+      ]),
+      (recalled['memories'] as Row[]).map(({ id, score }, index) => [id, index + 1, score, false, 'keyword']),
+    );
+    const stored = JSON.parse(
+      textOf(await call('memory_store', { title: 'summary', content: 'of ferries', recall_id: recallId })),
+    ) as Row;
+    const after = await json('memory_recall_observations', { recall_id: recallId, consumed: true });
+    assert.equal(after['count'], recalled['count']);
+    for (const row of after['observations'] as Row[]) {
+      assert.equal(row['consumed_by_memory_id'], stored['id']);
+      assert.ok(typeof row['consumed_at'] === 'string');
+    }
+    await call('memory_store', { title: 'later', content: 'of ferries', recall_id: recallId });
+    const again = await json('memory_recall_observations', { recall_id: recallId, consumed: true });
+    assert.deepEqual(again, after, 'the first memory stays');
+    const open = await json('memory_recall_observations', { recall_id: recallId, consumed: false });
+    assert.equal(open['count'], 0);
+    const unknown = await call('memory_store', {
+      title: 'unknown recall',
+      content: 'x',
+      recall_id: '00000000-0000-4000-8000-000000000000',
+    });
+    assert.ok(unknown.result !== undefined, 'a recall that nobody knows changes nothing');
+    assert.equal(
+      (await call('memory_store', { title: 'z', content: 'x', recall_id: 'x' })).error?.code,
+      -32602,
+    );
+  });
+});
