@@ -18,11 +18,12 @@ export function isJsonType(contentType: string): boolean {
 }
 
 /**
- * Reads a JSON object from a body. MALFORMED_BODY when it is not UTF-8, not JSON or no object; VALIDATION_FAILED when
- * JSON.parse would change what it says: numbers that a double cannot hold, and the key `__proto__`, which libraries
- * treat as something else than a key.
+ * Reads a JSON object from a body; where `arrayField` is given, an array is read as an object that has it under that
+ * name. MALFORMED_BODY when it is not UTF-8, not JSON or neither of them; VALIDATION_FAILED when JSON.parse would
+ * change what it says: numbers that a double cannot hold, and the key `__proto__`, which libraries treat as something
+ * else than a key.
  */
-export function parseJsonObject(bytes: Buffer): Result<Json> {
+export function parseJsonBody(bytes: Buffer, arrayField?: string): Result<Json> {
   if (!isUtf8(bytes)) return fail('MALFORMED_BODY', 'the body is not valid UTF-8');
   const text = bytes.toString('utf8');
   let value: unknown;
@@ -31,8 +32,10 @@ export function parseJsonObject(bytes: Buffer): Result<Json> {
   } catch {
     return fail('MALFORMED_BODY', 'malformed JSON body');
   }
+  if (Array.isArray(value) && arrayField !== undefined) value = { [arrayField]: value };
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return fail('MALFORMED_BODY', 'the body must be a JSON object');
+    const forms = arrayField === undefined ? 'a JSON object' : 'a JSON array or object';
+    return fail('MALFORMED_BODY', `the body must be ${forms}`);
   }
   if (SUSPECT_KEY.test(text) && hasPrototypeKey(value)) {
     return fail('VALIDATION_FAILED', '"__proto__" cannot be a key');

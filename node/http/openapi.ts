@@ -160,12 +160,15 @@ function requestBody(route: OperationRoute, schemas: Readonly<Record<string, Jso
     const mustBeGiven = route.binding.defaults?.[field] === undefined && isRequired(route.operation, field);
     if (name === field && mustBeGiven && !hasAlias(route, field)) required.push(name);
   }
-  const schema = {
+  const object = {
     type: 'object',
     properties,
     ...(required.length > 0 ? { required } : {}),
     additionalProperties: false,
   };
+  const { arrayBody } = route.binding;
+  const schema =
+    arrayBody === undefined ? object : { oneOf: [schemas[arrayBody] ?? { type: 'array' }, object] };
   return { required: route.bodyRequired, content: content(JSON_TYPE, schema) };
 }
 

@@ -8,7 +8,7 @@ import { toonText } from '../pipeline/toon-text.js';
 import { collectInput } from './collect-input.js';
 import { type Exchange, JSON_TYPE } from './exchange.js';
 import type { HostGuard } from './host-guard.js';
-import { parseJsonObject } from './json-body.js';
+import { parseJsonBody } from './json-body.js';
 import type { KeyGate } from './key-gate.js';
 import type { OperationRoute } from './operation-route.js';
 import { parseQuery } from './query-string.js';
@@ -184,7 +184,7 @@ function originForm(target: string): string {
 
 /** The JSON object of a body; null where none was sent and none is needed. */
 function bodyOf(route: OperationRoute, bytes: Buffer | null): Result<Body | null> {
-  if (bytes !== null && bytes.length > 0) return parseJsonObject(bytes);
+  if (bytes !== null && bytes.length > 0) return parseJsonBody(bytes, route.binding.arrayBody);
   return route.bodyRequired ? fail('MALFORMED_BODY', 'a JSON body is required') : ok(null);
 }
 

@@ -22,6 +22,8 @@ export interface HttpBinding {
   readonly path: string;
   /** Where the other fields travel. */
   readonly fields: 'query' | 'body';
+  /** A body that is a JSON array is the value of this field; without it arrays are refused. */
+  readonly arrayBody?: string;
   /** Other names of fields on this surface: alias to field. */
   readonly aliases?: Readonly<Record<string, string>>;
   /** Request headers that carry a field: lower-case header to field. */
