@@ -11,4 +11,8 @@ export const NATIVE_COMMANDS: Readonly<Record<string, () => Promise<Command>>> =
   'identity import': async () => (await import('./identity/import-command.js')).importCommand,
   'identity list': async () => (await import('./identity/list-command.js')).listCommand,
   'identity export-pub': async () => (await import('./identity/export-command.js')).exportCommand,
+  export: async () => (await import('./export-command.js')).exportCommand,
+  import: async () => (await import('./import-command.js')).importCommand,
+  backup: async () => (await import('./backup-command.js')).backupCommand,
+  restore: async () => (await import('./restore-command.js')).restoreCommand,
 };

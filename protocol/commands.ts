@@ -1,5 +1,6 @@
 import type { AgentRecord } from './agent.js';
 import type { OnConflict } from './decide/store.js';
+import type { Link } from './link.js';
 import type { Memory, MemoryRow, Tier } from './memory.js';
 import type { QuotaLimits, QuotaUse } from './quota.js';
 import type { Viewer } from './ranking/types.js';
@@ -20,7 +21,9 @@ export type Command =
   | BindAgentKey
   | EnsureQuota
   | ClaimOwnership
-  | ReleaseOwnership;
+  | ReleaseOwnership
+  | ImportMemory
+  | ImportLink;
 
 export interface StoreMemory {
   readonly kind: 'store-memory';
@@ -165,6 +168,20 @@ export interface ReleaseOwnership {
   readonly holder: string;
 }
 
+/** A row of an export; who may import is decided before (interface §4.10). */
+export interface ImportMemory {
+  readonly kind: 'import-memory';
+  /** Complete but for the stamps. */
+  readonly memory: Memory;
+  /** As of `store-memory`. */
+  readonly archive: boolean;
+}
+
+export interface ImportLink {
+  readonly kind: 'import-link';
+  readonly link: Link;
+}
+
 /** What each command answers when it succeeds. */
 export interface Outcomes {
   /** Not the whole memory: it would cross a thread and be thrown away. */
@@ -183,6 +200,9 @@ export interface Outcomes {
   'ensure-quota': { readonly use: QuotaUse };
   'claim-ownership': { readonly owned: boolean; readonly fencing: number; readonly holder: string };
   'release-ownership': { readonly released: boolean };
+  /** `id` is that of the row that holds the text now, which a merge may have kept. */
+  'import-memory': { readonly id: string; readonly change: 'created' | 'updated' | 'unchanged' };
+  'import-link': { readonly change: 'created' | 'unchanged' };
 }
 
 export type OutcomeOf<C extends Command> = Outcomes[C['kind']];

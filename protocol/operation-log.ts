@@ -7,7 +7,7 @@ import type { VersionVector } from './version-vector.js';
  * Kinds of operations. Every mutation of replicated state appends one, in the same transaction as its effect
  * (design: mesh, "The operation log"). A node parks kinds that it does not know.
  */
-export const OPERATION_KINDS = ['store', 'update', 'promote', 'delete', 'expire', 'life'] as const;
+export const OPERATION_KINDS = ['store', 'update', 'promote', 'delete', 'expire', 'life', 'link'] as const;
 export type OperationKind = (typeof OPERATION_KINDS)[number];
 
 /** What is hashed into an origin's chain. */
@@ -19,7 +19,7 @@ export interface OperationHeader {
   readonly hlc: string;
   readonly kind: OperationKind;
   readonly namespace: string;
-  /** Id of the memory that it changes. */
+  /** Id of the memory or link that it changes. */
   readonly subject: string;
   /** The subject's version vector before this write. */
   readonly seen: VersionVector;

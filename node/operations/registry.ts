@@ -4,9 +4,12 @@ import { agentBindKey, agentRevokeKey } from './agent-key.js';
 import { memoryLoadFamily, memorySmartLoad } from './family-loaders.js';
 import { memoryAgentList } from './memory-agent-list.js';
 import { memoryAgentRegister } from './memory-agent-register.js';
+import { memoryBulk } from './memory-bulk.js';
 import { memoryCapabilities } from './memory-capabilities.js';
 import { memoryDelete } from './memory-delete.js';
+import { memoryExport } from './memory-export.js';
 import { memoryGet } from './memory-get.js';
+import { memoryImport } from './memory-import.js';
 import { memoryList } from './memory-list.js';
 import { memoryPromote } from './memory-promote.js';
 import { memoryQuotaStatus } from './memory-quota-status.js';
@@ -37,6 +40,9 @@ export const OPERATIONS: readonly Operation[] = [
   agentRevokeKey,
   memoryQuotaStatus,
   verifySignedEventsChain,
+  memoryBulk,
+  memoryExport,
+  memoryImport,
 ];
 
 export const CATALOGUE: Catalogue = {

@@ -2,6 +2,7 @@ import type { Command, OutcomeOf } from '../commands.js';
 import { decideBindAgentKey, decideRegisterAgent } from './agent.js';
 import type { Deciding, DecisionContext } from './decision.js';
 import { decideEmbeddings } from './embedding.js';
+import { decideImport, decideImportLink } from './import.js';
 import { decideClaim, decideRelease } from './ownership.js';
 import { decidePromote } from './promote.js';
 import { decideEnsureQuota } from './quota.js';
@@ -37,5 +38,9 @@ export function decide(command: Command, context: DecisionContext): Deciding<Out
       return decideClaim(command, context);
     case 'release-ownership':
       return decideRelease(command);
+    case 'import-memory':
+      return decideImport(command, context);
+    case 'import-link':
+      return decideImportLink(command, context);
   }
 }

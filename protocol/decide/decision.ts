@@ -1,8 +1,10 @@
 import type { AuditEvent } from '../audit.js';
+import type { Link } from '../link.js';
 import type { Memory, MemoryRow } from '../memory.js';
 import type { OperationKind } from '../operation-log.js';
 import type { QuotaLimits, QuotaUse } from '../quota.js';
 import type { Result } from '../result.js';
+import type { VersionVector } from '../version-vector.js';
 
 /**
  * How a write decides. A decision is a generator: it yields the rows that it must read, the engine loads them inside
@@ -20,7 +22,12 @@ export type ReadRequest =
   | { readonly read: 'expired-memories'; readonly before: string; readonly limit: number }
   | { readonly read: 'quota-use'; readonly holder: string; readonly namespace: string }
   | { readonly read: 'used-envelope'; readonly fingerprint: string }
-  | { readonly read: 'database-owner' };
+  | { readonly read: 'database-owner' }
+  | { readonly read: 'tombstone'; readonly id: string }
+  | { readonly read: 'link-exists'; readonly link: LinkKey };
+
+/** What identifies a link. */
+export type LinkKey = Pick<Link, 'source_id' | 'target_id' | 'relation'>;
 
 /** The process that does the embedding, expiry and replication for a database (design: architecture). */
 export interface DatabaseOwner {
@@ -96,7 +103,14 @@ export type Mutation =
       readonly expiresAtMs: number;
     }
   | { readonly mutation: 'append-audit'; readonly event: AuditEvent }
-  | { readonly mutation: 'put-database-owner'; readonly owner: DatabaseOwner };
+  | { readonly mutation: 'put-database-owner'; readonly owner: DatabaseOwner }
+  | {
+      readonly mutation: 'insert-link';
+      readonly link: Link;
+      /** Namespace and row of the source. */
+      readonly namespace: string;
+      readonly rid: number;
+    };
 
 export interface Decision<T> {
   readonly mutations: readonly Mutation[];
@@ -147,4 +161,16 @@ export function* quotaUse(holder: string, namespace: string): Generator<ReadRequ
 /** The memory that a signed envelope was used for; null when it is unused. */
 export function* usedEnvelope(fingerprint: string): Generator<ReadRequest, string | null, never> {
   return (yield { read: 'used-envelope', fingerprint }) as string | null;
+}
+
+/** Reads what a deleted memory had seen; null when the id was never deleted. */
+export function* tombstoneOf(
+  id: string,
+): Generator<ReadRequest, { readonly seen: VersionVector } | null, never> {
+  return (yield { read: 'tombstone', id }) as { seen: VersionVector } | null;
+}
+
+/** True when the link is stored. */
+export function* linkBetween(link: LinkKey): Generator<ReadRequest, boolean, never> {
+  return (yield { read: 'link-exists', link }) as boolean;
 }

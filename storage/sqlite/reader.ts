@@ -7,6 +7,7 @@ import type { Connection } from './connection.js';
 import { getAgent, listAgents } from './queries/agents.js';
 import { auditRows } from './queries/audit.js';
 import { embeddingProgress, pendingEmbeddings } from './queries/embeddings.js';
+import { exportLinks, exportMemories } from './queries/export.js';
 import { getMemory } from './queries/get.js';
 import { listMemories } from './queries/list.js';
 import { currentOwner, logPosition, namespaceIds } from './queries/position.js';
@@ -68,6 +69,10 @@ export class Reader {
         return ok(auditRows(this.statements, query));
       case 'audit-head':
         return ok({ head: this.db.memory ? null : readAuditHead(auditHeadPath(this.db.name)) });
+      case 'export-memories':
+        return ok(exportMemories(this.statements, query));
+      case 'export-links':
+        return ok(exportLinks(this.statements, query));
     }
   }
 

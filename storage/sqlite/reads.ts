@@ -18,6 +18,8 @@ export class DecisionReads {
   private readonly expired;
   private readonly owner;
   private readonly envelope;
+  private readonly tombstone;
+  private readonly link;
 
   constructor(
     db: Connection,
@@ -40,6 +42,10 @@ export class DecisionReads {
     this.owner = db.prepare<[], OwnerRow>(
       'SELECT holder, role, fencing, expires_at_ms FROM database_owner WHERE singleton = 1',
     );
+    this.tombstone = db.prepare<[string], { seen: string }>('SELECT seen FROM tombstones WHERE id = ?');
+    this.link = db.prepare<[string, string, string], { found: number }>(
+      'SELECT 1 AS found FROM memory_links WHERE source_id = ? AND target_id = ? AND relation = ?',
+    );
   }
 
   answer(request: ReadRequest): unknown {
@@ -58,6 +64,14 @@ export class DecisionReads {
         return this.envelope.get(request.fingerprint)?.memory_id ?? null;
       case 'database-owner':
         return ownerFromSql(this.owner.get());
+      case 'tombstone': {
+        const row = this.tombstone.get(request.id);
+        return row === undefined ? null : { seen: JSON.parse(row.seen) };
+      }
+      case 'link-exists': {
+        const { source_id, target_id, relation } = request.link;
+        return this.link.get(source_id, target_id, relation) !== undefined;
+      }
     }
   }
 }

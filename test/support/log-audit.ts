@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { systemCrypto } from '../../node/seams.js';
 import { canonicalJson } from '../../protocol/canonical-json.js';
+import { type Link, linkId, linkPayload } from '../../protocol/link.js';
 import type { MemoryRow } from '../../protocol/memory.js';
 import {
   CHAIN_GENESIS,
@@ -49,6 +50,7 @@ export function auditDatabase(db: Database.Database): string[] {
   };
   const chains = new Map<string, { seq: number; head: string }>();
   const replayed = new Map<string, string>();
+  const links = new Map<string, string>();
   let expected = 1;
   let lastHlc = '';
   for (const row of operations) {
@@ -77,7 +79,10 @@ export function auditDatabase(db: Database.Database): string[] {
       systemCrypto,
     );
     chains.set(row.origin, { seq: row.origin_seq, head });
-    if (row.kind === 'delete' || row.kind === 'expire') replayed.delete(row.subject);
+    if (row.kind === 'delete' || row.kind === 'expire') {
+      replayed.delete(row.subject);
+      for (const id of links.keys()) if (id.split('|').slice(0, 2).includes(row.subject)) links.delete(id);
+    } else if (row.kind === 'link') links.set(row.subject, row.payload);
     else replayed.set(row.subject, row.payload);
   }
   if (state.commit_sequence !== operations.length) {
@@ -97,6 +102,14 @@ export function auditDatabase(db: Database.Database): string[] {
   }
   for (const id of replayed.keys()) problems.push(`operation for ${id}, which has no row`);
   problems.push(...auditQuotas(db, rows.map(memoryFromSql)));
+  for (const link of linksOf(db)) {
+    const id = linkId(link);
+    const payload = links.get(id);
+    // Links of older databases stand in no log.
+    if (payload !== undefined && payload !== linkPayload(link)) problems.push(`link ${id} differs`);
+    links.delete(id);
+  }
+  for (const id of links.keys()) problems.push(`operation for link ${id}, which has no row`);
   const indexed = db.prepare('SELECT count(*) AS n FROM memories_fts').get() as { n: number };
   if (indexed.n !== rows.length) problems.push(`${indexed.n} rows in the full text, ${rows.length} memories`);
   return problems;
@@ -124,4 +137,12 @@ function auditQuotas(db: Database.Database, memories: readonly MemoryRow[]): str
   }
   for (const key of held.keys()) problems.push(`${key} has rows and no quota`);
   return problems;
+}
+
+function linksOf(db: Database.Database): Link[] {
+  const rows = db.prepare('SELECT * FROM memory_links').all() as (Link & { signature: unknown })[];
+  return rows.map((row) => ({
+    ...row,
+    signature: Buffer.isBuffer(row.signature) ? row.signature.toString('base64') : null,
+  }));
 }
