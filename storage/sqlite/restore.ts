@@ -115,13 +115,19 @@ function swap(draft: string, options: RestoreOptions): Result<string | null> {
     const aside = `${path}.before-restore-${options.now.replace(/[:.-]/g, '')}`;
     keep(path, aside);
     // Only a database that cannot be read still has them; they must never meet the new one.
-    for (const end of ['-wal', '-shm']) if (existsSync(path + end)) renameSync(path + end, aside + end);
+    for (const end of ['-wal', '-shm']) moveAside(path, aside, end);
     renameSync(draft, path);
+    // It says how far the chain of the old database had come; of the restored one, the next write says it.
+    moveAside(path, aside, '.audit-head');
     syncToDisk(dirname(path));
     return ok(aside);
   } finally {
     held.value?.close();
   }
+}
+
+function moveAside(path: string, aside: string, end: string): void {
+  if (existsSync(path + end)) renameSync(path + end, aside + end);
 }
 
 /** A second name for the file, so that the first is never without one. */
