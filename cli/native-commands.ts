@@ -14,4 +14,8 @@ export const NATIVE_COMMANDS: Readonly<Record<string, () => Promise<Command>>> =
   doctor: async () => (await import('./doctor-command.js')).doctorCommand,
   'config show': async () => (await import('./config-show-command.js')).configShowCommand,
   'config migrate': async () => (await import('./config-migrate-command.js')).configMigrateCommand,
+  export: async () => (await import('./export-command.js')).exportCommand,
+  import: async () => (await import('./import-command.js')).importCommand,
+  backup: async () => (await import('./backup-command.js')).backupCommand,
+  restore: async () => (await import('./restore-command.js')).restoreCommand,
 };

@@ -15,6 +15,11 @@ export class Terminal {
     errors.on('error', () => undefined);
   }
 
+  /** True when nobody reads standard output any more. */
+  get closed(): boolean {
+    return this.broken;
+  }
+
   /** Characters to a line. */
   get columns(): number {
     return this.out.columns ?? COLUMNS_WITHOUT_TERMINAL;

@@ -1,6 +1,7 @@
 import type { AgentRecord } from './agent.js';
 import type { OnConflict } from './decide/store.js';
 import type { LifeCommand, LifeOutcomes } from './life-commands.js';
+import type { Link } from './link.js';
 import type { Memory, MemoryRow, Tier } from './memory.js';
 import type { QuotaUse } from './quota.js';
 import type { Viewer } from './ranking/types.js';
@@ -23,6 +24,8 @@ export type Command =
   | EnsureQuota
   | ClaimOwnership
   | ReleaseOwnership
+  | ImportMemory
+  | ImportLink
   | LifeCommand;
 
 export interface StoreMemory {
@@ -202,6 +205,20 @@ export interface ReleaseOwnership {
   readonly holder: string;
 }
 
+/** A row of an export; who may import is decided before (interface §4.10). */
+export interface ImportMemory {
+  readonly kind: 'import-memory';
+  /** Complete but for the stamps. */
+  readonly memory: Memory;
+  /** As of `store-memory`. */
+  readonly archive: boolean;
+}
+
+export interface ImportLink {
+  readonly kind: 'import-link';
+  readonly link: Link;
+}
+
 /** What each command answers when it succeeds. */
 export interface Outcomes extends LifeOutcomes {
   /** Not the whole memory: it would cross a thread and be thrown away. */
@@ -222,6 +239,9 @@ export interface Outcomes extends LifeOutcomes {
   'ensure-quota': { readonly use: QuotaUse };
   'claim-ownership': { readonly owned: boolean; readonly fencing: number; readonly holder: string };
   'release-ownership': { readonly released: boolean };
+  /** `id` is that of the row that holds the text now, which a merge may have kept. */
+  'import-memory': { readonly id: string; readonly change: 'created' | 'updated' | 'unchanged' };
+  'import-link': { readonly change: 'created' | 'unchanged' };
 }
 
 export type OutcomeOf<C extends Command> = Outcomes[C['kind']];

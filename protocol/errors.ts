@@ -38,6 +38,7 @@ export const ERRORS = {
   ATTESTATION_REPLAYED: { http: 409, exit: 1 },
   QUOTA_EXCEEDED: { http: 429, exit: 1 },
   ARCHIVE_RESTORE_COLLISION: { http: 409, exit: 1 },
+  EXPORT_PAGING_REQUIRED: { http: 413, exit: 1 },
   PAYLOAD_TOO_LARGE: { http: 413, jsonRpc: -32600, exit: 2 },
   UNSUPPORTED_MEDIA_TYPE: { http: 415, exit: 2 },
   AUDIT_CHAIN_BROKEN: { http: 500, exit: 1 },
@@ -51,6 +52,13 @@ export const ERRORS = {
   ACTOR_RESTARTED: { http: 503, exit: 75 },
   MIGRATION_REFUSED: { http: 500, exit: 78 },
   CONFIG_INVALID: { http: 500, exit: 78 },
+  /** A backup without a usable manifest, or one that is of another file. */
+  BACKUP_UNVERIFIED: { http: 400, exit: 1 },
+  /** A backup whose bytes are not those that were written. */
+  BACKUP_DAMAGED: { http: 400, exit: 1 },
+  /** A file of another program, or of a release that this one cannot read. */
+  BACKUP_UNSUPPORTED: { http: 400, exit: 1 },
+  DATABASE_IN_USE: { http: 503, exit: 75 },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

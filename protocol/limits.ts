@@ -90,6 +90,18 @@ export const OBSERVATIONS_PENDING_MAX = 2000;
 export const OBSERVATIONS_BATCH_MAX = 1000;
 export const OBSERVATIONS_PRUNE_INTERVAL_MS = 600_000;
 
+// Export and import (interface §4.10)
+/** An export without paging is refused beyond either of these. */
+export const EXPORT_MEMORIES_MAX = 10_000;
+export const EXPORT_BYTES_MAX = 16 * 1024 * 1024;
+export const EXPORT_PAGE_SIZE = 1000;
+export const EXPORT_LINKS_MAX = 20_000;
+export const EXPORT_CURSOR_LENGTH_MAX = 2048;
+export const IMPORT_MEMORIES_MAX = 1000;
+/** One memory of an imported file, as JSON text. */
+export const IMPORT_ROW_BYTES_MAX = 1024 * 1024;
+export const BACKUPS_KEPT = 48;
+
 // Identity
 /** A signed write is fresh for this long, either side of this node's clock. */
 export const SIGNED_WRITE_FRESHNESS_MS = 300_000;

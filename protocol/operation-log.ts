@@ -17,6 +17,7 @@ export const OPERATION_KINDS = [
   'archive',
   'restore',
   'purge',
+  'link',
 ] as const;
 export type OperationKind = (typeof OPERATION_KINDS)[number];
 
@@ -29,7 +30,7 @@ export interface OperationHeader {
   readonly hlc: string;
   readonly kind: OperationKind;
   readonly namespace: string;
-  /** Id of the memory that it changes. */
+  /** Id of the memory or link that it changes. */
   readonly subject: string;
   /** The subject's version vector before this write. */
   readonly seen: VersionVector;

@@ -1,6 +1,7 @@
 import type { AgentRecord } from './agent.js';
 import type { AuditHead, AuditRow } from './audit.js';
 import type { LifeAnswers, LifeQuery } from './life-queries.js';
+import type { Link } from './link.js';
 import type { Memory, MemoryRow, Tier } from './memory.js';
 import type { QuotaUse } from './quota.js';
 import type { RankedRow, RecallRequest, Viewer } from './ranking/types.js';
@@ -27,6 +28,8 @@ export type Query =
   | ListQuotas
   | AuditRows
   | ReadAuditHead
+  | ExportMemories
+  | ExportLinks
   | RecallObservations
   | LinkAttestations
   | LifeQuery;
@@ -208,6 +211,38 @@ export interface MemoryPage {
   readonly nextOffset: number | null;
 }
 
+/** A memory's place in an export, which is by creation and then by id. */
+export interface ExportPlace {
+  readonly created_at: string;
+  readonly id: string;
+}
+
+/** A link's place: that of its source, and its own there; without the latter, behind all links of the source. */
+export interface ExportLinkPlace extends ExportPlace {
+  readonly link: { readonly target_id: string; readonly relation: string } | null;
+}
+
+/** Visible memories behind a place. */
+export interface ExportMemories {
+  readonly kind: 'export-memories';
+  readonly viewer: Viewer;
+  readonly now: string;
+  readonly after: ExportPlace | null;
+  readonly limit: number;
+  /** The page ends before the row with which its texts would be larger. */
+  readonly bytesMax: number;
+}
+
+/** Links behind a place whose source comes no later than `until` and whose two ends are visible. */
+export interface ExportLinks {
+  readonly kind: 'export-links';
+  readonly viewer: Viewer;
+  readonly now: string;
+  readonly after: ExportLinkPlace | null;
+  readonly until: ExportPlace | null;
+  readonly limit: number;
+}
+
 /** A link as `GET /memories/{id}` shows it. */
 export interface LinkSummary {
   readonly source_id: string;
@@ -250,6 +285,9 @@ export interface Answers extends LifeAnswers {
   'list-quotas': { readonly uses: readonly QuotaUse[] };
   'audit-rows': { readonly rows: readonly AuditRow[] };
   'audit-head': { readonly head: AuditHead | 'damaged' | null };
+  'export-memories': { readonly memories: readonly MemoryRow[]; readonly more: boolean };
+  /** `next` is the place of the last link when more follow. */
+  'export-links': { readonly links: readonly Link[]; readonly next: ExportLinkPlace | null };
 }
 
 /** A ranking, what really ran, and how many rows each index proposed. */

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { fail, ok, type Result } from '../../protocol/result.js';
+import { fail, failed, ok, type Result } from '../../protocol/result.js';
 
 type Json = Record<string, unknown>;
 
@@ -25,26 +25,34 @@ export function isJsonType(contentType: string): boolean {
  */
 export function parseJsonBody(bytes: Buffer, arrayField?: string): Result<Json> {
   if (!isUtf8(bytes)) return fail('MALFORMED_BODY', 'the body is not valid UTF-8');
-  const text = bytes.toString('utf8');
+  const parsed = parseJsonText(bytes.toString('utf8'));
+  if (!parsed.ok) return failed(parsed.error);
+  let { value } = parsed;
+  if (Array.isArray(value) && arrayField !== undefined) value = { [arrayField]: value };
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const forms = arrayField === undefined ? 'a JSON object' : 'a JSON array or object';
+    return fail('MALFORMED_BODY', `the body must be ${forms}`);
+  }
+  return ok(value as Json);
+}
+
+/** Reads any JSON value from a text: MALFORMED_BODY when it is none, VALIDATION_FAILED when it cannot be kept exactly. */
+export function parseJsonText(text: string): Result<unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return fail('MALFORMED_BODY', 'malformed JSON body');
   }
-  if (Array.isArray(value) && arrayField !== undefined) value = { [arrayField]: value };
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    const forms = arrayField === undefined ? 'a JSON object' : 'a JSON array or object';
-    return fail('MALFORMED_BODY', `the body must be ${forms}`);
-  }
-  if (SUSPECT_KEY.test(text) && hasPrototypeKey(value)) {
+  const holdsMembers = typeof value === 'object' && value !== null;
+  if (holdsMembers && SUSPECT_KEY.test(text) && hasPrototypeKey(value as object)) {
     return fail('VALIDATION_FAILED', '"__proto__" cannot be a key');
   }
   const number = SUSPECT_NUMBER.test(text) ? inexactNumber(text) : null;
   if (number !== null) {
     return fail('VALIDATION_FAILED', `a number cannot be kept exactly: ${number.slice(0, 32)}`);
   }
-  return ok(value as Json);
+  return ok(value);
 }
 
 /** Texts that may hold the key, escapes included, or such a number; only these are searched. */

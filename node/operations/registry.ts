@@ -13,14 +13,17 @@ import { memoryLoadFamily, memorySmartLoad } from './family-loaders.js';
 import { memoryAgentList } from './memory-agent-list.js';
 import { memoryAgentRegister } from './memory-agent-register.js';
 import { memoryAutoConsolidate } from './memory-auto-consolidate.js';
+import { memoryBulk } from './memory-bulk.js';
 import { memoryCapabilities } from './memory-capabilities.js';
 import { memoryCheckDuplicate } from './memory-check-duplicate.js';
 import { memoryConsolidate } from './memory-consolidate.js';
 import { memoryContradictions } from './memory-contradictions.js';
 import { memoryDelete } from './memory-delete.js';
+import { memoryExport } from './memory-export.js';
 import { memoryForget } from './memory-forget.js';
 import { memoryGc } from './memory-gc.js';
 import { memoryGet } from './memory-get.js';
+import { memoryImport } from './memory-import.js';
 import { memoryList } from './memory-list.js';
 import { memoryPromote } from './memory-promote.js';
 import { memoryQuotaStatus } from './memory-quota-status.js';
@@ -68,6 +71,9 @@ export const OPERATIONS: readonly Operation[] = [
   agentRevokeKey,
   memoryQuotaStatus,
   verifySignedEventsChain,
+  memoryBulk,
+  memoryExport,
+  memoryImport,
 ];
 
 export const CATALOGUE: Catalogue = {

@@ -8,11 +8,11 @@ type Input = Record<string, unknown>;
  * Checks an input against the operation's schema. VALIDATION_FAILED names the first offending field and lists all in
  * `fields`; UNKNOWN_FIELD names keys that the operation does not have.
  */
-export function parseInput(
-  operation: Operation,
+export function parseInput<I extends Operation['input']>(
+  operation: { readonly input: I },
   input: Readonly<Input>,
   unknownFields: 'refuse' | 'ignore',
-): Result<z.output<Operation['input']>> {
+): Result<z.output<I>> {
   if (unknownFields === 'refuse') {
     const unknown = Object.keys(input).filter((key) => !Object.hasOwn(operation.input.shape, key));
     if (unknown.length > 0) {

@@ -98,6 +98,7 @@ function textBytes(content: string, metadata: object): number {
 function sizeBytesOf(command: Command): number {
   switch (command.kind) {
     case 'store-memory':
+    case 'import-memory':
       return COMMAND_OVERHEAD_BYTES + textBytes(command.memory.content, command.memory.metadata);
     case 'update-memory':
       return COMMAND_OVERHEAD_BYTES + textBytes(command.patch.content ?? '', command.patch.metadata ?? {});

@@ -7,6 +7,7 @@ import {
   type Decision,
   type DecisionContext,
   decided,
+  type Mutation,
   memoryByTitle,
   type ReadRequest,
   usedEnvelope,
@@ -21,16 +22,26 @@ const AGENT_COMMANDS: ReadonlySet<Command['kind']> = new Set(['register-agent', 
  */
 export function guardAgentRecords<T>(command: Command, result: Result<Decision<T>>): Result<Decision<T>> {
   if (!result.ok || AGENT_COMMANDS.has(command.kind)) return result;
-  const writesOne = result.value.mutations.some(
-    (mutation) =>
-      (mutation.mutation === 'insert-memory' ||
-        mutation.mutation === 'restore-memory' ||
-        (mutation.mutation === 'replace-memory' && mutation.operation === 'update')) &&
-      mutation.memory.namespace === AGENTS_NAMESPACE,
-  );
-  return writesOne
+  return result.value.mutations.some(writesAgentRecord)
     ? fail('FORBIDDEN', `namespace "${AGENTS_NAMESPACE}" takes registered agents only`)
     : result;
+}
+
+/** True for a change that makes, changes, moves or removes an agent record; reads that are counted are none. */
+function writesAgentRecord(mutation: Mutation): boolean {
+  switch (mutation.mutation) {
+    case 'insert-memory':
+    case 'restore-memory':
+    case 'remove-memory':
+      return mutation.memory.namespace === AGENTS_NAMESPACE;
+    case 'replace-memory':
+      return (
+        mutation.operation !== 'life' &&
+        [mutation.before, mutation.memory].some(({ namespace }) => namespace === AGENTS_NAMESPACE)
+      );
+    default:
+      return false;
+  }
 }
 
 /**

@@ -4,6 +4,7 @@ import { decideArchive, decidePurge, decideRestore } from './archive.js';
 import { decideConsolidate } from './consolidate.js';
 import type { Deciding, DecisionContext } from './decision.js';
 import { decideEmbeddings } from './embedding.js';
+import { decideImport, decideImportLink } from './import.js';
 import { decidePrune } from './observations.js';
 import { decideClaim, decideRelease } from './ownership.js';
 import { decidePromote } from './promote.js';
@@ -63,5 +64,9 @@ function rulesOf(command: Command, context: DecisionContext): Deciding<OutcomeOf
       return decideResolve(command, context);
     case 'undo-edit':
       return decideUndoEdit(command, context);
+    case 'import-memory':
+      return decideImport(command, context);
+    case 'import-link':
+      return decideImportLink(command, context);
   }
 }

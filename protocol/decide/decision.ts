@@ -1,10 +1,12 @@
 import type { AuditEvent } from '../audit.js';
 import type { RecallConsumption, RecallObservation } from '../commands.js';
 import type { ArchivedRow, ForgetFilter, PurgeableRow } from '../life-commands.js';
+import type { Link } from '../link.js';
 import type { Memory, MemoryRow } from '../memory.js';
 import type { MemoryImage, OperationKind, PurgeReason } from '../operation-log.js';
 import type { QuotaLimits, QuotaUse } from '../quota.js';
 import type { Result } from '../result.js';
+import type { VersionVector } from '../version-vector.js';
 
 /**
  * How a write decides. A decision is a generator: it yields the rows that it must read, the engine loads them inside
@@ -23,6 +25,8 @@ export type ReadRequest =
   | { readonly read: 'quota-use'; readonly holder: string; readonly namespace: string }
   | { readonly read: 'used-envelope'; readonly fingerprint: string }
   | { readonly read: 'oldest-observation' }
+  | { readonly read: 'tombstone'; readonly id: string }
+  | { readonly read: 'link-exists'; readonly link: LinkKey }
   | { readonly read: 'database-owner' }
   | { readonly read: 'archived-memory'; readonly id: string }
   | {
@@ -41,6 +45,9 @@ export interface LastEdit {
   /** The memory that the edit left. */
   readonly after: MemoryImage | null;
 }
+
+/** What identifies a link. */
+export type LinkKey = Pick<Link, 'source_id' | 'target_id' | 'relation'>;
 
 /** The process that does the embedding, expiry and replication for a database (design: architecture). */
 export interface DatabaseOwner {
@@ -133,6 +140,13 @@ export type Mutation =
       readonly operation: 'purge';
       readonly row: PurgeableRow;
       readonly reason: PurgeReason;
+    }
+  | {
+      readonly mutation: 'insert-link';
+      readonly link: Link;
+      /** Namespace and row of the source. */
+      readonly namespace: string;
+      readonly rid: number;
     };
 
 export interface Decision<T> {
@@ -216,4 +230,16 @@ export function* forgettableMemories(
 /** The last edit of a memory since it was stored; null when there is none. */
 export function* lastEdit(id: string): Generator<ReadRequest, LastEdit | null, never> {
   return (yield { read: 'last-edit', id }) as LastEdit | null;
+}
+
+/** Reads what a deleted memory had seen; null when the id was never deleted. */
+export function* tombstoneOf(
+  id: string,
+): Generator<ReadRequest, { readonly seen: VersionVector } | null, never> {
+  return (yield { read: 'tombstone', id }) as { seen: VersionVector } | null;
+}
+
+/** True when the link is stored. */
+export function* linkBetween(link: LinkKey): Generator<ReadRequest, boolean, never> {
+  return (yield { read: 'link-exists', link }) as boolean;
 }

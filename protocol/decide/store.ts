@@ -120,8 +120,20 @@ function* merge(
   context: DecisionContext,
 ): Deciding<Outcomes['store-memory']> {
   const incoming = command.memory;
+  const merged = mergedMemory(holder, incoming, context);
+  const reembed = holder.title !== incoming.title || holder.content !== incoming.content;
+  const charge = yield* chargeFor(merged, holder, context);
+  if (!charge.ok) return failed(charge.error);
+  return decided({ stored: summaryOf(merged), created: false }, [
+    ...charge.value,
+    ...useOf(command.envelope, holder.id),
+    { mutation: 'replace-memory', operation: 'update', before: holder, memory: merged, reembed },
+  ]);
+}
+
+/** The stored row after a write of the same title: the upsert rule (reference-http §2.3). */
+export function mergedMemory(holder: MemoryRow, incoming: Memory, context: DecisionContext): Memory {
   const tier = higherTier(holder.tier, incoming.tier);
-  const sameText = holder.title === incoming.title && holder.content === incoming.content;
   const memory: Memory = {
     ...holder,
     content: incoming.content,
@@ -133,6 +145,7 @@ function* merge(
     expires_at: tier === 'long' ? null : laterExpiry(holder.expires_at, incoming.expires_at),
     metadata: preserveMetadata(holder.metadata, incoming.metadata),
     kind: holder.kind === 'reflection' || holder.kind === 'persona' ? holder.kind : incoming.kind,
+    reflection_depth: Math.max(holder.reflection_depth, incoming.reflection_depth),
     citations: incoming.citations.length > 0 ? incoming.citations : holder.citations,
     source_uri: incoming.source_uri ?? holder.source_uri,
     source_span: incoming.source_span ?? holder.source_span,
@@ -142,14 +155,7 @@ function* merge(
     // The signature covers the new text together with the instant at which it was signed.
     write_signature: incoming.write_signature,
   };
-  const attested = withAttestation(memory, incoming);
-  const charge = yield* chargeFor(attested, holder, context);
-  if (!charge.ok) return failed(charge.error);
-  return decided({ stored: summaryOf(attested), created: false }, [
-    ...charge.value,
-    ...useOf(command.envelope, holder.id),
-    { mutation: 'replace-memory', operation: 'update', before: holder, memory: attested, reembed: !sameText },
-  ]);
+  return withAttestation(memory, incoming);
 }
 
 /** No expiry is the latest of all. */
@@ -174,7 +180,7 @@ function withAttestation(memory: Memory, incoming: Memory): Memory {
     ...memory,
     metadata: {
       ...metadata,
-      attest_level: incoming.metadata['attest_level'],
+      attest_level: incoming.metadata['attest_level'] ?? 'claimed',
       ...(attestedBy === undefined ? {} : { attested_by: attestedBy }),
     },
   };

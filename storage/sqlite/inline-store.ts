@@ -1,7 +1,7 @@
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import { INLINE_YIELD_MS, WRITE_DEADLINE_MS } from '../../protocol/limits.js';
+import { BATCH_COMMANDS_MAX, INLINE_YIELD_MS, WRITE_DEADLINE_MS } from '../../protocol/limits.js';
 import type { AnswerOf, Query } from '../../protocol/queries.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { fail, type Result } from '../../protocol/result.js';
 import type { Clock, Random, Scheduler } from '../../protocol/seams.js';
 import type { CallOptions, Store } from '../port.js';
 import { Reader } from './reader.js';
@@ -22,12 +22,26 @@ export interface InlineStoreParts extends WriterParts {
 /** How long a busy database is left alone before the next try, grown by the number of tries. */
 const RETRY_STEP_MS = 4;
 const RETRY_MAX_MS = 100;
+const STAYED_LOCKED = 'the database stayed locked by other processes; nothing was changed';
 
-/** The store in the caller's own thread: for MCP processes, one-shot commands, tests and the simulator. */
+/** A command that waits for its turn. */
+interface Waiting {
+  readonly command: Command;
+  /** When the wait for the lock ends. */
+  readonly deadlineMs: number;
+  readonly resolve: (result: Result<OutcomeOf<Command>>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * The store in the caller's own thread: for MCP processes, one-shot commands, tests and the simulator. Commands that
+ * are asked for together share a commit, as in the daemon.
+ */
 export class InlineStore implements Store {
   private readonly writer;
   private readonly reader;
-  private tail: Promise<unknown> = Promise.resolve();
+  private readonly waiting: Waiting[] = [];
+  private pump: Promise<void> | null = null;
   private closed = false;
 
   constructor(private readonly parts: InlineStoreParts) {
@@ -37,14 +51,12 @@ export class InlineStore implements Store {
 
   execute<C extends Command>(command: C, options: CallOptions = {}): Promise<Result<OutcomeOf<C>>> {
     if (this.closed) return Promise.resolve(fail('SHUTTING_DOWN', 'the store is closing'));
-    const deadline = this.parts.clock.monotonicMs() + (options.timeoutMs ?? WRITE_DEADLINE_MS);
-    // One at a time: two inline writers of one process would only fight each other for the lock.
-    const run = this.tail.then(() => this.write(command, deadline));
-    this.tail = run.then(
-      () => (this.parts.shared ? this.pause(INLINE_YIELD_MS) : undefined),
-      () => undefined,
-    );
-    return run as Promise<Result<OutcomeOf<C>>>;
+    const deadlineMs = this.parts.clock.monotonicMs() + (options.timeoutMs ?? WRITE_DEADLINE_MS);
+    const outcome = new Promise<Result<OutcomeOf<Command>>>((resolve, reject) => {
+      this.waiting.push({ command, deadlineMs, resolve, reject });
+    });
+    this.pump ??= this.work();
+    return outcome as Promise<Result<OutcomeOf<C>>>;
   }
 
   query<Q extends Query>(query: Q): Promise<Result<AnswerOf<Q>>> {
@@ -58,22 +70,43 @@ export class InlineStore implements Store {
 
   async close(): Promise<void> {
     this.closed = true;
-    await this.tail;
+    await this.pump;
     this.parts.db.close();
   }
 
-  private async write(command: Command, deadline: number): Promise<Result<unknown>> {
-    for (let tries = 1; ; tries += 1) {
+  /** One batch at a time: two inline writers of one process would only fight each other for the lock. */
+  private async work(): Promise<void> {
+    // What else this turn of the event loop asks for joins the first batch.
+    await Promise.resolve();
+    while (this.waiting.length > 0) {
+      await this.write(this.waiting.splice(0, BATCH_COMMANDS_MAX));
+      if (this.parts.shared) await this.pause(INLINE_YIELD_MS);
+    }
+    this.pump = null;
+  }
+
+  private async write(batch: readonly Waiting[]): Promise<void> {
+    let waiting = batch;
+    for (let tries = 1; waiting.length > 0; tries += 1) {
+      const nowMs = this.parts.clock.nowMs();
       try {
-        const [result] = this.writer.run([{ command, nowMs: this.parts.clock.nowMs() }]);
-        return result!.ok ? ok(result!.value) : failed(result!.error);
+        const results = this.writer.run(waiting.map(({ command }) => ({ command, nowMs })));
+        waiting.forEach((each, index) => {
+          each.resolve(results[index]!);
+        });
+        return;
       } catch (error) {
-        if (!(error instanceof DatabaseBusyError)) throw error;
+        if (!(error instanceof DatabaseBusyError)) {
+          for (const { reject } of waiting) reject(error);
+          return;
+        }
       }
       const wait = Math.min(RETRY_STEP_MS * tries, RETRY_MAX_MS) * (0.5 + this.parts.random.unit());
-      if (this.parts.clock.monotonicMs() + wait >= deadline) {
-        return fail('OVERLOADED', 'the database stayed locked by other processes; nothing was changed');
+      const untilMs = this.parts.clock.monotonicMs() + wait;
+      for (const { deadlineMs, resolve } of waiting) {
+        if (untilMs >= deadlineMs) resolve(fail('OVERLOADED', STAYED_LOCKED));
       }
+      waiting = waiting.filter(({ deadlineMs }) => untilMs < deadlineMs);
       await this.pause(wait);
     }
   }

@@ -1,5 +1,6 @@
 import { EMBED_STATES } from '../../protocol/commands.js';
 import type { DecisionContext, Mutation } from '../../protocol/decide/decision.js';
+import { linkId, linkPayload } from '../../protocol/link.js';
 import type { Memory, MemoryRow } from '../../protocol/memory.js';
 import {
   memoryPayload,
@@ -90,6 +91,10 @@ export class Mutations {
         'INSERT INTO write_envelopes (fingerprint, memory_id, expires_at_ms) VALUES (?, ?, ?)',
       ),
       dropEnvelopes: db.prepare('DELETE FROM write_envelopes WHERE expires_at_ms < ?'),
+      insertLink: db.prepare(
+        `INSERT INTO memory_links (source_id, target_id, relation, created_at, valid_from, valid_until, observed_by,
+           signature, attest_level, signed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ),
       addNamespace: db.prepare('INSERT OR IGNORE INTO namespaces (name) VALUES (?)'),
       namespaceId: db.prepare<[string], { ns_id: number }>('SELECT ns_id FROM namespaces WHERE name = ?'),
     };
@@ -146,6 +151,9 @@ export class Mutations {
         return this.restoreMemory(mutation.memory, context);
       case 'purge-archived':
         this.purgeArchived(mutation, context);
+        return null;
+      case 'insert-link':
+        this.insertLink(mutation, context);
         return null;
     }
   }
@@ -283,6 +291,28 @@ export class Mutations {
       payload: purgePayload(row, row.archivedAt, reason),
       rid: null,
     });
+  }
+
+  private insertLink(
+    mutation: Extract<Mutation, { mutation: 'insert-link' }>,
+    context: DecisionContext,
+  ): void {
+    const { link, namespace, rid } = mutation;
+    const stamp = this.log.stamp({}, context.nowMs);
+    this.statements.insertLink.run(
+      link.source_id,
+      link.target_id,
+      link.relation,
+      link.created_at,
+      link.valid_from,
+      link.valid_until,
+      link.observed_by,
+      link.signature === null ? null : Buffer.from(link.signature, 'base64'),
+      link.attest_level,
+      link.signed_at,
+    );
+    const payload = linkPayload(link);
+    this.log.append(stamp, { kind: 'link', namespace, subject: linkId(link), seen: {}, payload, rid });
   }
 
   private putEmbedding(mutation: Extract<Mutation, { mutation: 'put-embedding' }>): void {

@@ -15,6 +15,7 @@ import { getAgent, listAgents } from './queries/agents.js';
 import { archiveStats, findArchived, listArchive } from './queries/archive.js';
 import { auditRows } from './queries/audit.js';
 import { embeddingProgress, pendingEmbeddings } from './queries/embeddings.js';
+import { exportLinks, exportMemories } from './queries/export.js';
 import { getMemory } from './queries/get.js';
 import { consolidationGroups, countExpired, countForgettable } from './queries/life.js';
 import { listMemories } from './queries/list.js';
@@ -99,6 +100,10 @@ export class Reader {
         return ok(recallObservations(this.statements, query));
       case 'link-attestations':
         return ok(linkAttestations(this.statements, query));
+      case 'export-memories':
+        return ok(exportMemories(this.statements, query));
+      case 'export-links':
+        return ok(exportLinks(this.statements, query));
     }
   }
 

@@ -29,6 +29,8 @@ export class DecisionReads {
   private readonly owner;
   private readonly envelope;
   private readonly texts;
+  private readonly tombstone;
+  private readonly link;
 
   constructor(
     db: Connection,
@@ -54,6 +56,10 @@ export class DecisionReads {
     );
     this.owner = db.prepare<[], OwnerRow>(
       'SELECT holder, role, fencing, expires_at_ms FROM database_owner WHERE singleton = 1',
+    );
+    this.tombstone = db.prepare<[string], { seen: string }>('SELECT seen FROM tombstones WHERE id = ?');
+    this.link = db.prepare<[string, string, string], { found: number }>(
+      'SELECT 1 AS found FROM memory_links WHERE source_id = ? AND target_id = ? AND relation = ?',
     );
   }
 
@@ -94,6 +100,14 @@ export class DecisionReads {
       }
       case 'last-edit':
         return this.lastEdit(request.id);
+      case 'tombstone': {
+        const row = this.tombstone.get(request.id);
+        return row === undefined ? null : { seen: JSON.parse(row.seen) };
+      }
+      case 'link-exists': {
+        const { source_id, target_id, relation } = request.link;
+        return this.link.get(source_id, target_id, relation) !== undefined;
+      }
     }
   }
 

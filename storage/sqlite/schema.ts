@@ -72,6 +72,7 @@ CREATE INDEX memories_namespace ON memories (ns_id);
 CREATE INDEX memories_listed ON memories (priority DESC, updated_at DESC);
 CREATE INDEX memories_listed_in_namespace ON memories (ns_id, priority DESC, updated_at DESC);
 CREATE INDEX memories_updated_at ON memories (updated_at);
+CREATE INDEX memories_created_at ON memories (created_at, id);
 CREATE INDEX memories_expires_at ON memories (expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX memories_source_uri ON memories (source_uri) WHERE source_uri IS NOT NULL;
 CREATE INDEX memories_unembedded ON memories (rid) WHERE embed_state = 0;

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { systemCrypto } from '../../node/seams.js';
 import { canonicalJson } from '../../protocol/canonical-json.js';
+import { type Link, linkId, linkPayload } from '../../protocol/link.js';
 import type { MemoryRow } from '../../protocol/memory.js';
 import {
   CHAIN_GENESIS,
@@ -51,6 +52,7 @@ export function auditDatabase(db: Database.Database): string[] {
   const replayed = new Map<string, string>();
   /** What the archive must hold of a subject by the log alone; null is nothing. */
   const archived = new Map<string, string | null>();
+  const links = new Map<string, string>();
   let expected = 1;
   let lastHlc = '';
   for (const row of operations) {
@@ -87,12 +89,17 @@ export function auditDatabase(db: Database.Database): string[] {
       case 'archive':
         archived.set(row.subject, last ?? null);
         replayed.delete(row.subject);
+        dropLinks(links, row.subject);
         break;
       case 'delete':
       case 'expire':
         // Whether a copy was kept is each node's setting.
         archived.delete(row.subject);
         replayed.delete(row.subject);
+        dropLinks(links, row.subject);
+        break;
+      case 'link':
+        links.set(row.subject, row.payload);
         break;
       case 'restore':
         archived.set(row.subject, null);
@@ -126,6 +133,14 @@ export function auditDatabase(db: Database.Database): string[] {
   for (const [id, payload] of archived) {
     if ((kept.get(id) ?? null) !== payload) problems.push(`the archive of ${id} differs from the log`);
   }
+  for (const link of linksOf(db)) {
+    const id = linkId(link);
+    const payload = links.get(id);
+    // Links of older databases stand in no log.
+    if (payload !== undefined && payload !== linkPayload(link)) problems.push(`link ${id} differs`);
+    links.delete(id);
+  }
+  for (const id of links.keys()) problems.push(`operation for link ${id}, which has no row`);
   const indexed = db.prepare('SELECT count(*) AS n FROM memories_fts').get() as { n: number };
   if (indexed.n !== rows.length) problems.push(`${indexed.n} rows in the full text, ${rows.length} memories`);
   return problems;
@@ -153,4 +168,16 @@ function auditQuotas(db: Database.Database, memories: readonly MemoryRow[]): str
   }
   for (const key of held.keys()) problems.push(`${key} has rows and no quota`);
   return problems;
+}
+
+function linksOf(db: Database.Database): Link[] {
+  const rows = db.prepare('SELECT * FROM memory_links').all() as (Link & { signature: unknown })[];
+  return rows.map((row) => ({
+    ...row,
+    signature: Buffer.isBuffer(row.signature) ? row.signature.toString('base64') : null,
+  }));
+}
+
+function dropLinks(links: Map<string, string>, memoryId: string): void {
+  for (const id of links.keys()) if (id.split('|').slice(0, 2).includes(memoryId)) links.delete(id);
 }

@@ -1,0 +1,41 @@
+import { BACKUPS_KEPT } from '../protocol/limits.js';
+import { fail, failed, ok } from '../protocol/result.js';
+import { defineCommand } from './define-command.js';
+import { flagValue, settingsFor } from './global-flags.js';
+
+/** Copies the database while the node runs (reference-mcp-cli §2.2). */
+export const backupCommand = defineCommand({
+  name: 'backup',
+  summary: 'Copy the database with a checksummed manifest; the node may be running.',
+  flags: [
+    {
+      name: 'to',
+      kind: 'value',
+      value: 'folder',
+      path: 'folder',
+      doc: 'Where backups go (default ./backups)',
+    },
+    {
+      name: 'keep',
+      kind: 'value',
+      value: 'number',
+      doc: `Backups of this database that stay in the folder (default ${BACKUPS_KEPT})`,
+    },
+  ],
+  examples: ['backup', 'backup --to /var/backups/mnemesh --keep 7'],
+  run: async (parsed, terminal) => {
+    const keep = flagValue(parsed, 'keep') ?? String(BACKUPS_KEPT);
+    if (!/^[1-9]\d{0,5}$/.test(keep)) return fail('INVALID_ARGUMENT', '--keep must be a number from 1');
+    const { backUp } = await import('../node/runtime/backup.js');
+    const made = backUp(settingsFor(parsed), flagValue(parsed, 'to') ?? './backups', Number(keep));
+    if (!made.ok) return failed(made.error);
+    const { path, manifestPath, manifest, pruned } = made.value;
+    const answer = { path, manifest_path: manifestPath, ...manifest, pruned };
+    await terminal.print(
+      parsed.flags.has('json')
+        ? `${JSON.stringify(answer)}\n`
+        : `backup: ${path} (${manifest.bytes} bytes)${pruned > 0 ? `; removed ${pruned} older` : ''}\n`,
+    );
+    return ok(0);
+  },
+});

@@ -1,0 +1,81 @@
+import type { Services } from '../node/pipeline/call.js';
+import { ExportFailedError, exportDocument } from '../node/transfer/export-document.js';
+import { operatorView } from '../node/transfer/operator-view.js';
+import type { Viewer } from '../protocol/ranking/types.js';
+import { failed, ok, type Result } from '../protocol/result.js';
+import type { ParsedArguments } from './arguments.js';
+import { defineCommand } from './define-command.js';
+import { flagValue } from './global-flags.js';
+import { withLocalNode } from './local-node.js';
+import { PrivateFile } from './private-file.js';
+import { Progress } from './progress.js';
+import type { Terminal } from './terminal.js';
+
+/** Writes every memory and link as one JSON document (interface §4.10), whatever its size. */
+export const exportCommand = defineCommand({
+  name: 'export',
+  summary: 'Export every memory and link as one JSON document.',
+  flags: [
+    {
+      name: 'out',
+      short: 'o',
+      kind: 'value',
+      value: 'file',
+      path: 'file',
+      doc: 'Write to this file instead of standard output',
+    },
+  ],
+  examples: ['export > memories.json', 'export --out memories.json'],
+  run: (parsed, terminal) =>
+    withLocalNode(parsed, async (services, caller) => {
+      const viewer = operatorView(caller);
+      if (!viewer.ok) return failed(viewer.error);
+      try {
+        return await run(parsed, terminal, services, viewer.value);
+      } catch (error) {
+        if (error instanceof ExportFailedError) return failed(error.failure);
+        throw error;
+      }
+    }),
+});
+
+async function run(
+  parsed: ParsedArguments,
+  terminal: Terminal,
+  services: Services,
+  viewer: Viewer,
+): Promise<Result<number>> {
+  const out = flagValue(parsed, 'out');
+  const progress = new Progress(process.stderr, 'exported memories:');
+  const document = exportDocument(services, viewer, (memories) => progress.update(memories));
+  if (out === undefined) {
+    try {
+      for await (const piece of document) {
+        await terminal.print(piece);
+        if (terminal.closed) break;
+      }
+    } finally {
+      progress.end();
+    }
+    return ok(0);
+  }
+  const file = new PrivateFile(out, services.random.uuid().slice(0, 8));
+  try {
+    let piece = await document.next();
+    for (; piece.done !== true; piece = await document.next()) file.write(piece.value);
+    file.finish();
+    progress.end();
+    const { memories, links } = piece.value;
+    const asJson = parsed.flags.has('json');
+    await terminal.print(
+      asJson
+        ? `${JSON.stringify({ out, count: memories, links })}\n`
+        : `exported ${memories} memories and ${links} links to ${out}\n`,
+    );
+    return ok(0);
+  } catch (error) {
+    file.abandon();
+    progress.end();
+    throw error;
+  }
+}

@@ -1,0 +1,134 @@
+import { createReadStream } from 'node:fs';
+import { parseJsonText } from '../node/http/json-body.js';
+import { memoryImport } from '../node/operations/memory-import.js';
+import type { Caller, Services } from '../node/pipeline/call.js';
+import { runOperation } from '../node/pipeline/pipeline.js';
+import { operatorView } from '../node/transfer/operator-view.js';
+import { IMPORT_MEMORIES_MAX, IMPORT_ROW_BYTES_MAX } from '../protocol/limits.js';
+import { fail, failed, ok, type Result } from '../protocol/result.js';
+import type { ParsedArguments } from './arguments.js';
+import { defineCommand } from './define-command.js';
+import { ImportTotals } from './import-totals.js';
+import { type JsonItem, JsonItems } from './json-items.js';
+import { withLocalNode } from './local-node.js';
+import { Progress } from './progress.js';
+import type { Terminal } from './terminal.js';
+
+/** Characters of rows that wait for one call. */
+const CHUNK_CHARACTERS_MAX = 8 * 1024 * 1024;
+
+/** Imports an export of any size, in calls of 1000 memories (interface §4.10). */
+export const importCommand = defineCommand({
+  name: 'import',
+  summary: 'Import an export: memories, then links. Importing it again changes nothing.',
+  flags: [
+    {
+      name: 'trust-source',
+      kind: 'switch',
+      doc: 'Keep the agents of the memories and what attests the links, instead of making the memories yours',
+    },
+  ],
+  positionals: [
+    { name: 'file', required: false, path: 'file', doc: 'A file, or - for standard input (the default)' },
+  ],
+  examples: ['import memories.json', 'import --trust-source < memories.json'],
+  run: (parsed, terminal) =>
+    withLocalNode(parsed, (services, caller) => run(parsed, terminal, services, caller)),
+});
+
+async function run(
+  parsed: ParsedArguments,
+  terminal: Terminal,
+  services: Services,
+  caller: Caller,
+): Promise<Result<number>> {
+  const permitted = operatorView(caller);
+  if (!permitted.ok) return failed(permitted.error);
+  const trusted = parsed.flags.get('trust-source')?.at(-1) === 'true';
+  const progress = new Progress(process.stderr, 'imported memories:');
+  const totals = new ImportTotals();
+  const send = async (chunk: Chunk): Promise<Result<null>> => {
+    const input = {
+      memories: chunk.memories,
+      links: totals.withMergedEnds(chunk.links),
+      trust_source: trusted,
+    };
+    const request = { surface: 'cli', caller, input, unknownFields: 'refuse' } as const;
+    const answer = await runOperation(memoryImport, request, services);
+    if (!answer.ok) return failed(answer.error);
+    totals.add(answer.value, chunk);
+    progress.update(totals.imported);
+    return ok(null);
+  };
+  const read = await readDocument(sourceOf(parsed), send);
+  progress.end();
+  const json = parsed.flags.has('json');
+  // What was imported before the input broke off stays; who sees the error must know.
+  if (!read.ok) {
+    const { code, message } = read.error;
+    return fail(code, `${message}; ${totals.sentence()} before that`, { ...totals.json(trusted) });
+  }
+  if (!json) for (const error of totals.errors) await terminal.complain(`${error}\n`);
+  await terminal.print(json ? `${JSON.stringify(totals.json(trusted))}\n` : `${totals.sentence()}\n`);
+  return ok(totals.failed === 0 ? 0 : 1);
+}
+
+function sourceOf(parsed: ParsedArguments): AsyncIterable<Uint8Array> {
+  const file = parsed.positionals[0];
+  return file === undefined || file === '-' ? process.stdin : createReadStream(file);
+}
+
+/** Rows that go together. */
+export interface Chunk {
+  readonly memories: unknown[];
+  readonly links: unknown[];
+}
+
+/** Reads the document and hands over its rows; links wait for the memories, which may come after them. */
+async function readDocument(
+  source: AsyncIterable<Uint8Array>,
+  send: (chunk: Chunk) => Promise<Result<null>>,
+): Promise<Result<null>> {
+  const items = new JsonItems(['memories', 'links'], IMPORT_ROW_BYTES_MAX);
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let memories: unknown[] = [];
+  let links: unknown[] = [];
+  let characters = 0;
+  let memoriesSeen = false;
+  const take = async (item: JsonItem): Promise<Result<null>> => {
+    const value = parseJsonText(item.text);
+    if (!value.ok) return failed(value.error);
+    characters += item.text.length;
+    if (item.list === 'memories') {
+      memoriesSeen = true;
+      memories.push(value.value);
+    } else links.push(value.value);
+    const full = memories.length >= IMPORT_MEMORIES_MAX || characters >= CHUNK_CHARACTERS_MAX;
+    const linksFull = memoriesSeen && item.list === 'links' && links.length >= IMPORT_MEMORIES_MAX;
+    return full || linksFull ? flush(linksFull) : ok(null);
+  };
+  const flush = async (withLinks: boolean): Promise<Result<null>> => {
+    const chunk = { memories, links: withLinks ? links : [] };
+    memories = [];
+    if (withLinks) links = [];
+    characters = 0;
+    return chunk.memories.length + chunk.links.length === 0 ? ok(null) : send(chunk);
+  };
+  try {
+    for await (const bytes of source) {
+      const taken = items.take(decoder.decode(bytes, { stream: true }));
+      if (!taken.ok) return taken;
+      for (const item of taken.value) {
+        const done = await take(item);
+        if (!done.ok) return done;
+      }
+    }
+    decoder.decode();
+  } catch (error) {
+    if (error instanceof TypeError) return fail('MALFORMED_BODY', 'the input is not valid UTF-8');
+    throw error;
+  }
+  const ended = items.end();
+  if (!ended.ok) return ended;
+  return flush(true);
+}

@@ -1,0 +1,139 @@
+import { fail, ok, type Result } from '../protocol/result.js';
+
+/** One element of a list of the document, as its JSON text. */
+export interface JsonItem {
+  readonly list: string;
+  readonly text: string;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const KEY = /^\s*("(?:[^"\\]|\\.)*")\s*:\s*$/;
+
+/**
+ * Takes a JSON document apart while it arrives: the elements of the arrays that are members of the outermost object and
+ * have one of the given names, or of an outermost array. Everything else is skipped, once it is seen to be JSON. Only one
+ * element or member is held at a time, of at most `charactersMax`.
+ */
+export class JsonItems {
+  private place: 'start' | 'members' | 'items' | 'end' = 'start';
+  /** The list whose items are read now; null for an outermost array, whose items belong to the first list. */
+  private list: string | null = null;
+  private depth = 0;
+  private inText = false;
+  private escaped = false;
+  /** What has come of the element or member that is not complete. */
+  private pending = '';
+  /** A comma came last. */
+  private separated = false;
+  /** A list came last. */
+  private listEnded = false;
+
+  constructor(
+    private readonly lists: readonly string[],
+    private readonly charactersMax: number,
+  ) {}
+
+  /** The items that this piece completes. MALFORMED_BODY or PAYLOAD_TOO_LARGE end the document. */
+  take(piece: string): Result<JsonItem[]> {
+    const items: JsonItem[] = [];
+    let from = 0;
+    for (let at = 0; at < piece.length; at += 1) {
+      const code = piece.charCodeAt(at);
+      if (this.inText) {
+        if (this.escaped) this.escaped = false;
+        else if (code === BACKSLASH) this.escaped = true;
+        else if (code === QUOTE) this.inText = false;
+        continue;
+      }
+      if (code === QUOTE) this.inText = true;
+      const opens = code === OPEN_OBJECT || code === OPEN_ARRAY;
+      const closes = code === CLOSE_OBJECT || code === CLOSE_ARRAY;
+      const outer = this.depth === 0 && (this.place === 'items' || this.place === 'members');
+      if (outer && (code === COMMA || closes)) {
+        const ended = this.endOne(this.pending + piece.slice(from, at), code, items);
+        if (!ended) return malformed();
+        this.pending = '';
+        from = at + 1;
+      } else if (this.place === 'start' && opens) {
+        if ((this.pending + piece.slice(from, at)).trim() !== '') return malformed();
+        this.place = code === OPEN_OBJECT ? 'members' : 'items';
+        this.pending = '';
+        from = at + 1;
+      } else if (
+        outer &&
+        this.place === 'members' &&
+        code === OPEN_ARRAY &&
+        this.opensList(piece.slice(from, at))
+      ) {
+        this.pending = '';
+        from = at + 1;
+      } else if (opens) this.depth += 1;
+      else if (closes) this.depth -= 1;
+      if (this.depth < 0) return malformed();
+    }
+    this.pending += piece.slice(from);
+    if (this.pending.length > this.charactersMax) {
+      return fail('PAYLOAD_TOO_LARGE', `one memory is larger than ${this.charactersMax} characters`);
+    }
+    return ok(items);
+  }
+
+  /** MALFORMED_BODY when the document is not complete. */
+  end(): Result<null> {
+    return this.place === 'end' && this.pending.trim() === '' ? ok(null) : malformed();
+  }
+
+  private opensList(rest: string): boolean {
+    const key = KEY.exec(this.pending + rest)?.[1];
+    const name = key === undefined ? undefined : (parsed(key) as string | undefined);
+    if (name === undefined || !this.lists.includes(name)) return false;
+    this.place = 'items';
+    this.list = name;
+    this.separated = false;
+    return true;
+  }
+
+  /** An element or member is complete, and with a bracket its container; false when that cannot be. */
+  private endOne(text: string, code: number, items: JsonItem[]): boolean {
+    const empty = text.trim() === '';
+    const afterList = this.listEnded;
+    this.listEnded = false;
+    // Nothing may stand between two brackets, but not beside a comma.
+    if (empty && !afterList && (code === COMMA || this.separated)) return false;
+    this.separated = code === COMMA;
+    if (this.place === 'items') {
+      if (code === CLOSE_OBJECT) return false;
+      if (!empty) items.push({ list: this.list ?? this.lists[0]!, text });
+      if (code === CLOSE_ARRAY) this.leaveList();
+      return true;
+    }
+    if (code === CLOSE_ARRAY) return false;
+    if (code === CLOSE_OBJECT) this.place = 'end';
+    // A list that was taken apart leaves nothing of its member.
+    if (afterList || empty) return empty;
+    return parsed(`{${text}}`) !== undefined;
+  }
+
+  private leaveList(): void {
+    this.place = this.list === null ? 'end' : 'members';
+    this.listEnded = this.list !== null;
+    this.list = null;
+    this.separated = false;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const malformed = () => fail<never>('MALFORMED_BODY', 'the input is not one JSON document');

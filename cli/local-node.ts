@@ -1,0 +1,24 @@
+import { hostname } from 'node:os';
+import { localCaller, localIdentity } from '../node/identity/local-caller.js';
+import type { Caller, Services } from '../node/pipeline/call.js';
+import { openInlineNode } from '../node/runtime/inline-node.js';
+import { failed, type Result } from '../protocol/result.js';
+import type { ParsedArguments } from './arguments.js';
+import { flagValue, settingsFor } from './global-flags.js';
+
+/** Runs a native command on the node's own files, as the caller that its flags and environment name. */
+export async function withLocalNode(
+  parsed: ParsedArguments,
+  run: (services: Services, caller: Caller) => Promise<Result<number>>,
+): Promise<Result<number>> {
+  const settings = settingsFor(parsed);
+  const node = await openInlineNode(settings, 'cli');
+  try {
+    const { services } = node;
+    const identity = localIdentity(settings, { hostname: hostname(), pid: process.pid }, services.random);
+    const caller = localCaller(identity, flagValue(parsed, 'agent-id') ?? null, null);
+    return caller.ok ? await run(services, caller.value) : failed(caller.error);
+  } finally {
+    await node.close();
+  }
+}

@@ -1,0 +1,38 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/**
+ * A file that appears under its name only when it is whole and on disk; nobody else on the machine may read it.
+ * Until `finish` it has another name beside the final one, and `abandon` removes it.
+ */
+export class PrivateFile {
+  private readonly draft: string;
+  private readonly file: number;
+
+  constructor(
+    private readonly path: string,
+    token: string,
+  ) {
+    this.draft = `${path}.${token}.partial`;
+    this.file = openSync(this.draft, 'wx', 0o600);
+  }
+
+  write(text: string): void {
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length; ) at += writeSync(this.file, bytes, at);
+  }
+
+  finish(): void {
+    fsyncSync(this.file);
+    closeSync(this.file);
+    renameSync(this.draft, this.path);
+    const folder = openSync(dirname(this.path), 'r');
+    fsyncSync(folder);
+    closeSync(folder);
+  }
+
+  abandon(): void {
+    closeSync(this.file);
+    rmSync(this.draft, { force: true });
+  }
+}

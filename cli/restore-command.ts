@@ -1,0 +1,42 @@
+import { fail, failed, ok } from '../protocol/result.js';
+import { defineCommand } from './define-command.js';
+import { flagValue, settingsFor } from './global-flags.js';
+
+/** Puts a backup in the place of the database (reference-mcp-cli §2.2). */
+export const restoreCommand = defineCommand({
+  name: 'restore',
+  summary: 'Put a backup in the place of the database, which is kept beside it. Stop the node first.',
+  flags: [
+    { name: 'from', kind: 'value', value: 'file', path: 'file', doc: 'The backup' },
+    {
+      name: 'skip-verify',
+      kind: 'switch',
+      doc: 'Take a backup without its manifest; that it is a whole database is checked all the same',
+    },
+  ],
+  examples: ['restore --from ./backups/mnemesh.db-20260101T120000000Z-1a2b3c4d.db'],
+  run: async (parsed, terminal) => {
+    const from = flagValue(parsed, 'from');
+    if (from === undefined)
+      return fail('INVALID_ARGUMENT', 'missing required argument: --from', { fields: ['from'] });
+    const settings = settingsFor(parsed);
+    const { restore } = await import('../node/runtime/backup.js');
+    const done = restore(settings, from, parsed.flags.get('skip-verify')?.at(-1) === 'true');
+    if (!done.ok) return failed(done.error);
+    const { keptAs, schemaVersion, dbEpoch } = done.value;
+    const answer = {
+      restored: true,
+      from,
+      db: settings.dbPath,
+      kept_as: keptAs,
+      schema_version: schemaVersion,
+      db_epoch: dbEpoch,
+    };
+    await terminal.print(
+      parsed.flags.has('json')
+        ? `${JSON.stringify(answer)}\n`
+        : `restored: ${settings.dbPath}${keptAs === null ? '' : `; what was there is kept as ${keptAs}`}\n`,
+    );
+    return ok(0);
+  },
+});

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import * as limits from '../../protocol/limits.js';
+import { fail, failed, ok } from '../../protocol/result.js';
+import { defineOperation } from '../pipeline/operation.js';
+import { cursorText, parseCursor } from '../transfer/export-cursor.js';
+import { exportedLink, exportedMemory } from '../transfer/export-json.js';
+import { exportPage } from '../transfer/export-page.js';
+import { operatorView } from '../transfer/operator-view.js';
+import * as fields from './fields.js';
+
+const HOW =
+  'repeat with ?limit=1000 and follow next_cursor with ?cursor=… until none comes, or use the command `export`';
+
+/**
+ * Every memory and link, oldest first (interface §4.10). The answer is whole or refused, never cut: without `limit`
+ * and `cursor` an export that is too large is EXPORT_PAGING_REQUIRED; with them it comes in pages.
+ */
+export const memoryExport = defineOperation({
+  name: 'memory_export',
+  family: 'lifecycle',
+  summary: 'Export every memory and link, oldest first.',
+  core: false,
+  input: z.object({
+    limit: z
+      .int()
+      .min(1)
+      .describe('Memories to a page; the page cap of the node bounds it. Asks for pages')
+      .optional(),
+    cursor: z
+      .string()
+      .max(limits.EXPORT_CURSOR_LENGTH_MAX)
+      .describe('next_cursor of the page before')
+      .optional(),
+  }),
+  output: z.object({
+    memories: z.array(fields.memoryOutput),
+    links: z.array(
+      z.looseObject({
+        source_id: z.string(),
+        target_id: z.string(),
+        relation: z.string(),
+        created_at: z.string(),
+      }),
+    ),
+    count: z.int().describe('Memories in this answer'),
+    exported_at: z.string(),
+    next_cursor: z.string().describe('Present when more pages follow').optional(),
+  }),
+  effect: 'read',
+  guards: { admin: true },
+  events: [],
+  http: [{ method: 'GET', path: '/export', fields: 'query' }],
+  run: async (call, input) => {
+    const { services, now } = call;
+    const viewer = operatorView(call.caller);
+    if (!viewer.ok) return failed(viewer.error);
+    const cursor = input.cursor === undefined ? ok(null) : parseCursor(input.cursor);
+    if (!cursor.ok) return failed(cursor.error);
+    const paged = input.limit !== undefined || input.cursor !== undefined;
+    const limit = paged
+      ? Math.min(input.limit ?? limits.EXPORT_PAGE_SIZE, services.settings.pageSizeMax)
+      : limits.EXPORT_MEMORIES_MAX;
+    const page = await exportPage(services, { viewer: viewer.value, now, cursor: cursor.value, limit });
+    if (!page.ok) return failed(page.error);
+    const { memories, links, next } = page.value;
+    if (next !== null && !paged) {
+      return fail('EXPORT_PAGING_REQUIRED', `this export is too large for one answer: ${HOW}`, {
+        max_memories: limits.EXPORT_MEMORIES_MAX,
+        max_bytes: limits.EXPORT_BYTES_MAX,
+      });
+    }
+    return ok({
+      memories: memories.map((memory) => exportedMemory(memory) as never),
+      links: links.map((link) => exportedLink(link) as never),
+      count: memories.length,
+      exported_at: now,
+      ...(next === null ? {} : { next_cursor: cursorText(next) }),
+    });
+  },
+});

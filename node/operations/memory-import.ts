@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { BATCH_COMMANDS_MAX, IMPORT_MEMORIES_MAX } from '../../protocol/limits.js';
+import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import type { Call } from '../pipeline/call.js';
+import { defineOperation } from '../pipeline/operation.js';
+import { readyLink, readyMemory } from '../transfer/import-memory.js';
+import { operatorView } from '../transfer/operator-view.js';
+
+const input = z.object({
+  memories: z.array(z.unknown()).describe(`Memories as an export has them; at most ${IMPORT_MEMORIES_MAX}`),
+  links: z.array(z.unknown()).default([]).describe('Links as an export has them'),
+  trust_source: z
+    .boolean()
+    .default(false)
+    .describe('Keep the agents of the memories, and what attests the links'),
+  count: z.unknown().describe('Not used; an export has it').optional(),
+  exported_at: z.unknown().describe('Not used; an export has it').optional(),
+  next_cursor: z.unknown().describe('Not used; a page of an export has it').optional(),
+});
+
+/** Imports an export (interface §4.10, reference-http §1 row 41). Importing it again changes nothing. */
+export const memoryImport = defineOperation({
+  name: 'memory_import',
+  family: 'lifecycle',
+  summary: 'Import memories and links of an export.',
+  core: false,
+  input,
+  output: z.object({
+    imported: z.int().describe('Memories that are here now, those that were before included'),
+    unchanged: z.int().describe('Of these, the memories that changed nothing'),
+    restamped: z.int().describe('Of these, the memories that belong to the caller now and did not before'),
+    links: z.int().describe('Links that are here now'),
+    merged: z
+      .record(z.string(), z.string())
+      .describe('Ids of memories that became part of another row, and the id of that row')
+      .optional(),
+    errors: z.array(z.string()).describe('One sentence for each memory or link that was refused'),
+  }),
+  effect: 'write',
+  guards: { admin: true },
+  events: [],
+  http: [{ method: 'POST', path: '/import', fields: 'body' }],
+  run: async (call, { memories, links, trust_source: trusted }) => {
+    const viewer = operatorView(call.caller);
+    if (!viewer.ok) return failed(viewer.error);
+    if (memories.length > IMPORT_MEMORIES_MAX) {
+      return fail('VALIDATION_FAILED', `at most ${IMPORT_MEMORIES_MAX} memories can be imported at once`, {
+        fields: ['memories'],
+        max: IMPORT_MEMORIES_MAX,
+        count: memories.length,
+      });
+    }
+    const rows = await each(memories, (raw) => importMemory(call, raw, trusted));
+    const merged = new Map(rows.flatMap((row) => (row.ok && row.value.merged ? [row.value.merged] : [])));
+    const ends = await each(links, (raw) => importLink(call, raw, trusted, merged));
+    const done = rows.flatMap((row) => (row.ok ? [row.value] : []));
+    return ok({
+      imported: done.length,
+      unchanged: done.filter((row) => row.unchanged).length,
+      restamped: done.filter((row) => row.restamped).length,
+      links: ends.filter((end) => end.ok).length,
+      ...(merged.size === 0 ? {} : { merged: Object.fromEntries(merged) }),
+      errors: [...errorsOf('memories', rows), ...errorsOf('links', ends)],
+    });
+  },
+});
+
+/** Runs in order, as many at a time as share a commit. */
+async function each<T>(
+  rows: readonly unknown[],
+  run: (raw: unknown) => Promise<Result<T>>,
+): Promise<Result<T>[]> {
+  const results: Promise<Result<T>>[] = [];
+  for (const [index, raw] of rows.entries()) {
+    await results[index - BATCH_COMMANDS_MAX];
+    results.push(run(raw));
+  }
+  return Promise.all(results);
+}
+
+async function importMemory(call: Call, raw: unknown, trusted: boolean) {
+  const ready = readyMemory(call, raw, trusted);
+  if (!ready.ok) return failed<never>(ready.error);
+  const { memory, restamped } = ready.value;
+  const archive = call.services.settings.archiveOnGc;
+  const result = await call.services.store.execute({ kind: 'import-memory', memory, archive });
+  if (!result.ok) return failed<never>(result.error);
+  const { id, change } = result.value;
+  const merged = id === memory.id ? null : ([memory.id, id] as const);
+  return ok({ merged, unchanged: change === 'unchanged', restamped });
+}
+
+async function importLink(call: Call, raw: unknown, trusted: boolean, merged: ReadonlyMap<string, string>) {
+  const ready = readyLink(call, raw, trusted);
+  if (!ready.ok) return failed<never>(ready.error);
+  const source_id = merged.get(ready.value.source_id) ?? ready.value.source_id;
+  const target_id = merged.get(ready.value.target_id) ?? ready.value.target_id;
+  return call.services.store.execute({
+    kind: 'import-link',
+    link: { ...ready.value, source_id, target_id },
+  });
+}
+
+function errorsOf(list: string, results: readonly Result<unknown>[]): string[] {
+  return results.flatMap((result, index) =>
+    result.ok ? [] : [`${list}[${index}]: ${result.error.message}`],
+  );
+}

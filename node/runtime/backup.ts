@@ -1,0 +1,44 @@
+import { fail, type Result } from '../../protocol/result.js';
+import { instantFromMs } from '../../protocol/time.js';
+import { takeBackup } from '../../storage/sqlite/backup.js';
+import { isFull } from '../../storage/sqlite/connection.js';
+import { type Restored, restoreBackup } from '../../storage/sqlite/restore.js';
+import type { Settings } from '../config/settings.js';
+import { loadMachineIdentity } from '../identity/machine-key.js';
+import { systemClock, systemCrypto, systemRandom } from '../seams.js';
+
+const freshToken = () => Buffer.from(systemRandom.bytes(8)).toString('hex');
+
+/** Copies the node's database into a folder and prunes older backups there; the node may be running. */
+export function backUp(settings: Settings, folder: string, keep: number): ReturnType<typeof takeBackup> {
+  const now = instantFromMs(systemClock.nowMs());
+  try {
+    return takeBackup({ path: settings.dbPath, folder, keep, now, token: freshToken().slice(0, 8) });
+  } catch (error) {
+    if (isFull(error)) return fail('STORAGE_FULL', 'the disk is full; no backup was made');
+    throw error;
+  }
+}
+
+/** Puts a backup in the place of the node's database, which nobody may have open. */
+export function restore(
+  settings: Settings,
+  from: string,
+  skipVerify: boolean,
+): Result<Restored & { readonly dbEpoch: string }> {
+  const nowMs = systemClock.nowMs();
+  const freshEpoch = freshToken();
+  const { peerId } = loadMachineIdentity(settings.keyDir, systemRandom);
+  const restored = restoreBackup({
+    path: settings.dbPath,
+    from,
+    skipVerify,
+    nowMs,
+    now: instantFromMs(nowMs),
+    freshEpoch,
+    identity: { peerId },
+    crypto: systemCrypto,
+    busyTimeoutMs: 0,
+  });
+  return restored.ok ? { ok: true, value: { ...restored.value, dbEpoch: freshEpoch } } : restored;
+}

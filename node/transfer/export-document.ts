@@ -1,0 +1,94 @@
+import { EXPORT_BYTES_MAX, EXPORT_LINKS_MAX, EXPORT_PAGE_SIZE } from '../../protocol/limits.js';
+import type { Link } from '../../protocol/link.js';
+import type { MemoryRow } from '../../protocol/memory.js';
+import type {
+  AnswerOf,
+  ExportLinkPlace,
+  ExportLinks,
+  ExportMemories,
+  ExportPlace,
+} from '../../protocol/queries.js';
+import type { Viewer } from '../../protocol/ranking/types.js';
+import type { Failure } from '../../protocol/result.js';
+import { instantFromMs } from '../../protocol/time.js';
+import type { Services } from '../pipeline/call.js';
+import { exportedLink, exportedMemory } from './export-json.js';
+
+/** The store failed in the middle of a document. */
+export class ExportFailedError extends Error {
+  constructor(readonly failure: Failure) {
+    super(failure.message);
+  }
+}
+
+/**
+ * A whole export as the text of one JSON document, piece by piece: never more than a page in memory. The links follow
+ * in a second pass, since a document holds all memories before them. Throws ExportFailedError.
+ */
+export async function* exportDocument(
+  services: Services,
+  viewer: Viewer,
+  onProgress: (memories: number) => void,
+): AsyncGenerator<string, { memories: number; links: number }, undefined> {
+  const startedAt = instantFromMs(services.clock.nowMs());
+  let memories = 0;
+  yield '{"memories":[';
+  for await (const page of memoryPages(services, viewer)) {
+    yield joined(page.map(exportedMemory), memories);
+    memories += page.length;
+    onProgress(memories);
+  }
+  yield '],"links":[';
+  let links = 0;
+  for await (const page of linkPages(services, viewer)) {
+    yield joined(page.map(exportedLink), links);
+    links += page.length;
+  }
+  yield `],"count":${memories},"exported_at":${JSON.stringify(startedAt)}}\n`;
+  return { memories, links };
+}
+
+const joined = (rows: readonly object[], before: number): string =>
+  (before > 0 && rows.length > 0 ? ',' : '') + rows.map((row) => JSON.stringify(row)).join(',');
+
+async function* memoryPages(services: Services, viewer: Viewer): AsyncGenerator<readonly MemoryRow[]> {
+  let after: ExportPlace | null = null;
+  for (;;) {
+    const page: AnswerOf<ExportMemories> = await read(services, {
+      kind: 'export-memories',
+      viewer,
+      now: instantFromMs(services.clock.nowMs()),
+      after,
+      limit: EXPORT_PAGE_SIZE,
+      bytesMax: EXPORT_BYTES_MAX,
+    });
+    yield page.memories;
+    const last: MemoryRow | undefined = page.memories.at(-1);
+    if (!page.more || last === undefined) return;
+    after = { created_at: last.created_at, id: last.id };
+  }
+}
+
+async function* linkPages(services: Services, viewer: Viewer): AsyncGenerator<readonly Link[]> {
+  let after: ExportLinkPlace | null = null;
+  do {
+    const page: AnswerOf<ExportLinks> = await read(services, {
+      kind: 'export-links',
+      viewer,
+      now: instantFromMs(services.clock.nowMs()),
+      after,
+      until: null,
+      limit: EXPORT_LINKS_MAX,
+    });
+    yield page.links;
+    after = page.next;
+  } while (after !== null);
+}
+
+const read: Read = async (services, query) => {
+  const answer = await services.store.query(query);
+  if (!answer.ok) throw new ExportFailedError(answer.error);
+  return answer.value;
+};
+
+type Read = <Q extends ExportMemories | ExportLinks>(services: Services, query: Q) => Promise<AnswerOf<Q>>;

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import * as limits from '../../protocol/limits.js';
+import { RELATIONS } from '../../protocol/link.js';
+import * as fields from '../operations/fields.js';
+
+const count = z.int().min(0).max(limits.ACCESS_COUNT_MAX);
+const name = z.string().min(1).max(limits.ID_LENGTH_MAX);
+const base64 = z
+  .string()
+  .max(limits.ID_LENGTH_MAX)
+  .regex(/^[A-Za-z0-9+/]+={0,2}$/, 'must be standard base64');
+
+/** A memory of an export, or one written by hand: a title and content are enough. */
+export const importedMemory = {
+  input: z.object({
+    id: fields.memoryId.optional(),
+    tier: fields.tier.default('mid'),
+    namespace: fields.namespace.optional(),
+    title: fields.title,
+    content: fields.content,
+    tags: fields.tags.default([]),
+    priority: fields.priority.default(5),
+    confidence: fields.confidence.default(1),
+    source: fields.source.default('import'),
+    access_count: count.default(0),
+    created_at: fields.instant.optional(),
+    updated_at: fields.instant.optional(),
+    last_accessed_at: fields.instant.optional(),
+    expires_at: fields.instant.optional(),
+    metadata: fields.metadata.default({}),
+    kind: fields.kind.default('observation'),
+    reflection_depth: count.default(0),
+    atomised_into: count.optional(),
+    atom_of: fields.memoryId.optional(),
+    entity_id: name.optional(),
+    persona_version: count.optional(),
+    citations: fields.citations.default([]),
+    source_uri: fields.sourceUri.optional(),
+    source_span: fields.sourceSpan.optional(),
+    confidence_source: z
+      .string()
+      .regex(/^[a-z_]{1,64}$/)
+      .default('caller_provided'),
+    confidence_signals: fields.metadata.optional(),
+    confidence_decayed_at: fields.instant.optional(),
+    mentioned_entity_id: name.optional(),
+    version: z.int().min(1).default(1),
+    write_signature: z
+      .strictObject({ signature: base64, created_at: z.string().max(64), public_key: base64 })
+      .optional(),
+  }),
+};
+
+/** A link of an export. */
+export const importedLink = {
+  input: z.object({
+    source_id: fields.memoryId,
+    target_id: fields.memoryId,
+    relation: z.enum(RELATIONS),
+    created_at: fields.instant.optional(),
+    valid_from: fields.instant.optional(),
+    valid_until: fields.instant.optional(),
+    observed_by: fields.agentId.optional(),
+    signature: base64.optional(),
+    attest_level: z
+      .string()
+      .regex(/^[a-z_]{1,64}$/)
+      .default('unsigned'),
+    signed_at: fields.instant.optional(),
+  }),
+};
+
+/** Names that other releases give to fields. */
+export const MEMORY_ALIASES: Readonly<Record<string, string>> = { memory_kind: 'kind' };

@@ -1,0 +1,16 @@
+import type { Viewer } from '../../protocol/ranking/types.js';
+import { fail, ok, type Result } from '../../protocol/result.js';
+import type { Caller } from '../pipeline/call.js';
+
+/**
+ * The view of whoever moves a whole store: every row. HTTP callers have passed the admin guard. A local process that
+ * is bound to one agent (SVC_AGENT_ID) sees that agent's rows alone, and half an export must not pass for a whole one:
+ * ADMIN_REQUIRED unless that agent is an admin.
+ */
+export function operatorView(caller: Caller): Result<Viewer> {
+  if (!caller.viewer.all && !caller.admin) {
+    const hint = 'run it without SVC_AGENT_ID, or as an agent of the admin set';
+    return fail('ADMIN_REQUIRED', `this needs the view of every row: ${hint}`);
+  }
+  return ok({ ...caller.viewer, all: true });
+}

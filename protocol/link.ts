@@ -1,0 +1,52 @@
+import { canonicalJson } from './canonical-json.js';
+
+/** Relations between memories (interface §2.2). */
+export const RELATIONS = [
+  'related_to',
+  'supersedes',
+  'contradicts',
+  'derived_from',
+  'reflects_on',
+  'derives_from',
+  'decomposes_into',
+  'depends_on',
+  'advances',
+] as const;
+export type Relation = (typeof RELATIONS)[number];
+
+/** A link with all of its columns (interface §2.2); instants canonical, `null` means unset. */
+export interface Link {
+  readonly source_id: string;
+  readonly target_id: string;
+  readonly relation: Relation;
+  readonly created_at: string;
+  readonly valid_from: string | null;
+  readonly valid_until: string | null;
+  /** The agent that saw the relation. */
+  readonly observed_by: string | null;
+  /** Standard base64. */
+  readonly signature: string | null;
+  readonly attest_level: string;
+  readonly signed_at: string | null;
+}
+
+/** The id of a link, which is also the subject of its operations (reference-http §3.3). */
+export function linkId(link: Pick<Link, 'source_id' | 'target_id' | 'relation'>): string {
+  return `${link.source_id}|${link.target_id}|${link.relation}`;
+}
+
+/** The post-image of a link, for the operation log. */
+export function linkPayload(link: Link): string {
+  return canonicalJson({
+    source_id: link.source_id,
+    target_id: link.target_id,
+    relation: link.relation,
+    created_at: link.created_at,
+    valid_from: link.valid_from,
+    valid_until: link.valid_until,
+    observed_by: link.observed_by,
+    signature: link.signature,
+    attest_level: link.attest_level,
+    signed_at: link.signed_at,
+  });
+}

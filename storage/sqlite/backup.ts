@@ -1,0 +1,96 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { z } from 'zod';
+import { fail, ok, type Result } from '../../protocol/result.js';
+import { claimFile, type Manifest, removeFiles, syncToDisk, writeCopy } from './snapshot-files.js';
+
+const MANIFEST_BYTES_MAX = 65_536;
+const SUFFIX = '.manifest.json';
+
+const manifestSchema = z.object({
+  snapshot: z.string(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  bytes: z.int().min(1),
+  source_db: z.string(),
+  version: z.int(),
+  created_at: z.string(),
+  backend: z.literal('sqlite'),
+  schema_version: z.int().min(1),
+});
+
+export interface Backup {
+  readonly path: string;
+  readonly manifestPath: string;
+  readonly manifest: Manifest;
+}
+
+export interface BackupOptions {
+  /** The database file. */
+  readonly path: string;
+  readonly folder: string;
+  /** Complete backups of this database that stay in the folder. */
+  readonly keep: number;
+  /** Canonical instant. */
+  readonly now: string;
+  readonly token: string;
+}
+
+/**
+ * Copies the database into a folder, consistent while others write, and prunes older complete backups. The copy has its
+ * name only when it is whole, the manifest last: what has no manifest is no backup. NOT_FOUND when there is no database.
+ */
+export function takeBackup(options: BackupOptions): Result<Backup & { readonly pruned: number }> {
+  const { path, folder, now, token } = options;
+  if (!existsSync(path)) return fail('NOT_FOUND', `there is no database at ${path}`);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const stem = join(folder, `${basename(path)}-${now.replace(/[:.-]/g, '')}-${token}`);
+  const backup = { path: `${stem}.db`, manifestPath: `${stem}${SUFFIX}` };
+  const drafts = { path: `${stem}.db.partial`, manifestPath: `${stem}${SUFFIX}.partial` };
+  try {
+    claimFile(drafts.path);
+    claimFile(drafts.manifestPath);
+    const manifest = writeCopy(path, { ...drafts, name: basename(backup.path) }, now);
+    renameSync(drafts.path, backup.path);
+    renameSync(drafts.manifestPath, backup.manifestPath);
+    syncToDisk(folder);
+    return ok({ ...backup, manifest, pruned: prune(options) });
+  } catch (error) {
+    removeFiles([drafts.path, drafts.manifestPath]);
+    throw error;
+  }
+}
+
+/** Removes the oldest complete backups of this database beyond `keep`; anything else in the folder is left alone. */
+function prune({ path, folder, keep }: BackupOptions): number {
+  const name = basename(path);
+  const complete = readdirSync(folder)
+    .filter((file) => file.startsWith(`${name}-`) && file.endsWith(SUFFIX))
+    .flatMap((file) => {
+      const manifest = readManifest(join(folder, file));
+      return manifest.ok && manifest.value.source_db === name ? [manifest.value] : [];
+    })
+    .filter(({ snapshot }) => basename(snapshot) === snapshot && existsSync(join(folder, snapshot)))
+    .sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
+  const surplus = complete.slice(keep);
+  for (const { snapshot } of surplus) {
+    removeFiles([join(folder, snapshot), manifestPathOf(join(folder, snapshot))]);
+  }
+  return surplus.length;
+}
+
+/** Where the manifest of a copy lies: the name with another ending. */
+export function manifestPathOf(copy: string): string {
+  return join(dirname(copy), `${basename(copy).replace(/\.(db|bak)$/, '')}${SUFFIX}`);
+}
+
+/** BACKUP_UNVERIFIED when there is none, or it is none. */
+export function readManifest(path: string): Result<Manifest> {
+  try {
+    const text = readFileSync(path, 'utf8');
+    const parsed = manifestSchema.safeParse(JSON.parse(text.slice(0, MANIFEST_BYTES_MAX)));
+    if (parsed.success) return ok(parsed.data);
+  } catch {
+    // Missing or no JSON; answered below.
+  }
+  return fail('BACKUP_UNVERIFIED', `${path} is missing or is no manifest, so the backup cannot be verified`);
+}

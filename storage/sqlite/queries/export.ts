@@ -1,0 +1,93 @@
+import { AGENTS_NAMESPACE } from '../../../protocol/agent.js';
+import type { Link } from '../../../protocol/link.js';
+import type { MemoryRow } from '../../../protocol/memory.js';
+import type { Answers, ExportLinks, ExportMemories } from '../../../protocol/queries.js';
+import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
+import type { Statements } from '../statements.js';
+import { visibleRows } from '../visibility.js';
+
+/** What a row costs in an answer beside its texts. */
+const ROW_OVERHEAD_BYTES = 1024;
+
+/** A page of visible memories by creation and id; the first row comes however large it is. */
+export function exportMemories(statements: Statements, query: ExportMemories): Answers['export-memories'] {
+  const gate = visibleRows('m', query.viewer, query.now);
+  const rows = statements
+    .get(
+      `SELECT ${SELECT_ROW} FROM memories m
+       WHERE (m.created_at, m.id) > (@created_at, @id) AND m.namespace <> @agents AND ${gate.sql}
+       ORDER BY m.created_at, m.id LIMIT @limit`,
+    )
+    .iterate({
+      ...gate.parameters,
+      created_at: query.after?.created_at ?? '',
+      id: query.after?.id ?? '',
+      // Agents register, and keys are bound, on each node: an import of their records would be a way around that.
+      agents: AGENTS_NAMESPACE,
+      limit: query.limit + 1,
+    }) as IterableIterator<SqlRow>;
+  const memories: MemoryRow[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    bytes += bytesOf(row);
+    const full = memories.length === query.limit || (memories.length > 0 && bytes > query.bytesMax);
+    if (full) return { memories, more: true };
+    memories.push(memoryFromSql(row));
+  }
+  return { memories, more: false };
+}
+
+const TEXT_COLUMNS = ['title', 'content', 'tags', 'metadata', 'citations'] as const;
+
+function bytesOf(row: SqlRow): number {
+  return TEXT_COLUMNS.reduce(
+    (sum, column) => sum + Buffer.byteLength(row[column] as string),
+    ROW_OVERHEAD_BYTES,
+  );
+}
+
+/** A page of links whose two ends are visible, by creation and id of the source, then target and relation. */
+export function exportLinks(statements: Statements, query: ExportLinks): Answers['export-links'] {
+  const source = visibleRows('m', query.viewer, query.now);
+  const target = visibleRows('other', query.viewer, query.now);
+  const rows = statements
+    .get(
+      `SELECT m.created_at AS source_created_at, l.source_id, l.target_id, l.relation, l.created_at, l.valid_from,
+         l.valid_until, l.observed_by, l.signature, l.attest_level, l.signed_at
+       FROM memories m JOIN memory_links l ON l.source_id = m.id JOIN memories other ON other.id = l.target_id
+       WHERE (m.created_at, m.id) >= (@from_created_at, @from_id)
+         AND (m.created_at, m.id, l.target_id, l.relation) > (@from_created_at, @from_id, @target_id, @relation)
+         AND (m.created_at, m.id) <= (@until_created_at, @until_id)
+         AND ${source.sql} AND ${target.sql}
+       ORDER BY m.created_at, m.id, l.target_id, l.relation LIMIT @limit`,
+    )
+    .all({
+      ...source.parameters,
+      from_created_at: query.after?.created_at ?? '',
+      from_id: query.after?.id ?? '',
+      // Behind all links of a memory when only the memory is given: ids and relations are ASCII.
+      target_id: query.after?.link?.target_id ?? LAST,
+      relation: query.after?.link?.relation ?? LAST,
+      until_created_at: query.until?.created_at ?? LAST,
+      until_id: query.until?.id ?? LAST,
+      limit: query.limit + 1,
+    }) as (Link & { source_created_at: string; signature: unknown })[];
+  const page = rows.slice(0, query.limit);
+  const last = page.at(-1);
+  const more = rows.length > query.limit && last !== undefined;
+  return {
+    links: page.map(({ source_created_at: _, ...link }) => ({
+      ...link,
+      signature: Buffer.isBuffer(link.signature) ? link.signature.toString('base64') : null,
+    })),
+    next: more
+      ? {
+          created_at: last.source_created_at,
+          id: last.source_id,
+          link: { target_id: last.target_id, relation: last.relation },
+        }
+      : null,
+  };
+}
+
+const LAST = '\u007f';

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { schemaVersion } from './database-setup.js';
+
+/** What is written about a copy of a database beside it. */
+export interface Manifest {
+  /** File name of the copy. */
+  readonly snapshot: string;
+  readonly sha256: string;
+  readonly bytes: number;
+  /** File name of the database. */
+  readonly source_db: string;
+  /** Layout of the manifest; grows when a key changes its meaning. */
+  readonly version: number;
+  /** Canonical instant. */
+  readonly created_at: string;
+  readonly backend: 'sqlite';
+  readonly schema_version: number;
+}
+
+export const MANIFEST_VERSION = 1;
+const HASH_CHUNK_BYTES = 1024 * 1024;
+
+/** Makes a file that must not exist yet: whatever has its name is somebody's only copy of something. */
+export function claimFile(path: string): void {
+  closeSync(openSync(path, 'wx', 0o600));
+}
+
+/**
+ * Fills two empty files: one with the database as its last commit left it, verified, the other with its manifest. Both
+ * are on disk when this returns. Others may write to the database meanwhile.
+ */
+export function writeCopy(
+  source: string,
+  copy: { readonly path: string; readonly manifestPath: string; readonly name: string },
+  createdAt: string,
+): Manifest {
+  copyDatabase(source, copy.path);
+  const manifest: Manifest = {
+    snapshot: copy.name,
+    sha256: fileSha256(copy.path),
+    bytes: statSync(copy.path).size,
+    source_db: basename(source),
+    version: MANIFEST_VERSION,
+    created_at: createdAt,
+    backend: 'sqlite',
+    schema_version: checkedVersion(copy.path),
+  };
+  writeFileSync(copy.manifestPath, `${JSON.stringify(manifest, null, 2)}\n`);
+  for (const path of [copy.path, copy.manifestPath, dirname(copy.path)]) syncToDisk(path);
+  return manifest;
+}
+
+// A connection of its own, because VACUUM INTO cannot run inside a transaction.
+function copyDatabase(from: string, to: string): void {
+  const source = new Database(from, { readonly: true, fileMustExist: true, timeout: 10_000 });
+  try {
+    source.prepare('VACUUM INTO ?').run(to);
+  } finally {
+    source.close();
+  }
+}
+
+/** The schema version of a database file whose pages are whole; throws when they are not. */
+export function checkedVersion(path: string): number {
+  const copy = new Database(path, { readonly: true, fileMustExist: true });
+  try {
+    const integrity = copy.pragma('integrity_check', { simple: true });
+    if (integrity !== 'ok') throw new Error(`its integrity check says: ${integrity}`);
+    return schemaVersion(copy);
+  } finally {
+    copy.close();
+  }
+}
+
+/** SHA-256 of a file, hex. In chunks: a database may be larger than a buffer can be. */
+export function fileSha256(path: string): string {
+  const hash = createHash('sha256');
+  const chunk = Buffer.alloc(HASH_CHUNK_BYTES);
+  const file = openSync(path, 'r');
+  try {
+    for (let read = readSync(file, chunk); read > 0; read = readSync(file, chunk)) {
+      hash.update(chunk.subarray(0, read));
+    }
+  } finally {
+    closeSync(file);
+  }
+  return hash.digest('hex');
+}
+
+export function syncToDisk(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+export function removeFiles(paths: readonly string[]): void {
+  for (const path of paths) rmSync(path, { force: true });
+}

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { JsonItems } from '../../../cli/json-items.js';
+import { temporaryFolder } from '../../support/daemon-process.js';
+import { auditLog } from '../../support/log-audit.js';
+import { run } from './cli-process.js';
+
+const withoutDate = (text: string) => text.replace(/"exported_at":"[^"]*"/, '');
+
+describe('export and import as commands', { timeout: 120_000 }, () => {
+  it('carry 2,500 rows and their links from node to node, byte for byte, and again change nothing', async () => {
+    const [one, two] = [temporaryFolder('export'), temporaryFolder('import')];
+    const memories = Array.from({ length: 2500 }, (_, n) => ({
+      id: `id-${n}`,
+      title: `title ${n} "quoted" \\ { [ , 東京`,
+      content: `text ${n}`,
+      created_at: new Date(1_700_000_000_000 + n * 1000).toISOString(),
+      metadata: { agent_id: 'ai:alice', n },
+    }));
+    const links = Array.from({ length: 1500 }, (_, n) => ({
+      source_id: `id-${n}`,
+      target_id: `id-${n + 1}`,
+      relation: 'related_to',
+      created_at: '2026-01-01T00:00:00.000Z',
+    }));
+    // Links may stand before the memories that they join.
+    const first = await run(one, ['import', '--trust-source', '--json'], {
+      stdin: JSON.stringify({ exported_at: 'x', links, memories }, null, 1),
+    });
+    assert.equal(first.code, 0, first.err);
+    const counts = {
+      imported: 2500,
+      unchanged: 0,
+      restamped: 0,
+      links: 1500,
+      trusted_source: true,
+      failed: 0,
+    };
+    assert.deepEqual(JSON.parse(first.out), { ...counts, errors: [] });
+    const file = join(one, 'out.json');
+    const exported = await run(one, ['export', '--out', file]);
+    assert.match(exported.out, /^exported 2500 memories and 1500 links/);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    for (const unchanged of [0, 2500]) {
+      const done = await run(two, ['import', file, '--trust-source', '--json']);
+      assert.deepEqual(JSON.parse(done.out), { ...counts, unchanged, errors: [] });
+    }
+    const out = (await run(two, ['export'])).out;
+    assert.equal(withoutDate(out), withoutDate(readFileSync(file, 'utf8')));
+    assert.deepEqual(auditLog(join(two, 'mnemesh.db')), []);
+  });
+
+  it('tell bad rows by their place, broken input, and an agent that does not see everything', async () => {
+    const home = temporaryFolder('import-bad');
+    const rows = [{ title: 'a', content: 'b' }, 7, { title: 'no content' }];
+    const some = await run(home, ['import'], { stdin: JSON.stringify(rows) });
+    assert.equal(some.code, 1);
+    assert.match(some.out, /^imported 1 memories \(0 unchanged, 1 restamped\)/);
+    assert.match(some.err, /memories\[1\]: must be a JSON object\nmemories\[2\]: content is required/);
+    for (const stdin of [
+      '',
+      '{',
+      '{"memories":[}',
+      '[1,]',
+      '[] []',
+      '{"memories":[{}',
+      '"x"',
+      '{"memories":[{}],}',
+    ]) {
+      const broken = await run(home, ['import', '--json'], { stdin });
+      assert.equal((JSON.parse(broken.err) as { code: string }).code, 'MALFORMED_BODY', stdin);
+    }
+    const bad = join(home, 'latin1.json');
+    writeFileSync(bad, Buffer.from('[{"title":"\xe9","content":"x"}]', 'latin1'));
+    assert.match((await run(home, ['import', bad])).err, /UTF-8/);
+    for (const command of ['export', 'import']) {
+      const bound = await run(home, [command, '--json'], { env: { SVC_AGENT_ID: 'ai:one' }, stdin: '[]' });
+      assert.equal((JSON.parse(bound.err) as { code: string }).code, 'ADMIN_REQUIRED');
+    }
+  });
+});
+
+describe('a document that is taken apart', () => {
+  it('gives the same items however it is cut', () => {
+    const document =
+      ' {"count": 2, "memories" : [ {"a":"]},\\""}, [1,{}], "x", -1 ] ,"odd":{"memories":[9]},"links":[]}\n';
+    const expected = ['{"a":"]},\\""}', '[1,{}]', '"x"', '-1'];
+    for (let size = 1; size <= document.length; size += 1) {
+      const items = new JsonItems(['memories', 'links'], 100);
+      const found: string[] = [];
+      for (let at = 0; at < document.length; at += size) {
+        const taken = items.take(document.slice(at, at + size));
+        assert.ok(taken.ok, `pieces of ${size}`);
+        found.push(...taken.value.map(({ text }) => text.trim()));
+      }
+      assert.deepEqual(found, expected);
+      assert.ok(items.end().ok);
+    }
+  });
+
+  it('holds no element beyond its limit', () => {
+    const items = new JsonItems(['memories'], 100);
+    assert.equal(items.take(`[{"a":"${'x'.repeat(200)}`).ok, false);
+  });
+});
