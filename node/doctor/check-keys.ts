@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ed25519 } from '@noble/curves/ed25519.js';
+import { signerOf } from '../identity/key-file.js';
 import { modeText, statOf } from './paths.js';
 import { type Section, SectionBuilder } from './report.js';
 
@@ -97,7 +97,7 @@ function checkPair(path: string, section: SectionBuilder): Uint8Array | null {
     );
     return null;
   }
-  const publicKey = ed25519.getPublicKey(seed);
+  const publicKey = signerOf(seed).publicKey;
   const publicPath = path.replace(/\.priv$/, '.pub');
   if (statOf(publicPath) !== null && !samePublicKey(publicPath, publicKey)) {
     section.crit(

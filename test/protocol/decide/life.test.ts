@@ -92,7 +92,6 @@ describe('consolidating', () => {
       [
         ['remove-memory', 'archive', 'consolidate'],
         ['remove-memory', 'archive', 'consolidate'],
-        ['charge-quota', false, null],
         ['insert-memory', 'store', null],
       ],
     );
@@ -107,14 +106,14 @@ describe('consolidating', () => {
 
   it('may take the title of a source, but of no other row', () => {
     const titled = (title: string) => command({ result: { ...command().result, title } });
-    assert.equal(taken(decideOver(titled('a'), [a, b])).mutations.length, 4);
+    assert.equal(taken(decideOver(titled('a'), [a, b])).mutations.length, 3);
     const c = aRow({ id: 'c', title: 'c' });
     const conflict = refused(decideOver(titled('c'), [a, b, c]));
     assert.deepEqual([conflict.code, conflict.details], ['CONFLICT', { existing_id: 'c' }]);
     const next = taken(decideOver({ ...titled('c'), onConflict: 'version' }, [a, b, c]));
     assert.equal(next.value.memory.title, 'c (2)');
     const stale = taken(decideOver(titled('c'), [a, b, { ...c, expires_at: at(-1) }]));
-    assert.equal(stale.mutations.length, 5, 'an expired holder gives way');
+    assert.equal(stale.mutations.length, 4, 'an expired holder gives way');
   });
 
   it('names every missing id, and an invisible one like an unknown one', () => {
@@ -157,7 +156,7 @@ describe('promoting upwards', () => {
       const { value, mutations } = taken(promote(namespace));
       assert.deepEqual(
         mutations.map(({ mutation }) => mutation),
-        ['charge-quota', 'insert-memory'],
+        ['insert-memory'],
       );
       const { id, tier, expires_at, version, write_signature, metadata } = value.memory;
       assert.deepEqual([id, tier, expires_at, version, write_signature], ['clone', 'mid', at(60), 1, null]);

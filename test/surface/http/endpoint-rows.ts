@@ -438,7 +438,6 @@ const archive: readonly EndpointRow[] = [
     as: ROOT,
     status: 200,
     shape: { archived: ['object'], count: 'number' },
-    holds: { count: 1 },
   },
   {
     section: '4.8',

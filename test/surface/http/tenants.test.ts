@@ -125,7 +125,9 @@ function neutral(text: string): string {
       // Scores may depend on how frequent a word is in the whole store (decisions, "visibility").
       .replace(/"(score|similarity|blend_weight)":[\d.e-]+/g, '"$1":0')
       .replace(/\|0\.\d+\|/g, '|0|')
-      .replace(/"access_count":\d+/g, '')
+      // Reads are counted some time after they happened.
+      .replace(/"(access_count|rank)":\d+/g, '')
+      .replace(/\|\d+\|([^|]*)\|api\|/g, '|0|$1|api|')
   );
 }
 
@@ -141,7 +143,8 @@ for (const operation of OPERATIONS) {
           call(holding, binding, input),
           call(without, binding, input),
         ]);
-        assert.ok(one.status < 500, one.text);
+        // Without an embedder and a language model some routes say so.
+        assert.ok(one.status < 500 || one.json?.['code'] === 'UNAVAILABLE', one.text);
         if (isTakenTitle(one)) {
           assert.ok(!secrets.includes(String(one.json?.['existing_id'])), one.text);
           continue;
