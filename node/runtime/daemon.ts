@@ -278,10 +278,17 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
 
 /** Without an API key anybody may call himself an admin, so nobody is believed (interface §5.4). */
 function warnOfUntrustedAdmins(settings: Settings, log: ReturnType<typeof stderrLog>): void {
-  if (settings.adminAgentIds.length === 0 || settings.apiKey !== null || settings.adminHeaderTrust) return;
+  if (settings.adminAgentIds.length === 0 || settings.apiKey !== null) return;
+  if (settings.adminHeaderTrust) {
+    log.warn(
+      { code: 'ADMIN_HEADER_TRUST' },
+      'admin routes believe X-Agent-Id without an API key (SVC_ADMIN_HEADER_TRUST): keep this node isolated',
+    );
+    return;
+  }
   log.warn(
     { code: 'ADMIN_WITHOUT_API_KEY' },
-    'admins are configured but no API key: X-Agent-Id is not trusted and the admin routes stay closed; set SVC_API_KEY, or SVC_ADMIN_HEADER_TRUST=1 on an isolated machine',
+    'admins are configured but no API key, so X-Agent-Id is not trusted and the admin routes answer 403 to everybody; set SVC_API_KEY, or SVC_ADMIN_HEADER_TRUST=1 on an isolated machine',
   );
 }
 
