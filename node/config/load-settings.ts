@@ -127,7 +127,7 @@ function isAdminId(id: string, problems: ConfigProblem[]): boolean {
     problems.push({
       code: 'CONFIG_ADMIN_WILDCARD',
       level: 'warning',
-      message: 'a wildcard among the admin ids is ignored: admins are listed one by one',
+      message: `the wildcard ${quoted(id)} among the admin ids is ignored: admins are listed one by one`,
       fix: 'list each admin in [admin] agent_ids or SVC_ADMIN_AGENT_IDS',
     });
     return false;
@@ -136,11 +136,14 @@ function isAdminId(id: string, problems: ConfigProblem[]): boolean {
   problems.push({
     code: 'CONFIG_ADMIN_INVALID',
     level: 'warning',
-    message: 'an entry of the admin ids is no agent id and is ignored',
+    message: `${quoted(id)} among the admin ids is no id that an agent can have, and is ignored`,
     fix: 'correct [admin] agent_ids or SVC_ADMIN_AGENT_IDS',
   });
   return false;
 }
+
+/** What looks like an id may be shown; anything else may be something that was pasted into the wrong place. */
+const quoted = (id: string) => (/^[\w:@./*-]{1,64}$/.test(id) ? `"${id}"` : 'an entry');
 
 const reported = new Set<string>();
 

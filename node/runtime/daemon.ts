@@ -281,14 +281,14 @@ function warnOfUntrustedAdmins(settings: Settings, log: ReturnType<typeof stderr
   if (settings.adminAgentIds.length === 0 || settings.apiKey !== null) return;
   if (settings.adminHeaderTrust) {
     log.warn(
-      { code: 'ADMIN_HEADER_TRUSTED' },
-      'admin routes believe X-Agent-Id without an API key: keep this node isolated',
+      { code: 'ADMIN_HEADER_TRUST' },
+      'admin routes believe X-Agent-Id without an API key (SVC_ADMIN_HEADER_TRUST): keep this node isolated',
     );
     return;
   }
   log.warn(
     { code: 'ADMIN_WITHOUT_API_KEY' },
-    'admins are configured but no API key: X-Agent-Id is not trusted and the admin routes stay closed; set SVC_API_KEY, or SVC_ADMIN_HEADER_TRUST=1 on an isolated machine',
+    'admins are configured but no API key, so X-Agent-Id is not trusted and the admin routes answer 403 to everybody; set SVC_API_KEY, or SVC_ADMIN_HEADER_TRUST=1 on an isolated machine',
   );
 }
 

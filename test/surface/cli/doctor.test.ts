@@ -315,7 +315,8 @@ function row(
   };
 }
 
-describe('doctor', () => {
+// Each test waits for a process of its own, and for nothing else.
+describe('doctor', { concurrency: 2 }, () => {
   it('finds nothing wrong with a healthy home, with one command run, or with no home at all', async () => {
     for (const home of [freshHome(), join(folder, 'no-such-home')]) {
       const { report, finished } = await doctor(home);
