@@ -103,7 +103,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     quota: quotaLimits(settings),
     synchronous: settings.synchronous,
   };
-  const points = openReader(settings.dbPath);
+  const points = openReader(settings.dbPath, { mapped: false });
   const store = new ThreadedStore(writer, readers, new Reader(points), systemClock);
   const touches = new DeferredTouches(store, systemScheduler, log, lifePolicyOf(settings));
 
