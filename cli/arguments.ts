@@ -50,7 +50,11 @@ export function parseArguments(spec: ArgumentSpec, words: readonly string[]): Re
       return fail('INVALID_ARGUMENT', `--${flag.name} is given more than once`);
     }
     if (flag.kind === 'switch') {
-      values.push(negated ? 'false' : (attached ?? 'true'));
+      const value = negated ? 'false' : (attached ?? 'true');
+      if (value !== 'true' && value !== 'false') {
+        return fail('INVALID_ARGUMENT', `--${flag.name} takes no value but true or false`);
+      }
+      values.push(value);
     } else if (attached !== null) {
       values.push(attached);
     } else {

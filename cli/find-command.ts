@@ -3,6 +3,7 @@ import { type Command, PROGRAM } from './command.js';
 import { asksFor, GLOBAL_FLAGS } from './global-flags.js';
 import { NATIVE_COMMANDS } from './native-commands.js';
 import { nearest } from './nearest.js';
+import { type OperationEntry, operationTable } from './operation-table.js';
 
 /** What the words of a command line ask for. */
 export type Route =
@@ -37,15 +38,15 @@ export async function findCommand(words: readonly string[]): Promise<Route> {
     const command = Object.hasOwn(NATIVE_COMMANDS, name) ? await NATIVE_COMMANDS[name]?.() : undefined;
     if (command !== undefined) return routeTo(command, after, asksHelp);
   }
-  const operations = await operationCommands();
+  const operations = await operationTable();
   for (const { name, after } of candidates) {
-    const command = operations.find((operation) => operation.name === name);
-    if (command !== undefined) return routeTo(command, after, asksHelp);
+    const entry = operations.find(({ command }) => command === name);
+    if (entry === undefined) continue;
+    const { operationCommand } = await import('./operation-command.js');
+    return routeTo(operationCommand(await entry.load()), after, asksHelp);
   }
   return withoutCommand(first, second, asksHelp, operations);
 }
-
-const operationCommands = async () => (await import('./operation-command.js')).operationCommands();
 
 const failure = (message: string): Route => ({ kind: 'failure', result: fail('INVALID_ARGUMENT', message) });
 
@@ -57,7 +58,7 @@ function routeTo(command: Command, words: readonly string[], asksHelp: boolean):
 
 async function helpOfAll(): Promise<Route> {
   const { rootHelp } = await import('./root-help.js');
-  const [operations, natives] = [await operationCommands(), await nativeCommands(() => true)];
+  const [operations, natives] = [await operationTable(), await nativeCommands(() => true)];
   return { kind: 'help', text: (columns) => rootHelp(operations, natives, columns) };
 }
 
@@ -73,19 +74,19 @@ async function withoutCommand(
   first: string,
   second: string | undefined,
   asksHelp: boolean,
-  operations: readonly Command[],
+  operations: readonly OperationEntry[],
 ): Promise<Route> {
-  const names = [...operations.map(({ name }) => name), ...Object.keys(NATIVE_COMMANDS)];
+  const names = [...operations.map(({ command }) => command), ...Object.keys(NATIVE_COMMANDS)];
   const isMember = (name: string) => name.startsWith(`${first} `);
   const members = names.filter(isMember).map((name) => name.slice(first.length + 1));
   if (members.length === 0) return failure(`unknown command "${first}"${suggestion(first, names)}`);
   if (asksHelp) {
-    const { groupHelp } = await import('./root-help.js');
-    const commands = [
-      ...operations.filter(({ name }) => isMember(name)),
-      ...(await nativeCommands(isMember)),
+    const { groupHelp, rowsOf } = await import('./root-help.js');
+    const rows = [
+      ...rowsOf(operations.filter(({ command }) => isMember(command))),
+      ...rowsOf(await nativeCommands(isMember)),
     ];
-    return { kind: 'help', text: (columns) => groupHelp(first, commands, columns) };
+    return { kind: 'help', text: (columns) => groupHelp(first, rows, columns) };
   }
   const list = `${first} needs one of: ${members.join(', ')}`;
   if (second === undefined || second.startsWith('-')) return failure(list);

@@ -38,8 +38,14 @@ export function settingSources(
   return [given, { configPath: flagValue(parsed, 'config') }];
 }
 
+/** True when a switch is given, and not as `--switch=false`. */
+export function isSet(parsed: ParsedArguments, name: string): boolean {
+  return flagValue(parsed, name) === 'true';
+}
+
 /** True when the words ask for a switch, however they parse otherwise. */
 export function asksFor(words: readonly string[], ...switches: readonly string[]): boolean {
   const end = words.indexOf('--');
-  return (end === -1 ? words : words.slice(0, end)).some((word) => switches.includes(word));
+  const before = end === -1 ? words : words.slice(0, end);
+  return before.some((word) => switches.includes(word.replace(/=true$/, '')));
 }

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { localCaller, localIdentity } from '../node/identity/local-caller.js';
 import type { Caller, Services } from '../node/pipeline/call.js';
-import { openInlineNode } from '../node/runtime/inline-node.js';
+import { NO_CATALOGUE, openInlineNode } from '../node/runtime/inline-node.js';
 import { failed, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { flagValue, settingsFor } from './global-flags.js';
@@ -12,7 +12,7 @@ export async function withLocalNode(
   run: (services: Services, caller: Caller) => Promise<Result<number>>,
 ): Promise<Result<number>> {
   const settings = settingsFor(parsed);
-  const node = await openInlineNode(settings, 'cli');
+  const node = await openInlineNode(settings, 'cli', NO_CATALOGUE);
   try {
     const { services } = node;
     const identity = localIdentity(settings, { hostname: hostname(), pid: process.pid }, services.random);

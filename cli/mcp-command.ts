@@ -1,7 +1,5 @@
 import { hostname } from 'node:os';
-import { localIdentity } from '../node/identity/local-caller.js';
 import { PROFILES } from '../node/mcp/profile.js';
-import { serveStdio } from '../node/mcp/serve-stdio.js';
 import { systemClock, systemRandom, systemScheduler } from '../node/seams.js';
 import { ok, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';
@@ -38,6 +36,8 @@ async function serveMcp(parsed: ParsedArguments): Promise<Result<number>> {
   });
   const stop = new AbortController();
   onSignals(systemClock, () => stop.abort());
+  const { localIdentity } = await import('../node/identity/local-caller.js');
+  const { serveStdio } = await import('../node/mcp/serve-stdio.js');
   await serveStdio({
     profile: settings.profile,
     identity: localIdentity(settings, { hostname: hostname(), pid: process.pid }, systemRandom),

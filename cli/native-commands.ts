@@ -18,4 +18,6 @@ export const NATIVE_COMMANDS: Readonly<Record<string, () => Promise<Command>>> =
   import: async () => (await import('./import-command.js')).importCommand,
   backup: async () => (await import('./backup-command.js')).backupCommand,
   restore: async () => (await import('./restore-command.js')).restoreCommand,
+  completions: async () => (await import('./completions-command.js')).completionsCommand,
+  'campaign validate': async () => (await import('./campaign-command.js')).campaignValidateCommand,
 };

@@ -1,9 +1,8 @@
 import { hostname } from 'node:os';
 import { explicitAgentId, localCaller, localIdentity } from '../node/identity/local-caller.js';
-import { OPERATIONS } from '../node/operations/registry.js';
 import { runOperation } from '../node/pipeline/pipeline.js';
 import { toonText } from '../node/pipeline/toon-text.js';
-import { openInlineNode } from '../node/runtime/inline-node.js';
+import { NO_CATALOGUE, openInlineNode } from '../node/runtime/inline-node.js';
 import { type Failure, fail, failed, ok, type Result } from '../protocol/result.js';
 import { parseArguments } from './arguments.js';
 import type { Command } from './command.js';
@@ -15,26 +14,32 @@ import { argumentName, operationInput } from './operation-input.js';
 import type { Terminal } from './terminal.js';
 import { viewOf } from './views/view.js';
 
-/** One command for each operation with a `cli` binding, in the order of the registry. */
-export function operationCommands(): (Command & { readonly family: string })[] {
-  return OPERATIONS.filter((operation): operation is CliOperation => operation.cli !== undefined).map(
-    (operation) => ({
-      name: operation.cli.command,
-      family: operation.family,
-      summary: operation.summary,
-      get usage() {
-        return usageOf(operation);
-      },
-      get flags() {
-        return operationArguments(operation).flags;
-      },
-      get positionals() {
-        return operationArguments(operation).positionals;
-      },
-      help: (columns) => helpText(operationHelp(operation), columns),
-      run: (words, terminal) => run(operation, words, terminal),
-    }),
-  );
+/** The command of an operation. */
+export function operationCommand(operation: CliOperation): Command {
+  const documented = once(() => operationArguments(operation));
+  return {
+    name: operation.cli.command,
+    summary: operation.summary,
+    get usage() {
+      return usageOf(operation);
+    },
+    get flags() {
+      return documented().flags;
+    },
+    get positionals() {
+      return documented().positionals;
+    },
+    help: (columns) => helpText(operationHelp(operation), columns),
+    run: (words, terminal) => run(operation, words, terminal),
+  };
+}
+
+function once<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }
 
 /** The format that lays rows out for people, and the default. */
@@ -58,7 +63,7 @@ async function run(
   const settings = settingsFor(parsed.value);
   const named = fieldsOf(operation).includes('agent_id') ? undefined : flagValue(parsed.value, 'agent-id');
 
-  const node = await openInlineNode(settings, 'cli');
+  const node = await openInlineNode(settings, 'cli', NO_CATALOGUE);
   try {
     const { services } = node;
     const identity = localIdentity(settings, { hostname: hostname(), pid: process.pid }, services.random);

@@ -2,15 +2,19 @@ import { FAMILIES } from '../node/pipeline/operation.js';
 import { VERSION } from '../node/version.js';
 import { type Command, PROGRAM } from './command.js';
 import { GLOBAL_ROWS, type HelpRow, helpText } from './help.js';
+import type { OperationEntry } from './operation-table.js';
 
 const SERVERS: readonly string[] = ['serve', 'mcp', 'sync-daemon'];
 
-const rowsOf = (commands: readonly Command[]): HelpRow[] =>
-  commands.map(({ name, summary }) => [name, summary]);
+type Summarized = Pick<Command, 'name' | 'summary'> | OperationEntry;
+
+/** Commands as rows of help. */
+export const rowsOf = (commands: readonly Summarized[]): HelpRow[] =>
+  commands.map((each) => ['name' in each ? each.name : each.command, each.summary]);
 
 /** The first page of help: every command, by family. */
 export function rootHelp(
-  operations: readonly (Command & { readonly family: string })[],
+  operations: readonly OperationEntry[],
   natives: readonly Command[],
   columns: number,
 ): string {
@@ -23,7 +27,7 @@ export function rootHelp(
         { title: 'Servers', rows: rowsOf(servers) },
         ...FAMILIES.map((family) => ({
           title: `Commands: ${family}`,
-          rows: rowsOf(operations.filter((command) => command.family === family)),
+          rows: rowsOf(operations.filter((operation) => operation.family === family)),
         })),
         { title: 'Commands: the node', rows: rowsOf(natives.filter((each) => !servers.includes(each))) },
         {
@@ -38,16 +42,16 @@ export function rootHelp(
 }
 
 /** The help of a group: its members. */
-export function groupHelp(group: string, members: readonly Command[], columns: number): string {
+export function groupHelp(group: string, members: readonly HelpRow[], columns: number): string {
   return helpText(
     {
       summary: `The ${group} commands.`,
       usage: `${group} <command> [options]`,
       sections: [
-        { title: 'Commands', rows: rowsOf(members) },
+        { title: 'Commands', rows: members },
         { title: 'Options of every command', rows: GLOBAL_ROWS },
       ],
-      examples: [`${members[0]?.name} --help`],
+      examples: [`${members[0]?.[0]} --help`],
     },
     columns,
   );

@@ -6,7 +6,7 @@ import { fail, ok, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { type DocumentedFlag, PROGRAM } from './command.js';
 import { defineCommand } from './define-command.js';
-import { flagValue, settingsFor } from './global-flags.js';
+import { flagValue, isSet, settingsFor } from './global-flags.js';
 import { onSignals } from './signals.js';
 import type { Terminal } from './terminal.js';
 
@@ -49,7 +49,7 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   if (stopAsked) void daemon.stop();
   const url = urlOf(daemon.address);
   await terminal.print(
-    parsed.flags.has('json')
+    isSet(parsed, 'json')
       ? `${JSON.stringify({ url, ...daemon.address, db: settings.dbPath, home: settings.home })}\n`
       : greeting(url, settings, flagValue(parsed, 'db')),
   );

@@ -185,3 +185,8 @@ export const EMBEDDER_IDLE_UNLOAD_MS = 600_000;
 
 // Shutdown
 export const SHUTDOWN_GRACE_MS = 30_000;
+
+/** Characters of the notes of a campaign's record (interface §2.11). */
+export const CAMPAIGN_NOTES_CHARACTERS_MAX = 500;
+/** Size of a campaign's log that is checked at once. */
+export const CAMPAIGN_FILE_BYTES_MAX = 64 * 1024 * 1024;

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { bundle, bundlerVersion } from './bundle.mjs';
 import { at, PROJECT, say } from './project.mjs';
 
 const DIST = at('dist');
@@ -11,7 +12,7 @@ const STAMP = join(DIST, '.stamp');
  * Compiles the project into `dist` when a source changed. It is built beside and then put in place, so that nothing
  * stale stays and a process that starts meanwhile finds one build or the other.
  */
-export function build() {
+export async function build() {
   const wanted = fingerprint();
   if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === wanted) return;
   say('building …');
@@ -27,6 +28,8 @@ export function build() {
       rmSync(fresh, { recursive: true, force: true });
       process.exit(status ?? 1);
     }
+    if (bundlerVersion() === null) say('esbuild-wasm is not installed: the program works, and starts slowly');
+    else await bundle(fresh);
     writeFileSync(join(fresh, '.stamp'), wanted);
     chmodSync(join(fresh, 'cli/main.js'), 0o755);
     putInPlace(fresh, stale);
@@ -74,8 +77,8 @@ function fingerprint() {
       .filter((name) => name.endsWith('.ts') || name.endsWith('.json'))
       .map((name) => join(folder, name)),
   );
-  const hash = createHash('sha256');
-  for (const path of ['tsconfig.json', 'package-lock.json', ...sources.sort()]) {
+  const hash = createHash('sha256').update(`${bundlerVersion()}\0`);
+  for (const path of ['tsconfig.json', 'package-lock.json', 'cli/dev/bundle.mjs', ...sources.sort()]) {
     hash
       .update(`${path}\0`)
       .update(readFileSync(at(path)))

@@ -3,4 +3,4 @@ import { install } from './install.mjs';
 
 // Installs and builds what is missing; does nothing, and quickly, when nothing is.
 install();
-build();
+await build();

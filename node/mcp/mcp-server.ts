@@ -43,9 +43,19 @@ const callToolRequest = z.object({
 const listPromptsRequest = z.object({ method: z.literal('prompts/list') });
 const getPromptRequest = z.object({ method: z.literal('prompts/get'), params });
 
+/** The library would make a validator for answers of clients to forms, which this server never sends. */
+const NO_VALIDATOR = {
+  getValidator: () => {
+    throw new Error('this server asks its clients for nothing');
+  },
+};
+
 /** The protocol side of the MCP surface (interface §1, §4.14), over any transport. */
 export function createMcpServer(tools: Tools): Server {
-  const server = new Server({ name: 'mnemesh', version: VERSION }, { capabilities: CAPABILITIES });
+  const server = new Server(
+    { name: 'mnemesh', version: VERSION },
+    { capabilities: CAPABILITIES, jsonSchemaValidator: NO_VALIDATOR },
+  );
   let clientName: string | null = null;
   const greet = (from: Record<string, unknown>) => {
     const { name } = fieldsOf(from['clientInfo']);

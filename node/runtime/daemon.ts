@@ -20,7 +20,7 @@ import { createHttpSurface, type HttpSurface } from '../http/server.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
 import { Metrics } from '../observability/metrics.js';
-import { OPERATIONS } from '../operations/registry.js';
+import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import type { Condition } from '../pipeline/call.js';
 import { systemClock, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantic/no-semantics.js';
@@ -103,7 +103,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     quota: quotaLimits(settings),
     synchronous: settings.synchronous,
   };
-  const points = openReader(settings.dbPath);
+  const points = openReader(settings.dbPath, { mapped: false });
   const store = new ThreadedStore(writer, readers, new Reader(points), systemClock);
   const touches = new DeferredTouches(store, systemScheduler, log, lifePolicyOf(settings));
 
@@ -215,6 +215,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     touches,
     settings,
     log,
+    catalogue: CATALOGUE,
     condition,
   });
 

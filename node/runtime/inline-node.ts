@@ -6,7 +6,7 @@ import { quotaLimits } from '../config/quota-limits.js';
 import type { Settings } from '../config/settings.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
-import type { Services } from '../pipeline/call.js';
+import type { Catalogue, Services } from '../pipeline/call.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantic/no-semantics.js';
 import { openForWriting } from './open-for-writing.js';
@@ -25,8 +25,22 @@ export interface InlineNode {
 /** How long one SQL statement of an inline process waits for the lock before it is retried with jitter. */
 const BUSY_TIMEOUT_MS = 20;
 
+/** For what is known not to read the catalogue: making it loads every operation, which a command need not wait for. */
+export const NO_CATALOGUE: Catalogue = {
+  get tools(): never {
+    throw new Error('this command reads the catalogue: open its node with one');
+  },
+  describe: () => {
+    throw new Error('this command reads the catalogue: open its node with one');
+  },
+};
+
 /** Opens the database in this process, beside whatever else uses it: for MCP servers and one-shot commands. */
-export async function openInlineNode(settings: Settings, role: 'mcp' | 'cli'): Promise<InlineNode> {
+export async function openInlineNode(
+  settings: Settings,
+  role: 'mcp' | 'cli',
+  catalogue?: Catalogue,
+): Promise<InlineNode> {
   const log = stderrLog(role === 'cli' && settings.logLevel === 'info' ? 'warn' : settings.logLevel);
   mkdirSync(settings.home, { recursive: true, mode: 0o700 });
   mkdirSync(dirname(settings.dbPath), { recursive: true, mode: 0o700 });
@@ -55,6 +69,7 @@ export async function openInlineNode(settings: Settings, role: 'mcp' | 'cli'): P
     touches,
     settings,
     log,
+    catalogue: catalogue ?? (await import('../operations/registry.js')).CATALOGUE,
     condition: () => ({ ready: true, degraded: [], pendingEmbeddings: null }),
   });
   const background =

@@ -1,12 +1,14 @@
 import type { MachineIdentity } from '../identity/machine-key.js';
-import { CATALOGUE } from '../operations/registry.js';
 import type { Services } from '../pipeline/call.js';
 import { systemClock, systemCrypto, systemRandom } from '../seams.js';
 import { lazyTokenCounter } from '../semantic/token-counter.js';
 import { RememberedSessions } from './recall-sessions.js';
 
 /** What differs between a daemon and an inline node. */
-type OwnParts = Pick<Services, 'store' | 'semantic' | 'touches' | 'settings' | 'log' | 'condition'>;
+type OwnParts = Pick<
+  Services,
+  'store' | 'semantic' | 'touches' | 'settings' | 'log' | 'condition' | 'catalogue'
+>;
 
 /** The services of a node: its own parts, and what every node of this machine shares. */
 export function servicesOf(identity: MachineIdentity, own: OwnParts): Services {
@@ -19,6 +21,5 @@ export function servicesOf(identity: MachineIdentity, own: OwnParts): Services {
     crypto: systemCrypto,
     peerId: identity.peerId,
     machineKey: identity.key,
-    catalogue: CATALOGUE,
   };
 }

@@ -20,7 +20,7 @@ export function openWriter(
     db.pragma(`synchronous = ${synchronous}`);
     db.pragma('foreign_keys = ON');
     db.pragma('temp_store = MEMORY');
-    db.pragma('cache_size = -32768');
+    db.pragma('cache_size = -8192');
     // Larger than the default so that a checkpoint does not land in every few batches.
     db.pragma('wal_autocheckpoint = 4000');
     db.pragma('journal_size_limit = 67108864');
@@ -47,13 +47,19 @@ function enterWal(db: Connection, patienceMs: number): void {
   }
 }
 
-/** Opens a connection that cannot write. The file must exist. */
-export function openReader(path: string): Connection {
+/** Bytes of the file that a reader maps at most: what it reads there needs no copy of its own. */
+const MAPPED_BYTES_MAX = 1024 * 1024 * 1024;
+
+/**
+ * Opens a connection that cannot write. The file must exist. Each connection's mapping counts as resident memory of
+ * its own, so one that reads few rows does without (`mapped` false).
+ */
+export function openReader(path: string, { mapped = true } = {}): Connection {
   const db = new Database(path, { timeout: 10_000, readonly: true, fileMustExist: true });
   db.pragma('query_only = ON');
   db.pragma('temp_store = MEMORY');
-  db.pragma('cache_size = -32768');
-  db.pragma('mmap_size = 1073741824');
+  db.pragma(`cache_size = -${mapped ? 32768 : 4096}`);
+  db.pragma(`mmap_size = ${mapped ? MAPPED_BYTES_MAX : 0}`);
   return db;
 }
 

@@ -8,6 +8,7 @@ import { Workspace } from './workspace.js';
 
 /** Loaded by name: a benchmark's imports must not weigh on the others. */
 const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
+  start: async () => (await import('./start.js')).startBench,
   store: async () => (await import('./store.js')).storeBench,
   recall: async () => (await import('./recall.js')).recallBench,
   mixed: async () => (await import('./mixed.js')).mixedBench,

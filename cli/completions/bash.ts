@@ -1,0 +1,92 @@
+import { PROGRAM } from '../command.js';
+import {
+  type CommandNode,
+  type CommandTree,
+  GLOBAL_VALUE_FLAGS,
+  quoted,
+  typedNames,
+} from './command-tree.js';
+
+/** The completion script for bash, from 3.2 on; it needs no other completion package. */
+export function bashCompletions(tree: CommandTree): string {
+  const groups = [...tree.next.keys()].filter((name) => name !== '');
+  return `# Completions of ${PROGRAM} for bash.
+_${PROGRAM}() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command= skip= word i
+  if [[ $cur == '=' ]]; then
+    cur=
+  elif [[ $prev == '=' ]]; then
+    prev=\${COMP_WORDS[COMP_CWORD-2]}
+  fi
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=\${COMP_WORDS[i]}
+    if [[ -n $skip ]]; then
+      [[ $word == '=' ]] || skip=
+      continue
+    fi
+    case $word in
+      ${GLOBAL_VALUE_FLAGS.join('|')}) skip=1 ;;
+      -*) ;;
+      *)
+        if [[ -z $command ]]; then
+          command=$word
+        else
+          command="$command $word"
+          break
+        fi
+        case $command in
+          ${groups.length === 0 ? "''" : groups.map(quoted).join('|')}|help) [[ $command == help ]] && command= ;;
+          *) break ;;
+        esac
+        ;;
+    esac
+  done
+  local IFS=$'\\n' flags= values= files=
+  case $command in
+${[...tree.next].map(([before, words]) => `    ${quoted(before)}) values=${lines(words.map(({ word }) => word))} ;;`).join('\n')}
+${tree.commands.map(commandCase).join('\n')}
+  esac
+  if [[ -n $files ]]; then
+    compopt -o filenames 2>/dev/null
+    if [[ $files == folder ]]; then COMPREPLY=($(compgen -d -- "$cur")); else COMPREPLY=($(compgen -f -- "$cur")); fi
+  elif [[ -n $values && $cur != -* ]]; then
+    COMPREPLY=($(compgen -W "$values" -- "$cur"))
+  elif [[ -n $flags ]]; then
+    COMPREPLY=($(compgen -W "$flags" -- "$cur"))
+  fi
+}
+complete -F _${PROGRAM} ${PROGRAM}
+`;
+}
+
+/** Words as bash reads them with line feeds between. */
+const lines = (words: readonly string[]): string => `$'${words.map(escaped).join('\\n')}'`;
+
+const escaped = (word: string) => word.replaceAll('\\', '\\\\').replaceAll("'", "\\'");
+
+/** What may follow each flag of a command, and what may stand by itself. */
+function commandCase({ name, flags, positionals }: CommandNode): string {
+  const names = (flag: (typeof flags)[number]) => typedNames(flag).join('|');
+  const values = flags.filter(({ kind }) => kind !== 'switch');
+  const rows = values.map((flag) => {
+    if (flag.choices !== undefined) return `${names(flag)}) values=${lines(flag.choices)} ;;`;
+    return flag.path === undefined ? null : `${names(flag)}) files=${flag.path} ;;`;
+  });
+  const free = values.filter(({ choices, path }) => choices === undefined && path === undefined);
+  const standing = positionals.flatMap(({ choices }) => choices ?? []);
+  const path = positionals.find((each) => each.path !== undefined)?.path;
+  const otherwise = [
+    `flags=${lines(flags.flatMap((flag) => [`--${flag.name}`]))}`,
+    ...(standing.length === 0 ? [] : [`values=${lines(standing)}`]),
+    ...(path === undefined ? [] : [`[[ $cur == -* ]] || files=${path}`]),
+  ];
+  return [
+    `    ${quoted(name)})`,
+    '      case $prev in',
+    ...rows.filter((row) => row !== null).map((row) => `        ${row}`),
+    ...(free.length === 0 ? [] : [`        ${free.map(names).join('|')}) ;;`]),
+    `        *) ${otherwise.join('; ')} ;;`,
+    '      esac',
+    '      ;;',
+  ].join('\n');
+}

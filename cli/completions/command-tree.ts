@@ -1,0 +1,63 @@
+import type { Command, DocumentedFlag, Positional } from '../command.js';
+import { GLOBAL_FLAGS } from '../global-flags.js';
+
+/** What completions know of a command. */
+export interface CommandNode {
+  readonly name: string;
+  readonly summary: string;
+  /** Its own flags and those of every command. */
+  readonly flags: readonly DocumentedFlag[];
+  readonly positionals: readonly Positional[];
+}
+
+/** A word that may follow another: a command or a group, with its summary. */
+export interface NextWord {
+  readonly word: string;
+  readonly summary: string;
+}
+
+/** Every command, and what may follow each part of a name. */
+export interface CommandTree {
+  readonly commands: readonly CommandNode[];
+  /** The words after the program (key the empty text), and after each group (key its name). */
+  readonly next: ReadonlyMap<string, readonly NextWord[]>;
+}
+
+const SEVERAL = 'Several commands';
+
+/** The tree of the given commands, as completion scripts need it. */
+export function commandTree(commands: readonly Command[]): CommandTree {
+  const nodes = commands.map(({ name, summary, flags, positionals }) => ({
+    name,
+    summary,
+    flags: [...flags, ...GLOBAL_FLAGS.filter((flag) => !flags.some((own) => own.name === flag.name))],
+    positionals,
+  }));
+  const next = new Map<string, NextWord[]>([['', []]]);
+  const add = (before: string, word: string, summary: string) => {
+    const known = next.get(before) ?? [];
+    next.set(before, known);
+    if (!known.some((each) => each.word === word)) known.push({ word, summary });
+  };
+  for (const { name, summary } of nodes) {
+    const [first, second] = name.split(' ') as [string, string | undefined];
+    add('', first, second === undefined ? summary : SEVERAL);
+    if (second !== undefined) add(first, second, summary);
+  }
+  add('', 'help', 'Show help');
+  return { commands: nodes, next };
+}
+
+/** The names of a flag as they are typed. */
+export const typedNames = (flag: DocumentedFlag): string[] => [
+  `--${flag.name}`,
+  ...(flag.short === undefined ? [] : [`-${flag.short}`]),
+];
+
+/** The flags before a name that take the next word. */
+export const GLOBAL_VALUE_FLAGS: readonly string[] = GLOBAL_FLAGS.filter(
+  ({ kind }) => kind === 'value',
+).flatMap(typedNames);
+
+/** A text in single quotes, for bash and zsh. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,0 +1,183 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/** What Node starts: the program, and each thread. */
+export const ENTRIES = [
+  'cli/main.js',
+  'node/threads/writer-thread.js',
+  'node/threads/reader-thread.js',
+  'node/embedding/builtin-thread.js',
+  'storage/vectors/vector-thread.js',
+];
+
+/** The MCP library with its own zod: as much code as all the rest, and only `mcp` needs it. */
+const MCP_LIBRARY = ['@modelcontextprotocol/sdk/server/index.js', '@modelcontextprotocol/sdk/types.js'];
+const MCP_LIBRARY_FILE = 'node/mcp/library.cjs';
+
+/**
+ * Stays outside and is loaded when an importing module runs: Node's own parts, because many are dear (`node:http`), and
+ * packages that are large or look for files beside themselves.
+ */
+const OUTSIDE = /^(node:.*|pino|prom-client|gpt-tokenizer(\/.*)?)$/;
+
+const require = createRequire(import.meta.url);
+
+/** The bundler's version, or null where it is not installed. */
+export function bundlerVersion() {
+  try {
+    return require('esbuild-wasm/package.json').version;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Makes one file of each entry and what it needs, in the place of the entry: Node spends most of a short command's
+ * time on finding and reading hundreds of modules. A module still runs only when something imports it. The other
+ * files stay as they were compiled, for tests.
+ */
+export async function bundle(dist) {
+  const { build, stop } = require('esbuild-wasm');
+  const table = await operationTable(dist);
+  const common = {
+    absWorkingDir: dist,
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    sourcemap: 'linked',
+    legalComments: 'none',
+    logLevel: 'warning',
+  };
+  await Promise.all([
+    build({
+      ...common,
+      stdin: { contents: MCP_LIBRARY.map((path) => `export * from '${path}';`).join('\n'), resolveDir: dist },
+      outfile: MCP_LIBRARY_FILE,
+      format: 'cjs',
+      plugins: [noSchemaValidator()],
+    }),
+    ...ENTRIES.map((entry) =>
+      build({
+        ...common,
+        entryPoints: [entry],
+        outfile: entry,
+        allowOverwrite: true,
+        format: 'esm',
+        // The embedder's packages are imported by their own thread alone, with its first line.
+        external: ['@energetic-ai/*'],
+        banner: { js: REQUIRE },
+        plugins: [ownModules(dist, join(dist, entry), table), outside(), nativeDatabase(), mcpLibrary(entry)],
+      }),
+    ),
+  ]);
+  await stop();
+}
+
+/** What a module that is no ECMAScript module asks for Node's own modules, and for outer packages. */
+const REQUIRE = [
+  "import { createRequire as $createRequire } from 'node:module';",
+  'const require = $createRequire(import.meta.url);',
+  // By another name the bundler leaves it alone.
+  'const $require = require;',
+].join('\n');
+
+/** Own modules: they keep their places, and the table of operations loads each alone. */
+function ownModules(dist, entry, table) {
+  return {
+    name: 'own-modules',
+    setup({ onLoad }) {
+      onLoad({ filter: /\.js$/ }, ({ path }) => {
+        if (!path.startsWith(dist + sep)) return undefined;
+        if (path === join(dist, 'cli/operation-table.js'))
+          return { contents: table, resolveDir: dirname(path) };
+        const place = JSON.stringify(relative(dirname(entry), path).split(sep).join('/'));
+        const contents = readFileSync(path, 'utf8')
+          // Of a namespace, only what is used stays.
+          .replace("import { z } from 'zod'", "import * as z from 'zod'")
+          .replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`);
+        return { contents, resolveDir: dirname(path) };
+      });
+    },
+  };
+}
+
+/** An import from outside becomes a call when the importing module runs. */
+function outside() {
+  return {
+    name: 'outside',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: OUTSIDE }, ({ path }) => ({ path, namespace: 'outside' }));
+      onLoad({ filter: /.*/, namespace: 'outside' }, ({ path }) => ({
+        contents: `module.exports = $require(${JSON.stringify(path)});`,
+      }));
+    },
+  };
+}
+
+/** The database's JavaScript comes along; its native part stays where it was installed. */
+function nativeDatabase() {
+  return {
+    name: 'native-database',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^bindings$/ }, ({ path }) => ({ path, namespace: 'native' }));
+      onLoad({ filter: /.*/, namespace: 'native' }, () => ({
+        contents: "module.exports = (name) => $require('better-sqlite3/build/Release/' + name);",
+      }));
+    },
+  };
+}
+
+/** The MCP library is required from its own file. */
+function mcpLibrary(entry) {
+  const path = JSON.stringify(relative(dirname(entry), MCP_LIBRARY_FILE).split(sep).join('/'));
+  return {
+    name: 'mcp-library',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^@modelcontextprotocol\// }, ({ path: wanted }) => {
+        if (!MCP_LIBRARY.includes(wanted)) throw new Error(`${wanted} is not in ${MCP_LIBRARY_FILE}`);
+        return { path: wanted, namespace: 'mcp-library' };
+      });
+      onLoad({ filter: /.*/, namespace: 'mcp-library' }, () => ({
+        contents: `module.exports = $require(${path});`,
+      }));
+    },
+  };
+}
+
+/** The MCP library's validator, which `node/mcp/mcp-server.ts` replaces, takes a third of its code. */
+function noSchemaValidator() {
+  return {
+    name: 'no-schema-validator',
+    setup({ onLoad }) {
+      onLoad({ filter: /sdk[\\/]dist[\\/]esm[\\/]validation[\\/]ajv-provider\.js$/ }, () => ({
+        contents: 'export class AjvJsonSchemaValidator {}',
+      }));
+    },
+  };
+}
+
+/** The text of a module like `cli/operation-table.ts` that imports an operation when it is asked for. */
+async function operationTable(dist) {
+  const load = (path) => import(pathToFileURL(path).href);
+  const folder = join(dist, 'node/operations');
+  const { OPERATIONS } = await load(join(folder, 'registry.js'));
+  const places = new Map();
+  for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    if (!file.endsWith('.js')) continue;
+    for (const [name, value] of Object.entries(await load(join(folder, file))))
+      places.set(value, { file, name });
+  }
+  const rows = OPERATIONS.filter(({ cli }) => cli !== undefined).map((operation) => {
+    const { file, name } = places.get(operation);
+    const path = JSON.stringify(`../node/operations/${file.split(sep).join('/')}`);
+    const facts = JSON.stringify({
+      command: operation.cli.command,
+      family: operation.family,
+      summary: operation.summary,
+    });
+    return `  { ...${facts}, load: async () => (await import(${path})).${name} },`;
+  });
+  return `const TABLE = [\n${rows.join('\n')}\n];\nexport const operationTable = async () => TABLE;\n`;
+}
