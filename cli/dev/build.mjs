@@ -28,8 +28,7 @@ export async function build() {
       rmSync(fresh, { recursive: true, force: true });
       process.exit(status ?? 1);
     }
-    if (bundlerVersion() === null) say('esbuild-wasm is not installed: the program works, and starts slowly');
-    else await bundle(fresh);
+    await bundle(fresh);
     writeFileSync(join(fresh, '.stamp'), wanted);
     chmodSync(join(fresh, 'cli/main.js'), 0o755);
     putInPlace(fresh, stale);

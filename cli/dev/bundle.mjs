@@ -24,14 +24,8 @@ const OUTSIDE = /^(node:.*|pino|prom-client|gpt-tokenizer(\/.*)?)$/;
 
 const require = createRequire(import.meta.url);
 
-/** The bundler's version, or null where it is not installed. */
-export function bundlerVersion() {
-  try {
-    return require('esbuild-wasm/package.json').version;
-  } catch {
-    return null;
-  }
-}
+/** The bundler's version. */
+export const bundlerVersion = () => require('esbuild-wasm/package.json').version;
 
 /**
  * Makes one file of each entry and what it needs, in the place of the entry: Node spends most of a short command's
