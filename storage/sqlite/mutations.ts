@@ -165,6 +165,8 @@ export class Mutations {
     const stamped: Memory = { ...memory, ...stamp, created_hlc };
     const nsId = this.namespaceId(memory.namespace);
     const inserted = this.statements.insert.run(...memoryToSql(stamped), nsId);
+    // What has seen something was deleted before, and lives again.
+    if (Object.keys(memory.seen).length > 0) this.statements.dropTombstone.run(memory.id);
     const rid = Number(inserted.lastInsertRowid);
     this.statements.index.run(
       inserted.lastInsertRowid,

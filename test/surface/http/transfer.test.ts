@@ -149,7 +149,7 @@ describe('export', () => {
   });
 
   it('is refused whole when it is too large for one answer, and says how', async () => {
-    const own = await open();
+    const own = await openHttpNode({ ...SETTINGS, maxMemoriesPerDay: 100_000, maxStorageBytes: 1e9 });
     for (let n = 0; n <= EXPORT_MEMORIES_MAX; n += 1) {
       void own.services.store.execute(storing({ title: `t${n}` }));
     }
@@ -347,6 +347,31 @@ describe('import', () => {
     const answer = await imported(own, { ...before, trust_source: true });
     assert.deepEqual([answer.imported, answer.unchanged, answer.errors], [2, 0, []]);
     assert.deepEqual((await exported(own)).memories, before.memories);
+    await own.close();
+  });
+
+  it('neither brings agent records in nor moves them out: they hold keys', async () => {
+    const own = await open();
+    const registered = await own.send(
+      'POST',
+      '/api/v1/agents',
+      { agent_id: 'ai:bob', agent_type: 'human' },
+      bob,
+    );
+    assert.equal(registered.status, 201, registered.text);
+    assert.equal((await exported(own)).count, 0);
+    const id = registered.json!['id'];
+    assert.equal(typeof id, 'string');
+    const before = await own.counts();
+    for (const row of [
+      { id, title: 'agent:ai:bob', content: 'changed', namespace: '_agents' },
+      { id, title: 'agent:ai:bob', content: 'changed', namespace: 'global' },
+      { title: 'agent:ai:eve', content: 'x', namespace: '_agents' },
+    ]) {
+      const { imported: count, errors } = await imported(own, { memories: [row], trust_source: true });
+      assert.deepEqual([count, errors.length], [0, 1]);
+    }
+    assert.deepEqual(await own.counts(), before);
     await own.close();
   });
 
