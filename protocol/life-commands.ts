@@ -38,6 +38,8 @@ export interface PurgeArchive {
   readonly ownerId: string | null;
   readonly reason: PurgeReason;
   readonly limit: number;
+  /** Who does it, for the audit chain. */
+  readonly by: string;
 }
 
 /** Which live memories a forget means; null fields do not restrict. */
@@ -59,6 +61,8 @@ export interface ForgetMemories {
   readonly filter: ForgetFilter;
   readonly limit: number;
   readonly archive: boolean;
+  /** Who does it, for the audit chain. */
+  readonly by: string;
 }
 
 export interface ConsolidateMemories {

@@ -28,7 +28,14 @@ export async function expiryRound(
 
 async function purgeRound(store: Store, before: string): Promise<NextRound> {
   const result = await store.execute(
-    { kind: 'purge-archive', before, ownerId: null, reason: 'retention', limit: REMOVE_BATCH_MAX },
+    {
+      kind: 'purge-archive',
+      before,
+      ownerId: null,
+      reason: 'retention',
+      limit: REMOVE_BATCH_MAX,
+      by: 'system',
+    },
     { lane: 'background' },
   );
   if (!result.ok) return { afterMs: RETRY_MS };

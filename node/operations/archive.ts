@@ -210,6 +210,7 @@ export const memoryArchivePurge = defineOperation({
     const purged = await inBatches(async () => {
       const result = await call.services.store.execute({
         kind: 'purge-archive',
+        by: call.caller.agentId,
         before,
         ownerId: everybody ? null : agentId,
         reason: 'request',

@@ -84,6 +84,7 @@ async function forget(call: Call, fieldsIn: Input) {
   const deleted = await inBatches(async () => {
     const result = await store.execute({
       kind: 'forget-memories',
+      by: call.caller.agentId,
       filter: { ...filter, throughRid },
       limit: limits.REMOVE_BATCH_MAX,
       archive: settings.archiveOnGc,

@@ -79,7 +79,7 @@ async function each<T>(
 }
 
 async function importMemory(call: Call, raw: unknown, trusted: boolean) {
-  const ready = readyMemory(call, raw, trusted);
+  const ready = await readyMemory(call, raw, trusted);
   if (!ready.ok) return failed<never>(ready.error);
   const { memory, restamped } = ready.value;
   const archive = call.services.settings.archiveOnGc;

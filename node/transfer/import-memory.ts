@@ -20,7 +20,7 @@ export interface ReadyMemory {
  * importing agent unless its signature proves its author, or the source is trusted; only a signature by a key that
  * speaks for its author here makes it attested.
  */
-export function readyMemory(call: Call, raw: unknown, trusted: boolean): Result<ReadyMemory> {
+export async function readyMemory(call: Call, raw: unknown, trusted: boolean): Promise<Result<ReadyMemory>> {
   const object = withoutNulls(raw);
   if (!object.ok) return failed(object.error);
   const parsed = parseInput(importedMemory, object.value, 'refuse');
@@ -31,7 +31,7 @@ export function readyMemory(call: Call, raw: unknown, trusted: boolean): Result<
   }
   const problem = identityProblem(row.metadata);
   if (problem !== null) return fail('VALIDATION_FAILED', problem, { fields: ['metadata'] });
-  return ok(stamped(call, memoryOf(call, row), trusted));
+  return ok(await stamped(call, memoryOf(call, row), trusted));
 }
 
 /** The ids in metadata that say whose a row is or was; the service's own ids are judged with the stamps. */
@@ -46,14 +46,14 @@ function identityProblem(metadata: Readonly<Record<string, unknown>>): string | 
 }
 
 /** Changes what must be changed where it stands, so that nothing else moves. */
-function stamped(call: Call, memory: Memory, trusted: boolean): ReadyMemory {
+async function stamped(call: Call, memory: Memory, trusted: boolean): Promise<ReadyMemory> {
   const metadata: Record<string, unknown> = { ...memory.metadata };
   const original = metadata['agent_id'] as string | undefined;
   const reserved = original !== undefined && RESERVED_PRINCIPALS.has(original);
   const signed = memory.write_signature;
   const covered = !reserved && signed !== null && signatureCovers(memory, call.services);
   const attested = covered
-    ? keySpeaksFor(Buffer.from(signed.public_key, 'base64'), original!, call.services)
+    ? await keySpeaksFor(Buffer.from(signed.public_key, 'base64'), original!, call.services)
     : null;
 
   const restamped = attested === null && (!trusted || reserved) && original !== call.caller.agentId;

@@ -26,14 +26,21 @@ export function signatureCovers(memory: Memory, services: Pick<Services, 'crypto
   return services.crypto.verify(publicKey, envelope, Buffer.from(signed.signature, 'base64'));
 }
 
-/** Whether a key speaks for an agent here, and by whom; null when it does not. Now only the machine's own key does. */
-export function keySpeaksFor(
+/**
+ * Whether a key speaks for an agent here, and by whom; null when it does not. An agent's bound key does; the machine's
+ * own does for agents without one, as for the writes that it signs itself.
+ */
+export async function keySpeaksFor(
   publicKey: Uint8Array,
-  _agentId: string,
-  services: Pick<Services, 'machineKey' | 'peerId'>,
-): Attested | null {
-  const { machineKey, peerId } = services;
-  return machineKey !== null && Buffer.from(machineKey.publicKey).equals(publicKey)
-    ? { attestedBy: peerId }
-    : null;
+  agentId: string,
+  services: Pick<Services, 'machineKey' | 'peerId' | 'store'>,
+): Promise<Attested | null> {
+  const { machineKey, peerId, store } = services;
+  const found = await store.query({ kind: 'get-agent', agentId });
+  if (!found.ok) return null;
+  const own = machineKey !== null && Buffer.from(machineKey.publicKey).equals(publicKey);
+  const bound = found.value.agent?.pubkey_b64;
+  if (bound === undefined) return own ? { attestedBy: peerId } : null;
+  if (bound !== Buffer.from(publicKey).toString('base64')) return null;
+  return { attestedBy: own ? peerId : null };
 }

@@ -1,6 +1,7 @@
 import type { Command, OutcomeOf } from '../commands.js';
 import { decideBindAgentKey, decideRegisterAgent, guardAgentRecords } from './agent.js';
 import { decideArchive, decidePurge, decideRestore } from './archive.js';
+import { audited } from './audit.js';
 import { decideConsolidate } from './consolidate.js';
 import type { Deciding, DecisionContext } from './decision.js';
 import { decideEmbeddings } from './embedding.js';
@@ -18,7 +19,7 @@ import { decideUpdate } from './update.js';
 
 /** The decision of a command, with what holds for all of them. */
 export function* decide(command: Command, context: DecisionContext): Deciding<OutcomeOf<Command>> {
-  return guardAgentRecords(command, yield* rulesOf(command, context));
+  return audited(command, guardAgentRecords(command, yield* rulesOf(command, context)));
 }
 
 /** The one place where a kind meets its rules. */

@@ -1,4 +1,3 @@
-import { AGENTS_NAMESPACE } from '../agent.js';
 import type { ImportLink, ImportMemory, Outcomes } from '../commands.js';
 import { type Memory, type MemoryRow, ownerOf } from '../memory.js';
 import { memoryPayload } from '../operation-log.js';
@@ -27,10 +26,6 @@ export function* decideImport(
 ): Deciding<Outcomes['import-memory']> {
   const { memory } = command;
   const named = yield* memoryById(memory.id);
-  // Nothing enters that namespace but registered agents, whatever the command; by an import nothing leaves it either.
-  if (named?.namespace === AGENTS_NAMESPACE) {
-    return fail('FORBIDDEN', `namespace "${AGENTS_NAMESPACE}" takes registered agents only`);
-  }
   const holder =
     named?.title === memory.title && named.namespace === memory.namespace
       ? named

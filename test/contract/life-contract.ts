@@ -60,6 +60,7 @@ export function lifeContract(name: string, open: () => Promise<StoreUnderTest>):
     const purge = async (before = END, ownerId: string | null = null, limit = 100) => {
       const result = await store.execute({
         kind: 'purge-archive',
+        by: 'ai:operator',
         before,
         ownerId,
         reason: 'request',
@@ -225,7 +226,13 @@ export function lifeContract(name: string, open: () => Promise<StoreUnderTest>):
       };
       const counted = await store.query({ kind: 'count-forgettable', filter: all, now: at(nowMs) });
       assert.ok(counted.ok);
-      const done = await store.execute({ kind: 'forget-memories', filter: all, limit, archive: true });
+      const done = await store.execute({
+        kind: 'forget-memories',
+        filter: all,
+        limit,
+        archive: true,
+        by: 'ai:operator',
+      });
       assert.ok(done.ok);
       assert.equal(done.value.deleted, Math.min(counted.value.count, limit), 'the dry run tells the truth');
       return done.value;

@@ -1,0 +1,46 @@
+import type { AuditEvent } from '../audit.js';
+import type { Command } from '../commands.js';
+import type { Result } from '../result.js';
+import type { Decision, Mutation } from './decision.js';
+
+/**
+ * Records the acts that take many memories away at once, in the transaction that does them. Single writes stand in the
+ * operation log, which is a chain of its own; what concerns identities is recorded where it is decided.
+ */
+export function audited<T>(command: Command, result: Result<Decision<T>>): Result<Decision<T>> {
+  if (!result.ok) return result;
+  const { value, mutations } = result.value;
+  const event = eventOf(command, mutations);
+  if (event === null) return result;
+  return { ok: true, value: { value, mutations: [...mutations, { mutation: 'append-audit', event }] } };
+}
+
+function eventOf(command: Command, mutations: readonly Mutation[]): AuditEvent | null {
+  const count = mutations.filter(({ mutation }) => REMOVALS.has(mutation)).length;
+  if (count === 0) return null;
+  switch (command.kind) {
+    case 'forget-memories': {
+      const { namespace, tier } = command.filter;
+      // The pattern may quote what was to be forgotten.
+      return { agentId: command.by, type: 'memory.forgotten', payload: { count, namespace, tier } };
+    }
+    case 'purge-archive': {
+      const { before, ownerId, reason } = command;
+      return {
+        agentId: command.by,
+        type: 'archive.purged',
+        payload: { count, before, owner: ownerId, reason },
+      };
+    }
+    case 'consolidate-memories':
+      return {
+        agentId: command.agentId,
+        type: 'memory.consolidated',
+        payload: { id: command.result.id, sources: [...new Set(command.ids)] },
+      };
+    default:
+      return null;
+  }
+}
+
+const REMOVALS: ReadonlySet<Mutation['mutation']> = new Set(['remove-memory', 'purge-archived']);
