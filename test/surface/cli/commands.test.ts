@@ -162,6 +162,12 @@ describe('what the command line refuses', () => {
     [['serve', '--port', '70000'], 78, /port must be between 0 and 65535/],
     [['serve', '--host', '0.0.0.0'], 78, /without an API key/],
     [['mcp', 'surplus'], 2, /unexpected argument/],
+    [['stats', '--json=banana'], 2, /--json takes no value but true or false/],
+    [['archive'], 2, /archive needs one of: .*restore/],
+    [['archive', 'lst'], 2, /did you mean "mnemesh archive list"\?/],
+    [['archive-list'], 2, /did you mean "mnemesh archive list"\?/],
+    [['validate'], 2, /did you mean "mnemesh campaign validate"\?/],
+    [['config', '--bogus', 'migrate'], 2, /config needs one of/],
     [['mcp', '--profile', 'half'], 2, /--profile: "half" is none of core, full/],
   ];
   for (const [args, code, pattern] of cases) {
@@ -239,6 +245,20 @@ describe('help', () => {
     assert.match((await mnemesh('serve', '--help')).out, /--port <number>/);
     assert.match((await mnemesh('mcp', '-h')).out, /--profile <core\|full>/);
     assert.equal((await mnemesh('store', '--bogus', '--help')).code, 0);
+  });
+
+  it('is shown for a group, and flags may stand between its words', async () => {
+    const { code, out } = await mnemesh('help', 'archive');
+    assert.equal(code, 0);
+    assert.match(
+      out,
+      /^The archive commands\.\n\nUsage: mnemesh archive <command>[\s\S]*\n {2}archive list +\S/,
+    );
+    assert.equal((await mnemesh('archive', '--help')).out, out);
+    const between = await mnemesh('archive', '--json', 'list');
+    assert.equal(json(between.out).count, 0);
+    const off = await mnemesh('stats', '--json=false');
+    assert.match(off.out, /^total +0\n/);
   });
 
   it('prints the version', async () => {

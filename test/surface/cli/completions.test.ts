@@ -85,10 +85,10 @@ const holds = (offers: readonly string[], ...wanted: string[]) => {
 describe('completions for bash', { skip: skip('bash') }, () => {
   it('name commands and groups, also after flags and help', () => {
     holds(bash(''), 'store', 'recall', 'serve', 'campaign', 'help');
-    assert.deepEqual(bash('reca'), ['recall']);
-    assert.deepEqual(bash('--db', 'store', 'reca'), ['recall']);
-    assert.deepEqual(bash('--db', '=', 'store', 'reca'), ['recall']);
-    assert.deepEqual(bash('help', 'reca'), ['recall']);
+    assert.deepEqual(bash('promo'), ['promote']);
+    assert.deepEqual(bash('--db', 'store', 'promo'), ['promote']);
+    assert.deepEqual(bash('--db', '=', 'store', 'promo'), ['promote']);
+    assert.deepEqual(bash('help', 'promo'), ['promote']);
     assert.deepEqual(bash('campaign', ''), ['validate']);
   });
 
@@ -113,7 +113,7 @@ describe('completions for bash', { skip: skip('bash') }, () => {
 describe('completions for fish', { skip: skip('fish') }, () => {
   it('name commands, flags, values and files', () => {
     holds(fish('mnemesh '), 'store', 'campaign');
-    assert.deepEqual(fish('mnemesh --db store reca'), ['recall']);
+    assert.deepEqual(fish('mnemesh --db store promo'), ['promote']);
     assert.deepEqual(fish('mnemesh campaign '), ['validate']);
     holds(fish('mnemesh store --'), '--title', '--tier', '--json');
     assert.deepEqual(fish('mnemesh store --tier ').sort(), ['long', 'mid', 'short']);
