@@ -107,7 +107,7 @@ describe('the admin set at the start', () => {
       SVC_ADMIN_HEADER_TRUST: '1',
     });
     try {
-      assert.match(daemon.errors(), /ADMIN_HEADER_TRUSTED/);
+      assert.match(daemon.errors(), /ADMIN_HEADER_TRUST/);
       const answer = await fetch(`${daemon.base}/stats`, { headers: { 'x-agent-id': 'ai:root' } });
       assert.equal(answer.status, 200);
     } finally {

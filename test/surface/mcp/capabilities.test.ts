@@ -60,7 +60,9 @@ describe('memory_capabilities over stdio', () => {
   });
 
   it('lists one family, with schemas and documentation when asked', async () => {
-    const names = OPERATIONS.filter(({ family }) => family === 'core').map(({ name }) => name);
+    const names = OPERATIONS.filter(({ family, mcp }) => family === 'core' && mcp !== undefined).map(
+      ({ name }) => name,
+    );
     assert.deepEqual(await ask({ family: 'core' }), {
       schema_version: 'v0.6.4-family-list-1',
       family: 'core',
