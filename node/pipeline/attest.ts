@@ -59,7 +59,7 @@ async function attestPresented(
 ): Promise<Result<Attestation>> {
   const bound = await boundKey(caller, services);
   if (!bound.ok) return failed(bound.error);
-  const judged = judgeWrite(
+  const judged = await judgeWrite(
     signedFields(input, caller, services.settings),
     { signature, created_at: input['created_at'] },
     bound.value === null ? null : Buffer.from(bound.value, 'base64'),
