@@ -104,16 +104,31 @@ function separated(row: AuditRow): Uint8Array {
 /** The end of the chain as it was last seen, signed by the node; kept beside the database. */
 export interface AuditHead {
   readonly sequence: number;
-  /** Hash of the newest row, hex. */
-  readonly hash: string;
-  /** Standard base64. */
-  readonly public_key: string;
-  readonly signature: string;
+  /** Hash of the newest row. */
+  readonly hash: Uint8Array;
+  readonly publicKey: Uint8Array;
+  readonly signature: Uint8Array;
+}
+
+/** What a verification came to (reference-federation §2.4). */
+export interface AuditReport {
+  readonly rows_checked: number;
+  /** The first sequence that does not follow from the row before it. */
+  readonly chain_break: number | null;
+  readonly signature_failures: readonly number[];
+  readonly chain_holds: boolean;
+  readonly unsigned: number;
+  /** Rows signed by another key than this node's, as after a move to another machine. */
+  readonly foreign_signatures: number;
+  /** What the head beside the database says of the chain's end. */
+  readonly head: string;
+  /** One sentence on what is wrong; null when the chain holds. */
+  readonly problem: string | null;
 }
 
 /** The bytes under the signature of a head. */
-export function auditHeadBytes(sequence: number, hash: string): Uint8Array {
-  return encoder.encode(`mnemesh/audit-head/v1\n${sequence}\n${hash}`);
+export function auditHeadBytes(sequence: number, hash: Uint8Array): Uint8Array {
+  return framed([encoder.encode('mnemesh/audit-head/v1'), encoder.encode(String(sequence)), hash]);
 }
 
 /**
@@ -121,22 +136,21 @@ export function auditHeadBytes(sequence: number, hash: string): Uint8Array {
  * keeps the first break and every signature that fails.
  */
 export class AuditVerifier {
-  rowsChecked = 0;
-  unsigned = 0;
-  chainBreak: number | null = null;
-  readonly signatureFailures: number[] = [];
-  /** Rows signed by another key than this node's, as after a move to another machine. */
-  foreign = 0;
+  private rowsChecked = 0;
+  private unsigned = 0;
+  private chainBreak: number | null = null;
+  private readonly signatureFailures: number[] = [];
+  private foreign = 0;
   /** Sequence and hash of the last row. */
-  last: { readonly sequence: number; readonly hash: Uint8Array } | null = null;
-  /** The row that the head names, once it was seen. */
-  headHash: Uint8Array | null = null;
+  private last: { readonly sequence: number; readonly hash: Uint8Array } | null = null;
+  /** Hash of the row that the head names, once it was seen. */
+  private headHash: Uint8Array | null = null;
 
   constructor(
     private readonly crypto: Crypto,
     /** 32 raw bytes; null while the node has no key. */
     private readonly ownKey: Uint8Array | null,
-    private readonly headSequence: number | null,
+    private readonly head: AuditHead | 'damaged' | null,
   ) {}
 
   /** The row before the first one that is checked. */
@@ -174,7 +188,57 @@ export class AuditVerifier {
   private remember(row: AuditRow): void {
     const hash = auditRowHash(row, this.crypto);
     this.last = { sequence: row.sequence, hash };
-    if (row.sequence === this.headSequence) this.headHash = hash;
+    const { head } = this;
+    if (head !== null && head !== 'damaged' && head.sequence === row.sequence) this.headHash = hash;
+  }
+
+  /** The verdict over all rows that were fed. */
+  report(): AuditReport {
+    const judged = this.headVerdict();
+    const problem = this.problem(judged);
+    return {
+      rows_checked: this.rowsChecked,
+      chain_break: this.chainBreak,
+      signature_failures: this.signatureFailures,
+      chain_holds: problem === null,
+      unsigned: this.unsigned,
+      foreign_signatures: this.foreign,
+      head: judged.word,
+      problem,
+    };
+  }
+
+  private problem(judged: { readonly word: string; readonly sound: boolean }): string | null {
+    if (this.chainBreak !== null) return `it breaks at sequence ${this.chainBreak}`;
+    const [failure] = this.signatureFailures;
+    if (failure !== undefined) return `the signature of sequence ${failure} does not hold`;
+    return judged.sound ? null : `its head is ${judged.word}`;
+  }
+
+  /** Where the chain ends, against what the head says. The head may lag behind; a chain that ends before it was cut. */
+  private headVerdict(): { readonly word: string; readonly sound: boolean } {
+    const { head, last, headHash, ownKey } = this;
+    if (head === 'damaged') return { word: 'damaged', sound: false };
+    if (head === null) {
+      const signedHere = this.rowsChecked - this.unsigned - this.foreign;
+      return signedHere > 0 ? { word: 'missing', sound: false } : { word: 'none', sound: true };
+    }
+    const signed = this.crypto.verify(
+      head.publicKey,
+      auditHeadBytes(head.sequence, head.hash),
+      head.signature,
+    );
+    if (!signed || ownKey === null || !equal(head.publicKey, ownKey)) {
+      return { word: 'not signed by this node', sound: false };
+    }
+    if (last === null || last.sequence < head.sequence) {
+      return { word: 'beyond the end: rows were cut off', sound: false };
+    }
+    // A row before the part that was asked for is not read again.
+    if (headHash === null) return { word: 'before the part that was checked', sound: true };
+    return equal(headHash, head.hash)
+      ? { word: 'sound', sound: true }
+      : { word: 'another row stands where it points', sound: false };
   }
 }
 

@@ -1,7 +1,7 @@
 import { hlcMs } from '../../protocol/hlc.js';
 import { GC_INTERVAL_MS } from '../../protocol/limits.js';
 import type { Settings } from '../config/settings.js';
-import type { ContentFacts } from './database-facts.js';
+import type { ContentFacts, DatabaseFacts } from './database-facts.js';
 import { type Section, SectionBuilder } from './report.js';
 
 const CLOCK_AHEAD_MS = 5 * 60_000;
@@ -98,10 +98,10 @@ export function checkRecall(content: ContentFacts | null, settings: Settings, no
 }
 
 /** The operation log: what the mesh and every audit stand on. */
-export function checkAudit(content: ContentFacts | null, peerId: string | null): Section {
+export function checkAudit(facts: DatabaseFacts | null, peerId: string | null): Section {
   const section = new SectionBuilder('Audit');
-  if (content === null) return section.unused(NOTHING).done();
-  const { log } = content;
+  if (facts === null || facts.content === null) return section.unused(NOTHING).done();
+  const { log } = facts.content;
   section.fact('peer id', log.peerId).fact('operations', log.commitSequence).fact('checked', log.checked);
   if (log.problems.length > 0) {
     section.crit(
@@ -109,6 +109,16 @@ export function checkAudit(content: ContentFacts | null, peerId: string | null):
       `the operation log was changed or lost rows: ${log.problems.join('; ')}`,
       'keep a copy of the file, compare it with a backup or a peer',
     );
+  }
+  if (facts.audit !== null) {
+    section.fact('audit rows', facts.audit.rows_checked).fact('audit head', facts.audit.head);
+    if (facts.audit.problem !== null) {
+      section.crit(
+        'AUDIT_CHAIN_BROKEN',
+        `the audit chain does not hold: ${facts.audit.problem}`,
+        'keep a copy of the file; mnemesh verify-signed-events-chain --json says more',
+      );
+    }
   }
   if (log.rowsWithoutOperation > 0) {
     section.crit(

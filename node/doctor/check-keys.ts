@@ -13,6 +13,7 @@ export interface KeysResult {
   readonly section: Section;
   /** Null while there is no usable machine key. */
   readonly peerId: string | null;
+  readonly publicKey: Uint8Array | null;
 }
 
 /** The key folder and every key in it: modes, lengths, and whether the halves of a pair belong together. */
@@ -22,7 +23,7 @@ export function checkKeys(keyDir: string): KeysResult {
   if (folder === null || !folder.isDirectory()) {
     if (folder !== null) section.crit('KEY_DIR_NOT_FOLDER', `${keyDir} is no folder`, `move it away`);
     else section.info('KEY_DIR_ABSENT', 'there are no keys yet; the first start makes the machine key');
-    return { section: section.done(), peerId: null };
+    return { section: section.done(), peerId: null, publicKey: null };
   }
   section.fact('mode', modeText(folder));
   if ((folder.mode & 0o022) !== 0) {
@@ -46,9 +47,11 @@ export function checkKeys(keyDir: string): KeysResult {
   }
   section.fact('private keys', names.length);
   let peerId: string | null = null;
+  let own: Uint8Array | null = null;
   for (const name of names) {
     const publicKey = checkPair(join(keyDir, name), section);
     if (name !== `${MACHINE}.priv` || publicKey === null) continue;
+    own = publicKey;
     peerId = `peer-${createHash('sha256').update(publicKey).digest('hex').slice(0, 16)}`;
     section.fact('peer id', peerId);
   }
@@ -64,7 +67,7 @@ export function checkKeys(keyDir: string): KeysResult {
       section.info('MACHINE_KEY_ABSENT', 'there is no machine key yet; the first start makes it');
     }
   }
-  return { section: section.done(), peerId };
+  return { section: section.done(), peerId, publicKey: own };
 }
 
 /** The public key that belongs to a private key file; null when the file is unusable. */

@@ -20,9 +20,11 @@ export async function examineNode(configuration: Configuration): Promise<DoctorR
   const { settings } = configuration;
   const nowMs = systemClock.nowMs();
   const hasFile = settings.dbPath !== ':memory:' && existsSync(settings.dbPath);
-  const inspection = hasFile ? inspectDatabase(settings.dbPath, instantFromMs(nowMs), systemCrypto) : null;
-  const content = inspection?.ok === true ? inspection.facts.content : null;
   const keys = checkKeys(settings.keyDir);
+  const inspection = hasFile
+    ? inspectDatabase(settings.dbPath, instantFromMs(nowMs), systemCrypto, keys.publicKey)
+    : null;
+  const content = inspection?.ok === true ? inspection.facts.content : null;
   const owner = content?.owner ?? null;
   const daemonLives = owner !== null && owner.role === 'daemon' && owner.expiresAtMs > nowMs;
   const [embeddings, llm, capabilities] = await Promise.all([
@@ -41,7 +43,7 @@ export async function examineNode(configuration: Configuration): Promise<DoctorR
     embeddings,
     llm,
     capabilities,
-    checkAudit(content, keys.peerId),
+    checkAudit(inspection?.ok === true ? inspection.facts : null, keys.peerId),
     new SectionBuilder('Mesh').unused('not configured').done(),
   ]);
 }

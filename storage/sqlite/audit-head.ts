@@ -14,14 +14,22 @@ export function readAuditHead(path: string): AuditHead | 'damaged' | null {
     return 'damaged';
   }
   try {
-    const head = JSON.parse(text) as AuditHead;
-    const sound =
-      Number.isSafeInteger(head.sequence) &&
-      [head.hash, head.public_key, head.signature].every((field) => typeof field === 'string');
-    return sound ? head : 'damaged';
+    const { sequence, hash, public_key, signature } = JSON.parse(text) as Record<string, unknown>;
+    if (!Number.isSafeInteger(sequence)) return 'damaged';
+    return {
+      sequence: sequence as number,
+      hash: bytesOf(hash, 'hex'),
+      publicKey: bytesOf(public_key, 'base64'),
+      signature: bytesOf(signature, 'base64'),
+    };
   } catch {
     return 'damaged';
   }
+}
+
+function bytesOf(text: unknown, encoding: 'hex' | 'base64'): Uint8Array {
+  if (typeof text !== 'string') throw new TypeError('not a text');
+  return Buffer.from(text, encoding);
 }
 
 /**
@@ -35,14 +43,13 @@ export class AuditHeadFile {
     const known = readAuditHead(this.path);
     // Another process may have come further meanwhile.
     if (known !== null && known !== 'damaged' && known.sequence >= head.sequence) return;
-    const hash = Buffer.from(head.hash).toString('hex');
-    const signature = signer.sign(auditHeadBytes(head.sequence, hash));
+    const signature = signer.sign(auditHeadBytes(head.sequence, head.hash));
     const text = JSON.stringify({
       sequence: head.sequence,
-      hash,
+      hash: Buffer.from(head.hash).toString('hex'),
       public_key: Buffer.from(signer.publicKey).toString('base64'),
       signature: Buffer.from(signature).toString('base64'),
-    } satisfies AuditHead);
+    });
     const draft = `${this.path}.${process.pid}`;
     const file = openSync(draft, 'w', 0o600);
     try {

@@ -1,5 +1,8 @@
+import { type AuditReport, type AuditRow, AuditVerifier } from '../../../protocol/audit.js';
 import { SCHEMA_VERSION } from '../../../protocol/schema-version.js';
 import type { Crypto } from '../../../protocol/seams.js';
+import { AUDIT_COLUMNS } from '../audit-chain.js';
+import { auditHeadPath, readAuditHead } from '../audit-head.js';
 import { type Connection, sqliteCode } from '../connection.js';
 import { DatabaseRefusedError, schemaVersion } from '../database-setup.js';
 import { inspectLog, type LogFacts } from './inspect-log.js';
@@ -12,6 +15,7 @@ export interface DatabaseFacts {
   readonly damage: readonly string[];
   /** Null for a database of another schema version. */
   readonly content: ContentFacts | null;
+  readonly audit: AuditReport | null;
 }
 
 export interface ContentFacts {
@@ -50,13 +54,15 @@ export function inspectDatabase(
   path: string,
   now: string,
   crypto: Crypto,
+  /** The machine's key; null when there is none. */
+  ownKey: Uint8Array | null,
 ):
   | { readonly ok: true; readonly facts: DatabaseFacts }
   | { readonly ok: false; readonly problem: Uninspectable } {
   let db: Connection | null = null;
   try {
     db = openUnchanged(path);
-    return { ok: true, facts: look(db, now, crypto) };
+    return { ok: true, facts: look(db, path, now, crypto, ownKey) };
   } catch (error) {
     return { ok: false, problem: problemOf(error) };
   } finally {
@@ -64,7 +70,13 @@ export function inspectDatabase(
   }
 }
 
-function look(db: Connection, now: string, crypto: Crypto): DatabaseFacts {
+function look(
+  db: Connection,
+  path: string,
+  now: string,
+  crypto: Crypto,
+  ownKey: Uint8Array | null,
+): DatabaseFacts {
   const version = schemaVersion(db);
   const pages = db.pragma('page_count', { simple: true }) as number;
   const check = pages > FULL_CHECK_PAGES_MAX ? 'quick_check' : 'integrity_check';
@@ -73,7 +85,8 @@ function look(db: Connection, now: string, crypto: Crypto): DatabaseFacts {
   );
   const damage = lines.filter((line) => line !== 'ok');
   const content = version === SCHEMA_VERSION ? contentOf(db, now, crypto) : null;
-  return { schemaVersion: version, damage, content };
+  const audit = content === null ? null : auditOf(db, path, crypto, ownKey);
+  return { schemaVersion: version, damage, content, audit };
 }
 
 function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
@@ -123,6 +136,15 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
         : { holder: owner.holder, role: owner.role, expiresAtMs: owner.expires_at_ms },
     log: inspectLog(db, crypto),
   };
+}
+
+function auditOf(db: Connection, path: string, crypto: Crypto, ownKey: Uint8Array | null): AuditReport {
+  // The head first, as rows may come meanwhile.
+  const head = readAuditHead(auditHeadPath(path));
+  const verifier = new AuditVerifier(crypto, ownKey, head);
+  const rows = db.prepare<[], AuditRow>(`SELECT ${AUDIT_COLUMNS} FROM signed_events ORDER BY sequence`);
+  for (const row of rows.iterate()) verifier.check(row);
+  return verifier.report();
 }
 
 function problemOf(error: unknown): Uninspectable {

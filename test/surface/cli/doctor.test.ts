@@ -280,6 +280,13 @@ const FAULTS: readonly Fault[] = [
   row('newest operation was cut off', 'LOG_BROKEN', 'CRIT', (home) =>
     sql(home, 'DELETE FROM operations WHERE commit_sequence = 2'),
   ),
+  row('audit row was forged', 'AUDIT_CHAIN_BROKEN', 'CRIT', (home) =>
+    sql(
+      home,
+      `INSERT INTO signed_events (sequence, id, agent_id, event_type, payload_hash, attest_level, timestamp, prev_hash, form)
+       VALUES (5, 'x', 'ai:x', 'archive.purged', x'00', 'unsigned', '2026-01-01T00:00:00.000Z', x'00', 2)`,
+    ),
+  ),
   row('row past the log', 'ROWS_WITHOUT_OPERATION', 'CRIT', (home) =>
     sql(home, "UPDATE memories SET id = 'smuggled' WHERE rid = 2"),
   ),
