@@ -77,7 +77,7 @@ export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSo
   else if (given(env['SVC_HOME']) !== undefined) {
     origins.set('home', { source: 'environment', name: 'SVC_HOME' });
   }
-  const completed = complete(settings as unknown as Settings, problems);
+  const completed = complete(settings as unknown as Settings, problems, origins);
   const variables = Object.keys(env).filter((name) => name.startsWith('SVC_'));
   return { settings: completed, origins, file, problems, variables };
 }
@@ -92,7 +92,11 @@ function expandHome(path: string): string {
 }
 
 /** Rules that concern several settings, and paths as they are used. */
-function complete(settings: Settings, problems: ConfigProblem[]): Settings {
+function complete(
+  settings: Settings,
+  problems: ConfigProblem[],
+  origins: ReadonlyMap<keyof Settings, Origin>,
+): Settings {
   if (settings.requireApiKey && settings.apiKey === null) {
     problems.push({
       code: 'CONFIG_API_KEY_MISSING',
@@ -115,6 +119,8 @@ function complete(settings: Settings, problems: ConfigProblem[]): Settings {
   }
   return {
     ...settings,
+    requireAttestationEverywhere:
+      settings.requireAttestation && origins.get('requireAttestation')?.source !== 'default',
     adminAgentIds: settings.adminAgentIds.filter((id) => isAdminId(id, problems)),
     keyDir: resolve(expandHome(settings.keyDir)),
     ...(settings.dbPath === ':memory:' ? {} : { dbPath: resolve(expandHome(settings.dbPath)) }),

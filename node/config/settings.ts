@@ -48,6 +48,8 @@ export interface Settings {
   readonly apiKey: Secret | null;
   readonly requireApiKey: boolean;
   readonly requireAttestation: boolean;
+  /** The operator required it by name, so routes that have no signature refuse as well (decisions, "which routes"). */
+  readonly requireAttestationEverywhere: boolean;
   readonly agentId: string | null;
   readonly adminAgentIds: readonly string[];
   readonly adminHeaderTrust: boolean;
@@ -124,6 +126,7 @@ export const DEFAULTS: Omit<Settings, 'home' | 'dbPath' | 'keyDir'> = {
   apiKey: null,
   requireApiKey: false,
   requireAttestation: true,
+  requireAttestationEverywhere: false,
   agentId: null,
   adminAgentIds: [],
   adminHeaderTrust: false,

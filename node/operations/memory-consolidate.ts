@@ -46,7 +46,7 @@ export const memoryConsolidate = defineOperation({
     auto_summary: z.boolean().optional(),
   }),
   effect: 'write',
-  guards: {},
+  guards: { attestation: 'by-name' },
   events: ['memory_consolidated'],
   http: [{ method: 'POST', path: '/consolidate', fields: 'body', status: 201 }],
   mcp: {

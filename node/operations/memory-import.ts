@@ -37,7 +37,7 @@ export const memoryImport = defineOperation({
     errors: z.array(z.string()).describe('One sentence for each memory or link that was refused'),
   }),
   effect: 'write',
-  guards: { admin: true },
+  guards: { admin: true, attestation: 'by-name' },
   events: [],
   http: [{ method: 'POST', path: '/import', fields: 'body' }],
   run: async (call, { memories, links, trust_source: trusted }) => {

@@ -62,7 +62,7 @@ export const memoryStore = defineOperation({
     action: z.string().optional(),
   }),
   effect: 'write',
-  guards: { attestation: true },
+  guards: { attestation: 'required' },
   events: ['memory_store'],
   http: [
     {

@@ -21,7 +21,13 @@ export async function attest(
   nowMs: number,
   services: Services,
 ): Promise<Result<Attestation>> {
-  if (operation.guards.attestation !== true) return ok(CLAIMED);
+  const { attestation } = operation.guards;
+  if (attestation === undefined) return ok(CLAIMED);
+  if (attestation === 'by-name') {
+    return services.settings.requireAttestationEverywhere && !caller.local
+      ? fail('ATTESTATION_FAILED', 'this node takes attested writes only, and this one cannot be signed')
+      : ok(CLAIMED);
+  }
   const { signature, created_at: createdAt } = input;
   if (typeof signature === 'string') return attestPresented(signature, input, caller, nowMs, services);
   const level = await attestOwn(caller, services);

@@ -82,8 +82,11 @@ export type Shape = (output: Record<string, unknown>) => Record<string, unknown>
 
 /** What the pipeline checks before it runs an operation. */
 export interface Guards {
-  /** The write must be signed, or made by the machine itself (interface §4.2). */
-  readonly attestation?: boolean;
+  /**
+   * `required`: the write must be signed, or made by the machine itself (interface §4.2). `by-name`: it has no signature
+   * and makes claimed rows, so it is refused where the operator requires attestation by name.
+   */
+  readonly attestation?: 'required' | 'by-name';
   /** HTTP callers must be in the admin set (interface §5.4). */
   readonly admin?: boolean;
 }

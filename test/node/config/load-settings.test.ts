@@ -410,6 +410,14 @@ describe('a setting', () => {
     );
   });
 
+  it('SVC_REQUIRE_AGENT_ATTESTATION counts as required by name only when it is set', () => {
+    const everywhere = (env: Record<string, string>) => load(env).requireAttestationEverywhere;
+    assert.deepEqual(
+      [{}, { SVC_REQUIRE_AGENT_ATTESTATION: '1' }, { SVC_REQUIRE_AGENT_ATTESTATION: '0' }].map(everywhere),
+      [false, true, false],
+    );
+  });
+
   it('of admins drops wildcards, from the environment and the file', () => {
     assert.deepEqual(load({ SVC_ADMIN_AGENT_IDS: '*,ai:a,ai:*,b*c' }).adminAgentIds, ['ai:a']);
     assert.deepEqual(load({}, 'admin.agent_ids = ["*", "ai:b"]').adminAgentIds, ['ai:b']);

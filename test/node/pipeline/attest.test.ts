@@ -11,7 +11,7 @@ const KEY: Signer = { publicKey: new Uint8Array(32), sign: () => new Uint8Array(
 const SIGNATURE = Buffer.alloc(64).toString('base64');
 /** A store in which no agent is registered. */
 const NOBODY = { query: async () => ({ ok: true, value: { agent: null } }) } as never;
-const guarded = anOperation({ guards: { attestation: true } });
+const guarded = anOperation({ guards: { attestation: 'required' } });
 
 function judge(
   input: Record<string, unknown>,
@@ -128,5 +128,19 @@ describe('an operation that asks for no attestation', () => {
         value: { level: 'claimed', signer: null, signature: null, envelope: null },
       });
     }
+  });
+});
+
+describe('an operation without a signature that makes claimed rows', () => {
+  const operation = anOperation({ guards: { attestation: 'by-name' } });
+  const code = async (everywhere: boolean, local: boolean) => {
+    const settings = { requireAttestation: true, requireAttestationEverywhere: everywhere } as never;
+    return codeOf(await attest(operation, {}, aCaller({ local }), NOW_MS, someServices({ settings })));
+  };
+
+  it('is refused where the operator requires attestation by name, except to who runs the machine', async () => {
+    assert.equal(await code(false, false), 'claimed');
+    assert.equal(await code(true, false), 'ATTESTATION_FAILED');
+    assert.equal(await code(true, true), 'claimed');
   });
 });

@@ -130,7 +130,7 @@ describe('the gates', () => {
     const { run } = fixture();
     const operation = unreached({
       input: z.object({ title: z.string() }),
-      guards: { admin: true, attestation: true },
+      guards: { admin: true, attestation: 'required' },
     });
     const codeOf = async (request: Partial<Request>) => {
       const answer = await run(operation, request);
