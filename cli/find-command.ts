@@ -1,3 +1,4 @@
+import { type CommandDef, defineCommand, runCommand } from 'citty';
 import { fail, type Result } from '../protocol/result.js';
 import { type Command, PROGRAM } from './command.js';
 import { asksFor, GLOBAL_FLAGS } from './global-flags.js';
@@ -26,26 +27,60 @@ export async function findCommand(words: readonly string[]): Promise<Route> {
     if (asksHelp) return helpOfAll();
     return { kind: 'failure', result: fail('UNKNOWN_FIELD', `unknown flag ${first}`, { fields: [first] }) };
   }
-  const between = leadingFlags(rest.slice(1));
-  const second = between.rest[0];
-  const candidates = [
-    { name: first, after: [...flags, ...rest.slice(1)] },
-    ...(second === undefined
-      ? []
-      : [{ name: `${first} ${second}`, after: [...flags, ...between.flags, ...between.rest.slice(1)] }]),
-  ];
-  for (const { name, after } of candidates) {
-    const command = Object.hasOwn(NATIVE_COMMANDS, name) ? await NATIVE_COMMANDS[name]?.() : undefined;
-    if (command !== undefined) return routeTo(command, after, asksHelp);
-  }
   const operations = await operationTable();
-  for (const { name, after } of candidates) {
-    const entry = operations.find(({ command }) => command === name);
-    if (entry === undefined) continue;
-    const { operationCommand } = await import('./operation-command.js');
-    return routeTo(operationCommand(await entry.load()), after, asksHelp);
+  const loaders = new Map<string, () => Promise<Command>>(Object.entries(NATIVE_COMMANDS));
+  for (const { command, load } of operations) {
+    loaders.set(command, async () => (await import('./operation-command.js')).operationCommand(await load()));
   }
-  return withoutCommand(first, second, asksHelp, operations);
+  // The library takes the next word that is no flag for the member of a group and loses the flags before it.
+  const between = leadingFlags(rest.slice(1));
+  const isGroup = !loaders.has(first);
+  const member = between.rest[0];
+  const namesMember = !isGroup || (member !== undefined && !member.startsWith('-'));
+  const found = namesMember ? await resolve(loaders, isGroup ? [first, ...between.rest] : rest) : null;
+  if (found === null) return withoutCommand(first, member, asksHelp, operations);
+  const after = [...flags, ...(isGroup ? between.flags : []), ...found.words];
+  return routeTo(await found.load(), after, asksHelp);
+}
+
+interface Found {
+  readonly load: () => Promise<Command>;
+  /** What follows the command's name. */
+  readonly words: readonly string[];
+}
+
+/** Finds a command in the tree of names; null when the words name none. */
+async function resolve(
+  loaders: ReadonlyMap<string, () => Promise<Command>>,
+  words: readonly string[],
+): Promise<Found | null> {
+  let found: Found | null = null;
+  const leaf = (load: () => Promise<Command>) =>
+    defineCommand({
+      run: ({ rawArgs }) => {
+        found = { load, words: rawArgs };
+      },
+    });
+  const tree: Record<string, CommandDef> = {};
+  const groups = new Map<string, Record<string, CommandDef>>();
+  for (const [path, load] of loaders) {
+    const [name, member] = path.split(' ') as [string, string | undefined];
+    if (member === undefined) {
+      tree[name] = leaf(load);
+      continue;
+    }
+    const members = groups.get(name) ?? {};
+    groups.set(name, members);
+    members[member] = leaf(load);
+    tree[name] = defineCommand({ meta: { name }, subCommands: members });
+  }
+  try {
+    await runCommand(defineCommand({ meta: { name: PROGRAM }, subCommands: tree }), { rawArgs: [...words] });
+  } catch (error) {
+    // The library's errors carry such codes; any other is a bug.
+    if (!String((error as { code?: unknown }).code).startsWith('E_')) throw error;
+  }
+  return found;
 }
 
 const failure = (message: string): Route => ({ kind: 'failure', result: fail('INVALID_ARGUMENT', message) });

@@ -8,7 +8,7 @@ const FLOORS: Readonly<Record<string, { readonly folders: readonly string[]; rea
   storage: { folders: ['storage', 'protocol'], packages: /^(node:.*|better-sqlite3|zod)$/ },
   actors: { folders: ['actors', 'storage', 'protocol'], packages: /^(xstate)$/ },
   node: { folders: ['node', 'actors', 'storage', 'protocol'], packages: /.*/ },
-  cli: { folders: ['cli', 'node', 'protocol'], packages: /^(node:.*|zod)$/ },
+  cli: { folders: ['cli', 'node', 'protocol'], packages: /^(node:.*|citty|zod)$/ },
 };
 
 /** Files above the storage floor that may name an engine: the composition root, its threads and the embedder of both. */
