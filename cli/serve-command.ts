@@ -43,6 +43,8 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
     stopAsked = true;
     stop?.().catch(() => undefined);
   });
+  const { keepYoungGenerationSmall } = await import('../node/runtime/heap.js');
+  keepYoungGenerationSmall();
   const { startDaemon } = await import('../node/runtime/daemon.js');
   const daemon = await startDaemon(settings);
   stop = () => daemon.stop();
