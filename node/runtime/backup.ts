@@ -28,7 +28,7 @@ export function restore(
 ): Result<Restored & { readonly dbEpoch: string }> {
   const nowMs = systemClock.nowMs();
   const freshEpoch = freshToken();
-  const { peerId } = loadMachineIdentity(settings.keyDir, systemRandom);
+  const { peerId, key } = loadMachineIdentity(settings.keyDir, systemRandom);
   const restored = restoreBackup({
     path: settings.dbPath,
     from,
@@ -39,6 +39,8 @@ export function restore(
     identity: { peerId },
     crypto: systemCrypto,
     busyTimeoutMs: 0,
+    signer: key,
+    by: settings.agentId ?? peerId,
   });
   return restored.ok ? { ok: true, value: { ...restored.value, dbEpoch: freshEpoch } } : restored;
 }

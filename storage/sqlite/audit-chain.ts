@@ -77,6 +77,13 @@ export class AuditChain {
     this.head = { sequence, hash: auditRowHash(row, this.crypto) };
   }
 
+  /** What `committed` writes is the head of the chain as it is. */
+  takeHead(): void {
+    const last = this.last.get();
+    this.head =
+      last === undefined ? null : { sequence: last.sequence, hash: auditRowHash(last, this.crypto) };
+  }
+
   /** The transaction was rolled back. */
   forget(): void {
     this.head = null;

@@ -1,22 +1,41 @@
 import Database from 'better-sqlite3';
+import { FileIdentity } from './file-identity.js';
 
 export type Connection = Database.Database;
 
 /** How SQLite syncs a commit; FULL is the promise that an acknowledgement means durable. */
 export type Synchronous = 'FULL' | 'NORMAL' | 'OFF';
 
+/** The name of the database went to another file while it was being opened. */
+class FileReplacedError extends Error {}
+
+/** How often a database that is replaced while it is being opened is opened again. */
+const OPEN_ATTEMPTS = 5;
+
 /**
  * Opens a read-write connection in WAL mode. `busyTimeoutMs` bounds how long one statement waits for another
- * process; callers that retry on their own keep it short.
+ * process; callers that retry on their own keep it short. While it waits for a restore, the name may go to another
+ * file: then that one is opened, because two files must never share the name of one write-ahead log.
  */
 export function openWriter(
   path: string,
   busyTimeoutMs: number,
   synchronous: Synchronous = 'FULL',
 ): Connection {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return openOnce(path, busyTimeoutMs, synchronous);
+    } catch (error) {
+      if (!(error instanceof FileReplacedError) || attempt === OPEN_ATTEMPTS) throw error;
+    }
+  }
+}
+
+function openOnce(path: string, busyTimeoutMs: number, synchronous: Synchronous): Connection {
+  const file = path === ':memory:' ? null : new FileIdentity(path);
   const db = new Database(path, { timeout: busyTimeoutMs });
   try {
-    if (path !== ':memory:') enterWal(db, busyTimeoutMs);
+    if (file !== null) enterWal(db, busyTimeoutMs, file);
     db.pragma(`synchronous = ${synchronous}`);
     db.pragma('foreign_keys = ON');
     db.pragma('temp_store = MEMORY');
@@ -33,18 +52,28 @@ export function openWriter(
 
 // The mode is kept in the file, so this takes the exclusive lock only once in a database's life. Two processes that
 // take it at once would wait for each other, so SQLite answers one of them BUSY without waiting; that one tries again.
-function enterWal(db: Connection, patienceMs: number): void {
+// Reading the mode waits for whoever holds the file alone, so what the name means is looked at after it, and once more
+// behind the change. From then on this connection's lock keeps a restore away.
+function enterWal(db: Connection, patienceMs: number, file: FileIdentity): void {
   // Processes differ in their step, so that two do not meet again and again.
   const stepMs = 5 + (process.pid % 16);
   for (let waitedMs = 0; ; waitedMs += stepMs) {
     try {
-      if (db.pragma('journal_mode', { simple: true }) !== 'wal') db.pragma('journal_mode = WAL');
+      const mode = db.pragma('journal_mode', { simple: true });
+      requireCurrent(file);
+      if (mode === 'wal') return;
+      db.pragma('journal_mode = WAL');
+      requireCurrent(file);
       return;
     } catch (error) {
       if (!isBusy(error) || waitedMs >= patienceMs) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, stepMs);
     }
   }
+}
+
+function requireCurrent(file: FileIdentity): void {
+  if (!file.isCurrent()) throw new FileReplacedError('the database was replaced while it was being opened');
 }
 
 /** Bytes of the file that a reader maps at most: what it reads there needs no copy of its own. */
@@ -76,6 +105,11 @@ export function isBusy(error: unknown): boolean {
 
 export function isFull(error: unknown): boolean {
   return sqliteCode(error) === 'SQLITE_FULL';
+}
+
+/** True for errors that say that the file itself is damaged. */
+export function isUnreadable(error: unknown): boolean {
+  return /^SQLITE_(IOERR|CORRUPT|NOTADB)/.test(sqliteCode(error) ?? '');
 }
 
 /** True for errors of the file or the disk, which concern the whole transaction and not one statement. */

@@ -1,12 +1,25 @@
-import { chmodSync, constants, copyFileSync, existsSync, linkSync, renameSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { CHAIN_GENESIS } from '../../protocol/operation-log.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
+import type { Signer } from '../../protocol/seams.js';
+import { AuditChain } from './audit-chain.js';
+import { AuditHeadFile, auditHeadPath } from './audit-head.js';
 import { manifestPathOf, readManifest } from './backup.js';
-import { isBusy, isDiskError, sqliteCode } from './connection.js';
+import { isBusy, isUnreadable, sqliteCode } from './connection.js';
 import { DatabaseRefusedError, type OpenOptions, recordEpoch } from './database-setup.js';
+import { FileIdentity } from './file-identity.js';
 import { OLDEST_VERSION } from './migrations/migrate.js';
 import { checkedVersion, claimFile, fileSha256, removeFiles, syncToDisk } from './snapshot-files.js';
 
@@ -17,6 +30,10 @@ export interface RestoreOptions extends OpenOptions {
   readonly skipVerify: boolean;
   /** Canonical instant. */
   readonly now: string;
+  /** Signs the record of the restore and the head of the audit chain. */
+  readonly signer: Signer;
+  /** Who restores. */
+  readonly by: string;
 }
 
 export interface Restored {
@@ -32,7 +49,11 @@ export interface Restored {
  */
 export function restoreBackup(options: RestoreOptions): Result<Restored> {
   const { from, path, freshEpoch } = options;
-  if (!existsSync(from)) return fail('NOT_FOUND', `there is no backup at ${from}`);
+  const source = statSync(from, { throwIfNoEntry: false });
+  if (source === undefined) return fail('NOT_FOUND', `there is no backup at ${from}`);
+  if (!source.isFile()) return fail('BACKUP_UNSUPPORTED', `${from} is no file`);
+  const half = options.skipVerify ? unfinishedPart(from) : null;
+  if (half !== null) return fail('BACKUP_UNSUPPORTED', half);
   const draft = `${path}.restoring-${freshEpoch}`;
   try {
     claimFile(draft);
@@ -46,8 +67,22 @@ export function restoreBackup(options: RestoreOptions): Result<Restored> {
     const swapped = swap(draft, options);
     return swapped.ok ? ok({ keptAs: swapped.value, schemaVersion: version.value }) : failed(swapped.error);
   } finally {
-    removeFiles([draft, `${draft}-journal`, `${draft}-wal`, `${draft}-shm`]);
+    removeFiles([draft, headBefore(draft), auditHeadPath(draft), ...SIDE_FILES.map((end) => draft + end)]);
   }
+}
+
+/** What SQLite keeps beside a database: of one file, they must never meet another. */
+const SIDE_FILES = ['-wal', '-shm', '-journal'] as const;
+
+/** Commits that are in a side file alone would be lost without a word. */
+function unfinishedPart(from: string): string | null {
+  for (const end of ['-wal', '-journal']) {
+    const bytes = statSync(from + end, { throwIfNoEntry: false })?.size ?? 0;
+    if (bytes > 0) {
+      return `${from} is not whole without ${basename(from)}${end} beside it: take a backup of it, and restore that`;
+    }
+  }
+  return null;
 }
 
 function checkCopy(copy: string, { from, skipVerify }: RestoreOptions): Result<number> {
@@ -78,11 +113,20 @@ function checkCopy(copy: string, { from, skipVerify }: RestoreOptions): Result<n
   return fail('BACKUP_UNSUPPORTED', `the backup has schema version ${version}; ${known}`);
 }
 
-/** What the database did after the backup is gone, so its chain must not be continued under the same origin. */
+/**
+ * What the database did after the backup is gone, so its chain must not be continued under the same origin. The audit
+ * chain says that it was restored; its signed heads before and after that wait beside the copy.
+ */
 function beginEpoch(copy: string, options: RestoreOptions): void {
   const db = new Database(copy);
   try {
     db.pragma('journal_mode = DELETE');
+    const chain = (head: string) =>
+      new AuditChain(db, options.crypto, options.signer, new AuditHeadFile(head));
+    const before = chain(headBefore(copy));
+    before.takeHead();
+    before.committed();
+    const audit = chain(auditHeadPath(copy));
     db.transaction(() => {
       const { commit_sequence } = db.prepare('SELECT commit_sequence FROM log_state').get() as {
         commit_sequence: number;
@@ -95,7 +139,10 @@ function beginEpoch(copy: string, options: RestoreOptions): void {
       recordEpoch(db, options, commit_sequence, 'restored from backup');
       // The process that owned the database when it was copied does not own this one.
       db.prepare('DELETE FROM database_owner').run();
+      const payload = { backup: basename(options.from), db_epoch: options.freshEpoch };
+      audit.append({ agentId: options.by, type: 'database.restored', payload }, options.now);
     })();
+    audit.committed();
   } finally {
     db.close();
   }
@@ -103,24 +150,20 @@ function beginEpoch(copy: string, options: RestoreOptions): void {
 
 function swap(draft: string, options: RestoreOptions): Result<string | null> {
   const { path } = options;
-  if (!existsSync(path)) {
-    removeFiles([`${path}-wal`, `${path}-shm`]);
-    renameSync(draft, path);
-    syncToDisk(dirname(path));
-    return ok(null);
-  }
-  const held = holdAlone(path, options.nowMs);
+  const aside = `${path}.before-restore-${options.now.replace(/[:.-]/g, '')}`;
+  const isNew = !existsSync(path);
+  const held = isNew ? ok(null) : holdAlone(path, options.nowMs);
   if (!held.ok) return failed(held.error);
   try {
-    const aside = `${path}.before-restore-${options.now.replace(/[:.-]/g, '')}`;
-    keep(path, aside);
-    // Only a database that cannot be read still has them; they must never meet the new one.
-    for (const end of ['-wal', '-shm']) moveAside(path, aside, end);
-    renameSync(draft, path);
-    // It says how far the chain of the old database had come; of the restored one, the next write says it.
-    moveAside(path, aside, '.audit-head');
+    if (!isNew) keep(path, aside);
+    // Only a database that cannot be read, or is gone, still has them.
+    if (held.value === null) for (const end of SIDE_FILES) moveAside(path, aside, end);
+    lowerHead(draft, path, aside);
+    if (!isNew) renameSync(draft, path);
+    else if (!appear(draft, path)) return inUse('another process has just made the database');
+    raiseHead(draft, path);
     syncToDisk(dirname(path));
-    return ok(aside);
+    return ok(isNew ? null : aside);
   } finally {
     held.value?.close();
   }
@@ -128,6 +171,35 @@ function swap(draft: string, options: RestoreOptions): Result<string | null> {
 
 function moveAside(path: string, aside: string, end: string): void {
   if (existsSync(path + end)) renameSync(path + end, aside + end);
+}
+
+const headBefore = (draft: string) => `${auditHeadPath(draft)}-before`;
+
+/**
+ * The head that says how far the audit chain of the old database had come is kept with it. In its place comes the one of
+ * the backup as it was made, which is sound for both databases, so that a crash at the swap raises no false alarm.
+ */
+function lowerHead(draft: string, path: string, aside: string): void {
+  if (existsSync(auditHeadPath(path))) keep(auditHeadPath(path), auditHeadPath(aside));
+  if (existsSync(headBefore(draft))) renameSync(headBefore(draft), auditHeadPath(path));
+}
+
+/** The head of the restored chain; a database that is still to be migrated has none. */
+function raiseHead(draft: string, path: string): void {
+  if (existsSync(auditHeadPath(draft))) renameSync(auditHeadPath(draft), auditHeadPath(path));
+  else rmSync(auditHeadPath(path), { force: true });
+}
+
+/** Gives the file a name that nobody has; false when somebody took it meanwhile. */
+function appear(draft: string, path: string): boolean {
+  try {
+    linkSync(draft, path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    renameSync(draft, path);
+    return true;
+  }
 }
 
 /** A second name for the file, so that the first is never without one. */
@@ -144,9 +216,11 @@ function keep(path: string, aside: string): void {
 
 /**
  * Takes the database for this process alone, its write-ahead log folded in: leaving WAL mode needs that nobody else has it
- * open. Null for a file that cannot be read, which nobody can lock either.
+ * open. Null for a file that cannot be read, which nobody can lock either; a full disk or a missing right throws, since
+ * such a database may well be in use.
  */
 function holdAlone(path: string, nowMs: number): Result<Database.Database | null> {
+  const file = new FileIdentity(path);
   const db = new Database(path, { fileMustExist: true, timeout: 0 });
   try {
     const owner = ownerOf(db, nowMs);
@@ -157,11 +231,15 @@ function holdAlone(path: string, nowMs: number): Result<Database.Database | null
     db.pragma('locking_mode = EXCLUSIVE');
     db.pragma('journal_mode = DELETE');
     db.exec('BEGIN EXCLUSIVE; COMMIT');
+    if (!file.isCurrent()) {
+      db.close();
+      return inUse('another restore was faster');
+    }
     return ok(db);
   } catch (error) {
     db.close();
     if (isBusy(error)) return inUse('another process has the database open');
-    if (isDiskError(error)) return ok(null);
+    if (isUnreadable(error)) return ok(null);
     throw error;
   }
 }
