@@ -172,6 +172,8 @@ export interface RegisterAgent {
   readonly kind: 'register-agent';
   /** The record as a memory, complete but for the stamps; its id is used when the agent is new. */
   readonly memory: Memory;
+  /** The id of the record where another memory has the first. */
+  readonly spareId: string;
   readonly viewer: Viewer;
   readonly admin: boolean;
 }

@@ -105,6 +105,8 @@ export const BACKUPS_KEPT = 48;
 // Identity
 /** A signed write is fresh for this long, either side of this node's clock. */
 export const SIGNED_WRITE_FRESHNESS_MS = 300_000;
+/** A used envelope is remembered for this long after its window: writes wait for their turn, and clocks are set back. */
+export const USED_ENVELOPE_KEPT_MS = 86_400_000;
 /** Public keys that a process keeps imported, because an import costs a good part of a verification. */
 export const PUBLIC_KEYS_IMPORTED_MAX = 4096;
 

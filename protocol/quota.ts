@@ -26,11 +26,12 @@ export const GLOBAL_QUOTA_NAMESPACE = '_global';
 
 /**
  * Whose quota a write is charged to. Ids that the service makes for a process or a request would each have a quota of
- * their own, so what they share is charged: `ai:client@host:pid-7` is `ai:client@host`, every anonymous request is
- * `anonymous`.
+ * their own, so what they share is charged: `ai:client@host:pid-7` is `ai:client@host:pid-*`, every anonymous request
+ * `anonymous:req-*`. No agent can be called so, so nobody uses up or reads the quota of a named agent by adding a number
+ * to its id.
  */
 export function quotaHolder(agentId: string): string {
-  return agentId.replace(/:(?:pid-\d+(?:-[0-9a-f]{8})?|req-[0-9a-f]{8})$/, '');
+  return agentId.replace(/:(?:(pid-)\d+(?:-[0-9a-f]{8})?|(req-)[0-9a-f]{8})$/, ':$1$2*');
 }
 
 const encoder = new TextEncoder();

@@ -30,7 +30,8 @@ export function localIdentity(
 
 /**
  * The caller of a command or a tool, by the ladder of interface §5.3: an explicit id, SVC_AGENT_ID, the MCP client's
- * name, the host, anonymous. What a caller sees depends on SVC_AGENT_ID alone; without it every row is visible.
+ * name, the host, anonymous. What a caller sees, and whether it is an admin, depends on SVC_AGENT_ID alone; without it
+ * every row is visible.
  * VALIDATION_FAILED when the explicit or configured id is not an agent id.
  */
 export function localCaller(
@@ -48,7 +49,8 @@ export function localCaller(
     agentId,
     claimed: explicit !== null ? 'explicit' : configured !== null ? 'configured' : 'made',
     viewer: { all: configured === null, agentId: configured, asNamespace: null },
-    admin: identity.settings.adminAgentIds.includes(agentId),
+    // As with what is seen: an id that a call names for its writer gives no rights beyond the process's own.
+    admin: identity.settings.adminAgentIds.includes(configured ?? agentId),
     local: true,
   });
 }

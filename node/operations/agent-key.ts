@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { publicKeyFromText } from '../identity/key-text.js';
 import { defineOperation } from '../pipeline/operation.js';
+import { operatorView } from '../transfer/operator-view.js';
 import * as fields from './fields.js';
 
 /** Binds an Ed25519 key to a registered agent (interface §4.9, PUT /agents/{id}/pubkey). */
@@ -36,6 +37,8 @@ export const agentBindKey = defineOperation({
     ],
   },
   run: async (call, { id, pubkey_b64 }) => {
+    const permitted = operatorView(call.caller);
+    if (!permitted.ok) return failed(permitted.error);
     const key = await admittedKey(pubkey_b64);
     if (!key.ok) return failed(key.error);
     const result = await call.services.store.execute({
@@ -67,6 +70,8 @@ export const agentRevokeKey = defineOperation({
     message: (output) => `revoked the key of ${output['agent_id']}`,
   },
   run: async (call, { id }) => {
+    const permitted = operatorView(call.caller);
+    if (!permitted.ok) return failed(permitted.error);
     const result = await call.services.store.execute({
       kind: 'bind-agent-key',
       agentId: id,

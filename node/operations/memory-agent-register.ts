@@ -43,6 +43,7 @@ export const memoryAgentRegister = defineOperation({
     const result = await call.services.store.execute({
       kind: 'register-agent',
       memory: recordOf(call, given),
+      spareId: call.services.random.uuid(),
       viewer: call.caller.viewer,
       admin: call.caller.admin,
     });

@@ -8,6 +8,7 @@ import {
   type DecisionContext,
   decided,
   type Mutation,
+  memoryById,
   memoryByTitle,
   type ReadRequest,
   usedEnvelope,
@@ -59,9 +60,12 @@ export function* decideRegisterAgent(
     return fail('FORBIDDEN', 'an agent is registered by itself or by an admin');
   }
   if (known === null) {
-    return decided({ agent: agentOf(memory), id: memory.id, created: true }, [
-      { mutation: 'insert-memory', operation: 'store', memory },
-      audit(viewer.agentId ?? self ?? '', 'agent.registered', memory),
+    // The id follows from the agent's, so anybody can work it out, and an import may have brought it along.
+    const squatter = yield* memoryById(memory.id);
+    const record = squatter === null ? memory : { ...memory, id: command.spareId };
+    return decided({ agent: agentOf(record), id: record.id, created: true }, [
+      { mutation: 'insert-memory', operation: 'store', memory: record },
+      audit(viewer.agentId ?? self ?? '', 'agent.registered', record),
     ]);
   }
   const refreshed: Memory = {

@@ -1,3 +1,4 @@
+import { AGENTS_NAMESPACE } from '../../protocol/agent.js';
 import type { ForgetFilter } from '../../protocol/life-commands.js';
 import { analyseQuery } from '../../protocol/ranking/query.js';
 import type { FilterSql } from './filter.js';
@@ -6,13 +7,14 @@ import { visibleRows } from './visibility.js';
 
 /**
  * The rows of `memories m` that a forget means (interface §4.4): any word of the pattern, and only rows that the viewer
- * sees and may change. A pattern without a word matches nothing.
+ * sees and may change, which agent records never are. A pattern without a word matches nothing.
  */
 export function forgettable(filter: ForgetFilter, now: string): FilterSql {
   const { viewer } = filter;
   const gate = visibleRows('m', viewer, now);
-  const clauses = [gate.sql];
-  const parameters: Record<string, string | number | null> = { ...gate.parameters };
+  // A record among them would have the whole batch refused, and whoever registers decides what words it holds.
+  const clauses = [gate.sql, 'm.namespace <> @agents'];
+  const parameters: Record<string, string | number | null> = { ...gate.parameters, agents: AGENTS_NAMESPACE };
   if (!viewer.all) {
     clauses.push('(m.owner_id IS NULL OR m.owner_id = @owner)');
     parameters['owner'] = viewer.agentId;

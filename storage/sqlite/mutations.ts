@@ -1,5 +1,6 @@
 import { EMBED_STATES } from '../../protocol/commands.js';
 import type { DecisionContext, Mutation } from '../../protocol/decide/decision.js';
+import { USED_ENVELOPE_KEPT_MS } from '../../protocol/limits.js';
 import { linkId, linkPayload } from '../../protocol/link.js';
 import type { Memory, MemoryRow } from '../../protocol/memory.js';
 import {
@@ -127,7 +128,7 @@ export class Mutations {
         return null;
       }
       case 'use-envelope':
-        this.statements.dropEnvelopes.run(context.nowMs);
+        this.statements.dropEnvelopes.run(context.nowMs - USED_ENVELOPE_KEPT_MS);
         this.statements.useEnvelope.run(mutation.fingerprint, mutation.memoryId, mutation.expiresAtMs);
         return null;
       case 'append-audit':

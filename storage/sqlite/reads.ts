@@ -1,3 +1,4 @@
+import { AGENTS_NAMESPACE } from '../../protocol/agent.js';
 import type {
   DatabaseOwner,
   DecisionContext,
@@ -46,7 +47,7 @@ export class DecisionReads {
     );
     this.expired = db.prepare<[string, number], SqlRow>(
       `SELECT ${SELECT_ROW} FROM memories m WHERE m.expires_at IS NOT NULL AND m.expires_at <= ?
-       ORDER BY m.expires_at LIMIT ?`,
+         AND m.namespace <> '${AGENTS_NAMESPACE}' ORDER BY m.expires_at LIMIT ?`,
     );
     this.envelope = db.prepare<[string], { memory_id: string }>(
       'SELECT memory_id FROM write_envelopes WHERE fingerprint = ?',

@@ -11,6 +11,7 @@ import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { Reader } from '../../storage/sqlite/reader.js';
 import { UNLIMITED } from '../support/memories.js';
+import { identityContract } from './identity-contract.js';
 import { lifeContract } from './life-contract.js';
 import { type StoreUnderTest, storeContract } from './store-contract.js';
 
@@ -118,3 +119,5 @@ storeContract('inline', inline);
 storeContract('threads', threaded);
 lifeContract('inline', inline);
 lifeContract('threads', threaded);
+identityContract('inline', inline);
+identityContract('threads', threaded);

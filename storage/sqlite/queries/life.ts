@@ -1,3 +1,4 @@
+import { AGENTS_NAMESPACE } from '../../../protocol/agent.js';
 import type {
   ConsolidationGroup,
   ConsolidationGroups,
@@ -23,11 +24,14 @@ export function countForgettable(
     .get(filter.parameters) as LifeAnswers['count-forgettable'];
 }
 
-/** Rows whose expiry has passed. */
+/** Rows whose expiry has passed; the records of agents have none that counts. */
 export function countExpired(statements: Statements, query: CountExpired): LifeAnswers['count-expired'] {
   return statements
-    .get('SELECT count(*) AS count FROM memories WHERE expires_at IS NOT NULL AND expires_at <= @now')
-    .get({ now: query.now }) as LifeAnswers['count-expired'];
+    .get(
+      `SELECT count(*) AS count FROM memories
+       WHERE expires_at IS NOT NULL AND expires_at <= @now AND namespace <> @agents`,
+    )
+    .get({ now: query.now, agents: AGENTS_NAMESPACE }) as LifeAnswers['count-expired'];
 }
 
 /**

@@ -17,7 +17,7 @@ export function storeStats(statements: Statements, query: StoreStats): Answers['
        GROUP BY namespace ORDER BY count DESC, namespace`,
     )
     .all(gate.parameters) as { namespace: string; count: number }[];
-  const count = (sql: string, parameters: Record<string, string | null> = {}) =>
+  const count = (sql: string, parameters: Readonly<Record<string, string | number | null>> = {}) =>
     (statements.get(sql).get(parameters) as { n: number }).n;
   return {
     total: byTier.reduce((sum, row) => sum + row.count, 0),
@@ -27,7 +27,13 @@ export function storeStats(statements: Statements, query: StoreStats): Answers['
       ...gate.parameters,
       soon: instantAfter(query.now, 3600),
     }),
-    links_count: count('SELECT count(*) AS n FROM memory_links'),
+    links_count: query.viewer.all
+      ? count('SELECT count(*) AS n FROM memory_links')
+      : count(
+          `SELECT count(*) AS n FROM memory_links l JOIN memories m ON m.id = l.source_id
+           JOIN memories t ON t.id = l.target_id WHERE ${gate.sql} AND ${visibleRows('t', query.viewer, query.now).sql}`,
+          gate.parameters,
+        ),
     db_size_bytes: count('SELECT page_count * page_size AS n FROM pragma_page_count(), pragma_page_size()'),
   };
 }

@@ -240,3 +240,28 @@ describe('store --sign with a bound key', () => {
     assert.equal((await sign('v')).code, 0);
   });
 });
+
+describe('a process that is bound to one agent', () => {
+  const home = temporaryFolder('cli-bound');
+  const asBob = { env: { SVC_AGENT_ID: 'ai:bob', SVC_ADMIN_AGENT_IDS: 'ai:admin' } };
+  const asAdmin = { env: { ...asBob.env, SVC_AGENT_ID: 'ai:admin' } };
+  const key = ['--pubkey', agentKey('ai:bob').publicKeyText];
+  const code = ({ err }: { err: string }) => (err === '' ? 'ok' : json(err).code);
+
+  it('neither binds nor revokes keys, and is no admin by naming one', async () => {
+    const named = (agent: string) => ['--agent-id', agent, '--json'];
+    await run(home, ['agents', 'register', '--agent-type', 'human', ...named(AGENT)]);
+    const bind = ['agents', 'bind-key', ...key, ...named(AGENT)];
+    const revoke = ['agents', 'revoke-key', ...named(AGENT)];
+    assert.equal(code(await run(home, bind, asBob)), 'ADMIN_REQUIRED');
+    assert.equal(code(await run(home, revoke, asBob)), 'ADMIN_REQUIRED');
+    const register = ['agents', 'register', '--agent-type', 'human', ...named('ai:admin')];
+    assert.equal(code(await run(home, register, asBob)), 'FORBIDDEN');
+    assert.equal(code(await run(home, ['export', ...named('ai:admin')], asBob)), 'ADMIN_REQUIRED');
+    const purged = await run(home, ['archive', 'purge', ...named('ai:admin')], asBob);
+    assert.equal(json(purged.out).owner_scope, 'caller');
+
+    for (const words of [bind, revoke, register]) assert.equal(code(await run(home, words, asAdmin)), 'ok');
+    assert.equal(code(await run(home, bind)), 'ok');
+  });
+});

@@ -108,3 +108,21 @@ test('requests without a name share one quota', async () => {
     await node.close();
   }
 });
+
+test('an id that ends like a made one does not reach the quota of the agent before it', async () => {
+  const node = await openHttpNode({ maxMemoriesPerDay: 2 });
+  const shadow = { 'x-agent-id': 'ai:a:pid-7' };
+  try {
+    for (const title of ['one', 'two']) {
+      assert.equal((await node.send('POST', '/api/v1/memories', body(title), shadow)).status, 201);
+    }
+    assert.equal((await node.send('POST', '/api/v1/memories', body('three'), headers)).status, 201);
+    const seen = await node.send('POST', '/api/v1/quota/status', {}, shadow);
+    assert.equal(seen.json!['current_memories_today'], 2, 'what the named agent has used stays its own');
+    const other = { 'x-agent-id': 'ai:a:pid-8' };
+    const full = await node.send('POST', '/api/v1/memories', body('four'), other);
+    assert.equal(full.status, 429, 'made ids of one client share a quota');
+  } finally {
+    await node.close();
+  }
+});

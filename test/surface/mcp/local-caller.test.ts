@@ -67,8 +67,14 @@ describe('the ladder of local identities', () => {
     assert.deepEqual(viewer('bob', 'alice'), { all: false, agentId: 'bob', asNamespace: null });
   });
 
-  it('knows admins by their id', () => {
-    const caller = localCaller(identity('box', 'boss'), null, null);
-    assert.ok(caller.ok && caller.value.admin);
+  it('knows admins by their id, and the configured id before one that a call names', () => {
+    const admin = (configured: string | null, explicit: string | null) => {
+      const caller = localCaller(identity('box', configured), explicit, null);
+      return caller.ok && caller.value.admin;
+    };
+    assert.equal(admin('boss', null), true);
+    assert.equal(admin('boss', 'alice'), true);
+    assert.equal(admin(null, 'boss'), true);
+    assert.equal(admin('bob', 'boss'), false, 'naming an admin makes nobody one');
   });
 });
