@@ -44,6 +44,8 @@ function once<T extends object>(make: () => T): () => T {
 
 /** The format that lays rows out for people, and the default. */
 const FOR_PEOPLE = 'human';
+/** Formats that an answer in JSON cannot have as well. */
+const OTHER_FORMATS: ReadonlySet<unknown> = new Set([FOR_PEOPLE, 'text', 'toon', 'toon_compact']);
 
 async function run(
   operation: CliOperation,
@@ -57,7 +59,8 @@ async function run(
   const format = input.value['format'];
   if (format === FOR_PEOPLE) delete input.value['format'];
   const json = asksForJson(words);
-  if (asksFor(words, '--json') && format !== undefined && format !== 'json') {
+  // A word that is no format at all is the schema's to refuse.
+  if (asksFor(words, '--json') && OTHER_FORMATS.has(format)) {
     return fail('INVALID_ARGUMENT', '--json and --format contradict each other', { fields: ['format'] });
   }
   const settings = settingsFor(parsed.value);

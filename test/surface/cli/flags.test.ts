@@ -61,6 +61,24 @@ describe('flags of the command table', () => {
     }
   });
 
+  it('refuses a wrong word for a switch or a format as the other surfaces do', async () => {
+    for (const [words, message] of [
+      [
+        ['recall', 'x', '--has-citations=maybe'],
+        'has_citations: Invalid input: expected boolean, received string',
+      ],
+      [
+        ['search', 'x', '--format=xml'],
+        'format: Invalid option: expected one of "json"|"toon"|"toon_compact"',
+      ],
+    ] as const) {
+      const { code, err } = await cli(...words, '--json');
+      const { fields: _, ...failure } = JSON.parse(err) as Row;
+      assert.deepEqual([code, failure], [2, { error: message, code: 'VALIDATION_FAILED' }]);
+    }
+    assert.match((await cli('recall', 'x', '--json=maybe')).err, /--json takes no value/);
+  });
+
   it('help names the other names of a flag, and does not give one name two meanings', async () => {
     const { out } = await cli('agents', 'bind-key', '--help');
     assert.match(out, /--id <text> .*also\s+--agent-id/);
