@@ -8,6 +8,8 @@ export interface Flag {
   readonly short?: string | undefined;
   /** A list may be repeated; a switch takes no value unless written `--flag=false`. */
   readonly kind: 'value' | 'list' | 'switch';
+  /** A schema judges what is given to the switch, so that its refusal reads as on every surface. */
+  readonly judged?: true;
 }
 
 /** What a command takes. */
@@ -51,7 +53,7 @@ export function parseArguments(spec: ArgumentSpec, words: readonly string[]): Re
     }
     if (flag.kind === 'switch') {
       const value = negated ? 'false' : (attached ?? 'true');
-      if (value !== 'true' && value !== 'false') {
+      if (flag.judged !== true && value !== 'true' && value !== 'false') {
         return fail('INVALID_ARGUMENT', `--${flag.name} takes no value but true or false`);
       }
       values.push(value);

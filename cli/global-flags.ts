@@ -49,3 +49,11 @@ export function asksFor(words: readonly string[], ...switches: readonly string[]
   const before = end === -1 ? words : words.slice(0, end);
   return before.some((word) => switches.includes(word.replace(/=true$/, '')));
 }
+
+/** True when the answer, or the failure, is to be one JSON document: `--json` or `--format json`. */
+export function asksForJson(words: readonly string[]): boolean {
+  const end = words.indexOf('--');
+  const before = end === -1 ? words : words.slice(0, end);
+  const named = before.some((word, index) => word === '--format' && before[index + 1] === 'json');
+  return named || asksFor(words, '--json', '--format=json');
+}

@@ -4,7 +4,7 @@ import { VERSION } from '../node/version.js';
 import { type Failure, ok, type Result } from '../protocol/result.js';
 import { type Command, PROGRAM } from './command.js';
 import { findCommand, type Route } from './find-command.js';
-import { asksFor } from './global-flags.js';
+import { asksForJson } from './global-flags.js';
 import { exitCodeOf, failureOf, failureText } from './report-failure.js';
 import { Terminal } from './terminal.js';
 
@@ -26,7 +26,7 @@ async function main(words: readonly string[], terminal: Terminal): Promise<numbe
     failure = failureOf(error);
     if (failure.code === 'INTERNAL') await terminal.complain(`${(error as Error).stack}\n`);
   }
-  await terminal.complain(failureText(failure, asksFor(words, '--json'), usageLines(command)));
+  await terminal.complain(failureText(failure, asksForJson(words), usageLines(command)));
   return exitCodeOf(failure);
 }
 

@@ -6,7 +6,7 @@ import { NO_CATALOGUE, openInlineNode } from '../node/runtime/inline-node.js';
 import { type Failure, fail, failed, ok, type Result } from '../protocol/result.js';
 import { parseArguments } from './arguments.js';
 import type { Command } from './command.js';
-import { asksFor, flagValue, settingsFor } from './global-flags.js';
+import { asksFor, asksForJson, flagValue, settingsFor } from './global-flags.js';
 import { helpText } from './help.js';
 import { argumentSpecOf, type CliOperation, fieldsOf } from './operation-flags.js';
 import { operationArguments, operationHelp, usageOf } from './operation-help.js';
@@ -44,6 +44,8 @@ function once<T extends object>(make: () => T): () => T {
 
 /** The format that lays rows out for people, and the default. */
 const FOR_PEOPLE = 'human';
+/** Formats that an answer in JSON cannot have as well. */
+const OTHER_FORMATS: ReadonlySet<unknown> = new Set([FOR_PEOPLE, 'text', 'toon', 'toon_compact']);
 
 async function run(
   operation: CliOperation,
@@ -54,10 +56,11 @@ async function run(
   if (!parsed.ok) return failed(parsed.error);
   const input = await operationInput(operation, parsed.value, process.stdin);
   if (!input.ok) return failed(input.error);
-  const format = operation.rows === undefined ? undefined : input.value['format'];
+  const format = input.value['format'];
   if (format === FOR_PEOPLE) delete input.value['format'];
-  const json = asksFor(words, '--json') || format === 'json';
-  if (asksFor(words, '--json') && format !== undefined && format !== 'json') {
+  const json = asksForJson(words);
+  // A word that is no format at all is the schema's to refuse.
+  if (asksFor(words, '--json') && OTHER_FORMATS.has(format)) {
     return fail('INVALID_ARGUMENT', '--json and --format contradict each other', { fields: ['format'] });
   }
   const settings = settingsFor(parsed.value);

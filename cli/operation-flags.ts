@@ -30,6 +30,7 @@ export function argumentSpecOf(operation: CliOperation): ArgumentSpec {
       name: kebab(field),
       short: shortOf(operation, field),
       kind: kindOf(operation, field),
+      judged: true,
     }),
   );
   const aliases = Object.entries(operation.cli.aliases ?? {});

@@ -16,6 +16,7 @@ interface FieldSchema {
 /** The help of an operation's command: what it does, its arguments from the schema, examples. */
 export function operationHelp(operation: CliOperation): HelpPage {
   const { flags, positionals } = operationArguments(operation);
+  const aliases = Object.keys(operation.cli.aliases ?? {});
   return {
     summary: operation.summary,
     usage: usageOf(operation),
@@ -28,7 +29,8 @@ export function operationHelp(operation: CliOperation): HelpPage {
       {
         title: 'Options of every command',
         rows: GLOBAL_ROWS.filter(
-          ([typed]) => !fieldsOf(operation).some((field) => typed.includes(`--${kebab(field)} `)),
+          ([typed]) =>
+            ![...fieldsOf(operation), ...aliases].some((name) => typed.includes(`--${kebab(name)} `)),
         ),
       },
     ],
@@ -88,6 +90,7 @@ function documentation(operation: CliOperation, field: string, schema: FieldSche
   const notes = [
     ...(isRequired(operation, field) ? ['required'] : []),
     ...(standard === undefined || isEmpty(standard) ? [] : [`default ${textOf(standard)}`]),
+    ...aliasesOf(operation, field).map((alias) => `also --${kebab(alias)}`),
     ...(operation.cli.stdin?.includes(field) === true ? ['- reads standard input'] : []),
     ...(valueWord(schema) === 'list' ? ['separated by commas, or repeated'] : []),
   ];
@@ -96,6 +99,9 @@ function documentation(operation: CliOperation, field: string, schema: FieldSche
   const text = choices ? `${doc}: ${schema.enum?.join(', ')}` : doc;
   return notes.length === 0 ? text : `${text} (${notes.join('; ')})`;
 }
+
+const aliasesOf = (operation: CliOperation, field: string) =>
+  Object.entries(operation.cli.aliases ?? {}).flatMap(([alias, named]) => (named === field ? [alias] : []));
 
 /** What stands for the value in help; undefined for a switch, which takes none. */
 function valueWord(schema: FieldSchema): string | undefined {

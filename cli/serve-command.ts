@@ -13,6 +13,12 @@ import type { Terminal } from './terminal.js';
 const FLAGS: readonly DocumentedFlag[] = [
   { name: 'host', kind: 'value', value: 'address', doc: 'Address to bind (default 127.0.0.1)' },
   { name: 'port', kind: 'value', value: 'number', doc: 'Port to bind, 0 for any free one (default 9077)' },
+  {
+    name: 'shutdown-grace-secs',
+    kind: 'value',
+    value: 'number',
+    doc: 'How long a shutdown waits for requests under way (default 30)',
+  },
 ];
 
 /** Runs the daemon until a signal ends it (interface §4.15). */
@@ -29,10 +35,14 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   const port = flagValue(parsed, 'port');
   if (port !== undefined && !/^\d{1,5}$/.test(port))
     return fail('INVALID_ARGUMENT', '--port must be a port number');
+  const grace = flagValue(parsed, 'shutdown-grace-secs');
+  if (grace !== undefined && !/^\d{1,4}$/.test(grace))
+    return fail('INVALID_ARGUMENT', '--shutdown-grace-secs must be a number of seconds, 0 to 9999');
   const agentId = flagValue(parsed, 'agent-id');
   const settings = settingsFor(parsed, {
     ...(host === undefined ? {} : { host }),
     ...(port === undefined ? {} : { port: Number(port) }),
+    ...(grace === undefined ? {} : { shutdownGraceMs: Number(grace) * 1000 }),
     ...(agentId === undefined ? {} : { agentId }),
   });
 

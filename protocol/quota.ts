@@ -48,6 +48,13 @@ export function holderOf(memory: Memory): string | null {
   return owner === null ? null : quotaHolder(owner);
 }
 
+const DAY_MS = 86_400_000;
+
+/** Whole seconds from a canonical instant to the start of the next UTC day, 1 to 86,400. */
+export function secondsToNextDay(instant: string): number {
+  return Math.ceil((DAY_MS - (Date.parse(instant) % DAY_MS)) / 1000);
+}
+
 /** The UTC day of a canonical instant, as the instant of its start. */
 export function dayOf(instant: string): string {
   return `${instant.slice(0, 10)}T00:00:00.000Z`;

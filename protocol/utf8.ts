@@ -3,6 +3,13 @@ const encoder = new TextEncoder();
 /** The length of a text in UTF-8 bytes. */
 export const utf8Bytes = (text: string): number => encoder.encode(text).length;
 
+/** The length of a text in characters, a pair of surrogates being one. */
+export function characters(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
 /**
  * The longest beginning of a text that fits in `bytesMax` bytes, cut between words where one is near, with `…` for
  * what is left out. The whole text when it fits.

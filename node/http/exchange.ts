@@ -15,7 +15,8 @@ const NO_HEADERS: ExtraHeaders = [];
 const NO_CONTENT = 204;
 
 /** Answers that tell their client to come again (interface §7). */
-const isRetryable = (status: number) => status === 429 || status === 503;
+const UNAVAILABLE = 503;
+const isRetryable = (status: number) => status === 429 || status === UNAVAILABLE;
 
 /** What an exchange tells the surface that it belongs to. */
 export interface ExchangeOwner {
@@ -57,7 +58,7 @@ export class Exchange {
 
   /**
    * The error envelope, `{error, code, …details}` (interface §7). A detail `retry_after_secs` says when a refused
-   * request may be repeated; otherwise 429 and 503 say 1.
+   * request may be repeated; otherwise 503 says 1, and 429 nothing, because waiting alone would not help.
    */
   fail({ code, message, details }: Failure, headers: ExtraHeaders = NO_HEADERS): void {
     const envelope = { error: message, code };
@@ -115,7 +116,7 @@ export class Exchange {
         ...this.#owner.cors.headers(origin),
       );
     }
-    if (isRetryable(status) && !extra.includes('retry-after')) headers.push('retry-after', '1');
+    if (status === UNAVAILABLE && !extra.includes('retry-after')) headers.push('retry-after', '1');
     const ends = (this.closes || this.#owner.draining) && this.#owner.isNewest(this);
     if (lingers || ends) headers.push('connection', 'close');
     response.writeHead(status, headers);

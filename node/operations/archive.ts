@@ -4,6 +4,7 @@ import * as limits from '../../protocol/limits.js';
 import { memoryJson } from '../../protocol/memory.js';
 import { failed, ok } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
+import { ttlSecondsOf } from '../config/life-policy.js';
 import { defineOperation } from '../pipeline/operation.js';
 import * as fields from './fields.js';
 import { inBatches } from './in-batches.js';
@@ -158,7 +159,7 @@ export const memoryArchiveRestore = defineOperation({
     const result = await store.execute({
       kind: 'restore-memory',
       id: found.value.id,
-      ttlSeconds: limits.TTL_SECONDS,
+      ttlSeconds: ttlSecondsOf(settings),
       viewer,
       archive: settings.archiveOnGc,
     });

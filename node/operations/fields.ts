@@ -8,6 +8,7 @@ import {
 import * as limits from '../../protocol/limits.js';
 import { KINDS, SCOPES, TIERS } from '../../protocol/memory.js';
 import { canonicalInstant } from '../../protocol/time.js';
+import { characters } from '../../protocol/utf8.js';
 
 /**
  * The fields that operations share, each with its rules (interface §2.1, reference-http §2.1). Instants come out
@@ -38,7 +39,7 @@ export const scope = z.enum(SCOPES).describe('Who may read; private keeps the me
 export const title = text()
   .refine((value) => value.trim() !== '', 'must not be blank')
   .refine(
-    (value) => value.length <= limits.TITLE_LENGTH_MAX,
+    (value) => characters(value) <= limits.TITLE_LENGTH_MAX,
     `must be at most ${limits.TITLE_LENGTH_MAX} characters`,
   )
   .refine((value) => !hasControlCharacter(value), 'must not hold control characters')
@@ -93,6 +94,15 @@ export const sourceUri = text()
   )
   .refine((value) => !hasControlCharacter(value), 'must not hold control characters')
   .describe('Where the text comes from: uri:, doc: or file:');
+
+export const entityId = text()
+  .refine((value) => value.trim() !== '', 'must not be blank')
+  .refine(
+    (value) => value.length <= limits.ID_LENGTH_MAX,
+    `must be at most ${limits.ID_LENGTH_MAX} characters`,
+  )
+  .refine((value) => !hasControlCharacter(value), 'must not hold control characters')
+  .describe('Entity that the memory is about');
 
 export const sourceUriPrefix = text()
   .refine((value) => value !== '', 'must not be empty')

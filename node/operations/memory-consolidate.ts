@@ -5,6 +5,7 @@ import * as limits from '../../protocol/limits.js';
 import type { Tier } from '../../protocol/memory.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { instantAfter } from '../../protocol/time.js';
+import { ttlSecondsOf } from '../config/life-policy.js';
 import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 import * as fields from './fields.js';
@@ -113,7 +114,7 @@ interface Wanted extends Pick<ConsolidateMemories, 'ids' | 'summary' | 'onConfli
 export function consolidation(call: Call, wanted: Wanted): ConsolidateMemories {
   const { services, caller } = call;
   const { ids, summary, onConflict, title, namespace, tier } = wanted;
-  const seconds = limits.TTL_SECONDS[tier];
+  const seconds = ttlSecondsOf(services.settings)[tier];
   return {
     kind: 'consolidate-memories',
     ids,

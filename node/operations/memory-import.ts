@@ -87,7 +87,8 @@ async function importMemory(call: Call, raw: unknown, trusted: boolean) {
   if (!result.ok) return failed<never>(result.error);
   const { id, change } = result.value;
   const merged = id === memory.id ? null : ([memory.id, id] as const);
-  return ok({ merged, unchanged: change === 'unchanged', restamped });
+  // A row that was here keeps its agent.
+  return ok({ merged, unchanged: change === 'unchanged', restamped: restamped && change === 'created' });
 }
 
 async function importLink(call: Call, raw: unknown, trusted: boolean, merged: ReadonlyMap<string, string>) {

@@ -6,6 +6,7 @@ import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
+import { NO_SEMANTICS } from '../semantic/no-semantics.js';
 import * as fields from './fields.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
 
@@ -37,7 +38,7 @@ export const memoryRecall = defineOperation({
       fields: 'query',
       aliases: { query: 'context', q: 'context' },
       headers: { 'accept-provenance': 'accept_provenance' },
-      omit: ['context_tokens', 'accept_provenance'],
+      omit: ['context_tokens', 'accept_provenance', 'feature_tier'],
     },
     {
       method: 'POST',
@@ -45,19 +46,19 @@ export const memoryRecall = defineOperation({
       fields: 'body',
       aliases: { query: 'context', q: 'context' },
       headers: { 'accept-provenance': 'accept_provenance' },
-      omit: ['context_tokens', 'accept_provenance'],
+      omit: ['context_tokens', 'accept_provenance', 'feature_tier'],
     },
   ],
   mcp: {
     description: 'Recall by meaning and keywords',
     defaults: { format: 'toon_compact', verbose_provenance: true },
-    omit: ['accept_provenance'],
+    omit: ['accept_provenance', 'feature_tier'],
   },
   cli: {
     command: 'recall',
     positionals: ['context'],
-    short: { n: 'namespace' },
-    aliases: { kind: 'kinds' },
+    short: { n: 'namespace', T: 'feature_tier' },
+    aliases: { kind: 'kinds', tier: 'feature_tier' },
     values: { confidence_tier: { high: 'confirmed', medium: 'likely', low: 'ambiguous' } },
     view: 'memories',
     omit: ['accept_provenance'],
@@ -84,7 +85,8 @@ async function recall(call: Call, input: RecallInput) {
     vectors: null,
   };
   const recallId = call.services.random.uuid();
-  const asked = semantic.evidence({
+  const semantics = input.feature_tier === 'keyword' ? NO_SEMANTICS : semantic;
+  const asked = semantics.evidence({
     query,
     contextTokens: input.context_tokens ?? [],
     namespace,
@@ -92,7 +94,7 @@ async function recall(call: Call, input: RecallInput) {
     filter,
   });
   // The words are looked up while the query is being embedded elsewhere.
-  const prepared = semantic.state().enabled ? recallId : null;
+  const prepared = semantics.state().enabled ? recallId : null;
   if (prepared !== null) {
     // Should it fail, the recall meets the same failure and reports it.
     store.query({ kind: 'prepare-recall', key: prepared, request }).catch(() => undefined);

@@ -35,6 +35,7 @@ const input = z.object({
   citations: fields.citations.default([]),
   source_uri: fields.sourceUri.optional(),
   source_span: fields.sourceSpan.optional(),
+  entity_id: fields.entityId.optional(),
   signature: z.string().describe('Ed25519 signature of the write envelope, standard base64').optional(),
   recall_id: fields.recallId.optional(),
   created_at: z.string().describe('Signed RFC 3339 instant; required with a signature').optional(),
@@ -71,11 +72,15 @@ export const memoryStore = defineOperation({
       fields: 'body',
       aliases: { memory_kind: 'kind' },
       // The key files are the node's, and its callers elsewhere sign for themselves.
-      omit: ['sign', 'recall_id'],
+      omit: ['sign', 'recall_id', 'entity_id'],
       status: (output) => (output['duplicate'] === true ? 200 : 201),
     },
   ],
-  mcp: { description: 'Store a memory', omit: ['ttl_secs', 'sign'], aliases: { memory_kind: 'kind' } },
+  mcp: {
+    description: 'Store a memory',
+    omit: ['ttl_secs', 'sign', 'entity_id'],
+    aliases: { memory_kind: 'kind' },
+  },
   cli: {
     command: 'store',
     short: { T: 'title', c: 'content', t: 'tier', n: 'namespace', p: 'priority', S: 'source' },
@@ -175,5 +180,6 @@ function newMemory(call: Call, input: Input, owner: string, expiresAt: string | 
     citations: input.citations,
     source_uri: input.source_uri ?? null,
     source_span: input.source_span ?? null,
+    entity_id: input.entity_id ?? null,
   });
 }

@@ -10,13 +10,18 @@ import { resolveId } from './resolve-id.js';
 const version = z.int().min(1).describe('Update only when the memory still has this version');
 
 /** A version as If-Match carries it: digits, quotes optional, `W/` not. */
-const expectedVersion = z.union([
-  version,
-  z
-    .string()
-    .regex(/^(?:"\d{1,15}"|\d{1,15})$/, 'must be an integer version')
-    .transform((value) => Number(value.replaceAll('"', ''))),
-]);
+const expectedVersion = z
+  .union(
+    [
+      version,
+      z
+        .string()
+        .regex(/^(?:"\d{1,15}"|\d{1,15})$/, 'must be an integer version')
+        .transform((value) => Number(value.replaceAll('"', ''))),
+    ],
+    { error: 'must be an integer version' },
+  )
+  .describe('Update only when the memory still has this version');
 
 const input = z.object({
   id: fields.memoryId,

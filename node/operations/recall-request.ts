@@ -43,6 +43,12 @@ export const recallInput = z.object({
     .boolean()
     .describe('Fill in the configured namespace, age, tier and limit where none is given')
     .optional(),
+  feature_tier: z
+    .enum(['keyword', 'semantic', 'smart', 'autonomous'])
+    .describe(
+      'What this recall may use: keyword leaves the embedder alone, the others take what the node has',
+    )
+    .optional(),
   verbose_provenance: z.boolean().describe('Show confidence tier, freshness and attestation').optional(),
   accept_provenance: z.string().describe('verbose shows provenance').optional(),
   format: fields.format.default('json'),

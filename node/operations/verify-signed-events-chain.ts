@@ -16,6 +16,7 @@ export const verifySignedEventsChain = defineOperation({
   core: false,
   input: z.object({
     since: z.int().min(0).default(0).describe('Check the rows after this sequence only'),
+    format: z.enum(['text', 'json']).describe('Shape of the answer').optional(),
   }),
   output: z.object({
     rows_checked: z.int(),

@@ -1,6 +1,6 @@
 import type { EnsureQuota, Outcomes } from '../commands.js';
 import type { Memory } from '../memory.js';
-import { chargedBytes, freshUse, holderOf, type QuotaUse, rolledUse } from '../quota.js';
+import { chargedBytes, freshUse, holderOf, type QuotaUse, rolledUse, secondsToNextDay } from '../quota.js';
 import { type Failure, failed, ok, type Result } from '../result.js';
 import {
   type Deciding,
@@ -37,7 +37,11 @@ export function* chargeFor(
   }
   if (before !== null) return ok([]);
   if (use.memoriesToday + 1 > limits.memoriesPerDay) {
-    return failed(exceeded(use, 'memories_per_day', use.memoriesToday, limits.memoriesPerDay));
+    return failed(
+      exceeded(use, 'memories_per_day', use.memoriesToday, limits.memoriesPerDay, {
+        retry_after_secs: secondsToNextDay(context.now),
+      }),
+    );
   }
   return ok([{ mutation: 'charge-quota', holder, namespace, limits, memories: 1, links: 0 }]);
 }
@@ -53,12 +57,19 @@ export function* storageProblem(
   return exceeded(use, 'storage_bytes', use.storageBytes, context.quota.storageBytes);
 }
 
-function exceeded(use: QuotaUse, limit: string, current: number, max: number): Failure {
+/** Only a daily count ends by waiting: then `more` says when. */
+function exceeded(
+  use: QuotaUse,
+  limit: string,
+  current: number,
+  max: number,
+  more: Readonly<Record<string, number>> = {},
+): Failure {
   const text = `QUOTA_EXCEEDED: agent ${use.holder} namespace ${use.namespace} hit ${limit} (current=${current}, max=${max})`;
   return {
     code: 'QUOTA_EXCEEDED',
     message: text,
-    details: { limit, current, max, agent_id: use.holder },
+    details: { limit, current, max, agent_id: use.holder, ...more },
   };
 }
 

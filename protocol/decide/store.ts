@@ -2,6 +2,7 @@ import type { Outcomes, SignedEnvelope, StoreMemory } from '../commands.js';
 import { TITLE_LENGTH_MAX, TITLE_VERSION_MAX } from '../limits.js';
 import { higherTier, type Memory, type MemoryRow, PRESERVED_METADATA_KEYS } from '../memory.js';
 import { fail, failed } from '../result.js';
+import { characters } from '../utf8.js';
 import { isExpired, isVisible, mayChange } from './access.js';
 import { envelopeProblem } from './agent.js';
 import {
@@ -95,7 +96,7 @@ function* insertUnderNextTitle(
   const { memory } = command;
   for (let n = 2; n <= TITLE_VERSION_MAX; n += 1) {
     const title = `${memory.title} (${n})`;
-    if (title.length > TITLE_LENGTH_MAX) break;
+    if (characters(title) > TITLE_LENGTH_MAX) break;
     const taken = yield* titleExpiry(title, memory.namespace);
     if (taken === null) return yield* insert(retitled(memory, title), [], command, context);
     if (taken.expires_at !== null && taken.expires_at <= context.now) {

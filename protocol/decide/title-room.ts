@@ -3,6 +3,7 @@ import { TITLE_LENGTH_MAX, TITLE_VERSION_MAX } from '../limits.js';
 import type { Memory } from '../memory.js';
 import type { Viewer } from '../ranking/types.js';
 import { fail, ok, type Result } from '../result.js';
+import { characters } from '../utf8.js';
 import { isExpired, isVisible } from './access.js';
 import { type DecisionContext, type Mutation, memoryByTitle, type ReadRequest } from './decision.js';
 import { giveWay } from './store.js';
@@ -44,7 +45,7 @@ export function* nextTitle(
 ): Generator<ReadRequest, Result<{ title: string; before: readonly Mutation[] }>, never> {
   for (let n = 1; n <= TITLE_VERSION_MAX; n += 1) {
     const title = n === 1 ? memory.title : `${memory.title} (${n})`;
-    if (title.length > TITLE_LENGTH_MAX) break;
+    if (characters(title) > TITLE_LENGTH_MAX) break;
     const room = yield* titleRoom({ title, namespace: memory.namespace }, claim, context);
     if (room.ok) return ok({ title, before: room.value });
   }

@@ -1,3 +1,4 @@
+import { canonicalJson } from '../canonical-json.js';
 import type { Outcomes } from '../commands.js';
 import type { UndoEdit } from '../life-commands.js';
 import type { Memory, MemoryRow } from '../memory.js';
@@ -44,7 +45,8 @@ export function* decideUndoEdit(
   }
   const memory = undone(row, edit.before, edit.after, context);
   const changed = [...UNDONE_KEYS, 'metadata' as const, 'expires_at' as const].filter(
-    (key) => JSON.stringify(row[key]) !== JSON.stringify(memory[key]),
+    // The log's image has its keys in another order.
+    (key) => canonicalJson(row[key]) !== canonicalJson(memory[key]),
   );
   const room = yield* titleRoom(memory, { ...command, leaving: [row.id] }, context);
   if (!room.ok) return failed(room.error);

@@ -14,8 +14,12 @@ test('64 writers at once end exactly at the cap of the day', async () => {
     assert.equal(answers.filter((answer) => answer.status === 201).length, 100);
     const refused = answers.filter((answer) => answer.status !== 201);
     assert.ok(refused.every(({ status }) => status === 429));
+    const { retry_after_secs: seconds, ...quota } = refused[0]!.json!;
+    const untilMidnight = (86_400_000 - (Date.now() % 86_400_000)) / 1000;
+    assert.ok(Number.isInteger(seconds) && Math.abs(Number(seconds) - untilMidnight) < 60, String(seconds));
+    assert.equal(refused[0]!.headers.get('retry-after'), String(seconds));
     assert.deepEqual(
-      { ...refused[0]!.json, error: '' },
+      { ...quota, error: '' },
       {
         error: '',
         code: 'QUOTA_EXCEEDED',
@@ -55,6 +59,8 @@ test('bytes are given back by a delete, an update and an expiry, and never count
     const large = await node.send('PUT', path, { content: 'y'.repeat(2000) }, headers);
     assert.equal(large.status, 429);
     assert.equal(large.json!['limit'], 'storage_bytes');
+    // No day gives bytes back.
+    assert.equal(large.headers.get('retry-after'), null);
     assert.equal(await used(), one);
     assert.equal((await node.send('PUT', path, { content: 'y'.repeat(200) }, headers)).status, 200);
     assert.equal(await used(), one + 100);

@@ -196,6 +196,8 @@ describe('import', () => {
     const metadata = { agent_id: 'ai:eve', scope: 'private', topic: 'x' };
     const answer = await imported(node, { memories: [one({ title: 'eve’s', metadata })] });
     assert.deepEqual([answer.imported, answer.restamped, answer.errors], [1, 1, []]);
+    const again = await imported(node, { memories: [one({ title: 'eve’s', metadata })] });
+    assert.deepEqual([again.imported, again.restamped], [1, 0], 'nobody became the owner a second time');
     assert.deepEqual((await rowOf('eve’s')).metadata, {
       agent_id: 'ai:admin',
       scope: 'private',
