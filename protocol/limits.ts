@@ -86,8 +86,8 @@ export const OBSERVATIONS_LIMIT_MAX = 1000;
 /** Rows of the ledger; the oldest give way. */
 export const OBSERVATION_ROWS_MAX = 100_000;
 /** Rows that wait to be written; recalls beyond that leave none, so that a busy node writes memories instead. */
-export const OBSERVATIONS_PENDING_MAX = 2000;
-export const OBSERVATIONS_BATCH_MAX = 1000;
+export const OBSERVATIONS_PENDING_MAX = 4000;
+export const OBSERVATIONS_BATCH_MAX = 200;
 export const OBSERVATIONS_PRUNE_INTERVAL_MS = 600_000;
 
 // Export and import (interface §4.10)
@@ -153,8 +153,8 @@ export const READER_MAILBOX_MESSAGES_MAX = 8192;
 export const READER_MAILBOX_BYTES_MAX = 64 * 1024 * 1024;
 /** Distinct memories whose touches wait to be written; further touches are dropped, memories never are. */
 export const TOUCHES_PENDING_MAX = 10_000;
-export const TOUCH_FLUSH_INTERVAL_MS = 500;
-export const TOUCH_BATCH_MAX = 500;
+export const TOUCH_FLUSH_INTERVAL_MS = 2000;
+export const TOUCH_BATCH_MAX = 100;
 
 // Several processes on one database
 /** An inline writer leaves the lock to others for this long after a commit. */
