@@ -1,3 +1,4 @@
+import { AGENTS_NAMESPACE } from '../../protocol/agent.js';
 import type { ForgetFilter } from '../../protocol/life-commands.js';
 import { analyseQuery } from '../../protocol/ranking/query.js';
 import type { FilterSql } from './filter.js';
@@ -11,8 +12,9 @@ import { visibleRows } from './visibility.js';
 export function forgettable(filter: ForgetFilter, now: string): FilterSql {
   const { viewer } = filter;
   const gate = visibleRows('m', viewer, now);
-  const clauses = [gate.sql];
-  const parameters: Record<string, string | number | null> = { ...gate.parameters };
+  // A record of an agent takes no such command, and one that was among the rows would refuse the others' batch.
+  const clauses = [gate.sql, 'm.namespace <> @agents'];
+  const parameters: Record<string, string | number | null> = { ...gate.parameters, agents: AGENTS_NAMESPACE };
   if (!viewer.all) {
     clauses.push('(m.owner_id IS NULL OR m.owner_id = @owner)');
     parameters['owner'] = viewer.agentId;
