@@ -502,8 +502,9 @@ test('an export that is imported as trusted into an empty node is exported again
   );
 });
 
-it('keeps the expiry of a long memory, from node to node and into the same', async () => {
+it('keeps the expiry of a long memory, from node to node and into the same', async (context) => {
   const [source, target] = [await open(), await open()];
+  context.after(() => Promise.all([source.close(), target.close()]));
   const expires_at = new Date(Date.now() + 86_400_000).toISOString();
   const { json } = await source.send(
     'POST',
@@ -524,12 +525,11 @@ it('keeps the expiry of a long memory, from node to node and into the same', asy
     assert.deepEqual([done.imported, done.unchanged], [1, unchanged]);
     assert.equal(textOf(await exported(node)), textOf(whole));
   }
-  await Promise.all([source.close(), target.close()]);
 });
 
-it('takes no version that could not grow any more', async () => {
+it('takes no version that could not grow any more', async (context) => {
   const node = await open();
+  context.after(() => node.close());
   const { errors } = await imported(node, { memories: [one({ version: Number.MAX_SAFE_INTEGER })] });
   assert.match(errors[0]!, /version/);
-  await node.close();
 });
