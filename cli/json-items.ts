@@ -33,6 +33,8 @@ export class JsonItems {
   private separated = false;
   /** A list came last. */
   private listEnded = false;
+  /** One of the lists was there. */
+  private listSeen = false;
 
   constructor(
     private readonly lists: readonly string[],
@@ -84,9 +86,14 @@ export class JsonItems {
     return ok(items);
   }
 
-  /** MALFORMED_BODY when the document is not complete. */
+  /** MALFORMED_BODY when the document is not complete, or has none of the lists. */
   end(): Result<null> {
-    return this.place === 'end' && this.pending.trim() === '' ? ok(null) : malformed();
+    if (this.place !== 'end' || this.pending.trim() !== '') return malformed();
+    if (this.listSeen) return ok(null);
+    return fail(
+      'MALFORMED_BODY',
+      `the input holds no list ${this.lists.map((name) => `"${name}"`).join(' or ')}`,
+    );
   }
 
   private opensList(rest: string): boolean {
@@ -121,6 +128,7 @@ export class JsonItems {
   }
 
   private leaveList(): void {
+    this.listSeen = true;
     this.place = this.list === null ? 'end' : 'members';
     this.listEnded = this.list !== null;
     this.list = null;

@@ -8,6 +8,7 @@ import { dirname } from 'node:path';
 export class PrivateFile {
   private readonly draft: string;
   private readonly file: number;
+  private open = true;
 
   constructor(
     private readonly path: string,
@@ -24,7 +25,7 @@ export class PrivateFile {
 
   finish(): void {
     fsyncSync(this.file);
-    closeSync(this.file);
+    this.close();
     renameSync(this.draft, this.path);
     const folder = openSync(dirname(this.path), 'r');
     fsyncSync(folder);
@@ -32,7 +33,12 @@ export class PrivateFile {
   }
 
   abandon(): void {
-    closeSync(this.file);
     rmSync(this.draft, { force: true });
+    this.close();
+  }
+
+  private close(): void {
+    if (this.open) closeSync(this.file);
+    this.open = false;
   }
 }

@@ -15,6 +15,9 @@ export function failureOf(error: unknown): Failure {
     code === 'EACCES' ||
     code === 'EADDRNOTAVAIL' ||
     code === 'EROFS' ||
+    code === 'EISDIR' ||
+    code === 'EEXIST' ||
+    code === 'ENOTEMPTY' ||
     code === 'ENOTDIR'
   ) {
     return { code: 'CONFIG_INVALID', message };

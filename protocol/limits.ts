@@ -100,6 +100,8 @@ export const EXPORT_CURSOR_LENGTH_MAX = 2048;
 export const IMPORT_MEMORIES_MAX = 1000;
 /** One memory of an imported file, as JSON text. */
 export const IMPORT_ROW_BYTES_MAX = 1024 * 1024;
+/** Leaves a version room to grow: beyond 2^53 adding one changes nothing. */
+export const IMPORT_VERSION_MAX = 2_147_483_647;
 export const BACKUPS_KEPT = 48;
 
 // Identity

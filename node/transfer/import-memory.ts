@@ -80,7 +80,7 @@ function memoryOf(call: Call, row: z.output<typeof importedMemory.input>): Memor
     created_at: createdAt,
     updated_at: row.updated_at ?? createdAt,
     last_accessed_at: row.last_accessed_at ?? null,
-    expires_at: row.tier === 'long' ? null : (row.expires_at ?? null),
+    expires_at: row.expires_at ?? null,
     atomised_into: row.atomised_into ?? null,
     atom_of: row.atom_of ?? null,
     entity_id: row.entity_id ?? null,

@@ -44,7 +44,7 @@ export const importedMemory = {
     confidence_signals: fields.metadata.optional(),
     confidence_decayed_at: fields.instant.optional(),
     mentioned_entity_id: name.optional(),
-    version: z.int().min(1).default(1),
+    version: z.int().min(1).max(limits.IMPORT_VERSION_MAX).default(1),
     write_signature: z
       .strictObject({ signature: base64, created_at: z.string().max(64), public_key: base64 })
       .optional(),

@@ -65,7 +65,7 @@ function mergeInto(row: MemoryRow, incoming: Memory, context: DecisionContext, b
   const { title, namespace } = incoming;
   const merged = keptAttestation(
     row,
-    mergedMemory({ ...row, title, namespace }, incoming, context),
+    withExpiryOfBoth(row, mergedMemory({ ...row, title, namespace }, incoming, context), incoming),
     incoming,
   );
   const same = memoryPayload({ ...merged, updated_at: row.updated_at, version: row.version });
@@ -75,6 +75,12 @@ function mergeInto(row: MemoryRow, incoming: Memory, context: DecisionContext, b
     ...before,
     { mutation: 'replace-memory', operation: 'update', before: row, memory: merged, reembed },
   ]);
+}
+
+/** A long row was given its expiry on purpose; an import that says the same takes nothing away. */
+function withExpiryOfBoth(row: MemoryRow, merged: Memory, incoming: Memory): Memory {
+  const both = row.tier === 'long' && incoming.tier === 'long' && row.expires_at === incoming.expires_at;
+  return both ? { ...merged, expires_at: row.expires_at } : merged;
 }
 
 /** An import that attests nothing says nothing about an attestation that still covers the row. */

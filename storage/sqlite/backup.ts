@@ -53,15 +53,18 @@ export function takeBackup(options: BackupOptions): Result<Backup & { readonly p
     renameSync(drafts.path, backup.path);
     renameSync(drafts.manifestPath, backup.manifestPath);
     syncToDisk(folder);
-    return ok({ ...backup, manifest, pruned: prune(options) });
+    return ok({ ...backup, manifest, pruned: prune(options, basename(backup.path)) });
   } catch (error) {
     removeFiles([drafts.path, drafts.manifestPath]);
     throw error;
   }
 }
 
-/** Removes the oldest complete backups of this database beyond `keep`; anything else in the folder is left alone. */
-function prune({ path, folder, keep }: BackupOptions): number {
+/**
+ * Removes the oldest complete backups of this database beyond `keep`; anything else in the folder is left alone, and so is
+ * the newest, which a clock that was set back makes look old.
+ */
+function prune({ path, folder, keep }: BackupOptions, newest: string): number {
   const name = basename(path);
   const complete = readdirSync(folder)
     .filter((file) => file.startsWith(`${name}-`) && file.endsWith(SUFFIX))
@@ -69,9 +72,10 @@ function prune({ path, folder, keep }: BackupOptions): number {
       const manifest = readManifest(join(folder, file));
       return manifest.ok && manifest.value.source_db === name ? [manifest.value] : [];
     })
-    .filter(({ snapshot }) => basename(snapshot) === snapshot && existsSync(join(folder, snapshot)))
+    .filter(({ snapshot }) => basename(snapshot) === snapshot && snapshot !== newest)
+    .filter(({ snapshot }) => existsSync(join(folder, snapshot)))
     .sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
-  const surplus = complete.slice(keep);
+  const surplus = complete.slice(keep - 1);
   for (const { snapshot } of surplus) {
     removeFiles([join(folder, snapshot), manifestPathOf(join(folder, snapshot))]);
   }

@@ -156,6 +156,7 @@ describe('backup and restore', { timeout: 120_000 }, () => {
     const take = async (keep: string) =>
       JSON.parse((await run(home, ['backup', '--to', to, '--keep', keep, '--json'])).out) as {
         path: string;
+        manifest_path: string;
         pruned: number;
       };
     const first = await take('9');
@@ -170,5 +171,13 @@ describe('backup and restore', { timeout: 120_000 }, () => {
     );
     assert.ok(existsSync(orphan));
     assert.equal((await run(home, ['backup', '--keep', '0'])).code, 2);
+    // The clock was set back: the others seem to be from the future.
+    for (const { manifest_path } of [second, third]) {
+      const manifest = JSON.parse(readFileSync(manifest_path, 'utf8')) as { created_at: string };
+      writeFileSync(manifest_path, JSON.stringify({ ...manifest, created_at: '2999-01-01T00:00:00.000Z' }));
+    }
+    const last = await take('1');
+    assert.equal(last.pruned, 2);
+    assert.ok(existsSync(last.path), 'the backup that was just made is there');
   });
 });

@@ -32,6 +32,20 @@ describe('the life cycle on the command line', () => {
     assert.equal((await mnemesh('archive', 'stats')).answer['archived_total'], 0);
   });
 
+  it('forgets everything but the records of agents, which are no memories to forget', async () => {
+    await mnemesh('agents', 'register', '--agent-id', 'ai:writer', '--agent-type', 'ai:coder');
+    await store('long one', '-t', 'long');
+    await store('another');
+    assert.deepEqual((await mnemesh('forget', '-n', '_agents')).answer, { deleted: 0, archived: true });
+    const long = await mnemesh('forget', '-t', 'long');
+    assert.deepEqual(long.answer, { deleted: 1, archived: true });
+    const dry = await mnemesh('forget', '--confirm-global', '--dry-run');
+    const all = await mnemesh('forget', '--confirm-global');
+    assert.deepEqual(all.answer, { deleted: dry.answer['would_delete'], archived: true });
+    assert.equal((await mnemesh('agents', 'list')).answer['count'], 1);
+    await mnemesh('archive', 'purge');
+  });
+
   it('restores by a prefix, and fails for what is not there', async () => {
     const id = await store('kept');
     await mnemesh('delete', id);

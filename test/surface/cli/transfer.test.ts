@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { JsonItems } from '../../../cli/json-items.js';
@@ -50,6 +50,38 @@ describe('export and import as commands', { timeout: 120_000 }, () => {
     const out = (await run(two, ['export'])).out;
     assert.equal(withoutDate(out), withoutDate(readFileSync(file, 'utf8')));
     assert.deepEqual(auditLog(join(two, 'mnemesh.db')), []);
+  });
+
+  it('leave no draft behind when the file cannot be written, and name what is wrong', async () => {
+    const home = temporaryFolder('export-folder');
+    await run(home, ['store', '--title', 't', '--content', 'c']);
+    const folder = join(home, 'folder');
+    mkdirSync(folder);
+    for (const command of [
+      ['export', '--out', folder],
+      ['import', folder],
+    ]) {
+      const done = await run(home, [...command, '--json']);
+      assert.equal((JSON.parse(done.err) as { code: string }).code, 'CONFIG_INVALID', done.err);
+    }
+    assert.deepEqual(
+      readdirSync(home).filter((name) => name.endsWith('.partial')),
+      [],
+    );
+  });
+
+  it('refuse a document that has nothing to import', async () => {
+    const home = temporaryFolder('import-other');
+    for (const stdin of ['{}', '{"foo":[1]}', '{"memories":{"a":1}}']) {
+      const done = await run(home, ['import', '--json'], { stdin });
+      assert.equal(
+        done.code === 0 ? done.out : (JSON.parse(done.err) as { code: string }).code,
+        'MALFORMED_BODY',
+      );
+    }
+    for (const stdin of ['[]', '{"memories":[]}', '{"links":[],"count":0}']) {
+      assert.equal((await run(home, ['import'], { stdin })).code, 0, stdin);
+    }
   });
 
   it('tell bad rows by their place, broken input, and an agent that does not see everything', async () => {

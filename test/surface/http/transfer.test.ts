@@ -503,3 +503,35 @@ test('an export that is imported as trusted into an empty node is exported again
     { numRuns: 15, endOnFailure: true },
   );
 });
+
+it('keeps the expiry of a long memory, from node to node and into the same', async (context) => {
+  const [source, target] = [await open(), await open()];
+  context.after(() => Promise.all([source.close(), target.close()]));
+  const expires_at = new Date(Date.now() + 86_400_000).toISOString();
+  const { json } = await source.send(
+    'POST',
+    '/api/v1/memories',
+    one({ tier: 'long', title: 'to expire' }),
+    bob,
+  );
+  const put = { expires_at, content: 'edited' };
+  await source.send('PUT', `/api/v1/memories/${json!['id']}`, put, bob);
+  const whole = await exported(source);
+  assert.equal(whole.memories[0]?.['expires_at'], expires_at);
+  for (const [node, unchanged] of [
+    [target, 0],
+    [target, 1],
+    [source, 1],
+  ] as const) {
+    const done = await imported(node, { ...whole, trust_source: true });
+    assert.deepEqual([done.imported, done.unchanged], [1, unchanged]);
+    assert.equal(textOf(await exported(node)), textOf(whole));
+  }
+});
+
+it('takes no version that could not grow any more', async (context) => {
+  const node = await open();
+  context.after(() => node.close());
+  const { errors } = await imported(node, { memories: [one({ version: Number.MAX_SAFE_INTEGER })] });
+  assert.match(errors[0]!, /version/);
+});
