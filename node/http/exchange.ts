@@ -58,14 +58,15 @@ export class Exchange {
 
   /**
    * The error envelope, `{error, code, …details}` (interface §7). A detail `retry_after_secs` says when a refused
-   * request may be repeated; otherwise 503 says 1, and 429 nothing, because waiting alone would not help.
+   * request may be repeated; otherwise 429 and 503 say 1, a quota that no day renews nothing.
    */
   fail({ code, message, details }: Failure, headers: ExtraHeaders = NO_HEADERS): void {
     const envelope = { error: message, code };
     // Details come between for the order that people read; they cannot change the envelope.
     const body = details === undefined ? envelope : { ...envelope, ...details, ...envelope };
     const { http } = ERRORS[code];
-    const after = details?.['retry_after_secs'];
+    // Waiting alone gives no bytes back to a full store.
+    const after = details?.['retry_after_secs'] ?? (code === 'QUOTA_EXCEEDED' ? null : 1);
     const extra =
       isRetryable(http) && typeof after === 'number' ? [...headers, 'retry-after', String(after)] : headers;
     this.send(http, JSON_TYPE, JSON.stringify(body), extra);

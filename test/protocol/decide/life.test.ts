@@ -93,6 +93,7 @@ describe('consolidating', () => {
         ['remove-memory', 'archive', 'consolidate'],
         ['remove-memory', 'archive', 'consolidate'],
         ['insert-memory', 'store', null],
+        ['append-audit', false, null],
       ],
     );
     assert.equal(value.memory.write_signature, null);
@@ -106,14 +107,14 @@ describe('consolidating', () => {
 
   it('may take the title of a source, but of no other row', () => {
     const titled = (title: string) => command({ result: { ...command().result, title } });
-    assert.equal(taken(decideOver(titled('a'), [a, b])).mutations.length, 3);
+    assert.equal(taken(decideOver(titled('a'), [a, b])).mutations.length, 4);
     const c = aRow({ id: 'c', title: 'c' });
     const conflict = refused(decideOver(titled('c'), [a, b, c]));
     assert.deepEqual([conflict.code, conflict.details], ['CONFLICT', { existing_id: 'c' }]);
     const next = taken(decideOver({ ...titled('c'), onConflict: 'version' }, [a, b, c]));
     assert.equal(next.value.memory.title, 'c (2)');
     const stale = taken(decideOver(titled('c'), [a, b, { ...c, expires_at: at(-1) }]));
-    assert.equal(stale.mutations.length, 4, 'an expired holder gives way');
+    assert.equal(stale.mutations.length, 5, 'an expired holder gives way');
   });
 
   it('names every missing id, and an invisible one like an unknown one', () => {
