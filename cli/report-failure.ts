@@ -15,11 +15,20 @@ export function failureOf(error: unknown): Failure {
     code === 'EACCES' ||
     code === 'EADDRNOTAVAIL' ||
     code === 'EROFS' ||
-    code === 'ENOTDIR'
+    code === 'ENOTDIR' ||
+    code === 'EEXIST' ||
+    code === 'EISDIR' ||
+    code === 'EPERM' ||
+    code === 'ENAMETOOLONG' ||
+    code === 'ELOOP'
   ) {
     return { code: 'CONFIG_INVALID', message };
   }
   if (code === 'EIO' || code === 'ENOSPC' || code === 'SQLITE_FULL') return { code: 'STORAGE_FULL', message };
+  if (code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB') {
+    const help = 'keep a copy of the file and restore a backup; "doctor" says more';
+    return { code: 'DATABASE_ERROR', message: `the database is damaged (${code}: ${message}): ${help}` };
+  }
   if (code?.startsWith('SQLITE_') === true) return { code: 'DATABASE_ERROR', message: `${code}: ${message}` };
   return { code: 'INTERNAL', message };
 }
