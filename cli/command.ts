@@ -10,6 +10,8 @@ export interface DocumentedFlag extends Flag {
   /** What the value is, for help; absent for a switch. */
   readonly value?: string | undefined;
   readonly doc: string;
+  /** True when the command cannot run without it. */
+  readonly required?: boolean | undefined;
   /** The values that it takes, when they are few. */
   readonly choices?: readonly string[] | undefined;
   readonly path?: PathKind | undefined;

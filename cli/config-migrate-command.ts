@@ -88,7 +88,10 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new Stop(EXIT.missing, `cannot read ${path}: ${(error as NodeJS.ErrnoException).code}`);
+    const { code } = error as NodeJS.ErrnoException;
+    const why =
+      code === 'ENOENT' ? `there is no file ${path}, so nothing to migrate` : `cannot read ${path}: ${code}`;
+    throw new Stop(EXIT.missing, why);
   }
 }
 

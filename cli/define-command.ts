@@ -1,7 +1,7 @@
 import { fail, failed, type Result } from '../protocol/result.js';
 import { type ParsedArguments, parseArguments } from './arguments.js';
 import type { Command, DocumentedFlag, Positional } from './command.js';
-import { GLOBAL_FLAGS } from './global-flags.js';
+import { flagValue, GLOBAL_FLAGS } from './global-flags.js';
 import { GLOBAL_ROWS, helpText, typedFlag } from './help.js';
 import type { Terminal } from './terminal.js';
 
@@ -29,6 +29,7 @@ export function defineCommand(declaration: CommandDeclaration): Command {
   const usage = [
     name,
     ...positionals.map((each) => (each.required === false ? `[${each.name}]` : `<${each.name}>`)),
+    ...flags.filter((flag) => flag.required === true).map((flag) => `--${flag.name} <${flag.value}>`),
     '[options]',
   ].join(' ');
   return {
@@ -46,7 +47,7 @@ export function defineCommand(declaration: CommandDeclaration): Command {
             { title: 'Arguments', rows: positionals.map((each) => [`<${each.name}>`, each.doc]) },
             {
               title: 'Options',
-              rows: flags.map((flag) => [typedFlag(flag.name, flag.short, flag.value), flag.doc]),
+              rows: flags.map((flag) => [typedFlag(flag.name, flag.short, flag.value), docOf(flag)]),
             },
             {
               title: 'Options of every command',
@@ -72,17 +73,27 @@ export function defineCommand(declaration: CommandDeclaration): Command {
   };
 }
 
-/** INVALID_ARGUMENT for a positional that is missing, or a value that is none of the choices. */
+const docOf = (flag: DocumentedFlag) => (flag.required === true ? `${flag.doc} (required)` : flag.doc);
+
+/** INVALID_ARGUMENT for a positional or flag that is missing, or a value that is none of the choices. */
 function checked(
   parsed: ParsedArguments,
   flags: readonly DocumentedFlag[],
   positionals: readonly Positional[],
 ): Result<ParsedArguments> {
-  const missing = positionals.slice(parsed.positionals.length).filter((each) => each.required !== false);
+  const missing = [
+    ...positionals
+      .slice(parsed.positionals.length)
+      .filter((each) => each.required !== false)
+      .map(({ name }) => ({ name, shown: `<${name}>` })),
+    ...flags
+      .filter((flag) => flag.required === true && flagValue(parsed, flag.name) === undefined)
+      .map(({ name }) => ({ name, shown: `--${name}` })),
+  ];
   if (missing.length > 0) {
-    const names = missing.map((each) => `<${each.name}>`).join(', ');
+    const names = missing.map(({ shown }) => shown).join(', ');
     return fail('INVALID_ARGUMENT', `missing required argument: ${names}`, {
-      fields: missing.map((each) => each.name),
+      fields: missing.map(({ name }) => name.replaceAll('-', '_')),
     });
   }
   const given = [

@@ -71,7 +71,7 @@ function nodeUrl(text: string): URL | null {
 
 function textOf(report: DoctorReport): string {
   const width = Math.max(...report.sections.map(({ name }) => displayWidth(name)));
-  const lines = [`${report.source}: ${report.overall}`, ''];
+  const lines = [`${report.source}: ${verdictOf(report)}`, ''];
   for (const { name, severity, facts, findings } of report.sections) {
     lines.push(`${pad(name, width)}  ${severity}`);
     lines.push(...facts.map(([fact, value]) => `    ${fact}: ${value}`));
@@ -81,6 +81,22 @@ function textOf(report: DoctorReport): string {
     }
   }
   return `${lines.map(printable).join('\n')}\n`;
+}
+
+/** What the findings come to, in words. */
+function verdictOf(report: DoctorReport): string {
+  const findings = report.sections.flatMap((section) => section.findings);
+  const told = (severity: string, one: string, many: string) => {
+    const count = findings.filter((finding) => finding.severity === severity).length;
+    return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
+  };
+  const wrong = [
+    ...told('CRIT', 'critical finding', 'critical findings'),
+    ...told('WARN', 'warning', 'warnings'),
+  ];
+  const counts = [...wrong, ...told('INFO', 'note', 'notes')].join(', ');
+  if (wrong.length > 0) return `${report.overall}: ${counts}`;
+  return counts === '' ? 'healthy' : `healthy (${counts})`;
 }
 
 const isOn = (parsed: ParsedArguments, name: string) => parsed.flags.get(name)?.at(-1) === 'true';

@@ -2,7 +2,7 @@ import type { Services } from '../node/pipeline/call.js';
 import { ExportFailedError, exportDocument } from '../node/transfer/export-document.js';
 import { operatorView } from '../node/transfer/operator-view.js';
 import type { Viewer } from '../protocol/ranking/types.js';
-import { failed, ok, type Result } from '../protocol/result.js';
+import { fail, failed, ok, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
 import { flagValue } from './global-flags.js';
@@ -34,6 +34,11 @@ export const exportCommand = defineCommand({
         return await run(parsed, terminal, services, viewer.value);
       } catch (error) {
         if (error instanceof ExportFailedError) return failed(error.failure);
+        const { syscall, code } = error as NodeJS.ErrnoException;
+        if (syscall === 'open') {
+          const why = code === 'ENOENT' ? 'there is no such folder' : code;
+          return fail('INVALID_ARGUMENT', `--out: cannot write ${flagValue(parsed, 'out')}: ${why}`);
+        }
         throw error;
       }
     }),

@@ -10,7 +10,8 @@ import { type OperationEntry, operationTable } from './operation-table.js';
 export type Route =
   | { readonly kind: 'command'; readonly command: Command; readonly words: readonly string[] }
   | { readonly kind: 'help'; readonly text: (columns: number) => string }
-  | { readonly kind: 'failure'; readonly result: Result<never> };
+  /** `group` when the words name one: its help says more than that of the program. */
+  | { readonly kind: 'failure'; readonly result: Result<never>; readonly group?: string };
 
 /**
  * Finds the command that the words name: `name`, or `group member`. Flags of every command may stand before the name
@@ -83,7 +84,11 @@ async function resolve(
   return found;
 }
 
-const failure = (message: string): Route => ({ kind: 'failure', result: fail('INVALID_ARGUMENT', message) });
+const failure = (message: string, group?: string): Route => ({
+  kind: 'failure',
+  result: fail('INVALID_ARGUMENT', message),
+  ...(group === undefined ? {} : { group }),
+});
 
 function routeTo(command: Command, words: readonly string[], asksHelp: boolean): Route {
   return asksHelp
@@ -124,10 +129,11 @@ async function withoutCommand(
     return { kind: 'help', text: (columns) => groupHelp(first, rows, columns) };
   }
   const list = `${first} needs one of: ${members.join(', ')}`;
-  if (second === undefined || second.startsWith('-')) return failure(list);
+  if (second === undefined || second.startsWith('-')) return failure(list, first);
   const near = nearest(second, members);
   return failure(
     `unknown command "${first} ${second}"${near === null ? `; ${list}` : `; did you mean "${PROGRAM} ${first} ${near}"?`}`,
+    first,
   );
 }
 

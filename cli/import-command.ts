@@ -66,7 +66,8 @@ async function run(
   // What was imported before the input broke off stays; who sees the error must know.
   if (!read.ok) {
     const { code, message } = read.error;
-    return fail(code, `${message}; ${totals.sentence()} before that`, { ...totals.json(trusted) });
+    const before = totals.imported === 0 ? 'nothing was imported' : `${totals.sentence()} before that`;
+    return fail(code, `${message}; ${before}`, json ? totals.json(trusted) : undefined);
   }
   if (!json) for (const error of totals.errors) await terminal.complain(`${error}\n`);
   await terminal.print(json ? `${JSON.stringify(totals.json(trusted))}\n` : `${totals.sentence()}\n`);
@@ -126,7 +127,12 @@ async function readDocument(
     decoder.decode();
   } catch (error) {
     if (error instanceof TypeError) return fail('MALFORMED_BODY', 'the input is not valid UTF-8');
-    throw error;
+    const { syscall, code } = error as NodeJS.ErrnoException;
+    if (syscall === undefined) throw error;
+    return fail(
+      'INVALID_ARGUMENT',
+      `cannot read the input: ${code === 'ENOENT' ? 'there is no such file' : code}`,
+    );
   }
   const ended = items.end();
   if (!ended.ok) return ended;

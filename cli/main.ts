@@ -10,7 +10,7 @@ import { Terminal } from './terminal.js';
 
 /** The command line: finds the command, loads only what it needs, ends with its exit code. */
 async function main(words: readonly string[], terminal: Terminal): Promise<number> {
-  let command: Command | null = null;
+  let usage = `Commands and options: ${PROGRAM} --help`;
   let failure: Failure;
   try {
     if (words[0] === '--version' || words[0] === '-V') {
@@ -18,7 +18,10 @@ async function main(words: readonly string[], terminal: Terminal): Promise<numbe
       return 0;
     }
     const route = await findCommand(words);
-    if (route.kind === 'command') command = route.command;
+    if (route.kind === 'command') usage = usageLines(route.command);
+    if (route.kind === 'failure' && route.group !== undefined) {
+      usage = `Commands and options: ${PROGRAM} ${route.group} --help`;
+    }
     const result = await follow(route, terminal);
     if (result.ok) return result.value;
     failure = result.error;
@@ -26,7 +29,7 @@ async function main(words: readonly string[], terminal: Terminal): Promise<numbe
     failure = failureOf(error);
     if (failure.code === 'INTERNAL') await terminal.complain(`${(error as Error).stack}\n`);
   }
-  await terminal.complain(failureText(failure, asksForJson(words), usageLines(command)));
+  await terminal.complain(failureText(failure, asksForJson(words), usage));
   return exitCodeOf(failure);
 }
 
@@ -42,8 +45,7 @@ async function follow(route: Route, terminal: Terminal): Promise<Result<number>>
   }
 }
 
-function usageLines(command: Command | null): string {
-  if (command === null) return `Commands and options: ${PROGRAM} --help`;
+function usageLines(command: Command): string {
   return `Usage: ${PROGRAM} ${command.usage}\nAll options: ${PROGRAM} ${command.name} --help`;
 }
 

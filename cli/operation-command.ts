@@ -5,7 +5,7 @@ import { toonText } from '../node/pipeline/toon-text.js';
 import { NO_CATALOGUE, openInlineNode } from '../node/runtime/inline-node.js';
 import { type Failure, fail, failed, ok, type Result } from '../protocol/result.js';
 import { parseArguments } from './arguments.js';
-import type { Command } from './command.js';
+import { type Command, PROGRAM } from './command.js';
 import { asksFor, asksForJson, flagValue, settingsFor } from './global-flags.js';
 import { helpText } from './help.js';
 import { argumentSpecOf, type CliOperation, fieldsOf } from './operation-flags.js';
@@ -77,7 +77,8 @@ async function run(
       { surface: 'cli', caller: caller.value, input: input.value, unknownFields: 'refuse' },
       services,
     );
-    if (!answer.ok) return failed(json ? answer.error : inTypedNames(operation, answer.error));
+    if (!answer.ok)
+      return failed(json ? answer.error : withWayOut(operation, inTypedNames(operation, answer.error)));
     const { shape } = operation.cli;
     const shaped = shape === undefined ? answer.value : shape(answer.value);
     const toon = toonText(operation, shaped, format);
@@ -90,6 +91,20 @@ async function run(
   } finally {
     await node.close();
   }
+}
+
+/** A refusal with what a person can type next, where that is not in the message yet. */
+function withWayOut(operation: CliOperation, failure: Failure): Failure {
+  const takes = (field: string) => fieldsOf(operation).includes(field);
+  const next =
+    failure.details?.['existing_id'] !== undefined && takes('on_conflict')
+      ? '--on-conflict merge adds to it, --on-conflict version keeps both'
+      : failure.code === 'QUOTA_EXCEEDED'
+        ? `"${PROGRAM} quota-status" shows what is used; the limits are settings`
+        : failure.code === 'ATTESTATION_FAILED' && takes('sign')
+          ? 'with the key file of the agent here: --sign'
+          : null;
+  return next === null ? failure : { ...failure, message: `${failure.message}\n  ${next}` };
 }
 
 /** A message that begins with a field's name, with the name as it is typed: people do not type `ttl_secs`. */

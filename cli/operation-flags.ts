@@ -8,6 +8,10 @@ export type CliOperation = Operation & { readonly cli: CliBinding };
 
 export const kebab = (name: string) => name.replaceAll('_', '-');
 
+/** The flag of a field, without dashes, as help and messages show it. */
+export const flagOf = (operation: CliOperation, field: string) =>
+  kebab(operation.cli.shown?.[field] ?? field);
+
 /** Fields that this surface takes, positionals included, in the order of the schema. */
 export function fieldsOf(operation: CliOperation): string[] {
   return Object.keys(operation.input.shape).filter((field) => operation.cli.omit?.includes(field) !== true);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Flag } from './arguments.js';
 import type { DocumentedFlag, Positional } from './command.js';
 import { GLOBAL_ROWS, type HelpPage, type HelpRow, typedFlag } from './help.js';
-import { argumentSpecOf, type CliOperation, fieldsOf, isRequired, kebab } from './operation-flags.js';
+import { argumentSpecOf, type CliOperation, fieldsOf, flagOf, isRequired, kebab } from './operation-flags.js';
 
 interface FieldSchema {
   readonly items?: FieldSchema;
@@ -49,7 +49,7 @@ export function operationArguments(operation: CliOperation): {
     const schema = schemas[field] ?? {};
     const choices = schema.enum ?? schema.items?.enum;
     return {
-      name: kebab(field),
+      name: flagOf(operation, field),
       doc: documentation(operation, field, schema),
       ...(choices === undefined ? {} : { choices: choices.map(String) }),
     };
@@ -80,7 +80,7 @@ export function usageOf(operation: CliOperation): string {
   return [
     operation.cli.command,
     ...positionals.map((field) => (isRequired(operation, field) ? `<${kebab(field)}>` : `[${kebab(field)}]`)),
-    ...required.map((field) => `--${kebab(field)} <${kebab(field)}>`),
+    ...required.map((field) => `--${flagOf(operation, field)} <${flagOf(operation, field)}>`),
     '[options]',
   ].join(' ');
 }

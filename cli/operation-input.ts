@@ -3,7 +3,7 @@ import { coerceText, fieldTypes } from '../node/pipeline/coerce.js';
 import { REQUEST_BODY_BYTES_MAX } from '../protocol/limits.js';
 import { fail, failed, ok, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';
-import { type CliOperation, fieldsOf, isRequired, kebab } from './operation-flags.js';
+import { type CliOperation, fieldsOf, flagOf, isRequired, kebab } from './operation-flags.js';
 
 type Input = Record<string, unknown>;
 
@@ -48,7 +48,9 @@ export async function operationInput(
 
 /** How a person gives a field: `<id>` by position, `--title` by flag. */
 export function argumentName(operation: CliOperation, field: string): string {
-  return operation.cli.positionals?.includes(field) === true ? `<${kebab(field)}>` : `--${kebab(field)}`;
+  return operation.cli.positionals?.includes(field) === true
+    ? `<${kebab(field)}>`
+    : `--${flagOf(operation, field)}`;
 }
 
 function typedTexts(

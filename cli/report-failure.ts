@@ -3,6 +3,21 @@ import type { Failure } from '../protocol/result.js';
 import { StartRefusedError } from '../protocol/start-refused.js';
 import { printable } from './views/text.js';
 
+/** A path or an address that the caller chose cannot be used as it is. */
+const PATH_ERRORS = new Set([
+  'ENOENT',
+  'EACCES',
+  'EPERM',
+  'EROFS',
+  'EISDIR',
+  'ENOTDIR',
+  'EEXIST',
+  'ENOTEMPTY',
+  'ENAMETOOLONG',
+  'ELOOP',
+  'EADDRNOTAVAIL',
+]);
+
 /** The failure that an exception stands for; one that nobody expected is INTERNAL. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof StartRefusedError) return { code: error.refusal, message: error.message };
@@ -10,19 +25,12 @@ export function failureOf(error: unknown): Failure {
   if (code === 'EADDRINUSE') {
     return { code: 'UNAVAILABLE', message: `${message}: stop what listens there, or choose another --port` };
   }
-  if (
-    code === 'ENOENT' ||
-    code === 'EACCES' ||
-    code === 'EADDRNOTAVAIL' ||
-    code === 'EROFS' ||
-    code === 'EISDIR' ||
-    code === 'EEXIST' ||
-    code === 'ENOTEMPTY' ||
-    code === 'ENOTDIR'
-  ) {
-    return { code: 'CONFIG_INVALID', message };
-  }
+  if (PATH_ERRORS.has(code ?? '')) return { code: 'CONFIG_INVALID', message };
   if (code === 'EIO' || code === 'ENOSPC' || code === 'SQLITE_FULL') return { code: 'STORAGE_FULL', message };
+  if (code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB') {
+    const help = 'keep a copy of the file and restore a backup; "doctor" says more';
+    return { code: 'DATABASE_ERROR', message: `the database is damaged (${code}: ${message}): ${help}` };
+  }
   if (code?.startsWith('SQLITE_') === true) return { code: 'DATABASE_ERROR', message: `${code}: ${message}` };
   return { code: 'INTERNAL', message };
 }

@@ -1,4 +1,4 @@
-import { fail, failed, ok } from '../protocol/result.js';
+import { failed, ok } from '../protocol/result.js';
 import { defineCommand } from './define-command.js';
 import { flagValue, settingsFor } from './global-flags.js';
 
@@ -7,7 +7,7 @@ export const restoreCommand = defineCommand({
   name: 'restore',
   summary: 'Put a backup in the place of the database, which is kept beside it. Stop the node first.',
   flags: [
-    { name: 'from', kind: 'value', value: 'file', path: 'file', doc: 'The backup' },
+    { name: 'from', kind: 'value', value: 'file', path: 'file', required: true, doc: 'The backup' },
     {
       name: 'skip-verify',
       kind: 'switch',
@@ -16,9 +16,7 @@ export const restoreCommand = defineCommand({
   ],
   examples: ['restore --from ./backups/mnemesh.db-20260101T120000000Z-1a2b3c4d.db'],
   run: async (parsed, terminal) => {
-    const from = flagValue(parsed, 'from');
-    if (from === undefined)
-      return fail('INVALID_ARGUMENT', 'missing required argument: --from', { fields: ['from'] });
+    const from = flagValue(parsed, 'from') as string;
     const settings = settingsFor(parsed);
     const { restore } = await import('../node/runtime/backup.js');
     const done = restore(settings, from, parsed.flags.get('skip-verify')?.at(-1) === 'true');

@@ -24,7 +24,8 @@ export const agentFlag = (doc: string): DocumentedFlag => ({
   name: 'agent-id',
   kind: 'value',
   value: 'id',
-  doc: `${doc} (required)`,
+  required: true,
+  doc,
 });
 
 /** The key folder that the words name, or the configured one. */
@@ -33,12 +34,9 @@ export function keyDirOf(parsed: ParsedArguments): string {
   return settingsFor(parsed, keyDir === undefined ? {} : { keyDir }).keyDir;
 }
 
-/** The agent that the words name. INVALID_ARGUMENT when there is none, VALIDATION_FAILED when it can have no key. */
+/** The agent that the words name. VALIDATION_FAILED when it can have no key. */
 export function agentOf(parsed: ParsedArguments): Result<string> {
-  const agentId = flagValue(parsed, 'agent-id');
-  if (agentId === undefined) {
-    return fail('INVALID_ARGUMENT', 'missing required argument: --agent-id', { fields: ['agent_id'] });
-  }
+  const agentId = flagValue(parsed, 'agent-id') as string;
   const problem = keyLabelProblem(agentId);
   return problem === null ? ok(agentId) : fail('VALIDATION_FAILED', problem, { fields: ['agent_id'] });
 }

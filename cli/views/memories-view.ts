@@ -4,7 +4,11 @@ type Row = Readonly<Record<string, unknown>>;
 
 const SHORT_ID_LENGTH = 8;
 const NAMESPACE_COLUMNS_MAX = 24;
-const TITLE_COLUMNS_MIN = 16;
+const TITLE_COLUMNS_MIN = 12;
+/** Below, days stand for instants and namespaces are cut shorter. */
+const NARROW_COLUMNS = 80;
+const NARROW_NAMESPACE_COLUMNS_MAX = 12;
+const DAY_LENGTH = 10;
 const GAP = '  ';
 
 /** Rows as a table that fits the terminal; `snippets` adds the beginning of each row's content under it. */
@@ -14,15 +18,8 @@ export function memoriesView(
   options: { readonly columns: number; readonly snippets: boolean },
 ): string {
   if (rows.length === 0) return 'no memories found\n';
-  const scored = rows.some((row) => typeof row['score'] === 'number');
-  const heads = ['ID', scored ? 'SCORE' : 'UPDATED', 'TIER', 'NAMESPACE', 'TITLE'];
-  const cells = rows.map((row) => [
-    oneLine(String(row['id'])).slice(0, SHORT_ID_LENGTH),
-    scored ? Number(row['score']).toFixed(3) : shortInstant(row['updated_at']),
-    oneLine(String(row['tier'])),
-    clip(oneLine(String(row['namespace'])), NAMESPACE_COLUMNS_MAX),
-    oneLine(String(row['title'])),
-  ]);
+  const narrow = options.columns < NARROW_COLUMNS;
+  const { heads, cells } = columnsOf(rows, narrow);
   const fixed = heads
     .slice(0, -1)
     .map((head, column) => Math.max(head.length, ...cells.map((line) => displayWidth(line[column]!))));
@@ -40,6 +37,41 @@ export function memoriesView(
   const mode = typeof answer['mode'] === 'string' ? `, ${answer['mode']} recall` : '';
   lines.push('', `${rows.length} ${rows.length === 1 ? 'memory' : 'memories'}${mode}`);
   return `${lines.join('\n')}\n`;
+}
+
+interface Column {
+  readonly head: string;
+  readonly cell: (row: Row) => string;
+}
+
+/** What stands before the title: a recall's scores, when and why a row was archived, or when it was last written. */
+function columnsOf(rows: readonly Row[], narrow: boolean): { heads: string[]; cells: string[][] } {
+  const text = (head: string, field: string): Column => ({
+    head,
+    cell: (row) => oneLine(String(row[field])),
+  });
+  const instant = (head: string, field: string): Column => ({
+    head,
+    cell: (row) => shortInstant(row[field]).slice(0, narrow ? DAY_LENGTH : undefined),
+  });
+  const isScored = rows.some((row) => typeof row['score'] === 'number');
+  const isArchive = rows.some((row) => typeof row['archived_at'] === 'string');
+  const namespaceColumns = narrow ? NARROW_NAMESPACE_COLUMNS_MAX : NAMESPACE_COLUMNS_MAX;
+  const columns: Column[] = [
+    { head: 'ID', cell: (row) => oneLine(String(row['id'])).slice(0, SHORT_ID_LENGTH) },
+  ];
+  if (isArchive) columns.push(instant('ARCHIVED', 'archived_at'), text('REASON', 'archive_reason'));
+  else if (isScored) columns.push({ head: 'SCORE', cell: (row) => Number(row['score']).toFixed(3) });
+  else columns.push(instant('UPDATED', 'updated_at'));
+  if (!(isArchive && narrow)) columns.push(text('TIER', 'tier'));
+  columns.push(
+    { head: 'NAMESPACE', cell: (row) => clip(oneLine(String(row['namespace'])), namespaceColumns) },
+    text('TITLE', 'title'),
+  );
+  return {
+    heads: columns.map(({ head }) => head),
+    cells: rows.map((row) => columns.map(({ cell }) => cell(row))),
+  };
 }
 
 function snippet(row: Row, columns: number): string {

@@ -8,7 +8,7 @@ type Fields = Record<string, unknown>;
 
 /** An answer as people see it; the binding names the view. */
 export function viewOf(operation: CliOperation, answer: Fields, columns: number): string {
-  const { view, message, positionals } = operation.cli;
+  const { view, message, positionals, table } = operation.cli;
   switch (view) {
     case 'memory':
       return memoryView(answer);
@@ -18,8 +18,8 @@ export function viewOf(operation: CliOperation, answer: Fields, columns: number)
       return memoriesView(answer, rows, { columns, snippets: positionals !== undefined });
     }
     case 'message':
-      return message === undefined ? objectView(answer) : `${oneLine(message(answer))}\n`;
+      return message === undefined ? objectView(answer, { columns }) : `${oneLine(message(answer))}\n`;
     case 'object':
-      return objectView(answer);
+      return objectView(answer, { columns, table });
   }
 }

@@ -7,7 +7,6 @@ import {
   fstatSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -20,6 +19,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import type { Random, Signer } from '../../protocol/seams.js';
 import { StartRefusedError } from '../../protocol/start-refused.js';
+import { makeFolder } from '../../storage/make-folder.js';
 
 /** The rules of key files, which the machine's key and the agents' keys share (reference-federation §1.3). */
 
@@ -42,7 +42,7 @@ const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /** Makes a folder for keys (0700) where it is missing, and refuses one that others may write to. */
 export function openKeyFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   if (isWritableByOthers(folder)) {
     throw new KeyFileError(`${folder} may be written by others: run chmod 700 on it`);
   }

@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { agentIdProblem } from '../../protocol/ids.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
 import type { Random, Signer } from '../../protocol/seams.js';
+import { makeFolder } from '../../storage/make-folder.js';
 import {
   createFile,
   destroySeed,
@@ -148,7 +148,7 @@ function openPaths({ keyDir, agentId }: KeyChange): KeyPaths {
   openKeyFolder(keyDir);
   const paths = keyPaths(keyDir, agentId);
   try {
-    mkdirSync(dirname(paths.privatePath), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(paths.privatePath));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ENOTDIR' && code !== 'EEXIST') throw error;

@@ -30,6 +30,7 @@ export const agentBindKey = defineOperation({
   cli: {
     command: 'agents bind-key',
     aliases: { agent_id: 'id', pubkey: 'pubkey_b64' },
+    shown: { id: 'agent_id', pubkey_b64: 'pubkey' },
     view: 'message',
     message: (output) => `bound: ${output['agent_pubkey']} to ${output['agent_id']}`,
     examples: [
@@ -66,6 +67,7 @@ export const agentRevokeKey = defineOperation({
   cli: {
     command: 'agents revoke-key',
     aliases: { agent_id: 'id' },
+    shown: { id: 'agent_id' },
     view: 'message',
     message: (output) => `revoked the key of ${output['agent_id']}`,
   },

@@ -30,7 +30,18 @@ export const memoryAgentList = defineOperation({
   events: [],
   http: [{ method: 'GET', path: '/agents', fields: 'query' }],
   mcp: { description: 'List agents' },
-  cli: { command: 'agents list', view: 'object', examples: ['agents list'] },
+  cli: {
+    command: 'agents list',
+    view: 'object',
+    table: {
+      agent_id: 'AGENT',
+      agent_type: 'TYPE',
+      last_seen_at: 'LAST SEEN',
+      capabilities: 'CAPABILITIES',
+      pubkey_b64: 'KEY',
+    },
+    examples: ['agents list'],
+  },
   run: async (call, { after, limit }) => {
     // One more than asked for says whether there is another page.
     const result = await call.services.store.query({

@@ -59,7 +59,22 @@ export const memoryQuotaStatus = defineOperation({
     },
   ],
   mcp: { description: 'Show quota use' },
-  cli: { command: 'quota-status', short: { n: 'namespace' }, view: 'object', examples: ['quota-status'] },
+  cli: {
+    command: 'quota-status',
+    short: { n: 'namespace' },
+    view: 'object',
+    table: {
+      agent_id: 'AGENT',
+      namespace: 'NAMESPACE',
+      current_memories_today: 'MEMORIES',
+      max_memories_per_day: 'OF',
+      current_links_today: 'LINKS',
+      max_links_per_day: 'OF',
+      current_storage_bytes: 'BYTES',
+      max_storage_bytes: 'OF',
+    },
+    examples: ['quota-status', 'quota-status --agent-id ai:writer --namespace team/alpha'],
+  },
   run: async (call, { agent_id, namespace }) => {
     if (agent_id === undefined && call.caller.local && call.caller.viewer.all)
       return list(call, namespace ?? null);

@@ -49,6 +49,15 @@ export const memoryRecallObservations = defineOperation({
   cli: {
     command: 'recall-observations',
     view: 'object',
+    table: {
+      observed_at: 'WHEN',
+      recall_id: 'RECALL',
+      rank: 'RANK',
+      memory_id: 'MEMORY',
+      score: 'SCORE',
+      retriever: 'RETRIEVER',
+      consumed_by_memory_id: 'LED TO',
+    },
     examples: ['recall-observations --unconsumed --limit 20'],
   },
   run: async (call, input) => {

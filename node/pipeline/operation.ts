@@ -63,6 +63,8 @@ export interface CliBinding {
   readonly short?: Readonly<Record<string, string>>;
   /** Other names of flags: flag to field, in snake case. */
   readonly aliases?: Readonly<Record<string, string>>;
+  /** Which of those names help and messages show, where it is not the field's own: field to flag. */
+  readonly shown?: Readonly<Record<string, string>>;
   /** Other words for values of a field, on this surface alone: field to word to value. */
   readonly values?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Fields whose value `-` is read from standard input. */
@@ -72,6 +74,8 @@ export interface CliBinding {
   readonly shape?: Shape;
   /** How people see the answer; programs use `--json`. */
   readonly view: 'memory' | 'memories' | 'message' | 'object';
+  /** Columns of the lists in the `object` view: field to head, in order; all fields unless given. */
+  readonly table?: Readonly<Record<string, string>>;
   /** The sentence of the `message` view. */
   readonly message?: (output: Record<string, unknown>) => string;
   readonly examples?: readonly string[];

@@ -1,6 +1,9 @@
 import type { z } from 'zod';
 import { fail, ok, type Result } from '../../protocol/result.js';
+import { usePlainWords } from './issue-text.js';
 import type { Operation } from './operation.js';
+
+usePlainWords();
 
 type Input = Record<string, unknown>;
 

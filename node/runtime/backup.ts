@@ -16,7 +16,13 @@ export function backUp(settings: Settings, folder: string, keep: number): Return
     return takeBackup({ path: settings.dbPath, folder, keep, now, token: freshToken().slice(0, 8) });
   } catch (error) {
     if (isFull(error)) return fail('STORAGE_FULL', 'the disk is full; no backup was made');
-    throw error;
+    const { syscall, code } = error as NodeJS.ErrnoException;
+    if (syscall !== 'mkdir') throw error;
+    const isTaken = code === 'EEXIST' || code === 'ENOTDIR';
+    return fail(
+      'INVALID_ARGUMENT',
+      isTaken ? `${folder} is no folder` : `cannot make the folder ${folder}: ${code}`,
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 import { BatchWorker } from '../../actors/core/batch-worker.js';
@@ -9,6 +9,7 @@ import { type StorageThread, storageThread } from '../../actors/storage/storage-
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import * as limits from '../../protocol/limits.js';
 import type { Answers, Query } from '../../protocol/queries.js';
+import { makeFolder } from '../../storage/make-folder.js';
 import type { TimedCommand } from '../../storage/port.js';
 import { openReader } from '../../storage/sqlite/connection.js';
 import { Reader } from '../../storage/sqlite/reader.js';
@@ -63,8 +64,8 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
   }
   const log = stderrLog(settings.logLevel);
   warnOfUntrustedAdmins(settings, log);
-  mkdirSync(settings.home, { recursive: true, mode: 0o700 });
-  mkdirSync(dirname(settings.dbPath), { recursive: true, mode: 0o700 });
+  makeFolder(settings.home);
+  makeFolder(dirname(settings.dbPath));
   const identity = loadMachineIdentity(settings.keyDir, systemRandom);
   prepareDatabase(settings, identity.peerId);
 

@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeFolder } from '../../storage/make-folder.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { lifePolicyOf } from '../config/life-policy.js';
 import { quotaLimits } from '../config/quota-limits.js';
@@ -42,8 +42,8 @@ export async function openInlineNode(
   catalogue?: Catalogue,
 ): Promise<InlineNode> {
   const log = stderrLog(role === 'cli' && settings.logLevel === 'info' ? 'warn' : settings.logLevel);
-  mkdirSync(settings.home, { recursive: true, mode: 0o700 });
-  mkdirSync(dirname(settings.dbPath), { recursive: true, mode: 0o700 });
+  makeFolder(settings.home);
+  makeFolder(dirname(settings.dbPath));
   const identity = loadMachineIdentity(settings.keyDir, systemRandom);
   const db = openForWriting(settings.dbPath, identity.peerId, {
     busyTimeoutMs: BUSY_TIMEOUT_MS,

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { fail, ok, type Result } from '../../protocol/result.js';
+import { makeFolder } from '../make-folder.js';
 import { claimFile, type Manifest, removeFiles, syncToDisk, writeCopy } from './snapshot-files.js';
 
 const MANIFEST_BYTES_MAX = 65_536;
@@ -42,7 +43,7 @@ export interface BackupOptions {
 export function takeBackup(options: BackupOptions): Result<Backup & { readonly pruned: number }> {
   const { path, folder, now, token } = options;
   if (!existsSync(path)) return fail('NOT_FOUND', `there is no database at ${path}`);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const stem = join(folder, `${basename(path)}-${now.replace(/[:.-]/g, '')}-${token}`);
   const backup = { path: `${stem}.db`, manifestPath: `${stem}${SUFFIX}` };
   const drafts = { path: `${stem}.db.partial`, manifestPath: `${stem}${SUFFIX}.partial` };

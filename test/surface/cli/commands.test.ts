@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { VERSION } from '../../../node/version.js';
@@ -201,7 +203,56 @@ describe('what the command line refuses', () => {
   it('names a file that is no database and ends with 70', async () => {
     const { code, out, err } = await mnemesh('list', '--db', MAIN);
     assert.deepEqual([code, out], [70, '']);
-    assert.match(err, /^error: SQLITE_NOTADB: /);
+    assert.match(err, /^error: the database is damaged \(SQLITE_NOTADB: .*"doctor" says more\n$/);
+  });
+});
+
+describe('a refusal says what can be done', () => {
+  const home = temporaryFolder('cli-ways-out');
+  const mnemesh = commandsIn(home);
+
+  it('in plain words', async () => {
+    const cases: [words: string[], code: number, err: RegExp][] = [
+      [['list', '--limit', '0'], 2, /^error: --limit: must be at least 1\n/],
+      [
+        ['store', '-T', 't', '-c', 'c', '--tier', 'x'],
+        2,
+        /^error: --tier: must be one of short, mid, long\n/,
+      ],
+      [['agents'], 2, /Commands and options: mnemesh agents --help\n$/],
+      [['agents', 'lst'], 2, /did you mean "mnemesh agents list"\?\n\n.* mnemesh agents --help\n$/],
+      [['restore'], 2, /required argument: --from\n\nUsage: mnemesh restore --from <file> \[options\]\n/],
+      [['identity', 'generate'], 2, /Usage: mnemesh identity generate --agent-id <id> \[options\]\n/],
+      [['agents', 'bind-key', '--agent-id', 'ai:x', '--pubkey', 'junk'], 2, /^error: --pubkey: it is not/],
+      [['config', 'migrate'], 2, /^error: there is no file .*config\.toml, so nothing to migrate\n/],
+      [['import', join(home, 'absent')], 2, /there is no such file; nothing was imported\n/],
+      [['export', '--out', join(home, 'no', 'x')], 2, /--out: cannot write .*: there is no such folder\n/],
+    ];
+    for (const [words, code, err] of cases) {
+      const finished = await mnemesh(...words);
+      assert.deepEqual([finished.code, finished.out], [code, ''], words.join(' '));
+      assert.match(finished.err, err, words.join(' '));
+      assert.doesNotMatch(finished.err, /\n {4}at /);
+    }
+  });
+
+  it('and a taken title how to keep both, to people alone', async () => {
+    await mnemesh('store', '-T', 'taken', '-c', 'one');
+    const again = ['store', '-T', 'taken', '-c', 'two'];
+    const told = await mnemesh(...again);
+    assert.match(told.err, /--on-conflict version keeps both/);
+    const machine = JSON.parse((await mnemesh(...again, '--json')).err) as Record<string, unknown>;
+    assert.doesNotMatch(String(machine['error']), /on-conflict/);
+    assert.equal((await mnemesh(...again, '--on-conflict', 'version')).code, 0);
+  });
+
+  it('where a backup has no place to go to', async () => {
+    await writeFile(join(home, 'file'), '');
+    for (const to of [join(home, 'file'), join(home, 'file', 'below'), '/proc/mnemesh-test']) {
+      const { code, err } = await mnemesh('backup', '--to', to);
+      assert.equal(code, 2, err);
+      assert.match(err, /^error: (cannot make the folder|\S+ is no folder)/);
+    }
   });
 });
 
@@ -227,7 +278,8 @@ describe('help', () => {
       assert.equal(code, 0);
       assert.ok(out.startsWith(`${operation.summary}\n\nUsage: mnemesh ${cli.command}`), out);
       for (const field of Object.keys(operation.input.shape)) {
-        if (cli.omit?.includes(field) !== true) assert.ok(out.includes(field.replaceAll('_', '-')), field);
+        const shown = (cli.shown?.[field] ?? field).replaceAll('_', '-');
+        if (cli.omit?.includes(field) !== true) assert.ok(out.includes(shown), field);
       }
       for (const example of cli.examples ?? []) assert.ok(out.includes(example));
     }

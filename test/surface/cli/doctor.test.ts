@@ -332,6 +332,10 @@ describe('doctor', { concurrency: 2 }, () => {
         [],
       );
       assert.deepEqual([report.overall, report.mode, finished.code, finished.err], ['INFO', 'local', 0, '']);
+      assert.match(
+        (await run(home, ['doctor'], { env: { SVC_REQUIRE_AGENT_ATTESTATION: '1' } })).out,
+        /^\S+: healthy( \(\d notes?\))?\n/,
+      );
     }
     assert.ok(!existsSync(join(folder, 'no-such-home')), 'and makes none');
   });

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { nearest } from '../../../cli/nearest.js';
 import { memoriesView } from '../../../cli/views/memories-view.js';
+import { memoryView } from '../../../cli/views/memory-view.js';
+import { objectView } from '../../../cli/views/object-view.js';
 import { clip, displayWidth, oneLine, printable } from '../../../cli/views/text.js';
 
 const row = (title: string, content = 'text') => ({
@@ -21,11 +23,59 @@ describe('views', () => {
       row('記憶'.repeat(80)),
       row('🦉'.repeat(90), 'line\n'.repeat(50)),
     ];
-    for (const columns of [80, 100, 200]) {
+    for (const columns of [60, 80, 100, 200]) {
       const text = memoriesView({ mode: 'hybrid' }, rows, { columns, snippets: true });
       for (const line of text.split('\n')) assert.ok(displayWidth(line) <= columns, `${columns}: ${line}`);
       assert.match(text, /4 memories, hybrid recall\n$/);
     }
+  });
+
+  it('say when and why a row was archived', () => {
+    const archived = {
+      ...row('gone'),
+      archived_at: '2026-01-02T03:04:05.000Z',
+      archive_reason: 'consolidated',
+    };
+    for (const columns of [60, 100]) {
+      const text = memoriesView({}, [archived], { columns, snippets: false });
+      assert.match(text, columns < 80 ? /2026-01-02 +consolidated/ : /2026-01-02 03:04 +consolidated/);
+      for (const line of text.split('\n')) assert.ok(displayWidth(line) <= columns, `${columns}: ${line}`);
+    }
+  });
+
+  it('lay lists of rows out as tables, and as blocks where a table does not fit', () => {
+    const observation = (rank: number) => ({
+      recall_id: '12345678-0000-4000-8000-000000000000',
+      rank,
+      seen_at: '2026-01-02T03:04:05.000Z',
+      note: 'x'.repeat(90),
+      nothing: null,
+      hidden: true,
+    });
+    const table = { seen_at: 'WHEN', recall_id: 'RECALL', rank: 'RANK', note: 'NOTE', nothing: 'NOTHING' };
+    const answer = { observations: [observation(1), observation(20)], count: 2 };
+    const view = (columns: number) => objectView(answer, { columns, table }).trimEnd().split('\n');
+    const wide = view(200);
+    assert.match(wide[1]!, /^ {2}WHEN {14}RECALL {32}RANK {2}NOTE$/);
+    assert.match(wide[2]!, /^ {2}2026-01-02 03:04 {2}12345678-0000-\S+ {5}1 {2}x{90}$/);
+    assert.equal(wide.at(-1), 'count  2');
+    const narrow = view(60);
+    assert.equal(narrow.length, wide.length);
+    for (const line of narrow) assert.ok(displayWidth(line) <= 60, line);
+    assert.match(narrow[3]!, /^ {2}2026-01-02 {2}12345678 {4}20 {2}x+…$/);
+    const blocks = view(30);
+    assert.ok(blocks.includes('  rank       20'), blocks.join('\n'));
+    assert.ok(blocks.includes('  nothing    -'));
+  });
+
+  it('line values up under one another, and print no JSON for what is empty', () => {
+    const text = objectView({ total: 3, by_tier: [], last_seen_at: null, limits: { per_day: 5 } });
+    assert.equal(text, 'total         3\nby tier       none\nlast seen at  -\nlimits\n  per day  5\n');
+    const facts = { id: '1', confidence_source: 'caller', version: 2, title: 't', content: 'c' };
+    assert.equal(
+      memoryView(facts),
+      't\n\nid                 1\nconfidence source  caller\nversion            2\n\nc\n',
+    );
   });
 
   it('show nothing that a terminal would obey', () => {
