@@ -125,7 +125,9 @@ function neutral(text: string): string {
       // Scores may depend on how frequent a word is in the whole store (decisions, "visibility").
       .replace(/"(score|similarity|blend_weight)":[\d.e-]+/g, '"$1":0')
       .replace(/\|0\.\d+\|/g, '|0|')
-      // Reads are counted some time after they happened.
+      // Reads are counted, and rows promoted by them, some time after they happened.
+      .replace(/"tier":"(mid|long)",|"expires_at":"INSTANT",/g, '')
+      .replace(/\|(mid|long)\|/g, '|tier|')
       .replace(/"(access_count|rank)":\d+/g, '')
       .replace(/\|\d+\|([^|]*)\|api\|/g, '|0|$1|api|')
   );
