@@ -57,12 +57,12 @@ describe('export and import as commands', { timeout: 120_000 }, () => {
     await run(home, ['store', '--title', 't', '--content', 'c']);
     const folder = join(home, 'folder');
     mkdirSync(folder);
-    for (const command of [
-      ['export', '--out', folder],
-      ['import', folder],
-    ]) {
+    for (const [expected, ...command] of [
+      ['CONFIG_INVALID', 'export', '--out', folder],
+      ['INVALID_ARGUMENT', 'import', folder],
+    ] as const) {
       const done = await run(home, [...command, '--json']);
-      assert.equal((JSON.parse(done.err) as { code: string }).code, 'CONFIG_INVALID', done.err);
+      assert.equal((JSON.parse(done.err) as { code: string }).code, expected, done.err);
     }
     assert.deepEqual(
       readdirSync(home).filter((name) => name.endsWith('.partial')),
