@@ -8,7 +8,7 @@ import { parseArguments } from './arguments.js';
 import { type Command, PROGRAM } from './command.js';
 import { asksFor, asksForJson, flagValue, settingsFor } from './global-flags.js';
 import { helpText } from './help.js';
-import { argumentSpecOf, type CliOperation, fieldsOf } from './operation-flags.js';
+import { argumentSpecOf, type CliOperation, FOR_PEOPLE, fieldsOf } from './operation-flags.js';
 import { operationArguments, operationHelp, usageOf } from './operation-help.js';
 import { argumentName, operationInput } from './operation-input.js';
 import type { Terminal } from './terminal.js';
@@ -42,8 +42,6 @@ function once<T extends object>(make: () => T): () => T {
   };
 }
 
-/** The format that lays rows out for people, and the default. */
-const FOR_PEOPLE = 'human';
 /** Formats that an answer in JSON cannot have as well. */
 const OTHER_FORMATS: ReadonlySet<unknown> = new Set([FOR_PEOPLE, 'text', 'toon', 'toon_compact']);
 

@@ -6,6 +6,9 @@ import { GLOBAL_FLAGS } from './global-flags.js';
 /** An operation that has a command. */
 export type CliOperation = Operation & { readonly cli: CliBinding };
 
+/** The format that lays rows out for people, and the default. */
+export const FOR_PEOPLE = 'human';
+
 export const kebab = (name: string) => name.replaceAll('_', '-');
 
 /** The flag of a field, without dashes, as help and messages show it. */

@@ -2,7 +2,15 @@ import { z } from 'zod';
 import type { Flag } from './arguments.js';
 import type { DocumentedFlag, Positional } from './command.js';
 import { GLOBAL_ROWS, type HelpPage, type HelpRow, typedFlag } from './help.js';
-import { argumentSpecOf, type CliOperation, fieldsOf, flagOf, isRequired, kebab } from './operation-flags.js';
+import {
+  argumentSpecOf,
+  type CliOperation,
+  FOR_PEOPLE,
+  fieldsOf,
+  flagOf,
+  isRequired,
+  kebab,
+} from './operation-flags.js';
 
 interface FieldSchema {
   readonly items?: FieldSchema;
@@ -86,11 +94,15 @@ export function usageOf(operation: CliOperation): string {
 }
 
 function documentation(operation: CliOperation, field: string, schema: FieldSchema): string {
+  if (field === 'format' && operation.rows !== undefined) {
+    const formats = [FOR_PEOPLE, ...(schema.enum ?? [])].join(', ');
+    return `Shape of the answer: ${formats} (default ${FOR_PEOPLE})`;
+  }
   const standard = operation.cli.defaults?.[field] ?? schema.default;
   const notes = [
     ...(isRequired(operation, field) ? ['required'] : []),
     ...(standard === undefined || isEmpty(standard) ? [] : [`default ${textOf(standard)}`]),
-    ...aliasesOf(operation, field).map((alias) => `also --${kebab(alias)}`),
+    ...otherNames(operation, field).map((name) => `also --${name}`),
     ...(operation.cli.stdin?.includes(field) === true ? ['- reads standard input'] : []),
     ...(valueWord(schema) === 'list' ? ['separated by commas, or repeated'] : []),
   ];
@@ -100,8 +112,17 @@ function documentation(operation: CliOperation, field: string, schema: FieldSche
   return notes.length === 0 ? text : `${text} (${notes.join('; ')})`;
 }
 
+/** The flags of a field that help does not show in its first column. */
+function otherNames(operation: CliOperation, field: string): string[] {
+  if (operation.cli.positionals?.includes(field) === true) return aliasesOf(operation, field);
+  const names = [kebab(field), ...aliasesOf(operation, field)];
+  return names.filter((name) => name !== flagOf(operation, field));
+}
+
 const aliasesOf = (operation: CliOperation, field: string) =>
-  Object.entries(operation.cli.aliases ?? {}).flatMap(([alias, named]) => (named === field ? [alias] : []));
+  Object.entries(operation.cli.aliases ?? {}).flatMap(([alias, named]) =>
+    named === field ? [kebab(alias)] : [],
+  );
 
 /** What stands for the value in help; undefined for a switch, which takes none. */
 function valueWord(schema: FieldSchema): string | undefined {

@@ -59,6 +59,7 @@ export const memoryRecall = defineOperation({
     positionals: ['context'],
     short: { n: 'namespace', T: 'feature_tier' },
     aliases: { kind: 'kinds', tier: 'feature_tier' },
+    shown: { feature_tier: 'tier' },
     values: { confidence_tier: { high: 'confirmed', medium: 'likely', low: 'ambiguous' } },
     view: 'memories',
     omit: ['accept_provenance'],

@@ -291,6 +291,9 @@ describe('help', () => {
     assert.match(out, /-p, --priority <number> +Priority, 1 to 10 \(default 5\)/);
     assert.match(out, /--tags <list> +.*repeated/);
     assert.match(out, /--metadata <json>/);
+    const recall = (await mnemesh('recall', '--help')).out.replace(/\s+/g, ' ');
+    assert.match(recall, /Shape of the answer: human, json, toon, toon_compact \(default human\)/);
+    assert.match(recall, /-T, --tier <text>/);
   });
 
   it('is shown for the servers, and instead of a refusal', async () => {

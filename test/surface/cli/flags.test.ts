@@ -63,14 +63,8 @@ describe('flags of the command table', () => {
 
   it('refuses a wrong word for a switch or a format as the other surfaces do', async () => {
     for (const [words, message] of [
-      [
-        ['recall', 'x', '--has-citations=maybe'],
-        'has_citations: Invalid input: expected boolean, received string',
-      ],
-      [
-        ['search', 'x', '--format=xml'],
-        'format: Invalid option: expected one of "json"|"toon"|"toon_compact"',
-      ],
+      [['recall', 'x', '--has-citations=maybe'], 'has_citations: must be true or false'],
+      [['search', 'x', '--format=xml'], 'format: must be one of json, toon, toon_compact'],
     ] as const) {
       const { code, err } = await cli(...words, '--json');
       const { fields: _, ...failure } = JSON.parse(err) as Row;
@@ -81,7 +75,7 @@ describe('flags of the command table', () => {
 
   it('help names the other names of a flag, and does not give one name two meanings', async () => {
     const { out } = await cli('agents', 'bind-key', '--help');
-    assert.match(out, /--id <text> .*also\s+--agent-id/);
+    assert.match(out, /--agent-id <text> .*also\s+--id/);
     assert.doesNotMatch(out, /Agent that a write is stamped with/);
     assert.match((await cli('recall', '--help')).out, /also --kind\b/);
   });
