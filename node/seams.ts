@@ -2,7 +2,7 @@ import { createHash, hash, randomBytes, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip, gzipSync } from 'node:zlib';
 import type { Clock, Compressor, Crypto, Random, Scheduler, Timer } from '../protocol/seams.js';
-import { verifyEd25519, verifyEd25519Aside } from './identity/verify-ed25519.js';
+import { verifyEd25519 } from './identity/verify-ed25519.js';
 
 /**
  * The real world behind the seams. This file and the simulator's are the only ones that touch the clock, timers and
@@ -35,7 +35,6 @@ export const systemCrypto: Crypto = {
   sha256Hex: (data) => hash('sha256', data, 'hex'),
   sha256: (data) => createHash('sha256').update(data).digest(),
   verify: verifyEd25519,
-  verifyAside: verifyEd25519Aside,
 };
 
 const gzipAsync = promisify(gzip);

@@ -45,8 +45,6 @@ export interface Crypto {
    * key that `ed25519-admission.ts` has admitted: a key of small order verifies what anybody signs.
    */
   verify(publicKey: Uint8Array, data: Uint8Array, signature: Uint8Array): boolean;
-  /** The same verdict, made beside the calling thread where there is room: a verification costs a hundred µs. */
-  verifyAside(publicKey: Uint8Array, data: Uint8Array, signature: Uint8Array): Promise<boolean>;
 }
 
 /** gzip, at once or beside the main thread. */

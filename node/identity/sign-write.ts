@@ -58,13 +58,13 @@ export function signWrite(
  * the text is no signature, when the author has no bound key (`publicKey` null), and when the signature does not
  * verify. The key must have been admitted when it was bound.
  */
-export async function judgeWrite(
+export function judgeWrite(
   fields: SignedFields,
   presented: { readonly signature: string; readonly created_at: unknown },
   publicKey: Uint8Array | null,
   nowMs: number,
   crypto: Crypto,
-): Promise<Result<JudgedWrite>> {
+): Result<JudgedWrite> {
   const createdAt = presented.created_at;
   if (typeof createdAt !== 'string') {
     return fail('VALIDATION_FAILED', 'created_at is required with a signature', { fields: ['created_at'] });
@@ -82,7 +82,7 @@ export async function judgeWrite(
   }
   if (publicKey === null) return fail('ATTESTATION_FAILED', 'no public key is bound to this agent');
   const envelope = signedBytes(fields, createdAt, crypto);
-  return (await crypto.verifyAside(publicKey, envelope, signature))
+  return crypto.verify(publicKey, envelope, signature)
     ? ok({ signature, envelope, createdAt, signedMs })
     : fail('ATTESTATION_FAILED', "the signature does not verify under the agent's bound key");
 }

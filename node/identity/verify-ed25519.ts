@@ -13,23 +13,6 @@ export function verifyEd25519(publicKey: Uint8Array, data: Uint8Array, signature
   return verify(null, data, keyObjectOf(publicKey), signature);
 }
 
-/** The verifier behind `Crypto.verifyAside`: the same in libuv's pool. */
-export function verifyEd25519Aside(
-  publicKey: Uint8Array,
-  data: Uint8Array,
-  signature: Uint8Array,
-): Promise<boolean> {
-  if (publicKey.length !== PUBLIC_KEY_BYTES || signature.length !== SIGNATURE_BYTES) {
-    return Promise.resolve(false);
-  }
-  return new Promise((resolve, reject) => {
-    verify(null, data, keyObjectOf(publicKey), signature, (error, sound) => {
-      if (error === null) resolve(sound);
-      else reject(error);
-    });
-  });
-}
-
 function keyObjectOf(publicKey: Uint8Array): KeyObject {
   const bytes = Buffer.from(publicKey.buffer, publicKey.byteOffset, publicKey.byteLength);
   const name = bytes.toString('latin1');

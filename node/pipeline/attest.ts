@@ -65,7 +65,7 @@ async function attestPresented(
 ): Promise<Result<Attestation>> {
   const bound = await boundKey(caller, services);
   if (!bound.ok) return failed(bound.error);
-  const judged = await judgeWrite(
+  const judged = judgeWrite(
     signedFields(input, caller, services.settings),
     { signature, created_at: input['created_at'] },
     bound.value === null ? null : Buffer.from(bound.value, 'base64'),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { verifyEd25519, verifyEd25519Aside } from '../../node/identity/verify-ed25519.js';
+import { verifyEd25519 } from '../../node/identity/verify-ed25519.js';
 import type { Memory, MemoryRow } from '../../protocol/memory.js';
 import {
   CHAIN_GENESIS,
@@ -21,7 +21,6 @@ const crypto: Crypto = {
   sha256,
   sha256Hex: (data) => sha256(data).toString('hex'),
   verify: verifyEd25519,
-  verifyAside: verifyEd25519Aside,
 };
 
 const HEADER: OperationHeader = {

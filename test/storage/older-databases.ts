@@ -9,7 +9,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
-import { verifyEd25519, verifyEd25519Aside } from '../../node/identity/verify-ed25519.js';
+import { verifyEd25519 } from '../../node/identity/verify-ed25519.js';
 import type { Crypto } from '../../protocol/seams.js';
 import type { OpenOptions } from '../../storage/sqlite/database-setup.js';
 import { MIGRATION_STEPS } from '../../storage/sqlite/migrations/migrate.js';
@@ -25,7 +25,6 @@ export const nodeCrypto: Crypto = {
   sha256Hex: (data) => createHash('sha256').update(data).digest('hex'),
   sha256: (data) => createHash('sha256').update(data).digest(),
   verify: verifyEd25519,
-  verifyAside: verifyEd25519Aside,
 };
 
 export function openOptions(path: string, nowMs: number, freshEpoch = '00112233445566ff'): OpenOptions {
