@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import Database from 'better-sqlite3';
+import { TOUCH_FLUSH_INTERVAL_MS } from '../../../protocol/limits.js';
 
 /** Tables that the node itself writes while nobody asks anything. */
 const OWN_TABLES: ReadonlySet<string> = new Set(['database_owner']);
@@ -30,7 +31,8 @@ export function digestOf(path: string): string {
 }
 
 /** Touches of earlier recalls are written within this time. */
-const SETTLED_AFTER_MS = 800;
+/** Reads are counted so long after they happened. */
+const SETTLED_AFTER_MS = TOUCH_FLUSH_INTERVAL_MS + 500;
 const SETTLE_WITHIN_MS = 20_000;
 
 /** The digest once nothing moves any more: recalls are counted behind their answers. */
