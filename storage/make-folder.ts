@@ -1,19 +1,27 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder (0700) and the folders above it that are missing. Node's own `recursive` never returns where a
- * file system answers ENOENT to every mkdir, as /proc does. Throws the system's error.
+ * Makes a folder (0700) and the folders above it that are missing, beside other processes that make them too. Node's own
+ * `recursive` never returns where a file system answers ENOENT to every mkdir, as /proc does. Throws the system's error.
  */
 export function makeFolder(folder: string): void {
+  const problem = made(folder);
+  if (problem === null) return;
+  const above = dirname(folder);
+  if (problem.code !== 'ENOENT' || above === folder) throw problem;
+  makeFolder(above);
+  const again = made(folder);
+  if (again !== null) throw again;
+}
+
+/** Makes one folder; null when it is there now, whoever made it. */
+function made(folder: string): NodeJS.ErrnoException | null {
   try {
     mkdirSync(folder, { mode: 0o700 });
+    return null;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST' && statSync(folder).isDirectory()) return;
-    const above = dirname(folder);
-    if (code !== 'ENOENT' || existsSync(above)) throw error;
-    makeFolder(above);
-    mkdirSync(folder, { mode: 0o700 });
+    const failure = error as NodeJS.ErrnoException;
+    return failure.code === 'EEXIST' && statSync(folder).isDirectory() ? null : failure;
   }
 }
