@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { AGENTS_NAMESPACE, agentTitle } from '../../protocol/agent.js';
 import type { Memory } from '../../protocol/memory.js';
+import { newMemory } from '../../protocol/new-memory.js';
 import { failed, ok } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { agentType, capabilities } from './agent-fields.js';
 import * as fields from './fields.js';
-import { newMemory } from './new-memory.js';
 
 const input = z.object({
   agent_id: fields.agentId,

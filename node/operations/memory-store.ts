@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ON_CONFLICT } from '../../protocol/decide/store.js';
 import * as limits from '../../protocol/limits.js';
 import type { Memory } from '../../protocol/memory.js';
+import { newMemory as blankMemory } from '../../protocol/new-memory.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import { instantAfter } from '../../protocol/time.js';
 import { ttlSecondsOf } from '../config/life-policy.js';
@@ -9,7 +10,6 @@ import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { attestMemory } from './attest-memory.js';
 import * as fields from './fields.js';
-import { newMemory as blankMemory } from './new-memory.js';
 
 const input = z.object({
   title: fields.title,

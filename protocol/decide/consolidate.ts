@@ -3,6 +3,7 @@ import { type Audience, audienceOf, commonKind, plainSummary, unionOfTags } from
 import type { ConsolidateMemories } from '../life-commands.js';
 import { ACCESS_COUNT_MAX } from '../limits.js';
 import type { Memory, MemoryRow } from '../memory.js';
+import { newMemory } from '../new-memory.js';
 import { fail, failed } from '../result.js';
 import { isExpired, isVisible, mayChange } from './access.js';
 import { type Deciding, type DecisionContext, decided, type Mutation, memoryById } from './decision.js';
@@ -81,7 +82,7 @@ function consolidated(
 ): Memory {
   const importedFrom = new Set(sources.map(({ metadata }) => metadata['imported_from_agent_id']));
   const [imported] = importedFrom;
-  return {
+  return newMemory(now, {
     id: result.id,
     tier: result.tier,
     namespace: result.namespace,
@@ -95,9 +96,6 @@ function consolidated(
       sources.reduce((sum, row) => sum + row.access_count, 0),
       ACCESS_COUNT_MAX,
     ),
-    created_at: now,
-    updated_at: now,
-    last_accessed_at: null,
     expires_at: result.expiresAt,
     metadata: {
       agent_id: owner,
@@ -107,24 +105,6 @@ function consolidated(
       derived_from: sources.map(({ id }) => id),
     },
     kind: commonKind(sources),
-    reflection_depth: 0,
-    atomised_into: null,
-    atom_of: null,
-    entity_id: null,
-    persona_version: null,
-    citations: [],
-    source_uri: null,
-    source_span: null,
     confidence_source: 'auto_derived',
-    confidence_signals: null,
-    confidence_decayed_at: null,
-    mentioned_entity_id: null,
-    version: 1,
-    write_signature: null,
-    created_hlc: '',
-    hlc: '',
-    origin: '',
-    origin_seq: 0,
-    seen: {},
-  };
+  });
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { StoreMemory } from '../../protocol/commands.js';
 import type { Memory } from '../../protocol/memory.js';
+import { newMemory } from '../../protocol/new-memory.js';
 import type { QuotaLimits } from '../../protocol/quota.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
 
@@ -16,44 +17,15 @@ export const UNLIMITED: QuotaLimits = { memoriesPerDay: 1e12, storageBytes: 1e15
 /** A plain memory with the given fields changed. */
 export function aMemory(fields: Partial<Memory> = {}): Memory {
   const now = '2026-01-01T00:00:00.000Z';
-  return {
+  return newMemory(now, {
     id: randomUUID(),
-    tier: 'mid',
     namespace: 'global',
     title: 'a title',
     content: 'some content',
-    tags: [],
-    priority: 5,
-    confidence: 1,
     source: 'api',
-    access_count: 0,
-    created_at: now,
-    updated_at: now,
-    last_accessed_at: null,
-    expires_at: null,
     metadata: { agent_id: 'ai:writer', attest_level: 'claimed' },
-    kind: 'observation',
-    reflection_depth: 0,
-    atomised_into: null,
-    atom_of: null,
-    entity_id: null,
-    persona_version: null,
-    citations: [],
-    source_uri: null,
-    source_span: null,
-    confidence_source: 'caller_provided',
-    confidence_signals: null,
-    confidence_decayed_at: null,
-    mentioned_entity_id: null,
-    version: 1,
-    write_signature: null,
-    created_hlc: '',
-    hlc: '',
-    origin: '',
-    origin_seq: 0,
-    seen: {},
     ...fields,
-  };
+  });
 }
 
 /** The command that stores a memory. */

@@ -1,4 +1,4 @@
-import type { Memory } from '../../protocol/memory.js';
+import type { Memory } from './memory.js';
 
 type Given = Pick<Memory, 'id' | 'namespace' | 'title' | 'content' | 'source' | 'metadata'>;
 
