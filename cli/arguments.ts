@@ -1,5 +1,5 @@
+import { nearest } from '../protocol/nearest.js';
 import { fail, ok, type Result } from '../protocol/result.js';
-import { nearest } from './nearest.js';
 
 /** A flag of a command. */
 export interface Flag {

@@ -1,9 +1,9 @@
 import { type CommandDef, defineCommand, runCommand } from 'citty';
+import { nearest } from '../protocol/nearest.js';
 import { fail, type Result } from '../protocol/result.js';
 import { type Command, PROGRAM } from './command.js';
 import { asksFor, GLOBAL_FLAGS } from './global-flags.js';
 import { NATIVE_COMMANDS } from './native-commands.js';
-import { nearest } from './nearest.js';
 import { type OperationEntry, operationTable } from './operation-table.js';
 
 /** What the words of a command line ask for. */

@@ -30,7 +30,6 @@ export function digestOf(path: string): string {
   }
 }
 
-/** Touches of earlier recalls are written within this time. */
 /** Reads are counted so long after they happened. */
 const SETTLED_AFTER_MS = TOUCH_FLUSH_INTERVAL_MS + 500;
 const SETTLE_WITHIN_MS = 20_000;
