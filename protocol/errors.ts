@@ -22,6 +22,8 @@ export const ERRORS = {
   INVALID_REQUEST: { http: 400, jsonRpc: -32600, exit: 2 },
   AMBIGUOUS_ID_PREFIX: { http: 400, exit: 1 },
   UNAUTHORIZED: { http: 401, exit: 1 },
+  /** A peer's nonce came a second time (interface §5.2). */
+  x_memory_nonce_replay: { http: 401, exit: 1 },
   ATTESTATION_FAILED: { http: 403, exit: 1 },
   ADMIN_REQUIRED: { http: 403, exit: 1 },
   FORBIDDEN: { http: 403, exit: 1 },

@@ -3,6 +3,7 @@ import type { AuditHead, AuditRow } from './audit.js';
 import type { LifeAnswers, LifeQuery } from './life-queries.js';
 import type { Link } from './link.js';
 import type { Memory, MemoryRow, Tier } from './memory.js';
+import type { MeshAnswers, MeshQuery } from './mesh/store-terms.js';
 import type { QuotaUse } from './quota.js';
 import type { RankedRow, RecallRequest, Viewer } from './ranking/types.js';
 
@@ -32,7 +33,8 @@ export type Query =
   | ExportLinks
   | RecallObservations
   | LinkAttestations
-  | LifeQuery;
+  | LifeQuery
+  | MeshQuery;
 
 export interface GetMemory {
   readonly kind: 'get-memory';
@@ -252,7 +254,7 @@ export interface LinkSummary {
 }
 
 /** What each query answers when it succeeds. */
-export interface Answers extends LifeAnswers {
+export interface Answers extends LifeAnswers, MeshAnswers {
   'get-memory': { readonly memory: Memory; readonly links: readonly LinkSummary[] };
   'list-memories': MemoryPage;
   'search-memories': MemoryPage;

@@ -69,5 +69,10 @@ function rulesOf(command: Command, context: DecisionContext): Deciding<OutcomeOf
       return decideImport(command, context);
     case 'import-link':
       return decideImportLink(command, context);
+    case 'apply-operations':
+    case 'use-nonce':
+    case 'retry-parked':
+    case 'begin-epoch':
+      throw new Error('not yet');
   }
 }

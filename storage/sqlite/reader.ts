@@ -104,6 +104,13 @@ export class Reader {
         return ok(exportMemories(this.statements, query));
       case 'export-links':
         return ok(exportLinks(this.statements, query));
+      case 'known-origins':
+      case 'read-operations':
+      case 'read-digests':
+      case 'find-operation':
+      case 'list-conflicts':
+      case 'list-nonces':
+        throw new Error('not yet');
     }
   }
 
