@@ -194,3 +194,7 @@ export const SHUTDOWN_GRACE_MS = 30_000;
 export const CAMPAIGN_NOTES_CHARACTERS_MAX = 500;
 /** Size of a campaign's log that is checked at once. */
 export const CAMPAIGN_FILE_BYTES_MAX = 64 * 1024 * 1024;
+
+// The mesh
+/** An operation stamped further ahead of the receiver's clock than this is refused (design: mesh). */
+export const CLOCK_AHEAD_MS_MAX = 60_000;

@@ -69,7 +69,7 @@ export function headerHash(header: OperationHeader, crypto: Crypto): string {
  * The post-image of a memory's replicated columns, as canonical JSON. Local counters (access_count,
  * last_accessed_at) and the stamps, which the header carries, are left out.
  */
-export function memoryPayload(memory: Memory): string {
+export function memoryPayload(memory: MemoryImage): string {
   // The canonical JSON of the image; its keys are known, so they are not sorted again for every write.
   const members = REPLICATED_KEYS.map(([key, prefix]) => {
     const value = memory[key];
@@ -79,7 +79,7 @@ export function memoryPayload(memory: Memory): string {
 }
 
 const LOCAL_KEYS = ['access_count', 'last_accessed_at', 'hlc', 'origin', 'origin_seq', 'seen'] as const;
-type ReplicatedKey = Exclude<keyof Memory, (typeof LOCAL_KEYS)[number]>;
+export type ReplicatedKey = Exclude<keyof Memory, (typeof LOCAL_KEYS)[number]>;
 
 /** What the payload of a store, update, promotion, life change or restore says. */
 export type MemoryImage = Pick<Memory, ReplicatedKey>;
@@ -114,20 +114,41 @@ const REPLICATED: Readonly<Record<ReplicatedKey, true>> = {
   version: true,
   write_signature: true,
   created_hlc: true,
+  edited: true,
 };
 
-const REPLICATED_KEYS = (Object.keys(REPLICATED) as ReplicatedKey[])
+/** The columns of an image in the order of its text, each with its member's beginning. */
+export const REPLICATED_KEYS = (Object.keys(REPLICATED) as ReplicatedKey[])
   .sort()
   .map((key) => [key, `${JSON.stringify(key)}:`] as const);
 
-/** The payload of a delete, an expiry or an archiving: what is needed to leave a tombstone and to judge it against later writes. */
-export function removalPayload(memory: Memory, reason: string): string {
+/** What a removal says: enough to leave a tombstone, and to judge it against versions that it has not seen. */
+export interface Removal {
+  readonly kind: RemovalKind;
+  readonly namespace: string;
+  readonly title: string;
+  readonly reason: string;
+  /** The expiry that an `expire` acted on. */
+  readonly expiresAt: string | null;
+  /** Version of the row that was removed. */
+  readonly version: number;
+  /** Nodes keep a copy in their archives. */
+  readonly archived: boolean;
+}
+
+export const REMOVAL_KINDS = ['delete', 'expire', 'archive'] as const;
+export type RemovalKind = (typeof REMOVAL_KINDS)[number];
+
+/** The payload of a delete, an expiry or an archiving. */
+export function removalPayload(memory: Memory, reason: string, archived: boolean): string {
   return canonicalJson({
     id: memory.id,
     namespace: memory.namespace,
     title: memory.title,
     expires_at: memory.expires_at,
     reason,
+    archived,
+    version: memory.version,
   });
 }
 
@@ -140,7 +161,12 @@ export function purgePayload(
   archivedAt: string,
   reason: PurgeReason,
 ): string {
-  return canonicalJson({ id: memory.id, namespace: memory.namespace, archived_at: archivedAt, reason });
+  return canonicalJson({
+    id: memory.id,
+    namespace: memory.namespace,
+    archived_at: archivedAt,
+    reason,
+  });
 }
 
 /** Why an archived row was purged: somebody asked, or it was older than `storage.archive_max_days`. */

@@ -92,6 +92,7 @@ function memoryOf(call: Call, row: z.output<typeof importedMemory.input>): Memor
     mentioned_entity_id: row.mentioned_entity_id ?? null,
     write_signature: row.write_signature ?? null,
     created_hlc: '',
+    edited: '',
     hlc: '',
     origin: '',
     origin_seq: 0,

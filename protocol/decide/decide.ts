@@ -1,5 +1,11 @@
 import type { Command, OutcomeOf } from '../commands.js';
 import { decideBindAgentKey, decideRegisterAgent, guardAgentRecords } from './agent.js';
+import {
+  decideApplyOperations,
+  decideBeginEpoch,
+  decideRetryParked,
+  decideUseNonce,
+} from './apply-operations.js';
 import { decideArchive, decidePurge, decideRestore } from './archive.js';
 import { audited } from './audit.js';
 import { decideConsolidate } from './consolidate.js';
@@ -70,9 +76,12 @@ function rulesOf(command: Command, context: DecisionContext): Deciding<OutcomeOf
     case 'import-link':
       return decideImportLink(command, context);
     case 'apply-operations':
+      return decideApplyOperations(command, context);
     case 'use-nonce':
+      return decideUseNonce(command);
     case 'retry-parked':
+      return decideRetryParked(command);
     case 'begin-epoch':
-      throw new Error('not yet');
+      return decideBeginEpoch(command);
   }
 }

@@ -3,8 +3,11 @@ import type { RecallConsumption, RecallObservation } from '../commands.js';
 import type { ArchivedRow, ForgetFilter, PurgeableRow } from '../life-commands.js';
 import type { Link } from '../link.js';
 import type { Memory, MemoryRow } from '../memory.js';
+import type { UsedNonce, VerifiedOperation } from '../mesh/store-terms.js';
+import type { ParkReason, WireOperation } from '../mesh/wire.js';
 import type { MemoryImage, OperationKind, PurgeReason } from '../operation-log.js';
 import type { QuotaLimits, QuotaUse } from '../quota.js';
+import type { Dot, HistoricEdit, Settled, Version } from '../replica.js';
 import type { Result } from '../result.js';
 import type { VersionVector } from '../version-vector.js';
 
@@ -36,7 +39,16 @@ export type ReadRequest =
       readonly limit: number;
     }
   | { readonly read: 'forgettable-memories'; readonly filter: ForgetFilter; readonly limit: number }
-  | { readonly read: 'last-edit'; readonly id: string };
+  | { readonly read: 'last-edit'; readonly id: string }
+  | { readonly read: 'log-origin' }
+  | { readonly read: 'origin-head'; readonly origin: string }
+  | { readonly read: 'nonce-used'; readonly peerId: string; readonly fingerprint: string }
+  | { readonly read: 'subject-versions'; readonly id: string }
+  | { readonly read: 'subject-history'; readonly id: string }
+  | { readonly read: 'link-stamp'; readonly link: LinkKey }
+  | { readonly read: 'parked-operations'; readonly limit: number }
+  /** Applies what is decided so far, so that the reads that follow see it. */
+  | { readonly read: 'after'; readonly mutations: readonly Mutation[] };
 
 /** The last change of a memory in place, as the log has it. */
 export interface LastEdit {
@@ -144,10 +156,40 @@ export type Mutation =
   | {
       readonly mutation: 'insert-link';
       readonly link: Link;
-      /** Namespace and row of the source. */
+      /** Namespace and row of the source; no row when only other nodes have it. */
       readonly namespace: string;
-      readonly rid: number;
-    };
+      readonly rid: number | null;
+    }
+  | { readonly mutation: 'use-nonce'; readonly nonce: UsedNonce }
+  | {
+      /** An operation of another origin joins the log. */
+      readonly mutation: 'append-foreign';
+      readonly operation: VerifiedOperation;
+      /** Why it has no effect; null when it has, or had before. */
+      readonly parked: ParkReason | null;
+      /** The origin's signature over the head that it makes, if it came with one. */
+      readonly headSignature: string | null;
+    }
+  | {
+      /** Brings a memory's row to what its versions mean. */
+      readonly mutation: 'settle-memory';
+      readonly id: string;
+      readonly before: MemoryRow | null;
+      readonly settled: Settled;
+      /** The versions themselves when there are several; they are then kept. */
+      readonly siblings: readonly Dot[];
+    }
+  | { readonly mutation: 'settle-link'; readonly link: Link; readonly operation: VerifiedOperation }
+  | {
+      readonly mutation: 'record-conflict';
+      readonly loser: HistoricEdit;
+      readonly winner: HistoricEdit;
+      readonly subject: string;
+      readonly namespace: string;
+    }
+  | { readonly mutation: 'drop-archived'; readonly id: string }
+  | { readonly mutation: 'unpark'; readonly origin: string; readonly seq: number }
+  | { readonly mutation: 'begin-epoch'; readonly epoch: string; readonly reason: string };
 
 export interface Decision<T> {
   readonly mutations: readonly Mutation[];
@@ -242,4 +284,51 @@ export function* tombstoneOf(
 /** True when the link is stored. */
 export function* linkBetween(link: LinkKey): Generator<ReadRequest, boolean, never> {
   return (yield { read: 'link-exists', link }) as boolean;
+}
+
+/** The origin that this database writes under, and its last sequence. */
+export function* logOrigin(): Generator<
+  ReadRequest,
+  { readonly origin: string; readonly seq: number },
+  never
+> {
+  return (yield { read: 'log-origin' }) as { origin: string; seq: number };
+}
+
+/** Where the chain of a foreign origin ends; null before its first operation. */
+export function* originHead(
+  origin: string,
+): Generator<ReadRequest, { readonly seq: number; readonly head: string } | null, never> {
+  return (yield { read: 'origin-head', origin }) as { seq: number; head: string } | null;
+}
+
+/** True when a peer's nonce is remembered. */
+export function* nonceUsed(nonce: UsedNonce): Generator<ReadRequest, boolean, never> {
+  const { peerId, fingerprint } = nonce;
+  return (yield { read: 'nonce-used', peerId, fingerprint }) as boolean;
+}
+
+/** The maximal versions of a memory; none for an id that was never written. */
+export function* subjectVersions(id: string): Generator<ReadRequest, readonly Version[], never> {
+  return (yield { read: 'subject-versions', id }) as readonly Version[];
+}
+
+/** The contested operations of a subject that the log has. */
+export function* subjectHistory(id: string): Generator<ReadRequest, readonly HistoricEdit[], never> {
+  return (yield { read: 'subject-history', id }) as readonly HistoricEdit[];
+}
+
+/** The stamp of the operation that wrote a link; null when there is none. */
+export function* linkStamp(link: LinkKey): Generator<ReadRequest, Dot | null, never> {
+  return (yield { read: 'link-stamp', link }) as Dot | null;
+}
+
+/** The oldest operations that are in the log without effect and may have one now. */
+export function* parkedOperations(limit: number): Generator<ReadRequest, readonly WireOperation[], never> {
+  return (yield { read: 'parked-operations', limit }) as readonly WireOperation[];
+}
+
+/** Applies mutations now; what is read next sees them. */
+export function* after(mutations: readonly Mutation[]): Generator<ReadRequest, void, never> {
+  yield { read: 'after', mutations };
 }

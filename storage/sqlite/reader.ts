@@ -22,6 +22,14 @@ import { listMemories } from './queries/list.js';
 import { linkAttestations, recallObservations } from './queries/observations.js';
 import { currentOwner, logPosition, namespaceIds } from './queries/position.js';
 import { listQuotas } from './queries/quotas.js';
+import {
+  findOperation,
+  knownOrigins,
+  listConflicts,
+  listNonces,
+  readDigests,
+  readOperations,
+} from './queries/replication.js';
 import { findContradictions, nearestMemory } from './queries/similar.js';
 import { storeStats } from './queries/stats.js';
 import { RecallIndex } from './recall/recall.js';
@@ -105,12 +113,17 @@ export class Reader {
       case 'export-links':
         return ok(exportLinks(this.statements, query));
       case 'known-origins':
+        return ok(knownOrigins(this.statements));
       case 'read-operations':
+        return ok(readOperations(this.statements, query));
       case 'read-digests':
+        return ok(readDigests(this.statements));
       case 'find-operation':
+        return ok(findOperation(this.statements, query));
       case 'list-conflicts':
+        return ok(listConflicts(this.statements, query));
       case 'list-nonces':
-        throw new Error('not yet');
+        return ok(listNonces(this.statements));
     }
   }
 

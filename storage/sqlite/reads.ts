@@ -9,9 +9,11 @@ import type { MemoryImage } from '../../protocol/operation-log.js';
 import { ARCHIVED_SEEN, archivedRowFromSql, purgeableFromSql, SELECT_ARCHIVED } from './archive.js';
 import type { Connection } from './connection.js';
 import { forgettable } from './forget.js';
+import type { OperationLog } from './log.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
 import { Statements } from './statements.js';
+import { SubjectReads } from './subject-reads.js';
 
 interface OwnerRow {
   holder: string;
@@ -32,11 +34,14 @@ export class DecisionReads {
   private readonly texts;
   private readonly tombstone;
   private readonly link;
+  private readonly subjects;
 
   constructor(
     db: Connection,
     private readonly quotas: QuotaLedger,
+    private readonly log: OperationLog,
   ) {
+    this.subjects = new SubjectReads(db);
     this.texts = new Statements(db);
     this.byId = db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`);
     this.byTitle = db.prepare<[string, string], SqlRow>(
@@ -64,7 +69,7 @@ export class DecisionReads {
     );
   }
 
-  answer(request: ReadRequest, context: DecisionContext): unknown {
+  answer(request: Exclude<ReadRequest, { read: 'after' }>, context: DecisionContext): unknown {
     switch (request.read) {
       case 'memory-by-id':
         return oneRow(this.byId.get(request.id));
@@ -109,6 +114,20 @@ export class DecisionReads {
         const { source_id, target_id, relation } = request.link;
         return this.link.get(source_id, target_id, relation) !== undefined;
       }
+      case 'log-origin':
+        return this.log.own();
+      case 'origin-head':
+        return this.subjects.originHead(request.origin);
+      case 'nonce-used':
+        return this.subjects.nonceUsed(request.peerId, request.fingerprint);
+      case 'subject-versions':
+        return this.subjects.versions(request.id);
+      case 'subject-history':
+        return this.subjects.history(request.id);
+      case 'link-stamp':
+        return this.subjects.linkStamp(request.link);
+      case 'parked-operations':
+        return this.subjects.parked(request.limit);
     }
   }
 

@@ -1,8 +1,10 @@
 import type { DecisionContext } from '../../../protocol/decide/decision.js';
+import type { Link } from '../../../protocol/link.js';
 import type { Memory } from '../../../protocol/memory.js';
 import { instantFromMs } from '../../../protocol/time.js';
 import { type Connection, openWriter } from '../connection.js';
 import { DatabaseRefusedError, startLog } from '../database-setup.js';
+import { Digests } from '../digests.js';
 import { OperationLog } from '../log.js';
 import { Mutations } from '../mutations.js';
 import { DEFAULT_LIMITS, QuotaLedger } from '../quota-ledger.js';
@@ -88,7 +90,8 @@ function moveMemories(db: Connection, { options, now }: MigrationContext): void 
   };
   const log = new OperationLog(db, options.crypto);
   const quotas = new QuotaLedger(db);
-  const mutations = new Mutations(db, log, quotas, null);
+  const digests = new Digests(db, options.crypto);
+  const mutations = new Mutations(db, log, quotas, digests, null);
   const taken = db.prepare<[string, string]>(
     'SELECT 1 FROM memories WHERE title = ? AND namespace = ? AND conflict_of IS NULL',
   );
@@ -98,9 +101,38 @@ function moveMemories(db: Connection, { options, now }: MigrationContext): void 
     const title = freeTitle(older, (candidate) => taken.get(candidate, older.namespace) !== undefined);
     mutations.apply({ mutation: 'insert-memory', operation: 'store', memory: { ...older, title } }, decision);
   }
+  moveLinks(db, mutations, decision);
   quotas.flush();
+  digests.flush();
   log.finish();
   dropAside(db, 'memories');
+}
+
+/** Older links stand in no log; now they do, so that they replicate. */
+function moveLinks(db: Connection, mutations: Mutations, context: DecisionContext): void {
+  const rows = db
+    .prepare(
+      `SELECT l.*, m.rid AS source_rid, m.namespace AS source_namespace
+       FROM memory_links l LEFT JOIN memories m ON m.id = l.source_id`,
+    )
+    .all() as OlderLink[];
+  for (const { source_rid: rid, source_namespace, signature, ...link } of rows) {
+    mutations.apply(
+      {
+        mutation: 'insert-link',
+        link: { ...link, signature: signature === null ? null : Buffer.from(signature).toString('base64') },
+        namespace: source_namespace ?? 'global',
+        rid,
+      },
+      context,
+    );
+  }
+}
+
+interface OlderLink extends Omit<Link, 'signature'> {
+  signature: Uint8Array | null;
+  source_rid: number | null;
+  source_namespace: string | null;
 }
 
 // Titles that differed only as bytes (a blob, invalid UTF-8) may be equal as text.
