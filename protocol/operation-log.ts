@@ -49,7 +49,10 @@ export function operationId(origin: string, seq: number): string {
 }
 
 /** The hash that the next header of the same origin carries as `prevHash`. */
-export function headerHash(header: OperationHeader, crypto: Crypto): string {
+export function headerHash(
+  header: Omit<OperationHeader, 'kind'> & { readonly kind: string },
+  crypto: Crypto,
+): string {
   return crypto.sha256Hex(
     canonicalJson([
       header.origin,

@@ -16,6 +16,9 @@ import { MIGRATION_STEPS } from '../../storage/sqlite/migrations/migrate.js';
 import { olderInstant } from '../../storage/sqlite/migrations/older-values.js';
 import { OLDER_ARCHIVED, OLDER_MEMORIES, PLAIN, type Row, uuid } from './older-memories.js';
 
+/** Links in every older database. */
+export const OLDER_LINKS = 3;
+
 export const OLDER_VERSIONS = [49, 50, 51, 52, 53, 54] as const;
 
 /** When the fixtures were "upgraded" to their version. */
