@@ -135,8 +135,8 @@ export interface Removal {
   readonly expiresAt: string | null;
   /** Version of the row that was removed. */
   readonly version: number;
-  /** Nodes keep a copy in their archives. */
-  readonly archived: boolean;
+  /** What was removed, for the archives of all nodes; null keeps no copy. */
+  readonly image: MemoryImage | null;
 }
 
 export const REMOVAL_KINDS = ['delete', 'expire', 'archive'] as const;
@@ -144,15 +144,15 @@ export type RemovalKind = (typeof REMOVAL_KINDS)[number];
 
 /** The payload of a delete, an expiry or an archiving. */
 export function removalPayload(memory: Memory, reason: string, archived: boolean): string {
-  return canonicalJson({
+  const text = canonicalJson({
     id: memory.id,
     namespace: memory.namespace,
     title: memory.title,
     expires_at: memory.expires_at,
     reason,
-    archived,
     version: memory.version,
   });
+  return archived ? `${text.slice(0, -1)},"was":${memoryPayload(memory)}}` : text;
 }
 
 /**

@@ -78,10 +78,12 @@ function parsed(payload: string): Value | null {
 }
 
 function removalOf(kind: RemovalKind, value: Value): Removal | null {
-  const { namespace, title, reason, expires_at = null, archived = false, version = 1 } = value;
+  const { namespace, title, reason, expires_at = null, version, was } = value;
   if (typeof namespace !== 'string' || typeof title !== 'string' || typeof reason !== 'string') return null;
-  if (!isTextOrNull(expires_at) || typeof archived !== 'boolean' || !isVersion(version)) return null;
-  return { kind, namespace, title, reason, expiresAt: expires_at, version, archived };
+  if (!isTextOrNull(expires_at) || !isVersion(version)) return null;
+  const image = isObject(was) ? imageOf(was) : null;
+  if (was !== undefined && image === null) return null;
+  return { kind, namespace, title, reason, expiresAt: expires_at, version, image };
 }
 
 const isObject = (value: unknown): value is Value =>

@@ -94,9 +94,11 @@ export function settle(versions: readonly Version[]): Settled {
   const living = versions
     .filter((version) => version.removal === null)
     .filter((version) => !removed.some((removal) => ends(removal, version)));
-  if (living.length === 0) return { ...stamp, image: null, removal: latest(removed).removal };
-  const image = living.length === 1 ? living[0]!.image : mergedImage(living.map((version) => version.image));
   const highest = Math.max(...versions.map((version) => (version.image ?? version.removal)!.version));
+  if (living.length === 0) {
+    return { ...stamp, image: null, removal: { ...latest(removed).removal, version: highest } };
+  }
+  const image = living.length === 1 ? living[0]!.image : mergedImage(living.map((version) => version.image));
   // Alone a version means what it says; beside others the outcome is a version that none of them was.
   const version = versions.length === 1 ? image.version : highest + 1;
   return { ...stamp, image: image.version === version ? image : { ...image, version }, removal: null };

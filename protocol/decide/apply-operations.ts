@@ -168,6 +168,8 @@ function* memoryEffect(
     before,
     settled,
     siblings: versions.length > 1 ? versions : [],
+    // Only the removal that stands, when it comes: an older one must not bring a purged copy back.
+    archive: settled.removal?.image === incoming.removal?.image ? (incoming.removal?.image ?? null) : null,
   });
   const changed =
     settled.image !== null &&

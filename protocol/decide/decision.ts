@@ -178,6 +178,8 @@ export type Mutation =
       readonly settled: Settled;
       /** The versions themselves when there are several; they are then kept. */
       readonly siblings: readonly Dot[];
+      /** What the archive keeps of a memory that goes. */
+      readonly archive: MemoryImage | null;
     }
   | { readonly mutation: 'settle-link'; readonly link: Link; readonly operation: VerifiedOperation }
   | {

@@ -1,14 +1,12 @@
 import { EMBED_STATES } from '../../protocol/commands.js';
 import type { Memory, MemoryRow } from '../../protocol/memory.js';
-import type { Removal } from '../../protocol/operation-log.js';
+import type { MemoryImage, Removal } from '../../protocol/operation-log.js';
 import type { VersionVector } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
 import type { Digests } from './digests.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { memoryToSql, ROW_COLUMNS } from './rows.js';
 import { TitleSlots } from './title-slots.js';
-
-const ARCHIVE_COLUMNS = ROW_COLUMNS.join(', ');
 
 /** The last operation of a subject, for its row or its tombstone. */
 export interface SubjectStamp {
@@ -62,15 +60,19 @@ export class MemoryRows {
       dropEmbedding: db.prepare('DELETE FROM memory_embeddings WHERE rid = ?'),
       archive: db.prepare(
         `INSERT OR REPLACE INTO archived_memories
-           (${ARCHIVE_COLUMNS}, archived_at, archive_reason, embedding, embedding_dim, embedding_model,
-            original_tier, original_expires_at)
-         SELECT ${ROW_COLUMNS.map((column) => `m.${column}`).join(', ')}, ?, ?, e.vectors, e.dim, e.model, m.tier, m.expires_at
-         FROM memories m LEFT JOIN memory_embeddings e ON e.rid = m.rid WHERE m.rid = ?`,
+           (${ROW_COLUMNS.join(', ')}, archived_at, archive_reason, original_tier, original_expires_at,
+            embedding, embedding_dim, embedding_model)
+         SELECT ${ROW_COLUMNS.map(() => '?').join(', ')}, ?, ?, ?, ?, e.vectors, e.dim, e.model
+         FROM (SELECT 1) LEFT JOIN (SELECT vectors, dim, model FROM memories m JOIN memory_embeddings e ON e.rid = m.rid
+           WHERE m.id = ? AND m.title = ? AND m.content = ?) e`,
+      ),
+      local: db.prepare<[string], { access_count: number; last_accessed_at: string | null }>(
+        'SELECT access_count, last_accessed_at FROM memories WHERE id = ?',
       ),
       tombstone: db.prepare(
         `INSERT OR REPLACE INTO tombstones
-           (id, namespace, title, deleted_at, hlc, origin, origin_seq, seen, kind, reason, expires_at, version, archived)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+           (id, namespace, title, deleted_at, hlc, origin, origin_seq, seen, kind, reason, expires_at, version)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
       dropTombstone: db.prepare('DELETE FROM tombstones WHERE id = ?'),
       // Vectors without the name of their model cannot be compared; such a row is embedded again.
@@ -163,10 +165,25 @@ export class MemoryRows {
     return state.rid;
   }
 
-  /** Removes a row and leaves a tombstone, with a copy in the archive where the removal keeps one. */
+  /** Copies what a removal took into the archive; vectors come along where they are those of its text. */
+  archive(image: MemoryImage, reason: string, stamp: SubjectStamp, now: string): void {
+    const { id, title, content } = image;
+    const local = this.statements.local.get(id) ?? { access_count: 0, last_accessed_at: null };
+    this.statements.archive.run(
+      ...memoryToSql({ ...image, ...local, ...stamp }),
+      now,
+      reason,
+      image.tier,
+      image.expires_at,
+      id,
+      title,
+      content,
+    );
+  }
+
+  /** Removes a row and leaves a tombstone. */
   remove(row: MemoryRow, removal: Removal, stamp: SubjectStamp, now: string): void {
     const { digest } = this.statements.state.get(row.id)!;
-    if (removal.archived) this.statements.archive.run(now, removal.reason, row.rid);
     this.statements.dropEmbedding.run(row.rid);
     this.statements.remove.run(row.rid);
     this.titles.settle(row.title, row.namespace);
@@ -190,7 +207,6 @@ export class MemoryRows {
       removal.reason,
       removal.expiresAt,
       removal.version,
-      removal.archived ? 1 : 0,
     );
   }
 

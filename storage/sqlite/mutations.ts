@@ -183,16 +183,9 @@ export class Mutations {
   ): void {
     const { memory: row, operation, reason, archive } = mutation;
     const stamp = this.log.stamp(row.seen, context.nowMs);
-    const { namespace, title, expires_at: expiresAt } = row;
-    const removal: Removal = {
-      kind: operation,
-      namespace,
-      title,
-      reason,
-      expiresAt,
-      version: row.version,
-      archived: archive,
-    };
+    const { namespace, title, expires_at: expiresAt, version } = row;
+    const removal: Removal = { kind: operation, namespace, title, reason, expiresAt, version, image: null };
+    if (archive) this.memories.archive(row, reason, row, context.now);
     this.memories.remove(row, removal, stamp, context.now);
     this.replicas.keepSiblings(row.id, []);
     this.append(stamp, operation, row, removalPayload(row, reason, archive), row.rid);
@@ -240,6 +233,9 @@ export class Mutations {
     if (settled.image === null) {
       const { removal, hlc, origin, seq, covers } = settled;
       const stamp = { hlc, origin, origin_seq: seq, seen: covers };
+      if (mutation.archive !== null) {
+        this.memories.archive(mutation.archive, removal.reason, stamp, context.now);
+      }
       if (before === null) this.memories.bury(id, removal, stamp, context.now);
       else this.memories.remove(before, removal, stamp, context.now);
       return;

@@ -6,7 +6,13 @@ import type {
   ReadRequest,
 } from '../../protocol/decide/decision.js';
 import type { MemoryImage } from '../../protocol/operation-log.js';
-import { ARCHIVED_SEEN, archivedRowFromSql, purgeableFromSql, SELECT_ARCHIVED } from './archive.js';
+import {
+  ARCHIVED_SEEN,
+  ARCHIVED_VERSION,
+  archivedRowFromSql,
+  purgeableFromSql,
+  SELECT_ARCHIVED,
+} from './archive.js';
 import type { Connection } from './connection.js';
 import { forgettable } from './forget.js';
 import type { OperationLog } from './log.js';
@@ -90,7 +96,8 @@ export class DecisionReads {
       case 'archived-memory': {
         const row = this.texts
           .get(
-            `SELECT ${SELECT_ARCHIVED}, ${ARCHIVED_SEEN} AS subject_seen FROM archived_memories a WHERE a.id = ?`,
+            `SELECT ${SELECT_ARCHIVED}, ${ARCHIVED_SEEN} AS subject_seen, ${ARCHIVED_VERSION} AS subject_version
+             FROM archived_memories a WHERE a.id = ?`,
           )
           .get(request.id) as SqlRow | undefined;
         return row === undefined ? null : archivedRowFromSql(row);

@@ -151,8 +151,7 @@ CREATE TABLE tombstones (
   kind TEXT NOT NULL DEFAULT 'delete',
   reason TEXT NOT NULL DEFAULT 'delete',
   expires_at TEXT,
-  version INTEGER NOT NULL DEFAULT 1,
-  archived INTEGER NOT NULL DEFAULT 0
+  version INTEGER NOT NULL DEFAULT 1
 );
 
 CREATE TABLE namespace_meta (

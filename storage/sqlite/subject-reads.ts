@@ -19,7 +19,6 @@ interface TombstoneRow {
   reason: string;
   expires_at: string | null;
   version: number;
-  archived: number;
 }
 
 /** What merging must know of a subject, read inside the write transaction. */
@@ -119,7 +118,8 @@ function tombstoneVersion(row: TombstoneRow): Version {
       reason: row.reason,
       expiresAt: row.expires_at,
       version: row.version,
-      archived: row.archived === 1,
+      // Its copy, if there is one, is in the archive already.
+      image: null,
     },
   };
 }

@@ -116,7 +116,7 @@ describe('the payload of a memory', () => {
     });
     assert.equal(
       removalPayload(memory, 'ttl_expired', false),
-      '{"archived":false,"expires_at":"2026-02-01T00:00:00.000Z","id":"m1","namespace":"a/b","reason":"ttl_expired","title":"t","version":1}',
+      '{"expires_at":"2026-02-01T00:00:00.000Z","id":"m1","namespace":"a/b","reason":"ttl_expired","title":"t","version":1}',
     );
   });
 });

@@ -97,9 +97,10 @@ export function auditDatabase(db: Database.Database): string[] {
       : joinVersions(before, [version]);
     states.set(row.subject, after);
     const live = settle(after).image;
-    const was = before.length === 0 ? null : settle(before).image;
     if (live !== null && row.kind === 'restore') archived.set(row.subject, null);
-    else if (row.kind === 'archive' && was !== null) archived.set(row.subject, memoryPayload(was));
+    else if (row.kind === 'archive' && version.removal?.image) {
+      archived.set(row.subject, memoryPayload(version.removal.image));
+    }
     // Whether a copy was kept is each node's setting.
     else archived.delete(row.subject);
   }
