@@ -24,6 +24,7 @@ import {
   type Mutation,
   memoryById,
   nonceUsed,
+  operationHash,
   originHead,
   parkedOperations,
   type ReadRequest,
@@ -102,15 +103,16 @@ function* placeOf(
   context: DecisionContext,
 ): Generator<ReadRequest, Place, never> {
   const { origin, seq } = operation;
-  if (origin === self.origin) {
-    return seq <= self.seq
-      ? { kind: 'known', have: self.seq }
-      : { kind: 'refused', have: self.seq, reason: 'own_ahead' };
-  }
-  const known = yield* originHead(origin);
-  const have = known?.seq ?? 0;
-  if (seq <= have) return { kind: 'known', have };
+  const own = origin === self.origin;
+  const known = own ? null : yield* originHead(origin);
+  const have = own ? self.seq : (known?.seq ?? 0);
   const refused = (reason: RefusalReason): Place => ({ kind: 'refused', have, reason });
+  if (seq <= have) {
+    // Another operation under a number that is taken: somebody's database was put back and went on.
+    const hash = yield* operationHash(origin, seq);
+    return hash === null || hash === operation.hash ? { kind: 'known', have } : refused('fork');
+  }
+  if (own) return refused('own_ahead');
   if (seq > have + 1) return refused('gap');
   if (known !== null && operation.prevHash !== known.head) return refused('fork');
   if (!isHlc(operation.hlc)) return refused('bad_chain');

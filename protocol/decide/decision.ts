@@ -42,6 +42,7 @@ export type ReadRequest =
   | { readonly read: 'last-edit'; readonly id: string }
   | { readonly read: 'log-origin' }
   | { readonly read: 'origin-head'; readonly origin: string }
+  | { readonly read: 'operation-hash'; readonly origin: string; readonly seq: number }
   | { readonly read: 'nonce-used'; readonly peerId: string; readonly fingerprint: string }
   | { readonly read: 'subject-versions'; readonly id: string }
   | { readonly read: 'subject-history'; readonly id: string }
@@ -302,6 +303,11 @@ export function* originHead(
   origin: string,
 ): Generator<ReadRequest, { readonly seq: number; readonly head: string } | null, never> {
   return (yield { read: 'origin-head', origin }) as { seq: number; head: string } | null;
+}
+
+/** The header hash of an operation in the log; null for one that the log does not hold. */
+export function* operationHash(origin: string, seq: number): Generator<ReadRequest, string | null, never> {
+  return (yield { read: 'operation-hash', origin, seq }) as string | null;
 }
 
 /** True when a peer's nonce is remembered. */

@@ -125,6 +125,8 @@ export class DecisionReads {
         return this.log.own();
       case 'origin-head':
         return this.subjects.originHead(request.origin);
+      case 'operation-hash':
+        return this.subjects.operationHash(request.origin, request.seq);
       case 'nonce-used':
         return this.subjects.nonceUsed(request.peerId, request.fingerprint);
       case 'subject-versions':

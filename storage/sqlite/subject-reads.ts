@@ -30,6 +30,11 @@ export class SubjectReads {
       head: db.prepare<[string], { seq: number; head: string }>(
         'SELECT seq, head FROM origins WHERE origin = ?',
       ),
+      hash: db.prepare<[{ origin: string; seq: number }], { hash: string }>(
+        `SELECT prev_hash AS hash FROM operations WHERE origin = @origin AND origin_seq = @seq + 1
+         UNION ALL SELECT head FROM origins WHERE origin = @origin AND seq = @seq
+         UNION ALL SELECT chain_head FROM log_state WHERE peer_id || '/' || db_epoch = @origin AND origin_seq = @seq`,
+      ),
       nonce: db.prepare<[string, Buffer], { n: number }>(
         'SELECT 1 AS n FROM federation_nonce_cache WHERE peer_id = ? AND fingerprint = ?',
       ),
@@ -56,6 +61,11 @@ export class SubjectReads {
 
   originHead(origin: string): { seq: number; head: string } | null {
     return this.statements.head.get(origin) ?? null;
+  }
+
+  /** What the follower of an operation names, or where its chain ends. */
+  operationHash(origin: string, seq: number): string | null {
+    return this.statements.hash.get({ origin, seq })?.hash ?? null;
   }
 
   nonceUsed(peerId: string, fingerprint: string): boolean {

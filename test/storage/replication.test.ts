@@ -79,6 +79,25 @@ describe('operations of other nodes', () => {
     await assertEqual([a, b]);
   });
 
+  it('under numbers that are taken are no duplicates', async () => {
+    const [a, copy, b] = [replica('a', START_MS), replica('a', START_MS + 1), replica('b', START_MS)];
+    await a.run(storing({ title: 'first' }));
+    await exchange(a, b);
+    await copy.run(storing({ title: 'of a database that was put back' }));
+    const forked = await b.apply(await copy.read());
+    assert.deepEqual(
+      forked.refused.map(({ reason }) => reason),
+      ['fork'],
+    );
+    assert.equal(forked.noop, 0);
+    const own = await copy.apply(await b.read());
+    assert.deepEqual(
+      own.refused.map(({ reason }) => reason),
+      ['fork'],
+      'its maker learns of it too',
+    );
+  });
+
   it('from too far ahead wait until the clock has come closer', async () => {
     const [a, b] = [replica('a', START_MS + 61_000), replica('b', START_MS)];
     await a.run(storing({ title: 'tomorrow' }));
