@@ -170,6 +170,7 @@ function* memoryEffect(
     before,
     settled,
     siblings: versions.length > 1 ? versions : [],
+    known: state.length > 0,
     // Only the removal that stands, when it comes: an older one must not bring a purged copy back.
     archive: settled.removal?.image === incoming.removal?.image ? (incoming.removal?.image ?? null) : null,
   });

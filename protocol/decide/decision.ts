@@ -179,6 +179,8 @@ export type Mutation =
       readonly settled: Settled;
       /** The versions themselves when there are several; they are then kept. */
       readonly siblings: readonly Dot[];
+      /** True for a subject that has been here before, so that an archived copy or a tombstone may stand beside it. */
+      readonly known: boolean;
       /** What the archive keeps of a memory that goes. */
       readonly archive: MemoryImage | null;
     }

@@ -228,8 +228,8 @@ export class Mutations {
     mutation: Extract<Mutation, { mutation: 'settle-memory' }>,
     context: DecisionContext,
   ): void {
-    const { id, before, settled, siblings } = mutation;
-    this.replicas.keepSiblings(id, siblings);
+    const { id, before, settled, siblings, known } = mutation;
+    if (known) this.replicas.keepSiblings(id, siblings);
     if (settled.image === null) {
       const { removal, hlc, origin, seq, covers } = settled;
       const stamp = { hlc, origin, origin_seq: seq, seen: covers };
@@ -244,7 +244,7 @@ export class Mutations {
     const payload = memoryPayload(memory);
     if (before === null) {
       const rid = this.memories.insert(memory, payload, context.now);
-      this.memories.leaveArchive(memory, rid);
+      if (known) this.memories.leaveArchive(memory, rid);
       return;
     }
     const { tier, expires_at, updated_at, version, edited } = memory;
