@@ -59,8 +59,29 @@ export async function nearDuplicate(
   return refusal.ok ? null : refusal.error;
 }
 
-/** Ids of visible memories whose titles are about the same; none when the readers have no time for it. */
-export async function similarTitles(call: Call, memory: Memory): Promise<readonly string[]> {
+/**
+ * Writes, and beside it looks for visible memories whose titles are about the same, so that nobody waits for them.
+ *
+ * Decision: the look costs a reader as much as the write costs the writer, so a load of stores gets none
+ * (`StoreAdvice`), nor does a store when the readers have no time.
+ */
+export async function besideSimilarTitles<T>(
+  call: Call,
+  memory: Memory,
+  wanted: boolean,
+  write: () => Promise<T>,
+): Promise<[ids: readonly string[], written: T]> {
+  if (!wanted) return [[], await write()];
+  const { storeAdvice } = call.services;
+  const room = storeAdvice.begin();
+  try {
+    return await Promise.all([room ? similarTitles(call, memory) : [], write()]);
+  } finally {
+    storeAdvice.end();
+  }
+}
+
+async function similarTitles(call: Call, memory: Memory): Promise<readonly string[]> {
   const found = await call.services.store.query(
     {
       kind: 'similar-titles',

@@ -8,7 +8,7 @@ import { ttlSecondsOf } from '../config/life-policy.js';
 import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { attestMemory } from './attest-memory.js';
-import { nearDuplicate, similarTitles } from './before-store.js';
+import { besideSimilarTitles, nearDuplicate } from './before-store.js';
 import * as fields from './fields.js';
 
 const input = z.object({
@@ -112,9 +112,7 @@ async function store(call: Call, fieldsIn: Input) {
     const refusal = await nearDuplicate(call, memory, fieldsIn.on_conflict);
     if (refusal !== null) return failed(refusal);
   }
-  // The titles are compared beside the write, so that nobody waits for them.
-  const [similar, result] = await Promise.all([
-    fieldsIn.detect_conflicts === false ? [] : similarTitles(call, memory),
+  const write = () =>
     call.services.store.execute({
       kind: 'store-memory',
       memory,
@@ -122,8 +120,13 @@ async function store(call: Call, fieldsIn: Input) {
       viewer: call.caller.viewer,
       archive: call.services.settings.archiveOnGc,
       envelope: call.attestation.envelope,
-    }),
-  ]);
+    });
+  const [similar, result] = await besideSimilarTitles(
+    call,
+    memory,
+    fieldsIn.detect_conflicts !== false,
+    write,
+  );
   if (!result.ok) return failed(result.error);
   const { stored, created } = result.value;
   if (fieldsIn.recall_id !== undefined) {

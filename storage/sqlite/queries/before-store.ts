@@ -1,12 +1,12 @@
 import { potentialContradictions, tellingWords, unnumbered } from '../../../protocol/contradictions.js';
 import type { LifeAnswers, NearDuplicate, SimilarTitles } from '../../../protocol/life-queries.js';
-import { SIMILAR_TITLE_CANDIDATES_MAX } from '../../../protocol/limits.js';
+import { POTENTIAL_CONTRADICTIONS_MAX, SIMILAR_TITLE_CANDIDATES_MAX } from '../../../protocol/limits.js';
 import { quoted } from '../../../protocol/ranking/query.js';
 import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';
 
 /** Words of a title that are looked up. */
-const TITLE_WORDS_MAX = 16;
+const TITLE_WORDS_MAX = 8;
 /** Newest matches that are looked through for visible ones. */
 const WINDOW_ROWS = 5000;
 
@@ -59,7 +59,8 @@ export function nearDuplicate(statements: Statements, query: NearDuplicate): Lif
 
 /**
  * Visible rows of one namespace with similar titles (reference-http §2.3, potential_contradictions). Candidates are the
- * newest with every word of the title, then the newest with any.
+ * newest with any word of the title; where too few of those fit and there are more, the newest with each word as well, so
+ * that a telling word finds its rows behind a common one.
  */
 export function similarTitles(statements: Statements, query: SimilarTitles): LifeAnswers['similar-titles'] {
   const words = [...new Set(tellingWords(query.title))].slice(0, TITLE_WORDS_MAX);
@@ -68,28 +69,26 @@ export function similarTitles(statements: Statements, query: SimilarTitles): Lif
     | undefined;
   if (nsId === undefined || words.length === 0) return { ids: [] };
   const gate = visibleRows('m', query.viewer, query.now);
-  const candidates = (joint: string): TitledRow[] =>
-    statements
-      .get(
-        `SELECT m.rid, m.id, m.title FROM
-           (SELECT rowid AS rid FROM memories_fts WHERE memories_fts MATCH @expression ORDER BY rowid DESC LIMIT @window)
-             AS found CROSS JOIN memories m ON m.rid = found.rid
-         WHERE m.ns_id = @ns_id AND m.id <> @except AND ${gate.sql} LIMIT @limit`,
-      )
-      .all({
-        ...gate.parameters,
-        expression: `{nst} : ${quoted(`n${nsId.ns_id}`)} AND {title} : (${words.map(quoted).join(joint)})`,
-        ns_id: nsId.ns_id,
-        except: query.exceptId,
-        window: WINDOW_ROWS,
-        limit: SIMILAR_TITLE_CANDIDATES_MAX,
-      }) as TitledRow[];
-  const found = new Map(candidates(' AND ').map((row) => [row.rid, row]));
-  if (words.length > 1 && found.size < SIMILAR_TITLE_CANDIDATES_MAX) {
-    for (const row of candidates(' OR ')) {
-      if (found.size < SIMILAR_TITLE_CANDIDATES_MAX) found.set(row.rid, row);
-    }
-  }
-  return { ids: potentialContradictions(query.title, [...found.values()]) };
+  const listing = statements.get(
+    `SELECT m.rid, m.id, m.title FROM
+       (SELECT rowid AS rid FROM memories_fts WHERE memories_fts MATCH @expression ORDER BY rowid DESC LIMIT @window)
+         AS found CROSS JOIN memories m ON m.rid = found.rid
+     WHERE m.ns_id = @ns_id AND m.id <> @except AND ${gate.sql} LIMIT @limit`,
+  );
+  const newestWith = (some: readonly string[]) =>
+    listing.all({
+      ...gate.parameters,
+      expression: `${quoted(`n${nsId.ns_id}`)} AND {title} : (${some.map(quoted).join(' OR ')})`,
+      ns_id: nsId.ns_id,
+      except: query.exceptId,
+      window: WINDOW_ROWS,
+      limit: SIMILAR_TITLE_CANDIDATES_MAX,
+    }) as TitledRow[];
+  const rows = newestWith(words);
+  const ids = potentialContradictions(query.title, rows);
+  const enough = ids.length === POTENTIAL_CONTRADICTIONS_MAX || rows.length < SIMILAR_TITLE_CANDIDATES_MAX;
+  if (enough || words.length === 1) return { ids };
+  for (const word of words) rows.push(...newestWith([word]));
+  const distinct = new Map(rows.map((row) => [row.rid, row]));
+  return { ids: potentialContradictions(query.title, [...distinct.values()]) };
 }
-
