@@ -12,6 +12,23 @@ export const memoryRules: readonly EndpointRow[] = [
   },
   {
     section: '4.2',
+    what: 'create beside a title that is about the same',
+    method: 'POST',
+    path: '/memories',
+    body: memory('Diary again', { scope: 'private', namespace: 'team/b' }),
+    status: 201,
+    shape: { id: 'string', potential_contradictions: ['string'] },
+  },
+  {
+    section: '4.2',
+    what: 'create with a force that is no truth value',
+    method: 'POST',
+    path: '/memories',
+    body: memory('f', { force: 'yes' }),
+    ...INVALID,
+  },
+  {
+    section: '4.2',
     what: 'create with a bad namespace',
     method: 'POST',
     path: '/memories',
