@@ -27,7 +27,7 @@ describe('the near-duplicate guard with the built-in embedder', () => {
           ...mondays,
           content: `${mondays.content}${'!'.repeat(tries++)}`,
         });
-        mondays.title = `Deploy window ${'.'.repeat(tries)}`;
+        mondays.title = `Deploy window .${'.'.repeat(tries)}`;
         if (status !== 201)
           assert.deepEqual([status, body['reason']], [409, 'near_duplicate_with_differing_content']);
         return status === 409 && Number(body['similarity']) >= 0.95;
