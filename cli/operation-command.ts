@@ -95,13 +95,15 @@ async function run(
 function withWayOut(operation: CliOperation, failure: Failure): Failure {
   const takes = (field: string) => fieldsOf(operation).includes(field);
   const next =
-    failure.details?.['existing_id'] !== undefined && takes('on_conflict')
-      ? '--on-conflict merge adds to it, --on-conflict version keeps both'
-      : failure.code === 'QUOTA_EXCEEDED'
-        ? `"${PROGRAM} quota-status" shows what is used; the limits are settings`
-        : failure.code === 'ATTESTATION_FAILED' && takes('sign')
-          ? 'with the key file of the agent here: --sign'
-          : null;
+    failure.details?.['similarity'] !== undefined && takes('force')
+      ? `--force stores it anyway; the other one is ${failure.details['existing_id']}`
+      : failure.details?.['existing_id'] !== undefined && takes('on_conflict')
+        ? '--on-conflict merge adds to it, --on-conflict version keeps both'
+        : failure.code === 'QUOTA_EXCEEDED'
+          ? `"${PROGRAM} quota-status" shows what is used; the limits are settings`
+          : failure.code === 'ATTESTATION_FAILED' && takes('sign')
+            ? 'with the key file of the agent here: --sign'
+            : null;
   return next === null ? failure : { ...failure, message: `${failure.message}\n  ${next}` };
 }
 

@@ -50,6 +50,14 @@ export interface RecallSessions {
   add(session: string, rids: readonly number[]): void;
 }
 
+/** Decides which stores get advice beside the write, so that a load of them gets none. */
+export interface StoreAdvice {
+  /** A store begins; true when there is room for advice. */
+  begin(): boolean;
+  /** A store that began has ended. */
+  end(): void;
+}
+
 /** What a node is made of, as operations use it. */
 export interface Services {
   readonly store: Store;
@@ -57,6 +65,7 @@ export interface Services {
   readonly tokens: TokenCounter;
   readonly touches: TouchQueue;
   readonly recallSessions: RecallSessions;
+  readonly storeAdvice: StoreAdvice;
   readonly settings: Settings;
   readonly clock: Clock;
   readonly random: Random;
