@@ -37,6 +37,8 @@ export interface Configuration {
   readonly problems: readonly ConfigProblem[];
   /** Variables of the environment that begin with SVC_. */
   readonly variables: readonly string[];
+  /** Where programs are looked for by name (PATH). */
+  readonly searchPath: string;
 }
 
 /**
@@ -79,7 +81,8 @@ export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSo
   }
   const completed = complete(settings as unknown as Settings, problems, origins);
   const variables = Object.keys(env).filter((name) => name.startsWith('SVC_'));
-  return { settings: completed, origins, file, problems, variables };
+  const searchPath = env['PATH'] ?? '';
+  return { settings: completed, origins, file, problems, variables, searchPath };
 }
 
 /** Path of the configuration file that holds, whether it exists or not. */
