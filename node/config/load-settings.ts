@@ -25,7 +25,7 @@ export interface ConfigSources {
   /** An explicit configuration file, which must exist. */
   readonly configPath?: string | undefined;
   /** Hears of what is wrong and not fatal; by default it goes to standard error, once in a process. */
-  readonly report?: (problem: ConfigProblem) => void;
+  readonly report?: (problem: ConfigProblem, logLevel: string) => void;
 }
 
 /** A configuration as it is, whole or broken. */
@@ -47,9 +47,9 @@ export interface Configuration {
  */
 export function loadSettings(flags: SettingFlags = {}, sources: ConfigSources = {}): Settings {
   const { settings, problems } = inspectConfiguration(flags, sources);
-  const report = sources.report ?? ((problem) => reportOnce(problem, settings.logLevel));
+  const report = sources.report ?? reportOnce;
   const fatal = problems.find((problem) => problem.level === 'fatal');
-  for (const problem of problems) if (problem.level !== 'fatal') report(problem);
+  for (const problem of problems) if (problem.level !== 'fatal') report(problem, settings.logLevel);
   if (fatal !== undefined) throw new ConfigError(fatal.message);
   return settings;
 }
