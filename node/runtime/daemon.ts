@@ -46,6 +46,8 @@ export interface Daemon {
   children(): readonly ChildStatus[];
   /** Ends the writer thread without warning, as a crash would; for fault tests. */
   crashWriter(): void;
+  /** The same for the reader threads. */
+  crashReaders(): void;
 }
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
@@ -280,6 +282,9 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     stop: () => stop(),
     children: statuses,
     crashWriter: () => writerThread?.kill(),
+    crashReaders: () => {
+      for (const thread of readerThreads) thread.kill();
+    },
   };
 }
 
