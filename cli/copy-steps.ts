@@ -1,4 +1,4 @@
-import type { CopyStep } from '../storage/sqlite/snapshot-files.js';
+import type { CopyStep } from '../node/runtime/backup.js';
 import type { Progress } from './progress.js';
 
 const WORDS = { copying: 'copying', hashing: 'reading the copy', checking: 'checking its pages' } as const;

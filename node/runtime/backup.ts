@@ -4,6 +4,9 @@ import { takeBackup } from '../../storage/sqlite/backup.js';
 import { isFull } from '../../storage/sqlite/connection.js';
 import { type Restored, restoreBackup } from '../../storage/sqlite/restore.js';
 import type { CopyStep } from '../../storage/sqlite/snapshot-files.js';
+
+export type { CopyStep };
+
 import type { Settings } from '../config/settings.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { systemClock, systemCrypto, systemRandom } from '../seams.js';

@@ -146,9 +146,11 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
   });
   let storage: Supervisor | null = null;
   let supervisor: Supervisor | null = null;
+  let isUp = false;
   const statuses = () => [...(supervisor?.children() ?? []), ...(storage?.children() ?? [])];
   const condition = (): Condition => ({
-    ready: (storage?.children() ?? []).some((child) => child.id === 'writer' && child.state === 'running'),
+    ready:
+      isUp && (storage?.children() ?? []).some((child) => child.id === 'writer' && child.state === 'running'),
     degraded: statuses()
       .filter((child) => child.state === 'degraded' || child.state === 'backing-off')
       .map((child) => ({ part: child.id, reason: child.lastError ?? child.state })),
@@ -275,6 +277,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     await stop(EXIT_STORAGE);
     throw new Error(started.error.message);
   }
+  isUp = true;
   return {
     address,
     settings,
