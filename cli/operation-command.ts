@@ -11,6 +11,7 @@ import { helpText } from './help.js';
 import { argumentSpecOf, type CliOperation, FOR_PEOPLE, fieldsOf } from './operation-flags.js';
 import { operationArguments, operationHelp, usageOf } from './operation-help.js';
 import { argumentName, operationInput } from './operation-input.js';
+import { Progress } from './progress.js';
 import type { Terminal } from './terminal.js';
 import { viewOf } from './views/view.js';
 
@@ -64,6 +65,7 @@ async function run(
   const settings = settingsFor(parsed.value);
   const named = fieldsOf(operation).includes('agent_id') ? undefined : flagValue(parsed.value, 'agent-id');
 
+  const progress = new Progress(process.stderr, operation.cli.progress ?? '');
   const node = await openInlineNode(settings, 'cli', NO_CATALOGUE);
   try {
     const { services } = node;
@@ -72,9 +74,16 @@ async function run(
     if (!caller.ok) return failed(caller.error);
     const answer = await runOperation(
       operation,
-      { surface: 'cli', caller: caller.value, input: input.value, unknownFields: 'refuse' },
+      {
+        surface: 'cli',
+        caller: caller.value,
+        input: input.value,
+        unknownFields: 'refuse',
+        progress: (done, of) => progress.update(done, of),
+      },
       services,
     );
+    progress.end();
     if (!answer.ok)
       return failed(json ? answer.error : withWayOut(operation, inTypedNames(operation, answer.error)));
     const { shape } = operation.cli;

@@ -109,6 +109,8 @@ export interface Condition {
   readonly pendingEmbeddings: number | null;
 }
 
+export type ProgressReport = (done: number, of: number | null) => void;
+
 /** One call of an operation, after the pipeline has resolved the caller. */
 export interface Call {
   readonly surface: Surface;
@@ -120,4 +122,6 @@ export interface Call {
   readonly services: Services;
   /** The MCP profile in force, or `full` where profiles do not exist. */
   readonly profile: 'core' | 'full';
+  /** Tells whoever waits how far a long operation is, and of how much when that is known. */
+  readonly progress: ProgressReport;
 }

@@ -133,7 +133,8 @@ describe('the audit chain', () => {
   it('shows that its end was cut off and written anew', async () => {
     await register(3);
     tamper('DELETE FROM signed_events WHERE sequence > 1');
-    await register(5);
+    // Known agents are registered again: as many rows as were cut off.
+    await register(2);
     const report = await verify();
     assert.equal(report.code, 'AUDIT_CHAIN_BROKEN');
   });
