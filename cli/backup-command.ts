@@ -1,7 +1,9 @@
 import { BACKUPS_KEPT } from '../protocol/limits.js';
 import { fail, failed, ok } from '../protocol/result.js';
+import { copySteps } from './copy-steps.js';
 import { defineCommand } from './define-command.js';
 import { flagValue, settingsFor } from './global-flags.js';
+import { Progress } from './progress.js';
 
 /** Copies the database while the node runs (reference-mcp-cli §2.2). */
 export const backupCommand = defineCommand({
@@ -27,7 +29,14 @@ export const backupCommand = defineCommand({
     const keep = flagValue(parsed, 'keep') ?? String(BACKUPS_KEPT);
     if (!/^[1-9]\d{0,5}$/.test(keep)) return fail('INVALID_ARGUMENT', '--keep must be a number from 1');
     const { backUp } = await import('../node/runtime/backup.js');
-    const made = backUp(settingsFor(parsed), flagValue(parsed, 'to') ?? './backups', Number(keep));
+    const progress = new Progress(process.stderr, 'backup:');
+    const folder = flagValue(parsed, 'to') ?? './backups';
+    let made: ReturnType<typeof backUp>;
+    try {
+      made = backUp(settingsFor(parsed), folder, Number(keep), copySteps(progress));
+    } finally {
+      progress.end();
+    }
     if (!made.ok) return failed(made.error);
     const { path, manifestPath, manifest, pruned } = made.value;
     const answer = { path, manifest_path: manifestPath, ...manifest, pruned };

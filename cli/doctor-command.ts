@@ -1,10 +1,11 @@
 import { inspectConfiguration } from '../node/config/load-settings.js';
 import type { DoctorReport } from '../node/doctor/report.js';
-import { examineNode, examineRemotes } from '../node/runtime/doctor.js';
+import { PROFILES } from '../node/mcp/profile.js';
+import { countToolTokens, examineNode, examineRemotes } from '../node/runtime/doctor.js';
 import { fail, ok, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
-import { flagValue, settingSources } from './global-flags.js';
+import { flagValue, isSet, settingSources } from './global-flags.js';
 import type { Terminal } from './terminal.js';
 import { displayWidth, pad, printable } from './views/text.js';
 
@@ -22,6 +23,20 @@ export const doctorCommand = defineCommand({
     },
     { name: 'remote', kind: 'list', value: 'url', doc: 'Ask another node instead; may be repeated' },
     { name: 'send-api-key', kind: 'switch', doc: "Send this node's API key to the remote nodes" },
+    { name: 'tokens', kind: 'switch', doc: 'Also count the cl100k tokens of the MCP tool list' },
+    {
+      name: 'profile',
+      kind: 'value',
+      value: PROFILES.join('|'),
+      choices: PROFILES,
+      doc: 'Tool list that --tokens counts (SVC_PROFILE; default core)',
+    },
+    {
+      name: 'raw-table',
+      kind: 'switch',
+      doc: 'With --tokens: only the count of each tool, separated by tabs',
+    },
+    { name: 'hooks', kind: 'switch', doc: 'Also examine hooks.toml; this release fires no hooks yet' },
     {
       name: 'host',
       kind: 'value',
@@ -30,7 +45,12 @@ export const doctorCommand = defineCommand({
     },
     { name: 'port', kind: 'value', value: 'number', doc: 'Port that serve would bind (default 9077)' },
   ],
-  examples: ['doctor', 'doctor --json --fail-on-warn', 'doctor --remote https://other.example:9077'],
+  examples: [
+    'doctor',
+    'doctor --json --fail-on-warn',
+    'doctor --tokens --profile full --raw-table',
+    'doctor --remote https://other.example:9077',
+  ],
   run: examine,
 });
 
@@ -46,17 +66,51 @@ async function examine(parsed: ParsedArguments, terminal: Terminal): Promise<Res
       return fail('INVALID_ARGUMENT', '--remote must be an http or https URL without a password');
     nodes.push(url);
   }
+  const profile = PROFILES.find((known) => known === flagValue(parsed, 'profile'));
+  const problem = contradiction(parsed, nodes.length > 0);
+  if (problem !== null) return fail('INVALID_ARGUMENT', problem);
   const configuration = inspectConfiguration(
     ...settingSources(parsed, {
       ...(host === undefined ? {} : { host }),
       ...(port === undefined ? {} : { port: Number(port) }),
+      ...(profile === undefined ? {} : { profile }),
     }),
   );
-  const key = isOn(parsed, 'send-api-key') ? (configuration.settings.apiKey?.reveal() ?? null) : null;
-  const report = nodes.length > 0 ? await examineRemotes(nodes, key) : await examineNode(configuration);
-  await terminal.print(isOn(parsed, 'json') ? `${JSON.stringify(report)}\n` : textOf(report));
+  if (isSet(parsed, 'raw-table')) return rawTable(configuration.settings.profile, parsed, terminal);
+  const key = isSet(parsed, 'send-api-key') ? (configuration.settings.apiKey?.reveal() ?? null) : null;
+  const more = {
+    tokens: isSet(parsed, 'tokens') ? configuration.settings.profile : undefined,
+    hooks: isSet(parsed, 'hooks'),
+  };
+  const report = nodes.length > 0 ? await examineRemotes(nodes, key) : await examineNode(configuration, more);
+  await terminal.print(isSet(parsed, 'json') ? `${JSON.stringify(report)}\n` : textOf(report));
   if (report.overall === 'CRIT') return ok(EXIT.critical);
-  return ok(report.overall === 'WARN' && isOn(parsed, 'fail-on-warn') ? EXIT.warned : EXIT.fine);
+  return ok(report.overall === 'WARN' && isSet(parsed, 'fail-on-warn') ? EXIT.warned : EXIT.fine);
+}
+
+/** Flags that have nothing to say together; null when there are none. */
+function contradiction(parsed: ParsedArguments, remote: boolean): string | null {
+  const tokens = isSet(parsed, 'tokens');
+  if (!tokens && isSet(parsed, 'raw-table')) return '--raw-table needs --tokens';
+  if (!tokens && flagValue(parsed, 'profile') !== undefined) return '--profile needs --tokens';
+  const own = ['tokens', 'hooks'].find((name) => isSet(parsed, name));
+  return remote && own !== undefined ? `--${own} examines this node, not one of --remote` : null;
+}
+
+/** The counts alone, for spreadsheets and scripts. */
+async function rawTable(
+  profile: (typeof PROFILES)[number],
+  parsed: ParsedArguments,
+  terminal: Terminal,
+): Promise<Result<number>> {
+  const counted = countToolTokens(profile);
+  const lines = counted.tools.map(({ name, family, tokens }) => `${name}\t${family}\t${tokens}`);
+  await terminal.print(
+    isSet(parsed, 'json')
+      ? `${JSON.stringify(counted)}\n`
+      : `${['tool\tfamily\ttokens', ...lines].join('\n')}\n`,
+  );
+  return ok(EXIT.fine);
 }
 
 function nodeUrl(text: string): URL | null {
@@ -98,5 +152,3 @@ function verdictOf(report: DoctorReport): string {
   if (wrong.length > 0) return `${report.overall}: ${counts}`;
   return counts === '' ? 'healthy' : `healthy (${counts})`;
 }
-
-const isOn = (parsed: ParsedArguments, name: string) => parsed.flags.get(name)?.at(-1) === 'true';

@@ -1,7 +1,9 @@
+import type { ConfigProblem } from '../node/config/config-problem.js';
 import { type ConfigSources, loadSettings, type SettingFlags } from '../node/config/load-settings.js';
 import type { Settings } from '../node/config/settings.js';
 import type { ParsedArguments } from './arguments.js';
 import type { DocumentedFlag } from './command.js';
+import { printable } from './views/text.js';
 
 /** Flags that every command takes. */
 export const GLOBAL_FLAGS: readonly DocumentedFlag[] = [
@@ -23,9 +25,23 @@ export function flagValue(parsed: ParsedArguments, name: string): string | undef
   return parsed.flags.get(name)?.at(-1);
 }
 
-/** The settings under a command's flags. Throws ConfigError. */
-export function settingsFor(parsed: ParsedArguments, flags: SettingFlags = {}): Settings {
-  return loadSettings(...settingSources(parsed, flags));
+/**
+ * The settings under a command's flags. Throws ConfigError. What is wrong and not fatal is one plain line on standard
+ * error; in the log of a server, and beside an answer in JSON, it is a line of JSON.
+ */
+export function settingsFor(
+  parsed: ParsedArguments,
+  flags: SettingFlags = {},
+  report: 'plain' | 'log' = 'plain',
+): Settings {
+  const [given, sources] = settingSources(parsed, flags);
+  const plain = report === 'plain' && !isSet(parsed, 'json') && flagValue(parsed, 'format') !== 'json';
+  return loadSettings(given, plain ? { ...sources, report: complainPlainly } : sources);
+}
+
+function complainPlainly({ level, message, fix }: ConfigProblem, logLevel: string): void {
+  if (logLevel === 'silent' || (logLevel === 'error' && level === 'warning')) return;
+  process.stderr.write(`${level}: ${printable(`${message}; ${fix}`)}\n`);
 }
 
 /** What the configuration is made from under a command's flags. */

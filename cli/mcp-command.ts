@@ -30,10 +30,11 @@ export const mcpCommand = defineCommand({
 async function serveMcp(parsed: ParsedArguments): Promise<Result<number>> {
   const profile = PROFILES.find((known) => known === flagValue(parsed, 'profile'));
   const agentId = flagValue(parsed, 'agent-id');
-  const settings = settingsFor(parsed, {
+  const flags = {
     ...(profile === undefined ? {} : { profile }),
     ...(agentId === undefined ? {} : { agentId }),
-  });
+  };
+  const settings = settingsFor(parsed, flags, 'log');
   const stop = new AbortController();
   onSignals(systemClock, () => stop.abort());
   const { localIdentity } = await import('../node/identity/local-caller.js');

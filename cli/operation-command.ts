@@ -11,6 +11,7 @@ import { helpText } from './help.js';
 import { argumentSpecOf, type CliOperation, FOR_PEOPLE, fieldsOf } from './operation-flags.js';
 import { operationArguments, operationHelp, usageOf } from './operation-help.js';
 import { argumentName, operationInput } from './operation-input.js';
+import { Progress } from './progress.js';
 import type { Terminal } from './terminal.js';
 import { viewOf } from './views/view.js';
 
@@ -64,6 +65,7 @@ async function run(
   const settings = settingsFor(parsed.value);
   const named = fieldsOf(operation).includes('agent_id') ? undefined : flagValue(parsed.value, 'agent-id');
 
+  const progress = new Progress(process.stderr, operation.cli.progress ?? '');
   const node = await openInlineNode(settings, 'cli', NO_CATALOGUE);
   try {
     const { services } = node;
@@ -72,9 +74,16 @@ async function run(
     if (!caller.ok) return failed(caller.error);
     const answer = await runOperation(
       operation,
-      { surface: 'cli', caller: caller.value, input: input.value, unknownFields: 'refuse' },
+      {
+        surface: 'cli',
+        caller: caller.value,
+        input: input.value,
+        unknownFields: 'refuse',
+        progress: (done, of) => progress.update(done, of),
+      },
       services,
     );
+    progress.end();
     if (!answer.ok)
       return failed(json ? answer.error : withWayOut(operation, inTypedNames(operation, answer.error)));
     const { shape } = operation.cli;
@@ -95,13 +104,15 @@ async function run(
 function withWayOut(operation: CliOperation, failure: Failure): Failure {
   const takes = (field: string) => fieldsOf(operation).includes(field);
   const next =
-    failure.details?.['existing_id'] !== undefined && takes('on_conflict')
-      ? '--on-conflict merge adds to it, --on-conflict version keeps both'
-      : failure.code === 'QUOTA_EXCEEDED'
-        ? `"${PROGRAM} quota-status" shows what is used; the limits are settings`
-        : failure.code === 'ATTESTATION_FAILED' && takes('sign')
-          ? 'with the key file of the agent here: --sign'
-          : null;
+    failure.details?.['similarity'] !== undefined && takes('force')
+      ? `--force stores it anyway; the other one is ${failure.details['existing_id']}`
+      : failure.details?.['existing_id'] !== undefined && takes('on_conflict')
+        ? '--on-conflict merge adds to it, --on-conflict version keeps both'
+        : failure.code === 'QUOTA_EXCEEDED'
+          ? `"${PROGRAM} quota-status" shows what is used; the limits are settings`
+          : failure.code === 'ATTESTATION_FAILED' && takes('sign')
+            ? 'with the key file of the agent here: --sign'
+            : null;
   return next === null ? failure : { ...failure, message: `${failure.message}\n  ${next}` };
 }
 

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 
-/** A line that counts, on a terminal alone: programs and logs get none. */
+/** A line that tells how far something is, on a terminal alone: programs and logs get none. */
 export class Progress {
   private shown = false;
 
@@ -9,10 +9,17 @@ export class Progress {
     private readonly label: string,
   ) {}
 
-  update(count: number): void {
+  /** Shows a count, and of how many when that is known. */
+  update(count: number, of: number | null = null): void {
+    this.say(of === null ? String(count) : `${count} of ${of}`);
+  }
+
+  /** Shows what happens now, in words. */
+  say(what: string): void {
     if (this.stream.isTTY !== true) return;
     this.shown = true;
-    this.stream.write(`\r${this.label} ${count}`);
+    // What stood there may have been longer.
+    this.stream.write(`\r${this.label} ${what}\u001b[K`);
   }
 
   /** Clears the line. */

@@ -1,6 +1,8 @@
 import { failed, ok } from '../protocol/result.js';
+import { copySteps } from './copy-steps.js';
 import { defineCommand } from './define-command.js';
 import { flagValue, settingsFor } from './global-flags.js';
+import { Progress } from './progress.js';
 
 /** Puts a backup in the place of the database (reference-mcp-cli §2.2). */
 export const restoreCommand = defineCommand({
@@ -19,7 +21,14 @@ export const restoreCommand = defineCommand({
     const from = flagValue(parsed, 'from') as string;
     const settings = settingsFor(parsed);
     const { restore } = await import('../node/runtime/backup.js');
-    const done = restore(settings, from, parsed.flags.get('skip-verify')?.at(-1) === 'true');
+    const progress = new Progress(process.stderr, 'restore:');
+    const skipVerify = parsed.flags.get('skip-verify')?.at(-1) === 'true';
+    let done: ReturnType<typeof restore>;
+    try {
+      done = restore(settings, from, skipVerify, copySteps(progress));
+    } finally {
+      progress.end();
+    }
     if (!done.ok) return failed(done.error);
     const { keptAs, schemaVersion, dbEpoch } = done.value;
     const answer = {

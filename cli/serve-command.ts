@@ -1,4 +1,5 @@
 import { basename, relative } from 'node:path';
+import { inspectConfiguration } from '../node/config/load-settings.js';
 import type { Settings } from '../node/config/settings.js';
 import { systemClock } from '../node/seams.js';
 import { VERSION } from '../node/version.js';
@@ -6,8 +7,9 @@ import { fail, ok, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { type DocumentedFlag, PROGRAM } from './command.js';
 import { defineCommand } from './define-command.js';
-import { flagValue, isSet, settingsFor } from './global-flags.js';
+import { flagValue, isSet, settingSources, settingsFor } from './global-flags.js';
 import { onSignals } from './signals.js';
+import { type SameNode, sameNode, shellWord } from './start-hints.js';
 import type { Terminal } from './terminal.js';
 
 const FLAGS: readonly DocumentedFlag[] = [
@@ -39,12 +41,13 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   if (grace !== undefined && !/^\d{1,4}$/.test(grace))
     return fail('INVALID_ARGUMENT', '--shutdown-grace-secs must be a number of seconds, 0 to 9999');
   const agentId = flagValue(parsed, 'agent-id');
-  const settings = settingsFor(parsed, {
+  const flags = {
     ...(host === undefined ? {} : { host }),
     ...(port === undefined ? {} : { port: Number(port) }),
     ...(grace === undefined ? {} : { shutdownGraceMs: Number(grace) * 1000 }),
     ...(agentId === undefined ? {} : { agentId }),
-  });
+  };
+  const settings = settingsFor(parsed, flags, 'log');
 
   let stop: (() => Promise<void>) | null = null;
   let stopAsked = false;
@@ -63,7 +66,7 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   await terminal.print(
     isSet(parsed, 'json')
       ? `${JSON.stringify({ url, ...daemon.address, db: settings.dbPath, home: settings.home })}\n`
-      : greeting(url, settings, flagValue(parsed, 'db')),
+      : greeting(url, settings, sameNode(inspectConfiguration(...settingSources(parsed, flags)))),
   );
   return ok(await daemon.stopped);
 }
@@ -73,17 +76,16 @@ function urlOf({ host, port }: { host: string; port: number }): string {
 }
 
 /** Where the node answers, where the data lives, and three commands that work as they stand. */
-function greeting(url: string, settings: Settings, db: string | undefined): string {
-  const program = invocation();
-  const where = db === undefined ? '' : ` --db ${shellWord(db)}`;
+function greeting(url: string, settings: Settings, { before, after }: SameNode): string {
+  const program = before + invocation();
   return [
     `${PROGRAM} ${VERSION} listens on ${url}`,
     `data: ${settings.dbPath}`,
     '',
     'Try, from another terminal:',
     `  curl ${url}/api/v1/health`,
-    `  ${program} store${where} --title "Deploy window" --content "Sundays, 02:00 to 04:00 UTC"`,
-    `  ${program} recall${where} "when may we deploy?"`,
+    `  ${program} store${after} --title "Deploy window" --content "Sundays, 02:00 to 04:00 UTC"`,
+    `  ${program} recall${after} "when may we deploy?"`,
     '',
     '',
   ].join('\n');
@@ -94,6 +96,3 @@ function invocation(): string {
   const script = process.argv[1] ?? PROGRAM;
   return basename(script) === PROGRAM ? PROGRAM : `node ${shellWord(relative('.', script))}`;
 }
-
-const shellWord = (text: string) =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

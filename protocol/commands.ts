@@ -2,7 +2,7 @@ import type { AgentRecord } from './agent.js';
 import type { OnConflict } from './decide/store.js';
 import type { LifeCommand, LifeOutcomes } from './life-commands.js';
 import type { Link } from './link.js';
-import type { Memory, MemoryRow, Tier } from './memory.js';
+import type { Citation, Kind, Memory, MemoryRow, Tier } from './memory.js';
 import type { MeshCommand, MeshOutcomes } from './mesh/store-terms.js';
 import type { QuotaUse } from './quota.js';
 import type { Viewer } from './ranking/types.js';
@@ -53,7 +53,7 @@ export interface SignedEnvelope {
   readonly expiresAtMs: number;
 }
 
-/** Fields of an update; absent means unchanged. `expires_at: null` clears. */
+/** Fields of an update; absent means unchanged. `expires_at: null` clears; `scope` goes into the metadata. */
 export interface MemoryPatch {
   readonly title?: string;
   readonly content?: string;
@@ -65,6 +65,12 @@ export interface MemoryPatch {
   readonly expires_at?: string | null;
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly source_uri?: string;
+  readonly kind?: Kind;
+  readonly source?: string;
+  readonly scope?: string;
+  readonly citations?: readonly Citation[];
+  readonly source_span?: { readonly start: number; readonly end: number };
+  readonly entity_id?: string;
 }
 
 export interface UpdateMemory {

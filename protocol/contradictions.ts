@@ -1,5 +1,5 @@
 import type { ContradictionLink } from './life-queries.js';
-import { CONTRADICTION_PAIRS_MAX } from './limits.js';
+import { CONTRADICTION_PAIRS_MAX, POTENTIAL_CONTRADICTIONS_MAX, SIMILAR_TITLE_SHARE_MIN } from './limits.js';
 import type { Memory } from './memory.js';
 import { stemOf } from './ranking/porter.js';
 import { isStopWord } from './ranking/stop-words.js';
@@ -51,20 +51,49 @@ export const pairKey = (a: string, b: string): string => (a < b ? `${a} ${b}` : 
 
 function subjectOf(memory: Memory): Subject {
   const topic = memory.metadata['topic'];
-  // The number that `on_conflict: version` adds says nothing about the subject.
-  const words = wordsOf(memory.title.replace(/ \(\d+\)$/, ''), TITLE_WORDS_MAX);
-  const telling = words.filter((word) => !isStopWord(word));
   return {
     memory,
     topic: typeof topic === 'string' ? topic : null,
-    words: new Set((telling.length > 0 ? telling : words).map(stemOf)),
+    words: new Set(tellingWords(memory.title).map(stemOf)),
   };
+}
+
+/** A title without the number that `on_conflict: version` adds, which says nothing about the subject. */
+export const unnumbered = (title: string): string => title.replace(/ \(\d+\)$/, '');
+
+/** The words of a title that say what it is about: all of them where it has only stop-words. */
+export function tellingWords(title: string): string[] {
+  const words = wordsOf(unnumbered(title), TITLE_WORDS_MAX);
+  const telling = words.filter((word) => !isStopWord(word));
+  return telling.length > 0 ? telling : words;
+}
+
+/**
+ * Ids of the rows whose titles share the most words with a title, `SIMILAR_TITLE_SHARE_MIN` of all their words at
+ * least (reference-http §2.3, potential_contradictions); among equals in the order of the rows.
+ */
+export function potentialContradictions(
+  title: string,
+  rows: readonly { readonly id: string; readonly title: string }[],
+): string[] {
+  const words = new Set(tellingWords(title).map(stemOf));
+  return rows
+    .map((row) => ({ id: row.id, share: sharedPart(words, new Set(tellingWords(row.title).map(stemOf))) }))
+    .filter(({ share }) => share >= SIMILAR_TITLE_SHARE_MIN)
+    .sort((left, right) => right.share - left.share)
+    .slice(0, POTENTIAL_CONTRADICTIONS_MAX)
+    .map(({ id }) => id);
 }
 
 function aboutTheSame(a: Subject, b: Subject): boolean {
   if (a.topic !== null || b.topic !== null) return a.topic === b.topic;
-  if (a.words.size === 0 || b.words.size === 0) return false;
+  return sharedPart(a.words, b.words) >= SIMILAR_MIN;
+}
+
+/** The words in both of all words in either (Jaccard); 0 without words. */
+function sharedPart(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   let shared = 0;
-  for (const word of a.words) if (b.words.has(word)) shared += 1;
-  return shared / (a.words.size + b.words.size - shared) >= SIMILAR_MIN;
+  for (const word of a) if (b.has(word)) shared += 1;
+  const all = a.size + b.size - shared;
+  return all === 0 ? 0 : shared / all;
 }

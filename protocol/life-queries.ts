@@ -1,3 +1,4 @@
+import type { OnConflict } from './decide/store.js';
 import type { ArchivedMemory, ForgetFilter } from './life-commands.js';
 import type { Memory } from './memory.js';
 import type { Viewer } from './ranking/types.js';
@@ -11,6 +12,8 @@ export type LifeQuery =
   | CountExpired
   | ConsolidationGroups
   | NearestMemory
+  | NearDuplicate
+  | SimilarTitles
   | FindContradictions;
 
 export interface ListArchive {
@@ -75,6 +78,35 @@ export interface NearestMemory {
   readonly now: string;
 }
 
+/**
+ * The first of some rows that a store would nearly repeat: visible, of one namespace, of one window, with other content.
+ * None where the write itself answers for a taken title.
+ */
+export interface NearDuplicate {
+  readonly kind: 'near-duplicate';
+  readonly namespace: string;
+  /** Row numbers, the nearest first. */
+  readonly rids: readonly number[];
+  /** Dimension of the vectors that were compared. */
+  readonly dim: number;
+  readonly title: string;
+  readonly content: string;
+  readonly onConflict: OnConflict;
+  readonly viewer: Viewer;
+  readonly now: string;
+}
+
+/** Visible memories of one namespace whose titles may be about what a new one's is (potential_contradictions). */
+export interface SimilarTitles {
+  readonly kind: 'similar-titles';
+  readonly namespace: string;
+  readonly title: string;
+  /** Not this one: the write may be there already. */
+  readonly exceptId: string;
+  readonly viewer: Viewer;
+  readonly now: string;
+}
+
 export interface FindContradictions {
   readonly kind: 'find-contradictions';
   readonly topic: string | null;
@@ -115,6 +147,11 @@ export interface LifeAnswers {
     /** Visible rows that were compared. */
     readonly scanned: number;
   };
+  'near-duplicate': {
+    readonly duplicate: { readonly rid: number; readonly id: string; readonly title: string } | null;
+  };
+  /** The most similar first. */
+  'similar-titles': { readonly ids: readonly string[] };
   'find-contradictions': {
     readonly memories: readonly Memory[];
     readonly links: readonly ContradictionLink[];

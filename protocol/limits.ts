@@ -59,6 +59,21 @@ export const SUPERSEDES_MAX = 100;
 export const DUPLICATE_THRESHOLD = 0.85;
 /** No threshold is taken lower (interface §8). */
 export const DUPLICATE_THRESHOLD_MIN = 0.5;
+/** A store of text this near to a stored one's, and not the same, is refused unless it is forced (reference-http §2.3). */
+export const NEAR_DUPLICATE_SIMILARITY_MIN = 0.95;
+/** Nearest rows that it looks at. */
+export const NEAR_DUPLICATE_CANDIDATES_MAX = 5;
+/** What a store waits for that at most; then it is not looked for. */
+export const NEAR_DUPLICATE_WAIT_MS = 250;
+/** Titles that a store compares with its own at a time, how much of their words they must share, and how many it names. */
+export const SIMILAR_TITLE_CANDIDATES_MAX = 20;
+export const SIMILAR_TITLE_SHARE_MIN = 0.3;
+export const POTENTIAL_CONTRADICTIONS_MAX = 5;
+/** Stores that a process compares titles for: so many at once, and so many more each second. */
+export const POTENTIAL_CONTRADICTIONS_BURST_MAX = 256;
+export const POTENTIAL_CONTRADICTIONS_PER_SECOND = 32;
+/** What a store waits for them at most, which runs beside the write. */
+export const POTENTIAL_CONTRADICTIONS_WAIT_MS = 100;
 export const CONTRADICTIONS_LIMIT = 50;
 /** Synthesized pairs that one answer names. */
 export const CONTRADICTION_PAIRS_MAX = 1000;

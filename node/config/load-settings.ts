@@ -25,7 +25,7 @@ export interface ConfigSources {
   /** An explicit configuration file, which must exist. */
   readonly configPath?: string | undefined;
   /** Hears of what is wrong and not fatal; by default it goes to standard error, once in a process. */
-  readonly report?: (problem: ConfigProblem) => void;
+  readonly report?: (problem: ConfigProblem, logLevel: string) => void;
 }
 
 /** A configuration as it is, whole or broken. */
@@ -37,6 +37,8 @@ export interface Configuration {
   readonly problems: readonly ConfigProblem[];
   /** Variables of the environment that begin with SVC_. */
   readonly variables: readonly string[];
+  /** Where programs are looked for by name (PATH). */
+  readonly searchPath: string;
 }
 
 /**
@@ -45,9 +47,9 @@ export interface Configuration {
  */
 export function loadSettings(flags: SettingFlags = {}, sources: ConfigSources = {}): Settings {
   const { settings, problems } = inspectConfiguration(flags, sources);
-  const report = sources.report ?? ((problem) => reportOnce(problem, settings.logLevel));
+  const report = sources.report ?? reportOnce;
   const fatal = problems.find((problem) => problem.level === 'fatal');
-  for (const problem of problems) if (problem.level !== 'fatal') report(problem);
+  for (const problem of problems) if (problem.level !== 'fatal') report(problem, settings.logLevel);
   if (fatal !== undefined) throw new ConfigError(fatal.message);
   return settings;
 }
@@ -79,7 +81,8 @@ export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSo
   }
   const completed = complete(settings as unknown as Settings, problems, origins);
   const variables = Object.keys(env).filter((name) => name.startsWith('SVC_'));
-  return { settings: completed, origins, file, problems, variables };
+  const searchPath = env['PATH'] ?? '';
+  return { settings: completed, origins, file, problems, variables, searchPath };
 }
 
 /** Path of the configuration file that holds, whether it exists or not. */

@@ -2,16 +2,15 @@ import { z } from 'zod';
 import type { ArchivedMemory } from '../../protocol/life-commands.js';
 import * as limits from '../../protocol/limits.js';
 import { memoryJson } from '../../protocol/memory.js';
-import { failed, ok } from '../../protocol/result.js';
+import { failed, ok, type Result } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
 import { ttlSecondsOf } from '../config/life-policy.js';
+import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 import * as fields from './fields.js';
 import { inBatches } from './in-batches.js';
 
 const DAY_MS = 86_400_000;
-/** After every instant that a clock can have given to a row. */
-const END_OF_TIME = '9999-12-31T23:59:59.999Z';
 
 /** Lists archived memories, the newest archiving first (interface §4.8, GET /archive). */
 export const memoryArchiveList = defineOperation({
@@ -200,6 +199,7 @@ export const memoryArchivePurge = defineOperation({
   cli: {
     command: 'archive purge',
     view: 'message',
+    progress: 'purged copies:',
     message: (output) => `purged: ${output['purged']}`,
     examples: ['archive purge --older-than-days 90'],
   },
@@ -207,22 +207,47 @@ export const memoryArchivePurge = defineOperation({
     const { viewer, admin, agentId } = call.caller;
     const everybody = viewer.all || admin;
     const days = input.older_than_days;
-    const before = days === undefined ? END_OF_TIME : instantFromMs(call.nowMs - days * DAY_MS);
-    const purged = await inBatches(async () => {
-      const result = await call.services.store.execute({
-        kind: 'purge-archive',
-        by: call.caller.agentId,
-        before,
-        ownerId: everybody ? null : agentId,
-        reason: 'request',
-        limit: limits.REMOVE_BATCH_MAX,
-      });
-      return result.ok ? ok({ done: result.value.purged, more: result.value.more }) : failed(result.error);
-    });
+    const cut =
+      days === undefined
+        ? await newestArchived(call, everybody)
+        : ok(instantFromMs(call.nowMs - days * DAY_MS));
+    if (!cut.ok) return failed(cut.error);
+    const purged = await inBatches(
+      async () => {
+        const result = await call.services.store.execute({
+          kind: 'purge-archive',
+          by: call.caller.agentId,
+          before: cut.value,
+          ownerId: everybody ? null : agentId,
+          reason: 'request',
+          limit: limits.REMOVE_BATCH_MAX,
+        });
+        return result.ok ? ok({ done: result.value.purged, more: result.value.more }) : failed(result.error);
+      },
+      (done) => call.progress(done, null),
+    );
     if (!purged.ok) return failed(purged.error);
     return ok({ purged: purged.value, owner_scope: everybody ? ('admin' as const) : ('caller' as const) });
   },
 });
+
+/**
+ * What a purge without an age takes: everything that is archived when it begins, also what a clock that was set back
+ * has dated later than now.
+ */
+async function newestArchived(call: Call, everybody: boolean): Promise<Result<string>> {
+  const { viewer } = call.caller;
+  const newest = await call.services.store.query({
+    kind: 'list-archive',
+    namespace: null,
+    viewer: everybody ? { ...viewer, all: true } : viewer,
+    limit: 1,
+    offset: 0,
+  });
+  if (!newest.ok) return failed(newest.error);
+  const archivedAt = newest.value.archived[0]?.archivedAt ?? call.now;
+  return ok([archivedAt, call.now].sort().at(-1)!);
+}
 
 /** Counts the archive (interface §4.8, GET /archive/stats). */
 export const memoryArchiveStats = defineOperation({

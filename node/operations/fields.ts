@@ -86,6 +86,12 @@ export const source = text()
   .refine((value) => !hasControlCharacter(value), 'must not hold control characters')
   .describe('Origin label');
 
+export const ttlSecs = z
+  .int()
+  .min(limits.TTL_SECONDS_MIN)
+  .max(limits.TTL_SECONDS_MAX)
+  .describe('Seconds until the memory expires');
+
 export const sourceUri = text()
   .refine((value) => /^(uri|doc|file):/.test(value), 'must start with uri:, doc: or file:')
   .refine(

@@ -9,8 +9,12 @@ export interface Batch {
 /**
  * Repeats a bounded transaction until nothing is left, so that no transaction is huge and others get their turn in
  * between. Answers how much was done in all. A failure after the first batch says in `done` what stays done.
+ * `progress` hears the sum after every batch.
  */
-export async function inBatches(batch: () => Promise<Result<Batch>>): Promise<Result<number>> {
+export async function inBatches(
+  batch: () => Promise<Result<Batch>>,
+  progress: (done: number) => void,
+): Promise<Result<number>> {
   let total = 0;
   for (;;) {
     const result = await batch();
@@ -19,6 +23,7 @@ export async function inBatches(batch: () => Promise<Result<Batch>>): Promise<Re
       return failed({ ...result.error, details: { ...result.error.details, done: total } });
     }
     total += result.value.done;
+    progress(total);
     if (!result.value.more) return ok(total);
   }
 }

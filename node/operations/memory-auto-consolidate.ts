@@ -48,6 +48,7 @@ export const memoryAutoConsolidate = defineOperation({
     command: 'auto-consolidate',
     short: { n: 'namespace' },
     view: 'object',
+    progress: 'joined groups:',
     examples: ['auto-consolidate --short-only --dry-run'],
   },
   run: async (call, input) => {
@@ -64,7 +65,8 @@ export const memoryAutoConsolidate = defineOperation({
     if (input.dry_run) return ok({ dry_run: true, groups: found.value.groups.map(shown) });
     const groups = [];
     let consolidated = 0;
-    for (const group of found.value.groups) {
+    for (const [index, group] of found.value.groups.entries()) {
+      call.progress(index, found.value.groups.length);
       const result = await store.execute(
         consolidation(call, {
           ids: group.ids,

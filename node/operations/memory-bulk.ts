@@ -113,7 +113,8 @@ async function storeRow(call: Call, row: unknown, services: Services): Promise<A
     {
       surface: call.surface,
       caller: caller.value,
-      input: collected.value.input,
+      // Neither fits many rows at once: the embedder is slow, and results carry no advice.
+      input: { ...collected.value.input, force: true, detect_conflicts: false },
       unknownFields: 'refuse',
     },
     services,

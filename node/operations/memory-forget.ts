@@ -52,6 +52,7 @@ export const memoryForget = defineOperation({
       output['dry_run'] === true
         ? `would forget: ${output['would_delete']}`
         : `forgot: ${output['deleted']}${output['archived'] === true ? ' (copies are in the archive)' : ''}`,
+    progress: 'forgotten memories:',
     examples: ['forget --namespace scratch --dry-run', 'forget --pattern "old deploy"'],
   },
   run: forget,
@@ -80,17 +81,20 @@ async function forget(call: Call, fieldsIn: Input) {
   if (!counted.ok) return failed(counted.error);
   if (dry_run) return ok({ would_delete: counted.value.count, dry_run: true });
   // What is stored while the batches run stays.
-  const { throughRid } = counted.value;
-  const deleted = await inBatches(async () => {
-    const result = await store.execute({
-      kind: 'forget-memories',
-      by: call.caller.agentId,
-      filter: { ...filter, throughRid },
-      limit: limits.REMOVE_BATCH_MAX,
-      archive: settings.archiveOnGc,
-    });
-    return result.ok ? ok({ done: result.value.deleted, more: result.value.more }) : failed(result.error);
-  });
+  const { throughRid, count } = counted.value;
+  const deleted = await inBatches(
+    async () => {
+      const result = await store.execute({
+        kind: 'forget-memories',
+        by: call.caller.agentId,
+        filter: { ...filter, throughRid },
+        limit: limits.REMOVE_BATCH_MAX,
+        archive: settings.archiveOnGc,
+      });
+      return result.ok ? ok({ done: result.value.deleted, more: result.value.more }) : failed(result.error);
+    },
+    (done) => call.progress(done, count),
+  );
   if (!deleted.ok) return failed(deleted.error);
   return ok({ deleted: deleted.value, archived: settings.archiveOnGc });
 }

@@ -28,6 +28,7 @@ export const memoryGc = defineOperation({
     omit: ['dry_run'],
     shape: expired,
     view: 'message',
+    progress: 'expired memories:',
     message: (output) => `expired: ${output['expired_deleted']}`,
   },
   run: async (call, input) => {
@@ -36,14 +37,17 @@ export const memoryGc = defineOperation({
       const counted = await store.query({ kind: 'count-expired', now: call.now });
       return counted.ok ? ok({ expired_deleted: counted.value.count, dry_run: true }) : failed(counted.error);
     }
-    const removed = await inBatches(async () => {
-      const result = await store.execute({
-        kind: 'expire-memories',
-        limit: limits.GC_BATCH_MAX,
-        archive: settings.archiveOnGc,
-      });
-      return result.ok ? ok({ done: result.value.expired, more: result.value.more }) : failed(result.error);
-    });
+    const removed = await inBatches(
+      async () => {
+        const result = await store.execute({
+          kind: 'expire-memories',
+          limit: limits.GC_BATCH_MAX,
+          archive: settings.archiveOnGc,
+        });
+        return result.ok ? ok({ done: result.value.expired, more: result.value.more }) : failed(result.error);
+      },
+      (done) => call.progress(done, null),
+    );
     return removed.ok ? ok({ expired_deleted: removed.value, dry_run: false }) : failed(removed.error);
   },
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  freshUse,
   GLOBAL_QUOTA_NAMESPACE,
   type QuotaLimits,
   type QuotaUse,
@@ -97,9 +98,22 @@ async function list(call: Call, namespace: string | null) {
   return ok({ quotas, count: quotas.length });
 }
 
+/**
+ * The row of a holder in a namespace, or what it would be. Only the sentinel row of the caller itself is made by asking
+ * for it: anything else would let a reader fill the table with names.
+ */
 async function row(call: Call, holder: string, namespace: string): Promise<Result<QuotaUse>> {
-  const ensured = await call.services.store.execute({ kind: 'ensure-quota', holder, namespace });
-  return ensured.ok ? ok(ensured.value.use) : failed(ensured.error);
+  const { store, settings } = call.services;
+  const own = namespace === GLOBAL_QUOTA_NAMESPACE && holder === quotaHolder(call.caller.agentId);
+  if (own) {
+    const ensured = await store.execute({ kind: 'ensure-quota', holder, namespace });
+    return ensured.ok ? ok(ensured.value.use) : failed(ensured.error);
+  }
+  const limits = quotaLimits(settings);
+  const found = await store.query({ kind: 'list-quotas', holder, namespace });
+  if (!found.ok) return failed(found.error);
+  const [use = freshUse(holder, namespace, limits, call.now)] = found.value.uses;
+  return ok(current(use, limits, call.now));
 }
 
 async function sum(call: Call, holder: string): Promise<Result<QuotaUse>> {

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { ON_CONFLICT } from '../../protocol/decide/store.js';
-import * as limits from '../../protocol/limits.js';
-import type { Memory } from '../../protocol/memory.js';
+import { type Memory, memoryJson } from '../../protocol/memory.js';
 import { newMemory as blankMemory } from '../../protocol/new-memory.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import { instantAfter } from '../../protocol/time.js';
@@ -9,6 +8,7 @@ import { ttlSecondsOf } from '../config/life-policy.js';
 import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { attestMemory } from './attest-memory.js';
+import { besideSimilarTitles, nearDuplicate } from './before-store.js';
 import * as fields from './fields.js';
 
 const input = z.object({
@@ -20,12 +20,7 @@ const input = z.object({
   priority: fields.priority.default(5),
   confidence: fields.confidence.default(1),
   source: fields.source.optional(),
-  ttl_secs: z
-    .int()
-    .min(limits.TTL_SECONDS_MIN)
-    .max(limits.TTL_SECONDS_MAX)
-    .describe('Seconds until the memory expires')
-    .optional(),
+  ttl_secs: fields.ttlSecs.optional(),
   expires_at: fields.instant.optional(),
   metadata: fields.metadata.default({}),
   agent_id: fields.agentId.optional(),
@@ -36,6 +31,11 @@ const input = z.object({
   source_uri: fields.sourceUri.optional(),
   source_span: fields.sourceSpan.optional(),
   entity_id: fields.entityId.optional(),
+  force: z.boolean().default(false).describe('Store it even where a memory says nearly the same'),
+  detect_conflicts: z
+    .boolean()
+    .describe('False leaves potential_contradictions out; no model looks for more')
+    .optional(),
   signature: z.string().describe('Ed25519 signature of the write envelope, standard base64').optional(),
   recall_id: fields.recallId.optional(),
   created_at: z.string().describe('Signed RFC 3339 instant; required with a signature').optional(),
@@ -61,6 +61,11 @@ export const memoryStore = defineOperation({
     agent_id: z.string(),
     duplicate: z.boolean().optional(),
     action: z.string().optional(),
+    potential_contradictions: z
+      .array(z.string())
+      .describe('Memories of the namespace whose titles are about the same')
+      .optional(),
+    memory: fields.memoryOutput.describe('The memory as stored; on the command line alone').optional(),
   }),
   effect: 'write',
   guards: { attestation: 'required' },
@@ -78,14 +83,16 @@ export const memoryStore = defineOperation({
   ],
   mcp: {
     description: 'Store a memory',
-    omit: ['ttl_secs', 'sign', 'entity_id'],
+    omit: ['ttl_secs', 'sign', 'entity_id', 'detect_conflicts'],
     aliases: { memory_kind: 'kind' },
   },
   cli: {
     command: 'store',
     short: { T: 'title', c: 'content', t: 'tier', n: 'namespace', p: 'priority', S: 'source' },
     stdin: ['content'],
-    omit: ['signature', 'created_at', 'recall_id'],
+    omit: ['signature', 'created_at', 'recall_id', 'detect_conflicts'],
+    // The whole memory, as the reference answers here (reference-mcp-cli §2.2).
+    shape: ({ memory, ...answer }) => ({ ...(memory as object | undefined), ...answer }),
     view: 'message',
     message: (output) =>
       `stored: ${output['id']} [${output['tier']}] (ns=${output['namespace']})${output['duplicate'] === true ? ' (updated)' : ''}`,
@@ -101,14 +108,25 @@ async function store(call: Call, fieldsIn: Input) {
   if (!owner.ok) return failed(owner.error);
 
   const memory = attestMemory(newMemory(call, fieldsIn, owner.value, expiry.value), call);
-  const result = await call.services.store.execute({
-    kind: 'store-memory',
+  if (!fieldsIn.force) {
+    const refusal = await nearDuplicate(call, memory, fieldsIn.on_conflict);
+    if (refusal !== null) return failed(refusal);
+  }
+  const write = () =>
+    call.services.store.execute({
+      kind: 'store-memory',
+      memory,
+      onConflict: fieldsIn.on_conflict,
+      viewer: call.caller.viewer,
+      archive: call.services.settings.archiveOnGc,
+      envelope: call.attestation.envelope,
+    });
+  const [similar, result] = await besideSimilarTitles(
+    call,
     memory,
-    onConflict: fieldsIn.on_conflict,
-    viewer: call.caller.viewer,
-    archive: call.services.settings.archiveOnGc,
-    envelope: call.attestation.envelope,
-  });
+    fieldsIn.detect_conflicts !== false,
+    write,
+  );
   if (!result.ok) return failed(result.error);
   const { stored, created } = result.value;
   if (fieldsIn.recall_id !== undefined) {
@@ -119,6 +137,7 @@ async function store(call: Call, fieldsIn: Input) {
       consumedAt: call.now,
     });
   }
+  const potential = created ? similar : [];
   return ok({
     id: stored.id,
     tier: stored.tier,
@@ -126,7 +145,16 @@ async function store(call: Call, fieldsIn: Input) {
     title: stored.title,
     agent_id: owner.value,
     ...(created ? {} : { duplicate: true, action: 'updated existing memory' }),
+    ...(potential.length === 0 ? {} : { potential_contradictions: [...potential] }),
+    ...(call.surface === 'cli' ? await wholeMemory(call, stored.id) : {}),
   });
+}
+
+/** The memory as it is stored; nothing when another process has removed it since. */
+async function wholeMemory(call: Call, id: string) {
+  const { viewer } = call.caller;
+  const found = await call.services.store.query({ kind: 'get-memory', id, viewer, now: call.now });
+  return found.ok ? { memory: memoryJson(found.value.memory) as never } : {};
 }
 
 /** Precedence: expires_at, then ttl_secs, then the tier's time to live (reference-http §2.1). */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { MemoryPatch } from '../../protocol/commands.js';
 import { memoryJson } from '../../protocol/memory.js';
 import { fail, failed, ok } from '../../protocol/result.js';
+import { instantAfter } from '../../protocol/time.js';
 import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 import * as fields from './fields.js';
@@ -38,6 +39,13 @@ const input = z.object({
     .optional(),
   metadata: fields.metadata.optional(),
   source_uri: fields.sourceUri.optional(),
+  kind: fields.kind.optional(),
+  source: fields.source.optional(),
+  scope: fields.scope.optional(),
+  citations: fields.citations.optional(),
+  source_span: fields.sourceSpan.optional(),
+  entity_id: fields.entityId.optional(),
+  ttl_secs: fields.ttlSecs.optional(),
   agent_id: fields.agentId.optional(),
   expected_version: expectedVersion.optional(),
 });
@@ -61,16 +69,21 @@ export const memoryUpdate = defineOperation({
       path: '/memories/{id}',
       fields: 'body',
       headers: { 'if-match': 'expected_version' },
-      omit: ['expected_version'],
+      omit: ['expected_version', 'entity_id'],
+      aliases: { memory_kind: 'kind' },
       // The bare memory, as the reference answers (reference-http §1, row 9).
       shape: (output) => output['memory'] as Record<string, unknown>,
     },
   ],
-  mcp: { description: 'Change fields of a memory', omit: [] },
+  mcp: {
+    description: 'Change fields of a memory',
+    omit: ['ttl_secs', 'entity_id'],
+    aliases: { memory_kind: 'kind' },
+  },
   cli: {
     command: 'update',
     positionals: ['id'],
-    short: { T: 'title', c: 'content', t: 'tier', n: 'namespace', p: 'priority' },
+    short: { T: 'title', c: 'content', t: 'tier', n: 'namespace', p: 'priority', S: 'source' },
     stdin: ['content'],
     view: 'message',
     message: (output) => {
@@ -80,7 +93,12 @@ export const memoryUpdate = defineOperation({
     examples: ['update 3f2a --priority 8'],
   },
   run: async (call, fieldsIn) => {
-    const { id, expected_version, agent_id, ...changes } = fieldsIn;
+    const { id, expected_version, agent_id, ttl_secs: ttlSecs, ...given } = fieldsIn;
+    // As for a store, an instant goes before a time to live.
+    const changes =
+      ttlSecs === undefined || given.expires_at !== undefined
+        ? given
+        : { ...given, expires_at: instantAfter(call.now, ttlSecs) };
     const claimed = changes.metadata?.['agent_id'];
     if (call.surface === 'http' && claimed !== undefined && claimed !== call.caller.agentId) {
       return fail(
@@ -109,6 +127,6 @@ async function update(call: Call, prefix: string, patch: MemoryPatch, expected: 
 }
 
 /** Fields that were given; an absent one must not overwrite. */
-function patchOf(changes: Omit<Input, 'id' | 'expected_version' | 'agent_id'>): MemoryPatch {
+function patchOf(changes: Omit<Input, 'id' | 'expected_version' | 'agent_id' | 'ttl_secs'>): MemoryPatch {
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }

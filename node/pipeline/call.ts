@@ -50,6 +50,14 @@ export interface RecallSessions {
   add(session: string, rids: readonly number[]): void;
 }
 
+/** Decides which stores get advice beside the write, so that a load of them gets none. */
+export interface StoreAdvice {
+  /** A store begins; true when there is room for advice. */
+  begin(): boolean;
+  /** A store that began has ended. */
+  end(): void;
+}
+
 /** What a node is made of, as operations use it. */
 export interface Services {
   readonly store: Store;
@@ -57,6 +65,7 @@ export interface Services {
   readonly tokens: TokenCounter;
   readonly touches: TouchQueue;
   readonly recallSessions: RecallSessions;
+  readonly storeAdvice: StoreAdvice;
   readonly settings: Settings;
   readonly clock: Clock;
   readonly random: Random;
@@ -100,6 +109,8 @@ export interface Condition {
   readonly pendingEmbeddings: number | null;
 }
 
+export type ProgressReport = (done: number, of: number | null) => void;
+
 /** One call of an operation, after the pipeline has resolved the caller. */
 export interface Call {
   readonly surface: Surface;
@@ -111,4 +122,6 @@ export interface Call {
   readonly services: Services;
   /** The MCP profile in force, or `full` where profiles do not exist. */
   readonly profile: 'core' | 'full';
+  /** Tells whoever waits how far a long operation is, and of how much when that is known. */
+  readonly progress: ProgressReport;
 }

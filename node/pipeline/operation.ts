@@ -79,6 +79,8 @@ export interface CliBinding {
   /** The sentence of the `message` view. */
   readonly message?: (output: Record<string, unknown>) => string;
   readonly examples?: readonly string[];
+  /** For an operation that can take long and tells how far it is: what stands before the count on a terminal. */
+  readonly progress?: string;
 }
 
 /** Renders an answer for one surface where the interface gives it another shape there. */

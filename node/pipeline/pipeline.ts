@@ -2,7 +2,7 @@ import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
 import { attest } from './attest.js';
 import { boundedServices } from './bounded-services.js';
-import type { Call, Caller, Services, Surface } from './call.js';
+import type { Call, Caller, ProgressReport, Services, Surface } from './call.js';
 import type { Operation } from './operation.js';
 import { parseInput } from './parse.js';
 import { signAsAgent } from './sign-as-agent.js';
@@ -20,7 +20,11 @@ export interface Request {
    * When the caller is answered anyway, in monotonic milliseconds: what still waits for the store by then is not begun.
    */
   readonly deadlineMs?: number;
+  /** Hears how far a long operation is. */
+  readonly progress?: ProgressReport;
 }
+
+const UNHEARD: ProgressReport = () => undefined;
 
 /** The service's own name for an answer: what a surface renders. */
 export type Answer = Result<Record<string, unknown>>;
@@ -56,6 +60,7 @@ export async function runOperation(
       now: instantFromMs(nowMs),
       services: request.deadlineMs === undefined ? services : boundedServices(services, request.deadlineMs),
       profile: request.profile ?? 'full',
+      progress: request.progress ?? UNHEARD,
     };
     const result = await operation.run(call, input.value);
     return result.ok ? ok(result.value as Record<string, unknown>) : failed(result.error);

@@ -3,6 +3,10 @@ import { instantFromMs } from '../../protocol/time.js';
 import { takeBackup } from '../../storage/sqlite/backup.js';
 import { isFull } from '../../storage/sqlite/connection.js';
 import { type Restored, restoreBackup } from '../../storage/sqlite/restore.js';
+import type { CopyStep } from '../../storage/sqlite/snapshot-files.js';
+
+export type { CopyStep };
+
 import type { Settings } from '../config/settings.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { systemClock, systemCrypto, systemRandom } from '../seams.js';
@@ -10,10 +14,15 @@ import { systemClock, systemCrypto, systemRandom } from '../seams.js';
 const freshToken = () => Buffer.from(systemRandom.bytes(8)).toString('hex');
 
 /** Copies the node's database into a folder and prunes older backups there; the node may be running. */
-export function backUp(settings: Settings, folder: string, keep: number): ReturnType<typeof takeBackup> {
+export function backUp(
+  settings: Settings,
+  folder: string,
+  keep: number,
+  step: CopyStep,
+): ReturnType<typeof takeBackup> {
   const now = instantFromMs(systemClock.nowMs());
   try {
-    return takeBackup({ path: settings.dbPath, folder, keep, now, token: freshToken().slice(0, 8) });
+    return takeBackup({ path: settings.dbPath, folder, keep, now, token: freshToken().slice(0, 8), step });
   } catch (error) {
     if (isFull(error)) return fail('STORAGE_FULL', 'the disk is full; no backup was made');
     const { syscall, code } = error as NodeJS.ErrnoException;
@@ -31,6 +40,7 @@ export function restore(
   settings: Settings,
   from: string,
   skipVerify: boolean,
+  step: CopyStep,
 ): Result<Restored & { readonly dbEpoch: string }> {
   const nowMs = systemClock.nowMs();
   const freshEpoch = freshToken();
@@ -47,6 +57,7 @@ export function restore(
     busyTimeoutMs: 0,
     signer: key,
     by: settings.agentId ?? peerId,
+    step,
   });
   return restored.ok ? { ok: true, value: { ...restored.value, dbEpoch: freshEpoch } } : restored;
 }

@@ -17,7 +17,7 @@ import { lifePolicyOf } from '../config/life-policy.js';
 import { ConfigError } from '../config/load-settings.js';
 import { quotaLimits } from '../config/quota-limits.js';
 import type { Settings } from '../config/settings.js';
-import { createHttpSurface, type HttpSurface } from '../http/server.js';
+import { createHttpSurface } from '../http/server.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
 import { Metrics } from '../observability/metrics.js';
@@ -46,6 +46,8 @@ export interface Daemon {
   children(): readonly ChildStatus[];
   /** Ends the writer thread without warning, as a crash would; for fault tests. */
   crashWriter(): void;
+  /** The same for the reader threads. */
+  crashReaders(): void;
 }
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
@@ -143,7 +145,68 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     },
   });
   let storage: Supervisor | null = null;
-  const supervisor = startSupervisor({
+  let supervisor: Supervisor | null = null;
+  let isUp = false;
+  const statuses = () => [...(supervisor?.children() ?? []), ...(storage?.children() ?? [])];
+  const condition = (): Condition => ({
+    ready:
+      isUp && (storage?.children() ?? []).some((child) => child.id === 'writer' && child.state === 'running'),
+    degraded: statuses()
+      .filter((child) => child.state === 'degraded' || child.state === 'backing-off')
+      .map((child) => ({ part: child.id, reason: child.lastError ?? child.state })),
+    pendingEmbeddings,
+  });
+  const services = servicesOf(identity, {
+    store,
+    semantic: semantic?.role ?? NO_SEMANTICS,
+    touches,
+    settings,
+    log,
+    catalogue: CATALOGUE,
+    condition,
+  });
+
+  const http = createHttpSurface({
+    services,
+    operations: OPERATIONS,
+    metrics,
+    inflightMax: settings.maxInflightRequests,
+  });
+
+  let stopping: Promise<void> | null = null;
+  let exit!: (code: number) => void;
+  const stopped = new Promise<number>((resolve) => {
+    exit = resolve;
+  });
+  const shutDown = async (code: number): Promise<void> => {
+    const deadlineMs = systemClock.monotonicMs() + settings.shutdownGraceMs;
+    await http.drain(settings.shutdownGraceMs);
+    await attempt(log, 'touches', () => touches.close());
+    await attempt(log, 'semantics', () => duties.close());
+    await attempt(log, 'supervisor', async () => supervisor?.stop());
+    await writer.stop(deadlineMs);
+    await readers.stop(deadlineMs);
+    await store.close();
+    points.close();
+    await attempt(log, 'checkpoint', () => Promise.resolve(checkpoint(settings, identity.peerId)));
+    await http.close();
+    exit(code);
+  };
+  const stop = (code = 0) => {
+    stopping ??= shutDown(code);
+    return stopping;
+  };
+
+  // Before anything is claimed: a start that fails on a taken port must leave the owner of the database alone. What is
+  // asked before the storage threads run waits for them.
+  let address: Daemon['address'];
+  try {
+    address = await http.listen(settings.host, settings.port);
+  } catch (error) {
+    await stop(1);
+    throw error;
+  }
+  supervisor = startSupervisor({
     ...seams,
     onFailure: ({ childId, error, decision }) => {
       metrics.actorRestarted(childId);
@@ -202,48 +265,6 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     ],
   });
 
-  const statuses = () => [...supervisor.children(), ...(storage?.children() ?? [])];
-  const condition = (): Condition => ({
-    ready: (storage?.children() ?? []).some((child) => child.id === 'writer' && child.state === 'running'),
-    degraded: statuses()
-      .filter((child) => child.state === 'degraded' || child.state === 'backing-off')
-      .map((child) => ({ part: child.id, reason: child.lastError ?? child.state })),
-    pendingEmbeddings,
-  });
-  const services = servicesOf(identity, {
-    store,
-    semantic: semantic?.role ?? NO_SEMANTICS,
-    touches,
-    settings,
-    log,
-    catalogue: CATALOGUE,
-    condition,
-  });
-
-  let http: HttpSurface | null = null;
-  let stopping: Promise<void> | null = null;
-  let exit!: (code: number) => void;
-  const stopped = new Promise<number>((resolve) => {
-    exit = resolve;
-  });
-  const shutDown = async (code: number): Promise<void> => {
-    const deadlineMs = systemClock.monotonicMs() + settings.shutdownGraceMs;
-    await http?.drain(settings.shutdownGraceMs);
-    await attempt(log, 'touches', () => touches.close());
-    await attempt(log, 'semantics', () => duties.close());
-    await attempt(log, 'supervisor', () => supervisor.stop());
-    await writer.stop(deadlineMs);
-    await readers.stop(deadlineMs);
-    await store.close();
-    points.close();
-    await attempt(log, 'checkpoint', () => Promise.resolve(checkpoint(settings, identity.peerId)));
-    await http?.close();
-    exit(code);
-  };
-  const stop = (code = 0) => {
-    stopping ??= shutDown(code);
-    return stopping;
-  };
   void supervisor.stopped.then((reason) => {
     if (reason.kind === 'failed') {
       log.error({ err: reason.error }, 'the node cannot go on');
@@ -256,26 +277,18 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     await stop(EXIT_STORAGE);
     throw new Error(started.error.message);
   }
-  http = createHttpSurface({
-    services,
-    operations: OPERATIONS,
-    metrics,
-    inflightMax: settings.maxInflightRequests,
-  });
-  try {
-    const address = await http.listen(settings.host, settings.port);
-    return {
-      address,
-      settings,
-      stopped,
-      stop: () => stop(),
-      children: statuses,
-      crashWriter: () => writerThread?.kill(),
-    };
-  } catch (error) {
-    await stop(1);
-    throw error;
-  }
+  isUp = true;
+  return {
+    address,
+    settings,
+    stopped,
+    stop: () => stop(),
+    children: statuses,
+    crashWriter: () => writerThread?.kill(),
+    crashReaders: () => {
+      for (const thread of readerThreads) thread.kill();
+    },
+  };
 }
 
 /** Without an API key anybody may call himself an admin, so nobody is believed (interface §5.4). */

@@ -4,6 +4,7 @@ import { inspectDatabase } from '../../storage/sqlite/inspect/inspect-database.j
 import type { Configuration } from '../config/load-settings.js';
 import { checkConfiguration } from '../doctor/check-configuration.js';
 import { checkAudit, checkIndex, checkRecall } from '../doctor/check-content.js';
+import { checkHooks } from '../doctor/check-hooks.js';
 import { checkIdentity } from '../doctor/check-identity.js';
 import { checkKeys } from '../doctor/check-keys.js';
 import { checkLimits } from '../doctor/check-limits.js';
@@ -11,12 +12,26 @@ import { checkEmbeddings, checkLlm } from '../doctor/check-models.js';
 import { checkCapabilities } from '../doctor/check-node.js';
 import { checkRemote } from '../doctor/check-remote.js';
 import { checkStorage } from '../doctor/check-storage.js';
+import { checkTools, type ToolTokens, toolTokens } from '../doctor/check-tools.js';
 import { type DoctorReport, type Section, SectionBuilder, worst } from '../doctor/report.js';
-import { CATALOGUE } from '../operations/registry.js';
+import type { Profile } from '../mcp/profile.js';
+import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import { systemClock, systemCrypto, systemScheduler } from '../seams.js';
+import { lazyTokenCounter } from '../semantic/token-counter.js';
+
+/** Sections that are examined only when somebody asks for them. */
+export interface MoreSections {
+  /** What the tool list of this profile costs. */
+  readonly tokens?: Profile | undefined;
+  /** The hooks that are configured. */
+  readonly hooks?: boolean | undefined;
+}
 
 /** Examines this node's files, settings and surroundings. Changes nothing; a running node is not disturbed. */
-export async function examineNode(configuration: Configuration): Promise<DoctorReport> {
+export async function examineNode(
+  configuration: Configuration,
+  more: MoreSections = {},
+): Promise<DoctorReport> {
   const { settings } = configuration;
   const nowMs = systemClock.nowMs();
   const hasFile = settings.dbPath !== ':memory:' && existsSync(settings.dbPath);
@@ -45,7 +60,14 @@ export async function examineNode(configuration: Configuration): Promise<DoctorR
     capabilities,
     checkAudit(inspection?.ok === true ? inspection.facts : null, keys.peerId),
     new SectionBuilder('Mesh').unused('not configured').done(),
+    ...(more.tokens === undefined ? [] : [checkTools(countToolTokens(more.tokens))]),
+    ...(more.hooks === true ? [checkHooks(configuration.file.path, configuration.searchPath)] : []),
   ]);
+}
+
+/** What each tool of a profile costs an agent's context. */
+export function countToolTokens(profile: Profile): ToolTokens {
+  return toolTokens(OPERATIONS, profile, lazyTokenCounter());
 }
 
 /** Asks other nodes how they are, all at once. The key is sent only when the operator asks for it. */

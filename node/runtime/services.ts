@@ -2,6 +2,7 @@ import type { MachineIdentity } from '../identity/machine-key.js';
 import type { Services } from '../pipeline/call.js';
 import { systemClock, systemCrypto, systemRandom } from '../seams.js';
 import { lazyTokenCounter } from '../semantic/token-counter.js';
+import { AdviceBudget } from './advice-budget.js';
 import { RememberedSessions } from './recall-sessions.js';
 
 /** What differs between a daemon and an inline node. */
@@ -16,6 +17,7 @@ export function servicesOf(identity: MachineIdentity, own: OwnParts): Services {
     ...own,
     tokens: lazyTokenCounter(),
     recallSessions: new RememberedSessions(),
+    storeAdvice: new AdviceBudget(systemClock),
     clock: systemClock,
     random: systemRandom,
     crypto: systemCrypto,

@@ -9,6 +9,11 @@ export interface SemanticRequest {
   readonly viewer: Viewer;
   /** Rows that do not pass are no evidence. */
   readonly filter?: RecallFilter;
+  /**
+   * A store asks, and must not be held up: evidence of exactly this namespace for a text that is one window, only while
+   * the embedder is loaded and nobody else waits for it, within `NEAR_DUPLICATE_WAIT_MS`.
+   */
+  readonly beforeStore?: boolean;
 }
 
 /** Why there is no evidence: a word for `meta`, and for capabilities. */

@@ -88,6 +88,7 @@ export function* decideRegisterAgent(
       memory: refreshed,
       reembed: known.content !== refreshed.content,
     },
+    audit(viewer.agentId ?? self ?? '', 'agent.refreshed', refreshed),
   ]);
 }
 

@@ -9,7 +9,7 @@ import { isExpired, isVisible, mayChange } from './access.js';
 import { type Deciding, type DecisionContext, decided, lastEdit, memoryById } from './decision.js';
 import { chargeFor } from './quota.js';
 import { titleRoom } from './title-room.js';
-import { claimed, claimedWhenTextChanged, notFound, notOwner } from './update.js';
+import { claimedWhenTextChanged, notFound, notOwner } from './update.js';
 
 /** What an edit may change and its undoing takes back; the tier never goes down, so it stays. */
 const UNDONE_KEYS = [
@@ -24,6 +24,7 @@ const UNDONE_KEYS = [
   'source_uri',
   'source_span',
   'source',
+  'entity_id',
 ] as const;
 
 /**
@@ -74,8 +75,7 @@ function undone(
     updated_at: context.now,
     version: row.version + 1,
   };
-  // The signature covers the kind as well.
-  return memory.kind === row.kind ? claimedWhenTextChanged(row, memory) : claimed(memory);
+  return claimedWhenTextChanged(row, memory);
 }
 
 /** The old metadata, with the keys that say whose row it is and who attests it as they are now. */

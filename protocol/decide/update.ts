@@ -38,6 +38,10 @@ export function* decideUpdate(
       current_version: row.version,
     });
   }
+  const { kind } = command.patch;
+  if (kind !== undefined && kind !== row.kind && KEPT_KINDS.has(row.kind)) {
+    return fail('CONFLICT', `a ${row.kind} keeps its kind`, { fields: ['kind'] });
+  }
   const memory = patched(row, command.patch, context);
   const before: Mutation[] = [];
   if (memory.title !== row.title || memory.namespace !== row.namespace) {
@@ -63,6 +67,9 @@ export function* decideUpdate(
   ]);
 }
 
+/** What the row says of itself follows from its kind, so a merge keeps them too (reference-http §2.3). */
+const KEPT_KINDS: ReadonlySet<string> = new Set(['reflection', 'persona']);
+
 function patched(row: MemoryRow, patch: MemoryPatch, context: DecisionContext): Memory {
   const tier = patch.tier === undefined ? row.tier : higherTier(row.tier, patch.tier);
   let expiresAt = row.expires_at;
@@ -79,11 +86,21 @@ function patched(row: MemoryRow, patch: MemoryPatch, context: DecisionContext): 
     priority: patch.priority ?? row.priority,
     confidence: patch.confidence ?? row.confidence,
     source_uri: patch.source_uri ?? row.source_uri,
-    metadata: patch.metadata === undefined ? row.metadata : preserveMetadata(row.metadata, patch.metadata),
+    kind: patch.kind ?? row.kind,
+    source: patch.source ?? row.source,
+    citations: patch.citations ?? row.citations,
+    source_span: patch.source_span ?? row.source_span,
+    entity_id: patch.entity_id ?? row.entity_id,
+    metadata: metadataOf(row, patch),
     updated_at: context.now,
     version: row.version + 1,
   };
   return claimedWhenTextChanged(row, memory);
+}
+
+function metadataOf(row: MemoryRow, { metadata, scope }: MemoryPatch): Readonly<Record<string, unknown>> {
+  const kept = metadata === undefined ? row.metadata : preserveMetadata(row.metadata, metadata);
+  return scope === undefined ? kept : { ...kept, scope };
 }
 
 /** The row after an unsigned write: claimed when it changed what the author signed. */
@@ -93,7 +110,10 @@ export function claimedWhenTextChanged(before: Memory, after: Memory): Memory {
 
 function signedTextChanged(before: Memory, after: Memory): boolean {
   return (
-    before.title !== after.title || before.content !== after.content || before.namespace !== after.namespace
+    before.title !== after.title ||
+    before.content !== after.content ||
+    before.namespace !== after.namespace ||
+    before.kind !== after.kind
   );
 }
 

@@ -22,6 +22,7 @@ export const AUDIT_COLUMNS =
 export class AuditChain {
   private head: { readonly sequence: number; readonly hash: Uint8Array } | null = null;
   private readonly last;
+  private readonly at;
   private readonly insert;
 
   constructor(
@@ -33,6 +34,7 @@ export class AuditChain {
     this.last = db.prepare<[], AuditRow>(
       `SELECT ${AUDIT_COLUMNS} FROM signed_events ORDER BY sequence DESC LIMIT 1`,
     );
+    this.at = db.prepare<[number], AuditRow>(`SELECT ${AUDIT_COLUMNS} FROM signed_events WHERE sequence = ?`);
     this.insert = db.prepare(
       `INSERT INTO signed_events (${AUDIT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
@@ -84,6 +86,11 @@ export class AuditChain {
       last === undefined ? null : { sequence: last.sequence, hash: auditRowHash(last, this.crypto) };
   }
 
+  private hashAt(sequence: number): Uint8Array | null {
+    const row = this.at.get(sequence);
+    return row === undefined ? null : auditRowHash(row, this.crypto);
+  }
+
   /** The transaction was rolled back. */
   forget(): void {
     this.head = null;
@@ -91,7 +98,9 @@ export class AuditChain {
 
   /** The transaction was committed: the head goes to its file. */
   committed(): void {
-    if (this.head !== null && this.signer !== null) this.headFile?.write(this.head, this.signer);
+    if (this.head !== null && this.signer !== null) {
+      this.headFile?.write(this.head, this.signer, (sequence) => this.hashAt(sequence));
+    }
     this.head = null;
   }
 }

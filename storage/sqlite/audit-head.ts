@@ -39,10 +39,22 @@ function bytesOf(text: unknown, encoding: 'hex' | 'base64'): Uint8Array {
 export class AuditHeadFile {
   constructor(private readonly path: string) {}
 
-  write(head: { readonly sequence: number; readonly hash: Uint8Array }, signer: Signer): void {
+  /**
+   * Goes on to a later head. One that the chain no longer leads to stays: `hashAt` answers the hash of the row that the
+   * chain has under a number, and another one than the head's is what is left of a chain that was cut and grew again.
+   */
+  write(
+    head: { readonly sequence: number; readonly hash: Uint8Array },
+    signer: Signer,
+    hashAt: (sequence: number) => Uint8Array | null,
+  ): void {
     const known = readAuditHead(this.path);
     // Another process may have come further meanwhile.
-    if (known !== null && known !== 'damaged' && known.sequence >= head.sequence) return;
+    if (known !== null && known !== 'damaged') {
+      if (known.sequence >= head.sequence) return;
+      const hash = hashAt(known.sequence);
+      if (hash === null || !Buffer.from(hash).equals(known.hash)) return;
+    }
     const signature = signer.sign(auditHeadBytes(head.sequence, head.hash));
     const text = JSON.stringify({
       sequence: head.sequence,

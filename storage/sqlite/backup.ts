@@ -3,7 +3,14 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { fail, ok, type Result } from '../../protocol/result.js';
 import { makeFolder } from '../make-folder.js';
-import { claimFile, type Manifest, removeFiles, syncToDisk, writeCopy } from './snapshot-files.js';
+import {
+  type CopyStep,
+  claimFile,
+  type Manifest,
+  removeFiles,
+  syncToDisk,
+  writeCopy,
+} from './snapshot-files.js';
 
 const MANIFEST_BYTES_MAX = 65_536;
 const SUFFIX = '.manifest.json';
@@ -34,6 +41,8 @@ export interface BackupOptions {
   /** Canonical instant. */
   readonly now: string;
   readonly token: string;
+  /** Hears what is done next. */
+  readonly step: CopyStep;
 }
 
 /**
@@ -50,7 +59,7 @@ export function takeBackup(options: BackupOptions): Result<Backup & { readonly p
   try {
     claimFile(drafts.path);
     claimFile(drafts.manifestPath);
-    const manifest = writeCopy(path, { ...drafts, name: basename(backup.path) }, now);
+    const manifest = writeCopy(path, { ...drafts, name: basename(backup.path) }, now, options.step);
     renameSync(drafts.path, backup.path);
     renameSync(drafts.manifestPath, backup.manifestPath);
     syncToDisk(folder);

@@ -14,6 +14,7 @@ import { type RowPage, readPage } from './page.js';
 import { getAgent, listAgents } from './queries/agents.js';
 import { archiveStats, findArchived, listArchive } from './queries/archive.js';
 import { auditRows } from './queries/audit.js';
+import { nearDuplicate, similarTitles } from './queries/before-store.js';
 import { embeddingProgress, pendingEmbeddings } from './queries/embeddings.js';
 import { exportLinks, exportMemories } from './queries/export.js';
 import { getMemory } from './queries/get.js';
@@ -102,6 +103,10 @@ export class Reader {
         return ok(consolidationGroups(this.statements, query));
       case 'nearest-memory':
         return ok(nearestMemory(this.statements, query));
+      case 'near-duplicate':
+        return ok(nearDuplicate(this.statements, query));
+      case 'similar-titles':
+        return ok(similarTitles(this.statements, query));
       case 'find-contradictions':
         return ok(findContradictions(this.statements, query));
       case 'recall-observations':

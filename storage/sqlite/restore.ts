@@ -20,7 +20,14 @@ import { isBusy, isUnreadable, sqliteCode } from './connection.js';
 import { DatabaseRefusedError, type OpenOptions, switchEpoch } from './database-setup.js';
 import { FileIdentity } from './file-identity.js';
 import { OLDEST_VERSION } from './migrations/migrate.js';
-import { checkedVersion, claimFile, fileSha256, removeFiles, syncToDisk } from './snapshot-files.js';
+import {
+  type CopyStep,
+  checkedVersion,
+  claimFile,
+  fileSha256,
+  removeFiles,
+  syncToDisk,
+} from './snapshot-files.js';
 
 export interface RestoreOptions extends OpenOptions {
   /** The backup. */
@@ -33,6 +40,8 @@ export interface RestoreOptions extends OpenOptions {
   readonly signer: Signer;
   /** Who restores. */
   readonly by: string;
+  /** Hears what is done next. */
+  readonly step: CopyStep;
 }
 
 export interface Restored {
@@ -56,6 +65,7 @@ export function restoreBackup(options: RestoreOptions): Result<Restored> {
   const draft = `${path}.restoring-${freshEpoch}`;
   try {
     claimFile(draft);
+    options.step('copying', 0, source.size);
     copyFileSync(from, draft);
     // Copying takes the mode of the backup over.
     chmodSync(draft, 0o600);
@@ -84,13 +94,13 @@ function unfinishedPart(from: string): string | null {
   return null;
 }
 
-function checkCopy(copy: string, { from, skipVerify }: RestoreOptions): Result<number> {
+function checkCopy(copy: string, { from, skipVerify, step }: RestoreOptions): Result<number> {
   if (!skipVerify) {
     const manifest = readManifest(manifestPathOf(from));
     if (!manifest.ok) return failed(manifest.error);
     const { snapshot, bytes, sha256 } = manifest.value;
     if (snapshot !== basename(from)) return fail('BACKUP_UNVERIFIED', `the manifest is that of ${snapshot}`);
-    if (statSync(copy).size !== bytes || fileSha256(copy) !== sha256) {
+    if (statSync(copy).size !== bytes || fileSha256(copy, step) !== sha256) {
       return fail(
         'BACKUP_DAMAGED',
         'the backup is not what its manifest describes: bytes were changed or lost',
@@ -98,6 +108,7 @@ function checkCopy(copy: string, { from, skipVerify }: RestoreOptions): Result<n
     }
   }
   let version: number;
+  step('checking', 0, statSync(copy).size);
   try {
     version = checkedVersion(copy);
   } catch (error) {

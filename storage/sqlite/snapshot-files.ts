@@ -21,6 +21,9 @@ export interface Manifest {
 }
 
 export const MANIFEST_VERSION = 1;
+/** Hears what comes next with a copy, and how much of how many bytes of the file are through when it is counted. */
+export type CopyStep = (what: 'copying' | 'hashing' | 'checking', bytes: number, of: number) => void;
+
 const HASH_CHUNK_BYTES = 1024 * 1024;
 
 /** Makes a file that must not exist yet: whatever has its name is somebody's only copy of something. */
@@ -36,12 +39,17 @@ export function writeCopy(
   source: string,
   copy: { readonly path: string; readonly manifestPath: string; readonly name: string },
   createdAt: string,
+  step: CopyStep = () => undefined,
 ): Manifest {
+  step('copying', 0, statSync(source).size);
   copyDatabase(source, copy.path);
+  const sha256 = fileSha256(copy.path, step);
+  const bytes = statSync(copy.path).size;
+  step('checking', 0, bytes);
   const manifest: Manifest = {
     snapshot: copy.name,
-    sha256: fileSha256(copy.path),
-    bytes: statSync(copy.path).size,
+    sha256,
+    bytes,
     source_db: basename(source),
     version: MANIFEST_VERSION,
     created_at: createdAt,
@@ -76,13 +84,17 @@ export function checkedVersion(path: string): number {
 }
 
 /** SHA-256 of a file, hex. In chunks: a database may be larger than a buffer can be. */
-export function fileSha256(path: string): string {
+export function fileSha256(path: string, step: CopyStep = () => undefined): string {
   const hash = createHash('sha256');
   const chunk = Buffer.alloc(HASH_CHUNK_BYTES);
+  const { size } = statSync(path);
   const file = openSync(path, 'r');
+  let through = 0;
   try {
     for (let read = readSync(file, chunk); read > 0; read = readSync(file, chunk)) {
       hash.update(chunk.subarray(0, read));
+      through += read;
+      step('hashing', through, size);
     }
   } finally {
     closeSync(file);

@@ -1,26 +1,15 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon-process.js';
 import { auditLog } from '../support/log-audit.js';
-
-/** A small disk of its own; null where the test may not mount one. */
-function smallDisk(folder: string): (() => void) | null {
-  mkdirSync(folder, { recursive: true });
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', folder], { stdio: 'ignore' });
-    return () => execFileSync('umount', ['-l', folder]);
-  } catch {
-    return null;
-  }
-}
+import { smallDisk } from '../support/small-disk.js';
 
 it('answers a full disk with a clear error, loses nothing, and goes on when there is space', async (context) => {
   const home = temporaryFolder('full-disk');
   const disk = join(home, 'disk');
-  const unmount = smallDisk(disk);
+  const unmount = smallDisk(disk, 6);
   if (unmount === null) {
     context.skip('mounting a small disk takes privileges that this run does not have');
     return;

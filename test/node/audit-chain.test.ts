@@ -133,9 +133,11 @@ describe('the audit chain', () => {
   it('shows that its end was cut off and written anew', async () => {
     await register(3);
     tamper('DELETE FROM signed_events WHERE sequence > 1');
-    await register(5);
-    const report = await verify();
-    assert.equal(report.code, 'AUDIT_CHAIN_BROKEN');
+    // As many rows as were cut off, and then more.
+    for (const more of [2, 5]) {
+      await register(more);
+      assert.equal((await verify()).code, 'AUDIT_CHAIN_BROKEN');
+    }
   });
 
   it('shows a head that is gone, damaged, or not this node’s', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { audienceOf, commonKind, plainSummary, unionOfTags } from '../../protocol/consolidation.js';
-import { contradictionPairs } from '../../protocol/contradictions.js';
+import { contradictionPairs, potentialContradictions } from '../../protocol/contradictions.js';
 import { CONTENT_BYTES_MAX, TAGS_MAX } from '../../protocol/limits.js';
 import { excerpt, utf8Bytes } from '../../protocol/utf8.js';
 import { aMemory } from '../support/memories.js';
@@ -126,5 +126,31 @@ describe('contradiction candidates', () => {
   it('are bounded in number', () => {
     const many = Array.from({ length: 200 }, (_, n) => about('same', `says ${n}`));
     assert.equal(pairs(many), 1000);
+  });
+});
+
+describe('potential contradictions of a title', () => {
+  const ids = (title: string, ...titles: string[]) =>
+    potentialContradictions(
+      title,
+      titles.map((other, index) => ({ id: String(index), title: other })),
+    );
+
+  it('share three tenths of the telling words, the most similar first', () => {
+    // 3 of 10 words, 2 of 7.
+    assert.deepEqual(ids('a1 b1 c1 d1 e1', 'a1 b1 c1 f1 g1 h1 i1 j1', 'a1 b1 f1 g1'), ['0']);
+    assert.deepEqual(ids('the deploy window', 'deploy night', 'windows of deploys', 'lunch'), ['1', '0']);
+  });
+
+  it('are nothing for shared stop-words, and something where there are only those', () => {
+    assert.deepEqual(ids('the state of the port', 'the state of the art of the who'), ['0']);
+    assert.deepEqual(ids('about the port', 'about the ship'), []);
+    assert.deepEqual(ids('to be or not', 'not to be or'), ['0']);
+    assert.deepEqual(ids('?', '?'), []);
+  });
+
+  it('do not mind the number of a version, and are five at most', () => {
+    assert.deepEqual(ids('plan (7)', 'plan', 'plan (2)'), ['0', '1']);
+    assert.equal(ids('plan', ...Array.from({ length: 9 }, (_, n) => `plan ${n}`)).length, 5);
   });
 });

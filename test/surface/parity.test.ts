@@ -39,7 +39,11 @@ const mostly = <T>(right: fc.Arbitrary<T>, ...wrong: unknown[]): fc.Arbitrary<un
 const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown>>>> = {
   memory_store: fc.record(
     {
-      title: mostly(fc.constantFrom('alpha', 'beta', 'gamma', 'delta'), '   ', 'x'.repeat(600)),
+      title: mostly(
+        fc.constantFrom('alpha', 'beta', 'gamma', 'delta', 'alpha beta', 'the gamma'),
+        '   ',
+        'x'.repeat(600),
+      ),
       content: mostly(sentence, ' ', 'bell \u0007'),
       tier: mostly(fc.constantFrom('short', 'mid', 'long'), 'eternal'),
       namespace: mostly(namespace, 'a/b/c/d/e/f/g/h/i', 'sp ace', '/lead'),
@@ -52,6 +56,7 @@ const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown>>>> = 
       source: fc.constant('same'),
       metadata: fc.constantFrom({}, { topic: 'x', deep: { list: [1, 'two', null] } }),
       expires_at: mostly(fc.constant('2099-01-01T00:00:00+02:00'), 'tomorrow', '2001-01-01T00:00:00Z'),
+      force: fc.boolean(),
     },
     { requiredKeys: ['title', 'content', 'source'] },
   ),
@@ -121,6 +126,10 @@ const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown>>>> = 
       priority: mostly(fc.integer({ min: 1, max: 10 }), 99),
       tier: fc.constantFrom('short', 'mid', 'long'),
       tags: fc.array(fc.constantFrom('red', 'green'), { maxLength: 2 }),
+      kind: mostly(fc.constantFrom('observation', 'decision', 'reflection'), 'rumour'),
+      scope: mostly(fc.constantFrom('private', 'collective'), 'galaxy'),
+      source: mostly(fc.constant('same'), ' '),
+      source_span: mostly(fc.constant({ start: 1, end: 4 }), { start: 4, end: 1 }),
     },
     { requiredKeys: ['id'] },
   ),

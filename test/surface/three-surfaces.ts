@@ -124,6 +124,10 @@ abstract class Side {
     if (operation === 'memory_get' && body['memory'] !== undefined) {
       value = { ...(body['memory'] as Row), links: body['links'] };
     }
+    // The command line answers the whole memory beside what the others do.
+    if (operation === 'memory_store' && body['content'] !== undefined) {
+      value = Object.fromEntries(Object.entries(body).filter(([key]) => STORE_ANSWER.has(key)));
+    }
     if (operation === 'memory_update' && body['memory'] !== undefined) value = body['memory'] as Row;
     if (operation === 'memory_quota_status' && body['quota'] !== undefined) value = body['quota'] as Row;
     if (operation === 'memory_gc' && body['collected'] !== undefined) {
@@ -149,6 +153,17 @@ abstract class Side {
     );
   }
 }
+
+const STORE_ANSWER = new Set([
+  'id',
+  'tier',
+  'namespace',
+  'title',
+  'agent_id',
+  'duplicate',
+  'action',
+  'potential_contradictions',
+]);
 
 /** What follows from the moment and the surface, not from the call. */
 const VARYING = new Set([

@@ -107,7 +107,8 @@ describe('a call', () => {
       },
     });
     const caller = aCaller();
-    await run(operation, { surface: 'mcp', profile: 'core', caller });
+    const progress = () => undefined;
+    await run(operation, { surface: 'mcp', profile: 'core', caller, progress });
     assert.deepEqual(seen[0], {
       call: {
         surface: 'mcp',
@@ -117,6 +118,7 @@ describe('a call', () => {
         now: '2026-07-28T12:00:00.000Z',
         services,
         profile: 'core',
+        progress,
       },
       input: { n: 3 },
     });

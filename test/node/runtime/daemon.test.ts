@@ -36,6 +36,9 @@ describe('a daemon', () => {
       [],
       'its database is closed',
     );
+    const beside = new BesideDatabase(other.home);
+    assert.equal(beside.owner(), null, 'it never claimed what it could not serve');
+    beside.close();
     assert.equal((await ask(daemon.address.port, 'GET', '/memories')).status, 200);
     await daemon.stop();
   });

@@ -20,25 +20,46 @@ const updated = (patch: MemoryPatch, fields: Partial<MemoryRow> = {}) =>
 
 describe('an update', () => {
   it('changes what the patch names, counts the version and stamps the instant', () => {
-    const changes: MemoryPatch = {
+    const changes = {
       tags: ['x'],
       priority: 9,
       confidence: 0.25,
       source_uri: 'doc:1',
       expires_at: at(60),
-    };
+      kind: 'decision',
+      source: 'chat',
+      citations: [{ uri: 'doc:2', accessed_at: at(-60) }],
+      source_span: { start: 3, end: 9 },
+      entity_id: 'entity-1',
+    } satisfies MemoryPatch;
     const { memory, operation, reembed } = updated(changes);
     assert.deepEqual(
       changedFields(row(), memory).filter((key) => key !== 'id'),
       [...Object.keys(changes).sort(), 'updated_at', 'version'],
     );
     for (const [key, value] of Object.entries(changes)) {
-      assert.deepEqual(memory[key as keyof MemoryPatch], value);
+      assert.deepEqual(memory[key as keyof typeof changes], value);
     }
     assert.equal(memory.version, 5);
     assert.equal(memory.updated_at, NOW);
     assert.equal(operation, 'update');
     assert.equal(reembed, false);
+  });
+
+  it('puts a scope into the metadata, with or without other metadata', () => {
+    const metadata = { agent_id: 'ai:a', scope: 'team', note: 1 };
+    const alone = updated({ scope: 'private' }, { metadata }).memory.metadata;
+    assert.deepEqual(alone, { ...metadata, scope: 'private' });
+    const both = updated({ scope: 'private', metadata: { x: 2, scope: 'org' } }, { metadata });
+    assert.deepEqual(both.memory.metadata, { agent_id: 'ai:a', x: 2, scope: 'private' });
+  });
+
+  it('leaves a reflection and a persona what they are', () => {
+    for (const kind of ['reflection', 'persona'] as const) {
+      const error = refused(decideOver(updating({ kind: 'observation' }), [row({ kind })]));
+      assert.deepEqual([error.code, error.message], ['CONFLICT', `a ${kind} keeps its kind`]);
+      assert.equal(updated({ kind, priority: 2 }, { kind }).memory.priority, 2);
+    }
   });
 
   it('answers the row as it will be', () => {
@@ -197,7 +218,12 @@ describe('an update of a signed row', () => {
     write_signature: { signature: 's', created_at: NOW, public_key: 'k' },
   };
 
-  for (const patch of [{ title: 'other' }, { content: 'other' }, { namespace: 'other' }]) {
+  for (const patch of [
+    { title: 'other' },
+    { content: 'other' },
+    { namespace: 'other' },
+    { kind: 'decision' },
+  ] as const) {
     it(`leaves a claimed row when it changes the ${Object.keys(patch)[0]}`, () => {
       const { memory } = updated(patch, SIGNED);
       assert.equal(memory.write_signature, null);
@@ -209,6 +235,11 @@ describe('an update of a signed row', () => {
     const { memory } = updated({ priority: 9, tags: ['t'], tier: 'long', title: 'a title' }, SIGNED);
     assert.deepEqual(memory.write_signature, SIGNED.write_signature);
     assert.deepEqual(memory.metadata, SIGNED.metadata);
+    const unsigned = { kind: 'observation', source: 'chat', citations: [], entity_id: 'e' } as const;
+    assert.deepEqual(updated(unsigned, SIGNED).memory.write_signature, SIGNED.write_signature);
+    const scoped = updated({ scope: 'private' }, SIGNED).memory;
+    assert.deepEqual(scoped.write_signature, SIGNED.write_signature);
+    assert.deepEqual(scoped.metadata, { ...SIGNED.metadata, scope: 'private' });
   });
 
   it('leaves a claimed row though its signature is not at hand', () => {

@@ -47,7 +47,10 @@ describe('the commands', () => {
     );
     assert.deepEqual([code, err], [0, '']);
     const answer = json(out);
-    assert.deepEqual(Object.keys(answer), ['id', 'tier', 'namespace', 'title', 'agent_id']);
+    const shown = json((await mnemesh('get', answer.id, '--json')).out).memory;
+    const { agent_id: agentId, ...memory } = answer;
+    assert.deepEqual(memory, shown, 'the whole memory');
+    assert.equal(agentId, shown.metadata.agent_id);
     assert.match(answer.agent_id, /^host:[\w.-]+:pid-\d+-[0-9a-f]{8}$/);
     id = answer.id;
   });

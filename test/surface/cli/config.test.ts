@@ -255,7 +255,7 @@ describe('config show', () => {
 describe('a configuration on standard error', () => {
   it('warns once of all legacy fields, and of each misspelt key', async () => {
     const { home } = homeWith('archive_on_gc = true\ndefault_namespace = "x"\nmisspelt = 1');
-    const { code, err } = await run(home, ['store', '-T', 'a', '-c', 'b']);
+    const { code, err } = await run(home, ['store', '-T', 'a', '-c', 'b', '--json']);
     assert.equal(code, 0);
     const lines = err
       .trim()
@@ -266,6 +266,23 @@ describe('a configuration on standard error', () => {
       ['CONFIG_UNKNOWN_KEY', 'CONFIG_LEGACY_FIELDS'],
     );
     assert.match(lines[1].msg, /archive_on_gc, default_namespace$/);
+  });
+
+  it('is one plain line for people, and never anything on standard output', async () => {
+    const { home } = homeWith(`[llm]\napi_key = "${KEY}"`);
+    const { code, out, err } = await run(home, ['stats']);
+    assert.equal(code, 0);
+    assert.match(err, /^error: [^\n{]*literal api_key in \[llm\][^\n{]*api_key_file\n$/);
+    assert.doesNotMatch(out, /api_key/);
+    for (const args of [['stats'], ['backup', '--to', join(home, 'b')], ['identity', 'list']]) {
+      const json = await run(home, [...args, '--json']);
+      assert.equal(json.code, 0, json.err);
+      assert.equal(json.out, `${JSON.stringify(JSON.parse(json.out))}\n`);
+      assert.equal((JSON.parse(json.err) as { code: string }).code, 'CONFIG_INLINE_API_KEY');
+      assert.ok(!(json.out + json.err + err).includes(KEY));
+    }
+    const silent = await run(home, ['stats'], { env: { SVC_LOG_LEVEL: 'silent' } });
+    assert.equal(silent.err, '');
   });
 
   it('holds an error for an inline key, and the node boots with the defaults', async () => {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
 import { run } from './cli-process.js';
@@ -46,6 +48,33 @@ describe('serve', () => {
     child.kill('SIGTERM');
     const [code] = await once(child, 'exit');
     assert.equal(code, 0);
+  });
+
+  it('shows commands that reach this node from a terminal without its variables', async () => {
+    const place = temporaryFolder('serve hints');
+    const elsewhere = temporaryFolder('serve-elsewhere');
+    const environment = cleanEnvironment(elsewhere);
+    for (const [home, variables, args] of [
+      ['a', {}, []],
+      ['b', { SVC_KEY_DIR: join(place, 'b keys'), SVC_DB: join(place, 'b.db') }, []],
+      ['c', { SVC_NO_CONFIG: '1' }, ['--db', join(place, "c's.db")]],
+    ] as const) {
+      const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0', ...args], {
+        env: cleanEnvironment(join(place, home), variables),
+      });
+      const out = await printed(child, /recall .*\n/);
+      const commands = out.split('\n').filter((line) => line.startsWith('  '));
+      const said = spawnSync('sh', ['-c', commands[1]!], { env: environment, encoding: 'utf8' });
+      assert.match(said.stdout, /^stored: /, said.stderr);
+      const found = spawnSync('sh', ['-c', commands[2]!], { env: environment, encoding: 'utf8' });
+      assert.match(found.stdout, /Deploy window/, found.stderr);
+      const url = /listens on (\S+)/.exec(out)![1]!;
+      const listed = (await (await fetch(`${url}/api/v1/memories`)).json()) as { count: number };
+      assert.equal(listed.count, 1, 'the node itself has it');
+      child.kill('SIGTERM');
+      assert.equal((await once(child, 'exit'))[0], 0);
+    }
+    assert.deepEqual(readdirSync(elsewhere), [], 'no other home was touched');
   });
 
   it('takes two signals at once for one, as npm passes on what the terminal sent already', async () => {

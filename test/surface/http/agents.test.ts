@@ -192,6 +192,11 @@ describe('the audit chain', () => {
     assert.ok(rows.ok);
     const types = rows.value.rows.map((row) => row.event_type);
     assert.equal(types.filter((type) => type === 'agent.registered').length, 1);
+    assert.equal(
+      types.filter((type) => type === 'agent.refreshed').length,
+      1,
+      'a registration of one that is known',
+    );
     assert.equal(types.filter((type) => type === 'agent.key_bound').length, 3);
     assert.deepEqual(
       rows.value.rows.map((row) => row.sequence),

@@ -132,3 +132,24 @@ test('an id that ends like a made one does not reach the quota of the agent befo
     await node.close();
   }
 });
+
+test('a status makes a row for the caller alone, however many namespaces it names', async () => {
+  const node = await openHttpNode({ maxMemoriesPerDay: 5 });
+  const rows = async () => {
+    const found = await node.services.store.query({ kind: 'list-quotas', holder: null, namespace: null });
+    assert.ok(found.ok);
+    return found.value.uses.map(({ holder, namespace }) => `${holder} ${namespace}`);
+  };
+  try {
+    for (let n = 0; n < 50; n += 1) {
+      const answer = await node.send('POST', '/api/v1/quota/status', { namespace: `made-up/${n}` }, headers);
+      const { namespace, current_memories_today: today, max_memories_per_day: most } = answer.json!;
+      assert.deepEqual([answer.status, namespace, today, most], [200, `made-up/${n}`, 0, 5]);
+    }
+    assert.deepEqual(await rows(), []);
+    for (let n = 0; n < 3; n += 1) await node.send('POST', '/api/v1/quota/status', {}, headers);
+    assert.deepEqual(await rows(), ['ai:a _global']);
+  } finally {
+    await node.close();
+  }
+});

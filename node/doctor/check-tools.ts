@@ -1,0 +1,55 @@
+import { listedTools, type Profile } from '../mcp/profile.js';
+import { toolRow } from '../mcp/tool-list.js';
+import type { Operation } from '../pipeline/operation.js';
+import type { TokenCounter } from '../semantic/token-counter.js';
+import { type Section, SectionBuilder } from './report.js';
+
+/** What a client pays at every start of a session; the reference's own bound. */
+const LIST_TOKENS_HIGH = 8000;
+
+/** What the tool list costs the context of an agent, in cl100k tokens. */
+export interface ToolTokens {
+  readonly profile: Profile;
+  readonly tools: readonly { readonly name: string; readonly family: string; readonly tokens: number }[];
+  readonly count: number;
+  /** Of the whole answer to `tools/list`, so somewhat more than the sum of the tools. */
+  readonly tokens: number;
+}
+
+/** Counts the tools as `tools/list` shows them under a profile. */
+export function toolTokens(
+  operations: readonly Operation[],
+  profile: Profile,
+  counter: TokenCounter,
+): ToolTokens {
+  const listed = listedTools(operations, profile);
+  const rows = listed.map(toolRow);
+  return {
+    profile,
+    tools: listed.map(({ name, family }, index) => ({
+      name,
+      family,
+      tokens: counter.count(JSON.stringify(rows[index])),
+    })),
+    count: listed.length,
+    tokens: counter.count(JSON.stringify({ tools: rows })),
+  };
+}
+
+/** The same as a section of the report, the dearest tool first. */
+export function checkTools({ profile, tools, count, tokens }: ToolTokens): Section {
+  const section = new SectionBuilder('Tools')
+    .fact('profile', profile)
+    .fact('tools', count)
+    .fact('tokens of tools/list', tokens);
+  const dearest = [...tools].sort((a, b) => b.tokens - a.tokens || (a.name < b.name ? -1 : 1));
+  for (const tool of dearest) section.fact(tool.name, tool.tokens);
+  if (tokens > LIST_TOKENS_HIGH) {
+    section.warn(
+      'TOOL_LIST_LARGE',
+      `the tool list takes ${tokens} tokens of every agent's context`,
+      'serve the core profile: SVC_PROFILE=core',
+    );
+  }
+  return section.done();
+}

@@ -1,0 +1,97 @@
+import type { OnConflict } from '../../protocol/decide/store.js';
+import {
+  NEAR_DUPLICATE_SIMILARITY_MIN,
+  NEAR_DUPLICATE_WAIT_MS,
+  POTENTIAL_CONTRADICTIONS_WAIT_MS,
+} from '../../protocol/limits.js';
+import type { Memory } from '../../protocol/memory.js';
+import { type Failure, fail } from '../../protocol/result.js';
+import type { Call } from '../pipeline/call.js';
+
+/**
+ * The refusal of a memory that says nearly what a visible one of its namespace says, in other words (reference-http
+ * §2.3): CONFLICT with the other's id, title and similarity; null when there is none. Null as well whenever the semantic
+ * side cannot say it at once: it never keeps a store from being made.
+ */
+export async function nearDuplicate(
+  call: Call,
+  memory: Memory,
+  onConflict: OnConflict,
+): Promise<Failure | null> {
+  const { semantic, store } = call.services;
+  if (!semantic.state().enabled) return null;
+  const { namespace, title, content } = memory;
+  const { viewer } = call.caller;
+  const evidence = await semantic.evidence({
+    query: `${title} ${content}`,
+    contextTokens: [],
+    namespace,
+    viewer,
+    beforeStore: true,
+  });
+  if (typeof evidence === 'string') return null;
+  const near = evidence.hits.filter(({ cosine }) => cosine >= NEAR_DUPLICATE_SIMILARITY_MIN);
+  if (near.length === 0) return null;
+  const found = await store.query(
+    {
+      kind: 'near-duplicate',
+      namespace,
+      rids: near.map(({ rid }) => rid),
+      dim: evidence.queryVector.length,
+      title,
+      content,
+      onConflict,
+      viewer,
+      now: call.now,
+    },
+    { timeoutMs: NEAR_DUPLICATE_WAIT_MS },
+  );
+  const duplicate = found.ok ? found.value.duplicate : null;
+  if (duplicate === null) return null;
+  const cosine = near.find(({ rid }) => rid === duplicate.rid)?.cosine ?? NEAR_DUPLICATE_SIMILARITY_MIN;
+  const refusal = fail('CONFLICT', `a memory in namespace "${namespace}" says nearly the same`, {
+    existing_id: duplicate.id,
+    existing_title: duplicate.title,
+    similarity: Math.round(Math.min(1, cosine) * 1000) / 1000,
+    reason: 'near_duplicate_with_differing_content',
+    hint: 'update the existing memory, or store this one with force',
+  });
+  return refusal.ok ? null : refusal.error;
+}
+
+/**
+ * Writes, and beside it looks for visible memories whose titles are about the same, so that nobody waits for them.
+ *
+ * Decision: the look costs a reader as much as the write costs the writer, so a load of stores gets none
+ * (`StoreAdvice`), nor does a store when the readers have no time.
+ */
+export async function besideSimilarTitles<T>(
+  call: Call,
+  memory: Memory,
+  wanted: boolean,
+  write: () => Promise<T>,
+): Promise<[ids: readonly string[], written: T]> {
+  if (!wanted) return [[], await write()];
+  const { storeAdvice } = call.services;
+  const room = storeAdvice.begin();
+  try {
+    return await Promise.all([room ? similarTitles(call, memory) : [], write()]);
+  } finally {
+    storeAdvice.end();
+  }
+}
+
+async function similarTitles(call: Call, memory: Memory): Promise<readonly string[]> {
+  const found = await call.services.store.query(
+    {
+      kind: 'similar-titles',
+      namespace: memory.namespace,
+      title: memory.title,
+      exceptId: memory.id,
+      viewer: call.caller.viewer,
+      now: call.now,
+    },
+    { lane: 'background', timeoutMs: POTENTIAL_CONTRADICTIONS_WAIT_MS },
+  );
+  return found.ok ? found.value.ids : [];
+}

@@ -1,0 +1,36 @@
+import {
+  POTENTIAL_CONTRADICTIONS_BURST_MAX,
+  POTENTIAL_CONTRADICTIONS_PER_SECOND,
+} from '../../protocol/limits.js';
+import type { Clock } from '../../protocol/seams.js';
+import type { StoreAdvice } from '../pipeline/call.js';
+
+/**
+ * Advice for a store that is alone under way, while the budget lasts: a token for each, refilled by the second. Agents
+ * that store now and then always have it; a load of stores spends the budget once and then hardly notices.
+ */
+export class AdviceBudget implements StoreAdvice {
+  private underWay = 0;
+  private tokens = POTENTIAL_CONTRADICTIONS_BURST_MAX;
+  private filledAtMs: number;
+
+  constructor(private readonly clock: Pick<Clock, 'monotonicMs'>) {
+    this.filledAtMs = clock.monotonicMs();
+  }
+
+  begin(): boolean {
+    this.underWay += 1;
+    if (this.underWay > 1) return false;
+    const nowMs = this.clock.monotonicMs();
+    const refill = ((nowMs - this.filledAtMs) / 1000) * POTENTIAL_CONTRADICTIONS_PER_SECOND;
+    this.tokens = Math.min(POTENTIAL_CONTRADICTIONS_BURST_MAX, this.tokens + refill);
+    this.filledAtMs = nowMs;
+    if (this.tokens < 1) return false;
+    this.tokens -= 1;
+    return true;
+  }
+
+  end(): void {
+    this.underWay -= 1;
+  }
+}
