@@ -53,7 +53,7 @@ export class DecisionReads {
       'SELECT memory_id FROM write_envelopes WHERE fingerprint = ?',
     );
     this.oldestObservation = db.prepare<[], { observed_at: string }>(
-      'SELECT observed_at FROM recall_observations ORDER BY rowid LIMIT 1',
+      'SELECT observed_at FROM recall_observations ORDER BY seq LIMIT 1',
     );
     this.owner = db.prepare<[], OwnerRow>(
       'SELECT holder, role, fencing, expires_at_ms FROM database_owner WHERE singleton = 1',
