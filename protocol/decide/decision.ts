@@ -19,6 +19,7 @@ export type Deciding<T> = Generator<ReadRequest, Result<Decision<T>>, never>;
 /** A row that a decision needs. */
 export type ReadRequest =
   | { readonly read: 'memory-by-id'; readonly id: string }
+  | { readonly read: 'memory-life'; readonly id: string }
   | { readonly read: 'memory-by-title'; readonly title: string; readonly namespace: string }
   | { readonly read: 'title-expiry'; readonly title: string; readonly namespace: string }
   | { readonly read: 'expired-memories'; readonly before: string; readonly limit: number }
@@ -37,6 +38,12 @@ export type ReadRequest =
     }
   | { readonly read: 'forgettable-memories'; readonly filter: ForgetFilter; readonly limit: number }
   | { readonly read: 'last-edit'; readonly id: string };
+
+/** The part of a memory that reads may move. */
+export type MemoryLife = Pick<
+  MemoryRow,
+  'id' | 'tier' | 'access_count' | 'last_accessed_at' | 'expires_at' | 'life_at'
+>;
 
 /** The last change of a memory in place, as the log has it. */
 export interface LastEdit {
@@ -161,6 +168,11 @@ export function decided<T>(value: T, mutations: readonly Mutation[]): Result<Dec
 /** Reads one memory by its exact id, expired or not. */
 export function* memoryById(id: string): Generator<ReadRequest, MemoryRow | null, never> {
   return (yield { read: 'memory-by-id', id }) as MemoryRow | null;
+}
+
+/** Reads only how a memory lives, by its exact id, expired or not. */
+export function* memoryLife(id: string): Generator<ReadRequest, MemoryLife | null, never> {
+  return (yield { read: 'memory-life', id }) as MemoryLife | null;
 }
 
 /** Reads the current memory of a (title, namespace), expired or not. */

@@ -3,6 +3,7 @@ import type {
   DatabaseOwner,
   DecisionContext,
   LastEdit,
+  MemoryLife,
   ReadRequest,
 } from '../../protocol/decide/decision.js';
 import type { MemoryImage } from '../../protocol/operation-log.js';
@@ -23,6 +24,7 @@ interface OwnerRow {
 /** Loads the rows that decisions ask for, inside the write transaction. */
 export class DecisionReads {
   private readonly byId;
+  private readonly life;
   private readonly byTitle;
   private readonly titleExpiry;
   private readonly expired;
@@ -39,6 +41,9 @@ export class DecisionReads {
   ) {
     this.texts = new Statements(db);
     this.byId = db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`);
+    this.life = db.prepare<[string], MemoryLife>(
+      'SELECT id, tier, access_count, last_accessed_at, expires_at, life_at FROM memories WHERE id = ?',
+    );
     this.byTitle = db.prepare<[string, string], SqlRow>(
       `SELECT ${SELECT_ROW} FROM memories m WHERE m.title = ? AND m.namespace = ? AND m.conflict_of IS NULL`,
     );
@@ -68,6 +73,8 @@ export class DecisionReads {
     switch (request.read) {
       case 'memory-by-id':
         return oneRow(this.byId.get(request.id));
+      case 'memory-life':
+        return this.life.get(request.id) ?? null;
       case 'memory-by-title':
         return oneRow(this.byTitle.get(request.title, request.namespace));
       case 'title-expiry':

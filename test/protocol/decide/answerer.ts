@@ -52,6 +52,7 @@ export function decideOver<C extends Command>(
     reads.push(request);
     switch (request.read) {
       case 'memory-by-id':
+      case 'memory-life':
         return rows.find((row) => row.id === request.id) ?? null;
       case 'memory-by-title':
       case 'title-expiry':
