@@ -25,6 +25,7 @@ export type ReadRequest =
   | { readonly read: 'expired-memories'; readonly before: string; readonly limit: number }
   | { readonly read: 'quota-use'; readonly holder: string; readonly namespace: string }
   | { readonly read: 'used-envelope'; readonly fingerprint: string }
+  | { readonly read: 'agent-key'; readonly agentId: string }
   | { readonly read: 'oldest-observation' }
   | { readonly read: 'tombstone'; readonly id: string }
   | { readonly read: 'link-exists'; readonly link: LinkKey }
@@ -215,6 +216,11 @@ export function* quotaUse(holder: string, namespace: string): Generator<ReadRequ
 /** The memory that a signed envelope was used for; null when it is unused. */
 export function* usedEnvelope(fingerprint: string): Generator<ReadRequest, string | null, never> {
   return (yield { read: 'used-envelope', fingerprint }) as string | null;
+}
+
+/** The key that is bound to an agent, standard base64; null when it is not registered or has none. */
+export function* agentKey(agentId: string): Generator<ReadRequest, string | null, never> {
+  return (yield { read: 'agent-key', agentId }) as string | null;
 }
 
 /** Reads one archived memory by its exact id. */

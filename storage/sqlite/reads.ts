@@ -10,6 +10,7 @@ import type { MemoryImage } from '../../protocol/operation-log.js';
 import { ARCHIVED_SEEN, archivedRowFromSql, purgeableFromSql, SELECT_ARCHIVED } from './archive.js';
 import type { Connection } from './connection.js';
 import { forgettable } from './forget.js';
+import { agentKey } from './queries/agents.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
 import { Statements } from './statements.js';
@@ -85,6 +86,8 @@ export class DecisionReads {
         return this.quotas.use(request.holder, request.namespace);
       case 'used-envelope':
         return this.envelope.get(request.fingerprint)?.memory_id ?? null;
+      case 'agent-key':
+        return agentKey(this.texts, request.agentId);
       case 'oldest-observation':
         return this.oldestObservation.get()?.observed_at ?? null;
       case 'database-owner':

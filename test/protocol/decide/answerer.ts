@@ -68,6 +68,7 @@ export function decideOver<C extends Command>(
       // Nothing is used yet: the real engines' tests have quotas and envelopes.
       case 'quota-use':
       case 'used-envelope':
+      case 'agent-key':
         return null;
       case 'archived-memory':
         return options.archived?.find((row) => row.memory.id === request.id) ?? null;
