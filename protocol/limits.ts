@@ -98,10 +98,11 @@ export const SESSION_ID_LENGTH_MAX = 128;
 export const OBSERVATIONS_TTL_DAYS = 7;
 export const OBSERVATIONS_LIMIT = 200;
 export const OBSERVATIONS_LIMIT_MAX = 1000;
-/** Rows of the ledger; the oldest give way. */
-export const OBSERVATION_ROWS_MAX = 100_000;
-/** Rows that wait to be written; recalls beyond that leave none, so that a busy node writes memories instead. */
-export const OBSERVATIONS_PENDING_MAX = 4000;
+/** Recalls in the ledger; the oldest give way. */
+export const OBSERVATIONS_MAX = 20_000;
+/** Recalls that wait to be written; those beyond leave no trace, so that a busy node writes memories instead. */
+export const OBSERVATIONS_PENDING_MAX = 2000;
+/** Recalls written, or pruned, by one command. */
 export const OBSERVATIONS_BATCH_MAX = 200;
 export const OBSERVATIONS_PRUNE_INTERVAL_MS = 600_000;
 

@@ -24,7 +24,7 @@ export type Query =
   | NamespaceIds
   | CurrentOwner
   | EmbeddingProgress
-  | GetAgent
+  | GetAgentKey
   | ListAgents
   | ListQuotas
   | AuditRows
@@ -136,9 +136,9 @@ export interface EmbeddingProgress {
   readonly kind: 'embedding-progress';
 }
 
-/** The record of one agent; null when it is not registered. */
-export interface GetAgent {
-  readonly kind: 'get-agent';
+/** The key that is bound to an agent. */
+export interface GetAgentKey {
+  readonly kind: 'agent-key';
   readonly agentId: string;
 }
 
@@ -282,7 +282,8 @@ export interface Answers extends LifeAnswers, MeshAnswers {
   /** Memory id and level, for memories that have a link. */
   'link-attestations': { readonly levels: readonly (readonly [id: string, level: string])[] };
   'embedding-progress': { readonly pending: number; readonly embedded: number; readonly skipped: number };
-  'get-agent': { readonly agent: AgentRecord | null };
+  /** Standard base64; null when the agent is not registered or has none. */
+  'agent-key': { readonly publicKey: string | null };
   'list-agents': { readonly agents: readonly AgentRecord[] };
   'list-quotas': { readonly uses: readonly QuotaUse[] };
   'audit-rows': { readonly rows: readonly AuditRow[] };

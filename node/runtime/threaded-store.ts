@@ -16,7 +16,7 @@ const POINT_READS: ReadonlySet<Query['kind']> = new Set([
   'log-position',
   'namespace-ids',
   'current-owner',
-  'get-agent',
+  'agent-key',
   'find-archived',
   'link-attestations',
 ]);

@@ -22,11 +22,13 @@ export type Deciding<T> = Generator<ReadRequest, Result<Decision<T>>, never>;
 /** A row that a decision needs. */
 export type ReadRequest =
   | { readonly read: 'memory-by-id'; readonly id: string }
+  | { readonly read: 'memory-life'; readonly id: string }
   | { readonly read: 'memory-by-title'; readonly title: string; readonly namespace: string }
   | { readonly read: 'title-expiry'; readonly title: string; readonly namespace: string }
   | { readonly read: 'expired-memories'; readonly before: string; readonly limit: number }
   | { readonly read: 'quota-use'; readonly holder: string; readonly namespace: string }
   | { readonly read: 'used-envelope'; readonly fingerprint: string }
+  | { readonly read: 'agent-key'; readonly agentId: string }
   | { readonly read: 'oldest-observation' }
   | { readonly read: 'tombstone'; readonly id: string }
   | { readonly read: 'link-exists'; readonly link: LinkKey }
@@ -50,6 +52,12 @@ export type ReadRequest =
   | { readonly read: 'parked-operations'; readonly limit: number }
   /** Applies what is decided so far, so that the reads that follow see it. */
   | { readonly read: 'after'; readonly mutations: readonly Mutation[] };
+
+/** The part of a memory that reads may move. */
+export type MemoryLife = Pick<
+  MemoryRow,
+  'id' | 'tier' | 'access_count' | 'last_accessed_at' | 'expires_at' | 'life_at'
+>;
 
 /** The last change of a memory in place, as the log has it. */
 export interface LastEdit {
@@ -210,6 +218,11 @@ export function* memoryById(id: string): Generator<ReadRequest, MemoryRow | null
   return (yield { read: 'memory-by-id', id }) as MemoryRow | null;
 }
 
+/** Reads only how a memory lives, by its exact id, expired or not. */
+export function* memoryLife(id: string): Generator<ReadRequest, MemoryLife | null, never> {
+  return (yield { read: 'memory-life', id }) as MemoryLife | null;
+}
+
 /** Reads the current memory of a (title, namespace), expired or not. */
 export function* memoryByTitle(
   title: string,
@@ -250,6 +263,11 @@ export function* quotaUse(holder: string, namespace: string): Generator<ReadRequ
 /** The memory that a signed envelope was used for; null when it is unused. */
 export function* usedEnvelope(fingerprint: string): Generator<ReadRequest, string | null, never> {
   return (yield { read: 'used-envelope', fingerprint }) as string | null;
+}
+
+/** The key that is bound to an agent, standard base64; null when it is not registered or has none. */
+export function* agentKey(agentId: string): Generator<ReadRequest, string | null, never> {
+  return (yield { read: 'agent-key', agentId }) as string | null;
 }
 
 /** Reads one archived memory by its exact id. */

@@ -11,7 +11,7 @@ import { ok, type Result } from '../../protocol/result.js';
 import { auditHeadPath, readAuditHead } from './audit-head.js';
 import type { Connection } from './connection.js';
 import { type RowPage, readPage } from './page.js';
-import { getAgent, listAgents } from './queries/agents.js';
+import { agentKey, listAgents } from './queries/agents.js';
 import { archiveStats, findArchived, listArchive } from './queries/archive.js';
 import { auditRows } from './queries/audit.js';
 import { nearDuplicate, similarTitles } from './queries/before-store.js';
@@ -79,8 +79,8 @@ export class Reader {
         return ok(currentOwner(this.statements, query));
       case 'embedding-progress':
         return ok(embeddingProgress(this.statements));
-      case 'get-agent':
-        return ok(getAgent(this.statements, query));
+      case 'agent-key':
+        return ok({ publicKey: agentKey(this.statements, query.agentId) });
       case 'list-agents':
         return ok(listAgents(this.statements, query));
       case 'list-quotas':

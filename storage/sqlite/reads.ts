@@ -3,6 +3,7 @@ import type {
   DatabaseOwner,
   DecisionContext,
   LastEdit,
+  MemoryLife,
   ReadRequest,
 } from '../../protocol/decide/decision.js';
 import type { MemoryImage } from '../../protocol/operation-log.js';
@@ -16,6 +17,7 @@ import {
 import type { Connection } from './connection.js';
 import { forgettable } from './forget.js';
 import type { OperationLog } from './log.js';
+import { agentKey } from './queries/agents.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
 import { Statements } from './statements.js';
@@ -31,6 +33,7 @@ interface OwnerRow {
 /** Loads the rows that decisions ask for, inside the write transaction. */
 export class DecisionReads {
   private readonly byId;
+  private readonly life;
   private readonly byTitle;
   private readonly titleExpiry;
   private readonly expired;
@@ -50,6 +53,9 @@ export class DecisionReads {
     this.subjects = new SubjectReads(db);
     this.texts = new Statements(db);
     this.byId = db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`);
+    this.life = db.prepare<[string], MemoryLife>(
+      'SELECT id, tier, access_count, last_accessed_at, expires_at, life_at FROM memories WHERE id = ?',
+    );
     this.byTitle = db.prepare<[string, string], SqlRow>(
       `SELECT ${SELECT_ROW} FROM memories m WHERE m.title = ? AND m.namespace = ? AND m.conflict_of IS NULL`,
     );
@@ -64,7 +70,7 @@ export class DecisionReads {
       'SELECT memory_id FROM write_envelopes WHERE fingerprint = ?',
     );
     this.oldestObservation = db.prepare<[], { observed_at: string }>(
-      'SELECT observed_at FROM recall_observations ORDER BY rowid LIMIT 1',
+      'SELECT observed_at FROM recall_observations ORDER BY seq LIMIT 1',
     );
     this.owner = db.prepare<[], OwnerRow>(
       'SELECT holder, role, fencing, expires_at_ms FROM database_owner WHERE singleton = 1',
@@ -79,6 +85,8 @@ export class DecisionReads {
     switch (request.read) {
       case 'memory-by-id':
         return oneRow(this.byId.get(request.id));
+      case 'memory-life':
+        return this.life.get(request.id) ?? null;
       case 'memory-by-title':
         return oneRow(this.byTitle.get(request.title, request.namespace));
       case 'title-expiry':
@@ -89,6 +97,8 @@ export class DecisionReads {
         return this.quotas.use(request.holder, request.namespace);
       case 'used-envelope':
         return this.envelope.get(request.fingerprint)?.memory_id ?? null;
+      case 'agent-key':
+        return agentKey(this.texts, request.agentId);
       case 'oldest-observation':
         return this.oldestObservation.get()?.observed_at ?? null;
       case 'database-owner':

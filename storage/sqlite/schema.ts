@@ -225,18 +225,16 @@ CREATE TABLE transcript_line_dedup (
   UNIQUE (host_session_id, host_turn_index)
 ) WITHOUT ROWID;
 
+-- One row for each recall; memories: [[id, score], ...], best first.
 CREATE TABLE recall_observations (
-  recall_id TEXT NOT NULL,
-  memory_id TEXT NOT NULL,
+  seq INTEGER PRIMARY KEY,
+  recall_id TEXT NOT NULL UNIQUE,
   agent_id TEXT NOT NULL DEFAULT '',
   retriever TEXT NOT NULL,
-  rank INTEGER NOT NULL,
-  score REAL NOT NULL,
-  consumed INTEGER NOT NULL DEFAULT 0,
   observed_at TEXT NOT NULL,
+  memories TEXT NOT NULL,
   consumed_at TEXT,
-  consumed_by_memory_id TEXT,
-  PRIMARY KEY (recall_id, memory_id)
+  consumed_by_memory_id TEXT
 );
 CREATE INDEX recall_observations_agent ON recall_observations (agent_id);
 

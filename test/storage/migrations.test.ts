@@ -151,6 +151,29 @@ for (const version of OLDER_VERSIONS) {
       // The audit chain goes on, and its older rows keep the form in which they were hashed.
       const [event] = all(db, 'SELECT * FROM signed_events');
       assert.deepEqual([event!['sequence'], event!['event_type'], event!['form']], [1, 'memory.stored', 1]);
+      // A row for each recall, the oldest first; the older table does not say who asked.
+      assert.deepEqual(all(db, 'SELECT * FROM recall_observations ORDER BY seq'), [
+        {
+          seq: 1,
+          recall_id: 'earlier',
+          agent_id: '',
+          retriever: 'hybrid',
+          observed_at: '2026-01-02T03:04:05.000Z',
+          memories: JSON.stringify([1, 2, 3].map((n) => [uuid(n), [0.875, 0.5, 0.125][n - 1]])),
+          consumed_at: '2026-01-02T03:05:00.000Z',
+          consumed_by_memory_id: uuid(3),
+        },
+        {
+          seq: 2,
+          recall_id: 'later',
+          agent_id: '',
+          retriever: 'hybrid',
+          observed_at: '2026-01-03T00:00:00.000Z',
+          memories: JSON.stringify([[uuid(1), 0.25]]),
+          consumed_at: null,
+          consumed_by_memory_id: null,
+        },
+      ]);
       const replay = version >= 51 ? 1 : 0;
       assert.equal(all(db, 'SELECT * FROM federation_nonce_cache').length, replay);
       assert.equal(all(db, 'SELECT * FROM transcript_line_dedup').length, replay);

@@ -48,7 +48,8 @@ export const to55: MigrationStep = {
     db.exec(SCHEMA);
     startLog(db, context.options, `migrated from schema ${context.from}`);
     for (const table of aside) {
-      if (table !== 'memories' && table !== 'archived_memories') moveOtherTable(db, table, context.now);
+      if (table === 'recall_observations') moveObservations(db, context.now);
+      else if (table !== 'memories' && table !== 'archived_memories') moveOtherTable(db, table, context.now);
     }
     // Counted anew from the rows: older releases never gave the bytes of deleted rows back.
     db.exec('UPDATE agent_quotas SET current_storage_bytes = 0');
@@ -198,6 +199,27 @@ function moveOtherTable(db: Connection, table: string, now: string): void {
   }
   if (table === 'memory_links') keepSignedTexts(expressions);
   moveRows(db, table, expressions, { now });
+}
+
+/**
+ * One row for each recall instead of one for each of its memories. The older table does not say who asked, so only
+ * those who may see all recalls see these. Loses nothing or throws.
+ */
+function moveObservations(db: Connection, now: string): void {
+  const older = `"${asideName('recall_observations')}"`;
+  const count = (sql: string) => db.prepare(sql).pluck().get() as number;
+  const before = count(`SELECT count(*) FROM ${older}`);
+  db.prepare(
+    `INSERT INTO recall_observations
+       (recall_id, retriever, observed_at, memories, consumed_at, consumed_by_memory_id)
+     SELECT recall_id, min(retriever), coalesce(min(older_instant(observed_at)), @now) AS at,
+       json_group_array(json_array(memory_id, score) ORDER BY rank),
+       iif(max(consumed), coalesce(max(older_instant(consumed_at)), @now), NULL), max(consumed_by_memory_id)
+     FROM ${older} GROUP BY recall_id ORDER BY at, recall_id`,
+  ).run({ now });
+  const after = count(`SELECT coalesce(sum(json_array_length(memories)), 0) FROM recall_observations`);
+  if (before !== after) throw new Error(`${before} recall observations became ${after}`);
+  db.exec(`DROP TABLE ${older}`);
 }
 
 // A link's signature covers these two as they were written (reference-federation §1.1).
