@@ -9,7 +9,7 @@ import type {
   VerifiedOperation,
 } from '../mesh/store-terms.js';
 import type { Have, ParkedOperation, ParkReason, RefusalReason, RefusedOperation } from '../mesh/wire.js';
-import { operationId } from '../operation-log.js';
+import { CHAIN_GENESIS, operationId } from '../operation-log.js';
 import { concernsMemory, linkOf, purgeReasonOf, versionOf } from '../parse-payload.js';
 import { type HistoricEdit, isLater, joinVersions, loserOf, settle, type Version } from '../replica.js';
 import { fail } from '../result.js';
@@ -232,8 +232,18 @@ export function* decideUseNonce({ nonce }: UseNonce): Deciding<Outcomes['use-non
 const replayed = () => fail('x_memory_nonce_replay', 'this nonce was used before');
 
 /** Goes on under another epoch, after which the old origin's operations come back from peers like anybody's. */
-export function* decideBeginEpoch({ epoch, reason }: BeginEpoch): Deciding<Outcomes['begin-epoch']> {
-  yield* after([{ mutation: 'begin-epoch', epoch, reason }]);
+export function* decideBeginEpoch(command: BeginEpoch): Deciding<Outcomes['begin-epoch']> {
+  const { epoch, reason, shared } = command;
+  const self = yield* logOrigin();
+  let keep = shared === null ? self.seq : -1;
+  for (const { seq, hash } of shared ?? []) {
+    if (seq <= keep || seq > self.seq) continue;
+    const known = seq === 0 ? CHAIN_GENESIS : yield* operationHash(self.origin, seq);
+    if (known === hash) keep = seq;
+  }
+  if (keep < 0)
+    return fail('CONFLICT', 'none of these operations is in the log: older ones must show where it parts');
+  yield* after([{ mutation: 'begin-epoch', epoch, reason, keep }]);
   const { origin } = yield* logOrigin();
   return decided({ origin }, []);
 }

@@ -202,7 +202,13 @@ export type Mutation =
     }
   | { readonly mutation: 'drop-archived'; readonly id: string }
   | { readonly mutation: 'unpark'; readonly origin: string; readonly seq: number }
-  | { readonly mutation: 'begin-epoch'; readonly epoch: string; readonly reason: string };
+  | {
+      readonly mutation: 'begin-epoch';
+      readonly epoch: string;
+      readonly reason: string;
+      /** The last operation of the old origin that stays under it; later ones are renamed. */
+      readonly keep: number;
+    };
 
 export interface Decision<T> {
   readonly mutations: readonly Mutation[];

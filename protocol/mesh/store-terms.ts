@@ -72,11 +72,19 @@ export interface RetryParked {
   readonly limit: number;
 }
 
-/** Goes on under a new epoch, because a peer knows operations of this one that the database has lost. */
+/**
+ * Goes on under a new epoch, because a peer knows operations of this one that the database has lost. What was written
+ * here under numbers that the peer knows for other operations gets numbers of the new epoch.
+ */
 export interface BeginEpoch {
   readonly kind: 'begin-epoch';
   readonly epoch: string;
   readonly reason: string;
+  /**
+   * Header hashes of the own origin as the peer has them; sequence 0 has 64 zeros. The last one that the log shares is
+   * where the two part; CONFLICT when it shares none. Null: nothing was lost that others have.
+   */
+  readonly shared: readonly OriginHead[] | null;
 }
 
 /** Where every origin's chain ends here. */

@@ -6,7 +6,9 @@ import { headerHash, type OperationHeader, type OperationKind } from '../../prot
 import type { Crypto } from '../../protocol/seams.js';
 import { withWrite } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
-import { switchEpoch } from './database-setup.js';
+import { type FreshEpoch, switchEpoch } from './database-setup.js';
+import type { Digests } from './digests.js';
+import { renameOperations } from './rename-origin.js';
 
 interface LogStateRow {
   peer_id: string;
@@ -95,11 +97,32 @@ export class OperationLog {
   }
 
   /** Goes on under another epoch. */
-  beginEpoch(epoch: string, reason: string, nowMs: number): void {
+  beginEpoch(fresh: Pick<FreshEpoch, 'epoch' | 'reason' | 'nowMs'>, keep: number, digests: Digests): void {
     const { peer_id } = this.current();
+    const from = this.own();
     this.finish();
-    switchEpoch(this.db, { peerId: peer_id, epoch, nowMs, reason });
+    switchEpoch(this.db, { peerId: peer_id, ...fresh });
+    if (keep < from.seq) {
+      const to = `${peer_id}/${fresh.epoch}`;
+      this.cutOrigin(from.origin, keep);
+      const renaming = { from: from.origin, keep, to };
+      const { seq, head } = renameOperations(this.db, this.crypto, digests, renaming);
+      this.db.prepare('UPDATE log_state SET origin_seq = ?, chain_head = ?').run(seq, head);
+    }
     this.begin();
+  }
+
+  /** The chain of the old origin ends earlier: at the last operation that others know as well. */
+  private cutOrigin(origin: string, keep: number): void {
+    const last = this.db
+      .prepare(
+        `SELECT o.hlc, f.prev_hash AS head FROM operations o
+         JOIN operations f ON f.origin = o.origin AND f.origin_seq = o.origin_seq + 1
+         WHERE o.origin = ? AND o.origin_seq = ?`,
+      )
+      .get(origin, keep) as { hlc: string; head: string } | undefined;
+    if (last === undefined) this.db.prepare('DELETE FROM origins WHERE origin = ?').run(origin);
+    else this.putOrigin.run(origin, keep, last.head, last.hlc);
   }
 
   /** Takes up the counters at the start of a transaction. */

@@ -33,7 +33,7 @@ export class Mutations {
     db: Connection,
     private readonly log: OperationLog,
     private readonly quotas: QuotaLedger,
-    digests: Digests,
+    private readonly digests: Digests,
     /** Null where nothing is done in anybody's name: in migrations. */
     private readonly audit: AuditChain | null,
   ) {
@@ -139,7 +139,7 @@ export class Mutations {
         this.replicas.unpark(mutation.origin, mutation.seq);
         return null;
       case 'begin-epoch':
-        this.log.beginEpoch(mutation.epoch, mutation.reason, context.nowMs);
+        this.log.beginEpoch({ ...mutation, nowMs: context.nowMs }, mutation.keep, this.digests);
         return null;
     }
   }

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { instantFromMs } from '../../protocol/time.js';
 import { aMemory, OPERATOR, storing } from '../support/memories.js';
-import { type Replica, replica } from '../support/replicas.js';
+import { type Replica, replica, verified } from '../support/replicas.js';
 
 const START_MS = 1_772_000_000_000;
 const policy = {
@@ -96,6 +96,48 @@ describe('operations of other nodes', () => {
       ['fork'],
       'its maker learns of it too',
     );
+  });
+
+  it('that a database wrote after it was put back get numbers of their own', async () => {
+    const [a, b] = [replica('a', START_MS), replica('b', START_MS)];
+    const [shared, edited, gone] = [
+      aMemory({ title: 'shared' }),
+      aMemory({ title: 'edited' }),
+      aMemory({ title: 'gone' }),
+    ];
+    for (const memory of [shared, edited, gone]) await a.run(storing(memory));
+    const common = await a.read();
+    await b.apply(common);
+    // The copy is taken here; what the original does next is lost with it.
+    const sql = a.db.serialize();
+    await a.run(updating(edited.id, 'lost with the disk'));
+    await a.run(storing({ title: 'lost too' }));
+    await exchange(a, b);
+    const restored = replica('a', START_MS + 5000, sql);
+    await restored.run(updating(edited.id, 'written after'));
+    await restored.run(deleting(gone.id));
+    const fresh = aMemory({ title: 'fresh' });
+    await restored.run(storing(fresh));
+    await restored.run(updating(fresh.id, 'fresh, edited'));
+    const seen = await b.read({ 'peer-a/epocha': 2 });
+    const heads = seen.map((operation) => ({ seq: operation.seq, hash: verified(operation).hash }));
+    const refused = await restored.store.execute({
+      kind: 'begin-epoch',
+      epoch: 'second',
+      reason: 'put back',
+      shared: heads.slice(1),
+    });
+    assert.equal(refused.ok, false, 'where the two part must be shown');
+    await restored.run({ kind: 'begin-epoch', epoch: 'second', reason: 'put back', shared: heads });
+    assert.deepEqual(restored.audit(), []);
+    await settled([restored, b]);
+    await assertEqual([restored, b]);
+    assert.equal(await titleOf(b, fresh.id), 'fresh');
+    assert.equal(await titleOf(b, gone.id), null);
+    const conflicts = await b.store.query({ kind: 'list-conflicts', limit: 10 });
+    assert.deepEqual(conflicts.ok && conflicts.value.map(({ lost }) => lost!['content']), [
+      'lost with the disk',
+    ]);
   });
 
   it('from too far ahead wait until the clock has come closer', async () => {

@@ -1,4 +1,4 @@
-import type Database from 'better-sqlite3';
+import Database from 'better-sqlite3';
 import { systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
 import type { Command } from '../../protocol/commands.js';
 import type { ApplyOutcome, VerifiedOperation } from '../../protocol/mesh/store-terms.js';
@@ -32,16 +32,20 @@ export const verified = (operation: WireOperation): VerifiedOperation => ({
   refusal: null,
 });
 
-export function replica(name: string, nowMs: number): Replica {
+/** With `image`, the bytes of another replica's database as a plain copy. */
+export function replica(name: string, nowMs: number, image?: Buffer): Replica {
   const clock: Clock = { nowMs: () => self.nowMs, monotonicMs: () => self.nowMs };
-  const db = openDatabase({
-    path: ':memory:',
-    identity: { peerId: `peer-${name}` },
-    nowMs,
-    crypto: systemCrypto,
-    freshEpoch: `epoch${name}`,
-    busyTimeoutMs: 100,
-  });
+  const db =
+    image !== undefined
+      ? new Database(image)
+      : openDatabase({
+          path: ':memory:',
+          identity: { peerId: `peer-${name}` },
+          nowMs,
+          crypto: systemCrypto,
+          freshEpoch: `epoch${name}`,
+          busyTimeoutMs: 100,
+        });
   const store = new InlineStore({
     db,
     clock,
