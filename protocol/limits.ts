@@ -39,6 +39,22 @@ export const TTL_CONFIGURED_SECONDS_MAX = 315_360_000;
 // Federation
 export const DLQ_REPLAY_BATCH_MIN = 64;
 export const DLQ_REPLAY_BATCH_MAX = 2048;
+/** Operations in one message, beside the cap on its bytes. */
+export const PUSH_OPERATIONS_MAX = 4096;
+/** Operations of one page of a peer that catches up, and text of their payloads. */
+export const SYNC_SINCE_LIMIT = 500;
+export const SYNC_SINCE_LIMIT_MAX = 10_000;
+export const SYNC_PAGE_BYTES_MAX = 2 * 1024 * 1024;
+/** Rows that one page of old-style catch-up looks through for those that its peer may have. */
+export const SYNC_ROWS_EXAMINED_MAX = 50_000;
+/** A message that says when it was sent is refused beyond this, either side of this node's clock. */
+export const MESSAGE_WINDOW_MS = 600_000;
+/** How long the nonce of a dated message is remembered: the whole window and a minute, as clocks are set. */
+export const DATED_NONCE_KEPT_MS = 2 * MESSAGE_WINDOW_MS + 60_000;
+/** How long the nonce of a message without a date is remembered. */
+export const UNDATED_NONCE_KEPT_MS = 7 * 86_400_000;
+/** Nonces of one peer that are remembered at a time; until some are out of date, its messages wait (429). */
+export const NONCES_PER_PEER_MAX = 200_000;
 
 /** Ids that one call may archive (interface §8). */
 export const ARCHIVE_IDS_MAX = 1000;

@@ -110,6 +110,11 @@ export interface Settings {
   readonly fedRequireSig: boolean;
   readonly fedRequireNonce: boolean;
   readonly fedDlqReplayMaxBatch: number;
+  /** JSON of `peer-scopes.ts`; null where no peers are listed. */
+  readonly fedPeerAttestation: string | null;
+  readonly fedSyncTrustPeer: boolean;
+  readonly fedTrustBodyAgentId: boolean;
+  readonly fedCertPeerBinding: 'warn' | 'enforce';
   readonly allowLoopbackWebhooks: boolean;
   readonly webhookHmacSecret: Secret | null;
   readonly ssrfGuardAllowDnsFail: boolean;
@@ -180,6 +185,10 @@ export const DEFAULTS: Omit<Settings, 'home' | 'dbPath' | 'keyDir'> = {
   fedRequireSig: true,
   fedRequireNonce: true,
   fedDlqReplayMaxBatch: limits.DLQ_REPLAY_BATCH_MAX,
+  fedPeerAttestation: null,
+  fedSyncTrustPeer: false,
+  fedTrustBodyAgentId: false,
+  fedCertPeerBinding: 'warn',
   allowLoopbackWebhooks: false,
   webhookHmacSecret: null,
   ssrfGuardAllowDnsFail: false,

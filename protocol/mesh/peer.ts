@@ -12,6 +12,11 @@ export interface Peer {
   readonly allowedNamespaces: readonly string[] | null;
   /** Agent ids that it may send as besides itself, for old-style rows. */
   readonly allowedSenderAgentIds: readonly string[];
+  /**
+   * True for a peer that was enrolled by its key alone, without a scope: it may push, and gets nothing
+   * (reference-federation §1.6). Absent for all others.
+   */
+  readonly pullDenied?: boolean;
   /** A departed peer is not talked to; its key still verifies what it wrote. */
   readonly state: 'member' | 'departed';
 }

@@ -21,8 +21,11 @@ export type MeshQuery =
 export interface VerifiedOperation extends WireOperation {
   /** Its header hash. */
   readonly hash: string;
-  /** Set when its payload may not take effect: the author's signature is wrong. */
-  readonly refusal: 'bad_signature' | 'invalid' | null;
+  /**
+   * Set when its payload may not take effect: the author's signature is wrong, it says something else than its
+   * header or nothing that can be kept, or the rules broke over it when it was offered before.
+   */
+  readonly refusal: 'bad_signature' | 'invalid' | 'internal' | null;
 }
 
 /** A nonce that a peer used. */
