@@ -255,7 +255,7 @@ export interface LinkSummary {
 
 /** What each query answers when it succeeds. */
 export interface Answers extends LifeAnswers, MeshAnswers {
-  'get-memory': { readonly memory: Memory; readonly links: readonly LinkSummary[] };
+  'get-memory': { readonly memory: MemoryRow; readonly links: readonly LinkSummary[] };
   'list-memories': MemoryPage;
   'search-memories': MemoryPage;
   'rank-memories': RankedMemories;

@@ -16,6 +16,7 @@ import { decidePrune } from './observations.js';
 import { decideClaim, decideRelease } from './ownership.js';
 import { decidePromote } from './promote.js';
 import { decideEnsureQuota } from './quota.js';
+import { decideReceive } from './receive.js';
 import { decideDelete, decideExpire, decideForget } from './remove.js';
 import { decideResolve } from './resolve.js';
 import { decideStore } from './store.js';
@@ -75,6 +76,8 @@ function rulesOf(command: Command, context: DecisionContext): Deciding<OutcomeOf
       return decideImport(command, context);
     case 'import-link':
       return decideImportLink(command, context);
+    case 'receive-memory':
+      return decideReceive(command, context);
     case 'apply-operations':
       return decideApplyOperations(command, context);
     case 'use-nonce':

@@ -303,11 +303,11 @@ export function* lastEdit(id: string): Generator<ReadRequest, LastEdit | null, n
   return (yield { read: 'last-edit', id }) as LastEdit | null;
 }
 
-/** Reads what a deleted memory had seen; null when the id was never deleted. */
+/** Reads what a deleted memory had seen, and when it went; null when the id was never deleted. */
 export function* tombstoneOf(
   id: string,
-): Generator<ReadRequest, { readonly seen: VersionVector } | null, never> {
-  return (yield { read: 'tombstone', id }) as { seen: VersionVector } | null;
+): Generator<ReadRequest, { readonly seen: VersionVector; readonly deleted_at: string } | null, never> {
+  return (yield { read: 'tombstone', id }) as { seen: VersionVector; deleted_at: string } | null;
 }
 
 /** True when the link is stored. */

@@ -1,3 +1,4 @@
+import type { Memory, MemoryRow } from '../memory.js';
 import type {
   Have,
   OperationPage,
@@ -8,14 +9,15 @@ import type {
 } from './wire.js';
 
 /** Commands and queries of a store that replication uses. */
-export type MeshCommand = ApplyOperations | UseNonce | RetryParked | BeginEpoch;
+export type MeshCommand = ApplyOperations | UseNonce | RetryParked | BeginEpoch | ReceiveMemory;
 export type MeshQuery =
   | KnownOrigins
   | ReadOperations
   | ReadDigests
   | FindOperation
   | ListConflicts
-  | ListNonces;
+  | ListNonces
+  | MemoriesSince;
 
 /** An operation whose payload, chain and head the caller has verified against each other. */
 export interface VerifiedOperation extends WireOperation {
@@ -88,6 +90,17 @@ export interface BeginEpoch {
    * where the two part; CONFLICT when it shares none. Null: nothing was lost that others have.
    */
   readonly shared: readonly OriginHead[] | null;
+}
+
+/** A memory of a peer that knows no operations (reference-federation §1.7). */
+export interface ReceiveMemory {
+  readonly kind: 'receive-memory';
+  /** Complete but for the stamps. */
+  readonly memory: Memory;
+  /** Globs that its sender may write; null means all. */
+  readonly allowedNamespaces: readonly string[] | null;
+  /** As of `store-memory`. */
+  readonly archive: boolean;
 }
 
 /** Where every origin's chain ends here. */
@@ -184,11 +197,21 @@ export interface ListNonces {
   readonly kind: 'list-nonces';
 }
 
+/** Memories by their last change and id, after a place; expired ones do not exist. For peers that know no cursor. */
+export interface MemoriesSince {
+  readonly kind: 'memories-since';
+  readonly after: { readonly updated_at: string; readonly id: string };
+  readonly now: string;
+  readonly limit: number;
+}
+
 export interface MeshOutcomes {
   readonly 'apply-operations': ApplyOutcome;
   readonly 'use-nonce': Readonly<Record<never, never>>;
   readonly 'retry-parked': { readonly applied: number; readonly left: number };
   readonly 'begin-epoch': { readonly origin: string };
+  /** `id` is that of the row that holds the text now. */
+  readonly 'receive-memory': { readonly id: string; readonly change: 'created' | 'updated' | 'unchanged' };
 }
 
 export interface MeshAnswers {
@@ -198,4 +221,5 @@ export interface MeshAnswers {
   readonly 'find-operation': FoundOperation | null;
   readonly 'list-conflicts': readonly Conflict[];
   readonly 'list-nonces': readonly UsedNonce[];
+  readonly 'memories-since': { readonly memories: readonly MemoryRow[]; readonly more: boolean };
 }

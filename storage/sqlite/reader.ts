@@ -32,6 +32,7 @@ import {
   readOperations,
 } from './queries/replication.js';
 import { findContradictions, nearestMemory } from './queries/similar.js';
+import { memoriesSince } from './queries/since.js';
 import { storeStats } from './queries/stats.js';
 import { RecallIndex } from './recall/recall.js';
 import { SELECT_ROW, type SqlRow } from './rows.js';
@@ -117,6 +118,8 @@ export class Reader {
         return ok(exportMemories(this.statements, query));
       case 'export-links':
         return ok(exportLinks(this.statements, query));
+      case 'memories-since':
+        return ok(memoriesSince(this.statements, query));
       case 'known-origins':
         return ok(knownOrigins(this.statements));
       case 'read-operations':

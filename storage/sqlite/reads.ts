@@ -75,7 +75,9 @@ export class DecisionReads {
     this.owner = db.prepare<[], OwnerRow>(
       'SELECT holder, role, fencing, expires_at_ms FROM database_owner WHERE singleton = 1',
     );
-    this.tombstone = db.prepare<[string], { seen: string }>('SELECT seen FROM tombstones WHERE id = ?');
+    this.tombstone = db.prepare<[string], { seen: string; deleted_at: string }>(
+      'SELECT seen, deleted_at FROM tombstones WHERE id = ?',
+    );
     this.link = db.prepare<[string, string, string], { found: number }>(
       'SELECT 1 AS found FROM memory_links WHERE source_id = ? AND target_id = ? AND relation = ?',
     );
@@ -125,7 +127,7 @@ export class DecisionReads {
         return this.lastEdit(request.id);
       case 'tombstone': {
         const row = this.tombstone.get(request.id);
-        return row === undefined ? null : { seen: JSON.parse(row.seen) };
+        return row === undefined ? null : { seen: JSON.parse(row.seen), deleted_at: row.deleted_at };
       }
       case 'link-exists': {
         const { source_id, target_id, relation } = request.link;

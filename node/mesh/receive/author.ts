@@ -4,7 +4,6 @@ import type { Crypto } from '../../../protocol/seams.js';
 import { canonicalInstant } from '../../../protocol/time.js';
 import { writeEnvelopeBytes } from '../../../protocol/write-envelope.js';
 import { publicKeyFromText, signatureFromText } from '../../identity/key-text.js';
-import type { PayloadImage } from './image-problem.js';
 
 /**
  * Verifies what a replicated memory says of its author, again at every receiver: a memory that claims to be attested
@@ -20,27 +19,33 @@ export class AuthorJudge {
     this.#crypto = crypto;
   }
 
-  /** False when the memory claims an attestation that does not hold. */
-  holds(image: PayloadImage): boolean {
-    if (image.metadata['attest_level'] !== 'agent_attested') return true;
-    const signed = image.write_signature;
-    const agentId = image.metadata['agent_id'];
-    if (signed === null || typeof agentId !== 'string') return false;
-    if (canonicalInstant(signed.created_at) === null || !this.#isFit(signed.public_key)) return false;
-    const publicKey = publicKeyFromText(signed.public_key);
-    const signature = signatureFromText(signed.signature);
+  /**
+   * False when a payload claims an attestation that does not hold. Payloads of another shape claim none; whether they
+   * can be kept is the store's to say.
+   */
+  holds(payload: string): boolean {
+    // Only texts that can hold the word are parsed; JSON may spell it with escapes.
+    if (!payload.includes('attest') && !payload.includes('\\u')) return true;
+    const image = parsed(payload);
+    const metadata = objectOr(image?.['metadata']);
+    if (image === null || metadata['attest_level'] !== 'agent_attested') return true;
+    const { agent_id: agentId, attested_by: attestedBy } = metadata;
+    const {
+      signature: signatureText,
+      created_at: createdAt,
+      public_key: keyText,
+    } = objectOr(image['write_signature']);
+    const { namespace, title, kind, content } = image;
+    const texts = { agentId, namespace, title, kind, content, createdAt, keyText, signatureText };
+    if (!allTexts(texts) || canonicalInstant(texts.createdAt) === null || !this.#isFit(texts.keyText)) {
+      return false;
+    }
+    const publicKey = publicKeyFromText(texts.keyText);
+    const signature = signatureFromText(texts.signatureText);
     if (publicKey === null || signature === null) return false;
-    const attestedBy = image.metadata['attested_by'];
     if (attestedBy !== undefined && attestedBy !== peerIdOf(publicKey, this.#crypto)) return false;
-    const envelope = writeEnvelopeBytes({
-      agentId,
-      namespace: image.namespace,
-      title: image.title,
-      kind: image.kind,
-      createdAt: signed.created_at,
-      contentSha256: this.#crypto.sha256(image.content),
-    });
-    return this.#crypto.verify(publicKey, envelope, signature);
+    const contentSha256 = this.#crypto.sha256(texts.content);
+    return this.#crypto.verify(publicKey, writeEnvelopeBytes({ ...texts, contentSha256 }), signature);
   }
 
   /** Judging a key costs as much as several verifications, so verdicts are kept. */
@@ -58,4 +63,23 @@ export class AuthorJudge {
 /** The id of the node that has a key. */
 export function peerIdOf(publicKey: Uint8Array, crypto: Crypto): string {
   return `peer-${crypto.sha256Hex(publicKey).slice(0, 16)}`;
+}
+
+type Value = Readonly<Record<string, unknown>>;
+
+function parsed(text: string): Value | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+const isObject = (value: unknown): value is Value =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const objectOr = (value: unknown): Value => (isObject(value) ? value : {});
+
+function allTexts<K extends string>(values: Record<K, unknown>): values is Record<K, string> {
+  return Object.values(values).every((value) => typeof value === 'string');
 }

@@ -1,3 +1,4 @@
+import { namespaceProblem } from '../../../protocol/ids.js';
 import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
 import type { VerifiedOperation } from '../../../protocol/mesh/store-terms.js';
 import {
@@ -12,7 +13,6 @@ import { headerHash, type OperationHeader } from '../../../protocol/operation-lo
 import type { Crypto } from '../../../protocol/seams.js';
 import { signatureFromText } from '../../identity/key-text.js';
 import type { AuthorJudge } from './author.js';
-import { readPayload } from './image-problem.js';
 import type { ReadOperation } from './wire-schema.js';
 
 /** Who made operations, and what each may write here. */
@@ -112,10 +112,8 @@ function judged(operation: VerifiedOperation, origins: Origins, authors: AuthorJ
   if (payload === null) return operation;
   const scope = origins.scopeOf(peerOfOrigin(operation.origin));
   if (!mayHold(scope, operation.namespace)) return { ...operation, payload: null };
-  const content = readPayload(operation, payload);
-  if (content.kind === 'invalid') return { ...operation, refusal: 'invalid' };
-  const fits = content.kind !== 'memory' || authors.holds(content.image);
-  return fits ? operation : { ...operation, refusal: 'bad_signature' };
+  if (namespaceProblem(operation.namespace) !== null) return { ...operation, refusal: 'invalid' };
+  return authors.holds(payload) ? operation : { ...operation, refusal: 'bad_signature' };
 }
 
 /** The last head of an origin that its peer has signed and that is one of these operations. */

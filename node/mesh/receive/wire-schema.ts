@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { agentIdProblem, namespaceProblem } from '../../../protocol/ids.js';
+import { agentIdProblem } from '../../../protocol/ids.js';
 import { PUSH_OPERATIONS_MAX } from '../../../protocol/limits.js';
 import type { SignedHead, WireOperation } from '../../../protocol/mesh/wire.js';
 import { fail, ok, type Result } from '../../../protocol/result.js';
@@ -7,7 +7,9 @@ import { fail, ok, type Result } from '../../../protocol/result.js';
 /** The shapes that peers send. Unknown keys are ignored, so that nodes can be upgraded one by one. */
 
 const ORIGIN_LENGTH_MAX = 256;
-const SUBJECT_LENGTH_MAX = 512;
+// A header that a later release makes must be readable, or its origin's chain would end here.
+const TEXT_LENGTH_MAX = 4096;
+const WORD_LENGTH_MAX = 128;
 const ORIGINS_SEEN_MAX = 4096;
 
 const origin = z
@@ -21,9 +23,9 @@ const operation = z.object({
   origin,
   seq: sequence,
   hlc: z.string().regex(/^\d{13}-\d{5}$/),
-  kind: z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/),
-  namespace: z.string().refine((name) => namespaceProblem(name) === null),
-  subject: z.string().min(1).max(SUBJECT_LENGTH_MAX),
+  kind: z.string().min(1).max(WORD_LENGTH_MAX),
+  namespace: z.string().max(TEXT_LENGTH_MAX),
+  subject: z.string().max(TEXT_LENGTH_MAX),
   seen: z
     .record(z.string().max(ORIGIN_LENGTH_MAX), z.int().min(0))
     .refine((seen) => Object.keys(seen).length <= ORIGINS_SEEN_MAX),
@@ -68,8 +70,8 @@ const push = z.object({
 });
 
 /** One value for each array. */
-function byArray<T>(valueOf: (name: PushArray) => T): Readonly<Record<PushArray, T>> {
-  return Object.fromEntries(PUSH_ARRAYS.map((name) => [name, valueOf(name)])) as Record<PushArray, T>;
+function byArray<T>(of: (name: PushArray) => T): Readonly<Record<PushArray, T>> {
+  return Object.fromEntries(PUSH_ARRAYS.map((name) => [name, of(name)])) as Record<PushArray, T>;
 }
 
 /** A push as it was read; its items are not read yet. */
