@@ -20,6 +20,7 @@ import type { Settings } from '../config/settings.js';
 import { createHttpSurface } from '../http/server.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
+import { openListenerFiles } from '../mesh/tls/listener-files.js';
 import { Metrics } from '../observability/metrics.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import type { Condition } from '../pipeline/call.js';
@@ -59,9 +60,9 @@ const READER_BATCH_MESSAGES = 8;
 
 /** Starts a node: storage threads under supervision, maintenance, HTTP. Rejects when it cannot start. */
 export async function startDaemon(settings: Settings): Promise<Daemon> {
-  if (!LOOPBACK.has(settings.host) && settings.apiKey === null) {
+  if (!LOOPBACK.has(settings.host) && settings.apiKey === null && settings.mtlsAllowlist === null) {
     throw new ConfigError(
-      `refusing to listen on ${settings.host} without an API key: set SVC_API_KEY, or bind 127.0.0.1`,
+      `refusing to listen on ${settings.host} without an API key: set SVC_API_KEY, enforce --mtls-allowlist, or bind 127.0.0.1`,
     );
   }
   const log = stderrLog(settings.logLevel);
@@ -69,9 +70,10 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
   makeFolder(settings.home);
   makeFolder(dirname(settings.dbPath));
   const identity = loadMachineIdentity(settings.keyDir, systemRandom);
+  const seams = { clock: systemClock, scheduler: systemScheduler, random: systemRandom };
+  const files = openListenerFiles(settings, { scheduler: systemScheduler, log });
   prepareDatabase(settings, identity.peerId);
 
-  const seams = { clock: systemClock, scheduler: systemScheduler, random: systemRandom };
   const metrics = new Metrics();
   let writerThread: StorageThread<TimedCommand, OutcomeOf<Command>> | null = null;
   const writer: WriterQueue = new BatchWorker({
@@ -171,6 +173,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     operations: OPERATIONS,
     metrics,
     inflightMax: settings.maxInflightRequests,
+    tls: files.tls,
   });
 
   let stopping: Promise<void> | null = null;
@@ -190,6 +193,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     points.close();
     await attempt(log, 'checkpoint', () => Promise.resolve(checkpoint(settings, identity.peerId)));
     await http.close();
+    files.close();
     exit(code);
   };
   const stop = (code = 0) => {
