@@ -178,7 +178,7 @@ export class RequestHandler {
         loopback: isLoopback(exchange.request.socket.remoteAddress),
         admin: caller?.ok === true && caller.value.admin,
       });
-      exchange.send(reply.status, reply.contentType, reply.body);
+      exchange.send(reply.status, reply.contentType, reply.body, reply.headers);
     } catch (error) {
       this.#report(exchange, error);
     }

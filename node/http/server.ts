@@ -217,7 +217,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     const { services, operations, metrics, peerRoutes = [], peersOnly = false } = this.#options;
     const inflight = () => this.#exchanges.size;
     const router = new Router<Route>();
-    for (const route of serviceRoutes({ services, operations, metrics, inflight })) {
+    for (const route of serviceRoutes({ services, operations, metrics, inflight, peerRoutes })) {
       if (peersOnly && !route.open) continue;
       for (const path of pathsOf(route)) router.add('GET', path, route);
     }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { publicKeyProblem } from '../../protocol/ed25519-admission.js';
+import { parseFingerprintList } from '../../protocol/mesh/fingerprint-list.js';
 import type { Peer, Roster } from '../../protocol/mesh/peer.js';
 import type { Clock, Log } from '../../protocol/seams.js';
 import { keyPaths } from '../identity/key-files.js';
@@ -20,8 +21,6 @@ export interface FileRosterOptions {
 
 /** Key files that were put there or taken away show after this time. */
 const REREAD_MS = 2000;
-
-const FINGERPRINT = /^(?:sha256:)?([0-9a-f:]+)$/;
 
 /**
  * The peers that an operator has enrolled by hand (reference-federation §1.3): each `<peer_id>.pub` of the key folder
@@ -102,17 +101,14 @@ export class FileRoster implements Roster {
   }
 }
 
-/** The fingerprints beside a public key; none where there is no file. Lines that are none name no certificate. */
-function readFingerprints(publicPath: string): string[] {
+/** The fingerprints beside a public key; none where there is no file that can be read as a list. */
+function readFingerprints(publicPath: string): readonly string[] {
   let text: string;
   try {
     text = readFileSync(publicPath.replace(/\.pub$/, '.fingerprints'), 'utf8');
   } catch {
     return [];
   }
-  return text.split('\n').flatMap((line) => {
-    const match = FINGERPRINT.exec(line.replace(/#.*$/, '').trim().toLowerCase());
-    const hex = match === null ? '' : match[1]!.replaceAll(':', '');
-    return hex.length === 64 ? [hex] : [];
-  });
+  const parsed = parseFingerprintList(text);
+  return parsed.ok ? parsed.value : [];
 }

@@ -56,6 +56,19 @@ export class Metrics {
     'Reads that were not counted because too many waited to be',
   );
 
+  readonly #peerMessagesRefused = new Counter({
+    name: 'svc_federation_messages_refused_total',
+    help: 'Messages of peers that were refused, by error code',
+    labelNames: ['code'] as const,
+    registers: [this.#registry],
+  });
+  readonly #operationsReceived = new Counter({
+    name: 'svc_federation_operations_received_total',
+    help: 'Items of messages of peers, by what became of them',
+    labelNames: ['outcome'] as const,
+    registers: [this.#registry],
+  });
+
   /** Counts an answered request; the operation is `none` when no route matched. */
   request(operation: string, status: number, seconds: number): void {
     this.#requests.inc({ operation, status });
@@ -84,6 +97,16 @@ export class Metrics {
 
   authenticationFailed(reason: 'key' | 'backoff'): void {
     this.#authFailures.inc({ reason });
+  }
+
+  /** A message of a peer was answered with an error code. */
+  messageRefused(code: string): void {
+    this.#peerMessagesRefused.inc({ code });
+  }
+
+  /** Items of peers: `applied`, `noop`, or the reason why not. */
+  operationsReceived(outcome: string, count: number): void {
+    this.#operationsReceived.inc({ outcome }, count);
   }
 
   touchesDropped(count: number): void {

@@ -20,6 +20,8 @@ import type { Settings } from '../config/settings.js';
 import { createHttpSurface } from '../http/server.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
+import { openFileRoster, openReceiver } from '../mesh/open-receiver.js';
+import { syncRoutes } from '../mesh/receive/sync-routes.js';
 import { openListenerFiles } from '../mesh/tls/listener-files.js';
 import { Metrics } from '../observability/metrics.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
@@ -174,6 +176,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     metrics,
     inflightMax: settings.maxInflightRequests,
     tls: files.tls,
+    peerRoutes: syncRoutes(openReceiver(services, openFileRoster(services), metrics)),
   });
 
   let stopping: Promise<void> | null = null;
