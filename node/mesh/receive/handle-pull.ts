@@ -26,7 +26,8 @@ export interface PullParts {
 }
 
 /**
- * A page of the operations beyond a cursor (design: mesh). VALIDATION_FAILED for a text that is no cursor. Payloads that
+ * A page of the operations beyond a cursor (design: mesh). An empty cursor has nothing; VALIDATION_FAILED
+ * for a text that is none. Payloads that
  * the peer may not hold are left out, their headers are not, so that every chain can be verified.
  */
 export async function handlePull(
@@ -35,7 +36,7 @@ export async function handlePull(
   cursor: string,
   limit: number,
 ): Promise<Result<PullReply & Readonly<Record<string, unknown>>>> {
-  const have = decodeCursor(cursor);
+  const have = cursor === '' ? {} : decodeCursor(cursor);
   if (have === null)
     return fail('VALIDATION_FAILED', 'cursor is none of this service', { fields: ['cursor'] });
   const known = await parts.store.query({ kind: 'known-origins' });
