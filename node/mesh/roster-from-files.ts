@@ -32,7 +32,7 @@ export class FileRoster implements Roster {
   readonly #listeners = new Set<() => void>();
   #peers: ReadonlyMap<string, Peer> = new Map();
   #readAtMs = Number.NEGATIVE_INFINITY;
-  #seen = '';
+  #seen = '[]';
 
   constructor(options: FileRosterOptions) {
     this.#options = options;

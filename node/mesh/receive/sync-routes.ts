@@ -3,7 +3,7 @@ import type { PeerRoute } from '../../http/peer-route.js';
 import type { SyncReceiver } from './sync-receiver.js';
 
 /** The routes by which nodes replicate (interface §4.10). */
-export function syncRoutes(receiver: SyncReceiver): readonly PeerRoute[] {
+export function syncRoutes(receiver: Pick<SyncReceiver, 'handle'>): readonly PeerRoute[] {
   const answer: PeerRoute['answer'] = async (message) => {
     const { status, body, headers = {} } = await receiver.handle(message);
     return { status, contentType: JSON_TYPE, body, headers: Object.entries(headers).flat() };
