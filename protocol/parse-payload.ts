@@ -83,6 +83,7 @@ function removalOf(kind: RemovalKind, value: Value): Removal | null {
   if (!isTextOrNull(expires_at) || !isVersion(version)) return null;
   const image = isObject(was) ? imageOf(was) : null;
   if (was !== undefined && image === null) return null;
+  if (image !== null && (image.id !== value['id'] || image.namespace !== namespace)) return null;
   return { kind, namespace, title, reason, expiresAt: expires_at, version, image };
 }
 

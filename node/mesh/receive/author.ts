@@ -20,23 +20,32 @@ export class AuthorJudge {
   }
 
   /**
-   * False when a payload claims an attestation that does not hold. Payloads of another shape claim none; whether they
-   * can be kept is the store's to say.
+   * False when a payload claims an attestation that does not hold, for the memory that it is the image of or for the one
+   * that it removes. Payloads of another shape claim none; whether they can be kept is the store's to say.
    */
   holds(payload: string): boolean {
     // Only texts that can hold the word are parsed; JSON may spell it with escapes.
     if (!payload.includes('attest') && !payload.includes('\\u')) return true;
     const image = parsed(payload);
-    const metadata = objectOr(image?.['metadata']);
-    if (image === null || metadata['attest_level'] !== 'agent_attested') return true;
+    return image === null || (this.#imageHolds(image) && this.#imageHolds(objectOr(image['was'])));
+  }
+
+  #imageHolds(image: Value): boolean {
+    const metadata = objectOr(image['metadata']);
+    if (metadata['attest_level'] !== 'agent_attested') return true;
     const { agent_id: agentId, attested_by: attestedBy } = metadata;
-    const {
-      signature: signatureText,
-      created_at: createdAt,
-      public_key: keyText,
-    } = objectOr(image['write_signature']);
+    const signed = objectOr(image['write_signature']);
     const { namespace, title, kind, content } = image;
-    const texts = { agentId, namespace, title, kind, content, createdAt, keyText, signatureText };
+    const texts = {
+      agentId,
+      namespace,
+      title,
+      kind,
+      content,
+      createdAt: signed['created_at'],
+      keyText: signed['public_key'],
+      signatureText: signed['signature'],
+    };
     if (!allTexts(texts) || canonicalInstant(texts.createdAt) === null || !this.#isFit(texts.keyText)) {
       return false;
     }
