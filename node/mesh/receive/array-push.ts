@@ -50,6 +50,7 @@ export class ArrayPush implements OldStylePush {
       now: instantFromMs(nowMs),
       services,
       profile: 'full',
+      progress: () => {},
     };
     const pushed: Pushed = { peer, call, vectors: readShippedVectors(push.arrays.embeddings) };
     const counters: Record<string, number> = { ...NO_COUNTERS };
@@ -176,10 +177,10 @@ async function takeLink(item: unknown, pushed: Pushed): Promise<Result<Effect>> 
 async function attestedLink(link: Link, { services }: Call): Promise<Result<Link>> {
   const unsigned: Link = { ...link, attest_level: 'unsigned', signature: null, signed_at: null };
   if (link.signature === null || link.observed_by === null) return ok(unsigned);
-  const found = await services.store.query({ kind: 'get-agent', agentId: link.observed_by });
+  const found = await services.store.query({ kind: 'agent-key', agentId: link.observed_by });
   if (!found.ok) return failed(found.error);
-  const bound = found.value.agent?.pubkey_b64;
-  const publicKey = bound === undefined ? null : publicKeyFromText(bound);
+  const bound = found.value.publicKey;
+  const publicKey = bound === null ? null : publicKeyFromText(bound);
   if (publicKey === null) return ok(unsigned);
   const signature = signatureFromText(link.signature);
   const holds = signature !== null && services.crypto.verify(publicKey, linkEnvelopeBytes(link), signature);
