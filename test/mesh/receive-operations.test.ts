@@ -440,6 +440,25 @@ describe('a pull', () => {
     );
   });
 
+  it('keeps to the origins that are asked for, and names no root then', async () => {
+    const peer = newPeer();
+    const node = await open(peer);
+    assert.ok((await node.services.store.execute(storing())).ok);
+    await node.send(peer.push(peer.pushOf(peer.operation())));
+    const one = await node.send(
+      peer.pull(`cursor=&origins=${encodeURIComponent(`${peer.origin},peer-x/e`)}`),
+    );
+    const page = one.json as unknown as Page;
+    assert.deepEqual(
+      page.operations.map(({ origin }) => origin),
+      [peer.origin],
+    );
+    const rest = await node.send(
+      peer.pull(`cursor=${page.next_cursor}&origins=${encodeURIComponent(peer.origin)}`),
+    );
+    assert.deepEqual([rest.json['operations'], rest.json['more'], rest.json['root']], [[], false, null]);
+  });
+
   it('gives nothing to a peer without a scope', async () => {
     const peer = newPeer();
     const node = await open(peer, { peers: [peer.asPeer({ pullDenied: true })] });

@@ -35,6 +35,8 @@ export async function handlePull(
   peer: Peer,
   cursor: string,
   limit: number,
+  /** These origins alone; null means all. */
+  only: readonly string[] | null,
 ): Promise<Result<PullReply & Readonly<Record<string, unknown>>>> {
   const have = cursor === '' ? {} : decodeCursor(cursor);
   if (have === null)
@@ -59,14 +61,16 @@ export async function handlePull(
   const page = await parts.store.query({
     kind: 'read-operations',
     have,
-    origins: null,
+    origins: only,
     limit,
     bytesMax: SYNC_PAGE_BYTES_MAX,
   });
   if (!page.ok) return failed(page.error);
   const { operations, more, ends } = page.value;
   const root =
-    operations.length === 0 && !more ? await rootFor(parts, peer, known.value.commitSequence) : ok(null);
+    operations.length === 0 && !more && only === null
+      ? await rootFor(parts, peer, known.value.commitSequence)
+      : ok(null);
   if (!root.ok) return failed(root.error);
   const next: Record<string, number> = { ...have };
   for (const [origin, { seq }] of Object.entries(ends)) next[origin] = seq;

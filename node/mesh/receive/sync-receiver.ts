@@ -157,7 +157,8 @@ export class SyncReceiver {
     const cursor = query.value.get('cursor');
     if (cursor !== undefined) {
       const parts = { ...options, onOwnAhead: options.onOwnAhead ?? (() => {}) };
-      return handlePull(parts, peer, cursor, limit.value);
+      const only = query.value.get('origins')?.split(',') ?? null;
+      return handlePull(parts, peer, cursor, limit.value, only);
     }
     if (options.oldStyle === null) return fail('UNAVAILABLE', 'this node answers cursors alone');
     return options.oldStyle.since.page(peer, query.value.get('since') ?? '', limit.value);
