@@ -1,0 +1,175 @@
+import { DLQ_REPLAY_BATCH_MIN } from '../../protocol/limits.js';
+import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
+import { asError, type ExitReason, type RunningChild } from '../core/child.js';
+import type { LinkState } from './link-state.js';
+import { REFUSAL_CAUSES, type RefusalCause } from './link-state.js';
+import type { Batch, Outgoing } from './outgoing.js';
+import type { OwnLog } from './own-log.js';
+import type { PeerClient } from './peer-client.js';
+import type { PeerRecord } from './peer-record.js';
+import type { CheckedPushReply } from './reply-checks.js';
+
+export interface PeerLinkParts {
+  readonly client: PeerClient;
+  readonly outgoing: Outgoing;
+  readonly ownLog: OwnLog;
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  readonly batchMax: number;
+  readonly pushed: (record: PeerRecord, operations: number, ms: number) => void;
+  /** The peer says that it has operations of the own origin which are not in the log, or other ones than the log has. */
+  readonly contradicted: (record: PeerRecord, seq: number) => void;
+}
+
+type Job = 'probe' | 'push';
+
+/** The local store is asked again after this when it did not answer. */
+const LOCAL_RETRY_MS = 250;
+
+/**
+ * What a link does next. Pure: a peer that was not reached is probed with a small question before a batch is sent, and
+ * what was put aside is not sent, but asked after.
+ */
+export function nextJob(link: LinkState, owed: number): Job | null {
+  if (link.state === 'probing') return 'probe';
+  const silent = link.cause === 'unreachable' || link.cause === 'timeout' || link.cause === 'untrusted';
+  if (link.failures > 0 && (silent || link.quarantined)) return 'probe';
+  if (owed > 0 && !link.quarantined) return 'push';
+  // A refusal was answered by less: ask how it is now.
+  return link.failures > 0 ? 'probe' : null;
+}
+
+/**
+ * The link to one peer: pushes the own operations that the peer lacks, one message at a time, for as long as there are
+ * any, and finds out when a silent peer is back.
+ */
+export class PeerLink implements RunningChild {
+  readonly stopped: Promise<ExitReason>;
+  private end!: (reason: ExitReason) => void;
+  private busy = false;
+  private stopping = false;
+  private timer: Timer | null = null;
+
+  constructor(
+    private readonly record: PeerRecord,
+    private readonly parts: PeerLinkParts,
+  ) {
+    this.stopped = new Promise((resolve) => {
+      this.end = resolve;
+    });
+    if (record.batchSize === 0) record.batchSize = DLQ_REPLAY_BATCH_MIN;
+    this.wake();
+  }
+
+  /** Something has changed: look whether there is something to do. */
+  wake(): void {
+    if (this.busy || this.stopping) return;
+    this.timer?.cancel();
+    this.timer = null;
+    const { record, parts } = this;
+    if (record.peer.url === null || parts.ownLog.origin === null) return;
+    const job = nextJob(record.link, parts.ownLog.end - record.standing.acked);
+    if (job === null) return;
+    const waitMs = record.notBeforeMs - parts.clock.monotonicMs();
+    if (waitMs > 0) {
+      this.timer = parts.scheduler.after(waitMs, () => this.wake());
+      return;
+    }
+    this.busy = true;
+    const done = job === 'probe' ? this.probe() : this.push();
+    done.then(
+      () => this.rest(),
+      (error: unknown) => this.end({ kind: 'failed', error: asError(error) }),
+    );
+  }
+
+  async stop(): Promise<void> {
+    this.stopping = true;
+    this.timer?.cancel();
+    if (!this.busy) this.end({ kind: 'stopped' });
+    const reason = await this.stopped;
+    if (reason.kind === 'failed') throw reason.error;
+  }
+
+  private rest(): void {
+    this.busy = false;
+    if (this.stopping) this.end({ kind: 'stopped' });
+    else this.wake();
+  }
+
+  /** Asks for nothing in particular: the answer says what the peer has. */
+  private async probe(): Promise<void> {
+    const { record, parts } = this;
+    const origin = parts.ownLog.origin!;
+    const ticket = record.standing.ticket();
+    // As one who has what the peer had, so that the answer is small.
+    const answer = await parts.client.pull(record.peer, record.has, 1);
+    if (!answer.ok) {
+      record.failed(answer.cause, answer.message, false);
+      return;
+    }
+    record.has = answer.reply.have;
+    const change = this.observe(origin, answer.reply.have[origin] ?? 0, ticket);
+    record.answered(answer, change === 'raised');
+    // Whoever was put aside is asked after from time to time.
+    if (record.link.quarantined) record.notBeforeMs = parts.clock.monotonicMs() + QUARANTINE_LOOK_MS;
+  }
+
+  private async push(): Promise<void> {
+    const { record, parts } = this;
+    const { standing } = record;
+    const origin = parts.ownLog.origin!;
+    const limit = Math.min(record.batchSize, parts.batchMax);
+    const next = await parts.outgoing.next(origin, standing.acked, parts.ownLog.end, record.peer, limit);
+    const batch = next.ok ? next.value : null;
+    if (batch === null) {
+      // The log is said to be longer than what can be read of it, or the store is busy: nobody else's failure.
+      record.notBeforeMs = parts.clock.monotonicMs() + LOCAL_RETRY_MS;
+      return;
+    }
+    const ticket = standing.ticket();
+    const answer = await parts.client.push(record.peer, parts.outgoing.message(batch, record.peerId));
+    if (!answer.ok) {
+      record.batchSize = Math.max(1, Math.floor((batch.to - batch.from) / 2));
+      record.failed(answer.cause, answer.message, true);
+      return;
+    }
+    if (standing.origin !== batch.origin) return;
+    standing.setParked(batch.from + 1, batch.to, answer.reply.parked);
+    const has = answer.reply.have[batch.origin];
+    const change = has === undefined ? 'same' : this.observe(batch.origin, has, ticket);
+    const refusal = refusalOf(batch, answer.reply);
+    const whole = standing.acked >= batch.to;
+    // A place to begin at is an answer; the same gap again is not.
+    const moved = change !== 'same' && (refusal === null || refusal === 'gap');
+    record.answered(answer, change === 'raised');
+    if (whole) {
+      record.batchSize = Math.min(parts.batchMax, Math.max(record.batchSize, 2 * (batch.to - batch.from)));
+      parts.pushed(record, batch.to - batch.from, answer.tookMs);
+      return;
+    }
+    if (refusal === 'fork') parts.contradicted(record, standing.acked + 1);
+    if (!moved)
+      record.failed(refusal === null ? 'rubbish' : `refused:${refusal}`, 'operations were refused', true);
+  }
+
+  private observe(origin: string, has: number, ticket: number): 'raised' | 'lowered' | 'same' {
+    const { record, parts } = this;
+    if (record.standing.origin !== origin || parts.ownLog.origin !== origin) return 'same';
+    if (has > parts.ownLog.end) parts.contradicted(record, parts.ownLog.end + 1);
+    return record.standing.observe(Math.min(has, parts.ownLog.end), ticket);
+  }
+}
+
+/** How often a peer whose deliveries were put aside is looked at. */
+const QUARANTINE_LOOK_MS = 30_000;
+
+/** Why the peer did not take a batch whole; a word that it made up is `other`. */
+function refusalOf(batch: Batch, reply: CheckedPushReply): RefusalCause | null {
+  const first = reply.refused.find(
+    ({ origin, seq }) => origin === batch.origin && seq > batch.from && seq <= batch.to,
+  );
+  if (first === undefined) return null;
+  const known: readonly string[] = REFUSAL_CAUSES;
+  return known.includes(first.reason) ? (first.reason as RefusalCause) : 'other';
+}
