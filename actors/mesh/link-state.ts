@@ -104,9 +104,10 @@ const BUSY: BackoffPolicy = { initialMs: 100, maxMs: 5000, jitter: 0.5, stableMs
 
 /** Milliseconds until the next try; `unit` is a draw from [0, 1). */
 export function waitAfter(link: LinkState, unit: number): number {
-  const { cause, failures } = link;
+  const { cause, failures, attempts } = link;
   if (cause === null || failures === 0) return 0;
   const busy = cause === 'throttled' || cause === 'overloaded';
   const policy = busy ? BUSY : cause.startsWith('refused:') ? REFUSED : UNREACHABLE;
-  return backoffDelayMs(policy, failures - 1, unit);
+  // A peer that answers before it refuses again has no failures in a row, but as many attempts.
+  return backoffDelayMs(policy, Math.max(failures, attempts) - 1, unit);
 }

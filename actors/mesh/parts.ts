@@ -87,12 +87,15 @@ export interface PeerStatus {
   /** Own operations that it lacks, and for how long the oldest of them has been waiting. */
   readonly lagOperations: number;
   readonly lagSeconds: number;
-  /** Operations of others that it had at its last answer and this node lacks. */
-  readonly behindOperations: number;
+  /** Operations of all origins that it had at its last full answer. */
+  readonly operations: number;
   /** Its clock minus this one, in milliseconds; null before it was measured. */
   readonly skewMs: number | null;
+  /** Failed deliveries of what is owed now. */
   readonly attempts: number;
+  readonly cause: string | null;
   readonly lastError: string | null;
+  readonly nextTryInMs: number;
   readonly quarantined: boolean;
   readonly parked: number;
   /** Root digest that it told when it had nothing left to send. */

@@ -53,11 +53,17 @@ export class PeerClient {
     return this.send(peer, request, checkPushReply);
   }
 
-  /** Asks for operations beyond `have`, at most about `limit`. */
-  pull(peer: Peer, have: Have, limit: number): Promise<Delivered<CheckedPullReply>> {
+  /** Asks for operations beyond `have`, at most about `limit`, of `origins` alone unless that is null. */
+  pull(
+    peer: Peer,
+    have: Have,
+    limit: number,
+    origins: readonly string[] | null = null,
+  ): Promise<Delivered<CheckedPullReply>> {
     const { self, clock, random } = this.parts;
     const at = encodeURIComponent(instantFromMs(clock.nowMs()));
-    const query = `cursor=${encodeCursor(have)}&limit=${limit}&peer=${encodeURIComponent(self.peerId)}&at=${at}`;
+    const only = origins === null ? '' : `&origins=${encodeURIComponent(origins.join(','))}`;
+    const query = `cursor=${encodeCursor(have)}&limit=${limit}&peer=${encodeURIComponent(self.peerId)}&at=${at}${only}`;
     const message = { method: 'GET', path: SINCE_PATH, query, body: null } as const;
     const headers = signMessage({ ...message, peerId: self.peerId, signer: self.signer, random });
     return this.send(peer, { ...message, headers }, checkPullReply);

@@ -17,8 +17,22 @@ export interface PeerLinkParts {
   readonly scheduler: Scheduler;
   readonly batchMax: number;
   readonly pushed: (record: PeerRecord, operations: number, ms: number) => void;
-  /** The peer says that it has operations of the own origin which are not in the log, or other ones than the log has. */
-  readonly contradicted: (record: PeerRecord, seq: number) => void;
+  readonly peers: Observer;
+}
+
+/** Takes what a peer says of the own origin. */
+export interface Observer {
+  /**
+   * `has` of the own origin, as said in answer to a message that was sent at `ticket`; null when nothing was said of it.
+   */
+  observe(
+    record: PeerRecord,
+    origin: string,
+    has: number | null,
+    ticket: number,
+  ): 'raised' | 'lowered' | 'same';
+  /** The peer says that the log has other operations than it has, from `seq` on. */
+  contradicted(record: PeerRecord, seq: number): void;
 }
 
 type Job = 'probe' | 'push';
@@ -31,10 +45,10 @@ const LOCAL_RETRY_MS = 250;
  * what was put aside is not sent, but asked after.
  */
 export function nextJob(link: LinkState, owed: number): Job | null {
-  if (link.state === 'probing') return 'probe';
+  if (link.state === 'probing' || link.quarantined) return 'probe';
   const silent = link.cause === 'unreachable' || link.cause === 'timeout' || link.cause === 'untrusted';
-  if (link.failures > 0 && (silent || link.quarantined)) return 'probe';
-  if (owed > 0 && !link.quarantined) return 'push';
+  if (link.failures > 0 && silent) return 'probe';
+  if (owed > 0) return 'push';
   // A refusal was answered by less: ask how it is now.
   return link.failures > 0 ? 'probe' : null;
 }
@@ -83,18 +97,17 @@ export class PeerLink implements RunningChild {
     );
   }
 
-  async stop(): Promise<void> {
+  /** Does not wait for an answer that is under way: nothing would be done with it. */
+  stop(): Promise<void> {
     this.stopping = true;
     this.timer?.cancel();
-    if (!this.busy) this.end({ kind: 'stopped' });
-    const reason = await this.stopped;
-    if (reason.kind === 'failed') throw reason.error;
+    this.end({ kind: 'stopped' });
+    return Promise.resolve();
   }
 
   private rest(): void {
     this.busy = false;
-    if (this.stopping) this.end({ kind: 'stopped' });
-    else this.wake();
+    this.wake();
   }
 
   /** Asks for nothing in particular: the answer says what the peer has. */
@@ -104,12 +117,13 @@ export class PeerLink implements RunningChild {
     const ticket = record.standing.ticket();
     // As one who has what the peer had, so that the answer is small.
     const answer = await parts.client.pull(record.peer, record.has, 1);
+    if (this.stopping) return;
     if (!answer.ok) {
       record.failed(answer.cause, answer.message, false);
       return;
     }
     record.has = answer.reply.have;
-    const change = this.observe(origin, answer.reply.have[origin] ?? 0, ticket);
+    const change = parts.peers.observe(record, origin, answer.reply.have[origin] ?? 0, ticket);
     record.answered(answer, change === 'raised');
     // Whoever was put aside is asked after from time to time.
     if (record.link.quarantined) record.notBeforeMs = parts.clock.monotonicMs() + QUARANTINE_LOOK_MS;
@@ -129,6 +143,7 @@ export class PeerLink implements RunningChild {
     }
     const ticket = standing.ticket();
     const answer = await parts.client.push(record.peer, parts.outgoing.message(batch, record.peerId));
+    if (this.stopping) return;
     if (!answer.ok) {
       record.batchSize = Math.max(1, Math.floor((batch.to - batch.from) / 2));
       record.failed(answer.cause, answer.message, true);
@@ -136,8 +151,8 @@ export class PeerLink implements RunningChild {
     }
     if (standing.origin !== batch.origin) return;
     standing.setParked(batch.from + 1, batch.to, answer.reply.parked);
-    const has = answer.reply.have[batch.origin];
-    const change = has === undefined ? 'same' : this.observe(batch.origin, has, ticket);
+    const has = answer.reply.have[batch.origin] ?? null;
+    const change = parts.peers.observe(record, batch.origin, has, ticket);
     const refusal = refusalOf(batch, answer.reply);
     const whole = standing.acked >= batch.to;
     // A place to begin at is an answer; the same gap again is not.
@@ -148,16 +163,9 @@ export class PeerLink implements RunningChild {
       parts.pushed(record, batch.to - batch.from, answer.tookMs);
       return;
     }
-    if (refusal === 'fork') parts.contradicted(record, standing.acked + 1);
+    if (refusal === 'fork') parts.peers.contradicted(record, standing.acked + 1);
     if (!moved)
       record.failed(refusal === null ? 'rubbish' : `refused:${refusal}`, 'operations were refused', true);
-  }
-
-  private observe(origin: string, has: number, ticket: number): 'raised' | 'lowered' | 'same' {
-    const { record, parts } = this;
-    if (record.standing.origin !== origin || parts.ownLog.origin !== origin) return 'same';
-    if (has > parts.ownLog.end) parts.contradicted(record, parts.ownLog.end + 1);
-    return record.standing.observe(Math.min(has, parts.ownLog.end), ticket);
   }
 }
 

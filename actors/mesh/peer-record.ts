@@ -17,6 +17,8 @@ export interface PeerRecordParts {
   readonly log: Log;
   /** Called after each change of what is known. */
   readonly onChange: (record: PeerRecord, change: RecordChange) => void;
+  /** Called for each failed delivery; `quarantined` when that was the one too many. */
+  readonly onFailed: (cause: Cause, quarantined: boolean) => void;
 }
 
 /** `reconnected`: it answers, after it did not or for the first time. `standing`: it has more or less of ours. */
@@ -24,6 +26,9 @@ export type RecordChange = 'reconnected' | 'standing' | 'state';
 
 /** A clock this far off is worth a word (design: mesh). */
 const SKEW_WARN_MS = 5000;
+
+/** A peer that talks but cannot be reached is not tried more often than this, however much it talks. */
+const HEARD_RETRY_MS = 250;
 
 /**
  * All that a node knows of one peer. It outlives the link, which may be restarted: links, catch-up and the inbound
@@ -45,6 +50,8 @@ export class PeerRecord {
   lastAnswerAtMs: number | null = null;
   firstFailedAtMs: number | null = null;
   lastFailedAtMs: number | null = null;
+  /** Monotonic. */
+  private failedAtMs = 0;
 
   constructor(
     public peer: Peer,
@@ -80,11 +87,13 @@ export class PeerRecord {
     this.lastError = `${cause}: ${message}`;
     this.lastFailedAtMs = clock.nowMs();
     this.firstFailedAtMs ??= this.lastFailedAtMs;
-    this.notBeforeMs = clock.monotonicMs() + waitAfter(this.link, random.unit());
+    this.failedAtMs = clock.monotonicMs();
+    this.notBeforeMs = this.failedAtMs + waitAfter(this.link, random.unit());
     if (before.state !== this.link.state || before.quarantined !== this.link.quarantined) {
       const { state, quarantined, attempts } = this.link;
       log.warn({ peer: this.peerId, state, quarantined, attempts, cause, reason: message }, 'a peer fails');
     }
+    if (delivery) this.parts.onFailed(cause, this.link.quarantined && !before.quarantined);
     this.parts.onChange(this, 'state');
   }
 
@@ -92,7 +101,7 @@ export class PeerRecord {
   heard(): void {
     if (this.link.failures === 0) return;
     this.apply({ kind: 'heard' });
-    this.notBeforeMs = Math.min(this.notBeforeMs, this.parts.clock.monotonicMs());
+    this.notBeforeMs = Math.min(this.notBeforeMs, this.failedAtMs + HEARD_RETRY_MS);
     this.parts.onChange(this, 'state');
   }
 

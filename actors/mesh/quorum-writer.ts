@@ -72,6 +72,11 @@ export class QuorumWriter {
     for (const each of [...this.waiting]) this.judge(each);
   }
 
+  /** Takes up work, at first and after a restart. */
+  begin(): void {
+    this.stopped = false;
+  }
+
   /** Answers everybody with what there is. */
   stop(): void {
     this.stopped = true;

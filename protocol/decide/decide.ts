@@ -14,6 +14,7 @@ import { decideEmbeddings } from './embedding.js';
 import { decideImport, decideImportLink } from './import.js';
 import { decidePrune } from './observations.js';
 import { decideClaim, decideRelease } from './ownership.js';
+import { decidePeerProgress } from './peer-progress.js';
 import { decidePromote } from './promote.js';
 import { decideEnsureQuota } from './quota.js';
 import { decideDelete, decideExpire, decideForget } from './remove.js';
@@ -75,6 +76,8 @@ function rulesOf(command: Command, context: DecisionContext): Deciding<OutcomeOf
       return decideImport(command, context);
     case 'import-link':
       return decideImportLink(command, context);
+    case 'save-peer-progress':
+      return decidePeerProgress(command);
     case 'apply-operations':
       return decideApplyOperations(command, context);
     case 'use-nonce':

@@ -8,14 +8,15 @@ import type {
 } from './wire.js';
 
 /** Commands and queries of a store that replication uses. */
-export type MeshCommand = ApplyOperations | UseNonce | RetryParked | BeginEpoch;
+export type MeshCommand = ApplyOperations | UseNonce | RetryParked | BeginEpoch | SavePeerProgress;
 export type MeshQuery =
   | KnownOrigins
   | ReadOperations
   | ReadDigests
   | FindOperation
   | ListConflicts
-  | ListNonces;
+  | ListNonces
+  | ListPeerProgress;
 
 /** An operation whose payload, chain and head the caller has verified against each other. */
 export interface VerifiedOperation extends WireOperation {
@@ -85,6 +86,54 @@ export interface BeginEpoch {
    * where the two part; CONFLICT when it shares none. Null: nothing was lost that others have.
    */
   readonly shared: readonly OriginHead[] | null;
+}
+
+/**
+ * How far deliveries to one peer have come: what is owed to it is every own operation beyond `acked`, so the ledger of
+ * failed deliveries is one line for each peer. A cache across restarts: the peer's next answer gives the truth.
+ */
+export interface PeerProgress {
+  readonly peerId: string;
+  /** The own origin that it is about. */
+  readonly origin: string;
+  /** The peer durably has the operations up to this one. */
+  readonly acked: number;
+  /** Last operation of the failed delivery; 0 when nothing failed since the last success. */
+  readonly owedTo: number;
+  readonly attempts: number;
+  readonly quarantined: boolean;
+  readonly cause: string | null;
+  readonly firstFailedAtMs: number | null;
+  readonly lastFailedAtMs: number | null;
+  readonly nextTryAtMs: number | null;
+  /** Release that the peer ran. */
+  readonly version: string | null;
+}
+
+/** An own operation that a peer has without its having taken effect there. */
+export interface PeerParked {
+  readonly peerId: string;
+  readonly origin: string;
+  readonly seq: number;
+  readonly reason: string;
+  readonly notedAtMs: number;
+}
+
+export interface SavePeerProgress {
+  readonly kind: 'save-peer-progress';
+  readonly progress: readonly PeerProgress[];
+  readonly parked: readonly PeerParked[];
+  /** Parked before, in effect now. */
+  readonly settled: readonly Pick<PeerParked, 'peerId' | 'origin' | 'seq'>[];
+}
+
+export interface ListPeerProgress {
+  readonly kind: 'list-peer-progress';
+}
+
+export interface PeerProgressAnswer {
+  readonly progress: readonly PeerProgress[];
+  readonly parked: readonly PeerParked[];
 }
 
 /** Where every origin's chain ends here. */
@@ -186,6 +235,7 @@ export interface MeshOutcomes {
   readonly 'use-nonce': Readonly<Record<never, never>>;
   readonly 'retry-parked': { readonly applied: number; readonly left: number };
   readonly 'begin-epoch': { readonly origin: string };
+  readonly 'save-peer-progress': Readonly<Record<never, never>>;
 }
 
 export interface MeshAnswers {
@@ -195,4 +245,5 @@ export interface MeshAnswers {
   readonly 'find-operation': FoundOperation | null;
   readonly 'list-conflicts': readonly Conflict[];
   readonly 'list-nonces': readonly UsedNonce[];
+  readonly 'list-peer-progress': PeerProgressAnswer;
 }
