@@ -1,4 +1,5 @@
 import { DLQ_REPLAY_BATCH_MIN } from '../../protocol/limits.js';
+import type { Have } from '../../protocol/mesh/wire.js';
 import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
 import { asError, type ExitReason, type RunningChild } from '../core/child.js';
 import type { LinkState } from './link-state.js';
@@ -123,7 +124,7 @@ export class PeerLink implements RunningChild {
       return;
     }
     record.has = answer.reply.have;
-    const change = parts.peers.observe(record, origin, answer.reply.have[origin] ?? 0, ticket);
+    const change = parts.peers.observe(record, origin, saidOf(answer.reply.have, origin), ticket);
     record.answered(answer, change === 'raised');
     // Whoever was put aside is asked after from time to time.
     if (record.link.quarantined) record.notBeforeMs = parts.clock.monotonicMs() + QUARANTINE_LOOK_MS;
@@ -172,12 +173,21 @@ export class PeerLink implements RunningChild {
 /** How often a peer whose deliveries were put aside is looked at. */
 const QUARANTINE_LOOK_MS = 30_000;
 
+/** What a full answer says of an origin; one that says nothing at all is of a peer that may not be pulled from. */
+export function saidOf(have: Have, origin: string): number | null {
+  return have[origin] ?? (Object.keys(have).length === 0 ? null : 0);
+}
+
 /** Why the peer did not take a batch whole; a word that it made up is `other`. */
 function refusalOf(batch: Batch, reply: CheckedPushReply): RefusalCause | null {
   const first = reply.refused.find(
     ({ origin, seq }) => origin === batch.origin && seq > batch.from && seq <= batch.to,
   );
-  if (first === undefined) return null;
+  if (first === undefined) {
+    // Parked outside its log: the rules broke over an operation, and it could not even be noted.
+    const broken = (reply.have[batch.origin] ?? 0) < batch.to && reply.parked.length > 0;
+    return broken ? 'internal' : null;
+  }
   const known: readonly string[] = REFUSAL_CAUSES;
   return known.includes(first.reason) ? (first.reason as RefusalCause) : 'other';
 }

@@ -5,7 +5,7 @@ import type { Log, Random, Scheduler, Timer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import { asError, type ExitReason, type RunningChild } from '../core/child.js';
 import type { PeerClient } from './peer-client.js';
-import type { Observer } from './peer-link.js';
+import { type Observer, saidOf } from './peer-link.js';
 import type { PeerRecord } from './peer-record.js';
 
 export interface PeerSyncParts {
@@ -182,7 +182,7 @@ export class PeerSync implements RunningChild {
     }
     record.has = answer.reply.have;
     if (answer.reply.root !== null) record.root = answer.reply.root;
-    const said = own === null ? null : (answer.reply.have[own] ?? 0);
+    const said = own === null ? null : saidOf(answer.reply.have, own);
     const change = own === null ? 'same' : this.parts.peers.observe(record, own, said, ticket);
     record.answered(answer, change === 'raised');
     return answer.reply;
