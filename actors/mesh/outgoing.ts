@@ -34,6 +34,8 @@ const CACHED_MAX = 32;
  */
 export class Outgoing {
   private readonly cache = new Map<string, Batch>();
+  /** Reads under way, for links that ask meanwhile. */
+  private readonly reading = new Map<string, Promise<Result<Batch | null>>>();
   private head: SignedHead | null = null;
 
   constructor(
@@ -54,6 +56,25 @@ export class Outgoing {
     const key = `${origin} ${from} ${JSON.stringify(peer.allowedNamespaces)}`;
     const cached = this.cache.get(key);
     if (cached !== undefined && suits(cached, end, limit)) return ok(cached);
+    const wanted = `${key} ${limit}`;
+    const under = this.reading.get(wanted);
+    if (under !== undefined) return under;
+    const read = this.read(key, origin, from, peer, limit);
+    this.reading.set(wanted, read);
+    try {
+      return await read;
+    } finally {
+      this.reading.delete(wanted);
+    }
+  }
+
+  private async read(
+    key: string,
+    origin: string,
+    from: number,
+    peer: Peer,
+    limit: number,
+  ): Promise<Result<Batch | null>> {
     const page = await this.store.query({
       kind: 'read-operations',
       have: { [origin]: from },
