@@ -36,7 +36,7 @@ export interface Observer {
   contradicted(record: PeerRecord, seq: number): void;
 }
 
-type Job = 'probe' | 'push';
+type Job = 'probe' | 'push' | 'offer';
 
 /** The local store is asked again after this when it did not answer. */
 const LOCAL_RETRY_MS = 250;
@@ -45,13 +45,14 @@ const LOCAL_RETRY_MS = 250;
  * What a link does next. Pure: a peer that was not reached is probed with a small question before a batch is sent, and
  * what was put aside is not sent, but asked after.
  */
-export function nextJob(link: LinkState, owed: number): Job | null {
+export function nextJob(link: LinkState, owed: number, offers = 0): Job | null {
   if (link.state === 'probing' || link.quarantined) return 'probe';
   const silent = link.cause === 'unreachable' || link.cause === 'timeout' || link.cause === 'untrusted';
   if (link.failures > 0 && silent) return 'probe';
   if (owed > 0) return 'push';
   // A refusal was answered by less: ask how it is now.
-  return link.failures > 0 ? 'probe' : null;
+  if (link.failures > 0) return 'probe';
+  return offers > 0 ? 'offer' : null;
 }
 
 /**
@@ -83,7 +84,7 @@ export class PeerLink implements RunningChild {
     this.timer = null;
     const { record, parts } = this;
     if (record.peer.url === null || parts.ownLog.origin === null) return;
-    const job = nextJob(record.link, parts.ownLog.end - record.standing.acked);
+    const job = nextJob(record.link, parts.ownLog.end - record.standing.acked, record.offers.length);
     if (job === null) return;
     const waitMs = record.notBeforeMs - parts.clock.monotonicMs();
     if (waitMs > 0) {
@@ -91,7 +92,7 @@ export class PeerLink implements RunningChild {
       return;
     }
     this.busy = true;
-    const done = job === 'probe' ? this.probe() : this.push();
+    const done = job === 'probe' ? this.probe() : job === 'push' ? this.push() : this.offer();
     done.then(
       () => this.rest(),
       (error: unknown) => this.end({ kind: 'failed', error: asError(error) }),
@@ -128,6 +129,29 @@ export class PeerLink implements RunningChild {
     record.answered(answer, change === 'raised');
     // Whoever was put aside is asked after from time to time.
     if (record.link.quarantined) record.notBeforeMs = parts.clock.monotonicMs() + QUARANTINE_LOOK_MS;
+  }
+
+  /** Sends one parked operation again: the answer says whether it has taken effect by now. */
+  private async offer(): Promise<void> {
+    const { record, parts } = this;
+    const { standing, offers } = record;
+    const seq = offers[0]!;
+    const origin = parts.ownLog.origin!;
+    const next = await parts.outgoing.next(origin, seq - 1, seq, record.peer, 1);
+    const batch = next.ok ? next.value : null;
+    if (batch === null) {
+      record.notBeforeMs = parts.clock.monotonicMs() + LOCAL_RETRY_MS;
+      return;
+    }
+    const answer = await parts.client.push(record.peer, parts.outgoing.message(batch, record.peerId));
+    if (this.stopping) return;
+    if (!answer.ok) {
+      record.failed(answer.cause, answer.message, false);
+      return;
+    }
+    record.offers = record.offers.filter((each) => each !== seq);
+    if (standing.origin === origin) standing.setParked(seq, seq, answer.reply.parked);
+    record.answered(answer, false);
   }
 
   private async push(): Promise<void> {

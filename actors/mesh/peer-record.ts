@@ -41,6 +41,8 @@ export class PeerRecord {
   has: Have = {};
   /** Not tried again before this instant, monotonic. */
   notBeforeMs = 0;
+  /** Parked operations that are offered to another release of the peer than the one that parked them. */
+  offers: number[] = [];
   /** Operations that the next push carries at most. */
   batchSize = 0;
   skewMs: number | null = null;
@@ -68,7 +70,12 @@ export class PeerRecord {
     this.lastAnswerAtMs = this.parts.clock.nowMs();
     this.measured(delivered.skewMs);
     if (delivered.reply.version !== this.version) {
-      if (this.version !== null) this.apply({ kind: 'version-changed' });
+      if (this.version !== null) {
+        this.apply({ kind: 'version-changed' });
+        this.offers = [...this.standing.parked].flatMap(([seq, why]) =>
+          why === 'out_of_scope' ? [] : [seq],
+        );
+      }
       this.version = delivered.reply.version;
     }
     this.apply({ kind: 'answered', progress });

@@ -300,6 +300,16 @@ describe('failing peers', () => {
       [[1, 'unknown_kind']],
     );
     assert.equal(stage.mesh.status().dlqDepth, 1);
+    // Another release knows the kind.
+    stage.peers[0]!.parks.clear();
+    stage.peers[0]!.version = '1.1.0';
+    await stage.scheduler.advance(60_000);
+    assert.equal(stage.mesh.acknowledgements(OWN, 1)[0]!.state, 'durable');
+    assert.deepEqual(
+      stage.store.saved.flatMap(({ settled }) => settled).map(({ seq }) => seq),
+      [1],
+    );
+    assert.equal(stage.mesh.status().dlqDepth, 0);
     await stage.mesh.stop();
   });
 
