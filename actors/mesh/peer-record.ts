@@ -67,16 +67,13 @@ export class PeerRecord {
   /** Notes what a genuine answer says of the peer itself. `progress`: of ours it has more than before. */
   answered(delivered: Delivered<Said> & { ok: true }, progress: boolean): void {
     const before = this.link.state;
+    const changed = this.version !== null && delivered.reply.version !== this.version;
     this.lastAnswerAtMs = this.parts.clock.nowMs();
     this.measured(delivered.skewMs);
-    if (delivered.reply.version !== this.version) {
-      if (this.version !== null) {
-        this.apply({ kind: 'version-changed' });
-        this.offers = [...this.standing.parked].flatMap(([seq, why]) =>
-          why === 'out_of_scope' ? [] : [seq],
-        );
-      }
-      this.version = delivered.reply.version;
+    this.version = delivered.reply.version;
+    if (changed) {
+      this.apply({ kind: 'version-changed' });
+      this.offers = [...this.standing.parked].flatMap(([seq, why]) => (why === 'out_of_scope' ? [] : [seq]));
     }
     this.apply({ kind: 'answered', progress });
     this.notBeforeMs = 0;
@@ -84,6 +81,7 @@ export class PeerRecord {
     if (this.link.attempts === 0) this.lastError = null;
     if (before !== 'healthy') this.parts.onChange(this, 'reconnected');
     if (progress) this.parts.onChange(this, 'standing');
+    if (changed) this.parts.onChange(this, 'state');
   }
 
   /** Notes a mishap and when to try again. `delivery`: operations were in it. */
