@@ -65,7 +65,7 @@ export async function runOperation(
       attestation: attestation.value,
       nowMs,
       now: instantFromMs(nowMs),
-      services: recording === null ? bounded : { ...bounded, store: recording },
+      services: recording === null ? bounded : withoutReplication(bounded, recording),
       profile: request.profile ?? 'full',
       progress: request.progress ?? UNHEARD,
     };
@@ -78,4 +78,12 @@ export async function runOperation(
     services.log.error({ err: error, operation: operation.name }, 'operation failed unexpectedly');
     return fail('INTERNAL', 'internal server error');
   }
+}
+
+/** Calls inside a call do not wait one by one: the outermost waits for all that they wrote. */
+function withoutReplication(
+  { replication: _outer, ...services }: Services,
+  store: Services['store'],
+): Services {
+  return { ...services, store };
 }
