@@ -161,11 +161,9 @@ class Replication implements Mesh {
       if (origin !== standing.origin) {
         return { peerId, state: (has[origin] ?? 0) >= seq ? 'durable' : 'waiting', reason: null };
       }
-      return {
-        peerId,
-        state: standing.verdict(origin, seq, seq),
-        reason: standing.acked >= seq ? (standing.parked.get(seq) ?? null) : null,
-      };
+      if (standing.acked < seq) return { peerId, state: 'waiting', reason: null };
+      const reason = standing.parked.get(seq) ?? null;
+      return { peerId, state: reason === null ? 'durable' : 'parked', reason };
     });
   }
 
@@ -307,8 +305,15 @@ class Replication implements Mesh {
   ): 'raised' | 'lowered' | 'same' {
     const { ownLog } = this;
     if (has === null || ownLog.origin !== origin || record.standing.origin !== origin) return 'same';
-    if (has > ownLog.end) this.contradicted(record, ownLog.end + 1);
-    return record.standing.observe(Math.min(has, ownLog.end), ticket);
+    if (has > ownLog.end) {
+      // Nothing is said by how much there is of other operations.
+      this.contradicted(record, ownLog.end + 1);
+      return 'same';
+    }
+    const change = record.standing.observe(has, ticket);
+    // Who cannot be pushed to is taken at his word.
+    if (record.peer.url === null) record.standing.prove(has);
+    return change;
   }
 
   /**
@@ -385,7 +390,7 @@ class Replication implements Mesh {
   private logChanged(change: 'origin' | 'grown'): void {
     const { origin } = this.ownLog;
     if (change === 'origin' && origin !== null) {
-      for (const { standing, has } of this.records.values()) standing.follow(origin, has[origin] ?? 0);
+      for (const { standing } of this.records.values()) standing.follow(origin);
       this.quorum.changed();
     }
     this.links?.wakeAll();

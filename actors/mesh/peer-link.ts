@@ -1,5 +1,4 @@
 import { DLQ_REPLAY_BATCH_MIN } from '../../protocol/limits.js';
-import type { Have } from '../../protocol/mesh/wire.js';
 import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
 import { asError, type ExitReason, type RunningChild } from '../core/child.js';
 import type { LinkState } from './link-state.js';
@@ -8,7 +7,7 @@ import type { Batch, Outgoing } from './outgoing.js';
 import type { OwnLog } from './own-log.js';
 import type { PeerClient } from './peer-client.js';
 import type { PeerRecord } from './peer-record.js';
-import type { CheckedPushReply } from './reply-checks.js';
+import type { CheckedPullReply, CheckedPushReply } from './reply-checks.js';
 
 export interface PeerLinkParts {
   readonly client: PeerClient;
@@ -84,7 +83,7 @@ export class PeerLink implements RunningChild {
     this.timer = null;
     const { record, parts } = this;
     if (record.peer.url === null || parts.ownLog.origin === null) return;
-    const job = nextJob(record.link, parts.ownLog.end - record.standing.acked, record.offers.length);
+    const job = nextJob(record.link, parts.ownLog.end - record.standing.from, record.offers.length);
     if (job === null) return;
     const waitMs = record.notBeforeMs - parts.clock.monotonicMs();
     if (waitMs > 0) {
@@ -125,7 +124,7 @@ export class PeerLink implements RunningChild {
       return;
     }
     record.has = answer.reply.have;
-    const change = parts.peers.observe(record, origin, saidOf(answer.reply.have, origin), ticket);
+    const change = parts.peers.observe(record, origin, saidOf(answer.reply, origin), ticket);
     record.answered(answer, change === 'raised');
     // Whoever was put aside is asked after from time to time.
     if (record.link.quarantined) record.notBeforeMs = parts.clock.monotonicMs() + QUARANTINE_LOOK_MS;
@@ -159,7 +158,7 @@ export class PeerLink implements RunningChild {
     const { standing } = record;
     const origin = parts.ownLog.origin!;
     const limit = Math.min(record.batchSize, parts.batchMax);
-    const next = await parts.outgoing.next(origin, standing.acked, parts.ownLog.end, record.peer, limit);
+    const next = await parts.outgoing.next(origin, standing.from, parts.ownLog.end, record.peer, limit);
     const batch = next.ok ? next.value : null;
     if (batch === null) {
       // The log is said to be longer than what can be read of it, or the store is busy: nobody else's failure.
@@ -175,31 +174,50 @@ export class PeerLink implements RunningChild {
       return;
     }
     if (standing.origin !== batch.origin) return;
+    const fork = answer.reply.refused.find(
+      ({ origin, reason }) => origin === batch.origin && reason === 'fork',
+    );
+    if (fork !== undefined) {
+      // What it has under these numbers is not what the log has, however much that is.
+      record.answered(answer, false);
+      record.failed('refused:fork', 'it has other operations under these numbers', true);
+      parts.peers.contradicted(record, Math.max(1, fork.seq - 1));
+      return;
+    }
     standing.setParked(batch.from + 1, batch.to, answer.reply.parked);
     const has = answer.reply.have[batch.origin] ?? null;
+    const before = standing.proven;
     const change = parts.peers.observe(record, batch.origin, has, ticket);
     const refusal = refusalOf(batch, answer.reply);
-    const whole = standing.acked >= batch.to;
+    const whole = refusal === null && standing.acked >= batch.to;
+    // What it took, or knew by its hash, it has.
+    if (whole || (has !== null && has > batch.from && refusal !== 'gap'))
+      standing.prove(Math.min(batch.to, has ?? 0));
     // A place to begin at is an answer; the same gap again is not.
     const moved = change !== 'same' && (refusal === null || refusal === 'gap');
-    record.answered(answer, change === 'raised');
+    record.answered(answer, change === 'raised' || standing.proven > before);
     if (whole) {
       record.batchSize = Math.min(parts.batchMax, Math.max(record.batchSize, 2 * (batch.to - batch.from)));
       parts.pushed(record, batch.to - batch.from, answer.tookMs);
       return;
     }
-    if (refusal === 'fork') parts.peers.contradicted(record, standing.acked + 1);
-    if (!moved)
-      record.failed(refusal === null ? 'rubbish' : `refused:${refusal}`, 'operations were refused', true);
+    if (moved) return;
+    const ahead = has !== null && has > parts.ownLog.end;
+    const cause =
+      refusal !== null ? (`refused:${refusal}` as const) : ahead ? 'refused:own_ahead' : 'rubbish';
+    record.failed(cause, 'operations were refused', true);
   }
 }
 
 /** How often a peer whose deliveries were put aside is looked at. */
 const QUARANTINE_LOOK_MS = 30_000;
 
-/** What a full answer says of an origin; one that says nothing at all is of a peer that may not be pulled from. */
-export function saidOf(have: Have, origin: string): number | null {
-  return have[origin] ?? (Object.keys(have).length === 0 ? null : 0);
+/** What the answer of a pull says of an origin. */
+export function saidOf(
+  { have, denied }: Pick<CheckedPullReply, 'have' | 'denied'>,
+  origin: string,
+): number | null {
+  return denied ? null : (have[origin] ?? 0);
 }
 
 /** Why the peer did not take a batch whole; a word that it made up is `other`. */

@@ -182,7 +182,7 @@ export class PeerSync implements RunningChild {
     }
     record.has = answer.reply.have;
     if (answer.reply.root !== null) record.root = answer.reply.root;
-    const said = own === null ? null : saidOf(answer.reply.have, own);
+    const said = own === null ? null : saidOf(answer.reply, own);
     const change = own === null ? 'same' : this.parts.peers.observe(record, own, said, ticket);
     record.answered(answer, change === 'raised');
     return answer.reply;

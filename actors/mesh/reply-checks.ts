@@ -18,7 +18,11 @@ export type CheckedPushReply = Pick<
 export type CheckedPullReply = Pick<
   PullReply,
   'operations' | 'heads' | 'more' | 'have' | 'root' | 'wall_clock'
-> & { readonly version: string | null };
+> & {
+  readonly version: string | null;
+  /** It serves this node nothing, and does not say what it has. */
+  readonly denied: boolean;
+};
 
 /** An answer beyond this is not read. */
 export const REPLY_BYTES_MAX = 16 * 1024 * 1024;
@@ -51,6 +55,7 @@ export function checkPullReply(body: Uint8Array): CheckedPullReply | null {
     root: root ?? null,
     wall_clock: wallClock,
     version: versionOf(value),
+    denied: value['scope_status'] === 'no_allowlist_default_deny',
   };
 }
 

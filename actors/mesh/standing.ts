@@ -9,6 +9,11 @@ export class Standing {
   /** The own origin that it is about; null before the log was read. */
   origin: string | null = null;
   acked = 0;
+  /**
+   * Up to here the peer's operations are known to be these: it took or knew an own operation by its hash, which covers
+   * all before it. Beyond, it only says that it has as many, and after a database was put back they may be others.
+   */
+  proven = 0;
   /** Sequences that the peer has without their taking effect, with the reason, in the order of their coming. */
   readonly parked = new Map<number, string>();
   private tickets = 0;
@@ -19,7 +24,18 @@ export class Standing {
     if (this.origin === origin) return;
     this.origin = origin;
     this.acked = acked;
+    this.proven = 0;
     this.parked.clear();
+  }
+
+  /** Where the next push begins: one operation early when that proves what the peer has. */
+  get from(): number {
+    return this.proven < this.acked ? this.acked - 1 : this.acked;
+  }
+
+  /** The peer took, or knew, the own operations up to this one. */
+  prove(seq: number): void {
+    this.proven = Math.min(Math.max(this.proven, seq), this.acked);
   }
 
   /** To be drawn before a message is sent, and given back with its answer: answers may overtake each other. */
@@ -37,6 +53,7 @@ export class Standing {
     if (has < this.acked && ticket <= this.raisedAt) return 'same';
     const change = has > this.acked ? 'raised' : 'lowered';
     this.acked = has;
+    this.proven = Math.min(this.proven, has);
     this.raisedAt = this.ticket();
     if (change === 'lowered')
       for (const seq of [...this.parked.keys()]) if (seq > has) this.parked.delete(seq);
@@ -66,7 +83,7 @@ export class Standing {
 
   /** What the peer's copy of a range is worth: `durable` is an acknowledgement. */
   verdict(origin: string, from: number, to: number): 'durable' | 'waiting' | 'parked' {
-    if (origin !== this.origin || this.acked < to) return 'waiting';
+    if (origin !== this.origin || this.proven < to) return 'waiting';
     if (this.parked.size === 0) return 'durable';
     for (let seq = from; seq <= to; seq += 1) if (this.parked.has(seq)) return 'parked';
     return 'durable';

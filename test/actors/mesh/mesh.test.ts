@@ -75,7 +75,7 @@ describe('pushing', () => {
     await stage.start();
     assert.deepEqual(
       stage.peers[0]!.pushes.map(({ operations }) => operations.map(({ seq }) => seq)),
-      [[8, 9, 10]],
+      [[7, 8, 9, 10]],
     );
     // It comes back with an empty disk: the next push meets a gap.
     stage.peers[0]!.has = { 'peer-1111111111111111/e2': 0 };
@@ -479,7 +479,19 @@ describe('a database that was put back', () => {
     await stage.scheduler.advance(10_000);
     assert.equal(stage.store.epochs.length, 0);
     assert.equal(stage.mesh.accepting(), true);
-    assert.equal(stage.status().acked, 2);
+    assert.deepEqual([stage.status().acked, stage.status().cause], [0, 'refused:own_ahead']);
+    await stage.mesh.stop();
+  });
+
+  it('as many operations as here, but others, are no copies', async () => {
+    const stage = new Stage(1);
+    stage.store.append(3);
+    // The database was put back and went on, so the numbers are alike and the operations are not.
+    stage.peers[0]!.has[OWN] = 5;
+    stage.peers[0]!.refuses = 'fork';
+    const outcome = stage.start().then(() => stage.write(2));
+    await stage.scheduler.advance(2500);
+    assert.equal((await outcome).met, false);
     await stage.mesh.stop();
   });
 

@@ -27,6 +27,10 @@ describe('the standing of a peer', () => {
     const peer = standing();
     peer.observe(10, peer.ticket());
     peer.setParked(1, 10, [{ op_id: `${OWN}/4`, reason: 'invalid' }]);
+    assert.equal(peer.verdict(OWN, 4, 4), 'waiting');
+    assert.equal(peer.from, 9);
+    peer.prove(10);
+    assert.equal(peer.from, 10);
     assert.equal(peer.verdict(OWN, 4, 4), 'parked');
     assert.equal(peer.verdict(OWN, 1, 10), 'parked');
     assert.equal(peer.verdict(OWN, 5, 10), 'durable');
@@ -56,6 +60,7 @@ describe('the standing of a peer', () => {
   it('remembers a bounded number of parked operations', () => {
     const peer = standing();
     peer.observe(30_000, peer.ticket());
+    peer.prove(30_000);
     const parked = Array.from({ length: 30_000 }, (_, index) => ({
       op_id: `${OWN}/${index + 1}`,
       reason: 'invalid' as const,
