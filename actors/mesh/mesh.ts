@@ -326,11 +326,14 @@ class Replication implements Mesh {
     this.doubted = record;
     this.gate.hold('doubt', DOUBT_HOLD_MS);
     const { origin, end } = this.ownLog;
-    void this.ownLog.refresh().then(() => {
-      // Another process may have written what the peer was served before this one looked at the log.
-      if (this.ownLog.origin === origin && this.ownLog.end === end) this.sync?.request(record, seq);
-      else this.settle(record);
-    });
+    this.ownLog.refresh().then(
+      () => {
+        // Another process may have written what the peer was served before this one looked at the log.
+        if (this.ownLog.origin === origin && this.ownLog.end === end) this.sync?.request(record, seq);
+        else this.settle(record);
+      },
+      () => this.settle(record),
+    );
   }
 
   private settle(record: PeerRecord): void {

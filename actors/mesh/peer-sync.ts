@@ -52,6 +52,7 @@ export class PeerSync implements RunningChild {
   private applying = 0;
   private stopping = false;
   private interval: Timer | null = null;
+  /** Cancelled at the end. */
   private readonly pauses = new Set<Timer>();
 
   constructor(private readonly parts: PeerSyncParts) {
@@ -168,12 +169,15 @@ export class PeerSync implements RunningChild {
     const ticket = record.standing.ticket();
     let late = false;
     const timer = this.parts.scheduler.after(SLOW_MS, () => {
+      this.pauses.delete(timer);
       late = true;
       this.slow += 1;
       this.pump();
     });
+    this.pauses.add(timer);
     const answer = await this.parts.client.pull(record.peer, have, PULL_LIMIT, origins);
     timer.cancel();
+    this.pauses.delete(timer);
     if (late) this.slow -= 1;
     if (this.stopping) return null;
     if (!answer.ok) {
