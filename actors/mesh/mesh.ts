@@ -1,3 +1,4 @@
+import type { OriginHead } from '../../protocol/mesh/store-terms.js';
 import type { Have } from '../../protocol/mesh/wire.js';
 import { type Supervisor, startSupervisor } from '../core/supervisor.js';
 import { loopChild } from '../maintenance/loop.js';
@@ -223,7 +224,7 @@ class Replication implements Mesh {
       ownOrigin: () => this.ownLog.origin,
       intervalMs: settings.catchupIntervalMs,
       pulled: ({ peerId }, operations) => this.parts.onEvent?.({ kind: 'pulled', peerId, operations }),
-      putBack: (record, origin) => this.putBack(record, origin),
+      putBack: (record, origin, shared) => this.putBack(record, origin, shared),
       caughtUp: (record, complete) => this.caughtUp(record, complete),
     });
     for (const record of this.members) if (record.link.state === 'healthy') this.sync.request(record);
@@ -342,14 +343,14 @@ class Replication implements Mesh {
     this.gate.release('doubt');
   }
 
-  private async putBack(record: PeerRecord, origin: string): Promise<boolean> {
+  private async putBack(record: PeerRecord, origin: string, shared: readonly OriginHead[]): Promise<boolean> {
     const { store, random, log, onEvent } = this.parts;
     if (this.ownLog.origin !== origin) return true;
     this.gate.hold('put-back', RECOVERY_HOLD_MS);
     this.recoveringFrom = record;
     const epoch = random.uuid().replaceAll('-', '').slice(0, 16);
     const reason = `peer ${record.peerId} has operations of ${origin} that this database lost`;
-    const begun = await store.execute({ kind: 'begin-epoch', epoch, reason });
+    const begun = await store.execute({ kind: 'begin-epoch', epoch, reason, shared });
     if (!begun.ok) {
       log.error({ code: begun.error.code }, 'the database was put back, and no new epoch could be begun');
       this.gate.release('put-back');

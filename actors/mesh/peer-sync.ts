@@ -1,5 +1,6 @@
-import type { ApplyOutcome } from '../../protocol/mesh/store-terms.js';
-import type { Have, OperationPage } from '../../protocol/mesh/wire.js';
+import type { ApplyOutcome, OriginHead } from '../../protocol/mesh/store-terms.js';
+import type { Have, OperationPage, WireOperation } from '../../protocol/mesh/wire.js';
+import { CHAIN_GENESIS } from '../../protocol/operation-log.js';
 import type { Result } from '../../protocol/result.js';
 import type { Log, Random, Scheduler, Timer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
@@ -25,7 +26,7 @@ export interface PeerSyncParts {
    * A peer has proved, by the own key, that this database lost operations of its own. Resolves when it goes on under
    * another epoch; false when it cannot.
    */
-  readonly putBack: (record: PeerRecord, origin: string) => Promise<boolean>;
+  readonly putBack: (record: PeerRecord, origin: string, shared: readonly OriginHead[]) => Promise<boolean>;
   /** Everything that a peer had has been taken, or not. */
   readonly caughtUp: (record: PeerRecord, complete: boolean) => void;
 }
@@ -136,7 +137,8 @@ export class PeerSync implements RunningChild {
         ({ origin, reason }) => origin === own && (reason === 'own_ahead' || reason === 'fork'),
       );
       if (own !== null && ownRefused !== undefined) {
-        if (!(await this.parts.putBack(record, own))) return false;
+        const shared = await this.hashesAt(record, known, own, page.operations);
+        if (this.stopping || !(await this.parts.putBack(record, own, shared))) return false;
         known = await this.knownHere();
         if (known === null) return false;
         proof = null;
@@ -161,6 +163,32 @@ export class PeerSync implements RunningChild {
       proof = null;
     }
     return false;
+  }
+
+  /**
+   * Header hashes of the own origin as the peer has them: those that the page names, and before it ever more sparsely.
+   * Where the two histories part lies at one of them or after it.
+   */
+  private async hashesAt(
+    record: PeerRecord,
+    known: Have,
+    own: string,
+    page: readonly WireOperation[],
+  ): Promise<OriginHead[]> {
+    const named = (operations: readonly WireOperation[]): OriginHead[] =>
+      operations
+        .filter(({ origin }) => origin === own)
+        .map(({ seq, prevHash }) => ({ seq: seq - 1, hash: prevHash }));
+    const hashes = [{ seq: 0, hash: CHAIN_GENESIS }, ...named(page)];
+    const first = Math.min(...named(page).map(({ seq }) => seq), known[own] ?? 0);
+    // Nothing but more of the same history: the log's end is where they part.
+    if (first === known[own]) return hashes;
+    for (let step = 1; first - step > 0 && !this.stopping; step *= 2) {
+      const answer = await this.page(record, { ...known, [own]: first - step }, [own]);
+      if (answer === null) break;
+      hashes.push(...named(answer.operations).slice(0, 1));
+    }
+    return hashes;
   }
 
   /** One page, with what its answer says of the peer noted; null when there was none. */
