@@ -4,6 +4,7 @@ import type { HttpCallers } from '../identity/http-caller.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { Services } from '../pipeline/call.js';
 import { runOperation } from '../pipeline/pipeline.js';
+import { MISSED_FIELDS } from '../pipeline/replicate.js';
 import { toonText } from '../pipeline/toon-text.js';
 import type { Admission } from './admission.js';
 import { type AuthBackoff, sourceOf } from './auth-backoff.js';
@@ -266,7 +267,9 @@ function render(
   format: unknown,
 ): void {
   const { operation, binding } = route;
-  const status = typeof binding.status === 'function' ? binding.status(answer) : (binding.status ?? 200);
+  const ordinary = typeof binding.status === 'function' ? binding.status(answer) : (binding.status ?? 200);
+  // Accepted, but on fewer nodes than were asked for (interface §4.13).
+  const status = answer['quorum_met'] === false ? 202 : ordinary;
   const text = toonText(operation, answer, format);
   if (text !== null) {
     exchange.send(status, TEXT_TYPE, text);
@@ -274,7 +277,14 @@ function render(
     exchange.send(
       status,
       JSON_TYPE,
-      JSON.stringify(binding.shape === undefined ? answer : binding.shape(answer)),
+      JSON.stringify(binding.shape === undefined ? answer : shaped(binding.shape(answer), answer)),
     );
   }
+}
+
+/** Another shape leaves out what it does not know; how a write was replicated is said in any. */
+function shaped(shape: Record<string, unknown>, answer: Record<string, unknown>): Record<string, unknown> {
+  if (answer['quorum_acks'] !== undefined) return { ...shape, quorum_acks: answer['quorum_acks'] };
+  if (answer['quorum_met'] !== false) return shape;
+  return { ...shape, ...Object.fromEntries(MISSED_FIELDS.map((field) => [field, answer[field]])) };
 }

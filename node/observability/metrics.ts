@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { MeshMetrics } from './mesh-metrics.js';
 
 /** Upper bounds of the latency buckets, in seconds. */
 const DURATION_BUCKETS_S = [
@@ -12,6 +13,7 @@ const DURATION_BUCKETS_S = [
 export class Metrics {
   readonly #registry = new Registry();
   #processMetrics = false;
+  #mesh: MeshMetrics | null = null;
 
   readonly #requests = new Counter({
     name: 'svc_requests_total',
@@ -68,6 +70,12 @@ export class Metrics {
     labelNames: ['outcome'] as const,
     registers: [this.#registry],
   });
+
+  /** Of replication; a node without any has none of these lines. */
+  get mesh(): MeshMetrics {
+    this.#mesh ??= new MeshMetrics(this.#registry);
+    return this.#mesh;
+  }
 
   /** Counts an answered request; the operation is `none` when no route matched. */
   request(operation: string, status: number, seconds: number): void {

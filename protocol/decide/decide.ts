@@ -14,6 +14,7 @@ import { decideEmbeddings } from './embedding.js';
 import { decideImport, decideImportLink } from './import.js';
 import { decidePrune } from './observations.js';
 import { decideClaim, decideRelease } from './ownership.js';
+import { decidePeerProgress } from './peer-progress.js';
 import { decidePromote } from './promote.js';
 import { decideEnsureQuota } from './quota.js';
 import { decideReceive } from './receive.js';
@@ -78,6 +79,8 @@ function rulesOf(command: Command, context: DecisionContext): Deciding<OutcomeOf
       return decideImportLink(command, context);
     case 'receive-memory':
       return decideReceive(command, context);
+    case 'save-peer-progress':
+      return decidePeerProgress(command);
     case 'apply-operations':
       return decideApplyOperations(command, context);
     case 'use-nonce':

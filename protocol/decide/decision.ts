@@ -3,7 +3,7 @@ import type { RecallConsumption, RecallObservation } from '../commands.js';
 import type { ArchivedRow, ForgetFilter, PurgeableRow } from '../life-commands.js';
 import type { Link } from '../link.js';
 import type { Memory, MemoryRow } from '../memory.js';
-import type { UsedNonce, VerifiedOperation } from '../mesh/store-terms.js';
+import type { SavePeerProgress, UsedNonce, VerifiedOperation } from '../mesh/store-terms.js';
 import type { ParkReason, WireOperation } from '../mesh/wire.js';
 import type { MemoryImage, OperationKind, PurgeReason } from '../operation-log.js';
 import type { QuotaLimits, QuotaUse } from '../quota.js';
@@ -149,6 +149,7 @@ export type Mutation =
   | { readonly mutation: 'record-recall'; readonly observation: RecallObservation }
   | { readonly mutation: 'consume-recall'; readonly consumption: RecallConsumption }
   | { readonly mutation: 'prune-observations'; readonly before: string; readonly limit: number }
+  | { readonly mutation: 'save-peer-progress'; readonly command: SavePeerProgress }
   | { readonly mutation: 'put-database-owner'; readonly owner: DatabaseOwner }
   | {
       /** Moves an archived row back; its `seen` is that of its tombstone. */

@@ -9,7 +9,13 @@ import type {
 } from './wire.js';
 
 /** Commands and queries of a store that replication uses. */
-export type MeshCommand = ApplyOperations | UseNonce | RetryParked | BeginEpoch | ReceiveMemory;
+export type MeshCommand =
+  | ApplyOperations
+  | UseNonce
+  | RetryParked
+  | BeginEpoch
+  | ReceiveMemory
+  | SavePeerProgress;
 export type MeshQuery =
   | KnownOrigins
   | ReadOperations
@@ -17,7 +23,8 @@ export type MeshQuery =
   | FindOperation
   | ListConflicts
   | ListNonces
-  | MemoriesSince;
+  | MemoriesSince
+  | ListPeerProgress;
 
 /** An operation whose payload, chain and head the caller has verified against each other. */
 export interface VerifiedOperation extends WireOperation {
@@ -101,6 +108,54 @@ export interface ReceiveMemory {
   readonly allowedNamespaces: readonly string[] | null;
   /** As of `store-memory`. */
   readonly archive: boolean;
+}
+
+/**
+ * How far deliveries to one peer have come: what is owed to it is every own operation beyond `acked`, so the ledger of
+ * failed deliveries is one line for each peer. A cache across restarts: the peer's next answer gives the truth.
+ */
+export interface PeerProgress {
+  readonly peerId: string;
+  /** The own origin that it is about. */
+  readonly origin: string;
+  /** The peer durably has the operations up to this one. */
+  readonly acked: number;
+  /** Last operation of the failed delivery; 0 when nothing failed since the last success. */
+  readonly owedTo: number;
+  readonly attempts: number;
+  readonly quarantined: boolean;
+  readonly cause: string | null;
+  readonly firstFailedAtMs: number | null;
+  readonly lastFailedAtMs: number | null;
+  readonly nextTryAtMs: number | null;
+  /** Release that the peer ran. */
+  readonly version: string | null;
+}
+
+/** An own operation that a peer has without its having taken effect there. */
+export interface PeerParked {
+  readonly peerId: string;
+  readonly origin: string;
+  readonly seq: number;
+  readonly reason: string;
+  readonly notedAtMs: number;
+}
+
+export interface SavePeerProgress {
+  readonly kind: 'save-peer-progress';
+  readonly progress: readonly PeerProgress[];
+  readonly parked: readonly PeerParked[];
+  /** Parked before, in effect now. */
+  readonly settled: readonly Pick<PeerParked, 'peerId' | 'origin' | 'seq'>[];
+}
+
+export interface ListPeerProgress {
+  readonly kind: 'list-peer-progress';
+}
+
+export interface PeerProgressAnswer {
+  readonly progress: readonly PeerProgress[];
+  readonly parked: readonly PeerParked[];
 }
 
 /** Where every origin's chain ends here. */
@@ -212,6 +267,7 @@ export interface MeshOutcomes {
   readonly 'begin-epoch': { readonly origin: string };
   /** `id` is that of the row that holds the text now. */
   readonly 'receive-memory': { readonly id: string; readonly change: 'created' | 'updated' | 'unchanged' };
+  readonly 'save-peer-progress': Readonly<Record<never, never>>;
 }
 
 export interface MeshAnswers {
@@ -222,4 +278,5 @@ export interface MeshAnswers {
   readonly 'list-conflicts': readonly Conflict[];
   readonly 'list-nonces': readonly UsedNonce[];
   readonly 'memories-since': { readonly memories: readonly MemoryRow[]; readonly more: boolean };
+  readonly 'list-peer-progress': PeerProgressAnswer;
 }

@@ -102,6 +102,8 @@ export interface PushReply {
   readonly parked: readonly ParkedOperation[];
   /** The receiver's wall clock, to measure skew. */
   readonly wall_clock: string;
+  /** Release that the receiver runs: after another one, what it refused is offered again. */
+  readonly version?: string;
 }
 
 /** Answer of `GET /api/v1/sync/since` with a cursor. */
@@ -113,4 +115,5 @@ export interface PullReply extends OperationPage {
   /** Root digest over what the caller may hold, when nothing was left to send. */
   readonly root: string | null;
   readonly wall_clock: string;
+  readonly version?: string;
 }

@@ -18,6 +18,7 @@ import { LinkRows } from './link-rows.js';
 import type { OperationLog, Stamp } from './log.js';
 import { MemoryRows } from './memory-rows.js';
 import { ObservationLedger } from './observations.js';
+import { PeerLedger } from './peer-progress.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { ReplicaRows } from './replica-rows.js';
 
@@ -28,6 +29,7 @@ export class Mutations {
   private readonly memories;
   private readonly links;
   private readonly replicas;
+  private readonly peers;
 
   constructor(
     db: Connection,
@@ -41,6 +43,7 @@ export class Mutations {
     this.memories = new MemoryRows(db, quotas, digests);
     this.links = new LinkRows(db, digests);
     this.replicas = new ReplicaRows(db);
+    this.peers = new PeerLedger(db);
     this.statements = {
       countAccess: db.prepare('UPDATE memories SET access_count = ?, last_accessed_at = ? WHERE id = ?'),
       embedState: db.prepare('UPDATE memories SET embed_state = ? WHERE rid = ?'),
@@ -98,6 +101,9 @@ export class Mutations {
         return null;
       case 'consume-recall':
         this.observations.consume(mutation.consumption);
+        return null;
+      case 'save-peer-progress':
+        this.peers.save(mutation.command);
         return null;
       case 'prune-observations':
         this.observations.prune(mutation.before, mutation.limit);

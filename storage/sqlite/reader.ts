@@ -21,6 +21,7 @@ import { getMemory } from './queries/get.js';
 import { consolidationGroups, countExpired, countForgettable } from './queries/life.js';
 import { listMemories } from './queries/list.js';
 import { linkAttestations, recallObservations } from './queries/observations.js';
+import { listPeerProgress } from './queries/peer-progress.js';
 import { currentOwner, logPosition, namespaceIds } from './queries/position.js';
 import { listQuotas } from './queries/quotas.js';
 import {
@@ -120,6 +121,8 @@ export class Reader {
         return ok(exportLinks(this.statements, query));
       case 'memories-since':
         return ok(memoriesSince(this.statements, query));
+      case 'list-peer-progress':
+        return ok(listPeerProgress(this.statements));
       case 'known-origins':
         return ok(knownOrigins(this.statements));
       case 'read-operations':

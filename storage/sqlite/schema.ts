@@ -305,6 +305,28 @@ CREATE TABLE db_epochs (
   reason TEXT NOT NULL
 );
 
+CREATE TABLE peer_progress (
+  peer_id TEXT PRIMARY KEY,
+  origin TEXT NOT NULL,
+  acked INTEGER NOT NULL,
+  owed_to INTEGER NOT NULL,
+  attempts INTEGER NOT NULL,
+  quarantined INTEGER NOT NULL,
+  cause TEXT,
+  first_failed_at_ms INTEGER,
+  last_failed_at_ms INTEGER,
+  next_try_at_ms INTEGER,
+  version TEXT
+);
+CREATE TABLE peer_parked (
+  peer_id TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  noted_at_ms INTEGER NOT NULL,
+  PRIMARY KEY (peer_id, origin, seq)
+) WITHOUT ROWID;
+
 CREATE TABLE database_owner (
   singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
   holder TEXT NOT NULL,

@@ -2,7 +2,7 @@ import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import { decide } from '../../protocol/decide/decide.js';
 import type { Decision, DecisionContext, ReadRequest } from '../../protocol/decide/decision.js';
 import type { QuotaLimits } from '../../protocol/quota.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
+import { fail, type Result } from '../../protocol/result.js';
 import type { Crypto, Signer } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { TimedCommand } from '../port.js';
@@ -123,8 +123,14 @@ export class Writer {
 
   private runBare({ command, nowMs }: TimedCommand): Result<OutcomeOf<Command>> {
     const context: DecisionContext = { nowMs, now: instantFromMs(nowMs), quota: this.quota };
+    const before = this.log.own();
     const decision = this.decide(command, context);
-    return decision.ok ? this.apply(decision.value, context) : decision;
+    if (!decision.ok) return decision;
+    const result = this.apply(decision.value, context);
+    const { origin, seq } = this.log.own();
+    return origin === before.origin && seq > before.seq
+      ? { ...result, appended: { origin, first: before.seq + 1, last: seq } }
+      : result;
   }
 
   private runInSavepoint(timed: TimedCommand): Result<OutcomeOf<Command>> {
@@ -174,7 +180,7 @@ export class Writer {
   private apply(
     decision: Decision<OutcomeOf<Command>>,
     context: DecisionContext,
-  ): Result<OutcomeOf<Command>> {
+  ): Result<OutcomeOf<Command>> & { readonly ok: true } {
     let value = decision.value;
     for (const mutation of decision.mutations) {
       const stored = this.mutations.apply(mutation, context);
@@ -183,7 +189,7 @@ export class Writer {
         value = { ...value, memory: stored };
       }
     }
-    return ok(value);
+    return { ok: true, value };
   }
 
   /** The commit stands whatever becomes of the file, which may lag behind. */
