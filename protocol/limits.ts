@@ -39,6 +39,33 @@ export const TTL_CONFIGURED_SECONDS_MAX = 315_360_000;
 // Federation
 export const DLQ_REPLAY_BATCH_MIN = 64;
 export const DLQ_REPLAY_BATCH_MAX = 2048;
+export const QUORUM_TIMEOUT_MS = 2000;
+export const QUORUM_TIMEOUT_MS_MAX = 600_000;
+export const CATCHUP_INTERVAL_SECONDS = 30;
+export const CATCHUP_INTERVAL_SECONDS_MAX = 86_400;
+
+// Connections between peers (reference-federation §1.8)
+export const PEER_CONNECT_TIMEOUT_MS = 2000;
+export const PEER_IDLE_MS = 300_000;
+/** The side that accepted keeps an idle connection longer, so that the one that opened it is the one that closes. */
+export const PEER_SERVER_IDLE_MS = 310_000;
+export const PEER_KEEPALIVE_MS = 60_000;
+export const PEER_CONNECTIONS_MAX = 8;
+export const PEER_RESPONSE_BYTES_MAX = 32 * 1024 * 1024;
+/** A client has this long for its TLS handshake. */
+export const TLS_HANDSHAKE_MS = 10_000;
+/** How often files of certificates, allowlists and the roster are looked at. */
+export const MESH_POLL_MS = 1000;
+
+// Forming a mesh
+export const MESH_PORT = 9177;
+export const INVITE_TTL_SECONDS = 3600;
+export const INVITE_TTL_SECONDS_MAX = 604_800;
+export const ROSTER_ENTRIES_MAX = 1000;
+export const FINGERPRINTS_OF_PEER_MAX = 8;
+export const JOIN_BODY_BYTES_MAX = 65_536;
+/** Every node exchanges its roster with one other this often, and with all at once after a change. */
+export const ROSTER_EXCHANGE_MS = 15_000;
 
 /** Ids that one call may archive (interface §8). */
 export const ARCHIVE_IDS_MAX = 1000;
