@@ -67,7 +67,7 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   const daemon = await startDaemon(settings);
   stop = () => daemon.stop();
   if (stopAsked) void daemon.stop();
-  const url = urlOf(daemon.address);
+  const url = urlOf(daemon.address, settings.tlsCert !== null);
   await terminal.print(
     isSet(parsed, 'json')
       ? `${JSON.stringify({ url, ...daemon.address, db: settings.dbPath, home: settings.home })}\n`
@@ -76,8 +76,8 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   return ok(await daemon.stopped);
 }
 
-function urlOf({ host, port }: { host: string; port: number }): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+function urlOf({ host, port }: { host: string; port: number }, secure: boolean): string {
+  return `${secure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** Where the node answers, where the data lives, and three commands that work as they stand. */
