@@ -64,6 +64,8 @@ export const INVITE_TTL_SECONDS_MAX = 604_800;
 export const ROSTER_ENTRIES_MAX = 1000;
 export const FINGERPRINTS_OF_PEER_MAX = 8;
 export const JOIN_BODY_BYTES_MAX = 65_536;
+/** A whole roster with its signatures. */
+export const ROSTER_BODY_BYTES_MAX = 4 * 1024 * 1024;
 /** Every node exchanges its roster with one other this often, and with all at once after a change. */
 export const ROSTER_EXCHANGE_MS = 15_000;
 

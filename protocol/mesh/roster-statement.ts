@@ -38,13 +38,15 @@ const glob = z.string().min(1).max(NAMESPACE_LENGTH_MAX);
 const STATEMENT = z.strictObject({
   mesh_id: hex,
   peer_id: z.string().regex(/^peer-[0-9a-f]{16}$/),
-  url: z.string().max(300).regex(/^https:\/\/[^\s/?#@]+$/).nullable(),
+  url: z
+    .string()
+    .max(300)
+    .regex(/^https:\/\/[^\s/?#@]+$/)
+    .nullable(),
   public_key: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
   fingerprints: z.array(hex).max(FINGERPRINTS_OF_PEER_MAX),
   allowed_namespaces: z.array(glob).max(100).nullable(),
-  allowed_sender_agent_ids: z
-    .array(z.string().refine((id) => agentIdProblem(id) === null))
-    .max(100),
+  allowed_sender_agent_ids: z.array(z.string().refine((id) => agentIdProblem(id) === null)).max(100),
   state: z.enum(['member', 'departed']),
   serial: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
 });

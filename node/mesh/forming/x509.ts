@@ -1,4 +1,4 @@
-import { generateKeyPair, X509Certificate } from 'node:crypto';
+import { generateKeyPair, type X509Certificate } from 'node:crypto';
 import { promisify } from 'node:util';
 import forge from 'node-forge';
 import type { Random } from '../../../protocol/seams.js';
@@ -84,7 +84,10 @@ export function issueCertificate(
     { name: 'basicConstraints', cA: false, critical: true },
     { name: 'keyUsage', digitalSignature: true, keyEncipherment: true, critical: true },
     { name: 'extKeyUsage', serverAuth: true, clientAuth: true },
-    { name: 'subjectAltName', altNames: [{ type: 6, value: peerUri(request.peerId) }, ...hostOf(request.url)] },
+    {
+      name: 'subjectAltName',
+      altNames: [{ type: 6, value: peerUri(request.peerId) }, ...hostOf(request.url)],
+    },
     { name: 'subjectKeyIdentifier' },
   ]);
   certificate.sign(forge.pki.privateKeyFromPem(authority.key), forge.md.sha256.create());
