@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, verify, X509Certificate } from 'node:crypto';
-import { FINGERPRINTS_OF_PEER_MAX } from '../../../protocol/limits.js';
+import { CERTIFICATES_KEPT } from '../../../protocol/limits.js';
 import { fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Crypto, Random } from '../../../protocol/seams.js';
 import { publicKeyFromText, signatureFromText } from '../../identity/key-text.js';
@@ -61,7 +61,7 @@ export async function acceptJoin(
       // Its former certificate stays good until it has taken the new one over.
       fingerprints: [fingerprint, ...(old?.state === 'member' ? old.fingerprints : [])].slice(
         0,
-        FINGERPRINTS_OF_PEER_MAX,
+        CERTIFICATES_KEPT,
       ),
       allowed_namespaces: terms.allowed_namespaces,
       allowed_sender_agent_ids: old?.allowed_sender_agent_ids ?? [],

@@ -1,5 +1,5 @@
 import { createPrivateKey, sign, X509Certificate } from 'node:crypto';
-import { ROSTER_ENTRIES_MAX } from '../../../protocol/limits.js';
+import { CERTIFICATES_KEPT, ROSTER_ENTRIES_MAX } from '../../../protocol/limits.js';
 import { fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Random, Scheduler } from '../../../protocol/seams.js';
 import { signerOf } from '../../identity/key-file.js';
@@ -69,8 +69,8 @@ export async function initMesh(parts: FormingParts, words: PlaceWords): Promise<
 }
 
 /**
- * Joins the mesh of a token. CONFLICT when the node belongs to one already; otherwise as the authority answers. Nothing
- * stays behind of a join that failed.
+ * Joins the mesh of a token; a node that belongs to it already gets another certificate, and its former one stays good
+ * meanwhile. CONFLICT when it belongs to another; otherwise as the authority answers. Nothing stays of a join that failed.
  */
 export async function joinMesh(
   parts: FormingParts,
@@ -78,16 +78,19 @@ export async function joinMesh(
   words: PlaceWords,
 ): Promise<Result<MeshFacts>> {
   const { folder, identity, clock } = parts;
-  if (folder.facts() !== null) return alreadyIn(folder);
+  const before = folder.facts();
+  if (before !== null && before.mesh_id !== token.meshId) return alreadyIn(folder);
+  if (folder.isAuthority)
+    return fail('CONFLICT', 'this node made the mesh; its certificate comes from "mesh renew"');
   const { key, publicKey } = await newTlsKey();
   const connection = await askAuthority(token, parts);
   if (!connection.ok) return failed(connection.error);
   try {
-    const place = await placeOf(
-      words.url,
-      words.listen,
-      connection.value.localAddress.replace(/^::ffff:/, ''),
-    );
+    const localAddress = connection.value.localAddress.replace(/^::ffff:/, '');
+    const place =
+      before !== null && before.url !== null && before.listen !== null && words.url === undefined
+        ? ok({ url: before.url, listen: before.listen })
+        : await placeOf(words.url, words.listen, localAddress);
     if (!place.ok) return failed(place.error);
     const facts: JoinFacts = {
       invite: hashOf(signerOf(token.secret).publicKey),
@@ -140,7 +143,7 @@ export async function renewOwnCertificate(parts: FormingParts): Promise<Result<{
     const own = known.get(identity.peerId)?.statement;
     return own === undefined
       ? fail('NOT_FOUND', 'this node is not in the roster')
-      : ok({ ...own, fingerprints: [fingerprint, ...own.fingerprints].slice(0, 2) });
+      : ok({ ...own, fingerprints: [fingerprint, ...own.fingerprints].slice(0, CERTIFICATES_KEPT) });
   });
   if (!stated.ok) return failed(stated.error);
   writeNode(parts, key, certificate, authority.cert);
