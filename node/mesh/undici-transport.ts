@@ -1,4 +1,5 @@
-import { checkServerIdentity, type TLSSocket } from 'node:tls';
+import { isIP } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { Pool } from 'undici';
 import * as limits from '../../protocol/limits.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
@@ -118,6 +119,7 @@ export class UndiciTransport implements PeerTransport {
 
 /** Why the other side is not the peer, or null. */
 function problemOf(socket: TLSSocket, peer: Peer, url: string, trust: PeerTrust): string | null {
+  // Asked once: a second answer is empty.
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined) return 'the other side presented no certificate';
   if (!socket.authorized) return `its certificate is not trusted: ${String(socket.authorizationError)}`;
@@ -133,5 +135,6 @@ function problemOf(socket: TLSSocket, peer: Peer, url: string, trust: PeerTrust)
   }
   if (trust.names === 'peer') return null;
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
-  return checkServerIdentity(host, socket.getPeerCertificate())?.message ?? null;
+  const named = isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host);
+  return named === undefined ? `its certificate does not name ${host}` : null;
 }

@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import { Client } from 'undici';
 import { ROSTER_BODY_BYTES_MAX } from '../../../protocol/limits.js';
@@ -58,9 +57,13 @@ export async function askAuthority(
   const client = new Client(new URL(token.url).origin, {
     maxResponseSize: ROSTER_BODY_BYTES_MAX,
     connect: (_options, callback) => {
-      if (first === null) callback(new Error('the connection was closed'), null);
-      else callback(null, first);
+      const given = first;
       first = null;
+      // The client cannot take a connection that comes at once.
+      scheduler.immediate(() => {
+        if (given === null) callback(new Error('the connection was closed'), null);
+        else callback(null, given);
+      });
     },
   });
   return ok({
@@ -102,9 +105,8 @@ async function ask(
 /** Why the other side is not a node of the authority in the token, or null. */
 function problemOf(socket: TLSSocket, meshId: string, nowMs: number): string | null {
   const leaf = socket.getPeerX509Certificate();
-  const above = socket.getPeerCertificate(true).issuerCertificate as { readonly raw?: Buffer } | undefined;
-  if (leaf === undefined || above?.raw === undefined) return 'the other side presented no authority';
-  const authority = new X509Certificate(above.raw);
+  const authority = leaf?.issuerCertificate;
+  if (leaf === undefined || authority === undefined) return 'the other side presented no authority';
   if (fingerprintOfCertificate(authority) !== meshId) {
     return 'the other side belongs to another authority than the one that invited';
   }
