@@ -6,7 +6,7 @@ import { publicKeyFromText, signatureFromText } from '../../identity/key-text.js
 import type { Invites } from './invites.js';
 import { JOIN_REQUEST, type JoinAnswer, type JoinRequest, joinBytes } from './join-terms.js';
 import type { MeshFolder } from './mesh-folder.js';
-import { isTlsPublicKey, peerIdOf, type RosterFile } from './roster-file.js';
+import { isTlsPublicKey, peerIdOf, type RosterFile, type Statements } from './roster-file.js';
 import { fingerprintOfCertificate, issueCertificate, type KeyAndCertificate } from './x509.js';
 
 export interface AcceptOptions {
@@ -44,7 +44,7 @@ export async function acceptJoin(
   if (before === null && invites.isExpired(terms)) {
     return fail('FORBIDDEN', 'this invitation has expired: ask for another one');
   }
-  const room = roomFor(roster, facts.peer_id, facts.url);
+  const room = roomFor(roster.read(), facts.peer_id, facts.url);
   if (!room.ok) return room;
   const winner = before ?? invites.use(invite, claim);
   if (winner.peer_id !== claim.peer_id || winner.tls_key !== claim.tls_key || invites.isExpired(terms)) {
@@ -53,6 +53,9 @@ export async function acceptJoin(
   const certificate = certify(options, authority, parsed.data);
   const fingerprint = fingerprintOfCertificate(new X509Certificate(certificate));
   const stated = await roster.state(authority, (known) => {
+    // Others join at the same time.
+    const free = roomFor(known, facts.peer_id, facts.url);
+    if (!free.ok) return failed(free.error);
     const old = known.get(facts.peer_id)?.statement;
     return ok({
       peer_id: facts.peer_id,
@@ -101,9 +104,9 @@ async function judgeKeys({ facts, proof, tls_proof }: JoinRequest, crypto: Crypt
 }
 
 /** CONFLICT when another member has the address already. */
-function roomFor(roster: RosterFile, peerId: string, url: string | null): Result<null> {
+function roomFor(known: Statements, peerId: string, url: string | null): Result<null> {
   if (url === null) return ok(null);
-  for (const { statement } of roster.read().values()) {
+  for (const { statement } of known.values()) {
     const same = statement.url?.toLowerCase() === url.toLowerCase();
     if (same && statement.state === 'member' && statement.peer_id !== peerId) {
       return fail(

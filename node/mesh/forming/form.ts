@@ -7,10 +7,10 @@ import { publicKeyText } from '../../identity/key-text.js';
 import type { MachineIdentity } from '../../identity/machine-key.js';
 import { askAuthority } from './ask-authority.js';
 import { hashOf } from './invites.js';
-import { JOIN_ANSWER, type JoinAnswer, type JoinFacts, joinBytes } from './join-terms.js';
+import { JOIN_ANSWER, type JoinAnswer, type JoinFacts, type JoinRequest, joinBytes } from './join-terms.js';
 import type { JoinToken } from './join-token.js';
 import type { MeshFacts, MeshFolder } from './mesh-folder.js';
-import { placeOf } from './place.js';
+import { type Place, placeOf } from './place.js';
 import { RosterFile } from './roster-file.js';
 import {
   fingerprintOfCertificate,
@@ -77,7 +77,7 @@ export async function joinMesh(
   token: JoinToken,
   words: PlaceWords,
 ): Promise<Result<MeshFacts>> {
-  const { folder, identity, clock } = parts;
+  const { folder } = parts;
   const before = folder.facts();
   if (before !== null && before.mesh_id !== token.meshId) return alreadyIn(folder);
   if (folder.isAuthority)
@@ -87,43 +87,74 @@ export async function joinMesh(
   if (!connection.ok) return failed(connection.error);
   try {
     const localAddress = connection.value.localAddress.replace(/^::ffff:/, '');
-    const place =
+    const fixed =
       before !== null && before.url !== null && before.listen !== null && words.url === undefined
-        ? ok({ url: before.url, listen: before.listen })
-        : await placeOf(words.url, words.listen, localAddress);
-    if (!place.ok) return failed(place.error);
-    const facts: JoinFacts = {
-      invite: hashOf(signerOf(token.secret).publicKey),
-      mesh_id: token.meshId,
-      peer_id: identity.peerId,
-      public_key: publicKeyText(identity.key.publicKey),
-      tls_public_key: publicKey,
-      url: place.value.url,
-    };
-    const bytes = joinBytes(facts);
-    const answer = await connection.value.ask({
-      facts,
-      proof: Buffer.from(identity.key.sign(bytes)).toString('base64'),
-      tls_proof: sign('sha256', bytes, createPrivateKey(key)).toString('base64'),
-    });
-    if (!answer.ok) return failed(answer.error);
-    const { status, body } = answer.value;
-    if (status !== 200) return refusalOf(status, body);
-    const taken = answerProblem(body, token, identity.peerId, key, clock.nowMs());
-    if (!taken.ok) return failed(taken.error);
-    const { authority, certificate, statements } = taken.value;
-    folder.open();
-    folder.write(folder.authorityCertPath, authority, parts.random);
-    writeNode(parts, key, certificate, authority);
-    const roster = new RosterFile(folder, parts);
-    await roster.merge(statements.slice(0, ROSTER_ENTRIES_MAX));
-    if (!roster.read().has(identity.peerId)) {
-      return fail('UNAVAILABLE', 'the authority sent no statement about this node that holds');
+        ? { url: before.url, listen: before.listen }
+        : null;
+    const isChosen = fixed === null && words.url === undefined && words.listen === undefined;
+    let port: number | undefined;
+    for (;;) {
+      const found = fixed === null ? await placeOf(words.url, words.listen, localAddress, port) : ok(fixed);
+      if (!found.ok) return failed(found.error);
+      const answer = await connection.value.ask(requestOf(parts, token, key, publicKey, found.value.url));
+      if (!answer.ok) return failed(answer.error);
+      const { status, body } = answer.value;
+      if (status === 200) return settle(parts, token, key, body, found.value);
+      // A member that is not running has the port that looked free.
+      if (status !== CONFLICT || !isChosen) return refusalOf(status, body);
+      port = found.value.listen.port + 1;
     }
-    return ok(finish(parts, { mesh_id: roster.meshId, ...place.value }));
   } finally {
     await connection.value.close();
   }
+}
+
+const CONFLICT = 409;
+
+function requestOf(
+  { identity }: FormingParts,
+  token: JoinToken,
+  key: string,
+  publicKey: string,
+  url: string,
+): JoinRequest {
+  const facts: JoinFacts = {
+    invite: hashOf(signerOf(token.secret).publicKey),
+    mesh_id: token.meshId,
+    peer_id: identity.peerId,
+    public_key: publicKeyText(identity.key.publicKey),
+    tls_public_key: publicKey,
+    url,
+  };
+  const bytes = joinBytes(facts);
+  return {
+    facts,
+    proof: Buffer.from(identity.key.sign(bytes)).toString('base64'),
+    tls_proof: sign('sha256', bytes, createPrivateKey(key)).toString('base64'),
+  };
+}
+
+/** Writes down what the authority answered, when it holds. */
+async function settle(
+  parts: FormingParts,
+  token: JoinToken,
+  key: string,
+  body: unknown,
+  place: Place,
+): Promise<Result<MeshFacts>> {
+  const { folder, identity, clock, random } = parts;
+  const taken = answerProblem(body, token, identity.peerId, key, clock.nowMs());
+  if (!taken.ok) return failed(taken.error);
+  const { authority, certificate, statements } = taken.value;
+  folder.open();
+  folder.write(folder.authorityCertPath, authority, random);
+  writeNode(parts, key, certificate, authority);
+  const roster = new RosterFile(folder, parts);
+  await roster.merge(statements.slice(0, ROSTER_ENTRIES_MAX));
+  if (!roster.read().has(identity.peerId)) {
+    return fail('UNAVAILABLE', 'the authority sent no statement about this node that holds');
+  }
+  return ok(finish(parts, { mesh_id: roster.meshId, ...place }));
 }
 
 /** Renews this node's certificate, on the authority's node. The former one stays good. */

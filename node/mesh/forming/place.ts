@@ -19,6 +19,7 @@ export async function placeOf(
   url: string | undefined,
   listen: string | undefined,
   defaultHost: string,
+  fromPort = MESH_PORT,
 ): Promise<Result<Place>> {
   const at = listen === undefined ? null : parseListen(listen);
   if (at !== null && !at.ok) return at;
@@ -33,7 +34,7 @@ export async function placeOf(
         },
       );
     }
-    const port = at?.value.port ?? (await freePort(host));
+    const port = at?.value.port ?? (await freePort(host, fromPort));
     if (port === null) return fail('UNAVAILABLE', `no free port on ${host}: name one with --url`);
     return ok({ url: `https://${bracketed(host)}:${port}`, listen: { host, port } });
   }
@@ -57,8 +58,8 @@ function parseListen(text: string): Result<{ host: string; port: number }> {
 
 const bracketed = (host: string) => (isIP(host) === 6 ? `[${host}]` : host);
 
-async function freePort(host: string): Promise<number | null> {
-  for (let port = MESH_PORT; port < MESH_PORT + PORTS_TRIED; port += 1) {
+async function freePort(host: string, from: number): Promise<number | null> {
+  for (let port = from; port < MESH_PORT + PORTS_TRIED; port += 1) {
     if (await isFree(host, port)) return port;
   }
   return null;
