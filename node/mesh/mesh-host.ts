@@ -77,6 +77,7 @@ export class MeshHost {
         roster: this.roster,
         gate: parts.gate ?? certificateGate(this.state, this.roster),
         status: () => this.status(),
+        heard: (peerId) => this.#exchange.heard(peerId),
       }),
       ...(parts.syncRoutes ?? []),
     ];

@@ -32,6 +32,8 @@ export interface MeshRoutesParts extends StateSeams {
   readonly store: Store;
   readonly gate: PeerGate;
   readonly status: () => MeshStatusAnswer;
+  /** A member has called. */
+  readonly heard: (peerId: string) => void;
 }
 
 /** The routes by which a mesh is formed and looked at; those of replication are elsewhere. */
@@ -125,6 +127,7 @@ async function exchange(parts: MeshRoutesParts, message: ReceivedMessage): Promi
     return fail('VALIDATION_FAILED', `a roster has at most ${limits.ROSTER_ENTRIES_MAX} entries`);
   }
   await takeStatements(parts, statements, peer.value.peerId);
+  parts.heard(peer.value.peerId);
   const known = parts.state.formed?.statements ?? formed.statements;
   return ok({ statements: [...known.values()], wall_clock: instantFromMs(parts.clock.nowMs()) });
 }

@@ -73,6 +73,12 @@ export class RosterExchange {
     return this.#contacts.get(peerId) ?? null;
   }
 
+  /** A member that did not answer has called: it is there again. */
+  heard(peerId: string): void {
+    const peer = this.#members().find((member) => member.peerId === peerId);
+    if (peer !== undefined && this.#contacts.get(peerId)?.reachable !== true) void this.#with(peer);
+  }
+
   #later(): void {
     this.#timer = this.#parts.scheduler.after(ROSTER_EXCHANGE_MS, () => {
       const members = this.#members();
