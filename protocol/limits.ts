@@ -59,7 +59,6 @@ export const MESH_POLL_MS = 1000;
 
 // Forming a mesh
 export const MESH_PORT = 9177;
-export const INVITE_TTL_SECONDS = 3600;
 export const INVITE_TTL_SECONDS_MAX = 604_800;
 export const ROSTER_ENTRIES_MAX = 1000;
 export const FINGERPRINTS_OF_PEER_MAX = 8;

@@ -20,10 +20,12 @@ import type { Settings } from '../config/settings.js';
 import { createHttpSurface } from '../http/server.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
+import { MeshHost } from '../mesh/mesh-host.js';
+import { openListenerFiles } from '../mesh/tls/listener-files.js';
 import { Metrics } from '../observability/metrics.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import type { Condition } from '../pipeline/call.js';
-import { systemClock, systemRandom, systemScheduler } from '../seams.js';
+import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantic/no-semantics.js';
 import { spawnStorageThread } from '../threads/spawn.js';
 import { openForWriting } from './open-for-writing.js';
@@ -59,9 +61,9 @@ const READER_BATCH_MESSAGES = 8;
 
 /** Starts a node: storage threads under supervision, maintenance, HTTP. Rejects when it cannot start. */
 export async function startDaemon(settings: Settings): Promise<Daemon> {
-  if (!LOOPBACK.has(settings.host) && settings.apiKey === null) {
+  if (!LOOPBACK.has(settings.host) && settings.apiKey === null && settings.mtlsAllowlist === null) {
     throw new ConfigError(
-      `refusing to listen on ${settings.host} without an API key: set SVC_API_KEY, or bind 127.0.0.1`,
+      `refusing to listen on ${settings.host} without an API key: set SVC_API_KEY, enforce --mtls-allowlist, or bind 127.0.0.1`,
     );
   }
   const log = stderrLog(settings.logLevel);
@@ -69,9 +71,10 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
   makeFolder(settings.home);
   makeFolder(dirname(settings.dbPath));
   const identity = loadMachineIdentity(settings.keyDir, systemRandom);
+  const seams = { clock: systemClock, scheduler: systemScheduler, random: systemRandom };
+  const files = openListenerFiles(settings, { scheduler: systemScheduler, log });
   prepareDatabase(settings, identity.peerId);
 
-  const seams = { clock: systemClock, scheduler: systemScheduler, random: systemRandom };
   const metrics = new Metrics();
   let writerThread: StorageThread<TimedCommand, OutcomeOf<Command>> | null = null;
   const writer: WriterQueue = new BatchWorker({
@@ -166,11 +169,23 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     condition,
   });
 
+  const mesh = new MeshHost({
+    settings,
+    peerId: identity.peerId,
+    store,
+    ...seams,
+    crypto: systemCrypto,
+    log,
+    openSurface: (tls, peerRoutes) =>
+      createHttpSurface({ services, operations: OPERATIONS, metrics, peerRoutes, peersOnly: true, tls }),
+  });
   const http = createHttpSurface({
     services,
     operations: OPERATIONS,
     metrics,
     inflightMax: settings.maxInflightRequests,
+    peerRoutes: mesh.routes,
+    tls: files.tls,
   });
 
   let stopping: Promise<void> | null = null;
@@ -180,7 +195,8 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
   });
   const shutDown = async (code: number): Promise<void> => {
     const deadlineMs = systemClock.monotonicMs() + settings.shutdownGraceMs;
-    await http.drain(settings.shutdownGraceMs);
+    await Promise.all([http.drain(settings.shutdownGraceMs), mesh.drain(settings.shutdownGraceMs)]);
+    await attempt(log, 'mesh', () => mesh.close());
     await attempt(log, 'touches', () => touches.close());
     await attempt(log, 'semantics', () => duties.close());
     await attempt(log, 'supervisor', async () => supervisor?.stop());
@@ -190,6 +206,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     points.close();
     await attempt(log, 'checkpoint', () => Promise.resolve(checkpoint(settings, identity.peerId)));
     await http.close();
+    files.close();
     exit(code);
   };
   const stop = (code = 0) => {
@@ -278,6 +295,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     throw new Error(started.error.message);
   }
   isUp = true;
+  await mesh.start();
   return {
     address,
     settings,
