@@ -75,11 +75,14 @@ export const MESH_POLL_MS = 1000;
 
 // Forming a mesh
 export const MESH_PORT = 9177;
-export const INVITE_TTL_SECONDS = 3600;
 export const INVITE_TTL_SECONDS_MAX = 604_800;
 export const ROSTER_ENTRIES_MAX = 1000;
 export const FINGERPRINTS_OF_PEER_MAX = 8;
+/** Certificates of one node that are good at a time: the one in force and the one before. */
+export const CERTIFICATES_KEPT = 2;
 export const JOIN_BODY_BYTES_MAX = 65_536;
+/** A whole roster with its signatures. */
+export const ROSTER_BODY_BYTES_MAX = 4 * 1024 * 1024;
 /** Every node exchanges its roster with one other this often, and with all at once after a change. */
 export const ROSTER_EXCHANGE_MS = 15_000;
 

@@ -20,12 +20,11 @@ import type { Settings } from '../config/settings.js';
 import { createHttpSurface } from '../http/server.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
-import { openFileRoster, openReceiver } from '../mesh/open-receiver.js';
-import { syncRoutes } from '../mesh/receive/sync-routes.js';
+import { MeshNode } from '../mesh/mesh-node.js';
 import { openListenerFiles } from '../mesh/tls/listener-files.js';
 import { Metrics } from '../observability/metrics.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
-import type { Condition } from '../pipeline/call.js';
+import type { Condition, Services } from '../pipeline/call.js';
 import { systemClock, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantic/no-semantics.js';
 import { spawnStorageThread } from '../threads/spawn.js';
@@ -136,6 +135,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     ...seams,
     round: async () => {
       metrics.setWriterQueueDepth(writer.stats().queued);
+      mesh?.gauge();
       metrics.touchesDropped(touches.dropped - touchesDropped);
       touchesDropped = touches.dropped;
       if (semantic !== null) {
@@ -148,6 +148,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
       return { afterMs: GAUGES_INTERVAL_MS };
     },
   });
+  let mesh: MeshNode | null = null;
   let storage: Supervisor | null = null;
   let supervisor: Supervisor | null = null;
   let isUp = false;
@@ -160,7 +161,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
       .map((child) => ({ part: child.id, reason: child.lastError ?? child.state })),
     pendingEmbeddings,
   });
-  const services = servicesOf(identity, {
+  const own = servicesOf(identity, {
     store,
     semantic: semantic?.role ?? NO_SEMANTICS,
     touches,
@@ -169,14 +170,23 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     catalogue: CATALOGUE,
     condition,
   });
-
+  mesh = new MeshNode({
+    services: own,
+    signer: identity.key,
+    ...seams,
+    metrics,
+    openSurface: (tls, peerRoutes) =>
+      createHttpSurface({ services, operations: OPERATIONS, metrics, peerRoutes, peersOnly: true, tls }),
+  });
+  const services: Services = { ...own, replication: mesh.replication() };
+  const { routes } = mesh;
   const http = createHttpSurface({
     services,
     operations: OPERATIONS,
     metrics,
     inflightMax: settings.maxInflightRequests,
+    peerRoutes: routes,
     tls: files.tls,
-    peerRoutes: syncRoutes(openReceiver(services, openFileRoster(services), metrics)),
   });
 
   let stopping: Promise<void> | null = null;
@@ -186,7 +196,8 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
   });
   const shutDown = async (code: number): Promise<void> => {
     const deadlineMs = systemClock.monotonicMs() + settings.shutdownGraceMs;
-    await http.drain(settings.shutdownGraceMs);
+    await Promise.all([http.drain(settings.shutdownGraceMs), mesh?.drain(settings.shutdownGraceMs)]);
+    await attempt(log, 'mesh', async () => mesh?.close());
     await attempt(log, 'touches', () => touches.close());
     await attempt(log, 'semantics', () => duties.close());
     await attempt(log, 'supervisor', async () => supervisor?.stop());
@@ -285,6 +296,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     throw new Error(started.error.message);
   }
   isUp = true;
+  await mesh.start();
   return {
     address,
     settings,

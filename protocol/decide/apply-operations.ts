@@ -27,6 +27,7 @@ import {
   operationHash,
   originHead,
   parkedOperations,
+  parkedReason,
   type ReadRequest,
   subjectHistory,
   subjectVersions,
@@ -64,7 +65,10 @@ export function* decideApplyOperations(
     const place = yield* placeOf(operation, self, context);
     have[origin] = place.have;
     if (place.kind === 'known') {
-      noop += 1;
+      const reason = yield* parkedReason(origin, seq);
+      // Whoever offers it again must hear again that it has no effect.
+      if (reason === null) noop += 1;
+      else parked.push({ op_id: operationId(origin, seq), reason });
       continue;
     }
     if (place.kind === 'refused') {

@@ -45,6 +45,7 @@ export type ReadRequest =
   | { readonly read: 'log-origin' }
   | { readonly read: 'origin-head'; readonly origin: string }
   | { readonly read: 'operation-hash'; readonly origin: string; readonly seq: number }
+  | { readonly read: 'parked-reason'; readonly origin: string; readonly seq: number }
   | { readonly read: 'nonce-used'; readonly peerId: string; readonly fingerprint: string }
   | { readonly read: 'subject-versions'; readonly id: string }
   | { readonly read: 'subject-history'; readonly id: string }
@@ -335,6 +336,11 @@ export function* originHead(
 /** The header hash of an operation in the log; null for one that the log does not hold. */
 export function* operationHash(origin: string, seq: number): Generator<ReadRequest, string | null, never> {
   return (yield { read: 'operation-hash', origin, seq }) as string | null;
+}
+
+/** Why an operation of the log is without effect; null when it has one. */
+export function* parkedReason(origin: string, seq: number): Generator<ReadRequest, ParkReason | null, never> {
+  return (yield { read: 'parked-reason', origin, seq }) as ParkReason | null;
 }
 
 /** True when a peer's nonce is remembered. */

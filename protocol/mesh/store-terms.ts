@@ -66,7 +66,7 @@ export interface ApplyOutcome {
   /** Ids of the rows whose text changed here. */
   readonly changed: readonly string[];
   readonly refused: readonly RefusedOperation[];
-  /** Of these operations, those that are in the log without effect. */
+  /** Of these operations, those that are in the log without effect, now or from before. */
   readonly parked: readonly ParkedOperation[];
   /** What this node has of the origins named, after it. */
   readonly have: Have;

@@ -139,6 +139,8 @@ export class DecisionReads {
         return this.subjects.originHead(request.origin);
       case 'operation-hash':
         return this.subjects.operationHash(request.origin, request.seq);
+      case 'parked-reason':
+        return this.subjects.parkedReason(request.origin, request.seq);
       case 'nonce-used':
         return this.subjects.nonceUsed(request.peerId, request.fingerprint);
       case 'subject-versions':

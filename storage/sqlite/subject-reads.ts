@@ -35,6 +35,9 @@ export class SubjectReads {
          UNION ALL SELECT head FROM origins WHERE origin = @origin AND seq = @seq
          UNION ALL SELECT chain_head FROM log_state WHERE peer_id || '/' || db_epoch = @origin AND origin_seq = @seq`,
       ),
+      parkedReason: db.prepare<[string, number], { parked: string | null }>(
+        'SELECT parked FROM operations WHERE origin = ? AND origin_seq = ?',
+      ),
       nonce: db.prepare<[string, Buffer], { n: number }>(
         'SELECT 1 AS n FROM federation_nonce_cache WHERE peer_id = ? AND fingerprint = ?',
       ),
@@ -66,6 +69,10 @@ export class SubjectReads {
   /** What the follower of an operation names, or where its chain ends. */
   operationHash(origin: string, seq: number): string | null {
     return this.statements.hash.get({ origin, seq })?.hash ?? null;
+  }
+
+  parkedReason(origin: string, seq: number): string | null {
+    return this.statements.parkedReason.get(origin, seq)?.parked ?? null;
   }
 
   nonceUsed(peerId: string, fingerprint: string): boolean {

@@ -1,7 +1,12 @@
 import { hlcMs } from '../../../protocol/hlc.js';
 import type { Peer } from '../../../protocol/mesh/peer.js';
 import type { ApplyOperations, ApplyOutcome, VerifiedOperation } from '../../../protocol/mesh/store-terms.js';
-import type { ParkedOperation, PushReply, RefusedOperation } from '../../../protocol/mesh/wire.js';
+import type {
+  OperationPage,
+  ParkedOperation,
+  PushReply,
+  RefusedOperation,
+} from '../../../protocol/mesh/wire.js';
 import { peerOfOrigin } from '../../../protocol/mesh/wire.js';
 import { operationId } from '../../../protocol/operation-log.js';
 import { failed, ok, type Result } from '../../../protocol/result.js';
@@ -47,7 +52,7 @@ export async function handlePush(
 
   let outcome: ApplyOutcome | null = null;
   if (!push.dryRun && batch.operations.length > 0) {
-    const applied = await applyBatch(parts, peer, batch, believed);
+    const applied = await applyBatch(parts, peer.peerId, batch, believed);
     if (!applied.ok) {
       parts.gate.failed(nonce, applied.error);
       await known;
@@ -113,15 +118,29 @@ async function oldStyleItems(parts: PushParts, push: Push, peer: Peer): Promise<
   return { ...NO_ITEMS, skipped };
 }
 
+/** Verifies a page that a peer answered and has the store take it, as with a push. */
+export async function takePage(
+  parts: PushParts,
+  page: OperationPage,
+  from: string,
+): Promise<Result<ApplyOutcome>> {
+  const read = page.operations.map((operation) => ({ ok: true as const, operation }));
+  const batch = verifyOperations(read, page.heads, parts.origins, parts.authors, parts.crypto);
+  const operations = await guardScopes(batch.operations, parts);
+  const applied = await applyBatch(parts, from, { ...batch, operations }, { nonce: null });
+  if (!applied.ok) return applied;
+  return ok({ ...applied.value, refused: [...batch.refused, ...applied.value.refused] });
+}
+
 /** Offers a batch; when the rules break over it, its operations one by one. */
 async function applyBatch(
   parts: PushParts,
-  peer: Peer,
+  from: string,
   batch: VerifiedBatch,
-  { nonce }: Believed,
+  { nonce }: Pick<Believed, 'nonce'>,
 ): Promise<Result<ApplyOutcome>> {
   const { operations, heads } = batch;
-  const command: ApplyOperations = { kind: 'apply-operations', from: peer.peerId, operations, heads, nonce };
+  const command: ApplyOperations = { kind: 'apply-operations', from, operations, heads, nonce };
   const together = await parts.store.execute(command);
   if (together.ok || together.error.code !== 'INTERNAL') return together;
   const used = await parts.gate.use(nonce);

@@ -1,7 +1,10 @@
 import { SYNC_SINCE_LIMIT, SYNC_SINCE_LIMIT_MAX } from '../../../protocol/limits.js';
+import { decodeCursor } from '../../../protocol/mesh/cursor.js';
 import type { MessagePolicy, Senders } from '../../../protocol/mesh/message-verdict.js';
 import type { Roster } from '../../../protocol/mesh/peer.js';
+import type { ApplyOutcome } from '../../../protocol/mesh/store-terms.js';
 import type { ReceivedMessage } from '../../../protocol/mesh/transport.js';
+import type { Have, OperationPage } from '../../../protocol/mesh/wire.js';
 import { type Failure, fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Crypto, Log, Signer } from '../../../protocol/seams.js';
 import type { Store } from '../../../storage/port.js';
@@ -9,7 +12,7 @@ import { parseJsonBody } from '../../http/json-body.js';
 import { parseQuery } from '../../http/query-string.js';
 import { AuthorJudge } from './author.js';
 import { handlePull } from './handle-pull.js';
-import { handlePush, type PushAnswer } from './handle-push.js';
+import { handlePush, type PushAnswer, type PushParts, takePage } from './handle-push.js';
 import { type Believed, MessageGate } from './message-gate.js';
 import type { OldStylePush } from './old-style-push.js';
 import type { OldStyleSince } from './old-style-since.js';
@@ -44,6 +47,8 @@ export interface SyncReceiverOptions {
   readonly metrics: ReceiverMetrics;
   /** Senders that know no operations; null refuses them. */
   readonly oldStyle: { readonly push: OldStylePush; readonly since: OldStyleSince } | null;
+  /** A believed peer has called; `have` is its cursor, where it sent one. */
+  readonly onHeard?: (peerId: string, have: Have | null) => void;
   /** A peer has more of an own origin than the log here; nothing by default. */
   readonly onOwnAhead?: (origin: string, seq: number, peerId: string) => void;
   /** Nonces remembered of one peer at most. */
@@ -95,7 +100,7 @@ export class SyncReceiver {
   }
 
   async #push(message: ReceivedMessage, believed: Believed): Promise<Result<object>> {
-    const { store, clock, crypto, peerId, pageSizeMax, oldStyle } = this.#options;
+    const { pageSizeMax } = this.#options;
     const { body } = message;
     const json = parseJsonBody(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
     if (!json.ok) return failed(json.error);
@@ -108,22 +113,31 @@ export class SyncReceiver {
     if (!sized.ok) return failed(sized.error);
     const dated = this.#gate.date(believed, push.sentAt, 'sender_wall_clock');
     if (!dated.ok) return failed(dated.error);
-    const answered = await handlePush(
-      {
-        store,
-        gate: this.#gate,
-        origins: this.#origins,
-        authors: this.#authors,
-        clock,
-        crypto,
-        peerId,
-        oldStyle: oldStyle?.push ?? null,
-      },
-      push,
-      dated.value,
-    );
-    if (answered.ok) this.#count(answered.value);
+    const answered = await handlePush(this.#pushParts(), push, dated.value);
+    if (answered.ok) {
+      this.#count(answered.value);
+      this.#options.onHeard?.(believed.peer.peerId, null);
+    }
     return answered;
+  }
+
+  /** Takes operations that a peer answered, judged like a push. */
+  take(page: OperationPage, from: string): Promise<Result<ApplyOutcome>> {
+    return takePage(this.#pushParts(), page, from);
+  }
+
+  #pushParts(): PushParts {
+    const { store, clock, crypto, peerId, oldStyle } = this.#options;
+    return {
+      store,
+      gate: this.#gate,
+      origins: this.#origins,
+      authors: this.#authors,
+      clock,
+      crypto,
+      peerId,
+      oldStyle: oldStyle?.push ?? null,
+    };
   }
 
   #senderProblem({ sender }: Push, { peer }: Believed): Failure | null {
@@ -158,7 +172,9 @@ export class SyncReceiver {
     if (cursor !== undefined) {
       const parts = { ...options, onOwnAhead: options.onOwnAhead ?? (() => {}) };
       const only = query.value.get('origins')?.split(',') ?? null;
-      return handlePull(parts, peer, cursor, limit.value, only);
+      const answered = await handlePull(parts, peer, cursor, limit.value, only);
+      if (answered.ok) options.onHeard?.(peer.peerId, decodeCursor(cursor));
+      return answered;
     }
     if (options.oldStyle === null) return fail('UNAVAILABLE', 'this node answers cursors alone');
     return options.oldStyle.since.page(peer, query.value.get('since') ?? '', limit.value);
