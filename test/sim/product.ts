@@ -1,0 +1,3 @@
+import { plainMesh } from './plain-mesh.js';
+
+export const product = plainMesh;
