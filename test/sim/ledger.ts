@@ -60,8 +60,17 @@ export class Ledger {
       node: node.name,
       atMs: nowMs,
     }));
-    const fresh = born.filter((operation) => !this.operations.has(operation.id));
+    // A disk that was put back gives numbers again that nobody else knows.
+    const fresh = born.filter((operation) => this.operations.get(operation.id)?.hlc !== operation.hlc);
     for (const operation of fresh) {
+      const lost = this.operations.get(operation.id);
+      if (lost !== undefined) {
+        const others = this.bySubject.get(lost.subject) ?? [];
+        this.bySubject.set(
+          lost.subject,
+          others.filter((other) => other !== lost),
+        );
+      }
       this.operations.set(operation.id, operation);
       const known = this.bySubject.get(operation.subject) ?? [];
       this.bySubject.set(operation.subject, [...known, operation]);
