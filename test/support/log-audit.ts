@@ -92,13 +92,13 @@ export function auditDatabase(db: Database.Database): string[] {
       continue;
     }
     const before = states.get(row.subject) ?? [];
-    const after = before.some(({ covers }) => includes(covers, row.origin, row.origin_seq))
-      ? before
-      : joinVersions(before, [version]);
+    // What a later version has seen comes too late to change anything.
+    if (before.some(({ covers }) => includes(covers, row.origin, row.origin_seq))) continue;
+    const after = joinVersions(before, [version]);
     states.set(row.subject, after);
     const live = settle(after).image;
     if (live !== null && row.kind === 'restore') archived.set(row.subject, null);
-    else if (row.kind === 'archive' && version.removal?.image) {
+    else if (live === null && row.kind === 'archive' && version.removal?.image) {
       archived.set(row.subject, memoryPayload(version.removal.image));
     }
     // Whether a copy was kept is each node's setting.
