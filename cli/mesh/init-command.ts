@@ -1,4 +1,3 @@
-import { initMesh } from '../../node/mesh/forming/form.js';
 import { failed } from '../../protocol/result.js';
 import { defineCommand } from '../define-command.js';
 import { isSet } from '../global-flags.js';
@@ -15,6 +14,8 @@ export const initCommand = defineCommand({
     'mesh init --url https://node1.example:9177 --listen 0.0.0.0:9177 --serve',
   ],
   run: async (parsed, terminal) => {
+    // Certificates are dear to load, and every help loads the commands.
+    const { initMesh } = await import('../../node/mesh/forming/form.js');
     const made = await initMesh(formingParts(parsed), placeWords(parsed));
     if (!made.ok) return failed(made.error);
     const { mesh_id, peer_id, url, listen } = made.value;

@@ -1,4 +1,3 @@
-import { joinMesh } from '../../node/mesh/forming/form.js';
 import { parseToken } from '../../node/mesh/forming/join-token.js';
 import { failed } from '../../protocol/result.js';
 import { defineCommand } from '../define-command.js';
@@ -21,6 +20,8 @@ export const joinCommand = defineCommand({
   flags: [...PLACE_FLAGS, ...SERVE_FLAGS],
   examples: ['mesh join - < token.txt', 'mesh join mnemesh-join-… --url https://node2.example:9177 --serve'],
   run: async (parsed, terminal) => {
+    // Certificates are dear to load, and every help loads the commands.
+    const { joinMesh } = await import('../../node/mesh/forming/form.js');
     const word = parsed.positionals[0] ?? '-';
     const token = parseToken(word === '-' ? await standardInput() : word);
     if (!token.ok) return failed(token.error);

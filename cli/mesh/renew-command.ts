@@ -1,4 +1,3 @@
-import { renewOwnCertificate } from '../../node/mesh/forming/form.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import { defineCommand } from '../define-command.js';
 import { formingParts, requireMesh, shown } from './mesh-parts.js';
@@ -10,6 +9,8 @@ export const renewCommand = defineCommand({
     "Replace this node's certificate and key; a running node changes over without ending a connection.",
   examples: ['mesh renew'],
   run: async (parsed, terminal) => {
+    // Certificates are dear to load, and every help loads the commands.
+    const { renewOwnCertificate } = await import('../../node/mesh/forming/form.js');
     const parts = formingParts(parsed);
     const facts = requireMesh(parts.folder);
     if (!facts.ok) return failed(facts.error);

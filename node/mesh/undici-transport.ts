@@ -5,7 +5,7 @@ import * as limits from '../../protocol/limits.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { PeerReply, PeerRequest, PeerTransport } from '../../protocol/mesh/transport.js';
 import type { Scheduler } from '../../protocol/seams.js';
-import { fingerprintOfCertificate, peerOfCertificate } from './forming/x509.js';
+import { fingerprintOfCertificate, peerOfCertificate } from './forming/certificate.js';
 import { connectTo, UntrustedError } from './tls/connect-tls.js';
 
 /** How a peer is reached and what is believed about it. */

@@ -6,12 +6,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import {
-  fingerprintOfCertificate,
-  issueCertificate,
-  makeAuthority,
-  newTlsKey,
-} from '../../node/mesh/forming/x509.js';
+import { fingerprintOfCertificate } from '../../node/mesh/forming/certificate.js';
+import { issueCertificate, makeAuthority, newTlsKey } from '../../node/mesh/forming/x509.js';
 import { systemRandom } from '../../node/seams.js';
 import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
 import { cleanEnvironment, freePort, MAIN, temporaryFolder } from '../support/daemon-process.js';

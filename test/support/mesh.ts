@@ -1,12 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
-import {
-  issueCertificate,
-  type KeyAndCertificate,
-  makeAuthority,
-  newTlsKey,
-} from '../../node/mesh/forming/x509.js';
+import type { KeyAndCertificate } from '../../node/mesh/forming/certificate.js';
+import { issueCertificate, makeAuthority, newTlsKey } from '../../node/mesh/forming/x509.js';
 import { systemClock, systemRandom } from '../../node/seams.js';
 import type { Log, Scheduler } from '../../protocol/seams.js';
 

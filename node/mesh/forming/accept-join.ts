@@ -3,11 +3,12 @@ import { CERTIFICATES_KEPT } from '../../../protocol/limits.js';
 import { fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Crypto, Random } from '../../../protocol/seams.js';
 import { publicKeyFromText, signatureFromText } from '../../identity/key-text.js';
+import { fingerprintOfCertificate, type KeyAndCertificate } from './certificate.js';
 import type { Invites } from './invites.js';
 import { JOIN_REQUEST, type JoinAnswer, type JoinRequest, joinBytes } from './join-terms.js';
 import type { MeshFolder } from './mesh-folder.js';
 import { isTlsPublicKey, peerIdOf, type RosterFile, type Statements } from './roster-file.js';
-import { fingerprintOfCertificate, issueCertificate, type KeyAndCertificate } from './x509.js';
+import { issueCertificate } from './x509.js';
 
 export interface AcceptOptions {
   readonly folder: MeshFolder;

@@ -5,11 +5,11 @@ import { fail, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Scheduler } from '../../../protocol/seams.js';
 import { API_PREFIX } from '../../http/operation-route.js';
 import { connectTo, UntrustedError } from '../tls/connect-tls.js';
+import { fingerprintOfCertificate, isIssuedBy } from './certificate.js';
 import { guestCertificate } from './guest-certificate.js';
 import { JOIN_PATH, type JoinRequest } from './join-terms.js';
 import type { JoinToken } from './join-token.js';
 import { parseJson } from './mesh-folder.js';
-import { fingerprintOfCertificate, isIssuedBy } from './x509.js';
 
 export interface AuthorityAnswer {
   readonly status: number;

@@ -6,20 +6,14 @@ import { signerOf } from '../../identity/key-file.js';
 import { publicKeyText } from '../../identity/key-text.js';
 import type { MachineIdentity } from '../../identity/machine-key.js';
 import { askAuthority } from './ask-authority.js';
+import { fingerprintOfCertificate, isIssuedBy, peerOfCertificate } from './certificate.js';
 import { hashOf } from './invites.js';
 import { JOIN_ANSWER, type JoinAnswer, type JoinFacts, type JoinRequest, joinBytes } from './join-terms.js';
 import type { JoinToken } from './join-token.js';
 import type { MeshFacts, MeshFolder } from './mesh-folder.js';
 import { type Place, placeOf } from './place.js';
 import { RosterFile } from './roster-file.js';
-import {
-  fingerprintOfCertificate,
-  isIssuedBy,
-  issueCertificate,
-  makeAuthority,
-  newTlsKey,
-  peerOfCertificate,
-} from './x509.js';
+import { issueCertificate, makeAuthority, newTlsKey } from './x509.js';
 
 export interface FormingParts {
   readonly folder: MeshFolder;

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Random } from '../../../protocol/seams.js';
 import { StartRefusedError } from '../../../protocol/start-refused.js';
 import { openKeyFolder, PRIVATE_MODE, replaceFile } from '../../identity/key-file.js';
-import { fingerprintOfCertificate, type KeyAndCertificate } from './x509.js';
+import { fingerprintOfCertificate, type KeyAndCertificate } from './certificate.js';
 
 /** What a node knows about the mesh that it belongs to. */
 export interface MeshFacts {

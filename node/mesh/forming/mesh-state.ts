@@ -4,10 +4,10 @@ import { StartRefusedError } from '../../../protocol/start-refused.js';
 import type { ClientGate, ListenerTls, Standing } from '../../http/listener-tls.js';
 import { type CertificatePair, readCertificatePair } from '../tls/certificate-files.js';
 import { Listeners } from '../tls/listeners.js';
+import { isIssuedBy } from './certificate.js';
 import { Invites, inviteOf } from './invites.js';
 import { type MeshFacts, MeshFolder } from './mesh-folder.js';
 import { RosterFile, type Statements } from './roster-file.js';
-import { isIssuedBy } from './x509.js';
 
 /** A mesh as its folder describes it. */
 export interface FormedMesh {

@@ -11,9 +11,9 @@ import { fail, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Random, Scheduler } from '../../../protocol/seams.js';
 import { StartRefusedError } from '../../../protocol/start-refused.js';
 import { publicKeyFromText } from '../../identity/key-text.js';
+import { fingerprintOfCertificate, type KeyAndCertificate } from './certificate.js';
 import { withFileLock } from './file-lock.js';
 import { type MeshFolder, parseJson } from './mesh-folder.js';
-import { fingerprintOfCertificate, type KeyAndCertificate } from './x509.js';
 
 /** Statements by peer id. */
 export type Statements = ReadonlyMap<string, SignedStatement>;

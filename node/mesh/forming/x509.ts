@@ -1,9 +1,13 @@
-import { generateKeyPair, type X509Certificate } from 'node:crypto';
+import { generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
 import forge from 'node-forge';
 import type { Random } from '../../../protocol/seams.js';
+import { type KeyAndCertificate, peerUri } from './certificate.js';
 
-/** The certificates of a mesh, made with node-forge. RSA, because that is what node-forge signs. */
+/**
+ * Makes the certificates of a mesh with node-forge, which is dear to load: whoever only reads certificates imports
+ * `certificate.ts`. RSA, because that is what node-forge signs.
+ */
 
 const AUTHORITY_KEY_BITS = 3072;
 const NODE_KEY_BITS = 2048;
@@ -16,12 +20,6 @@ const BACKDATED_MS = DAY_MS;
 const SERIAL_BYTES = 16;
 
 const generate = promisify(generateKeyPair);
-
-export interface KeyAndCertificate {
-  /** PEM, PKCS#8. */
-  readonly key: string;
-  readonly cert: string;
-}
 
 /** A fresh RSA key of a node, PKCS#8 and SPKI in PEM. */
 export async function newTlsKey(): Promise<{ readonly key: string; readonly publicKey: string }> {
@@ -93,34 +91,6 @@ export function issueCertificate(
   certificate.sign(forge.pki.privateKeyFromPem(authority.key), forge.md.sha256.create());
   return forge.pki.certificateToPem(certificate);
 }
-
-/** How a certificate names its peer (decisions, "certificates and peer ids"). */
-export const peerUri = (peerId: string) => `mnemesh:peer:${peerId}`;
-
-/** The peer that a certificate speaks for; null when it names none, or more than one. */
-export function peerOfCertificate(certificate: X509Certificate): string | null {
-  const uris = (certificate.subjectAltName ?? '').split(', ').filter((name) => name.startsWith('URI:'));
-  const match = uris.length === 1 ? /^URI:mnemesh:peer:(peer-[0-9a-f]{16})$/.exec(uris[0]!) : null;
-  return match === null ? null : match[1]!;
-}
-
-/** SHA-256 of a certificate, lower-case hex. */
-export const fingerprintOfCertificate = (certificate: X509Certificate): string =>
-  certificate.fingerprint256.replaceAll(':', '').toLowerCase();
-
-/** True when an authority's certificate has signed another and both are in force. */
-export function isIssuedBy(leaf: X509Certificate, authority: X509Certificate, nowMs: number): boolean {
-  return (
-    authority.ca &&
-    leaf.checkIssued(authority) &&
-    leaf.verify(authority.publicKey) &&
-    isInForce(leaf, nowMs) &&
-    isInForce(authority, nowMs)
-  );
-}
-
-const isInForce = ({ validFrom, validTo }: X509Certificate, nowMs: number) =>
-  Date.parse(validFrom) <= nowMs && nowMs <= Date.parse(validTo);
 
 function setValidity(certificate: forge.pki.Certificate, nowMs: number, days: number): void {
   certificate.validity.notBefore = new Date(nowMs - BACKDATED_MS);
