@@ -259,6 +259,8 @@ class Replication implements Mesh {
           this.parts.onEvent?.({ kind: 'pushed', peerId, operations, ms }),
       },
     });
+    // Without a peer to ask, nothing is waited for.
+    this.look();
     return this.links;
   }
 
