@@ -40,12 +40,13 @@ export function meshStatus({
     peers,
     underReplicated: Math.max(0, ownLog.end - replicated),
     dlqDepth: owed.reduce((sum, one) => sum + one, 0),
+    diverged: peers.filter((peer) => peer.diverged).length,
     quarantined: peers.filter((peer) => peer.quarantined).length,
   };
 }
 
 function peerStatus(record: PeerRecord, ownLog: OwnLog, clock: Clock): PeerStatus {
-  const { peer, link, standing, has, lastAnswerAtMs } = record;
+  const { peer, link, standing, has, lastAnswerAtMs, entropy } = record;
   return {
     peerId: peer.peerId,
     url: peer.url,
@@ -62,10 +63,17 @@ function peerStatus(record: PeerRecord, ownLog: OwnLog, clock: Clock): PeerStatu
     parked: standing.parked.size,
     operations: operationsOf(has),
     root: record.root,
+    rows: entropy.last,
+    comparedAt: entropy.comparedAt,
+    diverged: entropy.diverged,
+    differing: entropy.differing.slice(0, DIFFERING_SHOWN),
     version: record.version,
     lastAnswerAt: lastAnswerAtMs === null ? null : instantFromMs(lastAnswerAtMs),
   };
 }
+
+/** Namespaces that the status names. */
+const DIFFERING_SHOWN = 10;
 
 function operationsOf(has: Have): number {
   return Object.values(has).reduce((sum, seq) => sum + seq, 0);

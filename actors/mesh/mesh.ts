@@ -1,7 +1,10 @@
+import { ENTROPY_INTERVAL_MS } from '../../protocol/limits.js';
 import type { OriginHead } from '../../protocol/mesh/store-terms.js';
 import type { Have } from '../../protocol/mesh/wire.js';
+import { fail } from '../../protocol/result.js';
 import { type Supervisor, startSupervisor } from '../core/supervisor.js';
 import { loopChild } from '../maintenance/loop.js';
+import { AntiEntropy } from './anti-entropy.js';
 import { DeliveryLedger, type Remembered, recall } from './ledger.js';
 import { Links } from './links.js';
 import { meshStatus } from './mesh-status.js';
@@ -39,6 +42,8 @@ export interface Mesh {
   hint(peerId: string): void;
   /** A message of a peer arrived and was genuine; `have` when it said what it has (the cursor of a pull). */
   heard(peerId: string, have: Have | null): void;
+  /** A peer found that its rows differ from these: compare with it soon. */
+  differing(peerId: string): void;
   /** Writes down what is owed and ends; answers that are under way are not waited for. */
   stop(): Promise<void>;
 }
@@ -55,6 +60,8 @@ const LOCAL_RETRY_MS = 250;
 /** With nobody else on the database, the log is looked at for form's sake. */
 const IDLE_POLL_MS = 60_000;
 const RETRY_PARKED_LIMIT = 500;
+/** What is on its way at a start arrives first. */
+const ENTROPY_FIRST_MS = 2000;
 
 /** Starts replication: a supervisor with the roster's links, the quorum, catch-up and the ledger of deliveries. */
 export function startMesh(parts: MeshParts): Mesh {
@@ -75,6 +82,8 @@ class Replication implements Mesh {
   private links: Links | null = null;
   private sync: PeerSync | null = null;
   private readonly wakeLog: () => void;
+  private readonly entropy: AntiEntropy;
+  private readonly wakeEntropy: () => void;
   /** Whose word that operations were lost is being looked into, and until when nobody's is (monotonic). */
   private doubted: PeerRecord | null = null;
   private readonly doubtedUntilMs = new Map<string, number>();
@@ -122,6 +131,25 @@ class Replication implements Mesh {
         await this.ledger.save([...this.records.values()]);
       },
     });
+    this.entropy = new AntiEntropy({
+      store,
+      client: this.client,
+      repair: parts.repair ?? (() => Promise.resolve(fail('UNAVAILABLE', 'nothing repairs rows here'))),
+      clock,
+      log,
+      records: () => this.members,
+      intervalMs: parts.repair === undefined ? 0 : (settings.entropyIntervalMs ?? ENTROPY_INTERVAL_MS),
+      onEvent: parts.onEvent,
+    });
+    const entropy = loopChild({
+      id: 'anti-entropy',
+      policy,
+      scheduler,
+      clock,
+      firstAfterMs: Math.min(ENTROPY_FIRST_MS, settings.entropyIntervalMs ?? ENTROPY_FIRST_MS),
+      round: () => this.entropy.round(),
+    });
+    this.wakeEntropy = () => entropy.wake.now();
     const onFailure = ({ childId, error, decision }: { childId: string; error: Error; decision: object }) =>
       log.error({ err: error, actor: childId, decision }, 'a part of replication failed');
     this.supervisor = startSupervisor({
@@ -133,6 +161,7 @@ class Replication implements Mesh {
         { id: 'peer-sync', policy, start: () => Promise.resolve(this.startSync()) },
         { id: 'roster', policy, start: () => this.startLinks(onFailure) },
         watch.spec,
+        ...(parts.repair === undefined || settings.entropyIntervalMs === 0 ? [] : [entropy.spec]),
       ],
     });
   }
@@ -198,6 +227,13 @@ class Replication implements Mesh {
         this.changed(record, 'standing');
     }
     record.heard();
+  }
+
+  differing(peerId: string): void {
+    const record = this.records.get(peerId);
+    if (record === undefined) return;
+    this.entropy.differing(record);
+    this.wakeEntropy();
   }
 
   async stop(): Promise<void> {
@@ -380,7 +416,10 @@ class Replication implements Mesh {
   }
 
   private changed(record: PeerRecord, change: RecordChange): void {
-    if (change === 'reconnected') this.sync?.request(record);
+    if (change === 'reconnected') {
+      this.sync?.request(record);
+      this.entropy.request(record.peerId);
+    }
     this.quorum.changed();
     this.links?.wake(record.peerId);
     this.look();

@@ -1,6 +1,7 @@
 import { encodeCursor } from '../../protocol/mesh/cursor.js';
 import { signMessage } from '../../protocol/mesh/message-signing.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
+import type { RangesQuestion } from '../../protocol/mesh/ranges.js';
 import type { PeerReply, PeerTransport } from '../../protocol/mesh/transport.js';
 import type { Have } from '../../protocol/mesh/wire.js';
 import type { Clock, Random } from '../../protocol/seams.js';
@@ -17,6 +18,7 @@ import {
 
 export const PUSH_PATH = '/api/v1/sync/push';
 export const SINCE_PATH = '/api/v1/sync/since';
+export const RANGES_PATH = '/api/v1/mesh/ranges';
 
 /** A peer's answer with what was measured on the way, or why there is none. */
 export type Delivered<R> =
@@ -67,6 +69,20 @@ export class PeerClient {
     const message = { method: 'GET', path: SINCE_PATH, query, body: null } as const;
     const headers = signMessage({ ...message, peerId: self.peerId, signer: self.signer, random });
     return this.send(peer, { ...message, headers }, checkPullReply);
+  }
+
+  /** Asks how ranges of rows compare, or for operations that are missing here. */
+  ask<R extends { readonly wall_clock: string }>(
+    peer: Peer,
+    ask: RangesQuestion,
+    check: (body: Uint8Array) => R | null,
+  ): Promise<Delivered<R>> {
+    const { self, clock, random } = this.parts;
+    const said = { sender_agent_id: self.peerId, sender_wall_clock: instantFromMs(clock.nowMs()), ask };
+    const body = new TextEncoder().encode(JSON.stringify(said));
+    const message = { method: 'POST', path: RANGES_PATH, query: '', body } as const;
+    const headers = signMessage({ ...message, peerId: self.peerId, signer: self.signer, random });
+    return this.send(peer, { ...message, headers }, check);
   }
 
   private async send<R extends { readonly wall_clock: string }>(

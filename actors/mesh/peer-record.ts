@@ -1,6 +1,7 @@
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { Have } from '../../protocol/mesh/wire.js';
 import type { Clock, Log, Random } from '../../protocol/seams.js';
+import { EntropyState } from './entropy-state.js';
 import { type Cause, FRESH_LINK, type LinkEvent, type LinkState, nextLink, waitAfter } from './link-state.js';
 import type { Delivered } from './peer-client.js';
 import { Standing } from './standing.js';
@@ -36,6 +37,7 @@ const HEARD_RETRY_MS = 250;
  */
 export class PeerRecord {
   readonly standing = new Standing();
+  readonly entropy = new EntropyState();
   link: LinkState = FRESH_LINK;
   /** Everything that the peer had at its last full answer. */
   has: Have = {};

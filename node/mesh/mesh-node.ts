@@ -10,7 +10,7 @@ import { BACKGROUND_POLICY } from '../runtime/policies.js';
 import { MeshHost } from './mesh-host.js';
 import { openFileRoster, openReceiver } from './open-receiver.js';
 import type { SyncReceiver } from './receive/sync-receiver.js';
-import { syncRoutes } from './receive/sync-routes.js';
+import { rangesRoutes, syncRoutes } from './receive/sync-routes.js';
 
 export interface MeshNodeParts {
   readonly services: Services;
@@ -42,8 +42,9 @@ export class MeshNode {
       syncRoutes: (roster) => {
         this.#receiver = openReceiver(services, roster, metrics, {
           onHeard: (peerId, have) => this.#mesh?.heard(peerId, have),
+          onDiffering: (peerId) => this.#mesh?.differing(peerId),
         });
-        return syncRoutes(this.#receiver);
+        return [...syncRoutes(this.#receiver), ...rangesRoutes(this.#receiver)];
       },
     });
   }
@@ -77,6 +78,7 @@ export class MeshNode {
       roster: this.#host.roster,
       transport: this.#host.transport,
       apply: (page, from) => this.#receiver!.take(page, from),
+      repair: (request) => this.#receiver!.repair(request),
       settings: {
         quorumWrites: settings.quorumWrites,
         quorumTimeoutMs: settings.quorumTimeoutMs,

@@ -12,6 +12,9 @@ export class MeshMetrics {
   readonly #failures: Counter<'peer' | 'cause'>;
   readonly #quorums: Counter<'outcome'>;
   readonly #quarantines: Counter;
+  readonly #diverged: Gauge;
+  readonly #comparisons: Counter<'outcome'>;
+  readonly #repaired: Counter;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -27,6 +30,18 @@ export class MeshMetrics {
     this.#dlqDepth = gauge('svc_federation_push_dlq_depth', 'Operations owed to peers after a failure');
     this.#quarantinedPeers = gauge('svc_peers_quarantined', 'Peers whose deliveries rest');
     this.#underReplicated = gauge('svc_operations_under_replicated', 'Own operations on fewer nodes than W');
+    this.#diverged = gauge('svc_mesh_diverged_peers', 'Peers whose rows differ and could not be made equal');
+    this.#comparisons = new Counter({
+      name: 'svc_anti_entropy_total',
+      help: 'Comparisons of the rows with a peer, by outcome',
+      labelNames: ['outcome'] as const,
+      registers,
+    });
+    this.#repaired = new Counter({
+      name: 'svc_rows_repaired_total',
+      help: 'Rows and digests that were not what the log says',
+      registers,
+    });
     const byPeer = (name: string, help: string) =>
       new Counter({ name, help, labelNames: ['peer'] as const, registers });
     this.#pushed = byPeer('svc_operations_pushed_total', 'Own operations that a peer took');
@@ -56,11 +71,15 @@ export class MeshMetrics {
     if (event.kind === 'pulled') this.#pulled.inc({ peer: event.peerId }, event.operations);
     if (event.kind === 'push-failed') this.#failures.inc({ peer: event.peerId, cause: event.cause });
     if (event.kind === 'quorum') this.#quorums.inc({ outcome: event.met ? 'met' : 'missed' });
+    if (event.kind === 'compared') {
+      this.#comparisons.inc({ outcome: event.comparison });
+      this.#repaired.inc(event.repaired);
+    }
     if (event.kind === 'quarantined') this.#quarantines.inc();
   }
 
   /** Takes how replication stands, every now and then. */
-  status({ peers, dlqDepth, quarantined, underReplicated }: MeshStatus): void {
+  status({ peers, dlqDepth, quarantined, underReplicated, diverged }: MeshStatus): void {
     // A peer that left is no label any more.
     for (const each of Object.values(this.#peers)) each.reset();
     for (const { peerId: peer, state, lagOperations, lagSeconds, skewMs } of peers) {
@@ -69,6 +88,7 @@ export class MeshMetrics {
       this.#peers.lagSeconds.set({ peer }, lagSeconds);
       if (skewMs !== null) this.#peers.skew.set({ peer }, skewMs);
     }
+    this.#diverged.set(diverged);
     this.#dlqDepth.set(dlqDepth);
     this.#quarantinedPeers.set(quarantined);
     this.#underReplicated.set(underReplicated);

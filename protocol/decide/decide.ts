@@ -19,6 +19,7 @@ import { decidePromote } from './promote.js';
 import { decideEnsureQuota } from './quota.js';
 import { decideReceive } from './receive.js';
 import { decideDelete, decideExpire, decideForget } from './remove.js';
+import { decideRepairSubjects } from './repair.js';
 import { decideResolve } from './resolve.js';
 import { decideStore } from './store.js';
 import { decideTouch } from './touch.js';
@@ -89,5 +90,7 @@ function rulesOf(command: Command, context: DecisionContext): Deciding<OutcomeOf
       return decideRetryParked(command);
     case 'begin-epoch':
       return decideBeginEpoch(command);
+    case 'repair-subjects':
+      return decideRepairSubjects(command);
   }
 }

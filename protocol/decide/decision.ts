@@ -7,6 +7,7 @@ import type { SavePeerProgress, UsedNonce, VerifiedOperation } from '../mesh/sto
 import type { ParkReason, WireOperation } from '../mesh/wire.js';
 import type { MemoryImage, OperationKind, PurgeReason } from '../operation-log.js';
 import type { QuotaLimits, QuotaUse } from '../quota.js';
+import type { LoggedOperation } from '../repair.js';
 import type { Dot, HistoricEdit, Settled, Version } from '../replica.js';
 import type { Result } from '../result.js';
 import type { VersionVector } from '../version-vector.js';
@@ -51,6 +52,9 @@ export type ReadRequest =
   | { readonly read: 'subject-history'; readonly id: string }
   | { readonly read: 'link-stamp'; readonly link: LinkKey }
   | { readonly read: 'parked-operations'; readonly limit: number }
+  | { readonly read: 'subject-log'; readonly subject: string }
+  | { readonly read: 'stored-subject'; readonly subject: string }
+  | { readonly read: 'digest-holds'; readonly namespace: string }
   /** Applies what is decided so far, so that the reads that follow see it. */
   | { readonly read: 'after'; readonly mutations: readonly Mutation[] };
 
@@ -66,6 +70,20 @@ export interface LastEdit {
   readonly before: MemoryImage | null;
   /** The memory that the edit left. */
   readonly after: MemoryImage | null;
+}
+
+/** What the tables hold of a subject, as far as it can be read. */
+export interface StoredSubject {
+  /** True for a row of a memory, readable or not. */
+  readonly exists: boolean;
+  readonly memory: MemoryRow | null;
+  /** The namespace that the row counts for. */
+  readonly namespace: string | null;
+  /** The digest is that of the row, and the full text has an entry. */
+  readonly whole: boolean;
+  readonly tombstone: Dot | null;
+  readonly siblings: readonly Pick<Dot, 'origin' | 'seq'>[];
+  readonly link: { readonly link: Link; readonly namespace: string; readonly stamp: Dot } | null;
 }
 
 /** What identifies a link. */
@@ -194,7 +212,23 @@ export type Mutation =
       /** What the archive keeps of a memory that goes. */
       readonly archive: MemoryImage | null;
     }
-  | { readonly mutation: 'settle-link'; readonly link: Link; readonly operation: VerifiedOperation }
+  | {
+      readonly mutation: 'settle-link';
+      readonly link: Link;
+      readonly operation: Pick<VerifiedOperation, 'hlc' | 'origin' | 'seq' | 'seen' | 'namespace'>;
+    }
+  | {
+      /** Makes the row of a memory anew from what its versions mean, whatever is there; null: there is to be none. */
+      readonly mutation: 'rebuild-memory';
+      readonly id: string;
+      readonly settled: Settled | null;
+      readonly siblings: readonly Dot[];
+      readonly archive: MemoryImage | null;
+    }
+  | { readonly mutation: 'drop-link'; readonly link: LinkKey }
+  /** The log takes an operation back whose hash its chain knows. */
+  | { readonly mutation: 'restore-operation'; readonly operation: VerifiedOperation }
+  | { readonly mutation: 'recount-digest'; readonly namespace: string }
   | {
       readonly mutation: 'record-conflict';
       readonly loser: HistoricEdit;
@@ -204,6 +238,7 @@ export type Mutation =
     }
   | { readonly mutation: 'drop-archived'; readonly id: string }
   | { readonly mutation: 'unpark'; readonly origin: string; readonly seq: number }
+  | { readonly mutation: 'park-elsewhere'; readonly origin: string; readonly seq: number }
   | {
       readonly mutation: 'begin-epoch';
       readonly epoch: string;
@@ -367,6 +402,21 @@ export function* linkStamp(link: LinkKey): Generator<ReadRequest, Dot | null, ne
 /** The oldest operations that are in the log without effect and may have one now. */
 export function* parkedOperations(limit: number): Generator<ReadRequest, readonly WireOperation[], never> {
   return (yield { read: 'parked-operations', limit }) as readonly WireOperation[];
+}
+
+/** All operations of a subject in the log; a payload that is not its hash's is null. */
+export function* subjectLog(subject: string): Generator<ReadRequest, readonly LoggedOperation[], never> {
+  return (yield { read: 'subject-log', subject }) as readonly LoggedOperation[];
+}
+
+/** What the tables hold of a subject, which may be damaged. */
+export function* storedSubject(subject: string): Generator<ReadRequest, StoredSubject, never> {
+  return (yield { read: 'stored-subject', subject }) as StoredSubject;
+}
+
+/** True when the digest of a namespace is the sum of its rows' digests. */
+export function* digestHolds(namespace: string): Generator<ReadRequest, boolean, never> {
+  return (yield { read: 'digest-holds', namespace }) as boolean;
 }
 
 /** Applies mutations now; what is read next sees them. */

@@ -1,4 +1,5 @@
 import type { Memory, MemoryRow } from '../memory.js';
+import type { RepairAnswers, RepairCommand, RepairOutcomes, RepairQuery } from './repair-terms.js';
 import type {
   Have,
   OperationPage,
@@ -15,7 +16,8 @@ export type MeshCommand =
   | RetryParked
   | BeginEpoch
   | ReceiveMemory
-  | SavePeerProgress;
+  | SavePeerProgress
+  | RepairCommand;
 export type MeshQuery =
   | KnownOrigins
   | ReadOperations
@@ -24,7 +26,8 @@ export type MeshQuery =
   | ListConflicts
   | ListNonces
   | MemoriesSince
-  | ListPeerProgress;
+  | ListPeerProgress
+  | RepairQuery;
 
 /** An operation whose payload, chain and head the caller has verified against each other. */
 export interface VerifiedOperation extends WireOperation {
@@ -260,7 +263,7 @@ export interface MemoriesSince {
   readonly limit: number;
 }
 
-export interface MeshOutcomes {
+export interface MeshOutcomes extends RepairOutcomes {
   readonly 'apply-operations': ApplyOutcome;
   readonly 'use-nonce': Readonly<Record<never, never>>;
   readonly 'retry-parked': { readonly applied: number; readonly left: number };
@@ -270,7 +273,7 @@ export interface MeshOutcomes {
   readonly 'save-peer-progress': Readonly<Record<never, never>>;
 }
 
-export interface MeshAnswers {
+export interface MeshAnswers extends RepairAnswers {
   readonly 'known-origins': KnownOriginsAnswer;
   readonly 'read-operations': ReadOperationsAnswer;
   readonly 'read-digests': ReadDigestsAnswer;

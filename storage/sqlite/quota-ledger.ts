@@ -103,6 +103,16 @@ export class QuotaLedger {
     if (after !== null) this.addBytes(after, chargedBytes(after), now);
   }
 
+  /** Sets the bytes of a holder in a namespace to what its rows there have. */
+  recount(holder: string, namespace: string, memories: Iterable<Memory>, now: string): void {
+    let bytes = 0;
+    for (const memory of memories) if (holderOf(memory) === holder) bytes += chargedBytes(memory);
+    const use = this.use(holder, namespace);
+    if (use === null && bytes === 0) return;
+    const before = use ?? fresh({ holder, namespace }, DEFAULT_LIMITS, now);
+    this.put({ ...before, storageBytes: bytes, updatedAt: now });
+  }
+
   /** Writes what changed; before a commit or a savepoint. */
   flush(): void {
     for (const entry of this.uses.values()) {

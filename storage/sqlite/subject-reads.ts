@@ -2,7 +2,7 @@ import type { LinkKey } from '../../protocol/decide/decision.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import type { RemovalKind } from '../../protocol/operation-log.js';
 import { versionOf } from '../../protocol/parse-payload.js';
-import type { Dot, HistoricEdit, Version } from '../../protocol/replica.js';
+import { awayVersion, type Dot, type HistoricEdit, type Version } from '../../protocol/replica.js';
 import type { VersionVector } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
 import { type OperationSqlRow, operationFromSql } from './operation-rows.js';
@@ -36,7 +36,8 @@ export class SubjectReads {
          UNION ALL SELECT chain_head FROM log_state WHERE peer_id || '/' || db_epoch = @origin AND origin_seq = @seq`,
       ),
       parkedReason: db.prepare<[string, number], { parked: string | null }>(
-        'SELECT parked FROM operations WHERE origin = ? AND origin_seq = ?',
+        `SELECT iif(parked = 'elsewhere', 'out_of_scope', parked) AS parked FROM operations
+         WHERE origin = ? AND origin_seq = ?`,
       ),
       nonce: db.prepare<[string, Buffer], { n: number }>(
         'SELECT 1 AS n FROM federation_nonce_cache WHERE peer_id = ? AND fingerprint = ?',
@@ -115,6 +116,7 @@ export class SubjectReads {
 
 function siblingVersion(row: OperationSqlRow): Version {
   const { payload, ...header } = operationFromSql(row);
+  if (payload === null && row.parked === 'elsewhere') return awayVersion(header);
   const version = payload === null ? null : versionOf({ ...header, payload });
   // Only versions that took effect are kept as siblings, and their payloads are referenced.
   if (version === null) throw new Error(`the log lost the payload of ${row.origin}/${row.origin_seq}`);

@@ -19,6 +19,10 @@ const peer = (peerId: string): MeshStatus['peers'][number] => ({
   parked: 0,
   operations: 1,
   root: null,
+  rows: null,
+  comparedAt: null,
+  diverged: false,
+  differing: [],
   version: null,
   lastAnswerAt: null,
 });
@@ -35,6 +39,7 @@ test('replication has its lines, and a peer that left has none', async () => {
     underReplicated: 4,
     dlqDepth: 5,
     quarantined: 0,
+    diverged: 0,
   };
   metrics.mesh.status(status);
   metrics.mesh.status({ ...status, peers: [peer('peer-a')] });

@@ -6,7 +6,14 @@ import type { MemoryRow } from '../../protocol/memory.js';
 import { CHAIN_GENESIS, headerHash, memoryPayload } from '../../protocol/operation-log.js';
 import { versionOf } from '../../protocol/parse-payload.js';
 import { chargedBytes, holderOf } from '../../protocol/quota.js';
-import { type Dot, isLater, joinVersions, settle, type Version } from '../../protocol/replica.js';
+import {
+  awayVersion,
+  type Dot,
+  isLater,
+  joinVersions,
+  settle,
+  type Version,
+} from '../../protocol/replica.js';
 import { includes, type VersionVector } from '../../protocol/version-vector.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../../storage/sqlite/rows.js';
 
@@ -73,6 +80,11 @@ export function auditDatabase(db: Database.Database): string[] {
       systemCrypto,
     );
     chains.set(row.origin, { seq: row.origin_seq, head, hlc: row.hlc });
+    if (row.parked === 'elsewhere') {
+      const version = awayVersion(operation);
+      states.set(row.subject, joinVersions(states.get(row.subject) ?? [], [version]));
+      continue;
+    }
     if (row.parked !== null || row.payload === null) continue;
     if (row.kind === 'link') {
       const last = links.get(row.subject);

@@ -91,6 +91,20 @@ export function verifyOperations(
   return { operations, heads: ends, refused, unreadable };
 }
 
+/**
+ * An operation that comes back on its own, judged as one of a batch would be. Whether its header is the origin's is the
+ * store's to say, whose chain knows its hash. Null when its payload is not its own.
+ */
+export function verifyAlone(
+  operation: WireOperation,
+  origins: Origins,
+  authors: AuthorJudge,
+  crypto: Crypto,
+): VerifiedOperation | null {
+  const verified = follow(undefined, operation, crypto);
+  return verified === null ? null : judged(verified, origins, authors);
+}
+
 /** The operation with its hash, when its payload is its own and it follows the one before; else null. */
 function follow(
   before: VerifiedOperation | undefined,
