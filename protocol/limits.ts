@@ -274,3 +274,5 @@ export const RANGE_REPLY_BYTES_MAX = 16 * 1024 * 1024;
 export const RANGE_NAMESPACES_MAX = 64;
 /** Subjects that one transaction repairs. */
 export const REPAIR_SUBJECTS_MAX = 100;
+export const SCRUB_INTERVAL_DAYS = 7;
+export const SCRUB_INTERVAL_DAYS_MAX = 365;

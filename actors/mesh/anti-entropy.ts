@@ -41,6 +41,8 @@ const REPAIRED_MS = 250;
 /** What could not be repaired is tried again after this, the other node may be the one that has to. */
 const UNEQUAL_MS = 5000;
 const IDLE_MS = 1000;
+/** Namespaces that a noted alarm names. */
+const NOTED_MAX = 10;
 
 /**
  * Layer three (design: mesh): compares the rows of this node with each peer's on a schedule and after a reconnect, and
@@ -107,12 +109,28 @@ export class AntiEntropy {
     this.dueMs.set(peerId, clock.monotonicMs() + (wasDiverged ? intervalMs : waitMs));
     onEvent?.({ kind: 'compared', peerId, comparison, repaired });
     if (repaired > 0) log.warn({ peer: peerId, repaired }, 'rows that were damaged or missing are repaired');
+    if (entropy.diverged !== wasDiverged) this.noteAlarm();
     if (entropy.diverged && !wasDiverged) {
       log.error(
         { code: 'MESH_DIVERGED', peer: peerId, namespaces: differing.slice(0, 5) },
         'the rows differ from a peer although both have the same operations',
       );
     }
+  }
+
+  /** Leaves the alarm where `doctor` finds it, also when this process has ended. */
+  private noteAlarm(): void {
+    const { store, records, log } = this.parts;
+    const diverged = records()
+      .filter(({ entropy }) => entropy.diverged)
+      .map(({ peerId, entropy }) => ({ peer: peerId, namespaces: entropy.differing.slice(0, NOTED_MAX) }));
+    const command = { kind: 'note-integrity', name: 'mesh', facts: { diverged }, audit: null } as const;
+    store.execute(command, { lane: 'background' }).then(
+      (noted) => {
+        if (!noted.ok) log.warn({ code: noted.error.code }, 'an alarm could not be noted');
+      },
+      (error: unknown) => log.warn({ err: error }, 'an alarm could not be noted'),
+    );
   }
 
   private async compare(

@@ -1,10 +1,12 @@
 import { ENTROPY_INTERVAL_MS } from '../../protocol/limits.js';
+import type { OperationPlace } from '../../protocol/mesh/ranges.js';
 import type { OriginHead } from '../../protocol/mesh/store-terms.js';
-import type { Have } from '../../protocol/mesh/wire.js';
+import type { Have, WireOperation } from '../../protocol/mesh/wire.js';
 import { fail } from '../../protocol/result.js';
 import { type Supervisor, startSupervisor } from '../core/supervisor.js';
 import { loopChild } from '../maintenance/loop.js';
 import { AntiEntropy } from './anti-entropy.js';
+import { askBack } from './ask-back.js';
 import { DeliveryLedger, type Remembered, recall } from './ledger.js';
 import { Links } from './links.js';
 import { meshStatus } from './mesh-status.js';
@@ -15,6 +17,7 @@ import { PeerClient } from './peer-client.js';
 import { PeerRecord, type RecordChange } from './peer-record.js';
 import { PeerSync } from './peer-sync.js';
 import { QuorumWriter } from './quorum-writer.js';
+import { scrubDuty } from './scrub-duty.js';
 import { WriteGate } from './write-gate.js';
 
 /** Replication of one node, running. */
@@ -44,6 +47,8 @@ export interface Mesh {
   heard(peerId: string, have: Have | null): void;
   /** A peer found that its rows differ from these: compare with it soon. */
   differing(peerId: string): void;
+  /** Asks the peers for operations that are missing here. */
+  askBack(places: readonly OperationPlace[]): Promise<readonly WireOperation[]>;
   /** Writes down what is owed and ends; answers that are under way are not waited for. */
   stop(): Promise<void>;
 }
@@ -60,6 +65,7 @@ const LOCAL_RETRY_MS = 250;
 /** With nobody else on the database, the log is looked at for form's sake. */
 const IDLE_POLL_MS = 60_000;
 const RETRY_PARKED_LIMIT = 500;
+const SCRUB_FIRST_MS = 30_000;
 /** What is on its way at a start arrives first. */
 const ENTROPY_FIRST_MS = 2000;
 
@@ -85,6 +91,7 @@ class Replication implements Mesh {
   private readonly entropy: AntiEntropy;
   private readonly wakeEntropy: () => void;
   /** Whose word that operations were lost is being looked into, and until when nobody's is (monotonic). */
+  private stopping = false;
   private doubted: PeerRecord | null = null;
   private readonly doubtedUntilMs = new Map<string, number>();
   private recoveringFrom: PeerRecord | null = null;
@@ -150,6 +157,25 @@ class Replication implements Mesh {
       round: () => this.entropy.round(),
     });
     this.wakeEntropy = () => entropy.wake.now();
+    const scrubbing = loopChild({
+      id: 'scrub',
+      policy,
+      scheduler,
+      clock,
+      firstAfterMs: SCRUB_FIRST_MS,
+      round: () =>
+        scrubDuty({
+          store,
+          repair: parts.repair!,
+          askBack: (places) => this.askBack(places),
+          stopping: () => this.stopping,
+          clock,
+          log,
+          intervalMs: settings.scrubIntervalMs ?? 0,
+          agentId: self.peerId,
+          onEvent: parts.onEvent,
+        }),
+    });
     const onFailure = ({ childId, error, decision }: { childId: string; error: Error; decision: object }) =>
       log.error({ err: error, actor: childId, decision }, 'a part of replication failed');
     this.supervisor = startSupervisor({
@@ -162,6 +188,7 @@ class Replication implements Mesh {
         { id: 'roster', policy, start: () => this.startLinks(onFailure) },
         watch.spec,
         ...(parts.repair === undefined || settings.entropyIntervalMs === 0 ? [] : [entropy.spec]),
+        ...(parts.repair === undefined || !settings.scrubIntervalMs ? [] : [scrubbing.spec]),
       ],
     });
   }
@@ -236,7 +263,13 @@ class Replication implements Mesh {
     this.wakeEntropy();
   }
 
+  askBack(places: readonly OperationPlace[]): Promise<readonly WireOperation[]> {
+    const peers = this.members.filter(({ link }) => link.state === 'healthy').map(({ peer }) => peer);
+    return askBack(this.client, peers, places);
+  }
+
   async stop(): Promise<void> {
+    this.stopping = true;
     this.gate.close();
     await this.supervisor.stop();
   }

@@ -61,6 +61,8 @@ export interface MeshSettings {
   readonly catchupIntervalMs: number;
   /** Between two comparisons of the rows with one peer's; default one minute, 0 leaves them out. */
   readonly entropyIntervalMs?: number;
+  /** Between two scrubs; 0 and default: none. */
+  readonly scrubIntervalMs?: number;
   /** Most operations that one push carries, at least 64. */
   readonly pushBatchMax: number;
   /** How often the log is looked at for writes of other processes; 0 when there are none. */
@@ -79,6 +81,13 @@ export type MeshEvent =
       readonly peerId: string;
       readonly comparison: Comparison;
       readonly repaired: number;
+    }
+  | {
+      readonly kind: 'scrubbed';
+      /** Everything that was not as it was. */
+      readonly problems: number;
+      /** Operations that nobody has any more. */
+      readonly lost: number;
     }
   | { readonly kind: 'quarantined'; readonly peerId: string }
   | { readonly kind: 'epoch-begun'; readonly origin: string };

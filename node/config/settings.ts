@@ -129,6 +129,7 @@ export interface Settings {
   readonly quorumCaCert: string | null;
   /** 0 never asks peers for what was missed. */
   readonly catchupIntervalMs: number;
+  readonly scrubIntervalMs: number;
   readonly fedPeerFingerprints: string | null;
   readonly allowLoopbackWebhooks: boolean;
   readonly webhookHmacSecret: Secret | null;
@@ -214,6 +215,7 @@ export const DEFAULTS: Omit<Settings, 'home' | 'dbPath' | 'keyDir'> = {
   quorumClientKey: null,
   quorumCaCert: null,
   catchupIntervalMs: limits.CATCHUP_INTERVAL_SECONDS * 1000,
+  scrubIntervalMs: limits.SCRUB_INTERVAL_DAYS * 86_400_000,
   fedPeerFingerprints: null,
   allowLoopbackWebhooks: false,
   webhookHmacSecret: null,

@@ -85,6 +85,7 @@ export class MeshNode {
         catchupIntervalMs: settings.catchupIntervalMs,
         pushBatchMax: settings.fedDlqReplayMaxBatch,
         logPollMs: CHANGE_POLL_MS,
+        scrubIntervalMs: settings.scrubIntervalMs,
       },
       clock,
       scheduler,

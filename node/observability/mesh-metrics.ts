@@ -15,6 +15,8 @@ export class MeshMetrics {
   readonly #diverged: Gauge;
   readonly #comparisons: Counter<'outcome'>;
   readonly #repaired: Counter;
+  readonly #scrubFound: Gauge;
+  readonly #scrubLost: Gauge;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -31,6 +33,8 @@ export class MeshMetrics {
     this.#quarantinedPeers = gauge('svc_peers_quarantined', 'Peers whose deliveries rest');
     this.#underReplicated = gauge('svc_operations_under_replicated', 'Own operations on fewer nodes than W');
     this.#diverged = gauge('svc_mesh_diverged_peers', 'Peers whose rows differ and could not be made equal');
+    this.#scrubFound = gauge('svc_scrub_found', 'What the last scrub found damaged, repaired or not');
+    this.#scrubLost = gauge('svc_scrub_lost_operations', 'Operations that the last scrub could not get back');
     this.#comparisons = new Counter({
       name: 'svc_anti_entropy_total',
       help: 'Comparisons of the rows with a peer, by outcome',
@@ -71,6 +75,10 @@ export class MeshMetrics {
     if (event.kind === 'pulled') this.#pulled.inc({ peer: event.peerId }, event.operations);
     if (event.kind === 'push-failed') this.#failures.inc({ peer: event.peerId, cause: event.cause });
     if (event.kind === 'quorum') this.#quorums.inc({ outcome: event.met ? 'met' : 'missed' });
+    if (event.kind === 'scrubbed') {
+      this.#scrubFound.set(event.problems);
+      this.#scrubLost.set(event.lost);
+    }
     if (event.kind === 'compared') {
       this.#comparisons.inc({ outcome: event.comparison });
       this.#repaired.inc(event.repaired);

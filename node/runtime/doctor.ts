@@ -6,6 +6,7 @@ import { checkConfiguration } from '../doctor/check-configuration.js';
 import { checkAudit, checkIndex, checkRecall } from '../doctor/check-content.js';
 import { checkHooks } from '../doctor/check-hooks.js';
 import { checkIdentity } from '../doctor/check-identity.js';
+import { checkIntegrity } from '../doctor/check-integrity.js';
 import { checkKeys } from '../doctor/check-keys.js';
 import { checkLimits } from '../doctor/check-limits.js';
 import { checkEmbeddings, checkLlm } from '../doctor/check-models.js';
@@ -13,7 +14,7 @@ import { checkCapabilities } from '../doctor/check-node.js';
 import { checkRemote } from '../doctor/check-remote.js';
 import { checkStorage } from '../doctor/check-storage.js';
 import { checkTools, type ToolTokens, toolTokens } from '../doctor/check-tools.js';
-import { type DoctorReport, type Section, SectionBuilder, worst } from '../doctor/report.js';
+import { type DoctorReport, type Section, worst } from '../doctor/report.js';
 import type { Profile } from '../mcp/profile.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import { systemClock, systemCrypto, systemScheduler } from '../seams.js';
@@ -59,7 +60,7 @@ export async function examineNode(
     llm,
     capabilities,
     checkAudit(inspection?.ok === true ? inspection.facts : null, keys.peerId),
-    new SectionBuilder('Mesh').unused('not configured').done(),
+    checkIntegrity(content, settings, nowMs),
     ...(more.tokens === undefined ? [] : [checkTools(countToolTokens(more.tokens))]),
     ...(more.hooks === true ? [checkHooks(configuration.file.path, configuration.searchPath)] : []),
   ]);

@@ -21,6 +21,7 @@ import { decideReceive } from './receive.js';
 import { decideDelete, decideExpire, decideForget } from './remove.js';
 import { decideRepairSubjects } from './repair.js';
 import { decideResolve } from './resolve.js';
+import { decideNoteIntegrity, decideReindexRows } from './scrub.js';
 import { decideStore } from './store.js';
 import { decideTouch } from './touch.js';
 import { decideUndoEdit } from './undo-edit.js';
@@ -92,5 +93,9 @@ function rulesOf(command: Command, context: DecisionContext): Deciding<OutcomeOf
       return decideBeginEpoch(command);
     case 'repair-subjects':
       return decideRepairSubjects(command);
+    case 'note-integrity':
+      return decideNoteIntegrity(command);
+    case 'reindex-rows':
+      return decideReindexRows(command);
   }
 }

@@ -55,6 +55,7 @@ export type ReadRequest =
   | { readonly read: 'subject-log'; readonly subject: string }
   | { readonly read: 'stored-subject'; readonly subject: string }
   | { readonly read: 'digest-holds'; readonly namespace: string }
+  | { readonly read: 'rows-of-range'; readonly range: number }
   /** Applies what is decided so far, so that the reads that follow see it. */
   | { readonly read: 'after'; readonly mutations: readonly Mutation[] };
 
@@ -229,6 +230,12 @@ export type Mutation =
   /** The log takes an operation back whose hash its chain knows. */
   | { readonly mutation: 'restore-operation'; readonly operation: VerifiedOperation }
   | { readonly mutation: 'recount-digest'; readonly namespace: string }
+  | { readonly mutation: 'reindex-rows'; readonly range: number }
+  | {
+      readonly mutation: 'note-integrity';
+      readonly name: string;
+      readonly facts: Readonly<Record<string, unknown>>;
+    }
   | {
       readonly mutation: 'record-conflict';
       readonly loser: HistoricEdit;
@@ -417,6 +424,11 @@ export function* storedSubject(subject: string): Generator<ReadRequest, StoredSu
 /** True when the digest of a namespace is the sum of its rows' digests. */
 export function* digestHolds(namespace: string): Generator<ReadRequest, boolean, never> {
   return (yield { read: 'digest-holds', namespace }) as boolean;
+}
+
+/** How many rows a range of the full text's comparison has. */
+export function* rowsOfRange(range: number): Generator<ReadRequest, number, never> {
+  return (yield { read: 'rows-of-range', range }) as number;
 }
 
 /** Applies mutations now; what is read next sees them. */

@@ -1,5 +1,6 @@
 import type { Memory, MemoryRow } from '../memory.js';
 import type { RepairAnswers, RepairCommand, RepairOutcomes, RepairQuery } from './repair-terms.js';
+import type { ScrubAnswers, ScrubCommand, ScrubOutcomes, ScrubQuery } from './scrub-terms.js';
 import type {
   Have,
   OperationPage,
@@ -17,7 +18,8 @@ export type MeshCommand =
   | BeginEpoch
   | ReceiveMemory
   | SavePeerProgress
-  | RepairCommand;
+  | RepairCommand
+  | ScrubCommand;
 export type MeshQuery =
   | KnownOrigins
   | ReadOperations
@@ -27,7 +29,8 @@ export type MeshQuery =
   | ListNonces
   | MemoriesSince
   | ListPeerProgress
-  | RepairQuery;
+  | RepairQuery
+  | ScrubQuery;
 
 /** An operation whose payload, chain and head the caller has verified against each other. */
 export interface VerifiedOperation extends WireOperation {
@@ -263,7 +266,7 @@ export interface MemoriesSince {
   readonly limit: number;
 }
 
-export interface MeshOutcomes extends RepairOutcomes {
+export interface MeshOutcomes extends RepairOutcomes, ScrubOutcomes {
   readonly 'apply-operations': ApplyOutcome;
   readonly 'use-nonce': Readonly<Record<never, never>>;
   readonly 'retry-parked': { readonly applied: number; readonly left: number };
@@ -273,7 +276,7 @@ export interface MeshOutcomes extends RepairOutcomes {
   readonly 'save-peer-progress': Readonly<Record<never, never>>;
 }
 
-export interface MeshAnswers extends RepairAnswers {
+export interface MeshAnswers extends RepairAnswers, ScrubAnswers {
   readonly 'known-origins': KnownOriginsAnswer;
   readonly 'read-operations': ReadOperationsAnswer;
   readonly 'read-digests': ReadDigestsAnswer;

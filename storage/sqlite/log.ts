@@ -205,7 +205,7 @@ export class OperationLog {
 
   /**
    * Takes an operation back as its origin made it; what it does is the caller's. An operation whose row is gone gets a
-   * free local position after the one before it.
+   * free local position before the one that follows it.
    */
   restore(operation: VerifiedOperation): void {
     const { origin, seq, hlc, kind, namespace, subject, payloadHash, prevHash, payload } = operation;
@@ -217,18 +217,32 @@ export class OperationLog {
       )
       .run(hlc, kind, namespace, subject, seen, payloadHash, prevHash, payload, origin, seq);
     if (updated.changes > 0) return;
+    // Those that follow come back first, so that the order of the positions is that of the origin.
     this.db
       .prepare(
         `INSERT INTO operations (commit_sequence, origin, origin_seq, hlc, kind, namespace, subject, seen, payload_hash,
            prev_hash, payload, rid)
-         SELECT min(o.commit_sequence) + 1, @origin, @seq, @hlc, @kind, @namespace, @subject, @seen, @payloadHash, @prevHash,
-           @payload, (SELECT rid FROM memories WHERE id = @subject)
-         FROM (SELECT 0 AS commit_sequence UNION ALL SELECT commit_sequence FROM operations) o
-         WHERE o.commit_sequence >= coalesce(
-             (SELECT commit_sequence FROM operations WHERE origin = @origin AND origin_seq = @seq - 1), 0)
-           AND NOT EXISTS (SELECT 1 FROM operations n WHERE n.commit_sequence = o.commit_sequence + 1)`,
+         SELECT max(o.commit_sequence) - 1, @origin, @seq, @hlc, @kind, @namespace, @subject, @seen, @payloadHash,
+           @prevHash, @payload, (SELECT rid FROM memories WHERE id = @subject)
+         FROM (SELECT @end AS commit_sequence UNION ALL SELECT commit_sequence FROM operations) o
+         WHERE o.commit_sequence > 1
+           AND o.commit_sequence <= coalesce(
+             (SELECT commit_sequence FROM operations WHERE origin = @origin AND origin_seq = @seq + 1), @end)
+           AND NOT EXISTS (SELECT 1 FROM operations n WHERE n.commit_sequence = o.commit_sequence - 1)`,
       )
-      .run({ origin, seq, hlc, kind, namespace, subject, seen, payloadHash, prevHash, payload });
+      .run({
+        origin,
+        seq,
+        hlc,
+        kind,
+        namespace,
+        subject,
+        seen,
+        payloadHash,
+        prevHash,
+        payload,
+        end: this.current().commit_sequence + 1,
+      });
   }
 
   private current(): LogStateRow {

@@ -128,6 +128,12 @@ export class Mutations {
       case 'recount-digest':
         this.digests.recount(mutation.namespace);
         return null;
+      case 'reindex-rows':
+        this.repair.reindex(mutation.range);
+        return null;
+      case 'note-integrity':
+        this.repair.note(mutation.name, mutation.facts, context.now);
+        return null;
       case 'park-elsewhere':
         this.replicas.parkElsewhere(mutation.origin, mutation.seq);
         return null;

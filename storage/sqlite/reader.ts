@@ -34,6 +34,8 @@ import {
   readDigests,
   readOperations,
 } from './queries/replication.js';
+import { integrityNotes, scrubLinks, scrubLog, scrubRows } from './queries/scrub.js';
+import { scrubIndex, scrubTexts } from './queries/scrub-index.js';
 import { findContradictions, nearestMemory } from './queries/similar.js';
 import { memoriesSince } from './queries/since.js';
 import { storeStats } from './queries/stats.js';
@@ -147,6 +149,18 @@ export class Reader {
         return ok(readRangeSubjects(this.statements, this.hashes(), query));
       case 'read-logged':
         return ok(readLogged(this.statements, this.hashes(), query));
+      case 'scrub-rows':
+        return ok(scrubRows(this.statements, this.hashes(), query));
+      case 'scrub-links':
+        return ok(scrubLinks(this.statements, this.hashes(), query));
+      case 'scrub-log':
+        return ok(scrubLog(this.statements, this.hashes(), query));
+      case 'scrub-index':
+        return ok(scrubIndex(this.db, query));
+      case 'scrub-texts':
+        return ok(scrubTexts(this.db, query));
+      case 'integrity-notes':
+        return ok(integrityNotes(this.statements));
     }
   }
 

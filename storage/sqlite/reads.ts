@@ -162,6 +162,8 @@ export class DecisionReads {
         return this.repair.log(request.subject);
       case 'stored-subject':
         return this.repair.stored(request.subject);
+      case 'rows-of-range':
+        return this.repair.rowsOfRange(request.range);
       case 'digest-holds':
         return this.digests.holds(request.namespace);
     }

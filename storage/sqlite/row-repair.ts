@@ -1,6 +1,7 @@
 import type { DecisionContext, Mutation, StoredSubject } from '../../protocol/decide/decision.js';
 import { type Link, linkId, linkPayload } from '../../protocol/link.js';
 import type { MemoryRow } from '../../protocol/memory.js';
+import { TEXT_RANGE_ROWS } from '../../protocol/mesh/scrub-terms.js';
 import type { ParkReason } from '../../protocol/mesh/wire.js';
 import { memoryPayload } from '../../protocol/operation-log.js';
 import { holderOf } from '../../protocol/quota.js';
@@ -71,6 +72,12 @@ export class RepairReads {
       siblings,
       link,
     };
+  }
+
+  rowsOfRange(range: number): number {
+    const [from, to] = [range * TEXT_RANGE_ROWS, (range + 1) * TEXT_RANGE_ROWS - 1];
+    const rows = this.texts.get('SELECT count(*) AS n FROM memories WHERE rid BETWEEN ? AND ?').get(from, to);
+    return (rows as { n: number }).n;
   }
 
   /** Null for a row that cannot even be read. */
@@ -154,6 +161,25 @@ export class RowRepair {
       counted.push({ ...memory, rid, life_at: null });
     }
     for (const memory of counted) if (memory !== null) this.recountQuota(memory, now);
+  }
+
+  /** Indexes the full text of a range of rows anew. */
+  reindex(range: number): void {
+    const [from, to] = [range * TEXT_RANGE_ROWS, (range + 1) * TEXT_RANGE_ROWS - 1];
+    this.texts.get('DELETE FROM memories_fts WHERE rowid BETWEEN ? AND ?').run(from, to);
+    this.texts
+      .get(
+        `INSERT INTO memories_fts (rowid, title, content, tags, nst)
+         SELECT rid, title, content, tags, 'n' || ns_id FROM memories WHERE rid BETWEEN ? AND ?`,
+      )
+      .run(from, to);
+  }
+
+  /** Remembers what was found out. */
+  note(name: string, facts: Readonly<Record<string, unknown>>, now: string): void {
+    this.texts
+      .get('INSERT OR REPLACE INTO integrity_notes (name, at, facts) VALUES (?, ?, ?)')
+      .run(name, now, JSON.stringify(facts));
   }
 
   private readable(id: string): MemoryRow | null {

@@ -95,9 +95,10 @@ describe('anti-entropy between two nodes', () => {
     const [a, b] = [mesh.node('a'), mesh.node('b')];
     const ids = await furnished(mesh, 4);
     const payload = a.db.prepare('SELECT payload FROM operations WHERE subject = ?').pluck().get(ids[0]);
-    for (const { db } of [a, b])
+    for (const { db, peerId } of [a, b]) {
       db.prepare('UPDATE operations SET payload = NULL WHERE subject = ?').run(ids[0]);
-    b.db.prepare("UPDATE memories SET content = 'flipped', digest = zeroblob(32) WHERE id = ?").run(ids[0]);
+      db.prepare('UPDATE memories SET content = ?, digest = randomblob(32) WHERE id = ?').run(peerId, ids[0]);
+    }
     b.db.prepare("UPDATE namespace_digests SET digest = zeroblob(32) WHERE namespace = 'open'").run();
     await until(() => b.mesh.status().diverged === 1 && a.mesh.status().diverged === 1, 20_000);
     assert.ok(b.log.lines.some(({ fields }) => fields['code'] === 'MESH_DIVERGED'));

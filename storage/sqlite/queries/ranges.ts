@@ -6,8 +6,10 @@ import type {
   RepairAnswers,
 } from '../../../protocol/mesh/repair-terms.js';
 import type { WireOperation } from '../../../protocol/mesh/wire.js';
+import { memoryPayload } from '../../../protocol/operation-log.js';
 import type { Crypto } from '../../../protocol/seams.js';
 import { type OperationSqlRow, operationFromSql } from '../operation-rows.js';
+import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 
 interface SubjectRow {
@@ -64,7 +66,7 @@ export function readRangeSubjects(
   return { subjects, ranges: read };
 }
 
-/** Operations of the log by their places. */
+/** Operations of the log by their places; a payload that the log lost comes from the row that it made, if that stands. */
 export function readLogged(
   statements: Statements,
   crypto: Crypto,
@@ -79,10 +81,21 @@ export function readLogged(
       .get(origin, seq) as OperationSqlRow | undefined;
     if (row === undefined) continue;
     const operation = operationFromSql(row);
-    const { payload, payloadHash } = operation;
-    const sound = payload !== null && crypto.sha256Hex(payload) === payloadHash;
-    operations.push({ ...operation, payload: sound ? payload : null });
+    const isIts = (text: string | null) => text !== null && crypto.sha256Hex(text) === operation.payloadHash;
+    const payload = [operation.payload, imageOf(statements, operation.subject)].find(isIts) ?? null;
+    operations.push({ ...operation, payload });
     bytes += payload?.length ?? 0;
   }
   return { operations };
+}
+
+/** What the log lost the row may still say. */
+function imageOf(statements: Statements, subject: string): string | null {
+  const row = statements.get(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`).get(subject);
+  if (row === undefined) return null;
+  try {
+    return memoryPayload(memoryFromSql(row as SqlRow));
+  } catch {
+    return null;
+  }
 }
