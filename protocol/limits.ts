@@ -276,3 +276,5 @@ export const RANGE_NAMESPACES_MAX = 64;
 export const REPAIR_SUBJECTS_MAX = 100;
 export const SCRUB_INTERVAL_DAYS = 7;
 export const SCRUB_INTERVAL_DAYS_MAX = 365;
+export const PAYLOAD_KEPT_DAYS = 90;
+export const PAYLOAD_KEPT_DAYS_MAX = 36_500;

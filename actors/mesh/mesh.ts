@@ -17,6 +17,7 @@ import { PeerClient } from './peer-client.js';
 import { PeerRecord, type RecordChange } from './peer-record.js';
 import { PeerSync } from './peer-sync.js';
 import { QuorumWriter } from './quorum-writer.js';
+import { retentionRound } from './retention-duty.js';
 import { scrubDuty } from './scrub-duty.js';
 import { WriteGate } from './write-gate.js';
 
@@ -66,6 +67,7 @@ const LOCAL_RETRY_MS = 250;
 const IDLE_POLL_MS = 60_000;
 const RETRY_PARKED_LIMIT = 500;
 const SCRUB_FIRST_MS = 30_000;
+const RETENTION_FIRST_MS = 120_000;
 /** What is on its way at a start arrives first. */
 const ENTROPY_FIRST_MS = 2000;
 
@@ -176,6 +178,21 @@ class Replication implements Mesh {
           onEvent: parts.onEvent,
         }),
     });
+    const retention = loopChild({
+      id: 'retention',
+      policy,
+      scheduler,
+      clock,
+      firstAfterMs: RETENTION_FIRST_MS,
+      round: () =>
+        retentionRound({
+          store,
+          clock,
+          records: () => this.members,
+          keptMs: settings.payloadKeptMs ?? 0,
+          stopping: () => this.stopping,
+        }),
+    });
     const onFailure = ({ childId, error, decision }: { childId: string; error: Error; decision: object }) =>
       log.error({ err: error, actor: childId, decision }, 'a part of replication failed');
     this.supervisor = startSupervisor({
@@ -188,6 +205,7 @@ class Replication implements Mesh {
         { id: 'roster', policy, start: () => this.startLinks(onFailure) },
         watch.spec,
         ...(parts.repair === undefined || settings.entropyIntervalMs === 0 ? [] : [entropy.spec]),
+        ...(settings.payloadKeptMs ? [retention.spec] : []),
         ...(parts.repair === undefined || !settings.scrubIntervalMs ? [] : [scrubbing.spec]),
       ],
     });

@@ -63,6 +63,8 @@ export interface MeshSettings {
   readonly entropyIntervalMs?: number;
   /** Between two scrubs; 0 and default: none. */
   readonly scrubIntervalMs?: number;
+  /** How long superseded payloads are kept; 0 and default: for ever. */
+  readonly payloadKeptMs?: number;
   /** Most operations that one push carries, at least 64. */
   readonly pushBatchMax: number;
   /** How often the log is looked at for writes of other processes; 0 when there are none. */

@@ -130,6 +130,7 @@ export interface Settings {
   /** 0 never asks peers for what was missed. */
   readonly catchupIntervalMs: number;
   readonly scrubIntervalMs: number;
+  readonly payloadKeptMs: number;
   readonly fedPeerFingerprints: string | null;
   readonly allowLoopbackWebhooks: boolean;
   readonly webhookHmacSecret: Secret | null;
@@ -215,6 +216,7 @@ export const DEFAULTS: Omit<Settings, 'home' | 'dbPath' | 'keyDir'> = {
   quorumClientKey: null,
   quorumCaCert: null,
   catchupIntervalMs: limits.CATCHUP_INTERVAL_SECONDS * 1000,
+  payloadKeptMs: limits.PAYLOAD_KEPT_DAYS * 86_400_000,
   scrubIntervalMs: limits.SCRUB_INTERVAL_DAYS * 86_400_000,
   fedPeerFingerprints: null,
   allowLoopbackWebhooks: false,

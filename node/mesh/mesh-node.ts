@@ -86,6 +86,7 @@ export class MeshNode {
         pushBatchMax: settings.fedDlqReplayMaxBatch,
         logPollMs: CHANGE_POLL_MS,
         scrubIntervalMs: settings.scrubIntervalMs,
+        payloadKeptMs: settings.payloadKeptMs,
       },
       clock,
       scheduler,

@@ -21,7 +21,7 @@ import { decideReceive } from './receive.js';
 import { decideDelete, decideExpire, decideForget } from './remove.js';
 import { decideRepairSubjects } from './repair.js';
 import { decideResolve } from './resolve.js';
-import { decideNoteIntegrity, decideReindexRows } from './scrub.js';
+import { decideDropPayloads, decideNoteIntegrity, decideReindexRows } from './scrub.js';
 import { decideStore } from './store.js';
 import { decideTouch } from './touch.js';
 import { decideUndoEdit } from './undo-edit.js';
@@ -97,5 +97,7 @@ function rulesOf(command: Command, context: DecisionContext): Deciding<OutcomeOf
       return decideNoteIntegrity(command);
     case 'reindex-rows':
       return decideReindexRows(command);
+    case 'drop-payloads':
+      return decideDropPayloads(command);
   }
 }

@@ -3,6 +3,7 @@ import type { RecallConsumption, RecallObservation } from '../commands.js';
 import type { ArchivedRow, ForgetFilter, PurgeableRow } from '../life-commands.js';
 import type { Link } from '../link.js';
 import type { Memory, MemoryRow } from '../memory.js';
+import type { OperationPlace } from '../mesh/ranges.js';
 import type { SavePeerProgress, UsedNonce, VerifiedOperation } from '../mesh/store-terms.js';
 import type { ParkReason, WireOperation } from '../mesh/wire.js';
 import type { MemoryImage, OperationKind, PurgeReason } from '../operation-log.js';
@@ -230,6 +231,7 @@ export type Mutation =
   /** The log takes an operation back whose hash its chain knows. */
   | { readonly mutation: 'restore-operation'; readonly operation: VerifiedOperation }
   | { readonly mutation: 'recount-digest'; readonly namespace: string }
+  | { readonly mutation: 'drop-payloads'; readonly places: readonly OperationPlace[] }
   | { readonly mutation: 'reindex-rows'; readonly range: number }
   | {
       readonly mutation: 'note-integrity';

@@ -1,5 +1,5 @@
 import type { Outcomes } from '../commands.js';
-import type { NoteIntegrity, ReindexRows } from '../mesh/scrub-terms.js';
+import type { DropPayloads, NoteIntegrity, ReindexRows } from '../mesh/scrub-terms.js';
 import { type Deciding, decided, type Mutation, rowsOfRange } from './decision.js';
 
 /** Remembers what was found out about the state of the rows; local, not replicated. */
@@ -18,4 +18,10 @@ export function* decideNoteIntegrity({
 export function* decideReindexRows({ range }: ReindexRows): Deciding<Outcomes['reindex-rows']> {
   const rows = yield* rowsOfRange(range);
   return decided({ rows }, [{ mutation: 'reindex-rows', range }]);
+}
+
+/** Lets payloads go that another version has superseded; what is superseded stays so. */
+// biome-ignore lint/correctness/useYield: a decision is a generator, and this one has nothing to ask.
+export function* decideDropPayloads({ places }: DropPayloads): Deciding<Outcomes['drop-payloads']> {
+  return decided({}, [{ mutation: 'drop-payloads', places }]);
 }

@@ -1,8 +1,16 @@
 import type { OperationPlace } from './ranges.js';
+import type { Have } from './wire.js';
 
 /** Commands and queries of a store that the scrub uses; all pages, so that no thread is kept for long. */
-export type ScrubCommand = NoteIntegrity | ReindexRows;
-export type ScrubQuery = ScrubRows | ScrubLinks | ScrubLog | ScrubIndex | ScrubTexts | IntegrityNotes;
+export type ScrubCommand = NoteIntegrity | ReindexRows | DropPayloads;
+export type ScrubQuery =
+  | ScrubRows
+  | ScrubLinks
+  | ScrubLog
+  | ScrubIndex
+  | ScrubTexts
+  | IntegrityNotes
+  | SupersededPayloads;
 
 /** Rows of memories that are not what their digest or their operation says. */
 export interface ScrubRows {
@@ -80,6 +88,28 @@ export interface NoteIntegrity {
   readonly audit: { readonly agentId: string; readonly type: string } | null;
 }
 
+/**
+ * Payloads that nothing needs any more: of versions that another one has seen since before `before`, that everybody has, and
+ * that no conflict lists. The versions that make a row or a tombstone are never among them.
+ */
+export interface SupersededPayloads {
+  readonly kind: 'superseded-payloads';
+  /** A stamp. */
+  readonly before: string;
+  /** What every member has. Null for a node without peers. */
+  readonly everyoneHas: Have | null;
+  /** Local positions beyond this one. */
+  readonly after: number;
+  /** Operations that are looked at. */
+  readonly limit: number;
+}
+
+/** Lets payloads go; headers stay, so that every chain can be verified. */
+export interface DropPayloads {
+  readonly kind: 'drop-payloads';
+  readonly places: readonly OperationPlace[];
+}
+
 export interface IntegrityNotes {
   readonly kind: 'integrity-notes';
 }
@@ -92,6 +122,7 @@ export interface IntegrityNote {
 export interface ScrubOutcomes {
   readonly 'note-integrity': Readonly<Record<never, never>>;
   readonly 'reindex-rows': { readonly rows: number };
+  readonly 'drop-payloads': Readonly<Record<never, never>>;
 }
 
 export interface ScrubAnswers {
@@ -105,6 +136,11 @@ export interface ScrubAnswers {
     readonly mark: string;
     /** The last range that has rows. */
     readonly last: number;
+  };
+  readonly 'superseded-payloads': {
+    readonly places: readonly OperationPlace[];
+    /** Null at the end. */
+    readonly next: number | null;
   };
   readonly 'integrity-notes': Readonly<Partial<Record<'scrub' | 'mesh', IntegrityNote>>>;
 }

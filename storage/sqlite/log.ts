@@ -1,5 +1,6 @@
 import { nextHlc } from '../../protocol/hlc.js';
 import type { Memory } from '../../protocol/memory.js';
+import type { OperationPlace } from '../../protocol/mesh/ranges.js';
 import type { VerifiedOperation } from '../../protocol/mesh/store-terms.js';
 import type { ParkReason } from '../../protocol/mesh/wire.js';
 import { headerHash, type OperationHeader, type OperationKind } from '../../protocol/operation-log.js';
@@ -243,6 +244,12 @@ export class OperationLog {
         payload,
         end: this.current().commit_sequence + 1,
       });
+  }
+
+  /** Lets payloads go; headers stay. */
+  dropPayloads(places: readonly OperationPlace[]): void {
+    const drop = this.db.prepare('UPDATE operations SET payload = NULL WHERE origin = ? AND origin_seq = ?');
+    for (const { origin, seq } of places) drop.run(origin, seq);
   }
 
   private current(): LogStateRow {

@@ -39,6 +39,7 @@ import { scrubIndex, scrubTexts } from './queries/scrub-index.js';
 import { findContradictions, nearestMemory } from './queries/similar.js';
 import { memoriesSince } from './queries/since.js';
 import { storeStats } from './queries/stats.js';
+import { supersededPayloads } from './queries/superseded.js';
 import { RecallIndex } from './recall/recall.js';
 import { SELECT_ROW, type SqlRow } from './rows.js';
 import { Statements } from './statements.js';
@@ -159,6 +160,8 @@ export class Reader {
         return ok(scrubIndex(this.db, query));
       case 'scrub-texts':
         return ok(scrubTexts(this.db, query));
+      case 'superseded-payloads':
+        return ok(supersededPayloads(this.statements, query));
       case 'integrity-notes':
         return ok(integrityNotes(this.statements));
     }
