@@ -1,12 +1,7 @@
-import { ENTROPY_INTERVAL_MS } from '../../protocol/limits.js';
-import type { OperationPlace } from '../../protocol/mesh/ranges.js';
 import type { OriginHead } from '../../protocol/mesh/store-terms.js';
-import type { Have, WireOperation } from '../../protocol/mesh/wire.js';
-import { fail } from '../../protocol/result.js';
+import type { Have } from '../../protocol/mesh/wire.js';
 import { type Supervisor, startSupervisor } from '../core/supervisor.js';
 import { loopChild } from '../maintenance/loop.js';
-import { AntiEntropy } from './anti-entropy.js';
-import { askBack } from './ask-back.js';
 import { DeliveryLedger, type Remembered, recall } from './ledger.js';
 import { Links } from './links.js';
 import { meshStatus } from './mesh-status.js';
@@ -17,8 +12,7 @@ import { PeerClient } from './peer-client.js';
 import { PeerRecord, type RecordChange } from './peer-record.js';
 import { PeerSync } from './peer-sync.js';
 import { QuorumWriter } from './quorum-writer.js';
-import { retentionRound } from './retention-duty.js';
-import { scrubDuty } from './scrub-duty.js';
+import { RowDuties } from './row-duties.js';
 import { WriteGate } from './write-gate.js';
 
 /** Replication of one node, running. */
@@ -48,8 +42,6 @@ export interface Mesh {
   heard(peerId: string, have: Have | null): void;
   /** A peer found that its rows differ from these: compare with it soon. */
   differing(peerId: string): void;
-  /** Asks the peers for operations that are missing here. */
-  askBack(places: readonly OperationPlace[]): Promise<readonly WireOperation[]>;
   /** Writes down what is owed and ends; answers that are under way are not waited for. */
   stop(): Promise<void>;
 }
@@ -66,10 +58,6 @@ const LOCAL_RETRY_MS = 250;
 /** With nobody else on the database, the log is looked at for form's sake. */
 const IDLE_POLL_MS = 60_000;
 const RETRY_PARKED_LIMIT = 500;
-const SCRUB_FIRST_MS = 30_000;
-const RETENTION_FIRST_MS = 120_000;
-/** What is on its way at a start arrives first. */
-const ENTROPY_FIRST_MS = 2000;
 
 /** Starts replication: a supervisor with the roster's links, the quorum, catch-up and the ledger of deliveries. */
 export function startMesh(parts: MeshParts): Mesh {
@@ -90,10 +78,8 @@ class Replication implements Mesh {
   private links: Links | null = null;
   private sync: PeerSync | null = null;
   private readonly wakeLog: () => void;
-  private readonly entropy: AntiEntropy;
-  private readonly wakeEntropy: () => void;
+  private readonly rows: RowDuties;
   /** Whose word that operations were lost is being looked into, and until when nobody's is (monotonic). */
-  private stopping = false;
   private doubted: PeerRecord | null = null;
   private readonly doubtedUntilMs = new Map<string, number>();
   private recoveringFrom: PeerRecord | null = null;
@@ -140,59 +126,7 @@ class Replication implements Mesh {
         await this.ledger.save([...this.records.values()]);
       },
     });
-    this.entropy = new AntiEntropy({
-      store,
-      client: this.client,
-      repair: parts.repair ?? (() => Promise.resolve(fail('UNAVAILABLE', 'nothing repairs rows here'))),
-      clock,
-      log,
-      records: () => this.members,
-      intervalMs: parts.repair === undefined ? 0 : (settings.entropyIntervalMs ?? ENTROPY_INTERVAL_MS),
-      onEvent: parts.onEvent,
-    });
-    const entropy = loopChild({
-      id: 'anti-entropy',
-      policy,
-      scheduler,
-      clock,
-      firstAfterMs: Math.min(ENTROPY_FIRST_MS, settings.entropyIntervalMs ?? ENTROPY_FIRST_MS),
-      round: () => this.entropy.round(),
-    });
-    this.wakeEntropy = () => entropy.wake.now();
-    const scrubbing = loopChild({
-      id: 'scrub',
-      policy,
-      scheduler,
-      clock,
-      firstAfterMs: SCRUB_FIRST_MS,
-      round: () =>
-        scrubDuty({
-          store,
-          repair: parts.repair!,
-          askBack: (places) => this.askBack(places),
-          stopping: () => this.stopping,
-          clock,
-          log,
-          intervalMs: settings.scrubIntervalMs ?? 0,
-          agentId: self.peerId,
-          onEvent: parts.onEvent,
-        }),
-    });
-    const retention = loopChild({
-      id: 'retention',
-      policy,
-      scheduler,
-      clock,
-      firstAfterMs: RETENTION_FIRST_MS,
-      round: () =>
-        retentionRound({
-          store,
-          clock,
-          records: () => this.members,
-          keptMs: settings.payloadKeptMs ?? 0,
-          stopping: () => this.stopping,
-        }),
-    });
+    this.rows = new RowDuties(parts, this.client, () => this.members);
     const onFailure = ({ childId, error, decision }: { childId: string; error: Error; decision: object }) =>
       log.error({ err: error, actor: childId, decision }, 'a part of replication failed');
     this.supervisor = startSupervisor({
@@ -204,9 +138,7 @@ class Replication implements Mesh {
         { id: 'peer-sync', policy, start: () => Promise.resolve(this.startSync()) },
         { id: 'roster', policy, start: () => this.startLinks(onFailure) },
         watch.spec,
-        ...(parts.repair === undefined || settings.entropyIntervalMs === 0 ? [] : [entropy.spec]),
-        ...(settings.payloadKeptMs ? [retention.spec] : []),
-        ...(parts.repair === undefined || !settings.scrubIntervalMs ? [] : [scrubbing.spec]),
+        ...this.rows.specs,
       ],
     });
   }
@@ -276,18 +208,11 @@ class Replication implements Mesh {
 
   differing(peerId: string): void {
     const record = this.records.get(peerId);
-    if (record === undefined) return;
-    this.entropy.differing(record);
-    this.wakeEntropy();
-  }
-
-  askBack(places: readonly OperationPlace[]): Promise<readonly WireOperation[]> {
-    const peers = this.members.filter(({ link }) => link.state === 'healthy').map(({ peer }) => peer);
-    return askBack(this.client, peers, places);
+    if (record !== undefined) this.rows.differing(record);
   }
 
   async stop(): Promise<void> {
-    this.stopping = true;
+    this.rows.end();
     this.gate.close();
     await this.supervisor.stop();
   }
@@ -469,7 +394,7 @@ class Replication implements Mesh {
   private changed(record: PeerRecord, change: RecordChange): void {
     if (change === 'reconnected') {
       this.sync?.request(record);
-      this.entropy.request(record.peerId);
+      this.rows.reconnected(record.peerId);
     }
     this.quorum.changed();
     this.links?.wake(record.peerId);
