@@ -8,6 +8,7 @@ import type { ParsedArguments } from './arguments.js';
 import { type DocumentedFlag, PROGRAM } from './command.js';
 import { defineCommand } from './define-command.js';
 import { flagValue, isSet, settingSources, settingsFor } from './global-flags.js';
+import { MESH_FLAGS, meshSettings } from './serve-mesh-flags.js';
 import { onSignals } from './signals.js';
 import { type SameNode, sameNode, shellWord } from './start-hints.js';
 import type { Terminal } from './terminal.js';
@@ -21,6 +22,7 @@ const FLAGS: readonly DocumentedFlag[] = [
     value: 'number',
     doc: 'How long a shutdown waits for requests under way (default 30)',
   },
+  ...MESH_FLAGS,
 ];
 
 /** Runs the daemon until a signal ends it (interface §4.15). */
@@ -41,11 +43,14 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   if (grace !== undefined && !/^\d{1,4}$/.test(grace))
     return fail('INVALID_ARGUMENT', '--shutdown-grace-secs must be a number of seconds, 0 to 9999');
   const agentId = flagValue(parsed, 'agent-id');
+  const mesh = meshSettings(parsed);
+  if (!mesh.ok) return mesh;
   const flags = {
     ...(host === undefined ? {} : { host }),
     ...(port === undefined ? {} : { port: Number(port) }),
     ...(grace === undefined ? {} : { shutdownGraceMs: Number(grace) * 1000 }),
     ...(agentId === undefined ? {} : { agentId }),
+    ...mesh.value,
   };
   const settings = settingsFor(parsed, flags, 'log');
 
@@ -62,7 +67,7 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   const daemon = await startDaemon(settings);
   stop = () => daemon.stop();
   if (stopAsked) void daemon.stop();
-  const url = urlOf(daemon.address);
+  const url = urlOf(daemon.address, settings.tlsCert !== null);
   await terminal.print(
     isSet(parsed, 'json')
       ? `${JSON.stringify({ url, ...daemon.address, db: settings.dbPath, home: settings.home })}\n`
@@ -71,8 +76,8 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   return ok(await daemon.stopped);
 }
 
-function urlOf({ host, port }: { host: string; port: number }): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+function urlOf({ host, port }: { host: string; port: number }, secure: boolean): string {
+  return `${secure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** Where the node answers, where the data lives, and three commands that work as they stand. */

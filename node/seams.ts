@@ -1,4 +1,4 @@
-import { createHash, hash, randomBytes, randomUUID } from 'node:crypto';
+import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip, gzipSync } from 'node:zlib';
 import type { Clock, Compressor, Crypto, Random, Scheduler, Timer } from '../protocol/seams.js';
@@ -33,7 +33,7 @@ export const systemRandom: Random = {
 
 export const systemCrypto: Crypto = {
   sha256Hex: (data) => hash('sha256', data, 'hex'),
-  sha256: (data) => createHash('sha256').update(data).digest(),
+  sha256: (data) => hash('sha256', data, 'buffer'),
   verify: verifyEd25519,
 };
 

@@ -5,38 +5,84 @@
  */
 export type CborValue = string | Uint8Array | number | null;
 
+const UNSIGNED = 0x00;
+const BYTES = 0x40;
+const TEXT = 0x60;
+const MAP = 0xa0;
+const NULL = 0xf6;
+/** The longest head: its type, and a length of four bytes. */
+const HEAD_BYTES_MAX = 5;
+
 const encoder = new TextEncoder();
 
-function head(major: number, length: number): number[] {
-  const type = major << 5;
-  if (length < 24) return [type | length];
-  if (length < 0x100) return [type | 24, length];
-  if (length < 0x10000) return [type | 25, length >> 8, length & 0xff];
-  return [type | 26, length >>> 24, (length >>> 16) & 0xff, (length >>> 8) & 0xff, length & 0xff];
+/** Writes into an array that is long enough. */
+class Output {
+  private length = 0;
+
+  constructor(private readonly bytes: Uint8Array) {}
+
+  value(value: CborValue): void {
+    if (value === null) this.bytes[this.length++] = NULL;
+    else if (typeof value === 'number') this.head(UNSIGNED, value);
+    else if (typeof value === 'string') this.text(value);
+    else this.string(BYTES, value);
+  }
+
+  head(type: number, argument: number): void {
+    if (argument < 24) {
+      this.bytes[this.length++] = type | argument;
+      return;
+    }
+    const size = argument < 0x100 ? 1 : argument < 0x10000 ? 2 : 4;
+    this.bytes[this.length++] = type | (size === 1 ? 24 : size === 2 ? 25 : 26);
+    for (let shift = 8 * (size - 1); shift >= 0; shift -= 8) this.bytes[this.length++] = argument >>> shift;
+  }
+
+  written(): Uint8Array {
+    return this.bytes.subarray(0, this.length);
+  }
+
+  /** Names, titles and dates are short and ASCII for the most part; the encoder is dear for those. */
+  private text(text: string): void {
+    const start = this.length;
+    this.head(TEXT, text.length);
+    for (let index = 0; index < text.length; index += 1) {
+      const code = text.charCodeAt(index);
+      if (code > 0x7f) {
+        this.length = start;
+        this.string(TEXT, encoder.encode(text));
+        return;
+      }
+      this.bytes[this.length++] = code;
+    }
+  }
+
+  private string(type: number, bytes: Uint8Array): void {
+    this.head(type, bytes.length);
+    this.bytes.set(bytes, this.length);
+    this.length += bytes.length;
+  }
 }
 
-function pushValue(out: number[], value: CborValue): void {
-  if (value === null) {
-    out.push(0xf6);
-  } else if (typeof value === 'number') {
-    if (!Number.isInteger(value) || value < 0 || value > 0xffffffff) {
-      throw new RangeError('CBOR envelopes hold unsigned 32-bit integers only');
-    }
-    out.push(...head(0, value));
-  } else {
-    const bytes = typeof value === 'string' ? encoder.encode(value) : value;
-    out.push(...head(typeof value === 'string' ? 3 : 2, bytes.length));
-    for (const byte of bytes) out.push(byte);
-  }
+/** Upper bound of the bytes of a value: three to a UTF-16 unit. */
+function bytesMax(value: CborValue): number {
+  if (value === null) return 1;
+  if (typeof value === 'string') return HEAD_BYTES_MAX + 3 * value.length;
+  if (typeof value !== 'number') return HEAD_BYTES_MAX + value.length;
+  if (Number.isInteger(value) && value >= 0 && value <= 0xffffffff) return HEAD_BYTES_MAX;
+  throw new RangeError('CBOR envelopes hold unsigned 32-bit integers only');
 }
 
 /** Encodes a flat map with its keys in ascending order. */
 export function encodeCborMap(map: Readonly<Record<string, CborValue>>): Uint8Array {
   const keys = Object.keys(map).sort();
-  const out: number[] = head(5, keys.length);
+  let size = HEAD_BYTES_MAX;
+  for (const key of keys) size += bytesMax(key) + bytesMax(map[key]!);
+  const out = new Output(new Uint8Array(size));
+  out.head(MAP, keys.length);
   for (const key of keys) {
-    pushValue(out, key);
-    pushValue(out, map[key]!);
+    out.value(key);
+    out.value(map[key]!);
   }
-  return Uint8Array.from(out);
+  return out.written();
 }

@@ -3,6 +3,7 @@ import type { OnConflict } from './decide/store.js';
 import type { LifeCommand, LifeOutcomes } from './life-commands.js';
 import type { Link } from './link.js';
 import type { Citation, Kind, Memory, MemoryRow, Tier } from './memory.js';
+import type { MeshCommand, MeshOutcomes } from './mesh/store-terms.js';
 import type { QuotaUse } from './quota.js';
 import type { Viewer } from './ranking/types.js';
 
@@ -26,7 +27,8 @@ export type Command =
   | ReleaseOwnership
   | ImportMemory
   | ImportLink
-  | LifeCommand;
+  | LifeCommand
+  | MeshCommand;
 
 export interface StoreMemory {
   readonly kind: 'store-memory';
@@ -228,7 +230,7 @@ export interface ImportLink {
 }
 
 /** What each command answers when it succeeds. */
-export interface Outcomes extends LifeOutcomes {
+export interface Outcomes extends LifeOutcomes, MeshOutcomes {
   /** Not the whole memory: it would cross a thread and be thrown away. */
   'store-memory': {
     readonly stored: Pick<Memory, 'id' | 'tier' | 'namespace' | 'title' | 'version'>;

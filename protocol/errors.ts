@@ -22,6 +22,25 @@ export const ERRORS = {
   INVALID_REQUEST: { http: 400, jsonRpc: -32600, exit: 2 },
   AMBIGUOUS_ID_PREFIX: { http: 400, exit: 1 },
   UNAUTHORIZED: { http: 401, exit: 1 },
+  /** A peer's nonce came a second time (interface §5.2). */
+  x_memory_nonce_replay: { http: 401, exit: 1 },
+  // Messages of peers that are not believed (reference-federation §1.2).
+  x_memory_nonce_missing: { http: 401, exit: 1 },
+  x_memory_sig_missing: { http: 401, exit: 1 },
+  x_memory_sig_unknown_algorithm: { http: 401, exit: 1 },
+  x_memory_sig_malformed: { http: 401, exit: 1 },
+  x_memory_sig_bad_signature: { http: 401, exit: 1 },
+  x_peer_id_not_in_allowlist: { http: 401, exit: 1 },
+  /** The peer may talk to this node, but its key is not here. */
+  peer_not_enrolled: { http: 401, exit: 1 },
+  peer_id_cert_mismatch: { http: 401, exit: 1 },
+  peer_id_cert_unbound: { http: 401, exit: 1 },
+  /** Dated too far from this node's clock; it may be an old message that is played again. */
+  message_out_of_time: { http: 401, exit: 1 },
+  peer_id_header_missing: { http: 403, exit: 1 },
+  sender_agent_id_mismatch: { http: 403, exit: 1 },
+  /** A peer has used more nonces than are remembered; nothing is wrong with the message. */
+  PEER_THROTTLED: { http: 429, exit: 75 },
   ATTESTATION_FAILED: { http: 403, exit: 1 },
   ADMIN_REQUIRED: { http: 403, exit: 1 },
   FORBIDDEN: { http: 403, exit: 1 },

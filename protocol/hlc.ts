@@ -23,3 +23,6 @@ export function nextHlc(last: Hlc, nowMs: number): Hlc {
   const counter = Number(last.slice(14)) + 1;
   return counter > COUNTER_MAX ? formatHlc(lastMs + 1, 0) : formatHlc(lastMs, counter);
 }
+
+/** True for a text of the form of a stamp. */
+export const isHlc = (text: string): boolean => /^\d{13}-\d{5}$/.test(text);

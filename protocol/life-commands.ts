@@ -135,6 +135,8 @@ export interface ArchivedMemory {
 export interface ArchivedRow extends ArchivedMemory {
   /** What the subject has seen, its removal included. */
   readonly seen: VersionVector;
+  /** Above the copy's own when a concurrent version that went with it was higher. */
+  readonly highestVersion: number;
 }
 
 /** What a purge must know of an archived row. */

@@ -131,7 +131,7 @@ export interface LifeAnswers {
     readonly archived_total: number;
     readonly by_namespace: readonly { readonly namespace: string; readonly count: number }[];
   };
-  'find-archived': { readonly id: string };
+  'find-archived': { readonly id: string; readonly namespace: string };
   /** `throughRid` is the highest row number of them, to bound the forgetting by. */
   'count-forgettable': { readonly count: number; readonly throughRid: number };
   'count-expired': { readonly count: number };

@@ -39,6 +39,52 @@ export const TTL_CONFIGURED_SECONDS_MAX = 315_360_000;
 // Federation
 export const DLQ_REPLAY_BATCH_MIN = 64;
 export const DLQ_REPLAY_BATCH_MAX = 2048;
+/** Operations in one message, beside the cap on its bytes. */
+export const PUSH_OPERATIONS_MAX = 4096;
+/** Operations of one page of a peer that catches up, and text of their payloads. */
+export const SYNC_SINCE_LIMIT = 500;
+export const SYNC_SINCE_LIMIT_MAX = 10_000;
+export const SYNC_PAGE_BYTES_MAX = 2 * 1024 * 1024;
+/** Rows that one page of old-style catch-up looks through for those that its peer may have. */
+export const SYNC_ROWS_EXAMINED_MAX = 50_000;
+/** A message that says when it was sent is refused beyond this, either side of this node's clock. */
+export const MESSAGE_WINDOW_MS = 600_000;
+/** How long the nonce of a dated message is remembered: the whole window and a minute, as clocks are set. */
+export const DATED_NONCE_KEPT_MS = 2 * MESSAGE_WINDOW_MS + 60_000;
+/** How long the nonce of a message without a date is remembered. */
+export const UNDATED_NONCE_KEPT_MS = 7 * 86_400_000;
+/** Nonces of one peer that are remembered at a time; until some are out of date, its messages wait (429). */
+export const NONCES_PER_PEER_MAX = 200_000;
+export const QUORUM_TIMEOUT_MS = 2000;
+export const QUORUM_TIMEOUT_MS_MAX = 600_000;
+export const CATCHUP_INTERVAL_SECONDS = 30;
+export const CATCHUP_INTERVAL_SECONDS_MAX = 86_400;
+
+// Connections between peers (reference-federation §1.8)
+export const PEER_CONNECT_TIMEOUT_MS = 2000;
+export const PEER_IDLE_MS = 300_000;
+/** The side that accepted keeps an idle connection longer, so that the one that opened it is the one that closes. */
+export const PEER_SERVER_IDLE_MS = 310_000;
+export const PEER_KEEPALIVE_MS = 60_000;
+export const PEER_CONNECTIONS_MAX = 8;
+export const PEER_RESPONSE_BYTES_MAX = 32 * 1024 * 1024;
+/** A client has this long for its TLS handshake. */
+export const TLS_HANDSHAKE_MS = 10_000;
+/** How often files of certificates, allowlists and the roster are looked at. */
+export const MESH_POLL_MS = 1000;
+
+// Forming a mesh
+export const MESH_PORT = 9177;
+export const INVITE_TTL_SECONDS_MAX = 604_800;
+export const ROSTER_ENTRIES_MAX = 1000;
+export const FINGERPRINTS_OF_PEER_MAX = 8;
+/** Certificates of one node that are good at a time: the one in force and the one before. */
+export const CERTIFICATES_KEPT = 2;
+export const JOIN_BODY_BYTES_MAX = 65_536;
+/** A whole roster with its signatures. */
+export const ROSTER_BODY_BYTES_MAX = 4 * 1024 * 1024;
+/** Every node exchanges its roster with one other this often, and with all at once after a change. */
+export const ROSTER_EXCHANGE_MS = 15_000;
 
 /** Ids that one call may archive (interface §8). */
 export const ARCHIVE_IDS_MAX = 1000;
@@ -98,10 +144,11 @@ export const SESSION_ID_LENGTH_MAX = 128;
 export const OBSERVATIONS_TTL_DAYS = 7;
 export const OBSERVATIONS_LIMIT = 200;
 export const OBSERVATIONS_LIMIT_MAX = 1000;
-/** Rows of the ledger; the oldest give way. */
-export const OBSERVATION_ROWS_MAX = 100_000;
-/** Rows that wait to be written; recalls beyond that leave none, so that a busy node writes memories instead. */
-export const OBSERVATIONS_PENDING_MAX = 4000;
+/** Recalls in the ledger; the oldest give way. */
+export const OBSERVATIONS_MAX = 20_000;
+/** Recalls that wait to be written; those beyond leave no trace, so that a busy node writes memories instead. */
+export const OBSERVATIONS_PENDING_MAX = 2000;
+/** Recalls written, or pruned, by one command. */
 export const OBSERVATIONS_BATCH_MAX = 200;
 export const OBSERVATIONS_PRUNE_INTERVAL_MS = 600_000;
 
@@ -209,3 +256,7 @@ export const SHUTDOWN_GRACE_MS = 30_000;
 export const CAMPAIGN_NOTES_CHARACTERS_MAX = 500;
 /** Size of a campaign's log that is checked at once. */
 export const CAMPAIGN_FILE_BYTES_MAX = 64 * 1024 * 1024;
+
+// The mesh
+/** An operation stamped further ahead of the receiver's clock than this is refused (design: mesh). */
+export const CLOCK_AHEAD_MS_MAX = 60_000;

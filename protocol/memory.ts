@@ -87,6 +87,8 @@ export interface Memory {
   readonly write_signature: WriteSignature | null;
   /** Stamp of the write that created the row; never changes. */
   readonly created_hlc: string;
+  /** Stamp of the last edit, which reads and promotions leave (`editStamp` in replica.ts). */
+  readonly edited: string;
   /** Stamp and origin (`<peer_id>/<db_epoch>`, sequence) of the last replicated write. */
   readonly hlc: string;
   readonly origin: string;

@@ -30,6 +30,7 @@ export function newMemory(now: string, given: Given & Partial<Memory>): Memory {
     version: 1,
     write_signature: null,
     created_hlc: '',
+    edited: '',
     hlc: '',
     origin: '',
     origin_seq: 0,

@@ -49,7 +49,10 @@ export function operationId(origin: string, seq: number): string {
 }
 
 /** The hash that the next header of the same origin carries as `prevHash`. */
-export function headerHash(header: OperationHeader, crypto: Crypto): string {
+export function headerHash(
+  header: Omit<OperationHeader, 'kind'> & { readonly kind: string },
+  crypto: Crypto,
+): string {
   return crypto.sha256Hex(
     canonicalJson([
       header.origin,
@@ -69,7 +72,7 @@ export function headerHash(header: OperationHeader, crypto: Crypto): string {
  * The post-image of a memory's replicated columns, as canonical JSON. Local counters (access_count,
  * last_accessed_at) and the stamps, which the header carries, are left out.
  */
-export function memoryPayload(memory: Memory): string {
+export function memoryPayload(memory: MemoryImage): string {
   // The canonical JSON of the image; its keys are known, so they are not sorted again for every write.
   const members = REPLICATED_KEYS.map(([key, prefix]) => {
     const value = memory[key];
@@ -79,7 +82,7 @@ export function memoryPayload(memory: Memory): string {
 }
 
 const LOCAL_KEYS = ['access_count', 'last_accessed_at', 'hlc', 'origin', 'origin_seq', 'seen'] as const;
-type ReplicatedKey = Exclude<keyof Memory, (typeof LOCAL_KEYS)[number]>;
+export type ReplicatedKey = Exclude<keyof Memory, (typeof LOCAL_KEYS)[number]>;
 
 /** What the payload of a store, update, promotion, life change or restore says. */
 export type MemoryImage = Pick<Memory, ReplicatedKey>;
@@ -114,21 +117,42 @@ const REPLICATED: Readonly<Record<ReplicatedKey, true>> = {
   version: true,
   write_signature: true,
   created_hlc: true,
+  edited: true,
 };
 
-const REPLICATED_KEYS = (Object.keys(REPLICATED) as ReplicatedKey[])
+/** The columns of an image in the order of its text, each with its member's beginning. */
+export const REPLICATED_KEYS = (Object.keys(REPLICATED) as ReplicatedKey[])
   .sort()
   .map((key) => [key, `${JSON.stringify(key)}:`] as const);
 
-/** The payload of a delete, an expiry or an archiving: what is needed to leave a tombstone and to judge it against later writes. */
-export function removalPayload(memory: Memory, reason: string): string {
-  return canonicalJson({
+/** What a removal says: enough to leave a tombstone, and to judge it against versions that it has not seen. */
+export interface Removal {
+  readonly kind: RemovalKind;
+  readonly namespace: string;
+  readonly title: string;
+  readonly reason: string;
+  /** The expiry that an `expire` acted on. */
+  readonly expiresAt: string | null;
+  /** Version of the row that was removed. */
+  readonly version: number;
+  /** What was removed, for the archives of all nodes; null keeps no copy. */
+  readonly image: MemoryImage | null;
+}
+
+export const REMOVAL_KINDS = ['delete', 'expire', 'archive'] as const;
+export type RemovalKind = (typeof REMOVAL_KINDS)[number];
+
+/** The payload of a delete, an expiry or an archiving. */
+export function removalPayload(memory: Memory, reason: string, archived: boolean): string {
+  const text = canonicalJson({
     id: memory.id,
     namespace: memory.namespace,
     title: memory.title,
     expires_at: memory.expires_at,
     reason,
+    version: memory.version,
   });
+  return archived ? `${text.slice(0, -1)},"was":${memoryPayload(memory)}}` : text;
 }
 
 /**
@@ -140,7 +164,12 @@ export function purgePayload(
   archivedAt: string,
   reason: PurgeReason,
 ): string {
-  return canonicalJson({ id: memory.id, namespace: memory.namespace, archived_at: archivedAt, reason });
+  return canonicalJson({
+    id: memory.id,
+    namespace: memory.namespace,
+    archived_at: archivedAt,
+    reason,
+  });
 }
 
 /** Why an archived row was purged: somebody asked, or it was older than `storage.archive_max_days`. */

@@ -3,6 +3,7 @@ import type { AuditHead, AuditRow } from './audit.js';
 import type { LifeAnswers, LifeQuery } from './life-queries.js';
 import type { Link } from './link.js';
 import type { Memory, MemoryRow, Tier } from './memory.js';
+import type { MeshAnswers, MeshQuery } from './mesh/store-terms.js';
 import type { QuotaUse } from './quota.js';
 import type { RankedRow, RecallRequest, Viewer } from './ranking/types.js';
 
@@ -23,7 +24,7 @@ export type Query =
   | NamespaceIds
   | CurrentOwner
   | EmbeddingProgress
-  | GetAgent
+  | GetAgentKey
   | ListAgents
   | ListQuotas
   | AuditRows
@@ -32,7 +33,8 @@ export type Query =
   | ExportLinks
   | RecallObservations
   | LinkAttestations
-  | LifeQuery;
+  | LifeQuery
+  | MeshQuery;
 
 export interface GetMemory {
   readonly kind: 'get-memory';
@@ -134,9 +136,9 @@ export interface EmbeddingProgress {
   readonly kind: 'embedding-progress';
 }
 
-/** The record of one agent; null when it is not registered. */
-export interface GetAgent {
-  readonly kind: 'get-agent';
+/** The key that is bound to an agent. */
+export interface GetAgentKey {
+  readonly kind: 'agent-key';
   readonly agentId: string;
 }
 
@@ -252,8 +254,8 @@ export interface LinkSummary {
 }
 
 /** What each query answers when it succeeds. */
-export interface Answers extends LifeAnswers {
-  'get-memory': { readonly memory: Memory; readonly links: readonly LinkSummary[] };
+export interface Answers extends LifeAnswers, MeshAnswers {
+  'get-memory': { readonly memory: MemoryRow; readonly links: readonly LinkSummary[] };
   'list-memories': MemoryPage;
   'search-memories': MemoryPage;
   'rank-memories': RankedMemories;
@@ -280,7 +282,8 @@ export interface Answers extends LifeAnswers {
   /** Memory id and level, for memories that have a link. */
   'link-attestations': { readonly levels: readonly (readonly [id: string, level: string])[] };
   'embedding-progress': { readonly pending: number; readonly embedded: number; readonly skipped: number };
-  'get-agent': { readonly agent: AgentRecord | null };
+  /** Standard base64; null when the agent is not registered or has none. */
+  'agent-key': { readonly publicKey: string | null };
   'list-agents': { readonly agents: readonly AgentRecord[] };
   'list-quotas': { readonly uses: readonly QuotaUse[] };
   'audit-rows': { readonly rows: readonly AuditRow[] };

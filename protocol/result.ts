@@ -8,9 +8,21 @@ export interface Failure {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
+/** Operations that a write appended to its database's own log, `first` to `last`. */
+export interface Appended {
+  readonly origin: string;
+  readonly first: number;
+  readonly last: number;
+}
+
 /** The outcome of anything that may fail in an expected way. Plain data, so that it crosses threads. */
 export type Result<T> =
-  | { readonly ok: true; readonly value: T }
+  | {
+      readonly ok: true;
+      readonly value: T;
+      /** Said by a store alone, of a command that appended something. */
+      readonly appended?: Appended;
+    }
   | { readonly ok: false; readonly error: Failure };
 
 export const ok = <T>(value: T): Result<T> => ({ ok: true, value });

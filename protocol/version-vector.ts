@@ -8,3 +8,17 @@ export type VersionVector = Readonly<Record<string, number>>;
 export function withWrite(seen: VersionVector, origin: string, seq: number): VersionVector {
   return { ...seen, [origin]: seq };
 }
+
+/** True when the vector includes the write `seq` of an origin. */
+export function includes(vector: VersionVector, origin: string, seq: number): boolean {
+  return (vector[origin] ?? 0) >= seq;
+}
+
+/** The smallest vector that includes all of them. */
+export function joined(vectors: Iterable<VersionVector>): VersionVector {
+  const join: Record<string, number> = {};
+  for (const vector of vectors) {
+    for (const [origin, seq] of Object.entries(vector)) join[origin] = Math.max(join[origin] ?? 0, seq);
+  }
+  return join;
+}

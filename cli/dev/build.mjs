@@ -77,7 +77,13 @@ function fingerprint() {
       .map((name) => join(folder, name)),
   );
   const hash = createHash('sha256').update(`${bundlerVersion()}\0`);
-  for (const path of ['tsconfig.json', 'package-lock.json', 'cli/dev/bundle.mjs', ...sources.sort()]) {
+  for (const path of [
+    'tsconfig.json',
+    'package-lock.json',
+    'cli/dev/bundle.mjs',
+    'cli/dev/code-cache.mjs',
+    ...sources.sort(),
+  ]) {
     hash
       .update(`${path}\0`)
       .update(readFileSync(at(path)))

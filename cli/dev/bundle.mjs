@@ -2,10 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { scriptOptions, writeStart } from './code-cache.mjs';
+
+const PROGRAM_ENTRY = 'cli/main.js';
 
 /** What Node starts: the program, and each thread. */
 export const ENTRIES = [
-  'cli/main.js',
+  PROGRAM_ENTRY,
   'node/threads/writer-thread.js',
   'node/threads/reader-thread.js',
   'node/embedding/builtin-thread.js',
@@ -20,7 +23,7 @@ const MCP_LIBRARY_FILE = 'node/mcp/library.cjs';
  * Stays outside and is loaded when an importing module runs: Node's own parts, because many are dear (`node:http`), and
  * packages that are large or look for files beside themselves.
  */
-const OUTSIDE = /^(node:.*|pino|prom-client|gpt-tokenizer(\/.*)?)$/;
+const OUTSIDE = /^(node:.*|pino|prom-client|node-forge|undici|gpt-tokenizer(\/.*)?)$/;
 
 const require = createRequire(import.meta.url);
 
@@ -62,11 +65,13 @@ export async function bundle(dist) {
         // The embedder's packages are imported by their own thread alone, with its first line.
         external: ['@energetic-ai/*'],
         banner: { js: REQUIRE },
+        ...(entry === PROGRAM_ENTRY ? scriptOptions : {}),
         plugins: [ownModules(dist, join(dist, entry), table), outside(), nativeDatabase(), mcpLibrary(entry)],
       }),
     ),
   ]);
   await stop();
+  writeStart(dist);
 }
 
 /** What a module that is no ECMAScript module asks for Node's own modules, and for outer packages. */

@@ -5,6 +5,7 @@ import { StartRefusedError } from '../../protocol/start-refused.js';
 import { stderrLog } from '../log.js';
 import { type ConfigFile, readConfigFile } from './config-file.js';
 import type { ConfigProblem } from './config-problem.js';
+import { meshProblems } from './rows-mesh.js';
 import type { Secret } from './secret.js';
 import { type Environment, findValue, given, type Origin } from './setting-value.js';
 import { DEFAULTS, SETTINGS, type Settings } from './settings.js';
@@ -120,14 +121,31 @@ function complete(
       fix: `set ${name}.base_url`,
     });
   }
+  problems.push(...meshProblems(settings));
   return {
     ...settings,
+    ...pathsOf(settings),
     requireAttestationEverywhere:
       settings.requireAttestation && origins.get('requireAttestation')?.source !== 'default',
     adminAgentIds: settings.adminAgentIds.filter((id) => isAdminId(id, problems)),
     keyDir: resolve(expandHome(settings.keyDir)),
     ...(settings.dbPath === ':memory:' ? {} : { dbPath: resolve(expandHome(settings.dbPath)) }),
   };
+}
+
+const PATHS = [
+  'tlsCert',
+  'tlsKey',
+  'mtlsAllowlist',
+  'quorumClientCert',
+  'quorumClientKey',
+  'quorumCaCert',
+  'fedPeerFingerprints',
+] as const;
+
+function pathsOf(settings: Settings): Partial<Settings> {
+  const whole = (path: string | null) => (path === null ? null : resolve(expandHome(path)));
+  return Object.fromEntries(PATHS.map((key) => [key, whole(settings[key])]));
 }
 
 /** A wildcard would make everybody an admin; identities are listed one by one (interface §5.4). */

@@ -1,5 +1,6 @@
 import { namespaceProblem } from '../../protocol/ids.js';
 import { DLQ_REPLAY_BATCH_MAX, DLQ_REPLAY_BATCH_MIN, RECALL_LIMIT_MAX } from '../../protocol/limits.js';
+import { peerScopesProblem } from '../mesh/peer-scopes.js';
 import type { SettingRow } from './settings.js';
 
 const FEDERATION = 'Validated now, read when federation comes.';
@@ -69,13 +70,39 @@ export const LATER_ROWS: readonly SettingRow[] = [
     key: 'fedRequireSig',
     env: 'SVC_FED_REQUIRE_SIG',
     type: 'boolean',
-    doc: `Refuse unsigned messages of peers. ${FEDERATION}`,
+    doc: 'Refuse unsigned messages of peers.',
   },
   {
     key: 'fedRequireNonce',
     env: 'SVC_FED_REQUIRE_NONCE',
     type: 'boolean',
-    doc: `Refuse messages of peers without a fresh nonce. ${FEDERATION}`,
+    doc: 'Refuse messages of peers without a fresh nonce.',
+  },
+  {
+    key: 'fedPeerAttestation',
+    env: 'SVC_FED_PEER_ATTESTATION',
+    type: 'text',
+    check: peerScopesProblem,
+    doc: 'Which peers may talk to this node, and their scopes: a JSON object {"<peer id>": {"allowed_sender_agent_ids": […], "allowed_namespaces": […]}}.',
+  },
+  {
+    key: 'fedSyncTrustPeer',
+    env: 'SVC_FED_SYNC_TRUST_PEER',
+    type: 'boolean',
+    doc: 'Let peers without a scope read everything.',
+  },
+  {
+    key: 'fedTrustBodyAgentId',
+    env: 'SVC_FED_TRUST_BODY_AGENT_ID',
+    type: 'boolean',
+    doc: 'Let peers send in the name of any agent.',
+  },
+  {
+    key: 'fedCertPeerBinding',
+    env: 'SVC_FED_CERT_PEER_BINDING',
+    type: 'text',
+    oneOf: ['warn', 'enforce'],
+    doc: 'A client certificate that is bound to no peer is taken with a warning, or refused.',
   },
   {
     key: 'fedDlqReplayMaxBatch',

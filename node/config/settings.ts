@@ -7,6 +7,7 @@ import * as limits from '../../protocol/limits.js';
 import type { Tier } from '../../protocol/memory.js';
 import { LATER_ROWS } from './rows-later.js';
 import { LIFE_ROWS } from './rows-life.js';
+import { MESH_ROWS } from './rows-mesh.js';
 import { MODEL_ROWS } from './rows-models.js';
 import type { Secret } from './secret.js';
 
@@ -110,6 +111,25 @@ export interface Settings {
   readonly fedRequireSig: boolean;
   readonly fedRequireNonce: boolean;
   readonly fedDlqReplayMaxBatch: number;
+  /** JSON of `peer-scopes.ts`; null where no peers are listed. */
+  readonly fedPeerAttestation: string | null;
+  readonly fedSyncTrustPeer: boolean;
+  readonly fedTrustBodyAgentId: boolean;
+  readonly fedCertPeerBinding: 'warn' | 'enforce';
+  /** Paths of PEM files. */
+  readonly tlsCert: string | null;
+  readonly tlsKey: string | null;
+  readonly mtlsAllowlist: string | null;
+  /** Nodes that must have a write, this one included; 0 waits for nobody. */
+  readonly quorumWrites: number;
+  readonly quorumPeers: readonly string[];
+  readonly quorumTimeoutMs: number;
+  readonly quorumClientCert: string | null;
+  readonly quorumClientKey: string | null;
+  readonly quorumCaCert: string | null;
+  /** 0 never asks peers for what was missed. */
+  readonly catchupIntervalMs: number;
+  readonly fedPeerFingerprints: string | null;
   readonly allowLoopbackWebhooks: boolean;
   readonly webhookHmacSecret: Secret | null;
   readonly ssrfGuardAllowDnsFail: boolean;
@@ -180,6 +200,21 @@ export const DEFAULTS: Omit<Settings, 'home' | 'dbPath' | 'keyDir'> = {
   fedRequireSig: true,
   fedRequireNonce: true,
   fedDlqReplayMaxBatch: limits.DLQ_REPLAY_BATCH_MAX,
+  fedPeerAttestation: null,
+  fedSyncTrustPeer: false,
+  fedTrustBodyAgentId: false,
+  fedCertPeerBinding: 'warn',
+  tlsCert: null,
+  tlsKey: null,
+  mtlsAllowlist: null,
+  quorumWrites: 0,
+  quorumPeers: [],
+  quorumTimeoutMs: limits.QUORUM_TIMEOUT_MS,
+  quorumClientCert: null,
+  quorumClientKey: null,
+  quorumCaCert: null,
+  catchupIntervalMs: limits.CATCHUP_INTERVAL_SECONDS * 1000,
+  fedPeerFingerprints: null,
   allowLoopbackWebhooks: false,
   webhookHmacSecret: null,
   ssrfGuardAllowDnsFail: false,
@@ -410,4 +445,5 @@ export const SETTINGS: readonly SettingRow[] = [
   ...LIFE_ROWS,
   ...MODEL_ROWS,
   ...LATER_ROWS,
+  ...MESH_ROWS,
 ];

@@ -100,6 +100,8 @@ function switchedOff({ settings }: Configuration, section: SectionBuilder): void
   const open = [
     [!settings.fedRequireSig, 'SVC_FED_REQUIRE_SIG', 'unsigned messages of peers are taken'],
     [!settings.fedRequireNonce, 'SVC_FED_REQUIRE_NONCE', 'messages of peers may be replayed'],
+    [settings.fedSyncTrustPeer, 'SVC_FED_SYNC_TRUST_PEER', 'peers without a scope may read everything'],
+    [settings.fedTrustBodyAgentId, 'SVC_FED_TRUST_BODY_AGENT_ID', 'peers may send in the name of any agent'],
     [settings.allowLoopbackWebhooks, 'SVC_ALLOW_LOOPBACK_WEBHOOKS', 'webhooks may go to this machine'],
     [settings.ssrfGuardAllowDnsFail, 'SVC_SSRF_GUARD_ALLOW_DNS_FAIL', 'webhooks may go to names unknown'],
     [settings.governanceFailOpenOnError, 'SVC_GOVERNANCE_FAIL_OPEN_ON_ERROR', 'writes pass when rules fail'],

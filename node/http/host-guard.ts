@@ -31,6 +31,11 @@ function hostname(authority: string): string {
 
 const bare = (host: string) => (host.startsWith('[') ? host.slice(1, -1) : host);
 
+/** True for the address of a connection from this machine to itself. */
+export function isLoopbackAddress(address: string | undefined): boolean {
+  return address !== undefined && isLoopback(address.replace(/^::ffff:/, ''));
+}
+
 function isLoopback(host: string): boolean {
   return (
     host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)

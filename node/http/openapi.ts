@@ -5,6 +5,7 @@ import type { Operation } from '../pipeline/operation.js';
 import { VERSION } from '../version.js';
 import { JSON_TYPE } from './exchange.js';
 import { API_PREFIX, type OperationRoute, operationRoutes } from './operation-route.js';
+import type { PeerRoute } from './peer-route.js';
 import { pathsOf, SERVICE, type ServiceRoute } from './service-route.js';
 
 type Json = Record<string, unknown>;
@@ -13,7 +14,11 @@ type Json = Record<string, unknown>;
  * The OpenAPI 3.1 description of the whole surface, from the declarations that also run it. Aliases are described
  * with the field that they name.
  */
-export function openApiDocument(operations: readonly Operation[], services: readonly ServiceRoute[]): Json {
+export function openApiDocument(
+  operations: readonly Operation[],
+  services: readonly ServiceRoute[],
+  peers: readonly PeerRoute[],
+): Json {
   const paths: Record<string, Json> = {};
   const add = (path: string, method: string, item: Json) => {
     paths[path] = { ...paths[path], [method]: item };
@@ -27,6 +32,8 @@ export function openApiDocument(operations: readonly Operation[], services: read
     const { method, path } = route.binding;
     add(`${API_PREFIX}${path}`, method.toLowerCase(), describeOperation(route));
   }
+  for (const route of peers)
+    add(`${API_PREFIX}${route.path}`, route.method.toLowerCase(), describePeer(route));
   return {
     openapi: '3.1.0',
     info: {
@@ -97,6 +104,22 @@ function describeService(service: ServiceRoute, index: number): Json {
     summary: service.summary,
     ...(service.open ? { security: [] } : {}),
     responses: { ...responses, default: ERROR_RESPONSE },
+  };
+}
+
+/** A message between nodes; what stands in it is the nodes' own business. */
+function describePeer(route: PeerRoute): Json {
+  return {
+    operationId: route.name,
+    summary: route.summary,
+    ...(route.access === 'local' ? {} : { security: [{ apiKey: [] }, {}] }),
+    ...(route.method === 'POST'
+      ? { requestBody: { required: true, content: content(JSON_TYPE, { type: 'object' }) } }
+      : {}),
+    responses: {
+      200: { description: 'Answered', content: content(JSON_TYPE, { type: 'object' }) },
+      default: ERROR_RESPONSE,
+    },
   };
 }
 

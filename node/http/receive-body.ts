@@ -3,10 +3,10 @@ import type { Failure } from '../../protocol/result.js';
 import type { Exchange } from './exchange.js';
 import { isJsonType } from './json-body.js';
 
-const TOO_LARGE: Failure = {
+const tooLarge = (bytesMax: number): Failure => ({
   code: 'PAYLOAD_TOO_LARGE',
-  message: `the body is larger than ${REQUEST_BODY_BYTES_MAX} bytes`,
-};
+  message: `the body is larger than ${bytesMax} bytes`,
+});
 
 /** True when a request announces a body. */
 export function announcesBody(exchange: Exchange): boolean {
@@ -16,9 +16,9 @@ export function announcesBody(exchange: Exchange): boolean {
 }
 
 /** What is wrong with an announced body before a byte of it is read: its length, type or coding. */
-export function announcementProblem(exchange: Exchange): Failure | null {
+export function announcementProblem(exchange: Exchange, bytesMax = REQUEST_BODY_BYTES_MAX): Failure | null {
   const { headers } = exchange.request;
-  if (Number(headers['content-length'] ?? 0) > REQUEST_BODY_BYTES_MAX) return TOO_LARGE;
+  if (Number(headers['content-length'] ?? 0) > bytesMax) return tooLarge(bytesMax);
   const type = headers['content-type'];
   if (type !== undefined && !isJsonType(type)) {
     return { code: 'UNSUPPORTED_MEDIA_TYPE', message: 'expected Content-Type: application/json' };
@@ -34,7 +34,11 @@ export function announcementProblem(exchange: Exchange): Failure | null {
  * Reads the body and hands it over. An oversized one is refused as soon as it is; a client that leaves before its end
  * ends the exchange. `received` is not called then.
  */
-export function receiveBody(exchange: Exchange, received: (body: Buffer) => void): void {
+export function receiveBody(
+  exchange: Exchange,
+  received: (body: Buffer) => void,
+  bytesMax = REQUEST_BODY_BYTES_MAX,
+): void {
   const { request } = exchange;
   let first: Buffer | null = null;
   let chunks: Buffer[] | null = null;
@@ -42,10 +46,10 @@ export function receiveBody(exchange: Exchange, received: (body: Buffer) => void
   request.on('data', (chunk: Buffer) => {
     size += chunk.length;
     if (exchange.state === 'finished') return;
-    if (size > REQUEST_BODY_BYTES_MAX) {
+    if (size > bytesMax) {
       first = null;
       chunks = null;
-      exchange.fail(TOO_LARGE);
+      exchange.fail(tooLarge(bytesMax));
     } else if (first === null) first = chunk;
     else if (chunks === null) chunks = [first, chunk];
     else chunks.push(chunk);

@@ -4,28 +4,34 @@ import type { HttpCallers } from '../identity/http-caller.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { Services } from '../pipeline/call.js';
 import { runOperation } from '../pipeline/pipeline.js';
+import { MISSED_FIELDS } from '../pipeline/replicate.js';
 import { toonText } from '../pipeline/toon-text.js';
 import type { Admission } from './admission.js';
 import { type AuthBackoff, sourceOf } from './auth-backoff.js';
 import { collectInput } from './collect-input.js';
 import type { Cors } from './cors.js';
 import { type Exchange, JSON_TYPE } from './exchange.js';
-import type { HostGuard } from './host-guard.js';
+import { type HostGuard, isLoopbackAddress as isLoopback } from './host-guard.js';
 import { parseJsonBody } from './json-body.js';
 import type { KeyGate } from './key-gate.js';
+import type { TlsClient } from './listener-tls.js';
 import type { OperationRoute } from './operation-route.js';
+import { messageOf } from './peer-message.js';
+import type { PeerRoute } from './peer-route.js';
 import { parseQuery } from './query-string.js';
 import { announcementProblem, announcesBody, receiveBody } from './receive-body.js';
 import type { Router } from './router.js';
 import type { ServiceRoute } from './service-route.js';
 
-export type Route = OperationRoute | ServiceRoute;
+export type Route = OperationRoute | ServiceRoute | PeerRoute;
 
 /** What handling a request needs of its surface. */
 export interface HandlerOptions {
   readonly services: Services;
   readonly router: Router<Route>;
   readonly hosts: HostGuard;
+  /** The client that an enforced allowlist admitted. */
+  readonly clientOf: (exchange: Exchange) => TlsClient | null;
   readonly keys: KeyGate;
   readonly callers: HttpCallers;
   readonly backoff: AuthBackoff;
@@ -86,8 +92,14 @@ export class RequestHandler {
 
     const { route, params } = found;
     exchange.name = route.kind === 'operation' ? route.operation.name : route.name;
+    const client = this.#options.clientOf(exchange);
+    if (client?.standing === 'guest' && !(route.kind === 'peer' && route.access === 'guests')) {
+      return fail('FORBIDDEN', 'an invitation is good for joining alone');
+    }
     const query = parseQuery(mark === -1 ? '' : url.slice(mark + 1));
-    const isOpen = route.kind === 'service' && route.open;
+    const isOpen =
+      (route.kind === 'service' && route.open) ||
+      (route.kind === 'peer' && route.access !== 'local' && client !== null);
     const apiKey = headers['x-api-key'];
     const queryKey = query.ok ? query.value.get('api_key') : undefined;
     if (!isOpen) {
@@ -103,7 +115,10 @@ export class RequestHandler {
       void this.#serve(exchange, route);
       return ok(null);
     }
-    return this.#receive(exchange, route, params, query.value, proceed);
+    const values = query.value;
+    return route.kind === 'peer'
+      ? this.#receive(exchange, proceed, (body) => this.#hear(exchange, route, body), route.bodyBytesMax)
+      : this.#receive(exchange, proceed, (body) => this.#run(exchange, route, params, values, body));
   }
 
   /** UNAUTHORIZED without the right key, AUTH_BACKOFF while its source has to wait after wrong ones. */
@@ -132,22 +147,42 @@ export class RequestHandler {
 
   #receive(
     exchange: Exchange,
-    route: OperationRoute,
-    params: readonly string[],
-    query: Query,
     proceed: (() => void) | null,
+    run: (body: Buffer | null) => Promise<void>,
+    bytesMax?: number,
   ): Result<unknown> {
     if (!announcesBody(exchange)) {
-      void this.#run(exchange, route, params, query, null);
+      void run(null);
       return ok(null);
     }
-    const problem = announcementProblem(exchange);
+    const problem = announcementProblem(exchange, bytesMax);
     if (problem !== null) return failed(problem);
     proceed?.();
-    receiveBody(exchange, (body) => {
-      void this.#run(exchange, route, params, query, body);
-    });
+    receiveBody(
+      exchange,
+      (body) => {
+        void run(body);
+      },
+      bytesMax,
+    );
     return ok(null);
+  }
+
+  /** A message between nodes goes to its route as it came. */
+  async #hear(exchange: Exchange, route: PeerRoute, body: Buffer | null): Promise<void> {
+    exchange.state = 'running';
+    try {
+      const { callers, clientOf } = this.#options;
+      const agent = exchange.request.headers['x-agent-id'];
+      const caller = typeof agent === 'string' ? callers(agent, null, true) : null;
+      const reply = await route.answer(messageOf(exchange, body, clientOf(exchange)), {
+        loopback: isLoopback(exchange.request.socket.remoteAddress),
+        admin: caller?.ok === true && caller.value.admin,
+      });
+      exchange.send(reply.status, reply.contentType, reply.body, reply.headers);
+    } catch (error) {
+      this.#report(exchange, error);
+    }
   }
 
   async #run(
@@ -232,7 +267,9 @@ function render(
   format: unknown,
 ): void {
   const { operation, binding } = route;
-  const status = typeof binding.status === 'function' ? binding.status(answer) : (binding.status ?? 200);
+  const ordinary = typeof binding.status === 'function' ? binding.status(answer) : (binding.status ?? 200);
+  // Accepted, but on fewer nodes than were asked for (interface §4.13).
+  const status = answer['quorum_met'] === false ? 202 : ordinary;
   const text = toonText(operation, answer, format);
   if (text !== null) {
     exchange.send(status, TEXT_TYPE, text);
@@ -240,7 +277,14 @@ function render(
     exchange.send(
       status,
       JSON_TYPE,
-      JSON.stringify(binding.shape === undefined ? answer : binding.shape(answer)),
+      JSON.stringify(binding.shape === undefined ? answer : shaped(binding.shape(answer), answer)),
     );
   }
+}
+
+/** Another shape leaves out what it does not know; how a write was replicated is said in any. */
+function shaped(shape: Record<string, unknown>, answer: Record<string, unknown>): Record<string, unknown> {
+  if (answer['quorum_acks'] !== undefined) return { ...shape, quorum_acks: answer['quorum_acks'] };
+  if (answer['quorum_met'] !== false) return shape;
+  return { ...shape, ...Object.fromEntries(MISSED_FIELDS.map((field) => [field, answer[field]])) };
 }

@@ -1,5 +1,11 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { REQUEST_URL_BYTES_MAX } from '../../protocol/limits.js';
 import type { Failure } from '../../protocol/result.js';
@@ -16,7 +22,9 @@ import { Exchange, type ExchangeOwner } from './exchange.js';
 import { hostGuard } from './host-guard.js';
 import * as httpLimits from './http-limits.js';
 import { keyGate } from './key-gate.js';
+import { createTlsServer, type ListenerTls, type TlsClient, type TlsServer } from './listener-tls.js';
 import { API_PREFIX, operationRoutes } from './operation-route.js';
+import type { PeerRoute } from './peer-route.js';
 import { RequestHandler, type Route } from './request-handler.js';
 import { Router } from './router.js';
 import { pathsOf } from './service-route.js';
@@ -30,6 +38,12 @@ export interface HttpSurfaceOptions {
   readonly compressor?: Compressor;
   /** Requests under way at most; more are answered OVERLOADED. 0, the default, is no cap (interface §8). */
   readonly inflightMax?: number;
+  /** Routes for messages between nodes, and about them. */
+  readonly peerRoutes?: readonly PeerRoute[];
+  /** Serves health and what peers may call, and nothing else. */
+  readonly peersOnly?: boolean;
+  /** Speaks HTTPS; plain HTTP unless given. */
+  readonly tls?: ListenerTls | null;
 }
 
 /** The HTTP surface of a node. */
@@ -59,12 +73,14 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
   draining = false;
   readonly #options: HttpSurfaceOptions;
   readonly #admission: Admission;
+  readonly #tls: TlsServer | null;
   readonly #server: Server;
   /** Requests under way, oldest first. */
   readonly #exchanges = new Set<Exchange>();
   /** The latest request of each connection: pipelined ones are answered in order, and only the last may end it. */
   readonly #newest = new WeakMap<Duplex, Exchange>();
-  readonly #sockets = new Set<Duplex>();
+  /** Open connections by their other end; a TLS connection takes the place of the one that it lies on. */
+  readonly #sockets = new Map<string, Duplex>();
   #handler: RequestHandler | null = null;
   #sweeping = false;
   #closed: Promise<void> | null = null;
@@ -75,7 +91,8 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     this.compressor = options.compressor ?? systemCompressor;
     this.cors = corsOf(options.services.settings.corsOrigins);
     this.#admission = new Admission(options.inflightMax ?? 0);
-    this.#server = this.#createServer();
+    this.#tls = this.#createTls();
+    this.#server = this.#prepare(this.#tls?.server ?? createServer(this.#serverOptions()));
   }
 
   listen(host: string, port: number): Promise<{ host: string; port: number }> {
@@ -124,13 +141,16 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
 
   /** Node does not count a connection as idle that has never sent a request. */
   #closeSilentConnections(): void {
-    for (const socket of this.#sockets) if (!this.#newest.has(socket)) socket.destroy();
+    for (const socket of this.#sockets.values()) if (!this.#newest.has(socket)) socket.destroy();
   }
 
   async close(): Promise<void> {
     this.draining = true;
     this.stopAccepting();
     this.#server.closeAllConnections();
+    // Some have not got as far as HTTP.
+    for (const socket of this.#sockets.values()) socket.destroy();
+    this.#tls?.release();
     await this.#closed;
   }
 
@@ -143,9 +163,19 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     if (this.draining) this.scheduler.immediate(() => this.#server.closeIdleConnections());
   }
 
-  #createServer(): Server {
+  /** The client whose certificate the connection presented; null where none was asked for. */
+  clientOf(exchange: Exchange): TlsClient | null {
+    return this.#tls?.clientOf(exchange.request.socket) ?? null;
+  }
+
+  #createTls(): TlsServer | null {
+    const { tls, services } = this.#options;
+    return tls == null ? null : createTlsServer(this.#serverOptions(), tls, services);
+  }
+
+  #serverOptions(): ServerOptions {
     const { requestTimeoutMs } = this.#options.services.settings;
-    const server = createServer({
+    return {
       keepAlive: true,
       keepAliveTimeout: httpLimits.KEEP_ALIVE_IDLE_MS,
       maxHeaderSize: httpLimits.HEAD_BYTES_MAX,
@@ -153,7 +183,10 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
       headersTimeout: requestTimeoutMs,
       // A missing Host is answered by the handler, in JSON.
       requireHostHeader: false,
-    });
+    };
+  }
+
+  #prepare(server: Server): Server {
     // Headers beyond a count would be dropped in silence; the size of the head bounds them.
     server.maxHeadersCount = 0;
     server.maxConnections = httpLimits.CONNECTIONS_MAX;
@@ -164,10 +197,15 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     server.on('checkExpectation', (request, response) => {
       this.#begin(request, response).fail({ code: 'INVALID_REQUEST', message: 'unknown Expect header' });
     });
-    server.on('connection', (socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
+    const remember = (socket: Socket) => {
+      const end = `${socket.remoteAddress} ${socket.remotePort}`;
+      this.#sockets.set(end, socket);
+      socket.once('close', () => {
+        if (this.#sockets.get(end) === socket) this.#sockets.delete(end);
+      });
+    };
+    server.on('connection', remember);
+    if (this.#tls !== null) server.on('secureConnection', remember);
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#refuse(error, socket));
     server.on('connect', (_request, socket) => {
       answerRaw(socket, 405, { code: 'METHOD_NOT_ALLOWED', message: 'CONNECT is not allowed here' });
@@ -176,19 +214,27 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
   }
 
   #createHandler(host: string): RequestHandler {
-    const { services, operations, metrics } = this.#options;
+    const { services, operations, metrics, peerRoutes = [], peersOnly = false } = this.#options;
     const inflight = () => this.#exchanges.size;
     const router = new Router<Route>();
-    for (const route of serviceRoutes({ services, operations, metrics, inflight })) {
+    for (const route of serviceRoutes({ services, operations, metrics, inflight, peerRoutes })) {
+      if (peersOnly && !route.open) continue;
       for (const path of pathsOf(route)) router.add('GET', path, route);
     }
-    for (const route of operationRoutes(operations)) {
+    for (const route of peersOnly ? [] : operationRoutes(operations)) {
       router.add(route.binding.method, `${API_PREFIX}${route.binding.path}`, route);
     }
+    for (const route of peerRoutes) {
+      if (peersOnly && route.access === 'local') continue;
+      router.add(route.method, `${API_PREFIX}${route.path}`, route);
+    }
+    const judged = (this.#options.tls?.clients ?? null) !== null;
     return new RequestHandler({
       services,
       router,
-      hosts: hostGuard(host),
+      // A page in a browser has no certificate of ours.
+      hosts: judged ? () => true : hostGuard(host),
+      clientOf: (exchange) => this.clientOf(exchange),
       keys: keyGate(services.settings.apiKey, services.crypto, services.log),
       callers: httpCallers(services.settings, services.random, services.log),
       backoff: new AuthBackoff(services.clock),

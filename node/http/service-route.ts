@@ -7,6 +7,8 @@ export interface Reply {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
+  /** Beside those that every answer has: name, value, name, value. */
+  readonly headers?: readonly string[];
 }
 
 /** A route of the node itself, which is no operation: it exists on HTTP alone. */

@@ -6,6 +6,7 @@ import type { Operation } from '../pipeline/operation.js';
 import { VERSION } from '../version.js';
 import { JSON_TYPE } from './exchange.js';
 import { openApiDocument } from './openapi.js';
+import type { PeerRoute } from './peer-route.js';
 import { SERVICE, type ServiceRoute } from './service-route.js';
 
 export interface ServiceRouteOptions {
@@ -13,6 +14,8 @@ export interface ServiceRouteOptions {
   readonly operations: readonly Operation[];
   readonly metrics: Metrics;
   readonly inflight: () => number;
+  /** Described beside the others. */
+  readonly peerRoutes: readonly PeerRoute[];
 }
 
 /** Health, metrics and the API description (interface §4.1). */
@@ -21,7 +24,7 @@ export function serviceRoutes(options: ServiceRouteOptions): readonly ServiceRou
     healthRoute(options.services),
     metricsRoute(options),
     toolsRoute(options),
-    openApiRoute(options.operations, () => routes),
+    openApiRoute(options, () => routes),
   ];
   return routes;
 }
@@ -89,7 +92,10 @@ function toolsRoute({ services, operations }: ServiceRouteOptions): ServiceRoute
   };
 }
 
-function openApiRoute(operations: readonly Operation[], routes: () => readonly ServiceRoute[]): ServiceRoute {
+function openApiRoute(
+  { operations, peerRoutes }: ServiceRouteOptions,
+  routes: () => readonly ServiceRoute[],
+): ServiceRoute {
   let text: string | null = null;
   return {
     kind: 'service',
@@ -100,7 +106,7 @@ function openApiRoute(operations: readonly Operation[], routes: () => readonly S
     always: false,
     responses: { 200: { description: 'OpenAPI 3.1 document', contentType: JSON_TYPE } },
     reply: () => {
-      text ??= JSON.stringify(openApiDocument(operations, routes()));
+      text ??= JSON.stringify(openApiDocument(operations, routes(), peerRoutes));
       return { status: 200, contentType: JSON_TYPE, body: text };
     },
   };

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { MeshMetrics } from './mesh-metrics.js';
 
 /** Upper bounds of the latency buckets, in seconds. */
 const DURATION_BUCKETS_S = [
@@ -12,6 +13,7 @@ const DURATION_BUCKETS_S = [
 export class Metrics {
   readonly #registry = new Registry();
   #processMetrics = false;
+  #mesh: MeshMetrics | null = null;
 
   readonly #requests = new Counter({
     name: 'svc_requests_total',
@@ -56,6 +58,25 @@ export class Metrics {
     'Reads that were not counted because too many waited to be',
   );
 
+  readonly #peerMessagesRefused = new Counter({
+    name: 'svc_federation_messages_refused_total',
+    help: 'Messages of peers that were refused, by error code',
+    labelNames: ['code'] as const,
+    registers: [this.#registry],
+  });
+  readonly #operationsReceived = new Counter({
+    name: 'svc_federation_operations_received_total',
+    help: 'Items of messages of peers, by what became of them',
+    labelNames: ['outcome'] as const,
+    registers: [this.#registry],
+  });
+
+  /** Of replication; a node without any has none of these lines. */
+  get mesh(): MeshMetrics {
+    this.#mesh ??= new MeshMetrics(this.#registry);
+    return this.#mesh;
+  }
+
   /** Counts an answered request; the operation is `none` when no route matched. */
   request(operation: string, status: number, seconds: number): void {
     this.#requests.inc({ operation, status });
@@ -84,6 +105,16 @@ export class Metrics {
 
   authenticationFailed(reason: 'key' | 'backoff'): void {
     this.#authFailures.inc({ reason });
+  }
+
+  /** A message of a peer was answered with an error code. */
+  messageRefused(code: string): void {
+    this.#peerMessagesRefused.inc({ code });
+  }
+
+  /** Items of peers: `applied`, `noop`, or the reason why not. */
+  operationsReceived(outcome: string, count: number): void {
+    this.#operationsReceived.inc({ outcome }, count);
   }
 
   touchesDropped(count: number): void {

@@ -90,8 +90,8 @@ async function attestPresented(
 
 /** The key that is bound to the caller, standard base64; null when it is not registered or has none. */
 async function boundKey(caller: Caller, services: Services): Promise<Result<string | null>> {
-  const found = await services.store.query({ kind: 'get-agent', agentId: caller.agentId });
-  return found.ok ? ok(found.value.agent?.pubkey_b64 ?? null) : failed(found.error);
+  const found = await services.store.query({ kind: 'agent-key', agentId: caller.agentId });
+  return found.ok ? ok(found.value.publicKey) : failed(found.error);
 }
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');

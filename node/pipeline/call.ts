@@ -1,3 +1,4 @@
+import type { QuorumOutcome } from '../../actors/mesh/parts.js';
 import type { RecallConsumption, RecallObservation, SignedEnvelope } from '../../protocol/commands.js';
 import type { WriteSignature } from '../../protocol/memory.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
@@ -58,6 +59,18 @@ export interface StoreAdvice {
   end(): void;
 }
 
+/** Replication, as a call meets it. */
+export interface Replication {
+  /** Nodes that a write waits for, this one included; 0 waits for nobody. */
+  readonly quorumWrites: number;
+  readonly quorumTimeoutMs: number;
+  /** False while writes have to wait, because this node may have lost some of its own. */
+  accepting(): boolean;
+  whenAccepting(): Promise<void>;
+  /** How many nodes durably have these operations of the own log, by `deadlineMs` (monotonic) at the latest. */
+  replicated(origin: string, from: number, to: number, deadlineMs: number): Promise<QuorumOutcome>;
+}
+
 /** What a node is made of, as operations use it. */
 export interface Services {
   readonly store: Store;
@@ -79,6 +92,8 @@ export interface Services {
   readonly catalogue: Catalogue;
   /** What runs and what is degraded, for capabilities and health. */
   readonly condition: () => Condition;
+  /** Absent where nothing is replicated: in processes beside the daemon. */
+  readonly replication?: Replication;
 }
 
 export interface Catalogue {

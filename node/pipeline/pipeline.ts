@@ -5,6 +5,7 @@ import { boundedServices } from './bounded-services.js';
 import type { Call, Caller, ProgressReport, Services, Surface } from './call.js';
 import type { Operation } from './operation.js';
 import { parseInput } from './parse.js';
+import { RecordingStore, withQuorum } from './replicate.js';
 import { signAsAgent } from './sign-as-agent.js';
 
 /** A call as a surface hands it over: aliases resolved, values still as they came. */
@@ -30,7 +31,7 @@ const UNHEARD: ProgressReport = () => undefined;
 export type Answer = Result<Record<string, unknown>>;
 
 /**
- * The one way to run an operation: gate, parse, attest, run. Exceptions are bugs: they are reported with their stack
+ * The one way to run an operation: gate, parse, attest, run, wait for the quorum. Exceptions are bugs: they are reported with their stack
  * and answered INTERNAL with hidden text.
  */
 export async function runOperation(
@@ -46,26 +47,43 @@ export async function runOperation(
     const parsed = parseInput(operation, request.input, request.unknownFields);
     if (!parsed.ok) return failed(parsed.error);
 
+    const replication = operation.effect === 'write' ? services.replication : undefined;
+    if (replication?.accepting() === false) await replication.whenAccepting();
+
     const nowMs = services.clock.nowMs();
     const input = signAsAgent(parsed.value, request.caller, nowMs, services);
     if (!input.ok) return failed(input.error);
     const attestation = await attest(operation, input.value, request.caller, nowMs, services);
     if (!attestation.ok) return failed(attestation.error);
 
+    const bounded =
+      request.deadlineMs === undefined ? services : boundedServices(services, request.deadlineMs);
+    const recording = replication === undefined ? null : new RecordingStore(bounded.store);
     const call: Call = {
       surface: request.surface,
       caller: request.caller,
       attestation: attestation.value,
       nowMs,
       now: instantFromMs(nowMs),
-      services: request.deadlineMs === undefined ? services : boundedServices(services, request.deadlineMs),
+      services: recording === null ? bounded : withoutReplication(bounded, recording),
       profile: request.profile ?? 'full',
       progress: request.progress ?? UNHEARD,
     };
     const result = await operation.run(call, input.value);
-    return result.ok ? ok(result.value as Record<string, unknown>) : failed(result.error);
+    if (!result.ok) return failed(result.error);
+    const answer = result.value as Record<string, unknown>;
+    if (recording === null || replication === undefined) return ok(answer);
+    return await withQuorum(answer, recording, replication, services, request.deadlineMs);
   } catch (error) {
     services.log.error({ err: error, operation: operation.name }, 'operation failed unexpectedly');
     return fail('INTERNAL', 'internal server error');
   }
+}
+
+/** Calls inside a call do not wait one by one: the outermost waits for all that they wrote. */
+function withoutReplication(
+  { replication: _outer, ...services }: Services,
+  store: Services['store'],
+): Services {
+  return { ...services, store };
 }

@@ -20,9 +20,11 @@ import type { Settings } from '../config/settings.js';
 import { createHttpSurface } from '../http/server.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
+import { MeshNode } from '../mesh/mesh-node.js';
+import { openListenerFiles } from '../mesh/tls/listener-files.js';
 import { Metrics } from '../observability/metrics.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
-import type { Condition } from '../pipeline/call.js';
+import type { Condition, Services } from '../pipeline/call.js';
 import { systemClock, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantic/no-semantics.js';
 import { spawnStorageThread } from '../threads/spawn.js';
@@ -59,9 +61,9 @@ const READER_BATCH_MESSAGES = 8;
 
 /** Starts a node: storage threads under supervision, maintenance, HTTP. Rejects when it cannot start. */
 export async function startDaemon(settings: Settings): Promise<Daemon> {
-  if (!LOOPBACK.has(settings.host) && settings.apiKey === null) {
+  if (!LOOPBACK.has(settings.host) && settings.apiKey === null && settings.mtlsAllowlist === null) {
     throw new ConfigError(
-      `refusing to listen on ${settings.host} without an API key: set SVC_API_KEY, or bind 127.0.0.1`,
+      `refusing to listen on ${settings.host} without an API key: set SVC_API_KEY, enforce --mtls-allowlist, or bind 127.0.0.1`,
     );
   }
   const log = stderrLog(settings.logLevel);
@@ -69,9 +71,10 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
   makeFolder(settings.home);
   makeFolder(dirname(settings.dbPath));
   const identity = loadMachineIdentity(settings.keyDir, systemRandom);
+  const seams = { clock: systemClock, scheduler: systemScheduler, random: systemRandom };
+  const files = openListenerFiles(settings, { scheduler: systemScheduler, log });
   prepareDatabase(settings, identity.peerId);
 
-  const seams = { clock: systemClock, scheduler: systemScheduler, random: systemRandom };
   const metrics = new Metrics();
   let writerThread: StorageThread<TimedCommand, OutcomeOf<Command>> | null = null;
   const writer: WriterQueue = new BatchWorker({
@@ -132,6 +135,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     ...seams,
     round: async () => {
       metrics.setWriterQueueDepth(writer.stats().queued);
+      mesh?.gauge();
       metrics.touchesDropped(touches.dropped - touchesDropped);
       touchesDropped = touches.dropped;
       if (semantic !== null) {
@@ -144,6 +148,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
       return { afterMs: GAUGES_INTERVAL_MS };
     },
   });
+  let mesh: MeshNode | null = null;
   let storage: Supervisor | null = null;
   let supervisor: Supervisor | null = null;
   let isUp = false;
@@ -156,7 +161,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
       .map((child) => ({ part: child.id, reason: child.lastError ?? child.state })),
     pendingEmbeddings,
   });
-  const services = servicesOf(identity, {
+  const own = servicesOf(identity, {
     store,
     semantic: semantic?.role ?? NO_SEMANTICS,
     touches,
@@ -165,12 +170,23 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     catalogue: CATALOGUE,
     condition,
   });
-
+  mesh = new MeshNode({
+    services: own,
+    signer: identity.key,
+    ...seams,
+    metrics,
+    openSurface: (tls, peerRoutes) =>
+      createHttpSurface({ services, operations: OPERATIONS, metrics, peerRoutes, peersOnly: true, tls }),
+  });
+  const services: Services = { ...own, replication: mesh.replication() };
+  const { routes } = mesh;
   const http = createHttpSurface({
     services,
     operations: OPERATIONS,
     metrics,
     inflightMax: settings.maxInflightRequests,
+    peerRoutes: routes,
+    tls: files.tls,
   });
 
   let stopping: Promise<void> | null = null;
@@ -180,7 +196,8 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
   });
   const shutDown = async (code: number): Promise<void> => {
     const deadlineMs = systemClock.monotonicMs() + settings.shutdownGraceMs;
-    await http.drain(settings.shutdownGraceMs);
+    await Promise.all([http.drain(settings.shutdownGraceMs), mesh?.drain(settings.shutdownGraceMs)]);
+    await attempt(log, 'mesh', async () => mesh?.close());
     await attempt(log, 'touches', () => touches.close());
     await attempt(log, 'semantics', () => duties.close());
     await attempt(log, 'supervisor', async () => supervisor?.stop());
@@ -190,6 +207,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     points.close();
     await attempt(log, 'checkpoint', () => Promise.resolve(checkpoint(settings, identity.peerId)));
     await http.close();
+    files.close();
     exit(code);
   };
   const stop = (code = 0) => {
@@ -278,6 +296,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     throw new Error(started.error.message);
   }
   isUp = true;
+  await mesh.start();
   return {
     address,
     settings,

@@ -16,7 +16,7 @@ const POINT_READS: ReadonlySet<Query['kind']> = new Set([
   'log-position',
   'namespace-ids',
   'current-owner',
-  'get-agent',
+  'agent-key',
   'find-archived',
   'link-attestations',
 ]);
@@ -99,6 +99,7 @@ function sizeBytesOf(command: Command): number {
   switch (command.kind) {
     case 'store-memory':
     case 'import-memory':
+    case 'receive-memory':
       return COMMAND_OVERHEAD_BYTES + textBytes(command.memory.content, command.memory.metadata);
     case 'update-memory':
       return COMMAND_OVERHEAD_BYTES + textBytes(command.patch.content ?? '', command.patch.metadata ?? {});
@@ -114,6 +115,11 @@ function sizeBytesOf(command: Command): number {
             (sum, one) => sum + one.memoryIds.length,
             command.touches.length,
           )
+      );
+    case 'apply-operations':
+      return command.operations.reduce(
+        (sum, { payload }) => sum + COMMAND_OVERHEAD_BYTES + textBytes(payload ?? '', {}),
+        COMMAND_OVERHEAD_BYTES,
       );
     case 'put-embeddings':
       return command.rows.reduce((sum, row) => sum + (row.vectors?.byteLength ?? 0), COMMAND_OVERHEAD_BYTES);

@@ -27,7 +27,6 @@ export class DeferredTouches implements TouchQueue {
   private pending = new Map<string, Touch>();
   private observations: RecallObservation[] = [];
   private consumptions: RecallConsumption[] = [];
-  private observedRows = 0;
   private timer: Timer | null = null;
   private flushing: Promise<void> | null = null;
   private closed = false;
@@ -61,14 +60,12 @@ export class DeferredTouches implements TouchQueue {
 
   /** A recall is kept whole or not at all; what it answered does not depend on it. */
   observe(observation: RecallObservation): void {
-    const rows = observation.memoryIds.length;
-    if (this.closed || rows === 0) return;
-    if (this.observedRows + rows > OBSERVATIONS_PENDING_MAX) {
+    if (this.closed || observation.memoryIds.length === 0) return;
+    if (this.observations.length >= OBSERVATIONS_PENDING_MAX) {
       this.observationsDropped += 1;
       return;
     }
     this.observations.push(observation);
-    this.observedRows += rows;
     this.arm();
   }
 
@@ -100,7 +97,6 @@ export class DeferredTouches implements TouchQueue {
     this.pending.clear();
     this.observations = [];
     this.consumptions = [];
-    this.observedRows = 0;
   }
 
   private arm(): void {
@@ -118,24 +114,11 @@ export class DeferredTouches implements TouchQueue {
     return this.pending.size === 0 && this.observations.length === 0 && this.consumptions.length === 0;
   }
 
-  /** Whole recalls, up to a batch; the rest waits for the next command. */
-  private takeObservations(): RecallObservation[] {
-    let rows = 0;
-    let count = 0;
-    for (const { memoryIds } of this.observations) {
-      if (count > 0 && rows + memoryIds.length > OBSERVATIONS_BATCH_MAX) break;
-      rows += memoryIds.length;
-      count += 1;
-    }
-    this.observedRows -= rows;
-    return this.observations.splice(0, count);
-  }
-
   private async write(): Promise<void> {
     const batch = [...this.pending].slice(0, TOUCH_BATCH_MAX);
     for (const [id] of batch) this.pending.delete(id);
     const touches = batch.map(([id, touch]) => ({ id, count: touch.count, lastAt: touch.lastAt }));
-    const observations = this.takeObservations();
+    const observations = this.observations.splice(0, OBSERVATIONS_BATCH_MAX);
     // A consumption comes after its recall, so it waits until no recall does.
     const consumptions = this.observations.length === 0 ? this.consumptions.splice(0) : [];
     const result = await this.store.execute(

@@ -20,10 +20,15 @@ export interface ReadyMemory {
  * importing agent unless its signature proves its author, or the source is trusted; only a signature by a key that
  * speaks for its author here makes it attested.
  */
-export async function readyMemory(call: Call, raw: unknown, trusted: boolean): Promise<Result<ReadyMemory>> {
+export async function readyMemory(
+  call: Call,
+  raw: unknown,
+  trusted: boolean,
+  unknownFields: 'refuse' | 'ignore' = 'refuse',
+): Promise<Result<ReadyMemory>> {
   const object = withoutNulls(raw);
   if (!object.ok) return failed(object.error);
-  const parsed = parseInput(importedMemory, object.value, 'refuse');
+  const parsed = parseInput(importedMemory, object.value, unknownFields);
   if (!parsed.ok) return failed(parsed.error);
   const row = parsed.value;
   if (row.expires_at !== undefined && row.expires_at <= call.now) {
@@ -92,6 +97,7 @@ function memoryOf(call: Call, row: z.output<typeof importedMemory.input>): Memor
     mentioned_entity_id: row.mentioned_entity_id ?? null,
     write_signature: row.write_signature ?? null,
     created_hlc: '',
+    edited: '',
     hlc: '',
     origin: '',
     origin_seq: 0,
@@ -100,10 +106,15 @@ function memoryOf(call: Call, row: z.output<typeof importedMemory.input>): Memor
 }
 
 /** Makes a link of an imported row; what attests it counts from a trusted source alone. */
-export function readyLink(call: Call, raw: unknown, trusted: boolean): Result<Link> {
+export function readyLink(
+  call: Call,
+  raw: unknown,
+  trusted: boolean,
+  unknownFields: 'refuse' | 'ignore' = 'refuse',
+): Result<Link> {
   const object = withoutNulls(raw);
   if (!object.ok) return failed(object.error);
-  const parsed = parseInput(importedLink, object.value, 'refuse');
+  const parsed = parseInput(importedLink, object.value, unknownFields);
   if (!parsed.ok) return failed(parsed.error);
   const row = parsed.value;
   return ok({

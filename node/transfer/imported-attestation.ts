@@ -36,11 +36,11 @@ export async function keySpeaksFor(
   services: Pick<Services, 'machineKey' | 'peerId' | 'store'>,
 ): Promise<Attested | null> {
   const { machineKey, peerId, store } = services;
-  const found = await store.query({ kind: 'get-agent', agentId });
+  const found = await store.query({ kind: 'agent-key', agentId });
   if (!found.ok) return null;
   const own = machineKey !== null && Buffer.from(machineKey.publicKey).equals(publicKey);
-  const bound = found.value.agent?.pubkey_b64;
-  if (bound === undefined) return own ? { attestedBy: peerId } : null;
+  const bound = found.value.publicKey;
+  if (bound === null) return own ? { attestedBy: peerId } : null;
   if (bound !== Buffer.from(publicKey).toString('base64')) return null;
   return { attestedBy: own ? peerId : null };
 }

@@ -3,7 +3,7 @@ import { addresseeOf, type Memory, ownerOf } from '../memory.js';
 import type { Viewer } from '../ranking/types.js';
 
 /** True when the row's expiry has passed: such a row is hidden from everybody at once. */
-export function isExpired(memory: Memory, now: string): boolean {
+export function isExpired(memory: Pick<Memory, 'expires_at'>, now: string): boolean {
   return memory.expires_at !== null && memory.expires_at <= now;
 }
 

@@ -3,6 +3,7 @@ import type { BindAgentKey, Command, Outcomes, RegisterAgent, SignedEnvelope } f
 import { type Memory, ownerOf } from '../memory.js';
 import { type Failure, fail, type Result } from '../result.js';
 import {
+  agentKey,
   type Deciding,
   type Decision,
   type DecisionContext,
@@ -135,7 +136,6 @@ export function* envelopeProblem(envelope: SignedEnvelope): Generator<ReadReques
       details: { existing_id: memoryId },
     };
   }
-  const record = yield* memoryByTitle(agentTitle(envelope.agentId), AGENTS_NAMESPACE);
-  if (record !== null && agentOf(record).pubkey_b64 === envelope.publicKey) return null;
+  if ((yield* agentKey(envelope.agentId)) === envelope.publicKey) return null;
   return { code: 'ATTESTATION_FAILED', message: 'the signing key is not bound to this agent' };
 }

@@ -88,11 +88,14 @@ function restored(archived: ArchivedRow, command: RestoreMemory, context: Decisi
   const expiryRenewed = original !== null && original <= context.now;
   const seconds = command.ttlSeconds[tier];
   const renewed = seconds === null ? null : instantAfter(context.now, seconds);
+  const { version } = archived.memory;
   const memory: Memory = {
     ...archived.memory,
     tier,
     expires_at: expiryRenewed ? renewed : original,
     seen: archived.seen,
+    // A version that was given to another text is not given again.
+    version: archived.highestVersion > version ? archived.highestVersion + 1 : version,
   };
   return { memory, expiryRenewed };
 }

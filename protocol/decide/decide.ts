@@ -1,5 +1,11 @@
 import type { Command, OutcomeOf } from '../commands.js';
 import { decideBindAgentKey, decideRegisterAgent, guardAgentRecords } from './agent.js';
+import {
+  decideApplyOperations,
+  decideBeginEpoch,
+  decideRetryParked,
+  decideUseNonce,
+} from './apply-operations.js';
 import { decideArchive, decidePurge, decideRestore } from './archive.js';
 import { audited } from './audit.js';
 import { decideConsolidate } from './consolidate.js';
@@ -8,8 +14,10 @@ import { decideEmbeddings } from './embedding.js';
 import { decideImport, decideImportLink } from './import.js';
 import { decidePrune } from './observations.js';
 import { decideClaim, decideRelease } from './ownership.js';
+import { decidePeerProgress } from './peer-progress.js';
 import { decidePromote } from './promote.js';
 import { decideEnsureQuota } from './quota.js';
+import { decideReceive } from './receive.js';
 import { decideDelete, decideExpire, decideForget } from './remove.js';
 import { decideResolve } from './resolve.js';
 import { decideStore } from './store.js';
@@ -69,5 +77,17 @@ function rulesOf(command: Command, context: DecisionContext): Deciding<OutcomeOf
       return decideImport(command, context);
     case 'import-link':
       return decideImportLink(command, context);
+    case 'receive-memory':
+      return decideReceive(command, context);
+    case 'save-peer-progress':
+      return decidePeerProgress(command);
+    case 'apply-operations':
+      return decideApplyOperations(command, context);
+    case 'use-nonce':
+      return decideUseNonce(command);
+    case 'retry-parked':
+      return decideRetryParked(command);
+    case 'begin-epoch':
+      return decideBeginEpoch(command);
   }
 }

@@ -3,8 +3,11 @@ import type { RecallConsumption, RecallObservation } from '../commands.js';
 import type { ArchivedRow, ForgetFilter, PurgeableRow } from '../life-commands.js';
 import type { Link } from '../link.js';
 import type { Memory, MemoryRow } from '../memory.js';
+import type { SavePeerProgress, UsedNonce, VerifiedOperation } from '../mesh/store-terms.js';
+import type { ParkReason, WireOperation } from '../mesh/wire.js';
 import type { MemoryImage, OperationKind, PurgeReason } from '../operation-log.js';
 import type { QuotaLimits, QuotaUse } from '../quota.js';
+import type { Dot, HistoricEdit, Settled, Version } from '../replica.js';
 import type { Result } from '../result.js';
 import type { VersionVector } from '../version-vector.js';
 
@@ -19,11 +22,13 @@ export type Deciding<T> = Generator<ReadRequest, Result<Decision<T>>, never>;
 /** A row that a decision needs. */
 export type ReadRequest =
   | { readonly read: 'memory-by-id'; readonly id: string }
+  | { readonly read: 'memory-life'; readonly id: string }
   | { readonly read: 'memory-by-title'; readonly title: string; readonly namespace: string }
   | { readonly read: 'title-expiry'; readonly title: string; readonly namespace: string }
   | { readonly read: 'expired-memories'; readonly before: string; readonly limit: number }
   | { readonly read: 'quota-use'; readonly holder: string; readonly namespace: string }
   | { readonly read: 'used-envelope'; readonly fingerprint: string }
+  | { readonly read: 'agent-key'; readonly agentId: string }
   | { readonly read: 'oldest-observation' }
   | { readonly read: 'tombstone'; readonly id: string }
   | { readonly read: 'link-exists'; readonly link: LinkKey }
@@ -36,7 +41,24 @@ export type ReadRequest =
       readonly limit: number;
     }
   | { readonly read: 'forgettable-memories'; readonly filter: ForgetFilter; readonly limit: number }
-  | { readonly read: 'last-edit'; readonly id: string };
+  | { readonly read: 'last-edit'; readonly id: string }
+  | { readonly read: 'log-origin' }
+  | { readonly read: 'origin-head'; readonly origin: string }
+  | { readonly read: 'operation-hash'; readonly origin: string; readonly seq: number }
+  | { readonly read: 'parked-reason'; readonly origin: string; readonly seq: number }
+  | { readonly read: 'nonce-used'; readonly peerId: string; readonly fingerprint: string }
+  | { readonly read: 'subject-versions'; readonly id: string }
+  | { readonly read: 'subject-history'; readonly id: string }
+  | { readonly read: 'link-stamp'; readonly link: LinkKey }
+  | { readonly read: 'parked-operations'; readonly limit: number }
+  /** Applies what is decided so far, so that the reads that follow see it. */
+  | { readonly read: 'after'; readonly mutations: readonly Mutation[] };
+
+/** The part of a memory that reads may move. */
+export type MemoryLife = Pick<
+  MemoryRow,
+  'id' | 'tier' | 'access_count' | 'last_accessed_at' | 'expires_at' | 'life_at'
+>;
 
 /** The last change of a memory in place, as the log has it. */
 export interface LastEdit {
@@ -128,6 +150,7 @@ export type Mutation =
   | { readonly mutation: 'record-recall'; readonly observation: RecallObservation }
   | { readonly mutation: 'consume-recall'; readonly consumption: RecallConsumption }
   | { readonly mutation: 'prune-observations'; readonly before: string; readonly limit: number }
+  | { readonly mutation: 'save-peer-progress'; readonly command: SavePeerProgress }
   | { readonly mutation: 'put-database-owner'; readonly owner: DatabaseOwner }
   | {
       /** Moves an archived row back; its `seen` is that of its tombstone. */
@@ -144,9 +167,49 @@ export type Mutation =
   | {
       readonly mutation: 'insert-link';
       readonly link: Link;
-      /** Namespace and row of the source. */
+      /** Namespace and row of the source; no row when only other nodes have it. */
       readonly namespace: string;
-      readonly rid: number;
+      readonly rid: number | null;
+    }
+  | { readonly mutation: 'use-nonce'; readonly nonce: UsedNonce }
+  | {
+      /** An operation of another origin joins the log. */
+      readonly mutation: 'append-foreign';
+      readonly operation: VerifiedOperation;
+      /** Why it has no effect; null when it has, or had before. */
+      readonly parked: ParkReason | null;
+      /** The origin's signature over the head that it makes, if it came with one. */
+      readonly headSignature: string | null;
+    }
+  | {
+      /** Brings a memory's row to what its versions mean. */
+      readonly mutation: 'settle-memory';
+      readonly id: string;
+      readonly before: MemoryRow | null;
+      readonly settled: Settled;
+      /** The versions themselves when there are several; they are then kept. */
+      readonly siblings: readonly Dot[];
+      /** True for a subject that has been here before, so that an archived copy or a tombstone may stand beside it. */
+      readonly known: boolean;
+      /** What the archive keeps of a memory that goes. */
+      readonly archive: MemoryImage | null;
+    }
+  | { readonly mutation: 'settle-link'; readonly link: Link; readonly operation: VerifiedOperation }
+  | {
+      readonly mutation: 'record-conflict';
+      readonly loser: HistoricEdit;
+      readonly winner: HistoricEdit;
+      readonly subject: string;
+      readonly namespace: string;
+    }
+  | { readonly mutation: 'drop-archived'; readonly id: string }
+  | { readonly mutation: 'unpark'; readonly origin: string; readonly seq: number }
+  | {
+      readonly mutation: 'begin-epoch';
+      readonly epoch: string;
+      readonly reason: string;
+      /** The last operation of the old origin that stays under it; later ones are renamed. */
+      readonly keep: number;
     };
 
 export interface Decision<T> {
@@ -161,6 +224,11 @@ export function decided<T>(value: T, mutations: readonly Mutation[]): Result<Dec
 /** Reads one memory by its exact id, expired or not. */
 export function* memoryById(id: string): Generator<ReadRequest, MemoryRow | null, never> {
   return (yield { read: 'memory-by-id', id }) as MemoryRow | null;
+}
+
+/** Reads only how a memory lives, by its exact id, expired or not. */
+export function* memoryLife(id: string): Generator<ReadRequest, MemoryLife | null, never> {
+  return (yield { read: 'memory-life', id }) as MemoryLife | null;
 }
 
 /** Reads the current memory of a (title, namespace), expired or not. */
@@ -205,6 +273,11 @@ export function* usedEnvelope(fingerprint: string): Generator<ReadRequest, strin
   return (yield { read: 'used-envelope', fingerprint }) as string | null;
 }
 
+/** The key that is bound to an agent, standard base64; null when it is not registered or has none. */
+export function* agentKey(agentId: string): Generator<ReadRequest, string | null, never> {
+  return (yield { read: 'agent-key', agentId }) as string | null;
+}
+
 /** Reads one archived memory by its exact id. */
 export function* archivedMemory(id: string): Generator<ReadRequest, ArchivedRow | null, never> {
   return (yield { read: 'archived-memory', id }) as ArchivedRow | null;
@@ -232,14 +305,71 @@ export function* lastEdit(id: string): Generator<ReadRequest, LastEdit | null, n
   return (yield { read: 'last-edit', id }) as LastEdit | null;
 }
 
-/** Reads what a deleted memory had seen; null when the id was never deleted. */
+/** Reads what a deleted memory had seen, and when it went; null when the id was never deleted. */
 export function* tombstoneOf(
   id: string,
-): Generator<ReadRequest, { readonly seen: VersionVector } | null, never> {
-  return (yield { read: 'tombstone', id }) as { seen: VersionVector } | null;
+): Generator<ReadRequest, { readonly seen: VersionVector; readonly deleted_at: string } | null, never> {
+  return (yield { read: 'tombstone', id }) as { seen: VersionVector; deleted_at: string } | null;
 }
 
 /** True when the link is stored. */
 export function* linkBetween(link: LinkKey): Generator<ReadRequest, boolean, never> {
   return (yield { read: 'link-exists', link }) as boolean;
+}
+
+/** The origin that this database writes under, and its last sequence. */
+export function* logOrigin(): Generator<
+  ReadRequest,
+  { readonly origin: string; readonly seq: number },
+  never
+> {
+  return (yield { read: 'log-origin' }) as { origin: string; seq: number };
+}
+
+/** Where the chain of a foreign origin ends; null before its first operation. */
+export function* originHead(
+  origin: string,
+): Generator<ReadRequest, { readonly seq: number; readonly head: string } | null, never> {
+  return (yield { read: 'origin-head', origin }) as { seq: number; head: string } | null;
+}
+
+/** The header hash of an operation in the log; null for one that the log does not hold. */
+export function* operationHash(origin: string, seq: number): Generator<ReadRequest, string | null, never> {
+  return (yield { read: 'operation-hash', origin, seq }) as string | null;
+}
+
+/** Why an operation of the log is without effect; null when it has one. */
+export function* parkedReason(origin: string, seq: number): Generator<ReadRequest, ParkReason | null, never> {
+  return (yield { read: 'parked-reason', origin, seq }) as ParkReason | null;
+}
+
+/** True when a peer's nonce is remembered. */
+export function* nonceUsed(nonce: UsedNonce): Generator<ReadRequest, boolean, never> {
+  const { peerId, fingerprint } = nonce;
+  return (yield { read: 'nonce-used', peerId, fingerprint }) as boolean;
+}
+
+/** The maximal versions of a memory; none for an id that was never written. */
+export function* subjectVersions(id: string): Generator<ReadRequest, readonly Version[], never> {
+  return (yield { read: 'subject-versions', id }) as readonly Version[];
+}
+
+/** The contested operations of a subject that the log has. */
+export function* subjectHistory(id: string): Generator<ReadRequest, readonly HistoricEdit[], never> {
+  return (yield { read: 'subject-history', id }) as readonly HistoricEdit[];
+}
+
+/** The stamp of the operation that wrote a link; null when there is none. */
+export function* linkStamp(link: LinkKey): Generator<ReadRequest, Dot | null, never> {
+  return (yield { read: 'link-stamp', link }) as Dot | null;
+}
+
+/** The oldest operations that are in the log without effect and may have one now. */
+export function* parkedOperations(limit: number): Generator<ReadRequest, readonly WireOperation[], never> {
+  return (yield { read: 'parked-operations', limit }) as readonly WireOperation[];
+}
+
+/** Applies mutations now; what is read next sees them. */
+export function* after(mutations: readonly Mutation[]): Generator<ReadRequest, void, never> {
+  yield { read: 'after', mutations };
 }

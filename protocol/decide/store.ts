@@ -169,7 +169,7 @@ function laterExpiry(a: string | null, b: string | null): string | null {
  * The text now is the incoming author's, so its attestation is the incoming write's, unless the stored row keeps a
  * kind or an owner that the signature does not cover: then the row is claimed.
  */
-function withAttestation(memory: Memory, incoming: Memory): Memory {
+export function withAttestation(memory: Memory, incoming: Memory): Memory {
   const { attested_by: _, ...metadata } = memory.metadata;
   const covered =
     memory.kind === incoming.kind && memory.metadata['agent_id'] === incoming.metadata['agent_id'];

@@ -1,9 +1,17 @@
 import type { LifePolicy, Outcomes, TouchMemories } from '../commands.js';
 import { ACCESS_COUNT_MAX, LIFE_INTERVAL_SECONDS } from '../limits.js';
-import type { Memory, MemoryRow } from '../memory.js';
+import type { Memory } from '../memory.js';
 import { instantAfter } from '../time.js';
 import { isExpired } from './access.js';
-import { type Deciding, type DecisionContext, decided, type Mutation, memoryById } from './decision.js';
+import {
+  type Deciding,
+  type DecisionContext,
+  decided,
+  type MemoryLife,
+  type Mutation,
+  memoryById,
+  memoryLife,
+} from './decision.js';
 
 /**
  * Applies reads that have happened: counts the access, extends the expiry as a floor, and promotes a mid row at its
@@ -17,26 +25,28 @@ export function* decideTouch(
   const promoted: string[] = [];
   let touched = 0;
   for (const touch of command.touches) {
-    const row = yield* memoryById(touch.id);
-    if (row === null || isExpired(row, context.now)) continue;
+    const life = yield* memoryLife(touch.id);
+    if (life === null || isExpired(life, context.now)) continue;
     touched += 1;
-    const accessCount = Math.min(row.access_count + touch.count, ACCESS_COUNT_MAX);
-    const lastAt = row.last_accessed_at ?? '';
-    const moved = movedLife(row, accessCount, command.policy, context);
-    if (moved !== null) {
-      if (moved.tier !== row.tier) promoted.push(row.id);
+    const accessCount = Math.min(life.access_count + touch.count, ACCESS_COUNT_MAX);
+    const lastAt = life.last_accessed_at ?? '';
+    const moved = movedLife(life, accessCount, command.policy, context);
+    // The whole row is read only where it is written, which few touches come to.
+    const row = moved === null ? null : yield* memoryById(life.id);
+    if (moved !== null && row !== null) {
+      if (moved.tier !== undefined) promoted.push(row.id);
       mutations.push({
         mutation: 'replace-memory',
         operation: 'life',
         before: row,
-        memory: moved,
+        memory: { ...row, ...moved },
         reembed: false,
         lifeAt: context.now,
       });
     }
     mutations.push({
       mutation: 'count-access',
-      id: row.id,
+      id: life.id,
       accessCount,
       lastAccessedAt: laterOf(touch.lastAt, lastAt),
     });
@@ -50,24 +60,25 @@ export function* decideTouch(
   return decided({ touched, promoted }, mutations);
 }
 
+/** The fields that a touch changes beside the count; null when there are none. */
 function movedLife(
-  row: MemoryRow,
+  life: MemoryLife,
   accessCount: number,
   policy: LifePolicy,
   context: DecisionContext,
-): Memory | null {
-  if (row.tier === 'mid' && accessCount >= policy.promoteAccessCount) {
-    return { ...row, tier: 'long', expires_at: null };
+): Partial<Pick<Memory, 'tier' | 'expires_at'>> | null {
+  if (life.tier === 'mid' && accessCount >= policy.promoteAccessCount) {
+    return { tier: 'long', expires_at: null };
   }
-  const extendSeconds = policy.extendSeconds[row.tier];
-  if (extendSeconds === null || row.expires_at === null) return null;
+  const extendSeconds = policy.extendSeconds[life.tier];
+  if (extendSeconds === null || life.expires_at === null) return null;
   const floor = instantAfter(context.now, extendSeconds);
-  if (row.expires_at >= floor) return null;
+  if (life.expires_at >= floor) return null;
   // A row that is read all the time would otherwise write an operation with every read. Half the extension is
   // always left, so a row in use cannot expire for this.
-  const recently = row.life_at !== null && instantAfter(row.life_at, LIFE_INTERVAL_SECONDS) > context.now;
-  if (recently && row.expires_at >= instantAfter(context.now, extendSeconds / 2)) return null;
-  return { ...row, expires_at: floor };
+  const recently = life.life_at !== null && instantAfter(life.life_at, LIFE_INTERVAL_SECONDS) > context.now;
+  if (recently && life.expires_at >= instantAfter(context.now, extendSeconds / 2)) return null;
+  return { expires_at: floor };
 }
 
 /** Canonical instants compare as text. */

@@ -19,6 +19,9 @@ export function archivedFromSql(row: SqlRow): ArchivedMemory {
   };
 }
 
+/** The highest version that an archived subject ever had on a node that this one has heard of. */
+export const ARCHIVED_VERSION = `coalesce((SELECT t.version FROM tombstones t WHERE t.id = a.id), a.version)`;
+
 /** The version vector of an archived subject: its tombstone's, which has seen the removal, or its last own one. */
 export const ARCHIVED_SEEN = `coalesce((SELECT t.seen FROM tombstones t WHERE t.id = a.id), a.seen)`;
 
@@ -26,6 +29,7 @@ export function archivedRowFromSql(row: SqlRow): ArchivedRow {
   return {
     ...archivedFromSql(row),
     seen: JSON.parse(row['subject_seen'] as string) as VersionVector,
+    highestVersion: row['subject_version'] as number,
   };
 }
 

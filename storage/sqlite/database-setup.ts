@@ -48,23 +48,40 @@ export function startLog(db: Connection, options: OpenOptions, reason: string): 
     `INSERT INTO log_state (singleton, peer_id, db_epoch, commit_sequence, origin_seq, chain_head, hlc)
      VALUES (1, ?, ?, 0, 0, ?, ?)`,
   ).run(options.identity.peerId, options.freshEpoch, CHAIN_GENESIS, HLC_ZERO);
-  recordEpoch(db, options, 0, reason);
+  const { identity, freshEpoch, nowMs } = options;
+  recordEpoch(db, { peerId: identity.peerId, epoch: freshEpoch, nowMs, reason }, 0);
 }
 
-/** Notes that an epoch begins after a commit. */
-export function recordEpoch(
-  db: Connection,
-  options: OpenOptions,
-  commitSequence: number,
-  reason: string,
-): void {
+/** An epoch that begins. */
+export interface FreshEpoch {
+  readonly peerId: string;
+  readonly epoch: string;
+  readonly nowMs: number;
+  readonly reason: string;
+}
+
+/**
+ * Goes on under another origin; inside the caller's transaction. The old one becomes an origin like any other's, whose
+ * further operations, if peers have them, come from there.
+ */
+export function switchEpoch(db: Connection, fresh: FreshEpoch): void {
+  db.exec(
+    `INSERT OR REPLACE INTO origins (origin, seq, head, hlc)
+     SELECT peer_id || '/' || db_epoch, origin_seq, chain_head, hlc FROM log_state WHERE origin_seq > 0`,
+  );
+  db.prepare('UPDATE log_state SET peer_id = ?, db_epoch = ?, origin_seq = 0, chain_head = ?').run(
+    fresh.peerId,
+    fresh.epoch,
+    CHAIN_GENESIS,
+  );
+  const { commit_sequence } = db.prepare('SELECT commit_sequence FROM log_state').get() as {
+    commit_sequence: number;
+  };
+  recordEpoch(db, fresh, commit_sequence);
+}
+
+function recordEpoch(db: Connection, fresh: FreshEpoch, commitSequence: number): void {
   db.prepare(
     `INSERT INTO db_epochs (db_epoch, peer_id, first_commit_sequence, started_at, reason) VALUES (?, ?, ?, ?, ?)`,
-  ).run(
-    options.freshEpoch,
-    options.identity.peerId,
-    commitSequence + 1,
-    instantFromMs(options.nowMs),
-    reason,
-  );
+  ).run(fresh.epoch, fresh.peerId, commitSequence + 1, instantFromMs(fresh.nowMs), fresh.reason);
 }

@@ -1,9 +1,14 @@
 import { nextHlc } from '../../protocol/hlc.js';
 import type { Memory } from '../../protocol/memory.js';
+import type { VerifiedOperation } from '../../protocol/mesh/store-terms.js';
+import type { ParkReason } from '../../protocol/mesh/wire.js';
 import { headerHash, type OperationHeader, type OperationKind } from '../../protocol/operation-log.js';
 import type { Crypto } from '../../protocol/seams.js';
 import { withWrite } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
+import { type FreshEpoch, switchEpoch } from './database-setup.js';
+import type { Digests } from './digests.js';
+import { renameOperations } from './rename-origin.js';
 
 interface LogStateRow {
   peer_id: string;
@@ -32,9 +37,11 @@ export class OperationLog {
   private readonly load;
   private readonly save;
   private readonly insert;
+  private readonly insertForeign;
+  private readonly putOrigin;
 
   constructor(
-    db: Connection,
+    private readonly db: Connection,
     private readonly crypto: Crypto,
   ) {
     this.load = db.prepare<[], LogStateRow>(
@@ -48,6 +55,74 @@ export class OperationLog {
          (commit_sequence, origin, origin_seq, hlc, kind, namespace, subject, seen, payload_hash, prev_hash, payload, rid)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
+    this.insertForeign = db.prepare(
+      `INSERT INTO operations
+         (commit_sequence, origin, origin_seq, hlc, kind, namespace, subject, seen, payload_hash, prev_hash, payload, rid,
+          parked, head_signature)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT rid FROM memories WHERE id = ?), ?, ?)`,
+    );
+    this.putOrigin = db.prepare(
+      'INSERT OR REPLACE INTO origins (origin, seq, head, hlc) VALUES (?, ?, ?, ?)',
+    );
+  }
+
+  /** The origin that is written under, and its last sequence. */
+  own(): { origin: string; seq: number } {
+    const { peer_id, db_epoch, origin_seq } = this.current();
+    return { origin: `${peer_id}/${db_epoch}`, seq: origin_seq };
+  }
+
+  /** Takes an operation of another origin into the log; the clock never falls behind what it has seen. */
+  appendForeign(operation: VerifiedOperation, parked: ParkReason | null, headSignature: string | null): void {
+    const state = this.current();
+    state.commit_sequence += 1;
+    if (operation.hlc > state.hlc) state.hlc = operation.hlc;
+    this.insertForeign.run(
+      state.commit_sequence,
+      operation.origin,
+      operation.seq,
+      operation.hlc,
+      operation.kind,
+      operation.namespace,
+      operation.subject,
+      JSON.stringify(operation.seen),
+      operation.payloadHash,
+      operation.prevHash,
+      operation.payload,
+      operation.subject,
+      parked,
+      headSignature,
+    );
+    this.putOrigin.run(operation.origin, operation.seq, operation.hash, operation.hlc);
+  }
+
+  /** Goes on under another epoch. */
+  beginEpoch(fresh: Pick<FreshEpoch, 'epoch' | 'reason' | 'nowMs'>, keep: number, digests: Digests): void {
+    const { peer_id } = this.current();
+    const from = this.own();
+    this.finish();
+    switchEpoch(this.db, { peerId: peer_id, ...fresh });
+    if (keep < from.seq) {
+      const to = `${peer_id}/${fresh.epoch}`;
+      this.cutOrigin(from.origin, keep);
+      const renaming = { from: from.origin, keep, to };
+      const { seq, head } = renameOperations(this.db, this.crypto, digests, renaming);
+      this.db.prepare('UPDATE log_state SET origin_seq = ?, chain_head = ?').run(seq, head);
+    }
+    this.begin();
+  }
+
+  /** The chain of the old origin ends earlier: at the last operation that others know as well. */
+  private cutOrigin(origin: string, keep: number): void {
+    const last = this.db
+      .prepare(
+        `SELECT o.hlc, f.prev_hash AS head FROM operations o
+         JOIN operations f ON f.origin = o.origin AND f.origin_seq = o.origin_seq + 1
+         WHERE o.origin = ? AND o.origin_seq = ?`,
+      )
+      .get(origin, keep) as { hlc: string; head: string } | undefined;
+    if (last === undefined) this.db.prepare('DELETE FROM origins WHERE origin = ?').run(origin);
+    else this.putOrigin.run(origin, keep, last.head, last.hlc);
   }
 
   /** Takes up the counters at the start of a transaction. */

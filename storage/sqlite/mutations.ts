@@ -2,88 +2,56 @@ import { EMBED_STATES } from '../../protocol/commands.js';
 import type { DecisionContext, Mutation } from '../../protocol/decide/decision.js';
 import { USED_ENVELOPE_KEPT_MS } from '../../protocol/limits.js';
 import { linkId, linkPayload } from '../../protocol/link.js';
-import type { Memory, MemoryRow } from '../../protocol/memory.js';
+import type { Memory } from '../../protocol/memory.js';
 import {
   memoryPayload,
   type OperationKind,
   purgePayload,
+  type Removal,
   removalPayload,
 } from '../../protocol/operation-log.js';
+import { editStamp, memoryOf } from '../../protocol/replica.js';
 import type { AuditChain } from './audit-chain.js';
 import type { Connection } from './connection.js';
-import type { OperationLog } from './log.js';
+import type { Digests } from './digests.js';
+import { LinkRows } from './link-rows.js';
+import type { OperationLog, Stamp } from './log.js';
+import { MemoryRows } from './memory-rows.js';
 import { ObservationLedger } from './observations.js';
+import { PeerLedger } from './peer-progress.js';
 import type { QuotaLedger } from './quota-ledger.js';
-import { memoryToSql, ROW_COLUMNS } from './rows.js';
-
-const ARCHIVE_COLUMNS = ROW_COLUMNS.join(', ');
+import { ReplicaRows } from './replica-rows.js';
 
 /** Applies typed mutations inside the write transaction; the only code that changes rows. */
 export class Mutations {
   private readonly statements;
   private readonly observations;
-  private readonly namespaceIds = new Map<string, number>();
+  private readonly memories;
+  private readonly links;
+  private readonly replicas;
+  private readonly peers;
 
   constructor(
     db: Connection,
     private readonly log: OperationLog,
     private readonly quotas: QuotaLedger,
+    private readonly digests: Digests,
     /** Null where nothing is done in anybody's name: in migrations. */
     private readonly audit: AuditChain | null,
   ) {
     this.observations = new ObservationLedger(db);
-    const assignments = ROW_COLUMNS.filter((column) => column !== 'id').map((column) => `${column} = ?`);
+    this.memories = new MemoryRows(db, quotas, digests);
+    this.links = new LinkRows(db, digests);
+    this.replicas = new ReplicaRows(db);
+    this.peers = new PeerLedger(db);
     this.statements = {
-      insert: db.prepare(
-        `INSERT INTO memories (${ROW_COLUMNS.join(', ')}, ns_id)
-         VALUES (${ROW_COLUMNS.map(() => '?').join(', ')}, ?)`,
-      ),
-      index: db.prepare('INSERT INTO memories_fts (rowid, title, content, tags, nst) VALUES (?, ?, ?, ?, ?)'),
-      replace: db.prepare(
-        `UPDATE memories SET ${assignments.join(', ')}, ns_id = ?, embed_state = iif(?, 0, embed_state),
-           life_at = coalesce(?, life_at) WHERE id = ?`,
-      ),
-      // A write that leaves the text alone must not reach the full-text trigger.
-      replaceUnindexed: db.prepare(
-        `UPDATE memories SET tier = ?, expires_at = ?, updated_at = ?, version = ?, hlc = ?, origin = ?,
-           origin_seq = ?, seen = ?, life_at = coalesce(?, life_at) WHERE id = ?`,
-      ),
-      remove: db.prepare('DELETE FROM memories WHERE rid = ?'),
-      dropEmbedding: db.prepare('DELETE FROM memory_embeddings WHERE rid = ?'),
-      dropLinks: db.prepare('DELETE FROM memory_links WHERE source_id = ? OR target_id = ?'),
-      archive: db.prepare(
-        `INSERT OR REPLACE INTO archived_memories
-           (${ARCHIVE_COLUMNS}, archived_at, archive_reason, embedding, embedding_dim, embedding_model,
-            original_tier, original_expires_at)
-         SELECT ${ROW_COLUMNS.map((column) => `m.${column}`).join(', ')}, ?, ?, e.vectors, e.dim, e.model, m.tier, m.expires_at
-         FROM memories m LEFT JOIN memory_embeddings e ON e.rid = m.rid WHERE m.rid = ?`,
-      ),
-      tombstone: db.prepare(
-        `INSERT OR REPLACE INTO tombstones (id, namespace, title, deleted_at, hlc, origin, origin_seq, seen)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-      ),
-      dropTombstone: db.prepare('DELETE FROM tombstones WHERE id = ?'),
-      // What was deleted stays deleted since then; only what the subject has seen moves on.
-      stampTombstone: db.prepare(
-        `INSERT INTO tombstones (id, namespace, title, deleted_at, hlc, origin, origin_seq, seen)
-         SELECT id, namespace, title, archived_at, @hlc, @origin, @origin_seq, @seen FROM archived_memories WHERE id = @id
-         ON CONFLICT (id) DO UPDATE SET hlc = excluded.hlc, origin = excluded.origin,
-           origin_seq = excluded.origin_seq, seen = excluded.seen`,
-      ),
-      // Vectors without the name of their model cannot be compared; such a row is embedded again.
-      restoreEmbedding: db.prepare(
-        `INSERT INTO memory_embeddings (rid, model, dim, vectors)
-         SELECT ?, embedding_model, embedding_dim, embedding FROM archived_memories
-         WHERE id = ? AND embedding IS NOT NULL AND embedding_dim IS NOT NULL AND embedding_model IS NOT NULL`,
-      ),
-      dropArchived: db.prepare('DELETE FROM archived_memories WHERE id = ?'),
-      rid: db.prepare<[string], { rid: number }>('SELECT rid FROM memories WHERE id = ?'),
       countAccess: db.prepare('UPDATE memories SET access_count = ?, last_accessed_at = ? WHERE id = ?'),
       embedState: db.prepare('UPDATE memories SET embed_state = ? WHERE rid = ?'),
       putEmbedding: db.prepare(
         // The feed number is drawn anew and never given twice, so followers see every change.
         'INSERT OR REPLACE INTO memory_embeddings (rid, model, dim, vectors) VALUES (?, ?, ?, ?)',
       ),
+      dropEmbedding: db.prepare('DELETE FROM memory_embeddings WHERE rid = ?'),
       putOwner: db.prepare(
         `INSERT OR REPLACE INTO database_owner (singleton, holder, role, fencing, expires_at_ms)
          VALUES (1, ?, ?, ?, ?)`,
@@ -92,18 +60,12 @@ export class Mutations {
         'INSERT INTO write_envelopes (fingerprint, memory_id, expires_at_ms) VALUES (?, ?, ?)',
       ),
       dropEnvelopes: db.prepare('DELETE FROM write_envelopes WHERE expires_at_ms < ?'),
-      insertLink: db.prepare(
-        `INSERT INTO memory_links (source_id, target_id, relation, created_at, valid_from, valid_until, observed_by,
-           signature, attest_level, signed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ),
-      addNamespace: db.prepare('INSERT OR IGNORE INTO namespaces (name) VALUES (?)'),
-      namespaceId: db.prepare<[string], { ns_id: number }>('SELECT ns_id FROM namespaces WHERE name = ?'),
     };
   }
 
   /** Forgets interned namespaces, because the transaction that made them was rolled back. */
   forgetNamespaces(): void {
-    this.namespaceIds.clear();
+    this.memories.forgetNamespaces();
   }
 
   /** Applies one mutation; answers the memory as stored, stamps included, for those that write one. */
@@ -140,6 +102,9 @@ export class Mutations {
       case 'consume-recall':
         this.observations.consume(mutation.consumption);
         return null;
+      case 'save-peer-progress':
+        this.peers.save(mutation.command);
+        return null;
       case 'prune-observations':
         this.observations.prune(mutation.before, mutation.limit);
         return null;
@@ -149,12 +114,38 @@ export class Mutations {
         return null;
       }
       case 'restore-memory':
-        return this.restoreMemory(mutation.memory, context);
+        return this.insertMemory(mutation.memory, mutation.operation, context);
       case 'purge-archived':
         this.purgeArchived(mutation, context);
         return null;
       case 'insert-link':
         this.insertLink(mutation, context);
+        return null;
+      case 'use-nonce':
+        this.replicas.useNonce(mutation.nonce, context.nowMs);
+        return null;
+      case 'append-foreign':
+        this.log.appendForeign(mutation.operation, mutation.parked, mutation.headSignature);
+        return null;
+      case 'settle-memory':
+        this.settleMemory(mutation, context);
+        return null;
+      case 'settle-link':
+        this.settleLink(mutation);
+        return null;
+      case 'record-conflict': {
+        const { loser, winner, subject, namespace } = mutation;
+        this.replicas.recordConflict(loser, winner, subject, namespace);
+        return null;
+      }
+      case 'drop-archived':
+        this.memories.dropArchived(mutation.id);
+        return null;
+      case 'unpark':
+        this.replicas.unpark(mutation.origin, mutation.seq);
+        return null;
+      case 'begin-epoch':
+        this.log.beginEpoch({ ...mutation, nowMs: context.nowMs }, mutation.keep, this.digests);
         return null;
     }
   }
@@ -163,28 +154,15 @@ export class Mutations {
     const stamp = this.log.stamp(memory.seen, context.nowMs);
     // A row that comes back was created when it was first stored.
     const created_hlc = kind === 'restore' && memory.created_hlc !== '' ? memory.created_hlc : stamp.hlc;
-    const stamped: Memory = { ...memory, ...stamp, created_hlc };
-    const nsId = this.namespaceId(memory.namespace);
-    const inserted = this.statements.insert.run(...memoryToSql(stamped), nsId);
-    // What has seen something was deleted before, and lives again.
-    if (Object.keys(memory.seen).length > 0) this.statements.dropTombstone.run(memory.id);
-    const rid = Number(inserted.lastInsertRowid);
-    this.statements.index.run(
-      inserted.lastInsertRowid,
-      memory.title,
-      memory.content,
-      JSON.stringify(memory.tags),
-      `n${nsId}`,
-    );
-    this.quotas.count(null, stamped, context.now);
-    this.log.append(stamp, {
-      kind,
-      namespace: memory.namespace,
-      subject: memory.id,
-      seen: memory.seen,
-      payload: memoryPayload(stamped),
-      rid,
-    });
+    const stamped: Memory = { ...memory, ...stamp, created_hlc, edited: editOf(stamp) };
+    const payload = memoryPayload(stamped);
+    const rid = this.memories.insert(stamped, payload, context.now);
+    if (Object.keys(memory.seen).length > 0) {
+      this.memories.unbury(memory.id);
+      this.replicas.keepSiblings(memory.id, []);
+    }
+    if (kind === 'restore') this.memories.leaveArchive(stamped, rid);
+    this.append(stamp, kind, memory, payload, rid);
     return stamped;
   }
 
@@ -192,44 +170,16 @@ export class Mutations {
     mutation: Extract<Mutation, { mutation: 'replace-memory' }>,
     context: DecisionContext,
   ): Memory {
-    const { memory } = mutation;
+    const { memory, before, operation, reembed } = mutation;
     const stamp = this.log.stamp(memory.seen, context.nowMs);
-    const stamped: Memory = { ...memory, ...stamp };
-    const lifeAt = mutation.lifeAt ?? null;
-    if (mutation.operation === 'update') {
-      const [, ...values] = memoryToSql(stamped);
-      this.statements.replace.run(
-        ...values,
-        this.namespaceId(memory.namespace),
-        mutation.reembed ? 1 : 0,
-        lifeAt,
-        memory.id,
-      );
-    } else {
-      this.statements.replaceUnindexed.run(
-        stamped.tier,
-        stamped.expires_at,
-        stamped.updated_at,
-        stamped.version,
-        stamped.hlc,
-        stamped.origin,
-        stamped.origin_seq,
-        JSON.stringify(stamped.seen),
-        lifeAt,
-        memory.id,
-      );
-    }
-    if (mutation.operation === 'update') this.quotas.count(mutation.before, stamped, context.now);
-    const rid = this.statements.rid.get(memory.id)!.rid;
-    if (mutation.reembed) this.statements.dropEmbedding.run(rid);
-    this.log.append(stamp, {
-      kind: mutation.operation,
-      namespace: memory.namespace,
-      subject: memory.id,
-      seen: memory.seen,
-      payload: memoryPayload(stamped),
-      rid,
-    });
+    const text = operation === 'update';
+    const edited = text ? editOf(stamp) : memory.edited;
+    const stamped: Memory = { ...memory, ...stamp, edited };
+    const payload = memoryPayload(stamped);
+    const how = { text, reembed, lifeAt: mutation.lifeAt ?? null };
+    const rid = this.memories.replace(before, stamped, payload, how, context.now);
+    this.replicas.keepSiblings(memory.id, []);
+    this.append(stamp, operation, memory, payload, rid);
     return stamped;
   }
 
@@ -237,43 +187,14 @@ export class Mutations {
     mutation: Extract<Mutation, { mutation: 'remove-memory' }>,
     context: DecisionContext,
   ): void {
-    const row: MemoryRow = mutation.memory;
+    const { memory: row, operation, reason, archive } = mutation;
     const stamp = this.log.stamp(row.seen, context.nowMs);
-    if (mutation.archive) this.statements.archive.run(context.now, mutation.reason, row.rid);
-    this.statements.dropEmbedding.run(row.rid);
-    this.statements.dropLinks.run(row.id, row.id);
-    this.statements.remove.run(row.rid);
-    this.quotas.count(row, null, context.now);
-    this.statements.tombstone.run(
-      row.id,
-      row.namespace,
-      row.title,
-      context.now,
-      stamp.hlc,
-      stamp.origin,
-      stamp.origin_seq,
-      JSON.stringify(stamp.seen),
-    );
-    this.log.append(stamp, {
-      kind: mutation.operation,
-      namespace: row.namespace,
-      subject: row.id,
-      seen: row.seen,
-      payload: removalPayload(row, mutation.reason),
-      rid: row.rid,
-    });
-  }
-
-  /** The archived row leaves the archive with its vectors; its tombstone goes, because it lives again. */
-  private restoreMemory(memory: Memory, context: DecisionContext): Memory {
-    const stamped = this.insertMemory(memory, 'restore', context);
-    const rid = this.statements.rid.get(memory.id)!.rid;
-    if (this.statements.restoreEmbedding.run(rid, memory.id).changes > 0) {
-      this.statements.embedState.run(EMBED_STATES.embedded, rid);
-    }
-    this.statements.dropArchived.run(memory.id);
-    this.statements.dropTombstone.run(memory.id);
-    return stamped;
+    const { namespace, title, expires_at: expiresAt, version } = row;
+    const removal: Removal = { kind: operation, namespace, title, reason, expiresAt, version, image: null };
+    if (archive) this.memories.archive(row, reason, row, context.now);
+    this.memories.remove(row, removal, stamp, context.now);
+    this.replicas.keepSiblings(row.id, []);
+    this.append(stamp, operation, row, removalPayload(row, reason, archive), row.rid);
   }
 
   private purgeArchived(
@@ -281,19 +202,9 @@ export class Mutations {
     context: DecisionContext,
   ): void {
     const stamp = this.log.stamp(row.seen, context.nowMs);
-    // A live row of the same id, which an import may have made, has no tombstone and gets none.
-    if (this.statements.rid.get(row.id) === undefined) {
-      this.statements.stampTombstone.run({ ...stamp, seen: JSON.stringify(stamp.seen), id: row.id });
-    }
-    this.statements.dropArchived.run(row.id);
-    this.log.append(stamp, {
-      kind: 'purge',
-      namespace: row.namespace,
-      subject: row.id,
-      seen: row.seen,
-      payload: purgePayload(row, row.archivedAt, reason),
-      rid: null,
-    });
+    this.memories.dropArchived(row.id);
+    const payload = purgePayload(row, row.archivedAt, reason);
+    this.append(stamp, 'purge', row, payload, null);
   }
 
   private insertLink(
@@ -302,20 +213,56 @@ export class Mutations {
   ): void {
     const { link, namespace, rid } = mutation;
     const stamp = this.log.stamp({}, context.nowMs);
-    this.statements.insertLink.run(
-      link.source_id,
-      link.target_id,
-      link.relation,
-      link.created_at,
-      link.valid_from,
-      link.valid_until,
-      link.observed_by,
-      link.signature === null ? null : Buffer.from(link.signature, 'base64'),
-      link.attest_level,
-      link.signed_at,
-    );
     const payload = linkPayload(link);
+    this.links.write(link, namespace, payload, stamp);
     this.log.append(stamp, { kind: 'link', namespace, subject: linkId(link), seen: {}, payload, rid });
+  }
+
+  private append(
+    stamp: Stamp,
+    kind: OperationKind,
+    subject: Pick<Memory, 'id' | 'namespace' | 'seen'>,
+    payload: string,
+    rid: number | null,
+  ): void {
+    const { id, namespace, seen } = subject;
+    this.log.append(stamp, { kind, namespace, subject: id, seen, payload, rid });
+  }
+
+  /** Brings a row to what its versions on all nodes mean. */
+  private settleMemory(
+    mutation: Extract<Mutation, { mutation: 'settle-memory' }>,
+    context: DecisionContext,
+  ): void {
+    const { id, before, settled, siblings, known } = mutation;
+    if (known) this.replicas.keepSiblings(id, siblings);
+    if (settled.image === null) {
+      const { removal, hlc, origin, seq, covers } = settled;
+      const stamp = { hlc, origin, origin_seq: seq, seen: covers };
+      if (mutation.archive !== null) {
+        this.memories.archive(mutation.archive, removal.reason, stamp, context.now);
+      }
+      if (before === null) this.memories.bury(id, removal, stamp, context.now);
+      else this.memories.remove(before, removal, stamp, context.now);
+      return;
+    }
+    const memory = memoryOf(settled, before);
+    const payload = memoryPayload(memory);
+    if (before === null) {
+      const rid = this.memories.insert(memory, payload, context.now);
+      if (known) this.memories.leaveArchive(memory, rid);
+      return;
+    }
+    const { tier, expires_at, updated_at, version, edited } = memory;
+    const text = memoryPayload({ ...before, tier, expires_at, updated_at, version, edited }) !== payload;
+    const reembed = before.title !== memory.title || before.content !== memory.content;
+    this.memories.replace(before, memory, payload, { text, reembed, lifeAt: null }, context.now);
+  }
+
+  private settleLink({ link, operation }: Extract<Mutation, { mutation: 'settle-link' }>): void {
+    const { hlc, origin, seq } = operation;
+    const stamp = { hlc, origin, origin_seq: seq, seen: { ...operation.seen, [origin]: seq } };
+    this.links.write(link, operation.namespace, linkPayload(link), stamp);
   }
 
   private putEmbedding(mutation: Extract<Mutation, { mutation: 'put-embedding' }>): void {
@@ -326,13 +273,6 @@ export class Mutations {
       this.statements.dropEmbedding.run(mutation.rid);
     }
   }
-
-  private namespaceId(name: string): number {
-    const known = this.namespaceIds.get(name);
-    if (known !== undefined) return known;
-    this.statements.addNamespace.run(name);
-    const id = this.statements.namespaceId.get(name)!.ns_id;
-    this.namespaceIds.set(name, id);
-    return id;
-  }
 }
+
+const editOf = ({ hlc, origin, origin_seq: seq }: Stamp): string => editStamp({ hlc, origin, seq });

@@ -1,49 +1,46 @@
 import type { RecallConsumption, RecallObservation } from '../../protocol/commands.js';
-import { OBSERVATION_ROWS_MAX } from '../../protocol/limits.js';
+import { OBSERVATIONS_MAX } from '../../protocol/limits.js';
 import type { Connection } from './connection.js';
 
 /**
- * Writes the ledger of recalls. Row numbers rise with time, so the oldest rows have the lowest and both bounds of the
- * ledger are taken from that end, without counting.
+ * Writes the ledger of recalls, one row for each. Row numbers rise with time, so the oldest rows have the lowest and
+ * both bounds of the ledger are taken from that end, without counting.
  */
 export class ObservationLedger {
   private readonly statements;
 
   constructor(
     db: Connection,
-    private readonly rowsMax = OBSERVATION_ROWS_MAX,
+    private readonly recallsMax = OBSERVATIONS_MAX,
   ) {
     this.statements = {
-      record: db.prepare(
-        `INSERT OR IGNORE INTO recall_observations (recall_id, memory_id, agent_id, retriever, rank, score, observed_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      record: db.prepare<[string, string, string, string, string]>(
+        `INSERT OR IGNORE INTO recall_observations (recall_id, agent_id, retriever, observed_at, memories)
+         VALUES (?, ?, ?, ?, ?)`,
       ),
-      bound: db.prepare(
-        'DELETE FROM recall_observations WHERE rowid <= (SELECT max(rowid) FROM recall_observations) - ?',
-      ),
+      bound: db.prepare<[number]>('DELETE FROM recall_observations WHERE seq <= ?'),
       consume: db.prepare(
-        `UPDATE recall_observations SET consumed = 1, consumed_at = ?, consumed_by_memory_id = ?
-         WHERE recall_id = ? AND consumed = 0 AND agent_id = ?`,
+        `UPDATE recall_observations SET consumed_at = ?, consumed_by_memory_id = ?
+         WHERE recall_id = ? AND consumed_at IS NULL AND agent_id = ?`,
       ),
       consumeAny: db.prepare(
-        `UPDATE recall_observations SET consumed = 1, consumed_at = ?, consumed_by_memory_id = ?
-         WHERE recall_id = ? AND consumed = 0`,
+        `UPDATE recall_observations SET consumed_at = ?, consumed_by_memory_id = ?
+         WHERE recall_id = ? AND consumed_at IS NULL`,
       ),
       prune: db.prepare(
-        `DELETE FROM recall_observations WHERE rowid <= (SELECT max(oldest.rowid) FROM
-           (SELECT rowid, observed_at FROM recall_observations ORDER BY rowid LIMIT ?) AS oldest
+        `DELETE FROM recall_observations WHERE seq <= (SELECT max(oldest.seq) FROM
+           (SELECT seq, observed_at FROM recall_observations ORDER BY seq LIMIT ?) AS oldest
          WHERE oldest.observed_at < ?)`,
       ),
     };
   }
 
   record({ recallId, agentId, retriever, observedAt, memoryIds, scores }: RecallObservation): void {
-    // Last rank first: whoever reads backwards from the newest row finds the best rank first.
-    for (let index = memoryIds.length - 1; index >= 0; index -= 1) {
-      const [id, score] = [memoryIds[index], scores[index]];
-      this.statements.record.run(recallId, id, agentId, retriever, index + 1, score, observedAt);
-    }
-    this.statements.bound.run(this.rowsMax);
+    const memories = JSON.stringify(memoryIds.map((id, index) => [id, scores[index]]));
+    const added = this.statements.record.run(recallId, agentId, retriever, observedAt, memories);
+    if (added.changes === 0) return;
+    const lowest = Number(added.lastInsertRowid) - this.recallsMax;
+    if (lowest > 0) this.statements.bound.run(lowest);
   }
 
   /** The first memory that a recall led to is the one that is kept. */
@@ -52,7 +49,7 @@ export class ObservationLedger {
     else this.statements.consume.run(consumedAt, memoryId, recallId, agentId);
   }
 
-  /** Removes rows observed before an instant, looking at the oldest `limit`. */
+  /** Removes recalls observed before an instant, looking at the oldest `limit`. */
   prune(before: string, limit: number): void {
     this.statements.prune.run(limit, before);
   }

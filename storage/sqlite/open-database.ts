@@ -1,14 +1,13 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { CHAIN_GENESIS } from '../../protocol/operation-log.js';
 import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
 import { instantFromMs } from '../../protocol/time.js';
 import { type Connection, openWriter } from './connection.js';
 import {
   DatabaseRefusedError,
   type OpenOptions,
-  recordEpoch,
   schemaVersion,
   startLog,
+  switchEpoch,
 } from './database-setup.js';
 import { migrate } from './migrations/migrate.js';
 import { SCHEMA } from './schema.js';
@@ -72,22 +71,14 @@ function prepare(db: Connection, options: OpenOptions): void {
  * continues under an origin that nobody else writes.
  */
 function continueEpoch(db: Connection, options: OpenOptions): void {
-  const read = () =>
-    db.prepare('SELECT peer_id, commit_sequence FROM log_state').get() as {
-      peer_id: string;
-      commit_sequence: number;
-    };
-  if (read().peer_id === options.identity.peerId) return;
+  const { identity, freshEpoch, nowMs } = options;
+  const holder = () => (db.prepare('SELECT peer_id FROM log_state').get() as { peer_id: string }).peer_id;
+  if (holder() === identity.peerId) return;
   db.exec('BEGIN IMMEDIATE');
   try {
-    const state = read();
-    if (state.peer_id !== options.identity.peerId) {
-      db.prepare('UPDATE log_state SET peer_id = ?, db_epoch = ?, origin_seq = 0, chain_head = ?').run(
-        options.identity.peerId,
-        options.freshEpoch,
-        CHAIN_GENESIS,
-      );
-      recordEpoch(db, options, state.commit_sequence, `moved from ${state.peer_id}`);
+    const before = holder();
+    if (before !== identity.peerId) {
+      switchEpoch(db, { peerId: identity.peerId, epoch: freshEpoch, nowMs, reason: `moved from ${before}` });
     }
     db.exec('COMMIT');
   } catch (error) {

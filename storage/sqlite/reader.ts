@@ -11,7 +11,7 @@ import { ok, type Result } from '../../protocol/result.js';
 import { auditHeadPath, readAuditHead } from './audit-head.js';
 import type { Connection } from './connection.js';
 import { type RowPage, readPage } from './page.js';
-import { getAgent, listAgents } from './queries/agents.js';
+import { agentKey, listAgents } from './queries/agents.js';
 import { archiveStats, findArchived, listArchive } from './queries/archive.js';
 import { auditRows } from './queries/audit.js';
 import { nearDuplicate, similarTitles } from './queries/before-store.js';
@@ -21,9 +21,19 @@ import { getMemory } from './queries/get.js';
 import { consolidationGroups, countExpired, countForgettable } from './queries/life.js';
 import { listMemories } from './queries/list.js';
 import { linkAttestations, recallObservations } from './queries/observations.js';
+import { listPeerProgress } from './queries/peer-progress.js';
 import { currentOwner, logPosition, namespaceIds } from './queries/position.js';
 import { listQuotas } from './queries/quotas.js';
+import {
+  findOperation,
+  knownOrigins,
+  listConflicts,
+  listNonces,
+  readDigests,
+  readOperations,
+} from './queries/replication.js';
 import { findContradictions, nearestMemory } from './queries/similar.js';
+import { memoriesSince } from './queries/since.js';
 import { storeStats } from './queries/stats.js';
 import { RecallIndex } from './recall/recall.js';
 import { SELECT_ROW, type SqlRow } from './rows.js';
@@ -71,8 +81,8 @@ export class Reader {
         return ok(currentOwner(this.statements, query));
       case 'embedding-progress':
         return ok(embeddingProgress(this.statements));
-      case 'get-agent':
-        return ok(getAgent(this.statements, query));
+      case 'agent-key':
+        return ok({ publicKey: agentKey(this.statements, query.agentId) });
       case 'list-agents':
         return ok(listAgents(this.statements, query));
       case 'list-quotas':
@@ -109,6 +119,22 @@ export class Reader {
         return ok(exportMemories(this.statements, query));
       case 'export-links':
         return ok(exportLinks(this.statements, query));
+      case 'memories-since':
+        return ok(memoriesSince(this.statements, query));
+      case 'list-peer-progress':
+        return ok(listPeerProgress(this.statements));
+      case 'known-origins':
+        return ok(knownOrigins(this.statements));
+      case 'read-operations':
+        return ok(readOperations(this.statements, query));
+      case 'read-digests':
+        return ok(readDigests(this.statements));
+      case 'find-operation':
+        return ok(findOperation(this.statements, query));
+      case 'list-conflicts':
+        return ok(listConflicts(this.statements, query));
+      case 'list-nonces':
+        return ok(listNonces(this.statements));
     }
   }
 

@@ -3,15 +3,25 @@ import type {
   DatabaseOwner,
   DecisionContext,
   LastEdit,
+  MemoryLife,
   ReadRequest,
 } from '../../protocol/decide/decision.js';
 import type { MemoryImage } from '../../protocol/operation-log.js';
-import { ARCHIVED_SEEN, archivedRowFromSql, purgeableFromSql, SELECT_ARCHIVED } from './archive.js';
+import {
+  ARCHIVED_SEEN,
+  ARCHIVED_VERSION,
+  archivedRowFromSql,
+  purgeableFromSql,
+  SELECT_ARCHIVED,
+} from './archive.js';
 import type { Connection } from './connection.js';
 import { forgettable } from './forget.js';
+import type { OperationLog } from './log.js';
+import { agentKey } from './queries/agents.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
 import { Statements } from './statements.js';
+import { SubjectReads } from './subject-reads.js';
 
 interface OwnerRow {
   holder: string;
@@ -23,6 +33,7 @@ interface OwnerRow {
 /** Loads the rows that decisions ask for, inside the write transaction. */
 export class DecisionReads {
   private readonly byId;
+  private readonly life;
   private readonly byTitle;
   private readonly titleExpiry;
   private readonly expired;
@@ -32,13 +43,19 @@ export class DecisionReads {
   private readonly texts;
   private readonly tombstone;
   private readonly link;
+  private readonly subjects;
 
   constructor(
     db: Connection,
     private readonly quotas: QuotaLedger,
+    private readonly log: OperationLog,
   ) {
+    this.subjects = new SubjectReads(db);
     this.texts = new Statements(db);
     this.byId = db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`);
+    this.life = db.prepare<[string], MemoryLife>(
+      'SELECT id, tier, access_count, last_accessed_at, expires_at, life_at FROM memories WHERE id = ?',
+    );
     this.byTitle = db.prepare<[string, string], SqlRow>(
       `SELECT ${SELECT_ROW} FROM memories m WHERE m.title = ? AND m.namespace = ? AND m.conflict_of IS NULL`,
     );
@@ -53,21 +70,25 @@ export class DecisionReads {
       'SELECT memory_id FROM write_envelopes WHERE fingerprint = ?',
     );
     this.oldestObservation = db.prepare<[], { observed_at: string }>(
-      'SELECT observed_at FROM recall_observations ORDER BY rowid LIMIT 1',
+      'SELECT observed_at FROM recall_observations ORDER BY seq LIMIT 1',
     );
     this.owner = db.prepare<[], OwnerRow>(
       'SELECT holder, role, fencing, expires_at_ms FROM database_owner WHERE singleton = 1',
     );
-    this.tombstone = db.prepare<[string], { seen: string }>('SELECT seen FROM tombstones WHERE id = ?');
+    this.tombstone = db.prepare<[string], { seen: string; deleted_at: string }>(
+      'SELECT seen, deleted_at FROM tombstones WHERE id = ?',
+    );
     this.link = db.prepare<[string, string, string], { found: number }>(
       'SELECT 1 AS found FROM memory_links WHERE source_id = ? AND target_id = ? AND relation = ?',
     );
   }
 
-  answer(request: ReadRequest, context: DecisionContext): unknown {
+  answer(request: Exclude<ReadRequest, { read: 'after' }>, context: DecisionContext): unknown {
     switch (request.read) {
       case 'memory-by-id':
         return oneRow(this.byId.get(request.id));
+      case 'memory-life':
+        return this.life.get(request.id) ?? null;
       case 'memory-by-title':
         return oneRow(this.byTitle.get(request.title, request.namespace));
       case 'title-expiry':
@@ -78,6 +99,8 @@ export class DecisionReads {
         return this.quotas.use(request.holder, request.namespace);
       case 'used-envelope':
         return this.envelope.get(request.fingerprint)?.memory_id ?? null;
+      case 'agent-key':
+        return agentKey(this.texts, request.agentId);
       case 'oldest-observation':
         return this.oldestObservation.get()?.observed_at ?? null;
       case 'database-owner':
@@ -85,7 +108,8 @@ export class DecisionReads {
       case 'archived-memory': {
         const row = this.texts
           .get(
-            `SELECT ${SELECT_ARCHIVED}, ${ARCHIVED_SEEN} AS subject_seen FROM archived_memories a WHERE a.id = ?`,
+            `SELECT ${SELECT_ARCHIVED}, ${ARCHIVED_SEEN} AS subject_seen, ${ARCHIVED_VERSION} AS subject_version
+             FROM archived_memories a WHERE a.id = ?`,
           )
           .get(request.id) as SqlRow | undefined;
         return row === undefined ? null : archivedRowFromSql(row);
@@ -103,12 +127,30 @@ export class DecisionReads {
         return this.lastEdit(request.id);
       case 'tombstone': {
         const row = this.tombstone.get(request.id);
-        return row === undefined ? null : { seen: JSON.parse(row.seen) };
+        return row === undefined ? null : { seen: JSON.parse(row.seen), deleted_at: row.deleted_at };
       }
       case 'link-exists': {
         const { source_id, target_id, relation } = request.link;
         return this.link.get(source_id, target_id, relation) !== undefined;
       }
+      case 'log-origin':
+        return this.log.own();
+      case 'origin-head':
+        return this.subjects.originHead(request.origin);
+      case 'operation-hash':
+        return this.subjects.operationHash(request.origin, request.seq);
+      case 'parked-reason':
+        return this.subjects.parkedReason(request.origin, request.seq);
+      case 'nonce-used':
+        return this.subjects.nonceUsed(request.peerId, request.fingerprint);
+      case 'subject-versions':
+        return this.subjects.versions(request.id);
+      case 'subject-history':
+        return this.subjects.history(request.id);
+      case 'link-stamp':
+        return this.subjects.linkStamp(request.link);
+      case 'parked-operations':
+        return this.subjects.parked(request.limit);
     }
   }
 

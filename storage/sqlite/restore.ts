@@ -10,7 +10,6 @@ import {
 } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { CHAIN_GENESIS } from '../../protocol/operation-log.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
 import type { Signer } from '../../protocol/seams.js';
@@ -18,7 +17,7 @@ import { AuditChain } from './audit-chain.js';
 import { AuditHeadFile, auditHeadPath } from './audit-head.js';
 import { manifestPathOf, readManifest } from './backup.js';
 import { isBusy, isUnreadable, sqliteCode } from './connection.js';
-import { DatabaseRefusedError, type OpenOptions, recordEpoch } from './database-setup.js';
+import { DatabaseRefusedError, type OpenOptions, switchEpoch } from './database-setup.js';
 import { FileIdentity } from './file-identity.js';
 import { OLDEST_VERSION } from './migrations/migrate.js';
 import {
@@ -139,15 +138,12 @@ function beginEpoch(copy: string, options: RestoreOptions): void {
     before.committed();
     const audit = chain(auditHeadPath(copy));
     db.transaction(() => {
-      const { commit_sequence } = db.prepare('SELECT commit_sequence FROM log_state').get() as {
-        commit_sequence: number;
-      };
-      db.prepare('UPDATE log_state SET peer_id = ?, db_epoch = ?, origin_seq = 0, chain_head = ?').run(
-        options.identity.peerId,
-        options.freshEpoch,
-        CHAIN_GENESIS,
-      );
-      recordEpoch(db, options, commit_sequence, 'restored from backup');
+      switchEpoch(db, {
+        peerId: options.identity.peerId,
+        epoch: options.freshEpoch,
+        nowMs: options.nowMs,
+        reason: 'restored from backup',
+      });
       // The process that owned the database when it was copied does not own this one.
       db.prepare('DELETE FROM database_owner').run();
       const payload = { backup: basename(options.from), db_epoch: options.freshEpoch };

@@ -41,6 +41,7 @@ export const MEMORY_COLUMNS = `
   version INTEGER NOT NULL DEFAULT 1,
   write_signature TEXT,
   created_hlc TEXT NOT NULL DEFAULT '',
+  edited TEXT NOT NULL DEFAULT '',
   hlc TEXT NOT NULL DEFAULT '',
   origin TEXT NOT NULL DEFAULT '',
   origin_seq INTEGER NOT NULL DEFAULT 0,
@@ -61,6 +62,7 @@ CREATE TABLE memories (
   conflict_of TEXT,
   embed_state INTEGER NOT NULL DEFAULT 0,
   life_at TEXT,
+  digest BLOB,
   owner_id TEXT GENERATED ALWAYS AS (iif(json_type(metadata, '$.agent_id') = 'text', metadata ->> '$.agent_id', NULL)) STORED,
   scope TEXT GENERATED ALWAYS AS (metadata ->> '$.scope') STORED,
   addressee_id TEXT GENERATED ALWAYS AS (coalesce(
@@ -68,6 +70,7 @@ CREATE TABLE memories (
     iif(json_type(metadata, '$.recipient_agent_id') = 'text', metadata ->> '$.recipient_agent_id', NULL))) STORED
 );
 CREATE UNIQUE INDEX memories_title ON memories (title, namespace) WHERE conflict_of IS NULL;
+CREATE INDEX memories_title_conflicts ON memories (title, namespace) WHERE conflict_of IS NOT NULL;
 CREATE INDEX memories_namespace ON memories (ns_id);
 CREATE INDEX memories_listed ON memories (priority DESC, updated_at DESC);
 CREATE INDEX memories_listed_in_namespace ON memories (ns_id, priority DESC, updated_at DESC);
@@ -108,6 +111,12 @@ CREATE TABLE memory_links (
   signature BLOB,
   attest_level TEXT NOT NULL DEFAULT 'unsigned',
   signed_at TEXT,
+  namespace TEXT NOT NULL DEFAULT 'global',
+  hlc TEXT NOT NULL DEFAULT '',
+  origin TEXT NOT NULL DEFAULT '',
+  origin_seq INTEGER NOT NULL DEFAULT 0,
+  seen TEXT NOT NULL DEFAULT '{}',
+  digest BLOB,
   PRIMARY KEY (source_id, target_id, relation)
 ) WITHOUT ROWID;
 CREATE INDEX memory_links_target ON memory_links (target_id);
@@ -138,7 +147,11 @@ CREATE TABLE tombstones (
   hlc TEXT NOT NULL,
   origin TEXT NOT NULL,
   origin_seq INTEGER NOT NULL,
-  seen TEXT NOT NULL
+  seen TEXT NOT NULL,
+  kind TEXT NOT NULL DEFAULT 'delete',
+  reason TEXT NOT NULL DEFAULT 'delete',
+  expires_at TEXT,
+  version INTEGER NOT NULL DEFAULT 1
 );
 
 CREATE TABLE namespace_meta (
@@ -212,18 +225,16 @@ CREATE TABLE transcript_line_dedup (
   UNIQUE (host_session_id, host_turn_index)
 ) WITHOUT ROWID;
 
+-- One row for each recall; memories: [[id, score], ...], best first.
 CREATE TABLE recall_observations (
-  recall_id TEXT NOT NULL,
-  memory_id TEXT NOT NULL,
+  seq INTEGER PRIMARY KEY,
+  recall_id TEXT NOT NULL UNIQUE,
   agent_id TEXT NOT NULL DEFAULT '',
   retriever TEXT NOT NULL,
-  rank INTEGER NOT NULL,
-  score REAL NOT NULL,
-  consumed INTEGER NOT NULL DEFAULT 0,
   observed_at TEXT NOT NULL,
+  memories TEXT NOT NULL,
   consumed_at TEXT,
-  consumed_by_memory_id TEXT,
-  PRIMARY KEY (recall_id, memory_id)
+  consumed_by_memory_id TEXT
 );
 CREATE INDEX recall_observations_agent ON recall_observations (agent_id);
 
@@ -239,10 +250,43 @@ CREATE TABLE operations (
   payload_hash TEXT NOT NULL,
   prev_hash TEXT NOT NULL,
   payload TEXT,
-  rid INTEGER
+  rid INTEGER,
+  parked TEXT,
+  head_signature TEXT
 );
 CREATE UNIQUE INDEX operations_origin ON operations (origin, origin_seq);
 CREATE INDEX operations_subject ON operations (subject);
+CREATE INDEX operations_parked ON operations (commit_sequence) WHERE parked IS NOT NULL;
+CREATE INDEX operations_signed ON operations (origin, origin_seq) WHERE head_signature IS NOT NULL;
+
+CREATE TABLE origins (
+  origin TEXT PRIMARY KEY,
+  seq INTEGER NOT NULL,
+  head TEXT NOT NULL,
+  hlc TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE siblings (
+  subject TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  origin_seq INTEGER NOT NULL,
+  PRIMARY KEY (subject, origin, origin_seq)
+) WITHOUT ROWID;
+
+CREATE TABLE conflicts (
+  origin TEXT NOT NULL,
+  origin_seq INTEGER NOT NULL,
+  subject TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  winner TEXT NOT NULL,
+  PRIMARY KEY (origin, origin_seq)
+) WITHOUT ROWID;
+
+CREATE TABLE namespace_digests (
+  namespace TEXT PRIMARY KEY,
+  digest BLOB NOT NULL,
+  entries INTEGER NOT NULL
+) WITHOUT ROWID;
 
 CREATE TABLE log_state (
   singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
@@ -260,6 +304,28 @@ CREATE TABLE db_epochs (
   started_at TEXT NOT NULL,
   reason TEXT NOT NULL
 );
+
+CREATE TABLE peer_progress (
+  peer_id TEXT PRIMARY KEY,
+  origin TEXT NOT NULL,
+  acked INTEGER NOT NULL,
+  owed_to INTEGER NOT NULL,
+  attempts INTEGER NOT NULL,
+  quarantined INTEGER NOT NULL,
+  cause TEXT,
+  first_failed_at_ms INTEGER,
+  last_failed_at_ms INTEGER,
+  next_try_at_ms INTEGER,
+  version TEXT
+);
+CREATE TABLE peer_parked (
+  peer_id TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  noted_at_ms INTEGER NOT NULL,
+  PRIMARY KEY (peer_id, origin, seq)
+) WITHOUT ROWID;
 
 CREATE TABLE database_owner (
   singleton INTEGER PRIMARY KEY CHECK (singleton = 1),

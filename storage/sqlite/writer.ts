@@ -2,13 +2,14 @@ import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import { decide } from '../../protocol/decide/decide.js';
 import type { Decision, DecisionContext, ReadRequest } from '../../protocol/decide/decision.js';
 import type { QuotaLimits } from '../../protocol/quota.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
+import { fail, type Result } from '../../protocol/result.js';
 import type { Crypto, Signer } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { TimedCommand } from '../port.js';
 import { AuditChain } from './audit-chain.js';
 import { AuditHeadFile, auditHeadPath } from './audit-head.js';
 import { type Connection, isBusy, isDiskError, isFull, sqliteCode } from './connection.js';
+import { Digests } from './digests.js';
 import { FileIdentity } from './file-identity.js';
 import { OperationLog } from './log.js';
 import { Mutations } from './mutations.js';
@@ -38,6 +39,7 @@ export interface WriterParts {
 export class Writer {
   private readonly log;
   private readonly quotas;
+  private readonly digests;
   private readonly audit;
   private readonly mutations;
   private readonly reads;
@@ -58,8 +60,9 @@ export class Writer {
     this.quotas = new QuotaLedger(db);
     const headFile = db.memory ? null : new AuditHeadFile(auditHeadPath(db.name));
     this.audit = new AuditChain(db, crypto, signer, headFile);
-    this.mutations = new Mutations(db, this.log, this.quotas, this.audit);
-    this.reads = new DecisionReads(db, this.quotas);
+    this.digests = new Digests(db, crypto);
+    this.mutations = new Mutations(db, this.log, this.quotas, this.digests, this.audit);
+    this.reads = new DecisionReads(db, this.quotas, this.log);
     this.sql = {
       begin: db.prepare('BEGIN IMMEDIATE'),
       commit: db.prepare('COMMIT'),
@@ -102,8 +105,10 @@ export class Writer {
     try {
       this.log.begin();
       this.quotas.clear();
+      this.digests.clear();
       const results = batch.map(runOne);
       this.quotas.flush();
+      this.digests.flush();
       this.log.finish();
       this.sql.commit.run();
       this.writeAuditHead();
@@ -118,13 +123,20 @@ export class Writer {
 
   private runBare({ command, nowMs }: TimedCommand): Result<OutcomeOf<Command>> {
     const context: DecisionContext = { nowMs, now: instantFromMs(nowMs), quota: this.quota };
+    const before = this.log.own();
     const decision = this.decide(command, context);
-    return decision.ok ? this.apply(decision.value, context) : decision;
+    if (!decision.ok) return decision;
+    const result = this.apply(decision.value, context);
+    const { origin, seq } = this.log.own();
+    return origin === before.origin && seq > before.seq
+      ? { ...result, appended: { origin, first: before.seq + 1, last: seq } }
+      : result;
   }
 
   private runInSavepoint(timed: TimedCommand): Result<OutcomeOf<Command>> {
     const mark = this.log.mark();
     this.quotas.flush();
+    this.digests.flush();
     this.sql.savepoint.run();
     try {
       const result = this.runBare(timed);
@@ -137,6 +149,7 @@ export class Writer {
       this.sql.release.run();
       this.log.rewind(mark);
       this.quotas.clear();
+      this.digests.clear();
       this.mutations.forgetNamespaces();
       if (/UNIQUE constraint failed: memories\.(id|title)/.test(String(error))) {
         return fail('CONFLICT', 'a memory with this id already exists');
@@ -152,16 +165,22 @@ export class Writer {
     while (!step.done) {
       // The generator's next() is typed for a caller without answers; each read helper casts what it receives.
       step = (deciding as Generator<ReadRequest, Result<Decision<OutcomeOf<Command>>>, unknown>).next(
-        this.reads.answer(step.value, context),
+        this.answer(step.value, context),
       );
     }
     return step.value;
   }
 
+  private answer(request: ReadRequest, context: DecisionContext): unknown {
+    if (request.read !== 'after') return this.reads.answer(request, context);
+    for (const mutation of request.mutations) this.mutations.apply(mutation, context);
+    return undefined;
+  }
+
   private apply(
     decision: Decision<OutcomeOf<Command>>,
     context: DecisionContext,
-  ): Result<OutcomeOf<Command>> {
+  ): Result<OutcomeOf<Command>> & { readonly ok: true } {
     let value = decision.value;
     for (const mutation of decision.mutations) {
       const stored = this.mutations.apply(mutation, context);
@@ -170,7 +189,7 @@ export class Writer {
         value = { ...value, memory: stored };
       }
     }
-    return ok(value);
+    return { ok: true, value };
   }
 
   /** The commit stands whatever becomes of the file, which may lag behind. */

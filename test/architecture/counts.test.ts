@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { syncRoutes } from '../../node/mesh/receive/sync-routes.js';
 import { OPERATIONS } from '../../node/operations/registry.js';
 import { VERSION } from '../../node/version.js';
 import { PROJECT } from './source-files.js';
@@ -38,6 +39,14 @@ describe('counts', () => {
     context.diagnostic(`tools ${tools.length}, routes ${routes.length}, commands ${commands.length}`);
     // The whole surface has 101 tools, 92 registrations and 87 commands; these are the operations declared so far.
     assert.deepEqual([tools.length, routes.length, commands.length], [24, 31, 27]);
+  });
+
+  it('the routes between nodes that the interface counts are its two', () => {
+    const nobody = { handle: () => Promise.reject(new Error('not called')) };
+    assert.deepEqual(
+      syncRoutes(nobody).map(({ method, path }) => `${method} ${path}`),
+      ['POST /sync/push', 'GET /sync/since'],
+    );
   });
 
   it("the version is the package's", () => {

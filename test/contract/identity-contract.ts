@@ -47,8 +47,8 @@ export function identityContract(name: string, open: () => Promise<StoreUnderTes
         admin: false,
       });
     const keyOf = async () => {
-      const found = await store.query({ kind: 'get-agent', agentId: AGENT });
-      return found.ok ? found.value.agent?.pubkey_b64 : undefined;
+      const found = await store.query({ kind: 'agent-key', agentId: AGENT });
+      return found.ok ? found.value.publicKey : undefined;
     };
     const bind = (publicKey: string) =>
       store.execute({ kind: 'bind-agent-key', agentId: AGENT, publicKey, by: 'ai:admin' });

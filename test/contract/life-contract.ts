@@ -101,8 +101,8 @@ export function lifeContract(name: string, open: () => Promise<StoreUnderTest>):
       }
     };
     const stampless = (memory: MemoryRow) => {
-      const { rid, hlc, origin, origin_seq, seen, ...rest } = memory;
-      void [rid, hlc, origin, origin_seq, seen];
+      const { rid, hlc, origin, origin_seq, seen, edited, ...rest } = memory;
+      void [rid, hlc, origin, origin_seq, seen, edited];
       return rest;
     };
 

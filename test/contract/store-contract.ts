@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { EMBED_STATES } from '../../protocol/commands.js';
+import { editStamp } from '../../protocol/replica.js';
 import type { Store } from '../../storage/port.js';
 import { auditLog } from '../support/log-audit.js';
 import { aMemory, OPERATOR, storing, tenant } from '../support/memories.js';
@@ -85,12 +86,21 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
       assert.ok(result.ok);
       const read = await get(memory.id);
       assert.ok(read.ok);
-      const { rid, life_at, hlc, origin, origin_seq, seen, created_hlc, ...kept } = read.value
+      const { rid, life_at, hlc, origin, origin_seq, seen, created_hlc, edited, ...kept } = read.value
         .memory as never as Record<string, unknown>;
-      const { hlc: _h, origin: _o, origin_seq: _s, seen: _v, created_hlc: _c, ...expected } = memory;
+      const {
+        hlc: _h,
+        origin: _o,
+        origin_seq: _s,
+        seen: _v,
+        created_hlc: _c,
+        edited: _e,
+        ...expected
+      } = memory;
       assert.deepEqual(kept, expected);
       assert.equal(typeof hlc, 'string');
       assert.equal(created_hlc, hlc);
+      assert.equal(edited, editStamp({ hlc: String(hlc), origin: String(origin), seq: Number(origin_seq) }));
       assert.equal(origin_seq, 1);
       assert.deepEqual(seen, { [String(origin)]: 1 });
       void rid;

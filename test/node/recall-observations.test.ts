@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { observationsRound } from '../../actors/maintenance/observations.js';
-import { OBSERVATION_ROWS_MAX, OBSERVATIONS_PRUNE_INTERVAL_MS } from '../../protocol/limits.js';
+import { OBSERVATIONS_PRUNE_INTERVAL_MS } from '../../protocol/limits.js';
 import { ObservationLedger } from '../../storage/sqlite/observations.js';
 import { SCHEMA } from '../../storage/sqlite/schema.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon-process.js';
@@ -39,7 +39,10 @@ describe('the ledger of recalls', { timeout: 60_000 }, () => {
       const { body: recalled } = await ask('/recall', { context: 'ferry' }, 'ai:alice');
       assert.equal(recalled['count'], 2);
       const mine = await listed('ai:alice');
-      assert.equal(mine.length, 2);
+      assert.deepEqual(
+        mine.map((row) => [row['memory_id'], row['rank'], row['score']]),
+        (recalled['memories'] as Row[]).map((row, index) => [row['id'], index + 1, row['score']]),
+      );
       assert.deepEqual(await listed('ai:bob'), []);
       assert.deepEqual(await listed('ai:bob', { recall_id: recalled['recall_id'] }), []);
       const admins = await listed('ai:admin');
@@ -179,7 +182,7 @@ describe('the ledger of recalls', { timeout: 60_000 }, () => {
 
     const db = new Database(':memory:');
     db.exec(SCHEMA);
-    const ledger = new ObservationLedger(db, 100);
+    const ledger = new ObservationLedger(db, 20);
     for (let n = 0; n < 50; n += 1) {
       ledger.record({
         recallId: `r${n}`,
@@ -192,9 +195,13 @@ describe('the ledger of recalls', { timeout: 60_000 }, () => {
       const { rows } = db.prepare('SELECT count(*) AS rows FROM recall_observations').get() as {
         rows: number;
       };
-      assert.equal(rows, Math.min(100, (n + 1) * 5));
+      assert.equal(rows, Math.min(20, n + 1));
     }
     assert.equal(db.prepare('SELECT min(recall_id) FROM recall_observations').pluck().get(), 'r30');
-    assert.ok(OBSERVATION_ROWS_MAX >= 1000);
+    assert.equal(
+      db.prepare('SELECT memories FROM recall_observations LIMIT 1').pluck().get(),
+      '[["a",5],["b",4],["c",3],["d",2],["e",1]]',
+    );
+    db.close();
   });
 });

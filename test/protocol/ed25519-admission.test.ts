@@ -96,9 +96,10 @@ describe('the curve library', () => {
       curve.map((file) => file.path),
       ['protocol/ed25519-admission.ts'],
     );
+    // What judges messages of peers is loaded by the daemon alone.
     const atOnce = files.filter((file) => /from '[^']*ed25519-admission\.js'/.test(file.code));
     assert.deepEqual(
-      atOnce.map((file) => file.path),
+      atOnce.map((file) => file.path).filter((path) => !path.startsWith('node/mesh/')),
       [],
     );
   });

@@ -115,8 +115,8 @@ describe('the payload of a memory', () => {
       expires_at: '2026-02-01T00:00:00.000Z',
     });
     assert.equal(
-      removalPayload(memory, 'ttl_expired'),
-      '{"expires_at":"2026-02-01T00:00:00.000Z","id":"m1","namespace":"a/b","reason":"ttl_expired","title":"t"}',
+      removalPayload(memory, 'ttl_expired', false),
+      '{"expires_at":"2026-02-01T00:00:00.000Z","id":"m1","namespace":"a/b","reason":"ttl_expired","title":"t","version":1}',
     );
   });
 });

@@ -4,12 +4,7 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
-import {
-  CHAIN_GENESIS,
-  headerHash,
-  memoryPayload,
-  type OperationKind,
-} from '../../protocol/operation-log.js';
+import { CHAIN_GENESIS, headerHash, memoryPayload } from '../../protocol/operation-log.js';
 import { chargedBytes, holderOf } from '../../protocol/quota.js';
 import { type Connection, openWriter } from '../../storage/sqlite/connection.js';
 import { schemaVersion } from '../../storage/sqlite/database-setup.js';
@@ -20,6 +15,7 @@ import { SCHEMA } from '../../storage/sqlite/schema.js';
 import {
   makeOlderDatabase,
   nodeCrypto,
+  OLDER_LINKS,
   OLDER_VERSIONS,
   openOptions,
   SURVIVING_TABLES,
@@ -28,8 +24,22 @@ import { OLDER_MEMORIES, type Row, uuid } from './older-memories.js';
 import { all, dump, NOW_MS, one, workspace } from './older-workspace.js';
 
 const NOW = new Date(NOW_MS).toISOString();
-const STAMPS = new Set(['created_hlc', 'hlc', 'origin', 'origin_seq', 'seen', 'write_signature']);
+const STAMPS = new Set(['created_hlc', 'edited', 'hlc', 'origin', 'origin_seq', 'seen', 'write_signature']);
 const { tracked, closeAll, olderFile, migrated, backups } = workspace();
+
+function headerOf(operation: Row) {
+  return {
+    origin: operation['origin'] as string,
+    seq: operation['origin_seq'] as number,
+    hlc: operation['hlc'] as string,
+    kind: operation['kind'] as string,
+    namespace: operation['namespace'] as string,
+    subject: operation['subject'] as string,
+    seen: JSON.parse(operation['seen'] as string),
+    payloadHash: operation['payload_hash'] as string,
+    prevHash: operation['prev_hash'] as string,
+  };
+}
 
 interface SchemaObject {
   type: string;
@@ -141,6 +151,29 @@ for (const version of OLDER_VERSIONS) {
       // The audit chain goes on, and its older rows keep the form in which they were hashed.
       const [event] = all(db, 'SELECT * FROM signed_events');
       assert.deepEqual([event!['sequence'], event!['event_type'], event!['form']], [1, 'memory.stored', 1]);
+      // A row for each recall, the oldest first; the older table does not say who asked.
+      assert.deepEqual(all(db, 'SELECT * FROM recall_observations ORDER BY seq'), [
+        {
+          seq: 1,
+          recall_id: 'earlier',
+          agent_id: '',
+          retriever: 'hybrid',
+          observed_at: '2026-01-02T03:04:05.000Z',
+          memories: JSON.stringify([1, 2, 3].map((n) => [uuid(n), [0.875, 0.5, 0.125][n - 1]])),
+          consumed_at: '2026-01-02T03:05:00.000Z',
+          consumed_by_memory_id: uuid(3),
+        },
+        {
+          seq: 2,
+          recall_id: 'later',
+          agent_id: '',
+          retriever: 'hybrid',
+          observed_at: '2026-01-03T00:00:00.000Z',
+          memories: JSON.stringify([[uuid(1), 0.25]]),
+          consumed_at: null,
+          consumed_by_memory_id: null,
+        },
+      ]);
       const replay = version >= 51 ? 1 : 0;
       assert.equal(all(db, 'SELECT * FROM federation_nonce_cache').length, replay);
       assert.equal(all(db, 'SELECT * FROM transcript_line_dedup').length, replay);
@@ -182,15 +215,21 @@ for (const version of OLDER_VERSIONS) {
     it('gets one store operation for each memory, in an unbroken chain that matches the rows', () => {
       const db = migrated(olderFile(version));
       const operations = all(db, 'SELECT * FROM operations ORDER BY commit_sequence');
-      assert.equal(operations.length, OLDER_MEMORIES.length);
+      assert.equal(operations.length, OLDER_MEMORIES.length + OLDER_LINKS);
       const rows = all(db, `SELECT ${SELECT_ROW} FROM memories m ORDER BY m.rid`);
       let previous = CHAIN_GENESIS;
       let lastHlc = '';
       for (const [index, operation] of operations.entries()) {
-        const memory = memoryFromSql(rows[index] as SqlRow);
         assert.equal(operation['commit_sequence'], index + 1);
         assert.equal(operation['origin_seq'], index + 1);
         assert.equal(operation['origin'], 'peer-a/00112233445566ff');
+        if (index >= OLDER_MEMORIES.length) {
+          assert.equal(operation['kind'], 'link');
+          previous = headerHash(headerOf(operation), nodeCrypto);
+          lastHlc = operation['hlc'] as string;
+          continue;
+        }
+        const memory = memoryFromSql(rows[index] as SqlRow);
         assert.equal(operation['kind'], 'store');
         assert.equal(operation['subject'], memory.id);
         assert.equal(operation['namespace'], memory.namespace);
@@ -205,20 +244,7 @@ for (const version of OLDER_VERSIONS) {
         assert.deepEqual(memory.seen, { [memory.origin]: memory.origin_seq });
         assert.ok(memory.hlc > lastHlc);
         lastHlc = memory.hlc;
-        previous = headerHash(
-          {
-            origin: operation['origin'] as string,
-            seq: operation['origin_seq'] as number,
-            hlc: operation['hlc'] as string,
-            kind: operation['kind'] as OperationKind,
-            namespace: operation['namespace'] as string,
-            subject: operation['subject'] as string,
-            seen: JSON.parse(operation['seen'] as string),
-            payloadHash: operation['payload_hash'] as string,
-            prevHash: operation['prev_hash'] as string,
-          },
-          nodeCrypto,
-        );
+        previous = headerHash(headerOf(operation), nodeCrypto);
       }
       assert.deepEqual(one(db, 'SELECT * FROM log_state'), {
         singleton: 1,
@@ -367,7 +393,7 @@ describe('single steps', () => {
     const db = stepped(49);
     migrate(db, openOptions(':memory:', NOW_MS));
     assert.equal(schemaVersion(db), 55);
-    assert.equal(one(db, 'SELECT count(*) AS n FROM operations')['n'], OLDER_MEMORIES.length);
+    assert.equal(one(db, 'SELECT count(*) AS n FROM operations')['n'], OLDER_MEMORIES.length + OLDER_LINKS);
   });
 });
 

@@ -16,6 +16,9 @@ import { MIGRATION_STEPS } from '../../storage/sqlite/migrations/migrate.js';
 import { olderInstant } from '../../storage/sqlite/migrations/older-values.js';
 import { OLDER_ARCHIVED, OLDER_MEMORIES, PLAIN, type Row, uuid } from './older-memories.js';
 
+/** Links in every older database. */
+export const OLDER_LINKS = 3;
+
 export const OLDER_VERSIONS = [49, 50, 51, 52, 53, 54] as const;
 
 /** When the fixtures were "upgraded" to their version. */
@@ -176,6 +179,11 @@ CREATE TABLE signed_events (
   id TEXT PRIMARY KEY, agent_id TEXT NOT NULL, event_type TEXT NOT NULL, payload_hash BLOB NOT NULL, signature BLOB,
   attest_level TEXT NOT NULL, timestamp TEXT NOT NULL, prev_hash BLOB NOT NULL, sequence INTEGER NOT NULL UNIQUE
 );
+CREATE TABLE recall_observations (
+  recall_id TEXT NOT NULL, memory_id TEXT NOT NULL, retriever TEXT NOT NULL, rank INTEGER NOT NULL, score REAL NOT NULL,
+  consumed INTEGER NOT NULL DEFAULT 0, observed_at TEXT NOT NULL, consumed_at TEXT, consumed_by_memory_id TEXT,
+  PRIMARY KEY (recall_id, memory_id)
+);
 `;
 
 /** Tables of version 49 that an upgrade to 55 leaves exactly as they are, unless 55 names them meanwhile. */
@@ -260,6 +268,24 @@ function fill49(db: Database.Database): void {
     prev_hash: Buffer.alloc(32),
     sequence: 1,
   });
+  const recalled = { retriever: 'hybrid', observed_at: '2026-01-02T03:04:05+00:00' };
+  const consumed = { consumed: 1, consumed_at: '2026-01-02T03:05:00+00:00', consumed_by_memory_id: uuid(3) };
+  // Not in the order of their ranks, and the newer recall first.
+  insert(db, 'recall_observations', {
+    ...recalled,
+    ...{ recall_id: 'later', memory_id: uuid(1), rank: 1, score: 0.25, observed_at: '2026-01-03T00:00:00Z' },
+  });
+  for (const [rank, score] of [
+    [2, 0.5],
+    [1, 0.875],
+    [3, 0.125],
+  ] as const) {
+    insert(db, 'recall_observations', {
+      ...recalled,
+      ...consumed,
+      ...{ recall_id: 'earlier', memory_id: uuid(rank), rank, score },
+    });
+  }
 }
 
 /** What only a later version can hold. */

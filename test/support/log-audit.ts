@@ -3,13 +3,11 @@ import { systemCrypto } from '../../node/seams.js';
 import { canonicalJson } from '../../protocol/canonical-json.js';
 import { type Link, linkId, linkPayload } from '../../protocol/link.js';
 import type { MemoryRow } from '../../protocol/memory.js';
-import {
-  CHAIN_GENESIS,
-  headerHash,
-  memoryPayload,
-  type OperationKind,
-} from '../../protocol/operation-log.js';
+import { CHAIN_GENESIS, headerHash, memoryPayload } from '../../protocol/operation-log.js';
+import { versionOf } from '../../protocol/parse-payload.js';
 import { chargedBytes, holderOf } from '../../protocol/quota.js';
+import { type Dot, isLater, joinVersions, settle, type Version } from '../../protocol/replica.js';
+import { includes, type VersionVector } from '../../protocol/version-vector.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../../storage/sqlite/rows.js';
 
 interface OperationRow {
@@ -17,13 +15,14 @@ interface OperationRow {
   origin: string;
   origin_seq: number;
   hlc: string;
-  kind: OperationKind;
+  kind: string;
   namespace: string;
   subject: string;
   seen: string;
   payload_hash: string;
   prev_hash: string;
-  payload: string;
+  payload: string | null;
+  parked: string | null;
 }
 
 /**
@@ -47,71 +46,73 @@ export function auditDatabase(db: Database.Database): string[] {
   const state = db.prepare('SELECT * FROM log_state').get() as {
     commit_sequence: number;
     chain_head: string;
+    peer_id: string;
+    db_epoch: string;
   };
-  const chains = new Map<string, { seq: number; head: string }>();
-  const replayed = new Map<string, string>();
+  const chains = new Map<string, { seq: number; head: string; hlc: string }>();
+  /** The maximal versions of each memory, by the log alone. */
+  const states = new Map<string, readonly Version[]>();
   /** What the archive must hold of a subject by the log alone; null is nothing. */
   const archived = new Map<string, string | null>();
-  const links = new Map<string, string>();
+  const links = new Map<string, { payload: string; dot: Dot }>();
+  const own = `${state.peer_id}/${state.db_epoch}`;
   let expected = 1;
-  let lastHlc = '';
   for (const row of operations) {
     if (row.commit_sequence !== expected) problems.push(`gap before commit ${row.commit_sequence}`);
     expected = row.commit_sequence + 1;
-    const chain = chains.get(row.origin) ?? { seq: 0, head: CHAIN_GENESIS };
+    const chain = chains.get(row.origin) ?? { seq: 0, head: CHAIN_GENESIS, hlc: '' };
     if (row.origin_seq !== chain.seq + 1) problems.push(`gap in ${row.origin} before ${row.origin_seq}`);
     if (row.prev_hash !== chain.head) problems.push(`broken chain at ${row.origin}/${row.origin_seq}`);
-    if (systemCrypto.sha256Hex(row.payload) !== row.payload_hash) {
+    if (row.payload !== null && systemCrypto.sha256Hex(row.payload) !== row.payload_hash) {
       problems.push(`payload of ${row.origin}/${row.origin_seq} does not match its hash`);
     }
-    if (row.hlc <= lastHlc) problems.push(`clock went back at commit ${row.commit_sequence}`);
-    lastHlc = row.hlc;
+    if (row.hlc <= chain.hlc) problems.push(`clock went back at ${row.origin}/${row.origin_seq}`);
+    const operation = { ...row, seq: row.origin_seq, seen: JSON.parse(row.seen) as VersionVector };
     const head = headerHash(
-      {
-        origin: row.origin,
-        seq: row.origin_seq,
-        hlc: row.hlc,
-        kind: row.kind,
-        namespace: row.namespace,
-        subject: row.subject,
-        seen: JSON.parse(row.seen),
-        payloadHash: row.payload_hash,
-        prevHash: row.prev_hash,
-      },
+      { ...operation, payloadHash: row.payload_hash, prevHash: row.prev_hash },
       systemCrypto,
     );
-    chains.set(row.origin, { seq: row.origin_seq, head });
-    const last = replayed.get(row.subject);
-    switch (row.kind) {
-      case 'purge':
-        archived.set(row.subject, null);
-        break;
-      case 'archive':
-        archived.set(row.subject, last ?? null);
-        replayed.delete(row.subject);
-        dropLinks(links, row.subject);
-        break;
-      case 'delete':
-      case 'expire':
-        // Whether a copy was kept is each node's setting.
-        archived.delete(row.subject);
-        replayed.delete(row.subject);
-        dropLinks(links, row.subject);
-        break;
-      case 'link':
-        links.set(row.subject, row.payload);
-        break;
-      case 'restore':
-        archived.set(row.subject, null);
-        replayed.set(row.subject, row.payload);
-        break;
-      default:
-        replayed.set(row.subject, row.payload);
+    chains.set(row.origin, { seq: row.origin_seq, head, hlc: row.hlc });
+    if (row.parked !== null || row.payload === null) continue;
+    if (row.kind === 'link') {
+      const last = links.get(row.subject);
+      if (last === undefined || isLater(operation, last.dot)) {
+        links.set(row.subject, { payload: row.payload, dot: operation });
+      }
+      continue;
     }
+    if (row.kind === 'purge') {
+      if (row.origin === own) archived.set(row.subject, null);
+      else archived.delete(row.subject);
+      continue;
+    }
+    const version = versionOf({ ...operation, payload: row.payload });
+    if (version === null) {
+      problems.push(`the payload of ${row.origin}/${row.origin_seq} is no ${row.kind}`);
+      continue;
+    }
+    const before = states.get(row.subject) ?? [];
+    // What a later version has seen comes too late to change anything.
+    if (before.some(({ covers }) => includes(covers, row.origin, row.origin_seq))) continue;
+    const after = joinVersions(before, [version]);
+    states.set(row.subject, after);
+    const live = settle(after).image;
+    if (live !== null && row.kind === 'restore') archived.set(row.subject, null);
+    else if (live === null && row.kind === 'archive' && version.removal?.image) {
+      archived.set(row.subject, memoryPayload(version.removal.image));
+    }
+    // Whether a copy was kept is each node's setting.
+    else archived.delete(row.subject);
+  }
+  const replayed = new Map<string, string>();
+  for (const [id, versions] of states) {
+    const { image } = settle(versions);
+    if (image !== null) replayed.set(id, memoryPayload(image));
   }
   if (state.commit_sequence !== operations.length) {
     problems.push(`log_state is at ${state.commit_sequence}, the log holds ${operations.length}`);
   }
+  problems.push(...auditOrigins(db, chains, own));
   const rows = db.prepare(`SELECT ${SELECT_ROW} FROM memories m`).all() as SqlRow[];
   for (const sql of rows) {
     const memory: MemoryRow = memoryFromSql(sql);
@@ -125,7 +126,8 @@ export function auditDatabase(db: Database.Database): string[] {
     replayed.delete(memory.id);
   }
   for (const id of replayed.keys()) problems.push(`operation for ${id}, which has no row`);
-  problems.push(...auditQuotas(db, rows.map(memoryFromSql)));
+  const memories = rows.map(memoryFromSql);
+  problems.push(...auditQuotas(db, memories), ...auditDigests(db, memories, linksOf(db)));
   const copies = db
     .prepare('SELECT 0 AS rid, NULL AS life_at, a.* FROM archived_memories a')
     .all() as SqlRow[];
@@ -135,9 +137,7 @@ export function auditDatabase(db: Database.Database): string[] {
   }
   for (const link of linksOf(db)) {
     const id = linkId(link);
-    const payload = links.get(id);
-    // Links of older databases stand in no log.
-    if (payload !== undefined && payload !== linkPayload(link)) problems.push(`link ${id} differs`);
+    if (links.get(id)?.payload !== linkPayload(link)) problems.push(`link ${id} differs from the log`);
     links.delete(id);
   }
   for (const id of links.keys()) problems.push(`operation for link ${id}, which has no row`);
@@ -170,14 +170,57 @@ function auditQuotas(db: Database.Database, memories: readonly MemoryRow[]): str
   return problems;
 }
 
-function linksOf(db: Database.Database): Link[] {
-  const rows = db.prepare('SELECT * FROM memory_links').all() as (Link & { signature: unknown })[];
+function linksOf(db: Database.Database): AuditedLink[] {
+  const rows = db.prepare('SELECT * FROM memory_links').all() as (AuditedLink & { signature: unknown })[];
   return rows.map((row) => ({
     ...row,
     signature: Buffer.isBuffer(row.signature) ? row.signature.toString('base64') : null,
   }));
 }
 
-function dropLinks(links: Map<string, string>, memoryId: string): void {
-  for (const id of links.keys()) if (id.split('|').slice(0, 2).includes(memoryId)) links.delete(id);
+/** The heads of other origins are where their chains end, and the digests are those of the rows. */
+function auditOrigins(
+  db: Database.Database,
+  chains: ReadonlyMap<string, { readonly seq: number; readonly head: string }>,
+  own: string,
+): string[] {
+  const problems: string[] = [];
+  const rows = db.prepare('SELECT origin, seq, head FROM origins').all();
+  const known = new Map(
+    (rows as { origin: string; seq: number; head: string }[]).map((row) => [row.origin, row]),
+  );
+  for (const [origin, chain] of chains) {
+    if (origin === own) continue;
+    const row = known.get(origin);
+    if (row?.seq !== chain.seq || row.head !== chain.head) problems.push(`origin ${origin} ends elsewhere`);
+  }
+  return problems;
 }
+
+/** The digest of each namespace is the sum over its rows. */
+function auditDigests(
+  db: Database.Database,
+  memories: readonly MemoryRow[],
+  links: readonly AuditedLink[],
+): string[] {
+  const sums = new Map<string, Buffer>();
+  const add = (namespace: string, subject: string, payload: string) => {
+    const sum = sums.get(namespace) ?? Buffer.alloc(32);
+    const digest = systemCrypto.sha256(`${subject}\n${payload}`);
+    for (let i = 0; i < 32; i += 1) sum[i] = sum[i]! ^ digest[i]!;
+    sums.set(namespace, sum);
+  };
+  for (const memory of memories) add(memory.namespace, memory.id, memoryPayload(memory));
+  for (const link of links) add(link.namespace, linkId(link), linkPayload(link));
+  const problems: string[] = [];
+  const rows = db.prepare('SELECT namespace, digest FROM namespace_digests').all();
+  for (const { namespace, digest } of rows as { namespace: string; digest: Buffer }[]) {
+    if (sums.get(namespace)?.equals(digest) !== true)
+      problems.push(`the digest of ${namespace} is not that of its rows`);
+    sums.delete(namespace);
+  }
+  for (const namespace of sums.keys()) problems.push(`namespace ${namespace} has rows and no digest`);
+  return problems;
+}
+
+type AuditedLink = Link & { readonly namespace: string };

@@ -92,6 +92,7 @@ export function memoryFromOlderRow(row: OlderRow, rowid: number, now: string, cr
     version: olderInteger(row['version'], 1, INTEGER_MAX, 1),
     write_signature: null,
     created_hlc: '',
+    edited: '',
     hlc: '',
     origin: '',
     origin_seq: 0,

@@ -1,8 +1,10 @@
 import type { DecisionContext } from '../../../protocol/decide/decision.js';
+import type { Link } from '../../../protocol/link.js';
 import type { Memory } from '../../../protocol/memory.js';
 import { instantFromMs } from '../../../protocol/time.js';
 import { type Connection, openWriter } from '../connection.js';
 import { DatabaseRefusedError, startLog } from '../database-setup.js';
+import { Digests } from '../digests.js';
 import { OperationLog } from '../log.js';
 import { Mutations } from '../mutations.js';
 import { DEFAULT_LIMITS, QuotaLedger } from '../quota-ledger.js';
@@ -46,7 +48,8 @@ export const to55: MigrationStep = {
     db.exec(SCHEMA);
     startLog(db, context.options, `migrated from schema ${context.from}`);
     for (const table of aside) {
-      if (table !== 'memories' && table !== 'archived_memories') moveOtherTable(db, table, context.now);
+      if (table === 'recall_observations') moveObservations(db, context.now);
+      else if (table !== 'memories' && table !== 'archived_memories') moveOtherTable(db, table, context.now);
     }
     // Counted anew from the rows: older releases never gave the bytes of deleted rows back.
     db.exec('UPDATE agent_quotas SET current_storage_bytes = 0');
@@ -88,7 +91,8 @@ function moveMemories(db: Connection, { options, now }: MigrationContext): void 
   };
   const log = new OperationLog(db, options.crypto);
   const quotas = new QuotaLedger(db);
-  const mutations = new Mutations(db, log, quotas, null);
+  const digests = new Digests(db, options.crypto);
+  const mutations = new Mutations(db, log, quotas, digests, null);
   const taken = db.prepare<[string, string]>(
     'SELECT 1 FROM memories WHERE title = ? AND namespace = ? AND conflict_of IS NULL',
   );
@@ -98,9 +102,38 @@ function moveMemories(db: Connection, { options, now }: MigrationContext): void 
     const title = freeTitle(older, (candidate) => taken.get(candidate, older.namespace) !== undefined);
     mutations.apply({ mutation: 'insert-memory', operation: 'store', memory: { ...older, title } }, decision);
   }
+  moveLinks(db, mutations, decision);
   quotas.flush();
+  digests.flush();
   log.finish();
   dropAside(db, 'memories');
+}
+
+/** Older links stand in no log; now they do, so that they replicate. */
+function moveLinks(db: Connection, mutations: Mutations, context: DecisionContext): void {
+  const rows = db
+    .prepare(
+      `SELECT l.*, m.rid AS source_rid, m.namespace AS source_namespace
+       FROM memory_links l LEFT JOIN memories m ON m.id = l.source_id`,
+    )
+    .all() as OlderLink[];
+  for (const { source_rid: rid, source_namespace, signature, ...link } of rows) {
+    mutations.apply(
+      {
+        mutation: 'insert-link',
+        link: { ...link, signature: signature === null ? null : Buffer.from(signature).toString('base64') },
+        namespace: source_namespace ?? 'global',
+        rid,
+      },
+      context,
+    );
+  }
+}
+
+interface OlderLink extends Omit<Link, 'signature'> {
+  signature: Uint8Array | null;
+  source_rid: number | null;
+  source_namespace: string | null;
 }
 
 // Titles that differed only as bytes (a blob, invalid UTF-8) may be equal as text.
@@ -166,6 +199,27 @@ function moveOtherTable(db: Connection, table: string, now: string): void {
   }
   if (table === 'memory_links') keepSignedTexts(expressions);
   moveRows(db, table, expressions, { now });
+}
+
+/**
+ * One row for each recall instead of one for each of its memories. The older table does not say who asked, so only
+ * those who may see all recalls see these. Loses nothing or throws.
+ */
+function moveObservations(db: Connection, now: string): void {
+  const older = `"${asideName('recall_observations')}"`;
+  const count = (sql: string) => db.prepare(sql).pluck().get() as number;
+  const before = count(`SELECT count(*) FROM ${older}`);
+  db.prepare(
+    `INSERT INTO recall_observations
+       (recall_id, retriever, observed_at, memories, consumed_at, consumed_by_memory_id)
+     SELECT recall_id, min(retriever), coalesce(min(older_instant(observed_at)), @now) AS at,
+       json_group_array(json_array(memory_id, score) ORDER BY rank),
+       iif(max(consumed), coalesce(max(older_instant(consumed_at)), @now), NULL), max(consumed_by_memory_id)
+     FROM ${older} GROUP BY recall_id ORDER BY at, recall_id`,
+  ).run({ now });
+  const after = count(`SELECT coalesce(sum(json_array_length(memories)), 0) FROM recall_observations`);
+  if (before !== after) throw new Error(`${before} recall observations became ${after}`);
+  db.exec(`DROP TABLE ${older}`);
 }
 
 // A link's signature covers these two as they were written (reference-federation §1.1).

@@ -1,16 +1,16 @@
 import { AGENTS_NAMESPACE, type AgentRecord, agentOf, agentTitle } from '../../../protocol/agent.js';
-import type { Answers, GetAgent, ListAgents } from '../../../protocol/queries.js';
+import type { Answers, ListAgents } from '../../../protocol/queries.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 
-/** The record of one agent. */
-export function getAgent(statements: Statements, query: GetAgent): Answers['get-agent'] {
-  const row = statements
-    .get(
-      `SELECT ${SELECT_ROW} FROM memories m WHERE m.title = @title AND m.namespace = @namespace AND m.conflict_of IS NULL`,
-    )
-    .get({ title: agentTitle(query.agentId), namespace: AGENTS_NAMESPACE }) as SqlRow | undefined;
-  return { agent: row === undefined ? null : agentOf(memoryFromSql(row)) };
+/** The key that the record of a title holds, if it is an agent's. */
+const AGENT_KEY = `SELECT m.metadata ->> '$.pubkey_b64' AS key FROM memories m
+  WHERE m.title = ? AND m.namespace = '${AGENTS_NAMESPACE}' AND m.conflict_of IS NULL`;
+
+/** The key that is bound to an agent, standard base64. Every signed write asks, twice, so it reads nothing else. */
+export function agentKey(statements: Statements, agentId: string): string | null {
+  const row = statements.get(AGENT_KEY).get(agentTitle(agentId)) as { key: unknown } | undefined;
+  return typeof row?.key === 'string' ? row.key : null;
 }
 
 /** Registered agents, by title, which is by id. */

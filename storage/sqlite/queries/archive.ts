@@ -46,15 +46,15 @@ export function findArchived(
   const gate = visibleArchived('a', query.viewer);
   const parameters = { ...gate.parameters, id: query.id };
   const exact = statements
-    .get(`SELECT a.id FROM archived_memories a WHERE a.id = @id AND ${gate.sql}`)
-    .get(parameters) as { id: string } | undefined;
-  if (exact !== undefined) return ok({ id: exact.id });
+    .get(`SELECT a.id, a.namespace FROM archived_memories a WHERE a.id = @id AND ${gate.sql}`)
+    .get(parameters) as { id: string; namespace: string } | undefined;
+  if (exact !== undefined) return ok(exact);
   const rows = statements
     .get(
-      `SELECT a.id FROM archived_memories a WHERE a.id >= @id AND a.id < @id || char(127) AND ${gate.sql} LIMIT 2`,
+      `SELECT a.id, a.namespace FROM archived_memories a WHERE a.id >= @id AND a.id < @id || char(127) AND ${gate.sql} LIMIT 2`,
     )
-    .all(parameters) as { id: string }[];
+    .all(parameters) as { id: string; namespace: string }[];
   if (rows.length > 1)
     return fail('AMBIGUOUS_ID_PREFIX', 'this id prefix fits more than one archived memory');
-  return rows[0] === undefined ? fail('NOT_FOUND', 'not found in archive') : ok({ id: rows[0].id });
+  return rows[0] === undefined ? fail('NOT_FOUND', 'not found in archive') : ok(rows[0]);
 }

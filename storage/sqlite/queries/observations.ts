@@ -8,14 +8,14 @@ import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';
 
 interface ObservationRow extends Omit<ObservationJson, 'consumed' | 'consumed_at' | 'consumed_by_memory_id'> {
-  readonly consumed: number;
   readonly consumed_at: string | null;
   readonly consumed_by_memory_id: string | null;
 }
 
 /**
- * The ledger of recalls, newest first: rows of one agent or of all, of memories that the viewer may see now. The
- * memory that a recall led to is named only where the viewer may see that one too.
+ * The ledger of recalls, newest first, with an entry for each memory, best first: recalls of one agent or of all,
+ * memories that the viewer may see now. The memory that a recall led to is named only where the viewer may see that
+ * one too.
  */
 export function recallObservations(
   statements: Statements,
@@ -28,13 +28,15 @@ export function recallObservations(
   const one = query.recallId === null ? '' : 'AND o.recall_id = @recall_id';
   const rows = statements
     .get(
-      `SELECT o.recall_id, o.memory_id, o.retriever, o.rank, o.score, o.consumed, o.observed_at, o.consumed_at,
+      `SELECT o.recall_id, m.id AS memory_id, o.retriever, listed.key + 1 AS rank, listed.value ->> 1 AS score,
+         o.observed_at, o.consumed_at,
          (SELECT later.id FROM memories later WHERE later.id = o.consumed_by_memory_id AND ${after.sql})
            AS consumed_by_memory_id
-       FROM recall_observations o CROSS JOIN memories m ON m.id = o.memory_id
-       WHERE (@consumed IS NULL OR o.consumed = @consumed) AND (@since IS NULL OR o.observed_at >= @since)
+       FROM recall_observations o CROSS JOIN json_each(o.memories) AS listed
+         CROSS JOIN memories m ON m.id = listed.value ->> 0
+       WHERE (@consumed IS NULL OR (o.consumed_at IS NOT NULL) = @consumed) AND (@since IS NULL OR o.observed_at >= @since)
          AND (@until IS NULL OR o.observed_at <= @until) ${owned} ${one} AND ${gate.sql}
-       ORDER BY o.rowid DESC LIMIT @limit`,
+       ORDER BY o.seq DESC, listed.key LIMIT @limit`,
     )
     .all({
       ...gate.parameters,
@@ -49,10 +51,10 @@ export function recallObservations(
 }
 
 function observationJson(row: ObservationRow): ObservationJson {
-  const { consumed, consumed_at: consumedAt, consumed_by_memory_id: consumedBy, ...rest } = row;
+  const { consumed_at: consumedAt, consumed_by_memory_id: consumedBy, ...rest } = row;
   return {
     ...rest,
-    consumed: consumed === 1,
+    consumed: consumedAt !== null,
     ...(consumedAt === null ? {} : { consumed_at: consumedAt }),
     ...(consumedBy === null ? {} : { consumed_by_memory_id: consumedBy }),
   };

@@ -27,13 +27,11 @@ export function storeStats(statements: Statements, query: StoreStats): Answers['
       ...gate.parameters,
       soon: instantAfter(query.now, 3600),
     }),
-    links_count: query.viewer.all
-      ? count('SELECT count(*) AS n FROM memory_links')
-      : count(
-          `SELECT count(*) AS n FROM memory_links l JOIN memories m ON m.id = l.source_id
-           JOIN memories t ON t.id = l.target_id WHERE ${gate.sql} AND ${visibleRows('t', query.viewer, query.now).sql}`,
-          gate.parameters,
-        ),
+    links_count: count(
+      `SELECT count(*) AS n FROM memory_links l JOIN memories m ON m.id = l.source_id
+       JOIN memories t ON t.id = l.target_id WHERE ${gate.sql} AND ${visibleRows('t', query.viewer, query.now).sql}`,
+      gate.parameters,
+    ),
     db_size_bytes: count('SELECT page_count * page_size AS n FROM pragma_page_count(), pragma_page_size()'),
   };
 }

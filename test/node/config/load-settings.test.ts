@@ -132,6 +132,11 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_FED_REQUIRE_SIG: [['0', false]],
   SVC_FED_REQUIRE_NONCE: [['0', false]],
   SVC_FED_DLQ_REPLAY_MAX_BATCH: [['64', 64]],
+  SVC_FED_PEER_ATTESTATION: [['{"peer-a":{}}', '{"peer-a":{}}']],
+  SVC_FED_PEER_FINGERPRINTS: [['/pem/pins', '/pem/pins']],
+  SVC_FED_SYNC_TRUST_PEER: [['1', true]],
+  SVC_FED_TRUST_BODY_AGENT_ID: [['1', true]],
+  SVC_FED_CERT_PEER_BINDING: [['enforce', 'enforce']],
   SVC_ALLOW_LOOPBACK_WEBHOOKS: [['1', true]],
   SVC_SSRF_GUARD_ALLOW_DNS_FAIL: [['1', true]],
   SVC_GOVERNANCE_FAIL_OPEN_ON_ERROR: [['1', true]],
@@ -225,6 +230,19 @@ describe('the configuration file', () => {
     limit = 5
     [subscriptions]
     allow_loopback_webhooks = true
+    [tls]
+    cert = "/pem/cert"
+    key = "/pem/key"
+    mtls_allowlist = "/pem/list"
+    [quorum]
+    writes = 2
+    peers = ["https://b.example:1"]
+    timeout_ms = 7000
+    client_cert = "/pem/client"
+    client_key = "/pem/client-key"
+    ca_cert = "/pem/ca"
+    catchup_interval_secs = 9
+    peer_fingerprints = "/pem/pins"
     [hooks.subscription]
     hmac_secret = "00ff"
   `;
@@ -254,6 +272,17 @@ describe('the configuration file', () => {
     recallScopeNamespaces: ['a/b', 'c'],
     recallScopeSince: '24h',
     recallScopeTier: 'mid',
+    tlsCert: '/pem/cert',
+    tlsKey: '/pem/key',
+    mtlsAllowlist: '/pem/list',
+    quorumWrites: 2,
+    quorumPeers: ['https://b.example:1'],
+    quorumTimeoutMs: 7000,
+    quorumClientCert: '/pem/client',
+    quorumClientKey: '/pem/client-key',
+    quorumCaCert: '/pem/ca',
+    catchupIntervalMs: 9000,
+    fedPeerFingerprints: '/pem/pins',
     recallScopeLimit: 5,
     allowLoopbackWebhooks: true,
     webhookHmacSecret: 'secret:00ff',

@@ -10,7 +10,7 @@ const at = (seconds: number) => new Date(NOW_MS + seconds * 1000).toISOString();
 const KEY: Signer = { publicKey: new Uint8Array(32), sign: () => new Uint8Array(64) };
 const SIGNATURE = Buffer.alloc(64).toString('base64');
 /** A store in which no agent is registered. */
-const NOBODY = { query: async () => ({ ok: true, value: { agent: null } }) } as never;
+const NOBODY = { query: async () => ({ ok: true, value: { publicKey: null } }) } as never;
 const guarded = anOperation({ guards: { attestation: 'required' } });
 
 function judge(

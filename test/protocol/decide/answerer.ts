@@ -52,6 +52,7 @@ export function decideOver<C extends Command>(
     reads.push(request);
     switch (request.read) {
       case 'memory-by-id':
+      case 'memory-life':
         return rows.find((row) => row.id === request.id) ?? null;
       case 'memory-by-title':
       case 'title-expiry':
@@ -67,6 +68,7 @@ export function decideOver<C extends Command>(
       // Nothing is used yet: the real engines' tests have quotas and envelopes.
       case 'quota-use':
       case 'used-envelope':
+      case 'agent-key':
         return null;
       case 'archived-memory':
         return options.archived?.find((row) => row.memory.id === request.id) ?? null;

@@ -16,6 +16,7 @@ describe('restoring', () => {
     originalTier: 'mid',
     originalExpiresAt: null,
     seen: { 'p/e': 9 },
+    highestVersion: 1,
     ...fields,
   });
   const restore = (row: ArchivedRow | null, live: ReturnType<typeof aRow>[] = [], viewer = OPERATOR) =>

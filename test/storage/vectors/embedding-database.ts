@@ -33,7 +33,9 @@ export class EmbeddingDatabase {
   log(rid: number): void {
     this.#sequence += 1;
     this.database
-      .prepare("INSERT INTO operations VALUES (?, 'peer', ?, '', 'put', 'n', 's', '{}', '', '', NULL, ?)")
+      .prepare(
+        "INSERT INTO operations (commit_sequence, origin, origin_seq, hlc, kind, namespace, subject, seen, payload_hash, prev_hash, payload, rid) VALUES (?, 'peer', ?, '', 'put', 'n', 's', '{}', '', '', NULL, ?)",
+      )
       .run(this.#sequence, this.#sequence, rid);
   }
 

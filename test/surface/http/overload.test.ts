@@ -134,17 +134,17 @@ test('an answer of DEADLINE gives the place back while its operation goes on', a
 });
 
 test('what the store is asked may wait no longer than the request, and writes no longer than their own limit', async () => {
-  const seen: CallOptions[] = [];
+  const seen = { reads: [] as CallOptions[], writes: [] as CallOptions[] };
   const wrap = (services: Services): Services => ({
     ...services,
     store: {
       close: () => services.store.close(),
       query: (query, options = {}) => {
-        seen.push(options);
+        seen.reads.push(options);
         return services.store.query(query, options);
       },
       execute: (command, options = {}) => {
-        seen.push(options);
+        seen.writes.push(options);
         return services.store.execute(command, options);
       },
     },
@@ -156,12 +156,14 @@ test('what the store is asked may wait no longer than the request, and writes no
   ] as const) {
     const node = await openHttpNode({ requestTimeoutMs }, { wrap });
     try {
-      seen.length = 0;
+      seen.reads.length = 0;
+      seen.writes.length = 0;
       await node.send('GET', LIST);
       await node.send('POST', LIST, body);
-      const [read, write] = seen.map(({ timeoutMs }) => timeoutMs ?? Number.NaN);
-      assert.ok(read! <= reads && read! > reads - 2000, `${read}`);
-      assert.ok(write! <= writes && write! > writes - 2000, `${write}`);
+      const read = seen.reads[0]?.timeoutMs ?? Number.NaN;
+      const write = seen.writes[0]?.timeoutMs ?? Number.NaN;
+      assert.ok(read <= reads && read > reads - 2000, `${read}`);
+      assert.ok(write <= writes && write > writes - 2000, `${write}`);
     } finally {
       await node.close();
     }

@@ -44,6 +44,22 @@ describe('a start without an API key', () => {
     });
   }
 
+  it('is refused with half of the TLS flags, an allowlist without TLS, or files that cannot be used', async () => {
+    for (const [flags, message] of [
+      [['--tls-cert', 'x'], /--tls-key/],
+      [['--tls-key', 'x'], /--tls-cert/],
+      [['--mtls-allowlist', 'x'], /--tls-cert and --tls-key/],
+      [['--quorum-client-key', 'x'], /--quorum-client-cert/],
+      [['--tls-cert', '/missing.crt', '--tls-key', '/missing.key'], /\/missing\.crt: ENOENT/],
+      [['--quorum-peers', 'https://a:1,HTTPS://A:1/'], /twice/],
+      [['--quorum-peers', 'node2'], /no base address/],
+    ] as const) {
+      const { code, text } = await refused({}, ...flags);
+      assert.equal(code, 78, text);
+      assert.match(text, message);
+    }
+  });
+
   it('is refused with an empty key, which is none', async () => {
     const { code } = await refused({ SVC_REQUIRE_API_KEY: '1', SVC_API_KEY: '' });
     assert.equal(code, 78);

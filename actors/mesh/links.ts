@@ -1,0 +1,94 @@
+import type { Roster } from '../../protocol/mesh/peer.js';
+import type { ExitReason, RunningChild } from '../core/child.js';
+import type { SupervisorSeams } from '../core/child-runner.js';
+import type { RestartPolicy } from '../core/restart-policy.js';
+import type { FailureReport } from '../core/supervision.js';
+import { type Supervisor, startSupervisor } from '../core/supervisor.js';
+import { PeerLink, type PeerLinkParts } from './peer-link.js';
+import type { PeerRecord } from './peer-record.js';
+
+export interface LinksParts {
+  readonly roster: Roster;
+  readonly seams: SupervisorSeams;
+  readonly policy: RestartPolicy;
+  readonly link: PeerLinkParts;
+  /** The record of a member, made when it is new. */
+  readonly recordOf: (peerId: string) => PeerRecord;
+  /** The members have changed. */
+  readonly onMembers: (members: readonly PeerRecord[]) => void;
+  readonly onFailure: (report: FailureReport) => void;
+}
+
+interface Running {
+  readonly supervisor: Supervisor;
+  readonly link: { current: PeerLink | null };
+}
+
+/** The roster at work: one link under a supervisor of its own for each member, so that none can harm another. */
+export class Links implements RunningChild {
+  readonly stopped: Promise<ExitReason>;
+  private end!: (reason: ExitReason) => void;
+  private readonly running = new Map<string, Running>();
+  private readonly unsubscribe: () => void;
+  private stopping = false;
+
+  constructor(private readonly parts: LinksParts) {
+    this.stopped = new Promise((resolve) => {
+      this.end = resolve;
+    });
+    this.unsubscribe = parts.roster.onChange(() => this.follow());
+    this.follow();
+  }
+
+  wake(peerId: string): void {
+    this.running.get(peerId)?.link.current?.wake();
+  }
+
+  wakeAll(): void {
+    for (const { link } of this.running.values()) link.current?.wake();
+  }
+
+  async stop(): Promise<void> {
+    this.stopping = true;
+    this.unsubscribe();
+    await Promise.all([...this.running.values()].map(({ supervisor }) => supervisor.stop()));
+    this.end({ kind: 'stopped' });
+  }
+
+  private follow(): void {
+    if (this.stopping) return;
+    const { parts } = this;
+    const members = parts.roster.peers().filter(({ state }) => state === 'member');
+    const ids = new Set(members.map(({ peerId }) => peerId));
+    for (const [peerId, { supervisor }] of this.running) {
+      if (ids.has(peerId)) continue;
+      this.running.delete(peerId);
+      void supervisor.stop().catch(() => {});
+    }
+    const records = members.map((peer) => {
+      const record = parts.recordOf(peer.peerId);
+      const moved = record.peer.url !== peer.url;
+      record.peer = peer;
+      if (moved) record.heard();
+      return record;
+    });
+    for (const record of records)
+      if (!this.running.has(record.peerId)) this.running.set(record.peerId, this.start(record));
+    parts.onMembers(records);
+    this.wakeAll();
+  }
+
+  private start(record: PeerRecord): Running {
+    const { seams, policy, onFailure, link: linkParts } = this.parts;
+    const link: Running['link'] = { current: null };
+    const spec = {
+      id: `peer-link ${record.peerId}`,
+      policy,
+      start: () => {
+        link.current = new PeerLink(record, linkParts);
+        return Promise.resolve(link.current);
+      },
+    };
+    return { supervisor: startSupervisor({ ...seams, children: [spec], onFailure }), link };
+  }
+}

@@ -1,0 +1,72 @@
+import type { Have } from '../../protocol/mesh/wire.js';
+import type { Clock } from '../../protocol/seams.js';
+import { instantFromMs } from '../../protocol/time.js';
+import type { OwnLog } from './own-log.js';
+import type { MeshStatus, PeerStatus } from './parts.js';
+import type { PeerRecord } from './peer-record.js';
+
+export interface StatusParts {
+  readonly ownLog: OwnLog;
+  readonly members: readonly PeerRecord[];
+  readonly clock: Clock;
+  readonly accepting: boolean;
+  readonly configured: number;
+  readonly needed: number;
+}
+
+/** How replication stands, from what is known without asking anybody. */
+export function meshStatus({
+  ownLog,
+  members,
+  clock,
+  accepting,
+  configured,
+  needed,
+}: StatusParts): MeshStatus {
+  const peers = members.map((record) => peerStatus(record, ownLog, clock));
+  // The acknowledgement that completes the quorum is the (needed - 1)th best.
+  const acked = peers.map((peer) => peer.acked).sort((a, b) => b - a);
+  const replicated = needed <= 1 ? ownLog.end : (acked[needed - 2] ?? 0);
+  const owed = members.map(({ link, standing }) => {
+    const failing = link.failures > 0 || link.attempts > 0;
+    const parked = [...standing.parked.values()].filter((reason) => reason !== 'out_of_scope').length;
+    return (failing ? Math.max(0, ownLog.end - standing.acked) : 0) + parked;
+  });
+  return {
+    origin: ownLog.origin,
+    originSeq: ownLog.end,
+    accepting,
+    quorum: { configured, needed, members: 1 + members.length },
+    peers,
+    underReplicated: Math.max(0, ownLog.end - replicated),
+    dlqDepth: owed.reduce((sum, one) => sum + one, 0),
+    quarantined: peers.filter((peer) => peer.quarantined).length,
+  };
+}
+
+function peerStatus(record: PeerRecord, ownLog: OwnLog, clock: Clock): PeerStatus {
+  const { peer, link, standing, has, lastAnswerAtMs } = record;
+  return {
+    peerId: peer.peerId,
+    url: peer.url,
+    state: link.state,
+    acked: standing.acked,
+    lagOperations: Math.max(0, ownLog.end - standing.acked),
+    lagSeconds: Math.round(ownLog.lagMs(standing.acked) / 100) / 10,
+    skewMs: record.skewMs,
+    attempts: link.attempts,
+    cause: link.cause,
+    lastError: record.lastError,
+    nextTryInMs: Math.max(0, Math.round(record.notBeforeMs - clock.monotonicMs())),
+    quarantined: link.quarantined,
+    parked: standing.parked.size,
+    operations: operationsOf(has),
+    root: record.root,
+    version: record.version,
+    lastAnswerAt: lastAnswerAtMs === null ? null : instantFromMs(lastAnswerAtMs),
+  };
+}
+
+function operationsOf(has: Have): number {
+  return Object.values(has).reduce((sum, seq) => sum + seq, 0);
+}

@@ -1,0 +1,420 @@
+import type { OriginHead } from '../../protocol/mesh/store-terms.js';
+import type { Have } from '../../protocol/mesh/wire.js';
+import { type Supervisor, startSupervisor } from '../core/supervisor.js';
+import { loopChild } from '../maintenance/loop.js';
+import { DeliveryLedger, type Remembered, recall } from './ledger.js';
+import { Links } from './links.js';
+import { meshStatus } from './mesh-status.js';
+import { Outgoing } from './outgoing.js';
+import { OwnLog } from './own-log.js';
+import type { Acknowledgement, MeshParts, MeshStatus, QuorumOutcome } from './parts.js';
+import { PeerClient } from './peer-client.js';
+import { PeerRecord, type RecordChange } from './peer-record.js';
+import { PeerSync } from './peer-sync.js';
+import { QuorumWriter } from './quorum-writer.js';
+import { WriteGate } from './write-gate.js';
+
+/** Replication of one node, running. */
+export interface Mesh {
+  /** Its supervision tree; the mesh ends with it. */
+  readonly supervisor: Supervisor;
+  status(): MeshStatus;
+  /**
+   * Waits until enough peers durably have the own operations `from` to `to`, at the latest until `deadlineMs`
+   * (monotonic). Also tells the links that there is something to push.
+   */
+  replicated(origin: string, from: number, to: number, deadlineMs: number): Promise<QuorumOutcome>;
+  /** Who has one of this node's operations. */
+  acknowledgements(origin: string, seq: number): readonly Acknowledgement[];
+  /**
+   * False while writes must wait: at the start until the peers have been asked, at most 2 s, and when the database was
+   * put back until the node has caught up under a new epoch.
+   */
+  accepting(): boolean;
+  /** Resolves when writes may begin. */
+  whenAccepting(): Promise<void>;
+  /** Another process or a local call has written: look at the log now. */
+  wake(): void;
+  /** A peer says that it has something new: ask it. */
+  hint(peerId: string): void;
+  /** A message of a peer arrived and was genuine; `have` when it said what it has (the cursor of a pull). */
+  heard(peerId: string, have: Have | null): void;
+  /** Writes down what is owed and ends; answers that are under way are not waited for. */
+  stop(): Promise<void>;
+}
+
+const REQUEST_TIMEOUT_MS = 10_000;
+/** How long a node that starts lets its peers say what they have of it. */
+const START_HOLD_MS = 2000;
+const DOUBT_HOLD_MS = 5000;
+/** A peer whose doubt came to nothing is not heeded again for this long. */
+const DOUBT_REST_MS = 60_000;
+const RECOVERY_HOLD_MS = 60_000;
+const LEDGER_INTERVAL_MS = 2000;
+const LOCAL_RETRY_MS = 250;
+/** With nobody else on the database, the log is looked at for form's sake. */
+const IDLE_POLL_MS = 60_000;
+const RETRY_PARKED_LIMIT = 500;
+
+/** Starts replication: a supervisor with the roster's links, the quorum, catch-up and the ledger of deliveries. */
+export function startMesh(parts: MeshParts): Mesh {
+  return new Replication(parts);
+}
+
+class Replication implements Mesh {
+  readonly supervisor: Supervisor;
+  private readonly records = new Map<string, PeerRecord>();
+  private members: readonly PeerRecord[] = [];
+  private remembered: Remembered | null = null;
+  private readonly gate: WriteGate;
+  private readonly ownLog: OwnLog;
+  private readonly client: PeerClient;
+  private readonly outgoing: Outgoing;
+  private readonly quorum: QuorumWriter;
+  private readonly ledger: DeliveryLedger;
+  private links: Links | null = null;
+  private sync: PeerSync | null = null;
+  private readonly wakeLog: () => void;
+  /** Whose word that operations were lost is being looked into, and until when nobody's is (monotonic). */
+  private doubted: PeerRecord | null = null;
+  private readonly doubtedUntilMs = new Map<string, number>();
+  private recoveringFrom: PeerRecord | null = null;
+
+  constructor(private readonly parts: MeshParts) {
+    const { store, clock, scheduler, random, self, transport, log, settings, policy } = parts;
+    const requestTimeoutMs = settings.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
+    this.gate = new WriteGate(scheduler);
+    this.gate.hold('start', START_HOLD_MS);
+    this.ownLog = new OwnLog(store, clock, (change) => this.logChanged(change));
+    this.client = new PeerClient({ self, transport, clock, random, requestTimeoutMs });
+    this.outgoing = new Outgoing(self, store, this.client, clock);
+    this.ledger = new DeliveryLedger(store, clock, log, this.ownLog);
+    this.quorum = new QuorumWriter({
+      quorumWrites: settings.quorumWrites,
+      members: () => this.members,
+      clock,
+      scheduler,
+      onOutcome: ({ met }, ms) => parts.onEvent?.({ kind: 'quorum', met, ms }),
+    });
+    const seams = { clock, scheduler, random };
+    const watch = loopChild({
+      id: 'log-watch',
+      policy,
+      scheduler,
+      clock,
+      round: async () => {
+        const seen = await this.ownLog.refresh();
+        return { afterMs: seen ? settings.logPollMs || IDLE_POLL_MS : LOCAL_RETRY_MS };
+      },
+    });
+    this.wakeLog = () => watch.wake.now();
+    const dlq = loopChild({
+      id: 'dlq-replayer',
+      policy,
+      scheduler,
+      clock,
+      firstAfterMs: LEDGER_INTERVAL_MS,
+      round: async () => {
+        await this.ledger.save([...this.records.values()]);
+        return { afterMs: LEDGER_INTERVAL_MS };
+      },
+      onStop: async () => {
+        await this.ledger.save([...this.records.values()]);
+      },
+    });
+    const onFailure = ({ childId, error, decision }: { childId: string; error: Error; decision: object }) =>
+      log.error({ err: error, actor: childId, decision }, 'a part of replication failed');
+    this.supervisor = startSupervisor({
+      ...seams,
+      onFailure,
+      children: [
+        dlq.spec,
+        { id: 'quorum-writer', policy, start: () => Promise.resolve(this.startQuorum()) },
+        { id: 'peer-sync', policy, start: () => Promise.resolve(this.startSync()) },
+        { id: 'roster', policy, start: () => this.startLinks(onFailure) },
+        watch.spec,
+      ],
+    });
+  }
+
+  status(): MeshStatus {
+    const { ownLog, members, quorum, parts } = this;
+    return meshStatus({
+      ownLog,
+      members,
+      clock: parts.clock,
+      accepting: this.accepting(),
+      configured: parts.settings.quorumWrites,
+      needed: quorum.needed,
+    });
+  }
+
+  replicated(origin: string, from: number, to: number, deadlineMs: number): Promise<QuorumOutcome> {
+    // An epoch that ended meanwhile must not come back.
+    if (this.ownLog.origin === null || this.ownLog.origin === origin) this.ownLog.reached(origin, to);
+    else this.wake();
+    return this.quorum.replicated(origin, from, to, deadlineMs);
+  }
+
+  acknowledgements(origin: string, seq: number): readonly Acknowledgement[] {
+    return this.members.map(({ peerId, standing, has }) => {
+      // Of an earlier epoch the links know nothing, but the peer's last full answer does.
+      if (origin !== standing.origin) {
+        return { peerId, state: (has[origin] ?? 0) >= seq ? 'durable' : 'waiting', reason: null };
+      }
+      if (standing.acked < seq) return { peerId, state: 'waiting', reason: null };
+      const reason = standing.parked.get(seq) ?? null;
+      return { peerId, state: reason === null ? 'durable' : 'parked', reason };
+    });
+  }
+
+  accepting(): boolean {
+    return this.gate.open;
+  }
+
+  whenAccepting(): Promise<void> {
+    return this.gate.wait();
+  }
+
+  wake(): void {
+    this.wakeLog();
+  }
+
+  hint(peerId: string): void {
+    const record = this.records.get(peerId);
+    if (record === undefined) return;
+    record.heard();
+    this.sync?.request(record);
+  }
+
+  heard(peerId: string, have: Have | null): void {
+    const record = this.records.get(peerId);
+    if (record === undefined) return;
+    if (have !== null) {
+      record.has = have;
+      const { origin } = this.ownLog;
+      // When it was said is not known, so it can add to what is known but take nothing away.
+      if (origin !== null && this.observe(record, origin, have[origin] ?? null, 0) === 'raised')
+        this.changed(record, 'standing');
+    }
+    record.heard();
+  }
+
+  async stop(): Promise<void> {
+    this.gate.close();
+    await this.supervisor.stop();
+  }
+
+  private startQuorum() {
+    this.quorum.begin();
+    return child(() => this.quorum.stop());
+  }
+
+  private startSync(): PeerSync {
+    const { store, apply, scheduler, random, log, settings } = this.parts;
+    this.sync = new PeerSync({
+      store,
+      client: this.client,
+      apply,
+      scheduler,
+      random,
+      log,
+      peers: this,
+      records: () => this.members,
+      ownOrigin: () => this.ownLog.origin,
+      intervalMs: settings.catchupIntervalMs,
+      pulled: ({ peerId }, operations) => this.parts.onEvent?.({ kind: 'pulled', peerId, operations }),
+      putBack: (record, origin, shared) => this.putBack(record, origin, shared),
+      caughtUp: (record, complete) => this.caughtUp(record, complete),
+    });
+    for (const record of this.members) if (record.link.state === 'healthy') this.sync.request(record);
+    return this.sync;
+  }
+
+  private async startLinks(onFailure: ConstructorParameters<typeof Links>[0]['onFailure']): Promise<Links> {
+    const { roster, clock, scheduler, random, policy, settings } = this.parts;
+    this.remembered ??= await this.ledger.load();
+    await this.ownLog.refresh();
+    await this.retryParked();
+    this.links = new Links({
+      roster,
+      seams: { clock, scheduler, random },
+      policy,
+      recordOf: (peerId) => this.recordOf(peerId),
+      onMembers: (members) => {
+        this.members = members;
+        this.quorum.changed();
+        this.look();
+      },
+      onFailure,
+      link: {
+        client: this.client,
+        outgoing: this.outgoing,
+        ownLog: this.ownLog,
+        clock,
+        scheduler,
+        batchMax: settings.pushBatchMax,
+        peers: this,
+        pushed: ({ peerId }, operations, ms) =>
+          this.parts.onEvent?.({ kind: 'pushed', peerId, operations, ms }),
+      },
+    });
+    // Without a peer to ask, nothing is waited for.
+    this.look();
+    return this.links;
+  }
+
+  /** What was parked may have a rule by now. */
+  private async retryParked(): Promise<void> {
+    for (let left = Number.POSITIVE_INFINITY; ; ) {
+      const retried = await this.parts.store.execute(
+        { kind: 'retry-parked', limit: RETRY_PARKED_LIMIT },
+        { lane: 'background' },
+      );
+      if (!retried.ok || retried.value.applied === 0 || retried.value.left >= left) return;
+      left = retried.value.left;
+      if (left === 0) return;
+    }
+  }
+
+  private recordOf(peerId: string): PeerRecord {
+    const known = this.records.get(peerId);
+    if (known !== undefined) return known;
+    const peer = this.parts.roster.find(peerId);
+    if (peer === null) throw new Error('a member that the roster does not know');
+    const { clock, random, log } = this.parts;
+    const record = new PeerRecord(peer, {
+      clock,
+      random,
+      log,
+      onChange: (changed, change) => this.changed(changed, change),
+      onFailed: (cause, quarantined) => {
+        this.parts.onEvent?.({ kind: 'push-failed', peerId, cause });
+        if (quarantined) this.parts.onEvent?.({ kind: 'quarantined', peerId });
+      },
+    });
+    recall(record, this.remembered);
+    if (this.ownLog.origin !== null) record.standing.follow(this.ownLog.origin);
+    this.records.set(peerId, record);
+    return record;
+  }
+
+  /** What a peer says it has of the own origin (Observer). */
+  observe(
+    record: PeerRecord,
+    origin: string,
+    has: number | null,
+    ticket: number,
+  ): 'raised' | 'lowered' | 'same' {
+    const { ownLog } = this;
+    if (has === null || ownLog.origin !== origin || record.standing.origin !== origin) return 'same';
+    if (has > ownLog.end) {
+      // Nothing is said by how much there is of other operations.
+      this.contradicted(record, ownLog.end + 1);
+      return 'same';
+    }
+    const change = record.standing.observe(has, ticket);
+    // Who cannot be pushed to is taken at his word.
+    if (record.peer.url === null) record.standing.prove(has);
+    return change;
+  }
+
+  /**
+   * A peer says that it knows other operations of the own origin than the log does. Writes wait while it is asked for
+   * them: only operations that the own key signed prove that the database was put back.
+   */
+  contradicted(record: PeerRecord, seq: number): void {
+    const nowMs = this.parts.clock.monotonicMs();
+    if (this.doubted !== null || nowMs < (this.doubtedUntilMs.get(record.peerId) ?? 0)) return;
+    this.doubted = record;
+    this.gate.hold('doubt', DOUBT_HOLD_MS);
+    const { origin, end } = this.ownLog;
+    this.ownLog.refresh().then(
+      () => {
+        // Another process may have written what the peer was served before this one looked at the log.
+        if (this.ownLog.origin === origin && this.ownLog.end === end) this.sync?.request(record, seq);
+        else this.settle(record);
+      },
+      () => this.settle(record),
+    );
+  }
+
+  private settle(record: PeerRecord): void {
+    if (this.doubted !== record) return;
+    this.doubted = null;
+    this.gate.release('doubt');
+  }
+
+  private async putBack(record: PeerRecord, origin: string, shared: readonly OriginHead[]): Promise<boolean> {
+    const { store, random, log, onEvent } = this.parts;
+    if (this.ownLog.origin !== origin) return true;
+    this.gate.hold('put-back', RECOVERY_HOLD_MS);
+    this.recoveringFrom = record;
+    const epoch = random.uuid().replaceAll('-', '').slice(0, 16);
+    const reason = `peer ${record.peerId} has operations of ${origin} that this database lost`;
+    const begun = await store.execute({ kind: 'begin-epoch', epoch, reason, shared });
+    if (!begun.ok) {
+      log.error({ code: begun.error.code }, 'the database was put back, and no new epoch could be begun');
+      this.gate.release('put-back');
+      return false;
+    }
+    log.warn(
+      { origin, next: begun.value.origin, peer: record.peerId },
+      'the database was put back: going on under a new epoch',
+    );
+    onEvent?.({ kind: 'epoch-begun', origin: begun.value.origin });
+    await this.ownLog.refresh();
+    return true;
+  }
+
+  private caughtUp(record: PeerRecord, complete: boolean): void {
+    if (this.doubted === record) {
+      this.settle(record);
+      if (this.recoveringFrom === null)
+        this.doubtedUntilMs.set(record.peerId, this.parts.clock.monotonicMs() + DOUBT_REST_MS);
+    }
+    if (this.recoveringFrom === null || !complete) return;
+    // Any peer will do: what only another one has comes with the next rounds.
+    this.recoveringFrom = null;
+    this.gate.release('put-back');
+  }
+
+  private changed(record: PeerRecord, change: RecordChange): void {
+    if (change === 'reconnected') this.sync?.request(record);
+    this.quorum.changed();
+    this.links?.wake(record.peerId);
+    this.look();
+  }
+
+  /** Opens the gate of the start when every peer has answered or has not. */
+  private look(): void {
+    if (!this.gate.held('start') || this.links === null) return;
+    const asked = this.members.every(({ peer, link }) => peer.url === null || link.state !== 'probing');
+    if (asked) this.gate.release('start');
+  }
+
+  private logChanged(change: 'origin' | 'grown'): void {
+    const { origin } = this.ownLog;
+    if (change === 'origin' && origin !== null) {
+      for (const { standing } of this.records.values()) standing.follow(origin);
+      this.quorum.changed();
+    }
+    this.links?.wakeAll();
+  }
+}
+
+/** A part without work of its own, as a child. */
+function child(stop: () => void) {
+  let end!: (reason: { kind: 'stopped' }) => void;
+  const stopped = new Promise<{ kind: 'stopped' }>((resolve) => {
+    end = resolve;
+  });
+  return {
+    stopped,
+    stop: () => {
+      stop();
+      end({ kind: 'stopped' });
+      return Promise.resolve();
+    },
+  };
+}

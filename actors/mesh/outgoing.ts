@@ -1,0 +1,177 @@
+import { REQUEST_BODY_BYTES_MAX } from '../../protocol/limits.js';
+import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
+import { headBytes, type SignedHead, type WireOperation } from '../../protocol/mesh/wire.js';
+import { ok, type Result } from '../../protocol/result.js';
+import type { Clock } from '../../protocol/seams.js';
+import { instantFromMs } from '../../protocol/time.js';
+import type { Store } from '../../storage/port.js';
+import type { MeshSelf } from './parts.js';
+import type { PeerClient, SignedBody } from './peer-client.js';
+
+/** Own operations on their way to peers: `from` exclusive, `to` inclusive. */
+export interface Batch {
+  readonly origin: string;
+  readonly from: number;
+  readonly to: number;
+  /** True when bytes, not numbers, ended it. */
+  readonly full: boolean;
+  /** `"operations":[…],"heads":[…]` of the body; made once. */
+  readonly members: string;
+  /** The signed body as it was last made, and who got it. */
+  signed: { readonly body: SignedBody; readonly madeAtMs: number; readonly sentTo: Set<string> } | null;
+}
+
+/** What a batch reads of payload; with the quotes of JSON in JSON it stays below the limit of a body. */
+const PAYLOAD_BYTES_TARGET = 1024 * 1024;
+/** The members of a body around the operations. */
+const BODY_MARGIN_BYTES = 4096;
+/** A signed body carries the time, and its receivers refuse old ones. */
+const SIGNED_FOR_MS = 30_000;
+const CACHED_MAX = 32;
+
+/**
+ * Batches of own operations. Links that stand at the same place share one: it is read, serialised and signed once.
+ */
+export class Outgoing {
+  private readonly cache = new Map<string, Batch>();
+  /** Reads under way, for links that ask meanwhile. */
+  private readonly reading = new Map<string, Promise<Result<Batch | null>>>();
+  private head: SignedHead | null = null;
+
+  constructor(
+    private readonly self: MeshSelf,
+    private readonly store: Store,
+    private readonly client: PeerClient,
+    private readonly clock: Clock,
+  ) {}
+
+  /** The batch that follows `from` for a peer, of at most `limit` operations; null when there is nothing. */
+  async next(
+    origin: string,
+    from: number,
+    end: number,
+    peer: Peer,
+    limit: number,
+  ): Promise<Result<Batch | null>> {
+    const key = `${origin} ${from} ${JSON.stringify(peer.allowedNamespaces)}`;
+    const cached = this.cache.get(key);
+    if (cached !== undefined && suits(cached, end, limit)) return ok(cached);
+    const wanted = `${key} ${limit}`;
+    const under = this.reading.get(wanted);
+    if (under !== undefined) return under;
+    const read = this.read(key, origin, from, peer, limit);
+    this.reading.set(wanted, read);
+    try {
+      return await read;
+    } finally {
+      this.reading.delete(wanted);
+    }
+  }
+
+  private async read(
+    key: string,
+    origin: string,
+    from: number,
+    peer: Peer,
+    limit: number,
+  ): Promise<Result<Batch | null>> {
+    const page = await this.store.query({
+      kind: 'read-operations',
+      have: { [origin]: from },
+      origins: [origin],
+      limit,
+      bytesMax: PAYLOAD_BYTES_TARGET,
+    });
+    if (!page.ok) return page;
+    const operations = page.value.operations.filter((each) => each.origin === origin);
+    const last = page.value.ends[origin];
+    if (operations.length === 0 || last === undefined) return ok(null);
+    const full = page.value.more && operations.length < limit;
+    const batch = this.batchOf({ origin, from, full }, operations, last.hash, peer);
+    this.cache.delete(key);
+    this.cache.set(key, batch);
+    for (const oldest of this.cache.keys()) {
+      if (this.cache.size <= CACHED_MAX) break;
+      this.cache.delete(oldest);
+    }
+    return ok(batch);
+  }
+
+  /** The message that carries a batch to a peer. No peer gets the same bytes twice: it would be a replay. */
+  message(batch: Batch, peerId: string): SignedBody {
+    const nowMs = this.clock.nowMs();
+    const { signed } = batch;
+    const age = signed === null ? Number.POSITIVE_INFINITY : Math.abs(nowMs - signed.madeAtMs);
+    if (signed !== null && age < SIGNED_FOR_MS && !signed.sentTo.has(peerId)) {
+      signed.sentTo.add(peerId);
+      return signed.body;
+    }
+    const body = this.client.sign(new TextEncoder().encode(this.bodyOf(batch.members, nowMs)));
+    batch.signed = { body, madeAtMs: nowMs, sentTo: new Set([peerId]) };
+    return body;
+  }
+
+  private batchOf(
+    start: Pick<Batch, 'origin' | 'from' | 'full'>,
+    operations: readonly WireOperation[],
+    lastHash: string,
+    peer: Peer,
+  ): Batch {
+    const { origin } = start;
+    let taken = operations.length;
+    const texts = operations.map((operation) => JSON.stringify(scoped(operation, peer)));
+    for (;;) {
+      const last = operations[taken - 1]!;
+      // The hash of a header is what the next one names.
+      const hash = taken === operations.length ? lastHash : operations[taken]!.prevHash;
+      const heads = JSON.stringify([this.signHead(origin, last.seq, hash)]);
+      const members = `"operations":[${texts.slice(0, taken).join(',')}],"heads":${heads}`;
+      // A UTF-16 unit is three bytes at most, so that few batches have to be measured.
+      const small = members.length * 3 < REQUEST_BODY_BYTES_MAX - BODY_MARGIN_BYTES;
+      if (
+        taken === 1 ||
+        small ||
+        new TextEncoder().encode(members).length < REQUEST_BODY_BYTES_MAX - BODY_MARGIN_BYTES
+      )
+        return {
+          ...start,
+          to: last.seq,
+          full: start.full || taken < operations.length,
+          members,
+          signed: null,
+        };
+      taken = Math.ceil(taken / 2);
+    }
+  }
+
+  private signHead(origin: string, seq: number, hash: string): SignedHead {
+    if (this.head === null || this.head.origin !== origin || this.head.hash !== hash) {
+      const signature = base64(this.self.signer.sign(headBytes({ origin, seq, hash })));
+      this.head = { origin, seq, hash, signature };
+    }
+    return this.head;
+  }
+
+  private bodyOf(members: string, nowMs: number): string {
+    const sender = JSON.stringify(this.self.peerId);
+    return `{"sender_agent_id":${sender},"sender_wall_clock":"${instantFromMs(nowMs)}","memories":[],${members}}`;
+  }
+}
+
+/** A cached batch is as good as a new one unless that would carry much more, or it is more than is wanted. */
+function suits(batch: Batch, end: number, limit: number): boolean {
+  const size = batch.to - batch.from;
+  if (size > limit) return false;
+  return batch.full || 2 * size >= Math.min(limit, end - batch.from);
+}
+
+/** A peer that may not hold a namespace gets the header alone, so that the chain verifies all the same. */
+function scoped(operation: WireOperation, peer: Peer): WireOperation {
+  return mayHold(peer, operation.namespace) ? operation : { ...operation, payload: null };
+}
+
+function base64(bytes: Uint8Array): string {
+  let binary = '';
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}

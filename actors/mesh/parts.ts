@@ -1,0 +1,128 @@
+import type { Roster } from '../../protocol/mesh/peer.js';
+import type { ApplyOutcome } from '../../protocol/mesh/store-terms.js';
+import type { PeerTransport } from '../../protocol/mesh/transport.js';
+import type { OperationPage } from '../../protocol/mesh/wire.js';
+import type { Result } from '../../protocol/result.js';
+import type { Clock, Log, Random, Scheduler, Signer } from '../../protocol/seams.js';
+import type { Store } from '../../storage/port.js';
+import type { RestartPolicy } from '../core/restart-policy.js';
+
+/** What replication is made of; everything that touches the world is a seam. */
+export interface MeshParts {
+  readonly self: MeshSelf;
+  readonly store: Store;
+  readonly roster: Roster;
+  readonly transport: PeerTransport;
+  /**
+   * Verifies a page that a peer answered and has the store take it, as with a push. A failure is a failure of this
+   * node's store; what a peer sent wrongly is in `refused` and `parked`.
+   */
+  readonly apply: (page: OperationPage, from: string) => Promise<Result<ApplyOutcome>>;
+  readonly settings: MeshSettings;
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly log: Log;
+  /** How children of the tree are restarted. */
+  readonly policy: RestartPolicy;
+  /** Counters, for `/metrics`. */
+  readonly onEvent?: (event: MeshEvent) => void;
+}
+
+/** This node, as it speaks to others. */
+export interface MeshSelf {
+  readonly peerId: string;
+  /** Signs messages and the heads of its origins. */
+  readonly signer: Signer;
+}
+
+export interface MeshSettings {
+  /** W: copies, this node's included, that a write waits for; 0 waits for none. Clamped to the size of the mesh. */
+  readonly quorumWrites: number;
+  readonly quorumTimeoutMs: number;
+  /** Between two rounds of catch-up with every peer; 0 leaves them out. */
+  readonly catchupIntervalMs: number;
+  /** Most operations that one push carries, at least 64. */
+  readonly pushBatchMax: number;
+  /** How often the log is looked at for writes of other processes; 0 when there are none. */
+  readonly logPollMs: number;
+  /** A peer that does not answer a message in this time has not; default 10 s. */
+  readonly requestTimeoutMs?: number;
+}
+
+export type MeshEvent =
+  | { readonly kind: 'pushed'; readonly peerId: string; readonly operations: number; readonly ms: number }
+  | { readonly kind: 'push-failed'; readonly peerId: string; readonly cause: string }
+  | { readonly kind: 'pulled'; readonly peerId: string; readonly operations: number }
+  | { readonly kind: 'quorum'; readonly met: boolean; readonly ms: number }
+  | { readonly kind: 'quarantined'; readonly peerId: string }
+  | { readonly kind: 'epoch-begun'; readonly origin: string };
+
+/** How far a write has come. */
+export interface QuorumOutcome {
+  /** Copies that are durable, this node's included. */
+  readonly acks: number;
+  readonly needed: number;
+  readonly met: boolean;
+  /** Why not, when it is not met. */
+  readonly reason: QuorumMiss | null;
+}
+
+/** `unreachable`: too few peers can be reached; `parked`: peers have it without its taking effect. */
+export type QuorumMiss = 'timeout' | 'unreachable' | 'parked' | 'stopping';
+
+/**
+ * probing: nothing is known yet. healthy: the last message was answered. suspect: some were not. cut: many in a row
+ * were not, or the other side is not who it should be; looked at again at leisure.
+ */
+export type PeerState = 'probing' | 'healthy' | 'suspect' | 'cut';
+
+/** A peer as `mesh status`, `/metrics` and `doctor` show it. */
+export interface PeerStatus {
+  readonly peerId: string;
+  readonly url: string | null;
+  readonly state: PeerState;
+  /** Of this node's own operations, the last one that the peer durably has. */
+  readonly acked: number;
+  /** Own operations that it lacks, and for how long the oldest of them has been waiting. */
+  readonly lagOperations: number;
+  readonly lagSeconds: number;
+  /** Operations of all origins that it had at its last full answer. */
+  readonly operations: number;
+  /** Its clock minus this one, in milliseconds; null before it was measured. */
+  readonly skewMs: number | null;
+  /** Failed deliveries of what is owed now. */
+  readonly attempts: number;
+  readonly cause: string | null;
+  readonly lastError: string | null;
+  readonly nextTryInMs: number;
+  readonly quarantined: boolean;
+  readonly parked: number;
+  /** Root digest that it told when it had nothing left to send. */
+  readonly root: string | null;
+  readonly version: string | null;
+  readonly lastAnswerAt: string | null;
+}
+
+export interface MeshStatus {
+  /** This node's origin and the last operation of it; null before the log was read. */
+  readonly origin: string | null;
+  readonly originSeq: number;
+  /** False while the node catches up after its database was put back. */
+  readonly accepting: boolean;
+  readonly quorum: { readonly configured: number; readonly needed: number; readonly members: number };
+  readonly peers: readonly PeerStatus[];
+  /** Own operations that fewer than `needed` nodes have. */
+  readonly underReplicated: number;
+  /** Operations owed to a peer after a failed delivery, and operations without effect there. */
+  readonly dlqDepth: number;
+  /** Peers whose deliveries failed too often; they are still served when they ask. */
+  readonly quarantined: number;
+}
+
+/** One line for each node that has an operation, or has not. */
+export interface Acknowledgement {
+  readonly peerId: string;
+  readonly state: 'durable' | 'waiting' | 'parked';
+  readonly reason: string | null;
+}

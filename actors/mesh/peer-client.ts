@@ -1,0 +1,105 @@
+import { encodeCursor } from '../../protocol/mesh/cursor.js';
+import { signMessage } from '../../protocol/mesh/message-signing.js';
+import type { Peer } from '../../protocol/mesh/peer.js';
+import type { PeerReply, PeerTransport } from '../../protocol/mesh/transport.js';
+import type { Have } from '../../protocol/mesh/wire.js';
+import type { Clock, Random } from '../../protocol/seams.js';
+import { instantFromMs } from '../../protocol/time.js';
+import type { Cause } from './link-state.js';
+import type { MeshSelf } from './parts.js';
+import {
+  type CheckedPullReply,
+  type CheckedPushReply,
+  checkPullReply,
+  checkPushReply,
+  errorTagOf,
+} from './reply-checks.js';
+
+export const PUSH_PATH = '/api/v1/sync/push';
+export const SINCE_PATH = '/api/v1/sync/since';
+
+/** A peer's answer with what was measured on the way, or why there is none. */
+export type Delivered<R> =
+  | { readonly ok: true; readonly reply: R; readonly skewMs: number; readonly tookMs: number }
+  | { readonly ok: false; readonly cause: Cause; readonly message: string };
+
+/** A body with its signature, which may go to several peers, to each of them once. */
+export interface SignedBody {
+  readonly body: Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface PeerClientParts {
+  readonly self: MeshSelf;
+  readonly transport: PeerTransport;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly requestTimeoutMs: number;
+}
+
+/** Speaks to peers: signs what goes out, checks what comes back, and makes of every mishap a typed failure. */
+export class PeerClient {
+  constructor(private readonly parts: PeerClientParts) {}
+
+  /** Signs the body of a push. */
+  sign(body: Uint8Array): SignedBody {
+    const { self, random } = this.parts;
+    const message = { method: 'POST', path: PUSH_PATH, query: '', body } as const;
+    return { body, headers: signMessage({ ...message, peerId: self.peerId, signer: self.signer, random }) };
+  }
+
+  push(peer: Peer, { body, headers }: SignedBody): Promise<Delivered<CheckedPushReply>> {
+    const request = { method: 'POST', path: PUSH_PATH, query: '', headers, body } as const;
+    return this.send(peer, request, checkPushReply);
+  }
+
+  /** Asks for operations beyond `have`, at most about `limit`, of `origins` alone unless that is null. */
+  pull(
+    peer: Peer,
+    have: Have,
+    limit: number,
+    origins: readonly string[] | null = null,
+  ): Promise<Delivered<CheckedPullReply>> {
+    const { self, clock, random } = this.parts;
+    const at = encodeURIComponent(instantFromMs(clock.nowMs()));
+    const only = origins === null ? '' : `&origins=${encodeURIComponent(origins.join(','))}`;
+    const query = `cursor=${encodeCursor(have)}&limit=${limit}&peer=${encodeURIComponent(self.peerId)}&at=${at}${only}`;
+    const message = { method: 'GET', path: SINCE_PATH, query, body: null } as const;
+    const headers = signMessage({ ...message, peerId: self.peerId, signer: self.signer, random });
+    return this.send(peer, { ...message, headers }, checkPullReply);
+  }
+
+  private async send<R extends { readonly wall_clock: string }>(
+    peer: Peer,
+    request: Parameters<PeerTransport['send']>[1],
+    check: (body: Uint8Array) => R | null,
+  ): Promise<Delivered<R>> {
+    const { transport, clock, requestTimeoutMs } = this.parts;
+    const sentAtMs = clock.monotonicMs();
+    const answer = await transport.send(peer, request, requestTimeoutMs);
+    if (answer.kind !== 'answer') return { ok: false, cause: answer.kind, message: answer.message };
+    const tookMs = clock.monotonicMs() - sentAtMs;
+    if (answer.status !== 200) return refusal(answer);
+    const reply = check(answer.body);
+    if (reply === null) return { ok: false, cause: 'rubbish', message: 'the answer is not one of a node' };
+    // Its clock was read about half-way.
+    const skewMs = Math.round(Date.parse(reply.wall_clock) - (clock.nowMs() - tookMs / 2));
+    return { ok: true, reply, skewMs, tookMs };
+  }
+}
+
+function refusal({ status, body }: PeerReply & { kind: 'answer' }): Delivered<never> {
+  const tag = errorTagOf(body);
+  const message = `HTTP ${status}${tag === null ? '' : ` ${tag}`}`;
+  return { ok: false, cause: causeOfStatus(status), message };
+}
+
+function causeOfStatus(status: number): Cause {
+  if (status === 429) return 'throttled';
+  // 503 is overload or shutting down, 504 a deadline in its own queues, 507 a full disk.
+  if (status === 503 || status === 504 || status === 507) return 'overloaded';
+  if (status === 401 || status === 403) return 'refused:unauthorised';
+  if (status === 413) return 'refused:too_large';
+  if (status >= 500) return 'refused:internal';
+  return status >= 400 ? 'refused:bad_request' : 'rubbish';
+}

@@ -1,0 +1,235 @@
+import { DLQ_REPLAY_BATCH_MIN } from '../../protocol/limits.js';
+import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
+import { asError, type ExitReason, type RunningChild } from '../core/child.js';
+import type { LinkState } from './link-state.js';
+import { REFUSAL_CAUSES, type RefusalCause } from './link-state.js';
+import type { Batch, Outgoing } from './outgoing.js';
+import type { OwnLog } from './own-log.js';
+import type { PeerClient } from './peer-client.js';
+import type { PeerRecord } from './peer-record.js';
+import type { CheckedPullReply, CheckedPushReply } from './reply-checks.js';
+
+export interface PeerLinkParts {
+  readonly client: PeerClient;
+  readonly outgoing: Outgoing;
+  readonly ownLog: OwnLog;
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  readonly batchMax: number;
+  readonly pushed: (record: PeerRecord, operations: number, ms: number) => void;
+  readonly peers: Observer;
+}
+
+/** Takes what a peer says of the own origin. */
+export interface Observer {
+  /**
+   * `has` of the own origin, as said in answer to a message that was sent at `ticket`; null when nothing was said of it.
+   */
+  observe(
+    record: PeerRecord,
+    origin: string,
+    has: number | null,
+    ticket: number,
+  ): 'raised' | 'lowered' | 'same';
+  /** The peer says that the log has other operations than it has, from `seq` on. */
+  contradicted(record: PeerRecord, seq: number): void;
+}
+
+type Job = 'probe' | 'push' | 'offer';
+
+/** The local store is asked again after this when it did not answer. */
+const LOCAL_RETRY_MS = 250;
+
+/**
+ * What a link does next. Pure: a peer that was not reached is probed with a small question before a batch is sent, and
+ * what was put aside is not sent, but asked after.
+ */
+export function nextJob(link: LinkState, owed: number, offers = 0): Job | null {
+  if (link.state === 'probing' || link.quarantined) return 'probe';
+  const silent = link.cause === 'unreachable' || link.cause === 'timeout' || link.cause === 'untrusted';
+  if (link.failures > 0 && silent) return 'probe';
+  if (owed > 0) return 'push';
+  // A refusal was answered by less: ask how it is now.
+  if (link.failures > 0) return 'probe';
+  return offers > 0 ? 'offer' : null;
+}
+
+/**
+ * The link to one peer: pushes the own operations that the peer lacks, one message at a time, for as long as there are
+ * any, and finds out when a silent peer is back.
+ */
+export class PeerLink implements RunningChild {
+  readonly stopped: Promise<ExitReason>;
+  private end!: (reason: ExitReason) => void;
+  private busy = false;
+  private stopping = false;
+  private timer: Timer | null = null;
+
+  constructor(
+    private readonly record: PeerRecord,
+    private readonly parts: PeerLinkParts,
+  ) {
+    this.stopped = new Promise((resolve) => {
+      this.end = resolve;
+    });
+    if (record.batchSize === 0) record.batchSize = DLQ_REPLAY_BATCH_MIN;
+    this.wake();
+  }
+
+  /** Something has changed: look whether there is something to do. */
+  wake(): void {
+    if (this.busy || this.stopping) return;
+    this.timer?.cancel();
+    this.timer = null;
+    const { record, parts } = this;
+    if (record.peer.url === null || parts.ownLog.origin === null) return;
+    const job = nextJob(record.link, parts.ownLog.end - record.standing.from, record.offers.length);
+    if (job === null) return;
+    const waitMs = record.notBeforeMs - parts.clock.monotonicMs();
+    if (waitMs > 0) {
+      this.timer = parts.scheduler.after(waitMs, () => this.wake());
+      return;
+    }
+    this.busy = true;
+    const done = job === 'probe' ? this.probe() : job === 'push' ? this.push() : this.offer();
+    done.then(
+      () => this.rest(),
+      (error: unknown) => this.end({ kind: 'failed', error: asError(error) }),
+    );
+  }
+
+  /** Does not wait for an answer that is under way: nothing would be done with it. */
+  stop(): Promise<void> {
+    this.stopping = true;
+    this.timer?.cancel();
+    this.end({ kind: 'stopped' });
+    return Promise.resolve();
+  }
+
+  private rest(): void {
+    this.busy = false;
+    this.wake();
+  }
+
+  /** Asks for nothing in particular: the answer says what the peer has. */
+  private async probe(): Promise<void> {
+    const { record, parts } = this;
+    const origin = parts.ownLog.origin!;
+    const ticket = record.standing.ticket();
+    // As one who has what the peer had, so that the answer is small.
+    const answer = await parts.client.pull(record.peer, record.has, 1);
+    if (this.stopping) return;
+    if (!answer.ok) {
+      record.failed(answer.cause, answer.message, false);
+      return;
+    }
+    record.has = answer.reply.have;
+    const change = parts.peers.observe(record, origin, saidOf(answer.reply, origin), ticket);
+    record.answered(answer, change === 'raised');
+    // Whoever was put aside is asked after from time to time.
+    if (record.link.quarantined) record.notBeforeMs = parts.clock.monotonicMs() + QUARANTINE_LOOK_MS;
+  }
+
+  /** Sends one parked operation again: the answer says whether it has taken effect by now. */
+  private async offer(): Promise<void> {
+    const { record, parts } = this;
+    const { standing, offers } = record;
+    const seq = offers[0]!;
+    const origin = parts.ownLog.origin!;
+    const next = await parts.outgoing.next(origin, seq - 1, seq, record.peer, 1);
+    const batch = next.ok ? next.value : null;
+    if (batch === null) {
+      record.notBeforeMs = parts.clock.monotonicMs() + LOCAL_RETRY_MS;
+      return;
+    }
+    const answer = await parts.client.push(record.peer, parts.outgoing.message(batch, record.peerId));
+    if (this.stopping) return;
+    if (!answer.ok) {
+      record.failed(answer.cause, answer.message, false);
+      return;
+    }
+    record.offers = record.offers.filter((each) => each !== seq);
+    if (standing.origin === origin) standing.setParked(seq, seq, answer.reply.parked);
+    record.answered(answer, false);
+  }
+
+  private async push(): Promise<void> {
+    const { record, parts } = this;
+    const { standing } = record;
+    const origin = parts.ownLog.origin!;
+    const limit = Math.min(record.batchSize, parts.batchMax);
+    const next = await parts.outgoing.next(origin, standing.from, parts.ownLog.end, record.peer, limit);
+    const batch = next.ok ? next.value : null;
+    if (batch === null) {
+      // The log is said to be longer than what can be read of it, or the store is busy: nobody else's failure.
+      record.notBeforeMs = parts.clock.monotonicMs() + LOCAL_RETRY_MS;
+      return;
+    }
+    const ticket = standing.ticket();
+    const answer = await parts.client.push(record.peer, parts.outgoing.message(batch, record.peerId));
+    if (this.stopping) return;
+    if (!answer.ok) {
+      record.batchSize = Math.max(1, Math.floor((batch.to - batch.from) / 2));
+      record.failed(answer.cause, answer.message, true);
+      return;
+    }
+    if (standing.origin !== batch.origin) return;
+    const fork = answer.reply.refused.find(
+      ({ origin, reason }) => origin === batch.origin && reason === 'fork',
+    );
+    if (fork !== undefined) {
+      // What it has under these numbers is not what the log has, however much that is.
+      record.answered(answer, false);
+      record.failed('refused:fork', 'it has other operations under these numbers', true);
+      parts.peers.contradicted(record, Math.max(1, fork.seq - 1));
+      return;
+    }
+    standing.setParked(batch.from + 1, batch.to, answer.reply.parked);
+    const has = answer.reply.have[batch.origin] ?? null;
+    const before = standing.proven;
+    const change = parts.peers.observe(record, batch.origin, has, ticket);
+    const refusal = refusalOf(batch, answer.reply);
+    const whole = refusal === null && standing.acked >= batch.to;
+    // What it took, or knew by its hash, it has.
+    if (whole || (has !== null && has > batch.from && refusal !== 'gap'))
+      standing.prove(Math.min(batch.to, has ?? 0));
+    // A place to begin at is an answer; the same gap again is not.
+    const moved = change !== 'same' && (refusal === null || refusal === 'gap');
+    record.answered(answer, change === 'raised' || standing.proven > before);
+    if (whole) {
+      record.batchSize = Math.min(parts.batchMax, Math.max(record.batchSize, 2 * (batch.to - batch.from)));
+      parts.pushed(record, batch.to - batch.from, answer.tookMs);
+      return;
+    }
+    if (moved) return;
+    const ahead = has !== null && has > parts.ownLog.end;
+    const cause =
+      refusal !== null ? (`refused:${refusal}` as const) : ahead ? 'refused:own_ahead' : 'rubbish';
+    record.failed(cause, 'operations were refused', true);
+  }
+}
+
+/** How often a peer whose deliveries were put aside is looked at. */
+const QUARANTINE_LOOK_MS = 30_000;
+
+/** What the answer of a pull says of an origin. */
+export function saidOf(
+  { have, denied }: Pick<CheckedPullReply, 'have' | 'denied'>,
+  origin: string,
+): number | null {
+  return denied ? null : (have[origin] ?? 0);
+}
+
+/** Why the peer did not take a batch whole; a word that it made up is `other`. */
+function refusalOf(batch: Batch, reply: CheckedPushReply): RefusalCause | null {
+  const first = reply.refused.find(
+    ({ origin, seq }) => origin === batch.origin && seq > batch.from && seq <= batch.to,
+  );
+  if (first === undefined) {
+    // Parked outside its log: the rules broke over an operation, and it could not even be noted.
+    const broken = (reply.have[batch.origin] ?? 0) < batch.to && reply.parked.length > 0;
+    return broken ? 'internal' : null;
+  }
+  const known: readonly string[] = REFUSAL_CAUSES;
+  return known.includes(first.reason) ? (first.reason as RefusalCause) : 'other';
+}

@@ -1,0 +1,123 @@
+import type { Peer } from '../../protocol/mesh/peer.js';
+import type { Have } from '../../protocol/mesh/wire.js';
+import type { Clock, Log, Random } from '../../protocol/seams.js';
+import { type Cause, FRESH_LINK, type LinkEvent, type LinkState, nextLink, waitAfter } from './link-state.js';
+import type { Delivered } from './peer-client.js';
+import { Standing } from './standing.js';
+
+/** An answer of either kind, as far as it says how the peer is. */
+export interface Said {
+  readonly have: Have;
+  readonly version: string | null;
+}
+
+export interface PeerRecordParts {
+  readonly clock: Clock;
+  readonly random: Pick<Random, 'unit'>;
+  readonly log: Log;
+  /** Called after each change of what is known. */
+  readonly onChange: (record: PeerRecord, change: RecordChange) => void;
+  /** Called for each failed delivery; `quarantined` when that was the one too many. */
+  readonly onFailed: (cause: Cause, quarantined: boolean) => void;
+}
+
+/** `reconnected`: it answers, after it did not or for the first time. `standing`: it has more or less of ours. */
+export type RecordChange = 'reconnected' | 'standing' | 'state';
+
+/** A clock this far off is worth a word (design: mesh). */
+const SKEW_WARN_MS = 5000;
+
+/** A peer that talks but cannot be reached is not tried more often than this, however much it talks. */
+const HEARD_RETRY_MS = 250;
+
+/**
+ * All that a node knows of one peer. It outlives the link, which may be restarted: links, catch-up and the inbound
+ * side write into it.
+ */
+export class PeerRecord {
+  readonly standing = new Standing();
+  link: LinkState = FRESH_LINK;
+  /** Everything that the peer had at its last full answer. */
+  has: Have = {};
+  /** Not tried again before this instant, monotonic. */
+  notBeforeMs = 0;
+  /** Parked operations that are offered to another release of the peer than the one that parked them. */
+  offers: number[] = [];
+  /** Operations that the next push carries at most. */
+  batchSize = 0;
+  skewMs: number | null = null;
+  version: string | null = null;
+  root: string | null = null;
+  lastError: string | null = null;
+  lastAnswerAtMs: number | null = null;
+  firstFailedAtMs: number | null = null;
+  lastFailedAtMs: number | null = null;
+  /** Monotonic. */
+  private failedAtMs = 0;
+
+  constructor(
+    public peer: Peer,
+    private readonly parts: PeerRecordParts,
+  ) {}
+
+  get peerId(): string {
+    return this.peer.peerId;
+  }
+
+  /** Notes what a genuine answer says of the peer itself. `progress`: of ours it has more than before. */
+  answered(delivered: Delivered<Said> & { ok: true }, progress: boolean): void {
+    const before = this.link.state;
+    const changed = this.version !== null && delivered.reply.version !== this.version;
+    this.lastAnswerAtMs = this.parts.clock.nowMs();
+    this.measured(delivered.skewMs);
+    this.version = delivered.reply.version;
+    if (changed) {
+      this.apply({ kind: 'version-changed' });
+      this.offers = [...this.standing.parked].flatMap(([seq, why]) => (why === 'out_of_scope' ? [] : [seq]));
+    }
+    this.apply({ kind: 'answered', progress });
+    this.notBeforeMs = 0;
+    if (progress) this.firstFailedAtMs = null;
+    if (this.link.attempts === 0) this.lastError = null;
+    if (before !== 'healthy') this.parts.onChange(this, 'reconnected');
+    if (progress) this.parts.onChange(this, 'standing');
+    if (changed) this.parts.onChange(this, 'state');
+  }
+
+  /** Notes a mishap and when to try again. `delivery`: operations were in it. */
+  failed(cause: Cause, message: string, delivery: boolean): void {
+    const { clock, random, log } = this.parts;
+    const before = this.link;
+    this.apply({ kind: 'failed', cause, delivery });
+    this.lastError = `${cause}: ${message}`;
+    this.lastFailedAtMs = clock.nowMs();
+    this.firstFailedAtMs ??= this.lastFailedAtMs;
+    this.failedAtMs = clock.monotonicMs();
+    this.notBeforeMs = this.failedAtMs + waitAfter(this.link, random.unit());
+    if (before.state !== this.link.state || before.quarantined !== this.link.quarantined) {
+      const { state, quarantined, attempts } = this.link;
+      log.warn({ peer: this.peerId, state, quarantined, attempts, cause, reason: message }, 'a peer fails');
+    }
+    if (delivery) this.parts.onFailed(cause, this.link.quarantined && !before.quarantined);
+    this.parts.onChange(this, 'state');
+  }
+
+  /** The peer gave a sign of life, so a wait may be cut short. */
+  heard(): void {
+    if (this.link.failures === 0) return;
+    this.apply({ kind: 'heard' });
+    this.notBeforeMs = Math.min(this.notBeforeMs, this.failedAtMs + HEARD_RETRY_MS);
+    this.parts.onChange(this, 'state');
+  }
+
+  private apply(event: LinkEvent): void {
+    this.link = nextLink(this.link, event);
+  }
+
+  private measured(skewMs: number): void {
+    const off = (ms: number | null) => ms !== null && Math.abs(ms) > SKEW_WARN_MS;
+    if (off(skewMs) && !off(this.skewMs))
+      this.parts.log.warn({ peer: this.peerId, skewMs }, 'the clock of a peer is off');
+    this.skewMs = skewMs;
+  }
+}

@@ -1,0 +1,253 @@
+import type { ApplyOutcome, OriginHead } from '../../protocol/mesh/store-terms.js';
+import type { Have, OperationPage, WireOperation } from '../../protocol/mesh/wire.js';
+import { CHAIN_GENESIS } from '../../protocol/operation-log.js';
+import type { Result } from '../../protocol/result.js';
+import type { Log, Random, Scheduler, Timer } from '../../protocol/seams.js';
+import type { Store } from '../../storage/port.js';
+import { asError, type ExitReason, type RunningChild } from '../core/child.js';
+import type { PeerClient } from './peer-client.js';
+import { type Observer, saidOf } from './peer-link.js';
+import type { PeerRecord } from './peer-record.js';
+
+export interface PeerSyncParts {
+  readonly store: Store;
+  readonly client: PeerClient;
+  readonly apply: (page: OperationPage, from: string) => Promise<Result<ApplyOutcome>>;
+  readonly scheduler: Scheduler;
+  readonly random: Pick<Random, 'unit'>;
+  readonly log: Log;
+  readonly peers: Observer;
+  readonly records: () => readonly PeerRecord[];
+  readonly ownOrigin: () => string | null;
+  /** Zero leaves the rounds out. */
+  readonly intervalMs: number;
+  readonly pulled: (record: PeerRecord, operations: number) => void;
+  /**
+   * A peer has proved, by the own key, that this database lost operations of its own. Resolves when it goes on under
+   * another epoch; false when it cannot.
+   */
+  readonly putBack: (record: PeerRecord, origin: string, shared: readonly OriginHead[]) => Promise<boolean>;
+  /** Everything that a peer had has been taken, or not. */
+  readonly caughtUp: (record: PeerRecord, complete: boolean) => void;
+}
+
+/** Operations that one page asks for. */
+export const PULL_LIMIT = 1000;
+/** A peer that takes longer to answer does not keep the others waiting. */
+const SLOW_MS = 500;
+const PULLS_MAX = 3;
+const LOCAL_RETRIES = 5;
+const LOCAL_RETRY_MS = 200;
+
+/**
+ * Catch-up: asks peers for what this node lacks, one peer after the other, so that what several of them relay travels
+ * once. What it asks with is what is durably here, so nothing can be skipped.
+ */
+export class PeerSync implements RunningChild {
+  readonly stopped: Promise<ExitReason>;
+  private end!: (reason: ExitReason) => void;
+  /** Who is to be asked, with the sequence of the own origin from which a proof is wanted. */
+  private readonly queue = new Map<PeerRecord, number | null>();
+  private readonly active = new Set<PeerRecord>();
+  private slow = 0;
+  private applying = 0;
+  private stopping = false;
+  private interval: Timer | null = null;
+  /** Cancelled at the end. */
+  private readonly pauses = new Set<Timer>();
+
+  constructor(private readonly parts: PeerSyncParts) {
+    this.stopped = new Promise((resolve) => {
+      this.end = resolve;
+    });
+    this.arm();
+  }
+
+  /** Asks a peer for news soon; `proofFrom`: also what it has of the own origin from there on. */
+  request(record: PeerRecord, proofFrom: number | null = null): void {
+    if (this.stopping || record.peer.url === null) return;
+    const wanted = this.queue.get(record) ?? null;
+    this.queue.set(
+      record,
+      wanted === null || proofFrom === null ? (proofFrom ?? wanted) : Math.min(wanted, proofFrom),
+    );
+    this.pump();
+  }
+
+  /** True while there is somebody to ask. */
+  get busy(): boolean {
+    return this.active.size + this.queue.size > 0;
+  }
+
+  /** Waits for a page that is being applied, not for one that is under way. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    this.interval?.cancel();
+    for (const pause of this.pauses) pause.cancel();
+    this.queue.clear();
+    if (this.applying === 0) this.end({ kind: 'stopped' });
+    const reason = await this.stopped;
+    if (reason.kind === 'failed') throw reason.error;
+  }
+
+  private arm(): void {
+    const { intervalMs, scheduler, random, records } = this.parts;
+    if (intervalMs === 0) return;
+    // Nodes that were started together do not ask together for ever.
+    this.interval = scheduler.after(Math.round(intervalMs * (0.75 + 0.5 * random.unit())), () => {
+      this.arm();
+      for (const record of records()) if (record.link.state !== 'cut') this.request(record);
+    });
+  }
+
+  private pump(): void {
+    for (const [record, proofFrom] of this.queue) {
+      if (this.stopping || this.active.size >= PULLS_MAX || this.active.size > this.slow) return;
+      if (this.active.has(record)) continue;
+      this.queue.delete(record);
+      this.active.add(record);
+      this.catchUp(record, proofFrom).then(
+        (complete) => {
+          this.active.delete(record);
+          if (this.stopping) return;
+          this.parts.caughtUp(record, complete);
+          this.pump();
+        },
+        (error: unknown) => this.end({ kind: 'failed', error: asError(error) }),
+      );
+    }
+  }
+
+  private async catchUp(record: PeerRecord, proofFrom: number | null): Promise<boolean> {
+    let known = await this.knownHere();
+    if (known === null) return false;
+    // Origins that this node does not take from the peer for now; they must not keep the others back.
+    const blocked = new Set<string>();
+    let proof = proofFrom;
+    while (!this.stopping) {
+      const own = this.parts.ownOrigin();
+      const have = proof !== null && own !== null ? { ...known, [own]: Math.max(0, proof - 1) } : known;
+      const wanted = blocked.size === 0 ? null : Object.keys(record.has).filter((each) => !blocked.has(each));
+      const page = await this.page(record, have, wanted);
+      if (page === null || this.stopping) return false;
+      if (page.operations.length === 0) return blocked.size === 0;
+      const outcome = await this.take(page, record.peerId);
+      if (outcome === null) return false;
+      const ownRefused = outcome.refused.find(
+        ({ origin, reason }) => origin === own && (reason === 'own_ahead' || reason === 'fork'),
+      );
+      if (own !== null && ownRefused !== undefined) {
+        const shared = await this.hashesAt(record, known, own, page.operations);
+        if (this.stopping || !(await this.parts.putBack(record, own, shared))) return false;
+        known = await this.knownHere();
+        if (known === null) return false;
+        proof = null;
+        continue;
+      }
+      const before: Have = known;
+      const progressed = Object.entries(outcome.have).some(([origin, seq]) => seq > (before[origin] ?? 0));
+      known = { ...before, ...outcome.have };
+      this.parts.pulled(record, outcome.applied);
+      const refusedNow = outcome.refused.filter(({ origin }) => !blocked.has(origin));
+      for (const { origin } of refusedNow) blocked.add(origin);
+      if (refusedNow.length > 0) {
+        const { origin, seq, reason } = refusedNow[0]!;
+        this.parts.log.warn(
+          { peer: record.peerId, origin, seq, reason },
+          'operations of a peer were refused',
+        );
+      }
+      if (!page.more && blocked.size === 0) return true;
+      // What brings nothing new and is not refused either would be asked for again and again.
+      if (!progressed && refusedNow.length === 0 && proof === null) return false;
+      proof = null;
+    }
+    return false;
+  }
+
+  /**
+   * Header hashes of the own origin as the peer has them: those that the page names, and before it ever more sparsely.
+   * Where the two histories part lies at one of them or after it.
+   */
+  private async hashesAt(
+    record: PeerRecord,
+    known: Have,
+    own: string,
+    page: readonly WireOperation[],
+  ): Promise<OriginHead[]> {
+    const named = (operations: readonly WireOperation[]): OriginHead[] =>
+      operations
+        .filter(({ origin }) => origin === own)
+        .map(({ seq, prevHash }) => ({ seq: seq - 1, hash: prevHash }));
+    const hashes = [{ seq: 0, hash: CHAIN_GENESIS }, ...named(page)];
+    const first = Math.min(...named(page).map(({ seq }) => seq), known[own] ?? 0);
+    // Nothing but more of the same history: the log's end is where they part.
+    if (first === known[own]) return hashes;
+    for (let step = 1; first - step > 0 && !this.stopping; step *= 2) {
+      const answer = await this.page(record, { ...known, [own]: first - step }, [own]);
+      if (answer === null) break;
+      hashes.push(...named(answer.operations).slice(0, 1));
+    }
+    return hashes;
+  }
+
+  /** One page, with what its answer says of the peer noted; null when there was none. */
+  private async page(record: PeerRecord, have: Have, origins: readonly string[] | null) {
+    const own = this.parts.ownOrigin();
+    const ticket = record.standing.ticket();
+    let late = false;
+    const timer = this.parts.scheduler.after(SLOW_MS, () => {
+      this.pauses.delete(timer);
+      late = true;
+      this.slow += 1;
+      this.pump();
+    });
+    this.pauses.add(timer);
+    const answer = await this.parts.client.pull(record.peer, have, PULL_LIMIT, origins);
+    timer.cancel();
+    this.pauses.delete(timer);
+    if (late) this.slow -= 1;
+    if (this.stopping) return null;
+    if (!answer.ok) {
+      record.failed(answer.cause, answer.message, false);
+      return null;
+    }
+    record.has = answer.reply.have;
+    if (answer.reply.root !== null) record.root = answer.reply.root;
+    const said = own === null ? null : saidOf(answer.reply, own);
+    const change = own === null ? 'same' : this.parts.peers.observe(record, own, said, ticket);
+    record.answered(answer, change === 'raised');
+    return answer.reply;
+  }
+
+  /** Has a page applied; null when the store would not, which is not the peer's fault. */
+  private async take(page: OperationPage, from: string): Promise<ApplyOutcome | null> {
+    for (let tries = 0; tries < LOCAL_RETRIES && !this.stopping; tries += 1) {
+      if (tries > 0) await this.pause(LOCAL_RETRY_MS * tries);
+      const { operations, heads, more } = page;
+      this.applying += 1;
+      const outcome = await this.parts.apply({ operations, heads, more }, from);
+      this.applying -= 1;
+      if (this.stopping && this.applying === 0) this.end({ kind: 'stopped' });
+      if (outcome.ok) return outcome.value;
+      this.parts.log.warn({ peer: from, code: outcome.error.code }, 'a page of a peer could not be applied');
+    }
+    return null;
+  }
+
+  private async knownHere(): Promise<Have | null> {
+    const known = await this.parts.store.query({ kind: 'known-origins' });
+    if (!known.ok) return null;
+    return Object.fromEntries(Object.entries(known.value.heads).map(([origin, { seq }]) => [origin, seq]));
+  }
+
+  private pause(ms: number): Promise<void> {
+    return new Promise((resume) => {
+      const timer = this.parts.scheduler.after(ms, () => {
+        this.pauses.delete(timer);
+        resume();
+      });
+      this.pauses.add(timer);
+    });
+  }
+}

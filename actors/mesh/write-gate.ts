@@ -1,0 +1,50 @@
+import type { Scheduler, Timer } from '../../protocol/seams.js';
+
+/**
+ * Whether this node takes writes. It is held shut for reasons that each end by themselves at the latest after a given
+ * time, because a write that waits for ever is worse than one that has to be merged.
+ */
+export class WriteGate {
+  private readonly holds = new Map<string, Timer>();
+  private waiting: (() => void)[] = [];
+
+  constructor(private readonly scheduler: Pick<Scheduler, 'after'>) {}
+
+  get open(): boolean {
+    return this.holds.size === 0;
+  }
+
+  /** Shuts the gate for a reason, at most for so long; again for the same reason begins the time anew. */
+  hold(reason: string, atMostMs: number): void {
+    this.holds.get(reason)?.cancel();
+    this.holds.set(
+      reason,
+      this.scheduler.after(atMostMs, () => this.release(reason)),
+    );
+  }
+
+  held(reason: string): boolean {
+    return this.holds.has(reason);
+  }
+
+  release(reason: string): void {
+    this.holds.get(reason)?.cancel();
+    if (!this.holds.delete(reason) || !this.open) return;
+    const { waiting } = this;
+    this.waiting = [];
+    for (const resume of waiting) resume();
+  }
+
+  /** Opens for good; whoever waits goes on. */
+  close(): void {
+    for (const reason of [...this.holds.keys()]) this.release(reason);
+  }
+
+  /** Resolves when writes may begin. */
+  wait(): Promise<void> {
+    if (this.open) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.waiting.push(resolve);
+    });
+  }
+}

@@ -1,0 +1,89 @@
+import { loadMachineIdentity } from '../../node/identity/machine-key.js';
+import { stderrLog } from '../../node/log.js';
+import type { FormingParts } from '../../node/mesh/forming/form.js';
+import { type MeshFacts, MeshFolder } from '../../node/mesh/forming/mesh-folder.js';
+import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
+import { fail, ok, type Result } from '../../protocol/result.js';
+import type { ParsedArguments } from '../arguments.js';
+import type { DocumentedFlag } from '../command.js';
+import { flagValue, isSet, settingsFor } from '../global-flags.js';
+import type { Terminal } from '../terminal.js';
+import { objectView } from '../views/object-view.js';
+
+/** Where a node of a mesh is reached. */
+export const PLACE_FLAGS: readonly DocumentedFlag[] = [
+  {
+    name: 'url',
+    kind: 'value',
+    value: 'url',
+    doc: 'Address by which the other nodes reach this one, such as https://node2.example:9177',
+  },
+  {
+    name: 'listen',
+    kind: 'value',
+    value: 'host:port',
+    doc: 'Where to listen for them, where that differs from the address',
+  },
+];
+
+/** Flags that go on to `serve`. */
+export const SERVE_FLAGS: readonly DocumentedFlag[] = [
+  { name: 'serve', kind: 'switch', doc: 'Run the node afterwards, as "serve" does' },
+  { name: 'host', kind: 'value', value: 'address', doc: 'With --serve: address of the API for agents' },
+  { name: 'port', kind: 'value', value: 'number', doc: 'With --serve: port of the API for agents' },
+];
+
+export const placeWords = (parsed: ParsedArguments) => ({
+  url: flagValue(parsed, 'url'),
+  listen: flagValue(parsed, 'listen'),
+});
+
+/** What forming a mesh works on. Makes the home and the machine's key where they are missing. */
+export function formingParts(parsed: ParsedArguments): FormingParts {
+  const settings = settingsFor(parsed);
+  return {
+    folder: new MeshFolder(settings.home),
+    identity: loadMachineIdentity(settings.keyDir, systemRandom),
+    clock: systemClock,
+    scheduler: systemScheduler,
+    random: systemRandom,
+  };
+}
+
+/** The parts of a command that looks at the mesh. */
+export const seamsOf = (parsed: ParsedArguments) => ({
+  clock: systemClock,
+  scheduler: systemScheduler,
+  random: systemRandom,
+  crypto: systemCrypto,
+  log: stderrLog(settingsFor(parsed).logLevel === 'silent' ? 'silent' : 'error'),
+});
+
+/** NOT_FOUND unless the node belongs to a mesh. */
+export function requireMesh(folder: MeshFolder): Result<MeshFacts> {
+  const facts = folder.facts();
+  return facts === null
+    ? fail(
+        'NOT_FOUND',
+        'this node belongs to no mesh: run "mnemesh mesh init", or "mnemesh mesh join <token>"',
+      )
+    : ok(facts);
+}
+
+/** An answer as lines for people, or as one JSON document. */
+export function shown(parsed: ParsedArguments, terminal: Terminal, answer: Record<string, unknown>): string {
+  return isSet(parsed, 'json')
+    ? `${JSON.stringify(answer)}\n`
+    : objectView(answer, { columns: terminal.columns });
+}
+
+/** Runs the node after a command that formed its mesh, when `--serve` asks for it. */
+export async function serveAfter(parsed: ParsedArguments, terminal: Terminal): Promise<Result<number>> {
+  if (!isSet(parsed, 'serve')) return ok(0);
+  const { serveCommand } = await import('../serve-command.js');
+  const words = ['host', 'port', 'db', 'config', 'agent-id'].flatMap((name) => {
+    const value = flagValue(parsed, name);
+    return value === undefined ? [] : [`--${name}=${value}`];
+  });
+  return serveCommand.run([...words, ...(isSet(parsed, 'json') ? ['--json'] : [])], terminal);
+}

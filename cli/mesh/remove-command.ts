@@ -1,0 +1,35 @@
+import { RosterFile } from '../../node/mesh/forming/roster-file.js';
+import { fail, failed, ok } from '../../protocol/result.js';
+import { defineCommand } from '../define-command.js';
+import { formingParts, requireMesh, shown } from './mesh-parts.js';
+
+/** Takes a node out of the mesh. */
+export const removeCommand = defineCommand({
+  name: 'mesh remove',
+  summary: 'Take a node out of the mesh; what it wrote stays.',
+  positionals: [{ name: 'peer-id', doc: 'The node, as "mesh status" names it' }],
+  examples: ['mesh remove peer-0011223344556677'],
+  run: async (parsed, terminal) => {
+    const parts = formingParts(parsed);
+    const facts = requireMesh(parts.folder);
+    if (!facts.ok) return failed(facts.error);
+    const authority = parts.folder.authority();
+    if (authority === null) {
+      return fail('FORBIDDEN', 'only the node that made the mesh can remove others: run this there');
+    }
+    const peerId = parsed.positionals[0]!;
+    if (peerId === parts.identity.peerId) {
+      return fail('CONFLICT', 'the node that made the mesh cannot be removed from it');
+    }
+    const stated = await new RosterFile(parts.folder, parts).state(authority, (known) => {
+      const statement = known.get(peerId)?.statement;
+      if (statement === undefined) return fail('NOT_FOUND', `there is no ${peerId} in this mesh`);
+      if (statement.state === 'departed') return fail('CONFLICT', `${peerId} was removed already`);
+      return ok({ ...statement, fingerprints: [], state: 'departed' as const });
+    });
+    if (!stated.ok) return failed(stated.error);
+    const { state, serial } = stated.value.statement;
+    await terminal.print(shown(parsed, terminal, { removed: true, peer_id: peerId, state, serial }));
+    return ok(0);
+  },
+});

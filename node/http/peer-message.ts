@@ -1,0 +1,25 @@
+import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
+import type { Exchange } from './exchange.js';
+import type { TlsClient } from './listener-tls.js';
+
+/** A request as the message that arrived. A header that came several times stands as Node joins it. */
+export function messageOf(
+  exchange: Exchange,
+  body: Buffer | null,
+  client: TlsClient | null,
+): ReceivedMessage {
+  const { method, url = '/', headers } = exchange.request;
+  const mark = url.indexOf('?');
+  const single = Object.entries(headers).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.join(', ') : value,
+  ]);
+  return {
+    method: method === 'POST' ? 'POST' : 'GET',
+    path: mark === -1 ? url : url.slice(0, mark),
+    query: mark === -1 ? '' : url.slice(mark + 1),
+    headers: Object.fromEntries(single) as ReceivedMessage['headers'],
+    body: body ?? new Uint8Array(0),
+    fingerprint: client?.fingerprint ?? null,
+  };
+}

@@ -1,0 +1,133 @@
+import { createHash, createPublicKey, verify, X509Certificate } from 'node:crypto';
+import { CERTIFICATES_KEPT } from '../../../protocol/limits.js';
+import { fail, failed, ok, type Result } from '../../../protocol/result.js';
+import type { Clock, Crypto, Random } from '../../../protocol/seams.js';
+import { publicKeyFromText, signatureFromText } from '../../identity/key-text.js';
+import { fingerprintOfCertificate, type KeyAndCertificate } from './certificate.js';
+import type { Invites } from './invites.js';
+import { JOIN_REQUEST, type JoinAnswer, type JoinRequest, joinBytes } from './join-terms.js';
+import type { MeshFolder } from './mesh-folder.js';
+import { isTlsPublicKey, peerIdOf, type RosterFile, type Statements } from './roster-file.js';
+import { issueCertificate } from './x509.js';
+
+export interface AcceptOptions {
+  readonly folder: MeshFolder;
+  readonly roster: RosterFile;
+  readonly invites: Invites;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly crypto: Crypto;
+}
+
+/**
+ * Lets a node join that holds an invitation: judges its keys, uses the invitation up, issues its certificate and states
+ * its membership. `invite` is the invitation that opened the connection. A node that did not get its answer may ask again
+ * with the same keys. FORBIDDEN, VALIDATION_FAILED or CONFLICT; an invitation is used up only by a request that is right.
+ */
+export async function acceptJoin(
+  options: AcceptOptions,
+  invite: string | null,
+  body: unknown,
+): Promise<Result<JoinAnswer>> {
+  const { folder, roster, invites } = options;
+  const authority = folder.authority();
+  if (authority === null) return fail('FORBIDDEN', 'this node is not the authority of its mesh');
+  const parsed = JOIN_REQUEST.safeParse(body);
+  if (!parsed.success) return fail('VALIDATION_FAILED', 'this is no request to join');
+  const { facts } = parsed.data;
+  const terms = invite === null || facts.invite !== invite ? null : invites.find(invite);
+  if (invite === null || terms === null) return fail('FORBIDDEN', 'this invitation is not known here');
+  if (facts.mesh_id !== roster.meshId) return fail('FORBIDDEN', 'the invitation is of another mesh');
+  const keys = await judgeKeys(parsed.data, options.crypto);
+  if (!keys.ok) return keys;
+  const claim = { peer_id: facts.peer_id, tls_key: sha256(facts.tls_public_key) };
+  const before = invites.usedBy(invite);
+  if (before === null && invites.isExpired(terms)) {
+    return fail('FORBIDDEN', 'this invitation has expired: ask for another one');
+  }
+  const room = roomFor(roster.read(), facts.peer_id, facts.url);
+  if (!room.ok) return room;
+  const winner = before ?? invites.use(invite, claim);
+  if (winner.peer_id !== claim.peer_id || winner.tls_key !== claim.tls_key || invites.isExpired(terms)) {
+    return fail('FORBIDDEN', 'this invitation was used already: ask for another one');
+  }
+  const certificate = certify(options, authority, parsed.data);
+  const fingerprint = fingerprintOfCertificate(new X509Certificate(certificate));
+  const stated = await roster.state(authority, (known) => {
+    // Others join at the same time.
+    const free = roomFor(known, facts.peer_id, facts.url);
+    if (!free.ok) return failed(free.error);
+    const old = known.get(facts.peer_id)?.statement;
+    return ok({
+      peer_id: facts.peer_id,
+      url: facts.url,
+      public_key: facts.public_key,
+      // Its former certificate stays good until it has taken the new one over.
+      fingerprints: [fingerprint, ...(old?.state === 'member' ? old.fingerprints : [])].slice(
+        0,
+        CERTIFICATES_KEPT,
+      ),
+      allowed_namespaces: terms.allowed_namespaces,
+      allowed_sender_agent_ids: old?.allowed_sender_agent_ids ?? [],
+      state: 'member',
+    });
+  });
+  if (!stated.ok) return failed(stated.error);
+  return ok({
+    mesh_id: roster.meshId,
+    authority: authority.cert,
+    certificate,
+    statements: [...roster.read().values()],
+  });
+}
+
+/** VALIDATION_FAILED unless who asks has both private keys, and they are such as a node may have. */
+async function judgeKeys({ facts, proof, tls_proof }: JoinRequest, crypto: Crypto): Promise<Result<null>> {
+  const publicKey = publicKeyFromText(facts.public_key);
+  const signature = signatureFromText(proof);
+  if (publicKey === null || peerIdOf(publicKey) !== facts.peer_id) {
+    return fail('VALIDATION_FAILED', 'the peer id does not follow from the public key');
+  }
+  const { publicKeyProblem } = await import('../../../protocol/ed25519-admission.js');
+  const problem = publicKeyProblem(publicKey);
+  if (problem !== null) return fail('VALIDATION_FAILED', problem);
+  const bytes = joinBytes(facts);
+  if (signature === null || !crypto.verify(publicKey, bytes, signature)) {
+    return fail('VALIDATION_FAILED', 'the request is not signed by its peer key');
+  }
+  if (!isTlsPublicKey(facts.tls_public_key)) {
+    return fail('VALIDATION_FAILED', 'the TLS key must be RSA of 2048 to 4096 bits');
+  }
+  const key = createPublicKey(facts.tls_public_key);
+  return verify('sha256', bytes, key, Buffer.from(tls_proof, 'base64'))
+    ? ok(null)
+    : fail('VALIDATION_FAILED', 'the request is not signed by its TLS key');
+}
+
+/** CONFLICT when another member has the address already. */
+function roomFor(known: Statements, peerId: string, url: string | null): Result<null> {
+  if (url === null) return ok(null);
+  for (const { statement } of known.values()) {
+    const same = statement.url?.toLowerCase() === url.toLowerCase();
+    if (same && statement.state === 'member' && statement.peer_id !== peerId) {
+      return fail(
+        'CONFLICT',
+        `${statement.peer_id} has the address ${url}: choose another with --url, or remove that node first`,
+      );
+    }
+  }
+  return ok(null);
+}
+
+function certify(
+  { clock, random }: AcceptOptions,
+  authority: KeyAndCertificate,
+  { facts }: JoinRequest,
+): string {
+  // As Node writes it, not as it was sent.
+  const publicKey = createPublicKey(facts.tls_public_key).export({ type: 'spki', format: 'pem' }).toString();
+  const request = { peerId: facts.peer_id, publicKey, url: facts.url };
+  return issueCertificate(authority, request, clock.nowMs(), random);
+}
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -1,0 +1,242 @@
+import { createPrivateKey, sign, X509Certificate } from 'node:crypto';
+import { CERTIFICATES_KEPT, ROSTER_ENTRIES_MAX } from '../../../protocol/limits.js';
+import { fail, failed, ok, type Result } from '../../../protocol/result.js';
+import type { Clock, Random, Scheduler } from '../../../protocol/seams.js';
+import { signerOf } from '../../identity/key-file.js';
+import { publicKeyText } from '../../identity/key-text.js';
+import type { MachineIdentity } from '../../identity/machine-key.js';
+import { askAuthority } from './ask-authority.js';
+import { fingerprintOfCertificate, isIssuedBy, peerOfCertificate } from './certificate.js';
+import { hashOf } from './invites.js';
+import { JOIN_ANSWER, type JoinAnswer, type JoinFacts, type JoinRequest, joinBytes } from './join-terms.js';
+import type { JoinToken } from './join-token.js';
+import type { MeshFacts, MeshFolder } from './mesh-folder.js';
+import { type Place, placeOf } from './place.js';
+import { RosterFile } from './roster-file.js';
+import { issueCertificate, makeAuthority, newTlsKey } from './x509.js';
+
+export interface FormingParts {
+  readonly folder: MeshFolder;
+  readonly identity: MachineIdentity;
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+}
+
+/** What the operator said about the node's place. */
+export interface PlaceWords {
+  readonly url: string | undefined;
+  readonly listen: string | undefined;
+}
+
+/**
+ * Makes a mesh: its authority, this node's certificate and the first entry of the roster. CONFLICT when the node belongs
+ * to one already.
+ */
+export async function initMesh(parts: FormingParts, words: PlaceWords): Promise<Result<MeshFacts>> {
+  const { folder, identity, clock, random } = parts;
+  if (folder.facts() !== null) return alreadyIn(folder);
+  const place = await placeOf(words.url, words.listen, '127.0.0.1');
+  if (!place.ok) return failed(place.error);
+  folder.open();
+  const authority = await makeAuthority(clock.nowMs(), random);
+  const { key, publicKey } = await newTlsKey();
+  const request = { peerId: identity.peerId, publicKey, url: place.value.url };
+  const certificate = issueCertificate(authority, request, clock.nowMs(), random);
+  folder.write(folder.authorityKeyPath, authority.key, random);
+  folder.write(folder.authorityCertPath, authority.cert, random);
+  writeNode(parts, key, certificate, authority.cert);
+  const roster = new RosterFile(folder, parts);
+  const stated = await roster.state(authority, () =>
+    ok({
+      peer_id: identity.peerId,
+      url: place.value.url,
+      public_key: publicKeyText(identity.key.publicKey),
+      fingerprints: [fingerprintOfCertificate(new X509Certificate(certificate))],
+      allowed_namespaces: null,
+      allowed_sender_agent_ids: [],
+      state: 'member' as const,
+    }),
+  );
+  if (!stated.ok) return failed(stated.error);
+  return ok(finish(parts, { mesh_id: roster.meshId, ...place.value }));
+}
+
+/**
+ * Joins the mesh of a token; a node that belongs to it already gets another certificate, and its former one stays good
+ * meanwhile. CONFLICT when it belongs to another; otherwise as the authority answers. Nothing stays of a join that failed.
+ */
+export async function joinMesh(
+  parts: FormingParts,
+  token: JoinToken,
+  words: PlaceWords,
+): Promise<Result<MeshFacts>> {
+  const { folder } = parts;
+  const before = folder.facts();
+  if (before !== null && before.mesh_id !== token.meshId) return alreadyIn(folder);
+  if (folder.isAuthority)
+    return fail('CONFLICT', 'this node made the mesh; its certificate comes from "mesh renew"');
+  const { key, publicKey } = await newTlsKey();
+  const connection = await askAuthority(token, parts);
+  if (!connection.ok) return failed(connection.error);
+  try {
+    const localAddress = connection.value.localAddress.replace(/^::ffff:/, '');
+    const fixed =
+      before !== null && before.url !== null && before.listen !== null && words.url === undefined
+        ? { url: before.url, listen: before.listen }
+        : null;
+    const isChosen = fixed === null && words.url === undefined && words.listen === undefined;
+    let port: number | undefined;
+    for (;;) {
+      const found = fixed === null ? await placeOf(words.url, words.listen, localAddress, port) : ok(fixed);
+      if (!found.ok) return failed(found.error);
+      const answer = await connection.value.ask(requestOf(parts, token, key, publicKey, found.value.url));
+      if (!answer.ok) return failed(answer.error);
+      const { status, body } = answer.value;
+      if (status === 200) return settle(parts, token, key, body, found.value);
+      // A member that is not running has the port that looked free.
+      if (status !== CONFLICT || !isChosen) return refusalOf(status, body);
+      port = found.value.listen.port + 1;
+    }
+  } finally {
+    await connection.value.close();
+  }
+}
+
+const CONFLICT = 409;
+
+function requestOf(
+  { identity }: FormingParts,
+  token: JoinToken,
+  key: string,
+  publicKey: string,
+  url: string,
+): JoinRequest {
+  const facts: JoinFacts = {
+    invite: hashOf(signerOf(token.secret).publicKey),
+    mesh_id: token.meshId,
+    peer_id: identity.peerId,
+    public_key: publicKeyText(identity.key.publicKey),
+    tls_public_key: publicKey,
+    url,
+  };
+  const bytes = joinBytes(facts);
+  return {
+    facts,
+    proof: Buffer.from(identity.key.sign(bytes)).toString('base64'),
+    tls_proof: sign('sha256', bytes, createPrivateKey(key)).toString('base64'),
+  };
+}
+
+/** Writes down what the authority answered, when it holds. */
+async function settle(
+  parts: FormingParts,
+  token: JoinToken,
+  key: string,
+  body: unknown,
+  place: Place,
+): Promise<Result<MeshFacts>> {
+  const { folder, identity, clock, random } = parts;
+  const taken = answerProblem(body, token, identity.peerId, key, clock.nowMs());
+  if (!taken.ok) return failed(taken.error);
+  const { authority, certificate, statements } = taken.value;
+  folder.open();
+  folder.write(folder.authorityCertPath, authority, random);
+  writeNode(parts, key, certificate, authority);
+  const roster = new RosterFile(folder, parts);
+  await roster.merge(statements.slice(0, ROSTER_ENTRIES_MAX));
+  if (!roster.read().has(identity.peerId)) {
+    return fail('UNAVAILABLE', 'the authority sent no statement about this node that holds');
+  }
+  return ok(finish(parts, { mesh_id: roster.meshId, ...place }));
+}
+
+/** Renews this node's certificate, on the authority's node. The former one stays good. */
+export async function renewOwnCertificate(parts: FormingParts): Promise<Result<{ fingerprint: string }>> {
+  const { folder, identity, clock, random } = parts;
+  const authority = folder.authority();
+  const facts = folder.facts();
+  if (authority === null || facts === null) {
+    return fail('FORBIDDEN', 'only the node that made the mesh can issue certificates');
+  }
+  const { key, publicKey } = await newTlsKey();
+  const request = { peerId: identity.peerId, publicKey, url: facts.url };
+  const certificate = issueCertificate(authority, request, clock.nowMs(), random);
+  const fingerprint = fingerprintOfCertificate(new X509Certificate(certificate));
+  const roster = new RosterFile(folder, parts);
+  const stated = await roster.state(authority, (known) => {
+    const own = known.get(identity.peerId)?.statement;
+    return own === undefined
+      ? fail('NOT_FOUND', 'this node is not in the roster')
+      : ok({ ...own, fingerprints: [fingerprint, ...own.fingerprints].slice(0, CERTIFICATES_KEPT) });
+  });
+  if (!stated.ok) return failed(stated.error);
+  writeNode(parts, key, certificate, authority.cert);
+  return ok({ fingerprint });
+}
+
+const alreadyIn = (folder: MeshFolder) =>
+  fail(
+    'CONFLICT',
+    `this node belongs to a mesh already; to leave it, remove the node from the roster and move ${folder.path} away`,
+  );
+
+function writeNode(
+  { folder, random }: FormingParts,
+  key: string,
+  certificate: string,
+  authority: string,
+): void {
+  folder.write(folder.nodeKeyPath, key, random);
+  // The authority's certificate comes along, because who joins is pinned to it.
+  folder.write(folder.nodeCertPath, `${certificate.trim()}\n${authority.trim()}\n`, random);
+}
+
+/** The facts come last: with them the node belongs to the mesh. */
+function finish(
+  { folder, identity, random }: FormingParts,
+  found: Pick<MeshFacts, 'mesh_id' | 'url' | 'listen'>,
+): MeshFacts {
+  const facts: MeshFacts = {
+    version: 1,
+    mesh_id: found.mesh_id,
+    peer_id: identity.peerId,
+    url: found.url,
+    listen: found.listen,
+  };
+  folder.write(folder.factsPath, `${JSON.stringify(facts, null, 1)}\n`, random);
+  return facts;
+}
+
+function refusalOf(status: number, body: unknown): Result<never> {
+  const { error } = (body ?? {}) as { readonly error?: unknown };
+  const why = typeof error === 'string' ? error.slice(0, 500) : `it answered ${status}`;
+  if (status === 409) return fail('CONFLICT', `the mesh refused: ${why}`);
+  if (status === 400) return fail('VALIDATION_FAILED', `the mesh refused: ${why}`);
+  return status >= 500 ? fail('UNAVAILABLE', why) : fail('FORBIDDEN', `the mesh refused: ${why}`);
+}
+
+/** What the authority answered, as far as it holds: its certificate is the token's, ours is issued by it for our key. */
+function answerProblem(
+  body: unknown,
+  token: JoinToken,
+  peerId: string,
+  key: string,
+  nowMs: number,
+): Result<JoinAnswer> {
+  const parsed = JOIN_ANSWER.safeParse(body);
+  if (!parsed.success) return fail('UNAVAILABLE', 'the answer is of another release');
+  try {
+    const authority = new X509Certificate(parsed.data.authority);
+    const certificate = new X509Certificate(parsed.data.certificate);
+    const right =
+      fingerprintOfCertificate(authority) === token.meshId &&
+      isIssuedBy(certificate, authority, nowMs) &&
+      peerOfCertificate(certificate) === peerId &&
+      certificate.checkPrivateKey(createPrivateKey(key));
+    if (right) return ok(parsed.data);
+  } catch {
+    // What cannot be read is no certificate.
+  }
+  return fail('FORBIDDEN', 'the certificate in the answer is not from the authority, or not for this node');
+}

@@ -1,0 +1,138 @@
+import { X509Certificate } from 'node:crypto';
+import type { Clock, Crypto, Log, Random, Scheduler } from '../../../protocol/seams.js';
+import { StartRefusedError } from '../../../protocol/start-refused.js';
+import type { ClientGate, ListenerTls, Standing } from '../../http/listener-tls.js';
+import { type CertificatePair, readCertificatePair } from '../tls/certificate-files.js';
+import { Listeners } from '../tls/listeners.js';
+import { isIssuedBy } from './certificate.js';
+import { Invites, inviteOf } from './invites.js';
+import { type MeshFacts, MeshFolder } from './mesh-folder.js';
+import { RosterFile, type Statements } from './roster-file.js';
+
+/** A mesh as its folder describes it. */
+export interface FormedMesh {
+  readonly facts: MeshFacts;
+  readonly roster: RosterFile;
+  readonly statements: Statements;
+  readonly pair: CertificatePair;
+  /** PEM. */
+  readonly authority: string;
+}
+
+export interface StateSeams {
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly crypto: Crypto;
+  readonly log: Log;
+}
+
+/** Certificates of guests whose invitation is remembered until they ask. */
+const GUESTS_MAX = 1000;
+
+/** What the mesh's folder says now, and what of it concerns connections. */
+export class MeshState {
+  readonly folder: MeshFolder;
+  readonly invites: Invites;
+  readonly #listeners = new Listeners();
+  readonly #seams: StateSeams;
+  /** Invitation by the certificate of who was invited. */
+  readonly #guests = new Map<string, string>();
+  #formed: FormedMesh | null = null;
+
+  constructor(home: string, seams: StateSeams) {
+    this.folder = new MeshFolder(home);
+    this.invites = new Invites(this.folder, seams);
+    this.#seams = seams;
+  }
+
+  /** Null while the node belongs to no mesh. */
+  get formed(): FormedMesh | null {
+    return this.#formed;
+  }
+
+  /** Reads the folder again. What cannot be used is said, and what held before goes on. */
+  reload(): void {
+    let next: FormedMesh | null;
+    try {
+      next = this.#read();
+    } catch (error) {
+      if (!(error instanceof StartRefusedError)) throw error;
+      this.#seams.log.error(
+        { code: 'MESH_FOLDER_REFUSED', reason: error.message },
+        'the mesh folder cannot be used',
+      );
+      return;
+    }
+    if (next === null && this.#formed === null) return;
+    this.#formed = next;
+    this.#listeners.tell();
+  }
+
+  onChange(listener: () => void): () => void {
+    return this.#listeners.add(listener);
+  }
+
+  /** The invitation by which a guest has connected; null for others. */
+  inviteOf(fingerprint: string | null): string | null {
+    return fingerprint === null ? null : (this.#guests.get(fingerprint) ?? null);
+  }
+
+  /** The member that a certificate belongs to, this node included; null for another. */
+  memberOf(fingerprint: string | null): string | null {
+    if (fingerprint === null) return null;
+    for (const { statement } of this.#formed?.statements.values() ?? []) {
+      if (statement.state === 'member' && statement.fingerprints.includes(fingerprint))
+        return statement.peer_id;
+    }
+    return null;
+  }
+
+  /** Transport security of the listener for peers: members of the roster, and guests. */
+  listenerTls(): ListenerTls {
+    const onChange = (listener: () => void) => this.onChange(listener);
+    const current = () => {
+      if (this.#formed === null) throw new Error('there is no mesh to listen for');
+      return this.#formed.pair;
+    };
+    const clients: ClientGate = { judge: (der, fingerprint) => this.#judge(der, fingerprint), onChange };
+    return { certificate: { current, onChange }, clients };
+  }
+
+  #judge(der: Uint8Array, fingerprint: string): Standing {
+    if (this.#formed === null) return null;
+    const nowMs = this.#seams.clock.nowMs();
+    let certificate: X509Certificate;
+    try {
+      certificate = new X509Certificate(Buffer.from(der));
+      if (this.memberOf(fingerprint) !== null) {
+        const authority = new X509Certificate(this.#formed.authority);
+        return isIssuedBy(certificate, authority, nowMs) ? 'peer' : null;
+      }
+    } catch {
+      return null;
+    }
+    const invite = this.folder.isAuthority ? inviteOf(certificate) : null;
+    // One that was used or has expired is told so; it can do nothing else.
+    if (invite === null || this.invites.find(invite) === null) return null;
+    const oldest = this.#guests.size >= GUESTS_MAX ? this.#guests.keys().next().value : undefined;
+    if (oldest !== undefined) this.#guests.delete(oldest);
+    this.#guests.set(fingerprint, invite);
+    return 'guest';
+  }
+
+  #read(): FormedMesh | null {
+    const facts = this.folder.facts();
+    if (facts === null) return null;
+    const pair = readCertificatePair(this.folder.nodeCertPath, this.folder.nodeKeyPath);
+    if (!pair.ok) throw new StartRefusedError('CONFIG_INVALID', pair.error.message);
+    const roster = new RosterFile(this.folder, this.#seams);
+    return {
+      facts,
+      roster,
+      statements: roster.read(),
+      pair: pair.value,
+      authority: this.folder.authorityCert(),
+    };
+  }
+}

@@ -1,0 +1,165 @@
+import { createHash, createPublicKey, sign, verify, X509Certificate } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { ROSTER_ENTRIES_MAX } from '../../../protocol/limits.js';
+import {
+  parseSignedStatement,
+  type RosterStatement,
+  type SignedStatement,
+  statementBytes,
+} from '../../../protocol/mesh/roster-statement.js';
+import { fail, ok, type Result } from '../../../protocol/result.js';
+import type { Clock, Random, Scheduler } from '../../../protocol/seams.js';
+import { StartRefusedError } from '../../../protocol/start-refused.js';
+import { publicKeyFromText } from '../../identity/key-text.js';
+import { fingerprintOfCertificate, type KeyAndCertificate } from './certificate.js';
+import { withFileLock } from './file-lock.js';
+import { type MeshFolder, parseJson } from './mesh-folder.js';
+
+/** Statements by peer id. */
+export type Statements = ReadonlyMap<string, SignedStatement>;
+
+export interface RosterChange {
+  /** Peers of whom a newer statement is known now. */
+  readonly changed: readonly string[];
+  /** Statements that were not taken, and why. Older ones than the known are not among them. */
+  readonly refused: readonly { readonly peer_id: string; readonly reason: string }[];
+}
+
+interface Seams {
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+}
+
+/** The roster of the mesh as this node has it: `peers.json`, one signed statement for each peer, departed ones included. */
+export class RosterFile {
+  readonly #folder: MeshFolder;
+  readonly #seams: Seams;
+  readonly #authority: X509Certificate;
+  readonly meshId: string;
+
+  /** Throws StartRefusedError without a usable certificate of the authority. */
+  constructor(folder: MeshFolder, seams: Seams) {
+    this.#folder = folder;
+    this.#seams = seams;
+    this.#authority = new X509Certificate(folder.authorityCert());
+    this.meshId = fingerprintOfCertificate(this.#authority);
+  }
+
+  /** Every statement whose signature holds. Throws StartRefusedError when the file is damaged. */
+  read(): Statements {
+    const path = this.#folder.rosterPath;
+    if (!existsSync(path)) return new Map();
+    const content = parseJson(this.#folder.read(path)) as { readonly statements?: unknown } | null;
+    if (!Array.isArray(content?.statements)) {
+      throw new StartRefusedError('CONFIG_INVALID', `${path} is damaged: remove it, peers send it again`);
+    }
+    const known = new Map<string, SignedStatement>();
+    for (const each of content.statements as readonly unknown[]) {
+      const signed = parseSignedStatement(each);
+      if (signed !== null && this.problemOf(signed) === null) known.set(signed.statement.peer_id, signed);
+    }
+    return known;
+  }
+
+  /** Takes statements that are newer than the known ones. */
+  merge(statements: readonly unknown[]): Promise<RosterChange> {
+    return this.#change((known) => this.#take(known, statements));
+  }
+
+  /**
+   * Lets the authority state something new about a peer; `next` is given what is known of it. Only on the node that has
+   * the authority's key.
+   */
+  async state(
+    authority: KeyAndCertificate,
+    next: (known: Statements) => Result<Omit<RosterStatement, 'mesh_id' | 'serial'>>,
+  ): Promise<Result<SignedStatement>> {
+    let answer: Result<SignedStatement> = fail('INTERNAL', 'nothing was stated');
+    await this.#change((known) => {
+      const facts = next(known);
+      if (!facts.ok) {
+        answer = facts;
+        return { changed: [], refused: [] };
+      }
+      const before = known.get(facts.value.peer_id)?.statement.serial ?? 0;
+      const statement = { ...facts.value, mesh_id: this.meshId, serial: before + 1 };
+      const signature = sign('sha256', statementBytes(statement), authority.key).toString('base64');
+      const signed = { statement, signature };
+      const taken = this.#take(known, [signed]);
+      const refusal = taken.refused[0];
+      answer = refusal === undefined ? ok(signed) : fail('VALIDATION_FAILED', refusal.reason);
+      return taken;
+    });
+    return answer;
+  }
+
+  /** Says why a statement does not hold, or null. */
+  problemOf({ statement, signature }: SignedStatement): string | null {
+    if (statement.mesh_id !== this.meshId) return 'it is of another mesh';
+    const key = publicKeyFromText(statement.public_key);
+    if (key === null) return 'its public key cannot be read';
+    if (peerIdOf(key) !== statement.peer_id) return 'the peer id does not follow from the public key';
+    const bytes = Buffer.from(signature, 'base64');
+    return verify('sha256', statementBytes(statement), this.#authority.publicKey, bytes)
+      ? null
+      : 'it is not signed by the authority of this mesh';
+  }
+
+  async #change(change: (known: Map<string, SignedStatement>) => RosterChange): Promise<RosterChange> {
+    return withFileLock(this.#folder.lockPath, this.#seams, () => {
+      const known = new Map(this.read());
+      const made = change(known);
+      if (made.changed.length > 0) {
+        const sorted = [...known.values()].sort((one, other) =>
+          one.statement.peer_id < other.statement.peer_id ? -1 : 1,
+        );
+        const text = `${JSON.stringify({ version: 1, statements: sorted }, null, 1)}\n`;
+        this.#folder.write(this.#folder.rosterPath, text, this.#seams.random);
+      }
+      return made;
+    });
+  }
+
+  #take(known: Map<string, SignedStatement>, statements: readonly unknown[]): RosterChange {
+    const changed: string[] = [];
+    const refused: { peer_id: string; reason: string }[] = [];
+    for (const each of statements) {
+      const signed = parseSignedStatement(each);
+      if (signed === null) {
+        refused.push({ peer_id: '', reason: 'it is no statement of a roster' });
+        continue;
+      }
+      const peerId = signed.statement.peer_id;
+      const before = known.get(peerId);
+      if (before !== undefined && before.statement.serial >= signed.statement.serial) continue;
+      const problem =
+        before === undefined && known.size >= ROSTER_ENTRIES_MAX
+          ? 'the roster is full'
+          : this.problemOf(signed);
+      if (problem !== null) {
+        refused.push({ peer_id: peerId, reason: problem });
+        continue;
+      }
+      known.set(peerId, signed);
+      changed.push(peerId);
+    }
+    return { changed, refused };
+  }
+}
+
+/** The peer id that follows from a machine's public key. */
+export function peerIdOf(publicKey: Uint8Array): string {
+  return `peer-${createHash('sha256').update(publicKey).digest('hex').slice(0, 16)}`;
+}
+
+/** True for an RSA public key in PEM of a usual size. */
+export function isTlsPublicKey(pem: string): boolean {
+  try {
+    const key = createPublicKey(pem);
+    const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
+    return key.asymmetricKeyType === 'rsa' && bits >= 2048 && bits <= 4096;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,75 @@
+import type { Peer, Roster } from '../../protocol/mesh/peer.js';
+import { peerOfStatement } from '../../protocol/mesh/roster-statement.js';
+import type { MeshState } from './forming/mesh-state.js';
+import { Listeners } from './tls/listeners.js';
+
+/**
+ * Who belongs to the mesh as this node knows it: the statements of its authority, and besides them the peers that were
+ * enrolled by hand. Where both know a peer, the authority's word counts.
+ */
+export class MeshRoster implements Roster {
+  readonly #state: MeshState;
+  readonly #self: string;
+  readonly #manual: Roster | null;
+  readonly #listeners = new Listeners();
+  readonly #stops: readonly (() => void)[];
+  #stated: ReadonlyMap<string, Peer>;
+  #seen = '';
+
+  constructor(state: MeshState, self: string, manual: Roster | null) {
+    this.#state = state;
+    this.#self = self;
+    this.#manual = manual;
+    this.#stated = new Map();
+    this.#take();
+    this.#stops = [
+      state.onChange(() => {
+        if (this.#take()) this.#listeners.tell();
+      }),
+      ...(manual === null ? [] : [manual.onChange(() => this.#listeners.tell())]),
+    ];
+  }
+
+  peers(): readonly Peer[] {
+    const manual = (this.#manual?.peers() ?? []).filter(
+      ({ peerId }) => peerId !== this.#self && !this.#stated.has(peerId),
+    );
+    return [...this.#stated.values(), ...manual];
+  }
+
+  find(peerId: string): Peer | null {
+    if (peerId === this.#self) return null;
+    return this.#stated.get(peerId) ?? this.#manual?.find(peerId) ?? null;
+  }
+
+  onChange(listener: () => void): () => void {
+    return this.#listeners.add(listener);
+  }
+
+  /** True for a peer of whom the authority has spoken. */
+  isStated(peerId: string): boolean {
+    return this.#stated.has(peerId);
+  }
+
+  close(): void {
+    for (const stop of this.#stops) stop();
+  }
+
+  /** True when something changed. */
+  #take(): boolean {
+    const statements = [...(this.#state.formed?.statements.values() ?? [])];
+    const seen = statements.map(({ statement }) => `${statement.peer_id} ${statement.serial}`).join('\n');
+    if (seen === this.#seen) return false;
+    this.#seen = seen;
+    const own = statements.find(({ statement }) => statement.peer_id === this.#self)?.statement;
+    // A node that was removed talks to nobody any more; keys of the others still verify what they wrote.
+    const removed = own?.state === 'departed';
+    this.#stated = new Map(
+      statements
+        .map(({ statement }) => peerOfStatement(statement))
+        .filter(({ peerId }) => peerId !== this.#self)
+        .map((peer) => [peer.peerId, removed ? { ...peer, state: 'departed' as const } : peer]),
+    );
+    return true;
+  }
+}

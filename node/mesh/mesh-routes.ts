@@ -1,0 +1,186 @@
+import { errorRow } from '../../protocol/errors.js';
+import * as limits from '../../protocol/limits.js';
+import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
+import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
+import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { instantFromMs } from '../../protocol/time.js';
+import type { Store } from '../../storage/port.js';
+import { JSON_TYPE } from '../http/exchange.js';
+import type { PeerRoute } from '../http/peer-route.js';
+import type { Reply } from '../http/service-route.js';
+import { acceptJoin } from './forming/accept-join.js';
+import { JOIN_PATH } from './forming/join-terms.js';
+import { parseJson } from './forming/mesh-folder.js';
+import type { MeshState, StateSeams } from './forming/mesh-state.js';
+import type { MeshRoster } from './mesh-roster.js';
+import {
+  DIGESTS_PATH,
+  type DigestsAnswer,
+  type MeshStatusAnswer,
+  ROSTER_BODY,
+  ROSTER_PATH,
+  STATUS_PATH,
+} from './mesh-terms.js';
+
+/** Says which peer sent a message, or how it is refused. */
+export type PeerGate = (message: ReceivedMessage) => Promise<Result<Peer>>;
+
+export interface MeshRoutesParts extends StateSeams {
+  readonly state: MeshState;
+  readonly roster: MeshRoster;
+  readonly peerId: string;
+  readonly store: Store;
+  readonly gate: PeerGate;
+  readonly status: () => MeshStatusAnswer;
+  /** A member has called. */
+  readonly heard: (peerId: string) => void;
+}
+
+/** The routes by which a mesh is formed and looked at; those of replication are elsewhere. */
+export function meshRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
+  const { state } = parts;
+  return [
+    {
+      kind: 'peer',
+      name: 'mesh_join',
+      method: 'POST',
+      path: JOIN_PATH,
+      summary: 'Join the mesh with an invitation.',
+      access: 'guests',
+      bodyBytesMax: limits.JOIN_BODY_BYTES_MAX,
+      answer: async (message) => reply(await join(parts, message)),
+    },
+    {
+      kind: 'peer',
+      name: 'mesh_roster',
+      method: 'POST',
+      path: ROSTER_PATH,
+      summary: 'Exchange what is known of the members.',
+      access: 'peers',
+      bodyBytesMax: limits.ROSTER_BODY_BYTES_MAX,
+      answer: async (message) => reply(await exchange(parts, message)),
+    },
+    {
+      kind: 'peer',
+      name: 'mesh_digests',
+      method: 'GET',
+      path: DIGESTS_PATH,
+      summary: 'Digests of what the caller may hold.',
+      access: 'peers',
+      answer: async (message) => reply(await digests(parts, message)),
+    },
+    {
+      kind: 'peer',
+      name: 'mesh_status',
+      method: 'GET',
+      path: STATUS_PATH,
+      summary: 'How the mesh stands, for admins and for this machine.',
+      // With a certificate, for this node's own: so its command line needs neither port nor key.
+      access: 'peers',
+      answer: async (message, origin) => {
+        const own = state.memberOf(message.fingerprint) === parts.peerId;
+        const allowed = own || (message.fingerprint === null && (origin.admin || origin.loopback));
+        return reply(
+          allowed
+            ? ok(parts.status())
+            : fail('ADMIN_REQUIRED', 'admin role required, or a call from this machine'),
+        );
+      },
+    },
+  ];
+}
+
+/** A member by its certificate alone: the gate where signatures of messages are judged elsewhere, or not yet. */
+export function certificateGate(state: MeshState, roster: MeshRoster): PeerGate {
+  return async ({ fingerprint }) => {
+    const peerId = state.memberOf(fingerprint);
+    const peer = peerId === null ? null : roster.find(peerId);
+    return peer === null || peer.state !== 'member'
+      ? fail('FORBIDDEN', 'only members of the mesh may ask this')
+      : ok(peer);
+  };
+}
+
+async function join(parts: MeshRoutesParts, message: ReceivedMessage): Promise<Result<unknown>> {
+  const { state } = parts;
+  const formed = state.formed;
+  if (formed === null) return fail('FORBIDDEN', 'this node belongs to no mesh');
+  const options = { ...parts, folder: state.folder, invites: state.invites, roster: formed.roster };
+  const joined = await acceptJoin(options, state.inviteOf(message.fingerprint), bodyOf(message));
+  if (!joined.ok) {
+    parts.log.warn({ code: joined.error.code, reason: joined.error.message }, 'a node was not let in');
+    return joined;
+  }
+  parts.log.info({ members: joined.value.statements.length }, 'a node joined the mesh');
+  state.reload();
+  return joined;
+}
+
+async function exchange(parts: MeshRoutesParts, message: ReceivedMessage): Promise<Result<unknown>> {
+  const peer = await parts.gate(message);
+  if (!peer.ok) return failed(peer.error);
+  const { formed } = parts.state;
+  const body = ROSTER_BODY.safeParse(bodyOf(message));
+  if (formed === null || !body.success) return fail('VALIDATION_FAILED', 'expected {statements: […]}');
+  const { statements } = body.data;
+  if (statements.length > limits.ROSTER_ENTRIES_MAX) {
+    return fail('VALIDATION_FAILED', `a roster has at most ${limits.ROSTER_ENTRIES_MAX} entries`);
+  }
+  await takeStatements(parts, statements, peer.value.peerId);
+  parts.heard(peer.value.peerId);
+  const known = parts.state.formed?.statements ?? formed.statements;
+  return ok({ statements: [...known.values()], wall_clock: instantFromMs(parts.clock.nowMs()) });
+}
+
+/** Takes what a peer says of the members; what does not hold is said, and its neighbours are taken all the same. */
+export async function takeStatements(
+  { state, log }: Pick<MeshRoutesParts, 'state' | 'log'>,
+  statements: readonly unknown[],
+  from: string,
+): Promise<void> {
+  const formed = state.formed;
+  if (formed === null) return;
+  const known = formed.statements;
+  const fresh = statements.filter((each) => {
+    const { statement } = (each ?? {}) as { statement?: { peer_id?: unknown; serial?: unknown } };
+    const { peer_id: id, serial } = statement ?? {};
+    const before = typeof id === 'string' ? known.get(id)?.statement.serial : undefined;
+    return before === undefined || typeof serial !== 'number' || serial > before;
+  });
+  if (fresh.length === 0) return;
+  const { changed, refused } = await formed.roster.merge(fresh);
+  if (refused.length > 0) {
+    log.warn(
+      { code: 'ROSTER_STATEMENT_REFUSED', from, refused: refused.slice(0, 5) },
+      'a statement does not hold',
+    );
+  }
+  if (changed.length > 0) {
+    log.info({ from, peers: changed.slice(0, 20) }, 'the roster has changed');
+    state.reload();
+  }
+}
+
+async function digests(parts: MeshRoutesParts, message: ReceivedMessage): Promise<Result<DigestsAnswer>> {
+  const peer = await parts.gate(message);
+  if (!peer.ok) return failed(peer.error);
+  const all = await parts.store.query({ kind: 'read-digests' });
+  if (!all.ok) return failed(all.error);
+  return ok({
+    peer_id: parts.peerId,
+    namespaces: Object.fromEntries(
+      Object.entries(all.value.namespaces).filter(([namespace]) => mayHold(peer.value, namespace)),
+    ),
+    rows: all.value.rows,
+    wall_clock: instantFromMs(parts.clock.nowMs()),
+  });
+}
+
+const bodyOf = (message: ReceivedMessage) => parseJson(new TextDecoder().decode(message.body));
+
+function reply(result: Result<unknown>): Reply {
+  if (result.ok) return { status: 200, contentType: JSON_TYPE, body: JSON.stringify(result.value) };
+  const { code, message, details } = result.error;
+  const body = JSON.stringify({ error: message, code, ...details });
+  return { status: errorRow(code).http, contentType: JSON_TYPE, body };
+}

@@ -1,0 +1,53 @@
+import type { Roster } from '../../protocol/mesh/peer.js';
+import type { Services } from '../pipeline/call.js';
+import { parsePeerScopes } from './peer-scopes.js';
+import { ArrayPush } from './receive/array-push.js';
+import { OldStyleSince } from './receive/old-style-since.js';
+import { type ReceiverMetrics, SyncReceiver, type SyncReceiverOptions } from './receive/sync-receiver.js';
+import { FileRoster } from './roster-from-files.js';
+
+/** The peers that are enrolled by key files, with the scopes of the settings. */
+export function openFileRoster({
+  settings,
+  clock,
+  log,
+}: Pick<Services, 'settings' | 'clock' | 'log'>): FileRoster {
+  return new FileRoster({
+    keyDir: settings.keyDir,
+    scopes: parsePeerScopes(settings.fedPeerAttestation),
+    trustPulls: settings.fedSyncTrustPeer,
+    clock,
+    log,
+  });
+}
+
+/** The receiver of a node, as its settings want it. */
+export function openReceiver(
+  services: Services,
+  roster: Roster,
+  metrics: ReceiverMetrics,
+  extra: Pick<SyncReceiverOptions, 'onHeard' | 'onOwnAhead' | 'noncesMax'> = {},
+): SyncReceiver {
+  const { settings, store, clock, crypto, log, peerId, machineKey } = services;
+  const scopes = parsePeerScopes(settings.fedPeerAttestation);
+  return new SyncReceiver({
+    ...extra,
+    store,
+    roster,
+    policy: {
+      requireSignature: settings.fedRequireSig,
+      requireNonce: settings.fedRequireNonce,
+      certificateBinding: settings.fedCertPeerBinding,
+      trustBodyAgentId: settings.fedTrustBodyAgentId,
+    },
+    isListed: (id) => scopes?.has(id) === true,
+    peerId,
+    signer: machineKey,
+    pageSizeMax: settings.pageSizeMax,
+    clock,
+    crypto,
+    log,
+    metrics,
+    oldStyle: { push: new ArrayPush(services), since: new OldStyleSince(store, clock) },
+  });
+}

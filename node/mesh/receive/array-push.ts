@@ -1,0 +1,211 @@
+import { memoryIdProblem } from '../../../protocol/ids.js';
+import type { Link } from '../../../protocol/link.js';
+import { linkEnvelopeBytes } from '../../../protocol/link-envelope.js';
+import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
+import { fail, failed, ok, type Result } from '../../../protocol/result.js';
+import { instantFromMs } from '../../../protocol/time.js';
+import { ttlSecondsOf } from '../../config/life-policy.js';
+import { publicKeyFromText, signatureFromText } from '../../identity/key-text.js';
+import type { Call, Services } from '../../pipeline/call.js';
+import { readyLink, readyMemory } from '../../transfer/import-memory.js';
+import { type ItemCounts, NO_COUNTERS, type OldStylePush, type SkippedItem } from './old-style-push.js';
+import { putShippedVector, readShippedVectors, type ShippedVector } from './shipped-vectors.js';
+import type { Push, PushArray } from './wire-schema.js';
+
+type Counter = keyof typeof NO_COUNTERS;
+/** What an item did: `applied`, or the counter that it belongs to beside; `noop` when nothing was left to do. */
+type Effect = 'applied' | 'noop' | Counter;
+
+/** What an item may need of its push. */
+interface Pushed {
+  readonly peer: Peer;
+  readonly call: Call;
+  readonly vectors: ReadonlyMap<string, ShippedVector>;
+}
+
+/** Reason of the archive for rows that a peer archived (reference-federation §1.4). */
+const ARCHIVE_REASON = 'sync_push';
+
+/**
+ * Applies the arrays of a push in the reference's order, item by item through the ordinary commands (reference-federation
+ * §1.4): an item that cannot be taken is skipped and says why, and costs its neighbours nothing. Each memory, deletion and
+ * link is held to the scope of its sender.
+ */
+export class ArrayPush implements OldStylePush {
+  readonly #services: Services;
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  async take(push: Push, peer: Peer): Promise<ItemCounts> {
+    const services = this.#services;
+    const nowMs = services.clock.nowMs();
+    const viewer = { all: true, agentId: push.sender, asNamespace: null };
+    const call: Call = {
+      surface: 'http',
+      caller: { agentId: push.sender, claimed: 'explicit', viewer, admin: false, local: false },
+      attestation: { level: 'claimed', signer: null, signature: null, envelope: null },
+      nowMs,
+      now: instantFromMs(nowMs),
+      services,
+      profile: 'full',
+      progress: () => {},
+    };
+    const pushed: Pushed = { peer, call, vectors: readShippedVectors(push.arrays.embeddings) };
+    const counters: Record<string, number> = { ...NO_COUNTERS };
+    const skipped: SkippedItem[] = [];
+    let applied = 0;
+    let noop = 0;
+    for (const [array, take] of STEPS) {
+      for (const [index, item] of push.arrays[array].entries()) {
+        const taken = await take(item, pushed);
+        if (!taken.ok) skipped.push({ array, index, code: taken.error.code, error: taken.error.message });
+        else if (taken.value === 'noop') noop += 1;
+        else if (taken.value === 'applied') applied += 1;
+        else counters[taken.value] = (counters[taken.value] ?? 0) + 1;
+      }
+    }
+    return { applied, noop, skipped, counters };
+  }
+}
+
+const STEPS: readonly (readonly [PushArray, (item: unknown, pushed: Pushed) => Promise<Result<Effect>>])[] = [
+  ['memories', takeMemory],
+  ['deletions', takeDeletion],
+  ['archives', takeArchive],
+  ['restores', takeRestore],
+  ['links', takeLink],
+  ['pendings', notYet],
+  ['pending_decisions', notYet],
+  ['namespace_meta', notYet],
+  ['namespace_meta_clears', notYet],
+];
+
+/** Governance comes with a later release. */
+async function notYet(): Promise<Result<Effect>> {
+  return fail('UNAVAILABLE', 'this release does not take these');
+}
+
+async function takeMemory(item: unknown, { peer, call, vectors }: Pushed): Promise<Result<Effect>> {
+  const ready = await readyMemory(call, item, mayName(item, peer), 'ignore');
+  if (!ready.ok) return failed(ready.error);
+  const { store, settings } = call.services;
+  const { memory } = ready.value;
+  const received = await store.execute({
+    kind: 'receive-memory',
+    memory,
+    allowedNamespaces: peer.allowedNamespaces,
+    archive: settings.archiveOnGc,
+  });
+  if (!received.ok) return failed(received.error);
+  const { id, change } = received.value;
+  if (change === 'unchanged') return ok('noop');
+  const vector = vectors.get(memory.id);
+  if (vector !== undefined) await putShippedVector(call, id, memory, vector);
+  return ok('applied');
+}
+
+/** True when the sender's scope lets it write in the name of the agent that a row names. */
+function mayName(item: unknown, peer: Peer): boolean {
+  const { metadata } = (item ?? {}) as { readonly metadata?: unknown };
+  const { agent_id: agentId } = (metadata ?? {}) as { readonly agent_id?: unknown };
+  return typeof agentId === 'string' && peer.allowedSenderAgentIds.includes(agentId);
+}
+
+async function takeDeletion(item: unknown, pushed: Pushed): Promise<Result<Effect>> {
+  const found = await liveMemory(item, pushed);
+  if (!found.ok) return found.error.code === 'NOT_FOUND' ? ok('noop') : failed(found.error);
+  const { services, caller } = pushed.call;
+  const deleted = await services.store.execute({
+    kind: 'delete-memory',
+    id: found.value.id,
+    archive: services.settings.archiveOnGc,
+    viewer: caller.viewer,
+  });
+  if (deleted.ok) return ok('deleted');
+  return deleted.error.code === 'NOT_FOUND' ? ok('noop') : failed(deleted.error);
+}
+
+async function takeArchive(item: unknown, pushed: Pushed): Promise<Result<Effect>> {
+  const found = await liveMemory(item, pushed);
+  if (!found.ok) return found.error.code === 'NOT_FOUND' ? ok('noop') : failed(found.error);
+  const { services, caller } = pushed.call;
+  const archived = await services.store.execute({
+    kind: 'archive-memories',
+    ids: [found.value.id],
+    reason: ARCHIVE_REASON,
+    viewer: caller.viewer,
+  });
+  if (!archived.ok) return failed(archived.error);
+  return ok(archived.value.archived.length > 0 ? 'archived' : 'noop');
+}
+
+async function takeRestore(item: unknown, { peer, call }: Pushed): Promise<Result<Effect>> {
+  const id = idOf(item);
+  if (!id.ok) return failed(id.error);
+  const { services, caller } = call;
+  const found = await services.store.query({ kind: 'find-archived', id: id.value, viewer: caller.viewer });
+  if (!found.ok) return found.error.code === 'NOT_FOUND' ? ok('noop') : failed(found.error);
+  if (found.value.id !== id.value) return ok('noop');
+  if (!mayHold(peer, found.value.namespace)) return outOfScope();
+  const restored = await services.store.execute({
+    kind: 'restore-memory',
+    id: id.value,
+    ttlSeconds: ttlSecondsOf(services.settings),
+    viewer: caller.viewer,
+    archive: services.settings.archiveOnGc,
+  });
+  return restored.ok ? ok('restored') : failed(restored.error);
+}
+
+async function takeLink(item: unknown, pushed: Pushed): Promise<Result<Effect>> {
+  const ready = readyLink(pushed.call, item, true, 'ignore');
+  if (!ready.ok) return failed(ready.error);
+  for (const end of [ready.value.source_id, ready.value.target_id]) {
+    const found = await liveMemory(end, pushed);
+    if (!found.ok) return failed(found.error);
+  }
+  const link = await attestedLink(ready.value, pushed.call);
+  if (!link.ok) return failed(link.error);
+  const imported = await pushed.call.services.store.execute({ kind: 'import-link', link: link.value });
+  if (!imported.ok) return failed(imported.error);
+  return ok(imported.value.change === 'created' ? 'links_applied' : 'noop');
+}
+
+/** A link is attested by the key of the agent that saw it; a signature that this key denies is refused. */
+async function attestedLink(link: Link, { services }: Call): Promise<Result<Link>> {
+  const unsigned: Link = { ...link, attest_level: 'unsigned', signature: null, signed_at: null };
+  if (link.signature === null || link.observed_by === null) return ok(unsigned);
+  const found = await services.store.query({ kind: 'agent-key', agentId: link.observed_by });
+  if (!found.ok) return failed(found.error);
+  const bound = found.value.publicKey;
+  const publicKey = bound === null ? null : publicKeyFromText(bound);
+  if (publicKey === null) return ok(unsigned);
+  const signature = signatureFromText(link.signature);
+  const holds = signature !== null && services.crypto.verify(publicKey, linkEnvelopeBytes(link), signature);
+  return holds
+    ? ok({ ...link, attest_level: 'peer_attested' })
+    : fail('ATTESTATION_FAILED', 'the signature of the link does not hold');
+}
+
+/** A live memory by its whole id: NOT_FOUND when there is none, FORBIDDEN out of the scope of the peer. */
+async function liveMemory(item: unknown, { peer, call }: Pushed): Promise<Result<{ readonly id: string }>> {
+  const id = idOf(item);
+  if (!id.ok) return failed(id.error);
+  const { services, caller, now } = call;
+  const found = await services.store.query({ kind: 'get-memory', id: id.value, viewer: caller.viewer, now });
+  if (!found.ok) return found.error.code === 'AMBIGUOUS_ID_PREFIX' ? missing() : failed(found.error);
+  const { memory } = found.value;
+  if (memory.id !== id.value) return missing();
+  return mayHold(peer, memory.namespace) ? ok({ id: memory.id }) : outOfScope();
+}
+
+function idOf(item: unknown): Result<string> {
+  if (typeof item !== 'string') return fail('VALIDATION_FAILED', 'must be an id');
+  const problem = memoryIdProblem(item);
+  return problem === null ? ok(item) : fail('VALIDATION_FAILED', problem);
+}
+
+const missing = () => fail('NOT_FOUND', 'memory not found');
+const outOfScope = () => fail('FORBIDDEN', 'the namespace is out of the scope of this peer');

@@ -1,0 +1,121 @@
+import { SYNC_PAGE_BYTES_MAX } from '../../../protocol/limits.js';
+import { decodeCursor, encodeCursor } from '../../../protocol/mesh/cursor.js';
+import { rootDigest } from '../../../protocol/mesh/digest.js';
+import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
+import type { KnownOriginsAnswer, ReadOperationsAnswer } from '../../../protocol/mesh/store-terms.js';
+import {
+  type Have,
+  headBytes,
+  type PullReply,
+  peerOfOrigin,
+  type SignedHead,
+} from '../../../protocol/mesh/wire.js';
+import { fail, failed, ok, type Result } from '../../../protocol/result.js';
+import type { Clock, Crypto, Signer } from '../../../protocol/seams.js';
+import { instantFromMs } from '../../../protocol/time.js';
+import type { Store } from '../../../storage/port.js';
+
+export interface PullParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly crypto: Crypto;
+  readonly peerId: string;
+  readonly signer: Signer | null;
+  /** A peer says that it has more of an own origin than the log here: the database was put back. */
+  readonly onOwnAhead: (origin: string, seq: number, peerId: string) => void;
+}
+
+/**
+ * A page of the operations beyond a cursor (design: mesh). An empty cursor has nothing; VALIDATION_FAILED
+ * for a text that is none. Payloads that
+ * the peer may not hold are left out, their headers are not, so that every chain can be verified.
+ */
+export async function handlePull(
+  parts: PullParts,
+  peer: Peer,
+  cursor: string,
+  limit: number,
+  /** These origins alone; null means all. */
+  only: readonly string[] | null,
+): Promise<Result<PullReply & Readonly<Record<string, unknown>>>> {
+  const have = cursor === '' ? {} : decodeCursor(cursor);
+  if (have === null)
+    return fail('VALIDATION_FAILED', 'cursor is none of this service', { fields: ['cursor'] });
+  const known = await parts.store.query({ kind: 'known-origins' });
+  if (!known.ok) return failed(known.error);
+  const all = haveOf(known.value);
+  reportOwnAhead(parts, peer, have, all);
+  const wall_clock = instantFromMs(parts.clock.nowMs());
+  if (peer.pullDenied === true) {
+    const nothing = {
+      operations: [],
+      heads: [],
+      more: false,
+      next_cursor: encodeCursor(have),
+      have: {},
+      root: null,
+    };
+    return ok({ ...nothing, wall_clock, scope_status: 'no_allowlist_default_deny' });
+  }
+
+  const page = await parts.store.query({
+    kind: 'read-operations',
+    have,
+    origins: only,
+    limit,
+    bytesMax: SYNC_PAGE_BYTES_MAX,
+  });
+  if (!page.ok) return failed(page.error);
+  const { operations, more, ends } = page.value;
+  const root =
+    operations.length === 0 && !more && only === null
+      ? await rootFor(parts, peer, known.value.commitSequence)
+      : ok(null);
+  if (!root.ok) return failed(root.error);
+  const next: Record<string, number> = { ...have };
+  for (const [origin, { seq }] of Object.entries(ends)) next[origin] = seq;
+  return ok({
+    operations: operations.map((operation) =>
+      mayHold(peer, operation.namespace) ? operation : { ...operation, payload: null },
+    ),
+    heads: signedHeads(parts, page.value),
+    more,
+    next_cursor: encodeCursor(next),
+    have: all,
+    root: root.value,
+    wall_clock,
+  });
+}
+
+const haveOf = ({ heads }: KnownOriginsAnswer): Have =>
+  Object.fromEntries(Object.entries(heads).map(([origin, { seq }]) => [origin, seq]));
+
+function reportOwnAhead(parts: PullParts, peer: Peer, theirs: Have, ours: Have): void {
+  for (const [origin, seq] of Object.entries(theirs)) {
+    if (peerOfOrigin(origin) === parts.peerId && seq > (ours[origin] ?? 0)) {
+      parts.onOwnAhead(origin, seq, peer.peerId);
+    }
+  }
+}
+
+/** Heads of other origins come with the page; those of this node's own are signed now. */
+function signedHeads({ peerId, signer }: PullParts, page: ReadOperationsAnswer): SignedHead[] {
+  const heads = [...page.heads];
+  for (const [origin, { seq, hash }] of Object.entries(page.ends)) {
+    if (peerOfOrigin(origin) !== peerId || signer === null) continue;
+    if (heads.some((head) => head.origin === origin && head.seq === seq)) continue;
+    const signature = Buffer.from(signer.sign(headBytes({ origin, seq, hash }))).toString('base64');
+    heads.push({ origin, seq, hash, signature });
+  }
+  return heads;
+}
+
+/** The root over what the peer may hold; null when something was written since the page was read. */
+async function rootFor(parts: PullParts, peer: Peer, commitSequence: number): Promise<Result<string | null>> {
+  const digests = await parts.store.query({ kind: 'read-digests' });
+  if (!digests.ok) return failed(digests.error);
+  const after = await parts.store.query({ kind: 'known-origins' });
+  if (!after.ok) return failed(after.error);
+  if (after.value.commitSequence !== commitSequence) return ok(null);
+  return ok(rootDigest(digests.value.namespaces, (namespace) => mayHold(peer, namespace), parts.crypto));
+}

@@ -1,0 +1,143 @@
+import {
+  DATED_NONCE_KEPT_MS,
+  MESSAGE_WINDOW_MS,
+  NONCES_PER_PEER_MAX,
+  UNDATED_NONCE_KEPT_MS,
+} from '../../../protocol/limits.js';
+import { judgeMessage, type MessagePolicy, type Senders } from '../../../protocol/mesh/message-verdict.js';
+import type { Peer } from '../../../protocol/mesh/peer.js';
+import type { UsedNonce } from '../../../protocol/mesh/store-terms.js';
+import type { ReceivedMessage } from '../../../protocol/mesh/transport.js';
+import { type Failure, fail, failed, ok, type Result } from '../../../protocol/result.js';
+import type { Clock, Crypto, Log } from '../../../protocol/seams.js';
+import { parseRfc3339Ms } from '../../../protocol/time.js';
+import type { Store } from '../../../storage/port.js';
+import { NonceIndex } from './nonce-index.js';
+import { tagged } from './reply.js';
+
+export interface MessageGateOptions {
+  readonly store: Store;
+  readonly senders: Senders;
+  readonly policy: MessagePolicy;
+  readonly clock: Clock;
+  readonly crypto: Crypto;
+  readonly log: Log;
+  /** Nonces remembered of one peer at most. */
+  readonly noncesMax?: number;
+}
+
+/** A message whose sender is known. */
+export interface Believed {
+  readonly peer: Peer;
+  /** To be used up with the first write that the message causes; null where none came. */
+  readonly nonce: UsedNonce | null;
+}
+
+/** When a throttled peer may come again: nonces of dated messages fall out of memory by then, some at least. */
+const THROTTLE_SECONDS = 60;
+
+/**
+ * Lets messages of peers in (interface §5.2): sender, certificate, signature, nonce. The nonce is reserved here, so that
+ * no copy passes from now on; the store remembers it with what the message causes.
+ */
+export class MessageGate {
+  readonly #options: MessageGateOptions;
+  readonly #nonces: NonceIndex;
+  readonly #warned = new Set<string>();
+  #loading: Promise<Result<null>> | null = null;
+
+  constructor(options: MessageGateOptions) {
+    this.#options = options;
+    this.#nonces = new NonceIndex(options.noncesMax ?? NONCES_PER_PEER_MAX);
+  }
+
+  /** Judges a message before its body is parsed. */
+  async admit(message: ReceivedMessage): Promise<Result<Believed>> {
+    const { policy, senders, crypto, clock, log } = this.#options;
+    const verdict = judgeMessage(message, policy, senders, crypto);
+    if (!verdict.ok) return failed(tagged(verdict.tag));
+    const { peer } = verdict;
+    if (verdict.certificateUnbound && !this.#warned.has(peer.peerId)) {
+      this.#warned.add(peer.peerId);
+      log.warn(
+        { peer_id: peer.peerId, fingerprint: message.fingerprint },
+        'a certificate that is bound to no peer',
+      );
+    }
+    if (verdict.nonce === null) return ok({ peer, nonce: null });
+
+    const loaded = await this.#load();
+    if (!loaded.ok) return failed(loaded.error);
+    const nowMs = clock.nowMs();
+    const nonce: UsedNonce = {
+      peerId: peer.peerId,
+      fingerprint: crypto.sha256Hex(verdict.nonce),
+      usedAtMs: nowMs,
+      keepUntilMs: nowMs + UNDATED_NONCE_KEPT_MS,
+    };
+    switch (this.#nonces.reserve(nonce, nowMs)) {
+      case 'replay':
+        return failed(tagged('x_memory_nonce_replay'));
+      case 'full':
+        return fail('PEER_THROTTLED', 'too many messages of this peer: wait', {
+          retry_after_secs: THROTTLE_SECONDS,
+        });
+      case 'new':
+        return ok({ peer, nonce });
+    }
+  }
+
+  /**
+   * Judges when a believed message says that it was sent, and settles how long its nonce is kept: VALIDATION_FAILED for
+   * what is no instant, message_out_of_time outside the window.
+   */
+  date(believed: Believed, sentAt: string | undefined, field: string): Result<Believed> {
+    if (sentAt === undefined) return ok(believed);
+    const sentMs = parseRfc3339Ms(sentAt);
+    if (sentMs === null) {
+      return fail('VALIDATION_FAILED', `${field} must be an RFC 3339 instant`, { fields: [field] });
+    }
+    const nowMs = this.#options.clock.nowMs();
+    if (Math.abs(nowMs - sentMs) > MESSAGE_WINDOW_MS) {
+      return failed(tagged('message_out_of_time', { skew_ms: sentMs - nowMs }));
+    }
+    if (believed.nonce === null) return ok(believed);
+    const nonce = { ...believed.nonce, keepUntilMs: nowMs + DATED_NONCE_KEPT_MS };
+    this.#nonces.settle(nonce);
+    return ok({ ...believed, nonce });
+  }
+
+  /** Uses a nonce up for good, for a message whose effects do not do so themselves. */
+  async use(nonce: UsedNonce | null): Promise<Result<null>> {
+    if (nonce === null) return ok(null);
+    const used = await this.#options.store.execute({ kind: 'use-nonce', nonce });
+    if (used.ok) return ok(null);
+    this.failed(nonce, used.error);
+    return failed(used.error.code === 'x_memory_nonce_replay' ? tagged(used.error.code) : used.error);
+  }
+
+  /** A message with this nonce failed: where it surely had no effect, it may be sent again as it is. */
+  failed(nonce: UsedNonce | null, { code }: Failure): void {
+    if (nonce !== null && NOT_TAKEN.has(code)) this.#nonces.release(nonce);
+  }
+
+  #load(): Promise<Result<null>> {
+    this.#loading ??= this.#readNonces();
+    return this.#loading;
+  }
+
+  async #readNonces(): Promise<Result<null>> {
+    try {
+      const listed = await this.#options.store.query({ kind: 'list-nonces' });
+      if (listed.ok) this.#nonces.load(listed.value);
+      else this.#loading = null;
+      return listed.ok ? ok(null) : failed(listed.error);
+    } catch (error) {
+      // The next message asks again.
+      this.#loading = null;
+      throw error;
+    }
+  }
+}
+
+const NOT_TAKEN: ReadonlySet<string> = new Set(['OVERLOADED', 'SHUTTING_DOWN', 'STORAGE_FULL']);

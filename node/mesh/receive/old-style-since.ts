@@ -1,0 +1,110 @@
+import { PAGE_BYTES_MAX, SYNC_ROWS_EXAMINED_MAX, SYNC_SINCE_LIMIT_MAX } from '../../../protocol/limits.js';
+import { addresseeOf, type MemoryRow, memoryJson, ownerOf } from '../../../protocol/memory.js';
+import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
+import { fail, failed, ok, type Result } from '../../../protocol/result.js';
+import type { Clock } from '../../../protocol/seams.js';
+import { canonicalInstant, instantFromMs } from '../../../protocol/time.js';
+import type { Store } from '../../../storage/port.js';
+
+/** Pages of memories by their last change, for peers that know no cursor (interface §4.10, reference-federation §1.6). */
+export class OldStyleSince {
+  readonly #store: Store;
+  readonly #clock: Clock;
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /**
+   * The memories that changed after an instant and that a peer may have, the oldest change first. A page does not end
+   * between rows of one instant, because the next begins after it. VALIDATION_FAILED for a `since` that is no instant.
+   */
+  async page(peer: Peer, since: string, limit: number): Promise<Result<object>> {
+    const updatedSince = since === '' ? null : canonicalInstant(since);
+    if (since !== '' && updatedSince === null) {
+      return fail('VALIDATION_FAILED', 'since must be an RFC 3339 instant', { fields: ['since'] });
+    }
+    const page = new Page(peer, limit);
+    const denied = peer.pullDenied === true;
+    let after = { updated_at: updatedSince ?? '', id: LAST };
+    let more = !denied;
+    while (more && !page.full && page.examined < SYNC_ROWS_EXAMINED_MAX) {
+      const read = await this.#store.query({
+        kind: 'memories-since',
+        after,
+        now: instantFromMs(this.#clock.nowMs()),
+        limit: Math.min(limit + 1, ROWS_AT_ONCE),
+      });
+      if (!read.ok) return failed(read.error);
+      for (const row of read.value.memories) page.take(row);
+      const last = read.value.memories.at(-1);
+      more = read.value.more && last !== undefined;
+      if (last !== undefined) after = { updated_at: last.updated_at, id: last.id };
+    }
+    const { memories } = page;
+    return ok({
+      count: memories.length,
+      limit,
+      updated_since: updatedSince,
+      earliest_updated_at: memories[0]?.updated_at ?? null,
+      latest_updated_at: memories.at(-1)?.updated_at ?? null,
+      memories: memories.map((memory) => ({
+        ...memoryJson(memory),
+        ...(memory.write_signature === null ? {} : { write_signature: memory.write_signature }),
+      })),
+      excluded_for_scope: page.outOfScope,
+      excluded_for_scope_private: page.hidden,
+      scope_status: denied ? 'no_allowlist_default_deny' : 'scoped',
+      next_since: page.examinedThrough ?? updatedSince,
+    });
+  }
+}
+
+const LAST = '\u007f';
+const ROWS_AT_ONCE = 1000;
+
+class Page {
+  readonly memories: MemoryRow[] = [];
+  examined = 0;
+  outOfScope = 0;
+  hidden = 0;
+  full = false;
+  /** Every row up to this instant was looked at. */
+  examinedThrough: string | null = null;
+  #bytes = 0;
+  readonly #peer: Peer;
+  readonly #limit: number;
+
+  constructor(peer: Peer, limit: number) {
+    this.#peer = peer;
+    this.#limit = limit;
+  }
+
+  take(row: MemoryRow): void {
+    if (this.full) return;
+    const atNewInstant = row.updated_at !== this.examinedThrough;
+    const reached = this.memories.length >= this.#limit || this.#bytes > PAGE_BYTES_MAX;
+    // Rows of the instant that the page has begun go with it, as far as any page may go.
+    if ((reached && atNewInstant) || this.memories.length >= SYNC_SINCE_LIMIT_MAX) {
+      this.full = true;
+      return;
+    }
+    this.examined += 1;
+    this.examinedThrough = row.updated_at;
+    if (!mayHold(this.#peer, row.namespace)) this.outOfScope += 1;
+    else if (!isShared(row, this.#peer.peerId)) this.hidden += 1;
+    else {
+      this.memories.push(row);
+      this.#bytes += row.content.length + row.title.length;
+    }
+  }
+}
+
+/** Private rows go to their owner, to whom they are addressed, and where their owner says so. */
+function isShared(row: MemoryRow, peerId: string): boolean {
+  const { scope, federation_share } = row.metadata;
+  if (federation_share === true || scope === undefined || scope === null) return true;
+  const open = ['collective', 'team', 'unit', 'org'];
+  return open.includes(scope as string) || ownerOf(row) === peerId || addresseeOf(row) === peerId;
+}

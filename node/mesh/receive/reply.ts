@@ -1,0 +1,32 @@
+import { type ErrorCode, errorRow } from '../../../protocol/errors.js';
+import type { Failure } from '../../../protocol/result.js';
+
+/** What a peer is answered. */
+export interface PeerReply {
+  readonly status: number;
+  /** JSON. */
+  readonly body: string;
+  /** Lower-case names. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function answer(body: object): PeerReply {
+  return { status: 200, body: JSON.stringify(body) };
+}
+
+/** The error envelope; a refusal that time heals says when to come again. */
+export function refuse({ code, message, details }: Failure): PeerReply {
+  const envelope = { error: message, code };
+  const status = errorRow(code).http;
+  const after = details?.['retry_after_secs'] ?? 1;
+  return {
+    status,
+    body: JSON.stringify(details === undefined ? envelope : { ...envelope, ...details, ...envelope }),
+    ...(status === 429 || status === 503 ? { headers: { 'retry-after': String(after) } } : {}),
+  };
+}
+
+/** A refusal whose text is its tag, as peers of other releases read it. */
+export function tagged(code: ErrorCode, details?: Record<string, unknown>): Failure {
+  return details === undefined ? { code, message: code } : { code, message: code, details };
+}

@@ -1,0 +1,193 @@
+import { SYNC_SINCE_LIMIT, SYNC_SINCE_LIMIT_MAX } from '../../../protocol/limits.js';
+import { decodeCursor } from '../../../protocol/mesh/cursor.js';
+import type { MessagePolicy, Senders } from '../../../protocol/mesh/message-verdict.js';
+import type { Roster } from '../../../protocol/mesh/peer.js';
+import type { ApplyOutcome } from '../../../protocol/mesh/store-terms.js';
+import type { ReceivedMessage } from '../../../protocol/mesh/transport.js';
+import type { Have, OperationPage } from '../../../protocol/mesh/wire.js';
+import { type Failure, fail, failed, ok, type Result } from '../../../protocol/result.js';
+import type { Clock, Crypto, Log, Signer } from '../../../protocol/seams.js';
+import type { Store } from '../../../storage/port.js';
+import { parseJsonBody } from '../../http/json-body.js';
+import { parseQuery } from '../../http/query-string.js';
+import { AuthorJudge } from './author.js';
+import { handlePull } from './handle-pull.js';
+import { handlePush, type PushAnswer, type PushParts, takePage } from './handle-push.js';
+import { type Believed, MessageGate } from './message-gate.js';
+import type { OldStylePush } from './old-style-push.js';
+import type { OldStyleSince } from './old-style-since.js';
+import { answer, type PeerReply, refuse, tagged } from './reply.js';
+import type { Origins } from './verify-operations.js';
+import { type Push, parsePush, pushProblem } from './wire-schema.js';
+
+/** What is counted of messages of peers. */
+export interface ReceiverMetrics {
+  /** A message was answered with this error code. */
+  messageRefused(code: string): void;
+  /** Operations by what became of them: `applied`, `noop`, or the reason of a refusal or parking. */
+  operationsReceived(outcome: string, count: number): void;
+}
+
+export interface SyncReceiverOptions {
+  readonly store: Store;
+  readonly roster: Roster;
+  readonly policy: MessagePolicy & {
+    /** Peers may send in the name of any agent (SVC_FED_TRUST_BODY_AGENT_ID). */
+    readonly trustBodyAgentId: boolean;
+  };
+  /** True for a peer id that the operator lists, enrolled or not. */
+  readonly isListed: (peerId: string) => boolean;
+  readonly peerId: string;
+  /** This node's key; null when it has none, and then signs no heads. */
+  readonly signer: Signer | null;
+  readonly pageSizeMax: number;
+  readonly clock: Clock;
+  readonly crypto: Crypto;
+  readonly log: Log;
+  readonly metrics: ReceiverMetrics;
+  /** Senders that know no operations; null refuses them. */
+  readonly oldStyle: { readonly push: OldStylePush; readonly since: OldStyleSince } | null;
+  /** A believed peer has called; `have` is its cursor, where it sent one. */
+  readonly onHeard?: (peerId: string, have: Have | null) => void;
+  /** A peer has more of an own origin than the log here; nothing by default. */
+  readonly onOwnAhead?: (origin: string, seq: number, peerId: string) => void;
+  /** Nonces remembered of one peer at most. */
+  readonly noncesMax?: number;
+}
+
+/** Answers the messages of peers: `POST /sync/push` and `GET /sync/since` (interface §4.10, §5.2). */
+export class SyncReceiver {
+  readonly #options: SyncReceiverOptions;
+  readonly #gate: MessageGate;
+  readonly #origins: Origins;
+  readonly #authors: AuthorJudge;
+
+  constructor(options: SyncReceiverOptions) {
+    const { roster, peerId, signer } = options;
+    this.#options = options;
+    const senders: Senders = {
+      find: (id) => roster.find(id),
+      isListed: options.isListed,
+      holderOf: (fingerprint) =>
+        roster.peers().find((peer) => peer.fingerprints.includes(fingerprint))?.peerId ?? null,
+    };
+    this.#gate = new MessageGate({ ...options, senders });
+    this.#authors = new AuthorJudge(options.crypto);
+    this.#origins = {
+      keyOf: (id) => (id === peerId ? (signer?.publicKey ?? null) : (roster.find(id)?.publicKey ?? null)),
+      scopeOf: (id) => roster.find(id) ?? UNRESTRICTED,
+    };
+  }
+
+  /** Answers a message; never rejects but for bugs of the store. */
+  async handle(message: ReceivedMessage): Promise<PeerReply> {
+    const answered = await this.#answer(message);
+    if (answered.ok) return answer(answered.value);
+    const { error } = answered;
+    this.#options.metrics.messageRefused(error.code);
+    this.#options.log.debug({ code: error.code, path: message.path }, 'a message of a peer is refused');
+    return refuse(error);
+  }
+
+  async #answer(message: ReceivedMessage): Promise<Result<object>> {
+    const push = message.method === 'POST' && message.path.endsWith('/sync/push');
+    if (!push && !(message.method === 'GET' && message.path.endsWith('/sync/since'))) {
+      return fail('ROUTE_NOT_FOUND', 'no such route');
+    }
+    const believed = await this.#gate.admit(message);
+    if (!believed.ok) return failed(believed.error);
+    return push ? this.#push(message, believed.value) : this.#since(message, believed.value);
+  }
+
+  async #push(message: ReceivedMessage, believed: Believed): Promise<Result<object>> {
+    const { pageSizeMax } = this.#options;
+    const { body } = message;
+    const json = parseJsonBody(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
+    if (!json.ok) return failed(json.error);
+    const read = parsePush(json.value);
+    if (!read.ok) return failed(read.error);
+    const push = read.value;
+    const mismatch = this.#senderProblem(push, believed);
+    if (mismatch !== null) return failed(mismatch);
+    const sized = pushProblem(push, pageSizeMax);
+    if (!sized.ok) return failed(sized.error);
+    const dated = this.#gate.date(believed, push.sentAt, 'sender_wall_clock');
+    if (!dated.ok) return failed(dated.error);
+    const answered = await handlePush(this.#pushParts(), push, dated.value);
+    if (answered.ok) {
+      this.#count(answered.value);
+      this.#options.onHeard?.(believed.peer.peerId, null);
+    }
+    return answered;
+  }
+
+  /** Takes operations that a peer answered, judged like a push. */
+  take(page: OperationPage, from: string): Promise<Result<ApplyOutcome>> {
+    return takePage(this.#pushParts(), page, from);
+  }
+
+  #pushParts(): PushParts {
+    const { store, clock, crypto, peerId, oldStyle } = this.#options;
+    return {
+      store,
+      gate: this.#gate,
+      origins: this.#origins,
+      authors: this.#authors,
+      clock,
+      crypto,
+      peerId,
+      oldStyle: oldStyle?.push ?? null,
+    };
+  }
+
+  #senderProblem({ sender }: Push, { peer }: Believed): Failure | null {
+    const { trustBodyAgentId } = this.#options.policy;
+    if (trustBodyAgentId || sender === peer.peerId || peer.allowedSenderAgentIds.includes(sender))
+      return null;
+    return tagged('sender_agent_id_mismatch', {
+      claimed: sender,
+      peer_header: peer.peerId,
+      note: 'sender_agent_id must be the peer of X-Peer-Id, or an agent that its scope lists',
+    });
+  }
+
+  #count({ applied, noop, refused, parked }: PushAnswer): void {
+    const { metrics } = this.#options;
+    if (applied > 0) metrics.operationsReceived('applied', applied);
+    if (noop > 0) metrics.operationsReceived('noop', noop);
+    for (const { reason } of [...refused, ...parked]) metrics.operationsReceived(reason, 1);
+  }
+
+  async #since(message: ReceivedMessage, believed: Believed): Promise<Result<object>> {
+    const query = parseQuery(message.query);
+    if (!query.ok) return failed(query.error);
+    const limit = limitOf(query.value.get('limit'));
+    if (!limit.ok) return failed(limit.error);
+    const dated = this.#gate.date(believed, query.value.get('at'), 'at');
+    if (!dated.ok) return failed(dated.error);
+    const used = await this.#gate.use(dated.value.nonce);
+    if (!used.ok) return failed(used.error);
+    const { options, peer } = { options: this.#options, peer: believed.peer };
+    const cursor = query.value.get('cursor');
+    if (cursor !== undefined) {
+      const parts = { ...options, onOwnAhead: options.onOwnAhead ?? (() => {}) };
+      const only = query.value.get('origins')?.split(',') ?? null;
+      const answered = await handlePull(parts, peer, cursor, limit.value, only);
+      if (answered.ok) options.onHeard?.(peer.peerId, decodeCursor(cursor));
+      return answered;
+    }
+    if (options.oldStyle === null) return fail('UNAVAILABLE', 'this node answers cursors alone');
+    return options.oldStyle.since.page(peer, query.value.get('since') ?? '', limit.value);
+  }
+}
+
+const UNRESTRICTED = { allowedNamespaces: null };
+
+/** A larger limit means the largest (interface §8). */
+function limitOf(text: string | undefined): Result<number> {
+  if (text === undefined || text === '') return ok(SYNC_SINCE_LIMIT);
+  if (!/^\d{1,9}$/.test(text) || Number(text) < 1) {
+    return fail('VALIDATION_FAILED', 'limit must be a number above 0', { fields: ['limit'] });
+  }
+  return ok(Math.min(Number(text), SYNC_SINCE_LIMIT_MAX));
+}

@@ -1,0 +1,142 @@
+import { namespaceProblem } from '../../../protocol/ids.js';
+import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
+import type { VerifiedOperation } from '../../../protocol/mesh/store-terms.js';
+import {
+  headBytes,
+  peerOfOrigin,
+  type RefusalReason,
+  type RefusedOperation,
+  type SignedHead,
+  type WireOperation,
+} from '../../../protocol/mesh/wire.js';
+import { headerHash, type OperationHeader } from '../../../protocol/operation-log.js';
+import type { Crypto } from '../../../protocol/seams.js';
+import { signatureFromText } from '../../identity/key-text.js';
+import type { AuthorJudge } from './author.js';
+import type { ReadOperation } from './wire-schema.js';
+
+/** Who made operations, and what each may write here. */
+export interface Origins {
+  /** The key of the peer that an origin belongs to, departed ones and this node included; null when it is unknown. */
+  keyOf(peerId: string): Uint8Array | null;
+  /** What the peer may hold; null for all. */
+  scopeOf(peerId: string): Pick<Peer, 'allowedNamespaces'>;
+}
+
+export interface VerifiedBatch {
+  readonly operations: readonly VerifiedOperation[];
+  /** One for each origin, over its last operation above. */
+  readonly heads: readonly SignedHead[];
+  readonly refused: readonly RefusedOperation[];
+  /** Items that do not even say what they are. */
+  readonly unreadable: number;
+}
+
+interface Run {
+  readonly operations: VerifiedOperation[];
+  broken: RefusalReason | null;
+}
+
+/**
+ * Verifies the operations of a message against each other, without the store: payloads against their hashes, the chain
+ * of each origin from one operation to the next, and its end against the head that the origin signed. What follows a
+ * break, or no head covers, is `bad_chain`. Whether the first fits to what is known here is the store's to say.
+ *
+ * An operation whose author's signature does not hold is marked, because it is part of the chain all the same. So is
+ * one that its maker may not write here: it counts as a stub.
+ */
+export function verifyOperations(
+  read: readonly ReadOperation[],
+  heads: readonly SignedHead[],
+  origins: Origins,
+  authors: AuthorJudge,
+  crypto: Crypto,
+): VerifiedBatch {
+  const runs = new Map<string, Run>();
+  const refused: RefusedOperation[] = [];
+  let unreadable = 0;
+  for (const item of read) {
+    const at = item.ok ? item.operation : item.place;
+    if (at === null) {
+      unreadable += 1;
+      continue;
+    }
+    const { origin, seq } = at;
+    let run = runs.get(origin);
+    if (run === undefined) {
+      run = {
+        operations: [],
+        broken: origins.keyOf(peerOfOrigin(origin)) === null ? 'unknown_origin' : null,
+      };
+      runs.set(origin, run);
+    }
+    if (run.broken === null) {
+      const verified = item.ok ? follow(run.operations.at(-1), item.operation, crypto) : null;
+      if (verified === null) run.broken = 'bad_chain';
+      else run.operations.push(judged(verified, origins, authors));
+    }
+    if (run.broken !== null) refused.push({ origin, seq, reason: run.broken });
+  }
+
+  const operations: VerifiedOperation[] = [];
+  const ends: SignedHead[] = [];
+  for (const [origin, run] of runs) {
+    const end = coveringHead(origin, run.operations, heads, origins, crypto);
+    for (const operation of run.operations) {
+      if (end !== null && operation.seq <= end.seq) operations.push(operation);
+      else refused.push({ origin, seq: operation.seq, reason: 'bad_chain' });
+    }
+    if (end !== null) ends.push(end);
+  }
+  return { operations, heads: ends, refused, unreadable };
+}
+
+/** The operation with its hash, when its payload is its own and it follows the one before; else null. */
+function follow(
+  before: VerifiedOperation | undefined,
+  operation: WireOperation,
+  crypto: Crypto,
+): VerifiedOperation | null {
+  const { payload, payloadHash } = operation;
+  if (payload !== null && crypto.sha256Hex(payload) !== payloadHash) return null;
+  if (before !== undefined && (operation.seq !== before.seq + 1 || operation.prevHash !== before.hash)) {
+    return null;
+  }
+  // The hash takes the kind as it stands, known or not.
+  const hash = headerHash(operation as OperationHeader, crypto);
+  return { ...operation, hash, refusal: null };
+}
+
+function judged(operation: VerifiedOperation, origins: Origins, authors: AuthorJudge): VerifiedOperation {
+  const { payload } = operation;
+  if (payload === null) return operation;
+  const scope = origins.scopeOf(peerOfOrigin(operation.origin));
+  if (!mayHold(scope, operation.namespace)) return { ...operation, payload: null };
+  if (namespaceProblem(operation.namespace) !== null) return { ...operation, refusal: 'invalid' };
+  return authors.holds(payload) ? operation : { ...operation, refusal: 'bad_signature' };
+}
+
+/** The last head of an origin that its peer has signed and that is one of these operations. */
+function coveringHead(
+  origin: string,
+  operations: readonly VerifiedOperation[],
+  heads: readonly SignedHead[],
+  origins: Origins,
+  crypto: Crypto,
+): SignedHead | null {
+  const first = operations[0];
+  const publicKey = origins.keyOf(peerOfOrigin(origin));
+  if (first === undefined || publicKey === null) return null;
+  const candidates = heads
+    .filter((head) => head.origin === origin && operations[head.seq - first.seq]?.hash === head.hash)
+    .sort((one, other) => other.seq - one.seq)
+    .slice(0, HEADS_TRIED_MAX);
+  for (const head of candidates) {
+    const signature = signatureFromText(head.signature);
+    if (signature !== null && crypto.verify(publicKey, headBytes(head), signature)) return head;
+  }
+  return null;
+}
+
+/** A message has one head for each origin; more are only worth a little work. */
+const HEADS_TRIED_MAX = 4;

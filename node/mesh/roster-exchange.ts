@@ -1,0 +1,145 @@
+import { ROSTER_EXCHANGE_MS } from '../../protocol/limits.js';
+import type { Peer } from '../../protocol/mesh/peer.js';
+import type { PeerReply, PeerRequest, PeerTransport } from '../../protocol/mesh/transport.js';
+import type { Clock, Log, Scheduler, Timer } from '../../protocol/seams.js';
+import { instantFromMs } from '../../protocol/time.js';
+import { API_PREFIX } from '../http/operation-route.js';
+import { parseJson } from './forming/mesh-folder.js';
+import type { MeshState } from './forming/mesh-state.js';
+import type { MeshRoster } from './mesh-roster.js';
+import { takeStatements } from './mesh-routes.js';
+import { ROSTER_BODY, ROSTER_PATH } from './mesh-terms.js';
+
+/** What the last exchange with a peer showed. */
+export interface Contact {
+  readonly reachable: boolean;
+  readonly lastMs: number | null;
+  readonly skewMs: number | null;
+  readonly problem: string | null;
+}
+
+/** Signs a message of this node; answers its headers. */
+export type SignRequest = (request: Omit<PeerRequest, 'headers'>) => Readonly<Record<string, string>>;
+
+export interface ExchangeParts {
+  readonly state: MeshState;
+  readonly roster: MeshRoster;
+  readonly transport: PeerTransport;
+  readonly sign: SignRequest;
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  readonly log: Log;
+}
+
+const TIMEOUT_MS = 5000;
+
+/**
+ * Keeps the rosters of the members alike: after a change with all of them at once, otherwise with one after the other, so
+ * that a member that was away or unreachable hears of it soon.
+ */
+export class RosterExchange {
+  readonly #parts: ExchangeParts;
+  readonly #contacts = new Map<string, Contact>();
+  #timer: Timer | null = null;
+  #turn = 0;
+  #told = '';
+  #stop: () => void = () => undefined;
+
+  constructor(parts: ExchangeParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    const tell = () => {
+      const known = [...(this.#parts.state.formed?.statements.values() ?? [])]
+        .map(({ statement }) => `${statement.peer_id} ${statement.serial}`)
+        .join('\n');
+      if (known === this.#told) return;
+      this.#told = known;
+      for (const peer of this.#members()) void this.#with(peer);
+    };
+    this.#stop = this.#parts.state.onChange(tell);
+    tell();
+    this.#later();
+  }
+
+  stop(): void {
+    this.#stop();
+    this.#timer?.cancel();
+    this.#timer = null;
+  }
+
+  contactOf(peerId: string): Contact | null {
+    return this.#contacts.get(peerId) ?? null;
+  }
+
+  /** A member that did not answer has called: it is there again. */
+  heard(peerId: string): void {
+    const peer = this.#members().find((member) => member.peerId === peerId);
+    if (peer !== undefined && this.#contacts.get(peerId)?.reachable !== true) void this.#with(peer);
+  }
+
+  #later(): void {
+    this.#timer = this.#parts.scheduler.after(ROSTER_EXCHANGE_MS, () => {
+      const members = this.#members();
+      const next = members[this.#turn % Math.max(1, members.length)];
+      this.#turn += 1;
+      if (next !== undefined) void this.#with(next);
+      if (this.#timer !== null) this.#later();
+    });
+  }
+
+  #members(): Peer[] {
+    const { roster } = this.#parts;
+    return roster
+      .peers()
+      .filter(({ peerId, url, state }) => state === 'member' && url !== null && roster.isStated(peerId));
+  }
+
+  async #with(peer: Peer): Promise<void> {
+    const { state, transport, sign, clock, log } = this.#parts;
+    const formed = state.formed;
+    if (formed === null) return;
+    const body = new TextEncoder().encode(JSON.stringify({ statements: [...formed.statements.values()] }));
+    const unsigned = { method: 'POST', path: `${API_PREFIX}${ROSTER_PATH}`, query: '', body } as const;
+    const sentMs = clock.nowMs();
+    const reply = await transport.send(peer, { ...unsigned, headers: sign(unsigned) }, TIMEOUT_MS);
+    const problem = problemOf(reply);
+    const before = this.#contacts.get(peer.peerId);
+    if (problem !== null || reply.kind !== 'answer') {
+      if (before?.problem !== problem)
+        log.warn({ peer_id: peer.peerId, problem }, 'a member does not answer');
+      this.#contacts.set(peer.peerId, {
+        reachable: false,
+        lastMs: before?.lastMs ?? null,
+        skewMs: before?.skewMs ?? null,
+        problem,
+      });
+      return;
+    }
+    const answer = parseJson(new TextDecoder().decode(reply.body)) as { wall_clock?: unknown } | null;
+    const theirs = Date.parse(String(answer?.wall_clock));
+    const nowMs = clock.nowMs();
+    this.#contacts.set(peer.peerId, {
+      reachable: true,
+      lastMs: nowMs,
+      skewMs: Number.isNaN(theirs) ? null : Math.round(theirs - (sentMs + nowMs) / 2),
+      problem: null,
+    });
+    const parsed = ROSTER_BODY.safeParse(answer);
+    if (parsed.success) await takeStatements({ state, log }, parsed.data.statements, peer.peerId);
+  }
+}
+
+function problemOf(reply: PeerReply): string | null {
+  if (reply.kind !== 'answer') return `${reply.kind}: ${reply.message}`;
+  return reply.status === 200 ? null : `it answered ${reply.status}`;
+}
+
+/** A contact as the status shows it. */
+export const contactFields = (contact: Contact | null) => ({
+  reachable: contact?.reachable ?? null,
+  last_contact: contact?.lastMs == null ? null : instantFromMs(contact.lastMs),
+  skew_ms: contact?.skewMs ?? null,
+  problem: contact?.problem ?? null,
+});

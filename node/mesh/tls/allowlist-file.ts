@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { MESH_POLL_MS } from '../../../protocol/limits.js';
+import { parseFingerprintList } from '../../../protocol/mesh/fingerprint-list.js';
+import { fail, type Result } from '../../../protocol/result.js';
+import type { Log, Scheduler } from '../../../protocol/seams.js';
+import { StartRefusedError } from '../../../protocol/start-refused.js';
+import type { ClientGate, Standing } from '../../http/listener-tls.js';
+import { Listeners } from './listeners.js';
+import { WatchedFiles } from './watched-files.js';
+
+/**
+ * The allowlist of client certificates (interface §5.2), which follows its file: a broken list is said so, and the last
+ * good one stays in force. Who signed a certificate, and until when, does not matter.
+ */
+export class AllowlistFile implements ClientGate {
+  readonly #listeners = new Listeners();
+  readonly #watch: WatchedFiles;
+  #admitted: ReadonlySet<string>;
+
+  /** Throws StartRefusedError when the list cannot be used. */
+  constructor(
+    readonly path: string,
+    { scheduler, log }: { readonly scheduler: Scheduler; readonly log: Log },
+  ) {
+    const first = readAllowlist(path);
+    if (!first.ok) throw new StartRefusedError('CONFIG_INVALID', first.error.message);
+    this.#admitted = new Set(first.value);
+    this.#watch = new WatchedFiles({
+      paths: () => [path],
+      scheduler,
+      intervalMs: MESH_POLL_MS,
+      changed: () => {
+        const next = readAllowlist(path);
+        if (!next.ok) {
+          const message = 'the new allowlist cannot be used, the old one stays in force';
+          log.error({ code: 'ALLOWLIST_REFUSED', reason: next.error.message }, message);
+          return;
+        }
+        this.#admitted = new Set(next.value);
+        log.info({ code: 'ALLOWLIST_RELOADED', entries: next.value.length }, 'the allowlist was read again');
+        this.#listeners.tell();
+      },
+    });
+  }
+
+  judge(_certificate: Uint8Array, fingerprint: string): Standing {
+    return this.#admitted.has(fingerprint) ? 'peer' : null;
+  }
+
+  onChange(listener: () => void): () => void {
+    return this.#listeners.add(listener);
+  }
+
+  close(): void {
+    this.#watch.stop();
+  }
+}
+
+function readAllowlist(path: string): Result<readonly string[]> {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    return fail(
+      'CONFIG_INVALID',
+      `cannot read the allowlist ${path}: ${(error as NodeJS.ErrnoException).code}`,
+    );
+  }
+  const list = parseFingerprintList(text);
+  return list.ok ? list : fail('CONFIG_INVALID', `the allowlist ${path}: ${list.error.message}`);
+}

@@ -1,0 +1,140 @@
+import { isIP } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { Pool } from 'undici';
+import * as limits from '../../protocol/limits.js';
+import type { Peer } from '../../protocol/mesh/peer.js';
+import type { PeerReply, PeerRequest, PeerTransport } from '../../protocol/mesh/transport.js';
+import type { Scheduler } from '../../protocol/seams.js';
+import { fingerprintOfCertificate, peerOfCertificate } from './forming/certificate.js';
+import { connectTo, UntrustedError } from './tls/connect-tls.js';
+
+/** How a peer is reached and what is believed about it. */
+export interface PeerTrust {
+  /** What this node presents, PEM; null for nothing. */
+  readonly client: { readonly cert: string; readonly key: string } | null;
+  /** Authorities that may have signed the peer's certificate, PEM; null means the public ones. */
+  readonly authorities: readonly string[] | null;
+  /** What the certificate must name: the peer's id, or the host of its address. */
+  readonly names: 'peer' | 'host';
+  /** SHA-256 of certificates, lower-case hex, of which the peer must have one; empty for any. */
+  readonly fingerprints: readonly string[];
+}
+
+interface Route {
+  readonly key: string;
+  readonly pool: Pool;
+}
+
+/**
+ * Carries messages to peers over pooled connections (reference-federation §1.8). Follows no redirect, asks no proxy,
+ * decodes nothing, and takes answers of 32 MiB at most. Never rejects.
+ */
+export class UndiciTransport implements PeerTransport {
+  readonly #trustOf: (peer: Peer) => PeerTrust;
+  readonly #scheduler: Scheduler;
+  readonly #routes = new Map<string, Route>();
+  #closed = false;
+
+  constructor(options: {
+    /** Asked before each message; another answer than before means new connections. */
+    readonly trustOf: (peer: Peer) => PeerTrust;
+    readonly scheduler: Scheduler;
+  }) {
+    this.#trustOf = options.trustOf;
+    this.#scheduler = options.scheduler;
+  }
+
+  async send(peer: Peer, request: PeerRequest, timeoutMs: number): Promise<PeerReply> {
+    if (peer.url === null) return { kind: 'unreachable', message: `${peer.peerId} has no address` };
+    if (this.#closed) return { kind: 'unreachable', message: 'this node is stopping' };
+    const controller = new AbortController();
+    let late = false;
+    const timer = this.#scheduler.after(timeoutMs, () => {
+      late = true;
+      controller.abort();
+    });
+    try {
+      const { statusCode, body } = await this.#poolOf(peer, peer.url).request({
+        method: request.method,
+        path: request.query === '' ? request.path : `${request.path}?${request.query}`,
+        headers: { ...request.headers },
+        body: request.body,
+        signal: controller.signal,
+      });
+      return { kind: 'answer', status: statusCode, body: new Uint8Array(await body.arrayBuffer()) };
+    } catch (error) {
+      if (late) return { kind: 'timeout', message: `no answer within ${timeoutMs} ms` };
+      const { message } = error as Error;
+      return { kind: error instanceof UntrustedError ? 'untrusted' : 'unreachable', message };
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** Ends the connections to everybody who is not among these peers. */
+  keepOnly(peerIds: ReadonlySet<string>): void {
+    for (const [peerId, { pool }] of this.#routes) {
+      if (peerIds.has(peerId)) continue;
+      this.#routes.delete(peerId);
+      pool.destroy().catch(() => undefined);
+    }
+  }
+
+  /** Ends every connection; what is under way answers as unreachable. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const pools = [...this.#routes.values()].map(({ pool }) => pool.destroy());
+    this.#routes.clear();
+    await Promise.all(pools);
+  }
+
+  #poolOf(peer: Peer, url: string): Pool {
+    const trust = this.#trustOf(peer);
+    const key = JSON.stringify([url, trust]);
+    const known = this.#routes.get(peer.peerId);
+    if (known?.key === key) return known.pool;
+    // What is under way on old connections ends there.
+    void known?.pool.close();
+    const pool = new Pool(new URL(url).origin, {
+      connections: limits.PEER_CONNECTIONS_MAX,
+      pipelining: 1,
+      keepAliveTimeout: limits.PEER_IDLE_MS,
+      keepAliveMaxTimeout: limits.PEER_IDLE_MS,
+      // The time that a message has is counted by its sender.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      maxResponseSize: limits.PEER_RESPONSE_BYTES_MAX,
+      connect: (_options, callback) => {
+        const verify = (socket: TLSSocket) => problemOf(socket, peer, url, trust);
+        connectTo({ ...trust, url, verify, scheduler: this.#scheduler }, (error, socket) => {
+          if (error === null) callback(null, socket!);
+          else callback(error, null);
+        });
+      },
+    });
+    this.#routes.set(peer.peerId, { key, pool });
+    return pool;
+  }
+}
+
+/** Why the other side is not the peer, or null. */
+function problemOf(socket: TLSSocket, peer: Peer, url: string, trust: PeerTrust): string | null {
+  // Asked once: a second answer is empty.
+  const certificate = socket.getPeerX509Certificate();
+  if (certificate === undefined) return 'the other side presented no certificate';
+  if (!socket.authorized) return `its certificate is not trusted: ${String(socket.authorizationError)}`;
+  if (trust.names === 'peer' && peerOfCertificate(certificate) !== peer.peerId) {
+    return `its certificate does not speak for ${peer.peerId}`;
+  }
+  const { fingerprints } = trust;
+  if (fingerprints.length > 0) {
+    // A known certificate says more than the name in it.
+    return fingerprints.includes(fingerprintOfCertificate(certificate))
+      ? null
+      : 'its certificate is not the one that is known of it';
+  }
+  if (trust.names === 'peer') return null;
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+  const named = isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host);
+  return named === undefined ? `its certificate does not name ${host}` : null;
+}

@@ -1,0 +1,73 @@
+import type { Command, OutcomeOf } from '../../protocol/commands.js';
+import { operationId } from '../../protocol/operation-log.js';
+import type { AnswerOf, Query } from '../../protocol/queries.js';
+import { type Appended, ok, type Result } from '../../protocol/result.js';
+import type { CallOptions, Store } from '../../storage/port.js';
+import type { Replication, Services } from './call.js';
+
+/** What the operations that a call appended came to: the store of the call, which notes them. */
+export class RecordingStore implements Store {
+  /** In the order of the log; neighbours are one. */
+  readonly appended: Appended[] = [];
+
+  constructor(private readonly store: Store) {}
+
+  async execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
+    const result = await this.store.execute(command, options);
+    if (result.ok && result.appended !== undefined) this.note(result.appended);
+    return result;
+  }
+
+  query<Q extends Query>(query: Q, options?: CallOptions): Promise<Result<AnswerOf<Q>>> {
+    return this.store.query(query, options);
+  }
+
+  /** The store belongs to the node; a call cannot close it. */
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  private note(range: Appended): void {
+    const last = this.appended.at(-1);
+    if (last !== undefined && last.origin === range.origin && last.last + 1 === range.first)
+      this.appended[this.appended.length - 1] = { ...last, last: range.last };
+    else this.appended.push(range);
+  }
+}
+
+/** Fields beside the ordinary answer of a write whose quorum was missed (decisions, "quorum missed"). */
+export const MISSED_FIELDS = ['quorum_met', 'acks', 'needed', 'reason', 'durability', 'op_id'] as const;
+
+/**
+ * Waits until what a call wrote is on enough nodes, and says so in its answer: `quorum_acks` when it is, else that it is
+ * only here. The write stands either way, and goes on to the other nodes (interface §4.13).
+ */
+export async function withQuorum(
+  answer: Record<string, unknown>,
+  { appended }: RecordingStore,
+  replication: Replication,
+  services: Pick<Services, 'clock'>,
+  deadlineMs: number | undefined,
+): Promise<Result<Record<string, unknown>>> {
+  if (appended.length === 0 || replication.quorumWrites === 0) return ok(answer);
+  const untilMs = Math.min(
+    services.clock.monotonicMs() + replication.quorumTimeoutMs,
+    deadlineMs ?? Number.POSITIVE_INFINITY,
+  );
+  const outcomes = await Promise.all(
+    appended.map(({ origin, first, last }) => replication.replicated(origin, first, last, untilMs)),
+  );
+  const least = outcomes.reduce((worst, each) => (each.acks < worst.acks ? each : worst));
+  if (least.met) return ok({ ...answer, quorum_acks: least.acks });
+  const { acks, needed, reason } = least;
+  const missed = appended[outcomes.indexOf(least)]!;
+  return ok({
+    ...answer,
+    quorum_met: false,
+    acks,
+    needed,
+    reason,
+    durability: 'local',
+    op_id: operationId(missed.origin, missed.last),
+  });
+}

@@ -1,0 +1,49 @@
+/** A node of the mesh as another one knows it. */
+export interface Peer {
+  /** `peer-<16 hex>`: follows from the public key. */
+  readonly peerId: string;
+  /** Base address, for example `https://10.0.0.2:9077`; null for a peer that calls and cannot be called. */
+  readonly url: string | null;
+  /** 32 raw bytes, Ed25519: verifies its messages and the heads of its origins. */
+  readonly publicKey: Uint8Array;
+  /** SHA-256 of the DER certificates that may speak for it, lower-case hex; empty where TLS is not used. */
+  readonly fingerprints: readonly string[];
+  /** Globs (`*` one segment, `**` any suffix) of the namespaces that it may hold; null means all. */
+  readonly allowedNamespaces: readonly string[] | null;
+  /** Agent ids that it may send as besides itself, for old-style rows. */
+  readonly allowedSenderAgentIds: readonly string[];
+  /**
+   * True for a peer that was enrolled by its key alone, without a scope: it may push, and gets nothing
+   * (reference-federation §1.6). Absent for all others.
+   */
+  readonly pullDenied?: boolean;
+  /** A departed peer is not talked to; its key still verifies what it wrote. */
+  readonly state: 'member' | 'departed';
+}
+
+/** Who belongs to the mesh, as this node knows it now. */
+export interface Roster {
+  /** Members and departed, without this node itself. */
+  peers(): readonly Peer[];
+  find(peerId: string): Peer | null;
+  /** Calls back after every change; answers how to stop that. */
+  onChange(listener: () => void): () => void;
+}
+
+/** True when a peer may hold what lies in a namespace. */
+export function mayHold(peer: Pick<Peer, 'allowedNamespaces'>, namespace: string): boolean {
+  const globs = peer.allowedNamespaces;
+  return globs === null || globs.some((glob) => matchesGlob(glob, namespace));
+}
+
+/** `*` stands for one segment, a final `**` for any suffix (reference-federation §1.3). */
+export function matchesGlob(glob: string, namespace: string): boolean {
+  const pattern = glob.split('/');
+  const segments = namespace.split('/');
+  for (const [index, part] of pattern.entries()) {
+    if (part === '**' && index === pattern.length - 1) return true;
+    const segment = segments[index];
+    if (segment === undefined || (part !== '*' && part !== segment)) return false;
+  }
+  return pattern.length === segments.length;
+}

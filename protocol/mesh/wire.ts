@@ -1,0 +1,119 @@
+import type { OperationHeader } from '../operation-log.js';
+
+/**
+ * What nodes say to each other about the operation log (design: mesh; interface §4.10). Everything here is plain JSON.
+ */
+
+/** An operation as it travels: its header and its payload, or a stub without payload where the receiver may not have it. */
+export interface WireOperation extends Omit<OperationHeader, 'kind'> {
+  /** A kind that the receiver does not know is parked. */
+  readonly kind: string;
+  /** The canonical JSON whose SHA-256 is `payloadHash`; null in a stub. */
+  readonly payload: string | null;
+}
+
+/**
+ * An origin's signature over the head of its chain, which authenticates every operation up to it, also when another
+ * peer relays them.
+ */
+export interface SignedHead {
+  readonly origin: string;
+  readonly seq: number;
+  /** Header hash of the operation `seq`. */
+  readonly hash: string;
+  /** Standard base64, Ed25519 over `headBytes`, by the key of the origin's peer. */
+  readonly signature: string;
+}
+
+/** The bytes that a head signature covers. */
+export function headBytes(head: Pick<SignedHead, 'origin' | 'seq' | 'hash'>): Uint8Array {
+  return new TextEncoder().encode(`mnemesh head 1\n${head.origin}\n${head.seq}\n${head.hash}`);
+}
+
+/** The peer that made an origin's operations: `<peer_id>/<db_epoch>`. */
+export function peerOfOrigin(origin: string): string {
+  const slash = origin.lastIndexOf('/');
+  return slash < 0 ? origin : origin.slice(0, slash);
+}
+
+/** The highest sequence of each origin that a node durably has, without gaps. */
+export type Have = Readonly<Record<string, number>>;
+
+/** Some operations, origin by origin, each origin's consecutive and ending at a signed head. */
+export interface OperationPage {
+  readonly operations: readonly WireOperation[];
+  readonly heads: readonly SignedHead[];
+  /** True when the sender has more for the same receiver. */
+  readonly more: boolean;
+}
+
+/** Body of `POST /api/v1/sync/push` between nodes; the arrays of old-style callers may stand beside it. */
+export interface PushBody {
+  readonly sender_agent_id: string;
+  /** RFC 3339; with it the nonce is needed only inside the time window. */
+  readonly sender_wall_clock: string;
+  readonly memories: readonly unknown[];
+  readonly operations: readonly WireOperation[];
+  readonly heads: readonly SignedHead[];
+}
+
+/** Why an operation was not taken; it may be offered again. */
+export type RefusalReason =
+  /** Operations of the origin are missing before it; `have` says where to begin. */
+  | 'gap'
+  /** Another operation with this sequence is known. */
+  | 'fork'
+  /** Stamped too far ahead of the receiver's clock. */
+  | 'clock_skew'
+  /** The receiver's own origin, beyond what it has: its database was put back. */
+  | 'own_ahead'
+  /** Payload, chain or head do not fit together. */
+  | 'bad_chain'
+  /** No enrolled peer has a key for the origin. */
+  | 'unknown_origin';
+
+/** Why an operation is in the log without having taken effect. */
+export type ParkReason = 'unknown_kind' | 'out_of_scope' | 'bad_signature' | 'invalid' | 'internal';
+
+export interface RefusedOperation {
+  readonly origin: string;
+  readonly seq: number;
+  readonly reason: RefusalReason;
+}
+
+export interface ParkedOperation {
+  readonly op_id: string;
+  readonly reason: ParkReason;
+}
+
+/** Answer of `POST /api/v1/sync/push`; durable when it is sent. */
+export interface PushReply {
+  /** Items that took effect, those noted without effect, and those that were refused or parked. */
+  readonly applied: number;
+  readonly noop: number;
+  readonly skipped: number;
+  readonly receiver_agent_id: string;
+  /** Latest stamp that the receiver has of each peer. */
+  readonly receiver_clock: { readonly entries: Readonly<Record<string, string>> };
+  readonly dry_run: boolean;
+  /** Of the origins that the push named. */
+  readonly have: Have;
+  readonly refused: readonly RefusedOperation[];
+  readonly parked: readonly ParkedOperation[];
+  /** The receiver's wall clock, to measure skew. */
+  readonly wall_clock: string;
+  /** Release that the receiver runs: after another one, what it refused is offered again. */
+  readonly version?: string;
+}
+
+/** Answer of `GET /api/v1/sync/since` with a cursor. */
+export interface PullReply extends OperationPage {
+  /** The cursor of the next page: what the caller has once it has taken this one. */
+  readonly next_cursor: string;
+  /** Everything that the sender has. */
+  readonly have: Have;
+  /** Root digest over what the caller may hold, when nothing was left to send. */
+  readonly root: string | null;
+  readonly wall_clock: string;
+  readonly version?: string;
+}

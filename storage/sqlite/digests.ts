@@ -1,0 +1,74 @@
+import type { Crypto } from '../../protocol/seams.js';
+import type { Connection } from './connection.js';
+
+const DIGEST_BYTES = 32;
+
+/**
+ * Digests of the replicated state, kept in the write transaction: for each namespace the sum (exclusive or) over its
+ * live memories and links of SHA-256(subject, post-image hash). Order does not matter, so replicas that hold the same rows
+ * have the same digest however they came by them.
+ */
+export class Digests {
+  private readonly sums = new Map<string, { digest: Uint8Array; entries: number; changed: boolean }>();
+  private readonly load;
+  private readonly save;
+  private readonly drop;
+
+  constructor(
+    db: Connection,
+    private readonly crypto: Crypto,
+  ) {
+    this.load = db.prepare<[string], { digest: Uint8Array; entries: number }>(
+      'SELECT digest, entries FROM namespace_digests WHERE namespace = ?',
+    );
+    this.save = db.prepare(
+      'INSERT OR REPLACE INTO namespace_digests (namespace, digest, entries) VALUES (?, ?, ?)',
+    );
+    this.drop = db.prepare('DELETE FROM namespace_digests WHERE namespace = ?');
+  }
+
+  /** The digest of one subject in a state whose post-image has this text. */
+  of(subject: string, payload: string): Uint8Array {
+    return this.crypto.sha256(`${subject}\n${payload}`);
+  }
+
+  /** Takes a subject's old digest out of its namespace. */
+  leave(namespace: string, digest: Uint8Array | null): void {
+    if (digest !== null) this.add(namespace, digest, -1);
+  }
+
+  join(namespace: string, digest: Uint8Array): void {
+    this.add(namespace, digest, 1);
+  }
+
+  /** Writes what changed; before a commit or a savepoint. */
+  flush(): void {
+    for (const [namespace, sum] of this.sums) {
+      if (!sum.changed) continue;
+      sum.changed = false;
+      if (sum.entries === 0) this.drop.run(namespace);
+      else this.save.run(namespace, sum.digest, sum.entries);
+    }
+  }
+
+  /** Forgets what it holds: at the start of a transaction, and when something was rolled back. */
+  clear(): void {
+    this.sums.clear();
+  }
+
+  private add(namespace: string, digest: Uint8Array, entries: number): void {
+    let sum = this.sums.get(namespace);
+    if (sum === undefined) {
+      const row = this.load.get(namespace);
+      sum = {
+        digest: row === undefined ? new Uint8Array(DIGEST_BYTES) : Uint8Array.from(row.digest),
+        entries: row?.entries ?? 0,
+        changed: false,
+      };
+      this.sums.set(namespace, sum);
+    }
+    for (let i = 0; i < DIGEST_BYTES; i += 1) sum.digest[i] = sum.digest[i]! ^ digest[i]!;
+    sum.entries += entries;
+    sum.changed = true;
+  }
+}

@@ -1,0 +1,35 @@
+import type { WireOperation } from '../../protocol/mesh/wire.js';
+import type { VersionVector } from '../../protocol/version-vector.js';
+
+/** A row of `operations`. */
+export interface OperationSqlRow {
+  readonly commit_sequence: number;
+  readonly origin: string;
+  readonly origin_seq: number;
+  readonly hlc: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly subject: string;
+  readonly seen: string;
+  readonly payload_hash: string;
+  readonly prev_hash: string;
+  readonly payload: string | null;
+  readonly parked: string | null;
+  readonly head_signature: string | null;
+}
+
+/** An operation as it travels. */
+export function operationFromSql(row: OperationSqlRow): WireOperation {
+  return {
+    origin: row.origin,
+    seq: row.origin_seq,
+    hlc: row.hlc,
+    kind: row.kind,
+    namespace: row.namespace,
+    subject: row.subject,
+    seen: JSON.parse(row.seen) as VersionVector,
+    payloadHash: row.payload_hash,
+    prevHash: row.prev_hash,
+    payload: row.payload,
+  };
+}

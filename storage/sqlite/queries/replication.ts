@@ -1,0 +1,208 @@
+import type {
+  Conflict,
+  FindOperation,
+  FoundOperation,
+  KnownOriginsAnswer,
+  ListConflicts,
+  OriginHead,
+  ReadDigestsAnswer,
+  ReadOperations,
+  ReadOperationsAnswer,
+  UsedNonce,
+} from '../../../protocol/mesh/store-terms.js';
+import { peerOfOrigin, type SignedHead, type WireOperation } from '../../../protocol/mesh/wire.js';
+import { operationId } from '../../../protocol/operation-log.js';
+import { parseRfc3339Ms } from '../../../protocol/time.js';
+import { type OperationSqlRow, operationFromSql } from '../operation-rows.js';
+import type { Statements } from '../statements.js';
+
+interface OriginRow {
+  origin: string;
+  seq: number;
+  head: string;
+  hlc: string;
+}
+
+interface OwnRow extends OriginRow {
+  peer_id: string;
+  commit_sequence: number;
+}
+
+const OWN = `SELECT peer_id, peer_id || '/' || db_epoch AS origin, origin_seq AS seq, chain_head AS head, hlc, commit_sequence
+  FROM log_state`;
+
+/** Where every origin's chain ends in this database. */
+export function knownOrigins(statements: Statements): KnownOriginsAnswer {
+  const own = statements.get(OWN).get() as OwnRow;
+  const heads: Record<string, OriginHead> = {};
+  const stamps: Record<string, string> = {};
+  for (const row of statements.get('SELECT origin, seq, head, hlc FROM origins').all() as OriginRow[]) {
+    heads[row.origin] = { seq: row.seq, hash: row.head };
+    stamps[row.origin] = row.hlc;
+  }
+  if (own.seq > 0) {
+    heads[own.origin] = { seq: own.seq, hash: own.head };
+    stamps[own.origin] = own.hlc;
+  }
+  return { self: own.origin, commitSequence: own.commit_sequence, hlc: own.hlc, heads, stamps };
+}
+
+/** Bytes of an operation beside its payload, for the page's size. */
+const HEADER_BYTES = 600;
+
+/** Operations beyond what somebody has. */
+export function readOperations(statements: Statements, query: ReadOperations): ReadOperationsAnswer {
+  const { heads: known, self } = knownOrigins(statements);
+  const selfPeer = peerOfOrigin(self);
+  const operations: WireOperation[] = [];
+  const heads: SignedHead[] = [];
+  const ends: Record<string, OriginHead> = {};
+  let bytes = 0;
+  let more = false;
+  for (const origin of (query.origins ?? Object.keys(known)).toSorted()) {
+    const head = known[origin];
+    const from = query.have[origin] ?? 0;
+    if (head === undefined || head.seq <= from) continue;
+    if (operations.length >= query.limit || bytes >= query.bytesMax) {
+      more = true;
+      break;
+    }
+    const own = peerOfOrigin(origin) === selfPeer;
+    const rows = readOrigin(statements, origin, from, own, {
+      operations: query.limit - operations.length,
+      bytes: query.bytesMax - bytes,
+    });
+    const last = rows.at(-1);
+    if (last === undefined) continue;
+    for (const row of rows) {
+      operations.push(operationFromSql(row));
+      bytes += sizeOf(row);
+    }
+    const seq = last.origin_seq;
+    const hash = seq === head.seq ? head.hash : followerOf(statements, origin, seq);
+    ends[origin] = { seq, hash };
+    if (last.head_signature !== null) heads.push({ origin, seq, hash, signature: last.head_signature });
+    if (seq < head.seq) more = true;
+  }
+  return { operations, heads, ends, more };
+}
+
+const sizeOf = (row: OperationSqlRow): number => HEADER_BYTES + (row.payload?.length ?? 0);
+
+/** Consecutive operations of an origin; a foreign one's up to a signed head, without which nobody believes them. */
+function readOrigin(
+  statements: Statements,
+  origin: string,
+  from: number,
+  own: boolean,
+  room: { readonly operations: number; readonly bytes: number },
+): readonly OperationSqlRow[] {
+  const rows: OperationSqlRow[] = [];
+  let signed = 0;
+  let bytes = 0;
+  const cursor = statements
+    .get('SELECT * FROM operations WHERE origin = ? AND origin_seq > ? ORDER BY origin_seq')
+    .iterate(origin, from) as IterableIterator<OperationSqlRow>;
+  for (const row of cursor) {
+    const full = rows.length >= room.operations || (rows.length > 0 && bytes + sizeOf(row) > room.bytes);
+    if (full && (own || signed > 0)) break;
+    rows.push(row);
+    bytes += sizeOf(row);
+    if (row.head_signature !== null) signed = rows.length;
+  }
+  return own ? rows : rows.slice(0, signed);
+}
+
+/** The header hash of an operation is what its follower names. */
+function followerOf(statements: Statements, origin: string, seq: number): string {
+  const row = statements
+    .get('SELECT prev_hash FROM operations WHERE origin = ? AND origin_seq = ?')
+    .get(origin, seq + 1) as { prev_hash: string };
+  return row.prev_hash;
+}
+
+export function readDigests(statements: Statements): ReadDigestsAnswer {
+  const rows = statements
+    .get('SELECT namespace, lower(hex(digest)) AS digest, entries FROM namespace_digests ORDER BY namespace')
+    .all() as { namespace: string; digest: string; entries: number }[];
+  return {
+    namespaces: Object.fromEntries(rows.map((row) => [row.namespace, row.digest])),
+    rows: rows.reduce((sum, row) => sum + row.entries, 0),
+  };
+}
+
+export function findOperation(statements: Statements, { opId }: FindOperation): FoundOperation | null {
+  const slash = opId.lastIndexOf('/');
+  const row = statements
+    .get('SELECT * FROM operations WHERE origin = ? AND origin_seq = ?')
+    .get(opId.slice(0, Math.max(slash, 0)), Number(opId.slice(slash + 1))) as OperationSqlRow | undefined;
+  if (row === undefined) return null;
+  const { origin, origin_seq: seq, hlc, kind, namespace, subject, commit_sequence, parked } = row;
+  return { op_id: opId, origin, seq, hlc, kind, namespace, subject, commit_sequence, parked };
+}
+
+interface ConflictRow {
+  origin: string;
+  origin_seq: number;
+  subject: string;
+  namespace: string;
+  winner: string;
+  payload: string | null;
+}
+
+interface HiddenRow {
+  id: string;
+  namespace: string;
+  title: string;
+  conflict_of: string;
+}
+
+/** Versions that lost, then rows whose title another row holds. */
+export function listConflicts(statements: Statements, { limit }: ListConflicts): readonly Conflict[] {
+  const lost = statements
+    .get(
+      `SELECT c.*, o.payload FROM conflicts c
+       LEFT JOIN operations o ON o.origin = c.origin AND o.origin_seq = c.origin_seq
+       ORDER BY c.namespace, c.subject, c.origin, c.origin_seq LIMIT ?`,
+    )
+    .all(limit) as ConflictRow[];
+  const hidden = statements
+    .get(
+      `SELECT id, namespace, title, conflict_of FROM memories WHERE conflict_of IS NOT NULL
+       ORDER BY namespace, title, id LIMIT ?`,
+    )
+    .all(limit - lost.length) as HiddenRow[];
+  return [
+    ...lost.map((row) => ({
+      kind: 'version' as const,
+      subject: row.subject,
+      namespace: row.namespace,
+      op_id: operationId(row.origin, row.origin_seq),
+      winner: row.winner,
+      lost: row.payload === null ? null : (JSON.parse(row.payload) as Record<string, unknown>),
+    })),
+    ...hidden.map((row) => ({
+      kind: 'title' as const,
+      subject: row.id,
+      namespace: row.namespace,
+      op_id: null,
+      winner: row.conflict_of,
+      lost: { title: row.title },
+    })),
+  ];
+}
+
+export function listNonces(statements: Statements): readonly UsedNonce[] {
+  const rows = statements
+    .get(
+      `SELECT peer_id, lower(hex(fingerprint)) AS fingerprint, last_touch, inserted_at FROM federation_nonce_cache
+       ORDER BY last_touch`,
+    )
+    .all() as { peer_id: string; fingerprint: string; last_touch: number; inserted_at: string }[];
+  return rows.map((row) => ({
+    peerId: row.peer_id,
+    fingerprint: row.fingerprint,
+    usedAtMs: parseRfc3339Ms(row.inserted_at) ?? 0,
+    keepUntilMs: row.last_touch,
+  }));
+}

@@ -1,0 +1,26 @@
+import { PAGE_BYTES_MAX } from '../../../protocol/limits.js';
+import type { MemoriesSince, MeshAnswers } from '../../../protocol/mesh/store-terms.js';
+import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
+import type { Statements } from '../statements.js';
+import { visibleRows } from '../visibility.js';
+
+/** A page of memories by their last change; what a peer may have of them is judged above. */
+export function memoriesSince(statements: Statements, query: MemoriesSince): MeshAnswers['memories-since'] {
+  const gate = visibleRows('m', { all: true, agentId: null, asNamespace: null }, query.now);
+  const rows = statements
+    .get(
+      `SELECT ${SELECT_ROW} FROM memories m
+       WHERE m.updated_at >= @updated_at AND (m.updated_at, m.id) > (@updated_at, @id) AND ${gate.sql}
+       ORDER BY m.updated_at, m.id LIMIT @limit`,
+    )
+    .iterate({ ...gate.parameters, ...query.after, limit: query.limit + 1 }) as IterableIterator<SqlRow>;
+  const memories = [];
+  let bytes = 0;
+  for (const row of rows) {
+    if (memories.length === query.limit || bytes > PAGE_BYTES_MAX) return { memories, more: true };
+    const memory = memoryFromSql(row);
+    bytes += memory.content.length;
+    memories.push(memory);
+  }
+  return { memories, more: false };
+}

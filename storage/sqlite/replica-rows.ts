@@ -1,0 +1,48 @@
+import type { UsedNonce } from '../../protocol/mesh/store-terms.js';
+import { operationId } from '../../protocol/operation-log.js';
+import type { Dot } from '../../protocol/replica.js';
+import { instantFromMs } from '../../protocol/time.js';
+import type { Connection } from './connection.js';
+
+/** The rows that replication keeps beside the log: concurrent versions, conflicts and nonces. */
+export class ReplicaRows {
+  private readonly statements;
+
+  constructor(db: Connection) {
+    this.statements = {
+      dropSiblings: db.prepare('DELETE FROM siblings WHERE subject = ?'),
+      addSibling: db.prepare('INSERT INTO siblings (subject, origin, origin_seq) VALUES (?, ?, ?)'),
+      addConflict: db.prepare(
+        `INSERT INTO conflicts (origin, origin_seq, subject, namespace, winner) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT DO NOTHING`,
+      ),
+      dropNonces: db.prepare('DELETE FROM federation_nonce_cache WHERE last_touch < ?'),
+      addNonce: db.prepare(
+        'INSERT INTO federation_nonce_cache (peer_id, fingerprint, last_touch, inserted_at) VALUES (?, ?, ?, ?)',
+      ),
+      unpark: db.prepare('UPDATE operations SET parked = NULL WHERE origin = ? AND origin_seq = ?'),
+    };
+  }
+
+  /** Keeps the concurrent versions of a subject; none when it has one version alone. */
+  keepSiblings(subject: string, siblings: readonly Dot[]): void {
+    this.statements.dropSiblings.run(subject);
+    for (const { origin, seq } of siblings) this.statements.addSibling.run(subject, origin, seq);
+  }
+
+  recordConflict(loser: Dot, winner: Dot, subject: string, namespace: string): void {
+    const by = operationId(winner.origin, winner.seq);
+    this.statements.addConflict.run(loser.origin, loser.seq, subject, namespace, by);
+  }
+
+  /** `last_touch` is when the nonce may be forgotten. */
+  useNonce({ peerId, fingerprint, usedAtMs, keepUntilMs }: UsedNonce, nowMs: number): void {
+    this.statements.dropNonces.run(nowMs);
+    const bytes = Buffer.from(fingerprint, 'hex');
+    this.statements.addNonce.run(peerId, bytes, keepUntilMs, instantFromMs(usedAtMs));
+  }
+
+  unpark(origin: string, seq: number): void {
+    this.statements.unpark.run(origin, seq);
+  }
+}

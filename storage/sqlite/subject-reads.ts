@@ -1,0 +1,142 @@
+import type { LinkKey } from '../../protocol/decide/decision.js';
+import type { WireOperation } from '../../protocol/mesh/wire.js';
+import type { RemovalKind } from '../../protocol/operation-log.js';
+import { versionOf } from '../../protocol/parse-payload.js';
+import type { Dot, HistoricEdit, Version } from '../../protocol/replica.js';
+import type { VersionVector } from '../../protocol/version-vector.js';
+import type { Connection } from './connection.js';
+import { type OperationSqlRow, operationFromSql } from './operation-rows.js';
+import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
+
+interface TombstoneRow {
+  namespace: string;
+  title: string;
+  hlc: string;
+  origin: string;
+  origin_seq: number;
+  seen: string;
+  kind: RemovalKind;
+  reason: string;
+  expires_at: string | null;
+  version: number;
+}
+
+/** What merging must know of a subject, read inside the write transaction. */
+export class SubjectReads {
+  private readonly statements;
+
+  constructor(db: Connection) {
+    this.statements = {
+      head: db.prepare<[string], { seq: number; head: string }>(
+        'SELECT seq, head FROM origins WHERE origin = ?',
+      ),
+      hash: db.prepare<[{ origin: string; seq: number }], { hash: string }>(
+        `SELECT prev_hash AS hash FROM operations WHERE origin = @origin AND origin_seq = @seq + 1
+         UNION ALL SELECT head FROM origins WHERE origin = @origin AND seq = @seq
+         UNION ALL SELECT chain_head FROM log_state WHERE peer_id || '/' || db_epoch = @origin AND origin_seq = @seq`,
+      ),
+      parkedReason: db.prepare<[string, number], { parked: string | null }>(
+        'SELECT parked FROM operations WHERE origin = ? AND origin_seq = ?',
+      ),
+      nonce: db.prepare<[string, Buffer], { n: number }>(
+        'SELECT 1 AS n FROM federation_nonce_cache WHERE peer_id = ? AND fingerprint = ?',
+      ),
+      siblings: db.prepare<[string], OperationSqlRow>(
+        `SELECT o.* FROM siblings s JOIN operations o ON o.origin = s.origin AND o.origin_seq = s.origin_seq
+         WHERE s.subject = ?`,
+      ),
+      row: db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`),
+      tombstone: db.prepare<[string], TombstoneRow>('SELECT * FROM tombstones WHERE id = ?'),
+      history: db.prepare<[string], OperationSqlRow>(
+        `SELECT * FROM operations WHERE subject = ? AND parked IS NULL
+           AND kind IN ('store', 'update', 'restore', 'delete', 'archive')`,
+      ),
+      link: db.prepare<[string, string, string], { hlc: string; origin: string; origin_seq: number }>(
+        `SELECT hlc, origin, origin_seq FROM memory_links
+         WHERE source_id = ? AND target_id = ? AND relation = ?`,
+      ),
+      parked: db.prepare<[number], OperationSqlRow>(
+        `SELECT * FROM operations WHERE parked IS NOT NULL AND payload IS NOT NULL
+           AND parked IN ('unknown_kind', 'internal') ORDER BY commit_sequence LIMIT ?`,
+      ),
+    };
+  }
+
+  originHead(origin: string): { seq: number; head: string } | null {
+    return this.statements.head.get(origin) ?? null;
+  }
+
+  /** What the follower of an operation names, or where its chain ends. */
+  operationHash(origin: string, seq: number): string | null {
+    return this.statements.hash.get({ origin, seq })?.hash ?? null;
+  }
+
+  parkedReason(origin: string, seq: number): string | null {
+    return this.statements.parkedReason.get(origin, seq)?.parked ?? null;
+  }
+
+  nonceUsed(peerId: string, fingerprint: string): boolean {
+    return this.statements.nonce.get(peerId, Buffer.from(fingerprint, 'hex')) !== undefined;
+  }
+
+  /** Concurrent versions are read from the log; a single one is the row itself, or its tombstone. */
+  versions(id: string): readonly Version[] {
+    const siblings = this.statements.siblings.all(id);
+    if (siblings.length > 0) return siblings.map((row) => siblingVersion(row));
+    const row = this.statements.row.get(id);
+    if (row !== undefined) {
+      const memory = memoryFromSql(row);
+      const { hlc, origin, origin_seq: seq, seen: covers } = memory;
+      return [{ hlc, origin, seq, covers, image: memory, removal: null }];
+    }
+    const tombstone = this.statements.tombstone.get(id);
+    return tombstone === undefined ? [] : [tombstoneVersion(tombstone)];
+  }
+
+  history(id: string): readonly HistoricEdit[] {
+    return this.statements.history.all(id).map((row) => ({
+      hlc: row.hlc,
+      origin: row.origin,
+      seq: row.origin_seq,
+      kind: row.kind,
+      seen: JSON.parse(row.seen) as VersionVector,
+    }));
+  }
+
+  linkStamp({ source_id, target_id, relation }: LinkKey): Dot | null {
+    const row = this.statements.link.get(source_id, target_id, relation);
+    return row === undefined ? null : { hlc: row.hlc, origin: row.origin, seq: row.origin_seq };
+  }
+
+  parked(limit: number): readonly WireOperation[] {
+    return this.statements.parked.all(limit).map(operationFromSql);
+  }
+}
+
+function siblingVersion(row: OperationSqlRow): Version {
+  const { payload, ...header } = operationFromSql(row);
+  const version = payload === null ? null : versionOf({ ...header, payload });
+  // Only versions that took effect are kept as siblings, and their payloads are referenced.
+  if (version === null) throw new Error(`the log lost the payload of ${row.origin}/${row.origin_seq}`);
+  return version;
+}
+
+function tombstoneVersion(row: TombstoneRow): Version {
+  return {
+    hlc: row.hlc,
+    origin: row.origin,
+    seq: row.origin_seq,
+    covers: JSON.parse(row.seen) as VersionVector,
+    image: null,
+    removal: {
+      kind: row.kind,
+      namespace: row.namespace,
+      title: row.title,
+      reason: row.reason,
+      expiresAt: row.expires_at,
+      version: row.version,
+      // Its copy, if there is one, is in the archive already.
+      image: null,
+    },
+  };
+}

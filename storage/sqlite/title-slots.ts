@@ -1,0 +1,54 @@
+import type { Connection } from './connection.js';
+
+interface Holder {
+  rid: number;
+  id: string;
+  conflict_of: string | null;
+}
+
+/**
+ * Who holds a (title, namespace) when replicas made several rows with it: the one created first, then by id. The others
+ * carry its id in `conflict_of` and take the place when it goes (design: mesh, "Merging"). Computed from the rows
+ * alone, so every node computes it alike.
+ */
+export class TitleSlots {
+  private readonly statements;
+
+  constructor(db: Connection) {
+    this.statements = {
+      current: db.prepare<[string, string], Holder>(
+        'SELECT rid, id, conflict_of FROM memories WHERE title = ? AND namespace = ? AND conflict_of IS NULL',
+      ),
+      others: db.prepare<[string, string], { n: number }>(
+        'SELECT 1 AS n FROM memories WHERE title = ? AND namespace = ? AND conflict_of IS NOT NULL LIMIT 1',
+      ),
+      all: db.prepare<[string, string, string, string], Holder>(
+        `SELECT rid, id, conflict_of, created_hlc FROM memories
+         WHERE title = ? AND namespace = ? AND conflict_of IS NULL
+         UNION ALL
+         SELECT rid, id, conflict_of, created_hlc FROM memories
+         WHERE title = ? AND namespace = ? AND conflict_of IS NOT NULL
+         ORDER BY created_hlc, id`,
+      ),
+      set: db.prepare('UPDATE memories SET conflict_of = ? WHERE rid = ?'),
+    };
+  }
+
+  /** What a row that takes a title must carry until `settle`: the id of another holder, or null. */
+  rivalOf(id: string, title: string, namespace: string): string | null {
+    const holder = this.statements.current.get(title, namespace);
+    return holder === undefined || holder.id === id ? null : holder.id;
+  }
+
+  /** Gives a title to whom it belongs, after rows with it came, changed or went. */
+  settle(title: string, namespace: string): void {
+    if (this.statements.others.get(title, namespace) === undefined) return;
+    const holders = this.statements.all.all(title, namespace, title, namespace);
+    const winner = holders[0]!;
+    // The title is unique among those who hold it, so it must be free before it is taken.
+    for (const { rid, conflict_of } of holders.slice(1)) {
+      if (conflict_of !== winner.id) this.statements.set.run(winner.id, rid);
+    }
+    if (winner.conflict_of !== null) this.statements.set.run(null, winner.rid);
+  }
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Standing } from '../../../actors/mesh/standing.js';
+
+const OWN = 'peer-0000000000000000/e1';
+
+function standing(): Standing {
+  const made = new Standing();
+  made.follow(OWN);
+  return made;
+}
+
+describe('the standing of a peer', () => {
+  it('rises with its answers, and falls alone with an answer to a later question', () => {
+    const peer = standing();
+    const early = peer.ticket();
+    const other = peer.ticket();
+    assert.equal(peer.observe(5, other), 'raised');
+    // An answer that was under way when the higher figure came.
+    assert.equal(peer.observe(3, early), 'same');
+    assert.equal(peer.acked, 5);
+    assert.equal(peer.observe(3, peer.ticket()), 'lowered');
+    assert.equal(peer.acked, 3);
+  });
+
+  it('a parked operation is no copy of any range that holds it', () => {
+    const peer = standing();
+    peer.observe(10, peer.ticket());
+    peer.setParked(1, 10, [{ op_id: `${OWN}/4`, reason: 'invalid' }]);
+    assert.equal(peer.verdict(OWN, 4, 4), 'waiting');
+    assert.equal(peer.from, 9);
+    peer.prove(10);
+    assert.equal(peer.from, 10);
+    assert.equal(peer.verdict(OWN, 4, 4), 'parked');
+    assert.equal(peer.verdict(OWN, 1, 10), 'parked');
+    assert.equal(peer.verdict(OWN, 5, 10), 'durable');
+    assert.equal(peer.verdict(OWN, 5, 11), 'waiting');
+    assert.equal(peer.verdict('peer-0000000000000000/e0', 5, 10), 'waiting');
+    peer.setParked(1, 10, []);
+    assert.equal(peer.verdict(OWN, 4, 4), 'durable');
+  });
+
+  it('what the peer has lost is not parked there', () => {
+    const peer = standing();
+    peer.observe(10, peer.ticket());
+    peer.setParked(1, 10, [{ op_id: `${OWN}/4`, reason: 'invalid' }]);
+    peer.observe(2, peer.ticket());
+    assert.equal(peer.parked.size, 0);
+  });
+
+  it('begins anew under another origin', () => {
+    const peer = standing();
+    peer.observe(10, peer.ticket());
+    peer.follow('peer-0000000000000000/e2');
+    assert.equal(peer.acked, 0);
+    peer.follow('peer-0000000000000000/e2', 7);
+    assert.equal(peer.acked, 0);
+  });
+
+  it('remembers a bounded number of parked operations', () => {
+    const peer = standing();
+    peer.observe(30_000, peer.ticket());
+    peer.prove(30_000);
+    const parked = Array.from({ length: 30_000 }, (_, index) => ({
+      op_id: `${OWN}/${index + 1}`,
+      reason: 'invalid' as const,
+    }));
+    peer.setParked(1, 30_000, parked);
+    assert.equal(peer.parked.size, 10_000);
+    assert.equal(peer.verdict(OWN, 30_000, 30_000), 'parked');
+  });
+});

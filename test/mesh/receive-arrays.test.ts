@@ -1,0 +1,319 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, describe, it } from 'node:test';
+import { signWrite } from '../../node/identity/sign-write.js';
+import { systemCrypto } from '../../node/seams.js';
+import { linkEnvelopeBytes } from '../../protocol/link-envelope.js';
+import { memoryJson } from '../../protocol/memory.js';
+import type { Peer } from '../../protocol/mesh/peer.js';
+import { aMemory, OPERATOR, storing } from '../support/memories.js';
+import { openReceiverNode, type ReceiverNode } from '../support/receiver-node.js';
+import { agentKey } from '../support/signing.js';
+import { TestPeer } from '../support/test-peer.js';
+
+/** Senders that know no operations: the arrays of reference-federation §1.4, and `since` without a cursor. */
+
+const peer = new TestPeer('old', 'ai:old-style@host');
+let opened: ReceiverNode[] = [];
+const closeAll = async () => {
+  for (const node of opened) await node.close();
+  opened = [];
+};
+afterEach(closeAll);
+after(closeAll);
+
+async function open(fields: Partial<Peer> = {}): Promise<ReceiverNode> {
+  const node = await openReceiverNode({ peers: [peer.asPeer(fields)] });
+  opened.push(node);
+  return node;
+}
+
+const push = async (node: ReceiverNode, arrays: Record<string, unknown>) => {
+  const { status, json } = await node.send(peer.push(peer.pushBody(arrays)));
+  assert.equal(status, 200, JSON.stringify(json));
+  return json;
+};
+const sums = (json: Record<string, unknown>) => [json['applied'], json['noop'], json['skipped']];
+const row = (fields: Parameters<typeof aMemory>[0] = {}) =>
+  memoryJson(aMemory({ metadata: { agent_id: peer.peerId }, ...fields }));
+
+describe('memories', () => {
+  it('are stored with their ids and instants, the second time nothing happens', async () => {
+    const node = await open();
+    const memory = row({ title: 'sent', updated_at: '2026-02-02T00:00:00.000Z' });
+    const body = { memories: [{ ...memory, from_the_future: 1 }] };
+    assert.deepEqual(sums(await push(node, body)), [1, 0, 0]);
+    const stored = await node.memory(memory['id'] as string);
+    assert.deepEqual([stored?.title, stored?.updated_at], ['sent', '2026-02-02T00:00:00.000Z']);
+    const before = await node.counts();
+    assert.deepEqual(sums(await push(node, body)), [0, 1, 0]);
+    assert.deepEqual(await node.counts(), before);
+  });
+
+  it('that cannot be read are skipped, name why, and cost the others nothing', async () => {
+    const node = await open();
+    const good = row({ title: 'good' });
+    const json = await push(node, { memories: [null, { title: 'x' }, good, { ...row(), id: '../x' }] });
+    assert.deepEqual(sums(json), [1, 0, 3]);
+    const items = json['skipped_items'] as { array: string; index: number; code: string }[];
+    assert.deepEqual(
+      items.map(({ array, index, code }) => [array, index, code]),
+      [0, 1, 3].map((index) => ['memories', index, 'VALIDATION_FAILED']),
+    );
+    assert.ok(await node.memory(good['id'] as string));
+  });
+
+  it('of one title are one row: the newer text stands, the id and the owner stay', async () => {
+    const node = await open({ allowedSenderAgentIds: ['ai:other'] });
+    const at = (day: number) => `2026-03-0${day}T00:00:00.000Z`;
+    const first = row({ title: 'shared', content: 'first', updated_at: at(2), tier: 'long', priority: 3 });
+    await push(node, { memories: [first] });
+    const older = row({ title: 'shared', content: 'older', updated_at: at(1), priority: 9 });
+    await push(node, { memories: [older] });
+    const id = first['id'] as string;
+    const afterOlder = await node.memory(id);
+    assert.deepEqual([afterOlder?.content, afterOlder?.priority, afterOlder?.tier], ['first', 9, 'long']);
+    const newer = row({
+      title: 'shared',
+      content: 'newer',
+      updated_at: at(3),
+      tier: 'short',
+      metadata: { agent_id: 'ai:other' },
+    });
+    assert.deepEqual(sums(await push(node, { memories: [newer] })), [1, 0, 0]);
+    const afterNewer = await node.memory(id);
+    assert.deepEqual(
+      [afterNewer?.content, afterNewer?.tier, afterNewer?.updated_at, afterNewer?.metadata['agent_id']],
+      ['newer', 'long', at(3), peer.peerId],
+    );
+    assert.equal(await node.memory(newer['id'] as string), null);
+  });
+
+  it('in the name of others are the senders, unless its scope or a signature says so', async () => {
+    const node = await open({ allowedSenderAgentIds: ['ai:allowed'] });
+    const names = ['ai:allowed', 'ai:victim'];
+    const rows = names.map((agentId) =>
+      row({ title: agentId, metadata: { agent_id: agentId, attest_level: 'agent_attested' } }),
+    );
+    await push(node, { memories: rows });
+    const stored = await Promise.all(rows.map(({ id }) => node.memory(id as string)));
+    assert.deepEqual(
+      stored.map((memory) => [memory?.metadata['agent_id'], memory?.metadata['attest_level']]),
+      [
+        ['ai:allowed', 'claimed'],
+        [peer.peerId, 'claimed'],
+      ],
+    );
+  });
+
+  it('out of scope, or among the agents, are skipped', async () => {
+    const node = await open({ allowedNamespaces: ['team/*', '_agents'] });
+    const theirs = storing({ namespace: 'secret', title: 'theirs' });
+    assert.ok((await node.services.store.execute(theirs)).ok);
+    const json = await push(node, {
+      memories: [
+        row({ namespace: 'secret', title: 'new' }),
+        row({ namespace: 'team/a', id: theirs.memory.id, updated_at: '2027-01-01T00:00:00.000Z' }),
+        row({ namespace: '_agents', title: 'agent:ai:x' }),
+        row({ namespace: 'team/a', title: 'good' }),
+      ],
+      deletions: [theirs.memory.id],
+      archives: [theirs.memory.id],
+    });
+    assert.deepEqual(sums(json), [1, 0, 5]);
+    assert.equal((await node.memory(theirs.memory.id))?.title, 'theirs');
+  });
+
+  it('that were deleted after their last change stay deleted', async () => {
+    const node = await open();
+    const memory = row({ title: 'gone', updated_at: '2026-03-01T00:00:00.000Z' });
+    await push(node, { memories: [memory] });
+    assert.equal((await push(node, { deletions: [memory['id']] }))['deleted'], 1);
+    assert.deepEqual(sums(await push(node, { memories: [memory] })), [0, 1, 0]);
+    assert.equal(await node.memory(memory['id'] as string), null);
+    const edited = { ...memory, updated_at: new Date(Date.now() + 60_000).toISOString() };
+    assert.deepEqual(sums(await push(node, { memories: [edited] })), [1, 0, 0]);
+    assert.ok(await node.memory(memory['id'] as string));
+  });
+});
+
+describe('the other arrays', () => {
+  it('delete, archive, restore and link, each counted', async () => {
+    const node = await open();
+    const rows = ['a', 'b', 'c'].map((title) => row({ title }));
+    const [a, b, c] = rows.map(({ id }) => id as string);
+    await push(node, { memories: rows });
+    const link = { source_id: a, target_id: b, relation: 'related_to' };
+    const json = await push(node, {
+      deletions: [c, 'unknown-id', 7],
+      archives: [b, 'unknown-id'],
+      restores: ['unknown-id'],
+    });
+    assert.deepEqual([json['deleted'], json['archived'], json['restored']], [1, 1, 0]);
+    assert.deepEqual(sums(json), [0, 3, 1]);
+    const back = await push(node, { restores: [b], links: [link] });
+    assert.deepEqual([back['restored'], back['links_applied'], back['skipped']], [1, 1, 0]);
+    assert.deepEqual(sums(await push(node, { links: [link] })), [0, 1, 0]);
+    const missing = await push(node, { links: [{ ...link, target_id: c }] });
+    assert.deepEqual(sums(missing), [0, 0, 1]);
+  });
+
+  it('attest links by the key of who saw them', async () => {
+    const node = await open();
+    const key = agentKey('ai:seer');
+    const agent = aMemory({
+      namespace: '_agents',
+      title: 'agent:ai:seer',
+      metadata: { agent_id: 'ai:seer' },
+    });
+    const { store } = node.services;
+    const registered = await store.execute({
+      kind: 'register-agent',
+      memory: agent,
+      spareId: 'spare',
+      viewer: OPERATOR,
+      admin: true,
+    });
+    assert.ok(registered.ok);
+    const publicKey = Buffer.from(key.signer.publicKey).toString('base64');
+    assert.ok((await store.execute({ kind: 'bind-agent-key', agentId: 'ai:seer', publicKey, by: 'x' })).ok);
+    const ends = ['one', 'two', 'three'].map((title) => row({ title }));
+    await push(node, { memories: ends });
+    const [one, two, three] = ends.map(({ id }) => id as string);
+    const facts = {
+      source_id: one!,
+      target_id: two!,
+      relation: 'related_to' as const,
+      observed_by: 'ai:seer',
+      valid_from: null,
+      valid_until: null,
+    };
+    const signature = Buffer.from(key.signer.sign(linkEnvelopeBytes(facts))).toString('base64');
+    const links = [
+      { ...facts, signature },
+      { ...facts, target_id: three, signature },
+      { ...facts, target_id: three, observed_by: 'ai:keyless', signature },
+    ];
+    const json = await push(node, { links });
+    assert.deepEqual([json['links_applied'], json['skipped']], [2, 1]);
+    const exported = await store.query({
+      kind: 'export-links',
+      viewer: OPERATOR,
+      now: new Date().toISOString(),
+      after: null,
+      until: null,
+      limit: 10,
+    });
+    assert.ok(exported.ok);
+    const levels = Object.fromEntries(
+      exported.value.links.map((link) => [link.target_id, link.attest_level]),
+    );
+    assert.deepEqual(levels, { [two!]: 'peer_attested', [three!]: 'unsigned' });
+  });
+
+  it('of later releases are skipped with a reason', async () => {
+    const node = await open();
+    const json = await push(node, { pendings: [{}], pending_decisions: [{}], namespace_meta: [{}, {}] });
+    assert.equal(json['skipped'], 4);
+    assert.equal((json['skipped_items'] as { code: string }[])[0]?.code, 'UNAVAILABLE');
+  });
+
+  it('with a vector of another kind leave the row to the background', async () => {
+    const node = await open();
+    const memory = row();
+    const embeddings = [
+      { memory_id: memory['id'], model: 'x', dim: 3, vector: [1, 2, 3] },
+      { memory_id: 1 },
+      null,
+    ];
+    assert.deepEqual(sums(await push(node, { memories: [memory], embeddings })), [1, 0, 0]);
+  });
+});
+
+describe('since', () => {
+  const since = async (node: ReceiverNode, query: string) => {
+    const { status, json } = await node.send(peer.pull(query));
+    assert.equal(status, 200, JSON.stringify(json));
+    return json;
+  };
+  const titles = (json: Record<string, unknown>) =>
+    (json['memories'] as { title: string }[]).map(({ title }) => title);
+  const at = (second: number) => new Date(Date.UTC(2026, 3, 1, 0, 0, second)).toISOString();
+  const put = async (node: ReceiverNode, ...fields: readonly Parameters<typeof aMemory>[0][]) => {
+    for (const each of fields) assert.ok((await node.services.store.execute(storing(each))).ok);
+  };
+
+  it('pages by the last change, and never between rows of one instant', async () => {
+    const node = await open();
+    await put(
+      node,
+      ...[1, 2, 3, 3, 3, 4].map((second, index) => ({ title: `row ${index}`, updated_at: at(second) })),
+    );
+    const first = await since(node, 'limit=3');
+    assert.equal(first['count'], 5);
+    assert.deepEqual(titles(first).toSorted(), ['row 0', 'row 1', 'row 2', 'row 3', 'row 4']);
+    assert.deepEqual([first['earliest_updated_at'], first['latest_updated_at']], [at(1), at(3)]);
+    const next = await since(node, `limit=3&since=${first['latest_updated_at']}`);
+    assert.deepEqual(titles(next), ['row 5']);
+    assert.deepEqual(titles(await since(node, `since=${at(4)}`)), []);
+  });
+
+  it('keeps to the scope of its peer, and private rows to whom they concern', async () => {
+    const node = await open({ allowedNamespaces: ['team/**'] });
+    const secret = { scope: 'private', agent_id: 'ai:writer' };
+    await put(
+      node,
+      { title: 'elsewhere', namespace: 'other' },
+      { title: 'open', namespace: 'team/a' },
+      { title: 'private', namespace: 'team/a', metadata: secret },
+      { title: 'odd', namespace: 'team/a', metadata: { ...secret, scope: 'whatever' } },
+      { title: 'shared', namespace: 'team/a', metadata: { ...secret, federation_share: true } },
+      { title: 'own', namespace: 'team/a', metadata: { ...secret, agent_id: peer.peerId } },
+      { title: 'for it', namespace: 'team/a', metadata: { ...secret, target_agent_id: peer.peerId } },
+      { title: 'shared elsewhere', namespace: 'other', metadata: { ...secret, federation_share: true } },
+    );
+    const json = await since(node, '');
+    assert.deepEqual(titles(json).toSorted(), ['for it', 'open', 'own', 'shared']);
+    assert.deepEqual(
+      [json['excluded_for_scope'], json['excluded_for_scope_private'], json['scope_status']],
+      [2, 2, 'scoped'],
+    );
+  });
+
+  it('looks behind rows out of scope for those within', async () => {
+    const node = await open({ allowedNamespaces: ['team'] });
+    const others = Array.from({ length: 30 }, (_, index) => ({ title: `${index}`, updated_at: at(1) }));
+    await put(node, ...others, { title: 'within', namespace: 'team', updated_at: at(2) });
+    assert.deepEqual(titles(await since(node, 'limit=2')), ['within']);
+  });
+
+  it('without a scope is an empty page', async () => {
+    const node = await open({ pullDenied: true });
+    await put(node, { title: 'x' });
+    const json = await since(node, '');
+    assert.deepEqual([json['count'], json['scope_status']], [0, 'no_allowlist_default_deny']);
+  });
+
+  it('gives signatures along, so that authors can be verified again', async () => {
+    const node = await open();
+    const key = agentKey('ai:author');
+    const signed = signWrite(
+      key.signer,
+      {
+        agentId: 'ai:author',
+        namespace: 'global',
+        title: 'a title',
+        kind: 'observation',
+        content: 'some content',
+      },
+      at(1),
+      systemCrypto,
+    );
+    const public_key = Buffer.from(key.signer.publicKey).toString('base64');
+    await put(node, { write_signature: { ...signed, public_key } });
+    const json = await since(node, '');
+    assert.deepEqual((json['memories'] as { write_signature: unknown }[])[0]?.write_signature, {
+      ...signed,
+      public_key,
+    });
+  });
+});

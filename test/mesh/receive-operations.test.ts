@@ -1,0 +1,503 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, describe, it } from 'node:test';
+import { systemCrypto } from '../../node/seams.js';
+import type { Memory } from '../../protocol/memory.js';
+import { decodeCursor, encodeCursor } from '../../protocol/mesh/cursor.js';
+import { rootDigest } from '../../protocol/mesh/digest.js';
+import { headBytes, type SignedHead, type WireOperation } from '../../protocol/mesh/wire.js';
+import { operationId } from '../../protocol/operation-log.js';
+import { writeEnvelopeBytes } from '../../protocol/write-envelope.js';
+import { aMemory, storing } from '../support/memories.js';
+import { openReceiverNode, type ReceiverNode, type ReceiverNodeOptions } from '../support/receiver-node.js';
+import { TestPeer } from '../support/test-peer.js';
+
+let opened: ReceiverNode[] = [];
+const closeAll = async () => {
+  for (const node of opened) await node.close();
+  opened = [];
+};
+afterEach(closeAll);
+after(closeAll);
+
+async function open(
+  peer: TestPeer,
+  options: Partial<ReceiverNodeOptions> = {},
+  ...others: readonly TestPeer[]
+): Promise<ReceiverNode> {
+  const peers = [peer, ...others].map((one) => one.asPeer());
+  const node = await openReceiverNode({ peers, ...options });
+  opened.push(node);
+  return node;
+}
+
+let names = 0;
+const newPeer = () => {
+  names += 1;
+  return new TestPeer(`operations ${names}`);
+};
+
+/** A memory with its author's attestation by a node's key. */
+function attested(peer: TestPeer, fields: Partial<Memory> = {}): Memory {
+  const memory = aMemory({
+    metadata: { agent_id: 'ai:writer', attest_level: 'agent_attested', attested_by: peer.peerId },
+    ...fields,
+  });
+  const signature = peer.signer.sign(
+    writeEnvelopeBytes({
+      agentId: 'ai:writer',
+      namespace: memory.namespace,
+      title: memory.title,
+      kind: memory.kind,
+      createdAt: memory.created_at,
+      contentSha256: systemCrypto.sha256(memory.content),
+    }),
+  );
+  const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
+  return {
+    ...memory,
+    write_signature: {
+      signature: base64(signature),
+      created_at: memory.created_at,
+      public_key: base64(peer.signer.publicKey),
+    },
+  };
+}
+
+describe('operations of a push', () => {
+  it('take effect and are answered for', async () => {
+    const peer = newPeer();
+    const node = await open(peer);
+    const [one, two] = [peer.operation({ title: 'one' }), peer.operation({ title: 'two' })];
+    const { status, json } = await node.send(peer.push(peer.pushOf(one, two)));
+    assert.equal(status, 200);
+    assert.deepEqual(
+      [json['applied'], json['noop'], json['skipped'], json['refused'], json['parked'], json['dry_run']],
+      [2, 0, 0, [], [], false],
+    );
+    assert.deepEqual(json['have'], { [peer.origin]: 2 });
+    assert.equal(json['receiver_agent_id'], node.services.peerId);
+    assert.equal((await node.memory(one.subject))?.title, 'one');
+    assert.equal((await node.memory(two.subject))?.title, 'two');
+    const again = await node.send(peer.push(peer.pushOf(one, two)));
+    assert.deepEqual([again.json['applied'], again.json['noop']], [0, 2]);
+    assert.deepEqual(Object.keys(again.json['receiver_clock'] as object), ['entries']);
+  });
+
+  it('of a dry run change nothing', async () => {
+    const peer = newPeer();
+    const node = await open(peer);
+    const before = await node.counts();
+    const body = { ...peer.pushOf(peer.operation()), dry_run: true, memories: [{}], deletions: ['x'] };
+    const { json } = await node.send(peer.push(body));
+    assert.deepEqual([json['applied'], json['noop'], json['skipped'], json['dry_run']], [0, 3, 0, true]);
+    assert.deepEqual(json['have'], { [peer.origin]: 0 });
+    assert.deepEqual(await node.counts(), before);
+  });
+
+  const broken: readonly (readonly [
+    string,
+    (peer: TestPeer) => { operations: unknown[]; heads: SignedHead[] },
+  ])[] = [
+    [
+      'with another payload than was hashed',
+      (peer) => {
+        const operation = peer.operation();
+        return { operations: [{ ...operation, payload: `${operation.payload} ` }], heads: [peer.head()] };
+      },
+    ],
+    [
+      'with a header that was changed after the head was signed',
+      (peer) => ({ operations: [{ ...peer.operation(), subject: 'another' }], heads: [peer.head()] }),
+    ],
+    ['without a head', (peer) => ({ operations: [peer.operation()], heads: [] })],
+    [
+      "under another peer's head",
+      (peer) => {
+        const operations = [peer.operation()];
+        const { signature } = new TestPeer('an impostor').sign(peer.head());
+        return { operations, heads: [{ ...peer.head(), signature }] };
+      },
+    ],
+    [
+      'behind the head',
+      (peer) => {
+        peer.operation();
+        const heads = [peer.head()];
+        return { operations: [peer.operation()], heads };
+      },
+    ],
+    [
+      'that cannot be read',
+      (peer) => ({ operations: [{ ...peer.operation(), hlc: 'now' }], heads: [peer.head()] }),
+    ],
+  ];
+  for (const [what, make] of broken) {
+    it(`${what} are bad_chain`, async () => {
+      const peer = newPeer();
+      const node = await open(peer);
+      const before = await node.counts();
+      const { status, json } = await node.send(peer.push(peer.pushBody(make(peer))));
+      assert.equal(status, 200);
+      const reasons = (json['refused'] as { reason: string }[]).map(({ reason }) => reason);
+      assert.deepEqual([reasons, json['applied'], json['skipped']], [['bad_chain'], 0, 1]);
+      assert.deepEqual(json['have'], { [peer.origin]: 0 });
+      assert.equal(node.counted.get('bad_chain'), 1);
+      assert.deepEqual(await node.counts(), before);
+    });
+  }
+
+  it('that do not even say where they stand are skipped', async () => {
+    const peer = newPeer();
+    const node = await open(peer);
+    const { json } = await node.send(
+      peer.push(peer.pushBody({ operations: [null, 7, {}, { origin: 'x' }] })),
+    );
+    assert.deepEqual([json['skipped'], json['refused']], [4, []]);
+  });
+
+  it('that skip one are a gap, and a break costs the ones behind it alone', async () => {
+    const peer = newPeer();
+    const second = newPeer();
+    const node = await open(peer, {}, second);
+    peer.operation();
+    const { json } = await node.send(peer.push(peer.pushOf(peer.operation())));
+    assert.deepEqual(json['refused'], [{ origin: peer.origin, seq: 2, reason: 'gap' }]);
+
+    const good = second.operation();
+    const bad = second.operation();
+    const heads = [second.head()];
+    const mixed = {
+      operations: [good, { ...bad, prevHash: 'f'.repeat(64) }, peer.operation()],
+      heads: [...heads, second.sign({ origin: second.origin, seq: 1, hash: bad.prevHash })],
+    };
+    const answered = await node.send(peer.push(peer.pushBody(mixed)));
+    assert.equal(answered.json['applied'], 1);
+    assert.deepEqual(answered.json['have'], { [second.origin]: 1, [peer.origin]: 0 });
+    assert.ok(await node.memory(good.subject));
+  });
+
+  it('of a peer that nobody knows are unknown_origin; of a departed one they count', async () => {
+    const peer = newPeer();
+    const far = newPeer();
+    const node = await open(peer);
+    const body = peer.pushBody({ operations: [far.operation()], heads: [far.head()] });
+    const { json } = await node.send(peer.push(body));
+    assert.deepEqual(json['refused'], [{ origin: far.origin, seq: 1, reason: 'unknown_origin' }]);
+    node.roster.list = [peer.asPeer(), far.asPeer({ state: 'departed' })];
+    assert.equal((await node.send(peer.push(body))).json['applied'], 1);
+  });
+
+  it('stamped far ahead are clock_skew and may come later', async () => {
+    const peer = newPeer();
+    const node = await open(peer);
+    const hlc = `${Date.now() + 3_600_000}-00000`;
+    const { json } = await node.send(peer.push(peer.pushOf(peer.operation({}, { hlc }))));
+    assert.deepEqual((json['refused'] as { reason: string }[])[0]?.reason, 'clock_skew');
+    assert.deepEqual(json['have'], { [peer.origin]: 0 });
+  });
+
+  it('that fork a chain are refused', async () => {
+    const peer = newPeer();
+    const node = await open(peer);
+    await node.send(peer.push(peer.pushOf(peer.operation())));
+    const twin = new TestPeer(`operations ${names}`);
+    twin.operation({ title: 'another first' });
+    const { json } = await node.send(twin.push(twin.pushOf(twin.operation())));
+    assert.deepEqual((json['refused'] as { reason: string }[])[0]?.reason, 'fork');
+  });
+});
+
+describe('authors', () => {
+  const answerFor = async (peer: TestPeer, memory: Memory) => {
+    const node = await open(peer);
+    const operation = peer.operation(memory);
+    const { json } = await node.send(peer.push(peer.pushOf(operation, peer.operation({ title: 'next' }))));
+    return { json, operation, node };
+  };
+
+  it('whose signature holds are kept as they are', async () => {
+    const peer = newPeer();
+    const { json, node, operation } = await answerFor(peer, attested(peer));
+    assert.deepEqual([json['applied'], json['parked']], [2, []]);
+    const stored = await node.memory(operation.subject);
+    assert.equal(stored?.metadata['attest_level'], 'agent_attested');
+    assert.equal(stored?.write_signature?.public_key, Buffer.from(peer.signer.publicKey).toString('base64'));
+  });
+
+  const forged: readonly (readonly [string, (peer: TestPeer, good: Memory) => Memory])[] = [
+    ['content', (_, good) => ({ ...good, content: 'another' })],
+    ['title', (_, good) => ({ ...good, title: 'another' })],
+    ['agent', (_, good) => ({ ...good, metadata: { ...good.metadata, agent_id: 'ai:victim' } })],
+    ['signature at all', (_, good) => ({ ...good, write_signature: null })],
+    [
+      'attesting node',
+      (_, good) => ({ ...good, metadata: { ...good.metadata, attested_by: 'peer-0123456789abcdef' } }),
+    ],
+    [
+      'key of small order',
+      (_, good) => ({
+        ...good,
+        metadata: { agent_id: 'ai:writer', attest_level: 'agent_attested' },
+        write_signature: {
+          ...good.write_signature!,
+          public_key: Buffer.from([1, ...new Array<number>(31).fill(0)]).toString('base64'),
+          signature: Buffer.from([1, ...new Array<number>(63).fill(0)]).toString('base64'),
+        },
+      }),
+    ],
+  ];
+  for (const [what, forge] of forged) {
+    it(`with another ${what} than was signed have no effect, and the chain goes on`, async () => {
+      const peer = newPeer();
+      const { json, node, operation } = await answerFor(peer, forge(peer, attested(peer)));
+      const op_id = operationId(peer.origin, 1);
+      assert.deepEqual(json['parked'], [{ op_id, reason: 'bad_signature' }]);
+      assert.deepEqual([json['applied'], json['skipped'], json['have']], [1, 1, { [peer.origin]: 2 }]);
+      assert.equal(await node.memory(operation.subject), null);
+      assert.equal(node.counted.get('bad_signature'), 1);
+    });
+  }
+
+  it('cannot hide the claim in escapes', async () => {
+    const peer = newPeer();
+    const node = await open(peer);
+    const forged = { ...attested(peer), content: 'another' };
+    const { payload, subject } = new TestPeer('scratch').operation(forged);
+    const escaped = payload!
+      .replace('attest_level', '\\u0061\\u0074test_level')
+      .replace('attested_by', '\\u0061ttested_by');
+    const operation = peer.operation(forged, { payload: escaped, subject });
+    const { json } = await node.send(peer.push(peer.pushOf(operation)));
+    assert.equal((json['parked'] as { reason: string }[])[0]?.reason, 'bad_signature');
+  });
+});
+
+describe('scopes', () => {
+  const scoped = (peer: TestPeer) => peer.asPeer({ allowedNamespaces: ['team/**'] });
+
+  it('hold what a peer writes: elsewhere it has no effect', async () => {
+    const peer = newPeer();
+    const node = await open(peer, { peers: [scoped(peer)] });
+    const outside = peer.operation({ namespace: 'secret' });
+    const inside = peer.operation({ namespace: 'team/a' });
+    const { json } = await node.send(peer.push(peer.pushOf(outside, inside)));
+    assert.deepEqual(json['parked'], [{ op_id: operationId(peer.origin, 1), reason: 'out_of_scope' }]);
+    assert.equal(json['applied'], 1);
+    assert.equal(await node.memory(outside.subject), null);
+    assert.ok(await node.memory(inside.subject));
+  });
+
+  it('hold it too when another peer brings it', async () => {
+    const peer = newPeer();
+    const relay = newPeer();
+    const node = await open(relay, { peers: [scoped(peer), relay.asPeer()] });
+    const outside = peer.operation({ namespace: 'secret' });
+    const body = relay.pushBody({ operations: [outside], heads: [peer.head()] });
+    const { json } = await node.send(relay.push(body));
+    assert.equal((json['parked'] as { reason: string }[])[0]?.reason, 'out_of_scope');
+  });
+
+  it('are not left through the id of a memory that lies outside', async () => {
+    const peer = newPeer();
+    const node = await open(peer, { peers: [scoped(peer)] });
+    const command = storing({ namespace: 'secret', title: 'theirs' });
+    assert.ok((await node.services.store.execute(command)).ok);
+    const { id } = command.memory;
+    const steal = peer.operation({ id, namespace: 'team/a', title: 'mine now' }, { kind: 'update' });
+    const remove = peer.operation(
+      {},
+      {
+        kind: 'delete',
+        namespace: 'team/a',
+        subject: id,
+        payload: JSON.stringify({ id, namespace: 'team/a', title: 'x', reason: 'delete' }),
+      },
+    );
+    const { json } = await node.send(peer.push(peer.pushOf(steal, remove)));
+    const reasons = (json['parked'] as { reason: string }[]).map(({ reason }) => reason);
+    assert.deepEqual(reasons, ['out_of_scope', 'out_of_scope']);
+    assert.equal((await node.memory(id))?.title, 'theirs');
+  });
+
+  it('are judged by the header, which the payload must bear out', async () => {
+    const peer = newPeer();
+    const node = await open(peer, { peers: [scoped(peer)] });
+    const disguised = peer.operation({ namespace: 'secret' }, { namespace: 'team/a' });
+    const { json } = await node.send(peer.push(peer.pushOf(disguised)));
+    assert.equal((json['parked'] as { reason: string }[])[0]?.reason, 'invalid');
+    assert.equal(await node.memory(disguised.subject), null);
+  });
+});
+
+describe('an operation over which the rules break', () => {
+  it('is parked alone', async () => {
+    const peer = newPeer();
+    const second = newPeer();
+    let poison = '';
+    const node = await open(peer, {
+      peers: [peer.asPeer(), second.asPeer()],
+      wrap: (store) => ({
+        query: (query, options) => store.query(query, options),
+        close: () => store.close(),
+        execute: (command, options) =>
+          command.kind === 'apply-operations' &&
+          command.operations.some(({ subject, refusal }) => subject === poison && refusal === null)
+            ? Promise.resolve({ ok: false, error: { code: 'INTERNAL', message: 'a bug' } })
+            : store.execute(command, options),
+      }),
+    });
+    const operations = [peer.operation(), peer.operation(), peer.operation(), second.operation()];
+    poison = operations[1]!.subject;
+    const message = peer.push(peer.pushBody({ operations, heads: [peer.head(), second.head()] }));
+    const { status, json } = await node.send(message);
+    assert.equal(status, 200);
+    assert.deepEqual(json['parked'], [{ op_id: operationId(peer.origin, 2), reason: 'internal' }]);
+    assert.deepEqual([json['applied'], json['have']], [3, { [peer.origin]: 3, [second.origin]: 1 }]);
+    assert.equal((await node.send(message)).json['code'], 'x_memory_nonce_replay');
+    node.restart();
+    assert.equal((await node.send(message)).json['code'], 'x_memory_nonce_replay');
+  });
+});
+
+describe('a pull', () => {
+  interface Page {
+    readonly operations: readonly WireOperation[];
+    readonly heads: readonly SignedHead[];
+    readonly more: boolean;
+    readonly next_cursor: string;
+    readonly have: Readonly<Record<string, number>>;
+    readonly root: string | null;
+  }
+  const pull = async (node: ReceiverNode, peer: TestPeer, cursor: string, limit = 500) => {
+    const { status, json } = await node.send(
+      peer.pull(`cursor=${cursor}&limit=${limit}&peer=${peer.peerId}`),
+    );
+    assert.equal(status, 200);
+    return json as unknown as Page;
+  };
+
+  it('pages through everything under signed heads, to equal roots', async () => {
+    const peer = newPeer();
+    const writer = newPeer();
+    const node = await open(peer, {}, writer);
+    for (let row = 0; row < 5; row += 1) {
+      assert.ok((await node.services.store.execute(storing({ title: `own ${row}` }))).ok);
+    }
+    await node.send(writer.push(writer.pushOf(writer.operation(), writer.operation())));
+    let cursor = encodeCursor({});
+    const seen: string[] = [];
+    for (;;) {
+      const page = await pull(node, peer, cursor, 2);
+      if (page.operations.length === 0) {
+        assert.equal(page.more, false);
+        const digests = await node.services.store.query({ kind: 'read-digests' });
+        assert.ok(digests.ok);
+        assert.equal(
+          page.root,
+          rootDigest(digests.value.namespaces, () => true, systemCrypto),
+        );
+        break;
+      }
+      assert.equal(page.root, null);
+      for (const operation of page.operations) seen.push(operationId(operation.origin, operation.seq));
+      for (const head of page.heads) {
+        const key =
+          head.origin === writer.origin ? writer.signer.publicKey : node.services.machineKey!.publicKey;
+        assert.ok(systemCrypto.verify(key, headBytes(head), Buffer.from(head.signature, 'base64')));
+      }
+      const ends = new Set(page.operations.map(({ origin }) => origin));
+      assert.deepEqual(new Set(page.heads.map(({ origin }) => origin)), ends);
+      cursor = page.next_cursor;
+    }
+    assert.equal(new Set(seen).size, 7);
+    assert.equal(seen.length, 7);
+    assert.equal(
+      Object.values(decodeCursor(cursor)!).reduce((sum, seq) => sum + seq, 0),
+      7,
+    );
+  });
+
+  it('leaves out payloads that its peer may not hold, and their digests', async () => {
+    const peer = newPeer();
+    const node = await open(peer, { peers: [peer.asPeer({ allowedNamespaces: ['team/**'] })] });
+    for (const namespace of ['team/a', 'secret']) {
+      assert.ok((await node.services.store.execute(storing({ namespace, content: `of ${namespace}` }))).ok);
+    }
+    const page = await pull(node, peer, '');
+    assert.deepEqual(
+      page.operations.map(({ namespace, payload }) => [namespace, payload !== null]),
+      [
+        ['team/a', true],
+        ['secret', false],
+      ],
+    );
+    const digests = await node.services.store.query({ kind: 'read-digests' });
+    assert.ok(digests.ok);
+    const { root } = await pull(node, peer, page.next_cursor);
+    assert.equal(
+      root,
+      rootDigest({ 'team/a': digests.value.namespaces['team/a']! }, () => true, systemCrypto),
+    );
+  });
+
+  it('keeps to the origins that are asked for, and names no root then', async () => {
+    const peer = newPeer();
+    const node = await open(peer);
+    assert.ok((await node.services.store.execute(storing())).ok);
+    await node.send(peer.push(peer.pushOf(peer.operation())));
+    const one = await node.send(
+      peer.pull(`cursor=&origins=${encodeURIComponent(`${peer.origin},peer-x/e`)}`),
+    );
+    const page = one.json as unknown as Page;
+    assert.deepEqual(
+      page.operations.map(({ origin }) => origin),
+      [peer.origin],
+    );
+    const rest = await node.send(
+      peer.pull(`cursor=${page.next_cursor}&origins=${encodeURIComponent(peer.origin)}`),
+    );
+    assert.deepEqual([rest.json['operations'], rest.json['more'], rest.json['root']], [[], false, null]);
+  });
+
+  it('gives nothing to a peer without a scope', async () => {
+    const peer = newPeer();
+    const node = await open(peer, { peers: [peer.asPeer({ pullDenied: true })] });
+    assert.ok((await node.services.store.execute(storing())).ok);
+    const { status, json } = await node.send(peer.pull('cursor='));
+    assert.deepEqual(
+      [status, json['operations'], json['have'], json['scope_status']],
+      [200, [], {}, 'no_allowlist_default_deny'],
+    );
+  });
+
+  it('takes a cursor from the future as news of its own past, and no more', async () => {
+    const peer = newPeer();
+    const node = await open(peer);
+    assert.ok((await node.services.store.execute(storing())).ok);
+    const known = await node.services.store.query({ kind: 'known-origins' });
+    assert.ok(known.ok);
+    const ahead = encodeCursor({ [known.value.self]: 9_000_000, [peer.origin]: 77, 'peer-x/e': 1 });
+    const page = await pull(node, peer, ahead);
+    assert.deepEqual([page.operations, page.more, page.have], [[], false, { [known.value.self]: 1 }]);
+    assert.deepEqual(node.ahead, [known.value.self]);
+    assert.equal((await pull(node, peer, '')).operations.length, 1);
+  });
+
+  it('refuses what is no cursor, limit or instant', async () => {
+    const peer = newPeer();
+    const node = await open(peer);
+    const bad = ['cursor=%25', 'cursor=abc', `cursor=${Buffer.from('{"a":-1}').toString('base64url')}`];
+    for (const query of [
+      ...bad,
+      'limit=0',
+      'limit=x',
+      'since=yesterday',
+      'cursor=&at=now',
+      'cursor=&cursor=',
+    ]) {
+      const { status } = await node.send(peer.pull(query));
+      assert.equal(status, 400, query);
+    }
+    assert.equal((await node.send(peer.pull('cursor=&limit=100000'))).status, 200);
+  });
+});

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { after, it } from 'node:test';
+import { OPERATIONS } from '../../node/operations/registry.js';
+import type { Caller } from '../../node/pipeline/call.js';
+import { runOperation } from '../../node/pipeline/pipeline.js';
+import { encodeCursor } from '../../protocol/mesh/cursor.js';
+import { OPERATOR } from '../support/memories.js';
+import { openReceiverNode, type ReceiverNode } from '../support/receiver-node.js';
+import { TestPeer } from '../support/test-peer.js';
+
+/** Whatever a node writes must pass at every other: its own signatures, chains and shapes. */
+
+const relay = new TestPeer('a relay');
+const nodes: ReceiverNode[] = [];
+after(async () => {
+  for (const node of nodes) await node.close();
+});
+
+async function newNode(): Promise<ReceiverNode> {
+  const node = await openReceiverNode({ peers: [relay.asPeer()] });
+  nodes.push(node);
+  return node;
+}
+
+const CALLER: Caller = {
+  agentId: 'ai:local',
+  claimed: 'explicit',
+  viewer: OPERATOR,
+  admin: true,
+  local: true,
+};
+
+/** Runs an operation as a local agent, whose writes the machine signs. */
+async function run(node: ReceiverNode, name: string, input: Record<string, unknown>) {
+  const operation = OPERATIONS.find((each) => each.name === name);
+  assert.ok(operation, name);
+  const request = { surface: 'mcp', caller: CALLER, input, unknownFields: 'refuse' } as const;
+  const answer = await runOperation(operation, request, node.services);
+  assert.ok(answer.ok, `${name}: ${JSON.stringify(answer)}`);
+  return answer.value;
+}
+
+let titles = 0;
+async function store(node: ReceiverNode, input: Record<string, unknown> = {}): Promise<string> {
+  titles += 1;
+  const stored = await run(node, 'memory_store', {
+    title: `title ${titles}`,
+    content: `content ${titles}`,
+    ...input,
+  });
+  return (stored['id'] ?? (stored['memory'] as { id: string }).id) as string;
+}
+
+/** Carries all that one node has to another, page by page, through a peer between them. */
+async function carry(
+  from: ReceiverNode,
+  to: ReceiverNode,
+): Promise<{ operations: number; skipped: number; root: unknown }> {
+  let cursor = encodeCursor({});
+  let operations = 0;
+  let skipped = 0;
+  for (;;) {
+    const page = await from.send(relay.pull(`cursor=${cursor}&limit=7`));
+    assert.equal(page.status, 200);
+    const listed = page.json['operations'] as unknown[];
+    if (listed.length === 0) return { operations, skipped, root: page.json['root'] };
+    const { heads, next_cursor } = page.json;
+    const { status, json } = await to.send(relay.push(relay.pushBody({ operations: listed, heads })));
+    assert.equal(status, 200);
+    assert.deepEqual([json['refused'], json['parked']], [[], []]);
+    operations += listed.length;
+    skipped += json['skipped'] as number;
+    cursor = next_cursor as string;
+  }
+}
+
+it('every kind of write of one node is applied by another, and both have one root', async () => {
+  const [from, to] = [await newNode(), await newNode()];
+  const { peerId, machineKey } = from.services;
+  to.roster.list = [
+    relay.asPeer(),
+    relay.asPeer({ peerId, publicKey: machineKey!.publicKey, state: 'departed' }),
+  ];
+  const edited = await store(from);
+  await run(from, 'memory_update', { id: edited, content: 'other content' });
+  await run(from, 'memory_undo_edit', { id: edited });
+  const tagged = await store(from, { namespace: 'a/b/c' });
+  await run(from, 'memory_update', { id: tagged, tags: ['x'], priority: 9 });
+  await run(from, 'memory_promote', { id: tagged });
+  await run(from, 'memory_promote', { id: tagged, to_namespace: 'a/b' });
+  await run(from, 'memory_store', { title: 'merged', content: 'one' });
+  await run(from, 'memory_store', { title: 'merged', content: 'two', on_conflict: 'merge' });
+  await run(from, 'memory_store', { title: 'merged', content: 'three', on_conflict: 'version' });
+  await run(from, 'memory_delete', { id: await store(from) });
+  const archived = await store(from, { metadata: { scope: 'private' } });
+  await run(from, 'memory_archive', { ids: [archived] });
+  await run(from, 'memory_archive_restore', { id: archived });
+  const [winner, loser] = [await store(from), await store(from)];
+  await run(from, 'memory_resolve', { winner, loser });
+  const sources = [await store(from), await store(from)];
+  await run(from, 'memory_consolidate', { ids: sources, title: 'joined' });
+  await run(from, 'memory_agent_register', { agent_id: 'ai:local', agent_type: 'ai:generic' });
+  await run(from, 'memory_forget', { namespace: 'a/b' });
+  const exported = { title: 'imported', content: 'from elsewhere' };
+  await run(from, 'memory_import', { memories: [exported] });
+
+  const { operations, skipped, root } = await carry(from, to);
+  assert.ok(operations > 20, `only ${operations} operations`);
+  assert.equal(skipped, 0);
+  const there = await to.send(relay.pull(`cursor=${encodeCursor({ [`${peerId}/x`]: 0 })}`));
+  assert.equal(there.status, 200);
+  const have = there.json['have'] as Record<string, number>;
+  const mine = await to.send(relay.pull(`cursor=${encodeCursor(have)}`));
+  assert.equal(mine.json['root'], root);
+  assert.notEqual(root, null);
+});

@@ -1,0 +1,142 @@
+import type { Checks } from './checks.js';
+import type { BornOperation, Ledger } from './ledger.js';
+import type { SimNode } from './sim-node.js';
+import type { Invocation } from './workload.js';
+import type { World } from './world.js';
+
+/** Operations by which somebody wrote a text that must not be lost. */
+const EDITS: ReadonlySet<string> = new Set(['store', 'update', 'restore']);
+const DELETIONS: ReadonlySet<string> = new Set(['delete', 'archive']);
+
+export interface EndParts {
+  readonly world: World;
+  readonly nodes: readonly SimNode[];
+  readonly ledger: Ledger;
+  readonly history: readonly Invocation[];
+  readonly checks: Checks;
+}
+
+/** What keeps a mesh from being one; empty when it has converged. */
+export async function differences(nodes: readonly SimNode[]): Promise<string[]> {
+  const found: string[] = [];
+  let first: { readonly name: string; readonly heads: string; readonly digests: string } | null = null;
+  for (const node of nodes) {
+    const store = node.run?.services.store;
+    if (store === undefined) {
+      found.push(`${node.name} is down`);
+      continue;
+    }
+    const digests = await store.query({ kind: 'read-digests' });
+    const origins = await store.query({ kind: 'known-origins' });
+    if (!digests.ok || !origins.ok) {
+      found.push(`${node.name} does not answer`);
+      continue;
+    }
+    const own = {
+      name: node.name,
+      heads: JSON.stringify(sorted(origins.value.heads)),
+      digests: JSON.stringify([digests.value.rows, sorted(digests.value.namespaces)]),
+    };
+    first ??= own;
+    if (own.heads !== first.heads)
+      found.push(`logs of ${first.name} and ${own.name}: ${first.heads} ${own.heads}`);
+    if (own.digests !== first.digests) {
+      found.push(`rows of ${first.name} and ${own.name}: ${first.digests} ${own.digests}`);
+    }
+  }
+  return found;
+}
+
+const sorted = (value: Readonly<Record<string, unknown>>) =>
+  Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+
+interface LiveRow {
+  readonly id: string;
+  readonly content: string;
+}
+
+/** What a converged mesh owes to those who wrote. */
+export async function checkPromises(parts: EndParts): Promise<void> {
+  const { nodes, history, ledger } = parts;
+  for (const node of nodes) {
+    const store = node.run!.services.store;
+    const conflicts = await store.query({ kind: 'list-conflicts', limit: 100_000 });
+    if (!conflicts.ok) throw new Error('list-conflicts failed');
+    const losers = new Set(conflicts.value.map((conflict) => conflict.op_id));
+    const rows = new Map(
+      (node.disk.db.prepare('SELECT id, content FROM memories').all() as LiveRow[]).map((row) => [
+        row.id,
+        row,
+      ]),
+    );
+    for (const invocation of history) {
+      if (invocation.answer?.ok !== true) continue;
+      for (const operation of invocation.operations) {
+        if (excused(parts, invocation, operation)) continue;
+        checkOperation(parts, node, operation, rows.get(operation.subject), losers);
+      }
+    }
+    for (const row of rows.values()) checkRow(parts, node, row, ledger.bySubject.get(row.id) ?? []);
+    checkInLog(parts, node);
+  }
+}
+
+/** Written before its node's disk was lost, and never said to be anywhere else. */
+function excused({ checks }: EndParts, { answer, node }: Invocation, { atMs }: BornOperation): boolean {
+  const lostMs = checks.disksLost.get(node.name);
+  if (lostMs === undefined || atMs > lostMs) return false;
+  const acks = answer?.ok === true ? answer.value['quorum_acks'] : 0;
+  return typeof acks !== 'number' || acks < 2;
+}
+
+function checkOperation(
+  { world, ledger }: EndParts,
+  node: SimNode,
+  operation: BornOperation,
+  row: LiveRow | undefined,
+  losers: ReadonlySet<string | null>,
+): void {
+  const others = (ledger.bySubject.get(operation.subject) ?? []).filter((other) => other !== operation);
+  if (EDITS.has(operation.kind)) {
+    if (others.some((other) => ledger.hasSeen(other, operation))) return;
+    const content = (JSON.parse(operation.payload) as { content: string }).content;
+    if (row?.content === content || losers.has(operation.id)) return;
+    const is = row === undefined ? 'there is no row' : `the row says ${row.content}`;
+    world.violate(node.name, 'lost write', `${describe(operation)} is no loser and ${is}`);
+  } else if (DELETIONS.has(operation.kind) && row !== undefined) {
+    const reason = others.some((other) => EDITS.has(other.kind) && !ledger.hasSeen(operation, other));
+    if (!reason)
+      world.violate(node.name, 'resurrection', `${describe(operation)}, and the row is there again`);
+  }
+}
+
+/** A row says what an edit wrote that no other edit has replaced. */
+function checkRow(
+  { world, ledger }: EndParts,
+  node: SimNode,
+  row: LiveRow,
+  operations: readonly BornOperation[],
+): void {
+  const edits = operations.filter((operation) => EDITS.has(operation.kind));
+  const current = edits.filter((edit) => !edits.some((other) => ledger.hasSeen(other, edit)));
+  const contents = current.map(({ payload }) => (JSON.parse(payload) as { content: string }).content);
+  if (contents.length > 0 && !contents.includes(row.content)) {
+    world.violate(node.name, 'stale row', `${row.id} says ${row.content}, not one of ${contents.join(', ')}`);
+  }
+}
+
+/** Every operation that was born is in every log, unless its disk was lost. */
+function checkInLog({ world, ledger, checks }: EndParts, node: SimNode): void {
+  const has = node.disk.db
+    .prepare("SELECT origin || '/' || origin_seq FROM operations")
+    .pluck()
+    .all() as string[];
+  const known = new Set(has);
+  for (const operation of ledger.operations.values()) {
+    if (known.has(operation.id) || checks.disksLost.has(operation.node)) continue;
+    world.violate(node.name, 'missing operation', describe(operation));
+  }
+}
+
+const describe = ({ kind, id, subject, node }: BornOperation): string =>
+  `${kind} ${id} of ${node} on ${subject}`;

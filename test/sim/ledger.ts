@@ -1,0 +1,91 @@
+import type { SimNode } from './sim-node.js';
+
+/** An operation as it stood in its origin's log when it became durable there. */
+export interface BornOperation {
+  readonly id: string;
+  readonly origin: string;
+  readonly seq: number;
+  readonly hlc: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly subject: string;
+  readonly seen: Readonly<Record<string, number>>;
+  readonly payload: string;
+  /** Name of the node that made it. */
+  readonly node: string;
+  readonly atMs: number;
+}
+
+interface Row {
+  readonly commit_sequence: number;
+  readonly origin: string;
+  readonly origin_seq: number;
+  readonly hlc: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly subject: string;
+  readonly seen: string;
+  readonly payload: string | null;
+}
+
+/** Every operation that became durable at its origin, as an omniscient observer writes it down. */
+export class Ledger {
+  readonly operations = new Map<string, BornOperation>();
+  readonly bySubject = new Map<string, BornOperation[]>();
+  private readonly read = new Map<string, number>();
+
+  /** Takes down what a node has committed since the last time; answers its own new operations. */
+  record(node: SimNode, nowMs: number): BornOperation[] {
+    const after = this.read.get(node.name) ?? 0;
+    const rows = node.disk.db
+      .prepare(
+        `SELECT commit_sequence, origin, origin_seq, hlc, kind, namespace, subject, seen, payload
+         FROM operations WHERE commit_sequence > ? ORDER BY commit_sequence`,
+      )
+      .all(after) as Row[];
+    const last = rows.at(-1);
+    if (last === undefined) return [];
+    this.read.set(node.name, last.commit_sequence);
+    const own = rows.filter((row) => row.origin.startsWith(`${node.peerId}/`) && row.payload !== null);
+    const born = own.map((row) => ({
+      id: `${row.origin}/${row.origin_seq}`,
+      origin: row.origin,
+      seq: row.origin_seq,
+      hlc: row.hlc,
+      kind: row.kind,
+      namespace: row.namespace,
+      subject: row.subject,
+      seen: JSON.parse(row.seen) as Record<string, number>,
+      payload: row.payload!,
+      node: node.name,
+      atMs: nowMs,
+    }));
+    // A disk that was put back gives numbers again that nobody else knows.
+    const fresh = born.filter((operation) => this.operations.get(operation.id)?.hlc !== operation.hlc);
+    for (const operation of fresh) {
+      const lost = this.operations.get(operation.id);
+      if (lost !== undefined) {
+        const others = this.bySubject.get(lost.subject) ?? [];
+        this.bySubject.set(
+          lost.subject,
+          others.filter((other) => other !== lost),
+        );
+      }
+      this.operations.set(operation.id, operation);
+      const known = this.bySubject.get(operation.subject) ?? [];
+      this.bySubject.set(operation.subject, [...known, operation]);
+    }
+    return fresh;
+  }
+
+  /** The disk of a node was put back: its numbers begin anew. */
+  rewind(node: SimNode): void {
+    const last = node.disk.db.prepare('SELECT commit_sequence FROM log_state').pluck().get() as number;
+    this.read.set(node.name, last);
+  }
+
+  /** True when an operation had seen another. */
+  hasSeen(later: BornOperation, earlier: BornOperation): boolean {
+    return (later.seen[earlier.origin] ?? 0) >= earlier.seq;
+  }
+}

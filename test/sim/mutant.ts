@@ -1,0 +1,24 @@
+import type { PeerTransport } from '../../protocol/mesh/transport.js';
+import type { Clock } from '../../protocol/seams.js';
+import type { Store } from '../../storage/port.js';
+import type { Fault } from './faults.js';
+import type { Receiver } from './network.js';
+import type { SimNode } from './sim-node.js';
+
+/**
+ * A planted bug. It sits around the seams of one node and changes what goes through, never in the product's own code,
+ * and the simulator must notice.
+ */
+export interface Mutant {
+  readonly name: string;
+  /** What a developer would have done wrong. */
+  readonly bug: string;
+  /** It is caught within so many seeds, counted from 1. */
+  readonly seeds: number;
+  /** Faults that bring it out, instead of the seed's choice. */
+  readonly faults?: readonly Fault[];
+  readonly store?: (store: Store, node: SimNode) => Store;
+  readonly transport?: (transport: PeerTransport, node: SimNode) => PeerTransport;
+  readonly receiver?: (receiver: Receiver, node: SimNode) => Receiver;
+  readonly clock?: (clock: Clock, node: SimNode) => Clock;
+}

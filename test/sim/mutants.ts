@@ -1,0 +1,236 @@
+import type { Command, OutcomeOf } from '../../protocol/commands.js';
+import { formatHlc } from '../../protocol/hlc.js';
+import { decodeCursor, encodeCursor } from '../../protocol/mesh/cursor.js';
+import { signMessage } from '../../protocol/mesh/message-signing.js';
+import type { ApplyOperations, ApplyOutcome } from '../../protocol/mesh/store-terms.js';
+import type { PeerReply, PeerRequest, PeerTransport } from '../../protocol/mesh/transport.js';
+import type { Have, PullReply, PushBody } from '../../protocol/mesh/wire.js';
+import { operationId } from '../../protocol/operation-log.js';
+import { ok, type Result } from '../../protocol/result.js';
+import type { CallOptions, Store } from '../../storage/port.js';
+import { Dice } from './dice.js';
+import type { Mutant } from './mutant.js';
+import type { SimNode } from './sim-node.js';
+
+type Apply = (command: ApplyOperations) => Promise<Result<ApplyOutcome>>;
+
+/** A store that does something else with operations of others. */
+function applying(change: (apply: Apply, node: SimNode) => Apply) {
+  return (store: Store, node: SimNode): Store => {
+    const apply = change((command) => store.execute(command), node);
+    return instead(store, (command) => (command.kind === 'apply-operations' ? apply(command) : null));
+  };
+}
+
+/** A store in which some commands come to something else; null leaves a command alone. */
+function instead(
+  store: Store,
+  change: (command: Command) => Promise<Result<OutcomeOf<Command>>> | null,
+): Store {
+  return {
+    execute: <C extends Command>(command: C, options?: CallOptions) =>
+      (change(command) ?? store.execute(command, options)) as Promise<Result<OutcomeOf<C>>>,
+    query: (query, options) => store.query(query, options),
+    close: () => store.close(),
+  };
+}
+
+/** What an answer would be if everything had been taken. */
+function allTaken({ operations }: ApplyOperations): ApplyOutcome {
+  const have: Record<string, number> = {};
+  for (const { origin, seq } of operations) have[origin] = Math.max(have[origin] ?? 0, seq);
+  return { applied: operations.length, noop: 0, changed: [], refused: [], parked: [], have };
+}
+
+const timedOut = (reply: PeerReply) => reply.kind === 'timeout';
+
+function jsonAnswer(body: unknown): PeerReply {
+  return { kind: 'answer', status: 200, body: Buffer.from(JSON.stringify(body)) };
+}
+
+/** What a push's answer would be if the peer had taken all of it. */
+function pushTaken(request: PeerRequest, node: SimNode): PeerReply {
+  const body = JSON.parse(Buffer.from(request.body!).toString()) as PushBody;
+  const have: Record<string, number> = {};
+  for (const { origin, seq } of body.operations) have[origin] = seq;
+  const wall_clock = new Date(node.parts.wall.nowMs()).toISOString();
+  return jsonAnswer({ applied: body.operations.length, noop: 0, refused: [], parked: [], have, wall_clock });
+}
+
+/** Asks with a cursor of what the peer said it has, instead of what is durably here. */
+function cursorOfClaim(transport: PeerTransport, node: SimNode): PeerTransport {
+  const claims = new Map<string, Have>();
+  const dice = new Dice(node.name, 'claims');
+  return {
+    send: async (peer, request, timeoutMs) => {
+      const query = new URLSearchParams(request.query);
+      const cursor = query.get('cursor');
+      const claim = claims.get(peer.peerId);
+      let sent = request;
+      if (cursor !== null && claim !== undefined) {
+        query.set('cursor', encodeCursor({ ...decodeCursor(cursor), ...claim }));
+        const unsigned = { ...request, query: query.toString() };
+        const random = {
+          uuid: () => dice.uuid(),
+          bytes: (n: number) => dice.bytes(n),
+          unit: () => dice.unit(),
+        };
+        sent = {
+          ...unsigned,
+          headers: signMessage({ ...unsigned, peerId: node.peerId, signer: node.signer, random }),
+        };
+      }
+      const reply = await transport.send(peer, sent, timeoutMs);
+      if (request.method === 'GET' && reply.kind === 'answer' && reply.status === 200) {
+        const { have } = JSON.parse(Buffer.from(reply.body).toString()) as PullReply;
+        claims.set(peer.peerId, have);
+      }
+      return reply;
+    },
+  };
+}
+
+/** Every planted bug, with the number of seeds within which it must be caught. */
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: 'acknowledge-without-storing',
+    bug: 'one push in ten is answered and forgotten',
+    seeds: 4,
+    store: applying((apply, node) => {
+      const dice = new Dice(node.name, 'forget');
+      return (command) => (dice.chance(0.1) ? Promise.resolve(ok(allTaken(command))) : apply(command));
+    }),
+  },
+  {
+    name: 'acknowledge-before-commit',
+    bug: 'a push is answered before its transaction is synced',
+    seeds: 4,
+    faults: ['slow-sync', 'crash-at-sync'],
+    store: applying((apply) => (command) => {
+      void apply(command);
+      return Promise.resolve(ok(allTaken(command)));
+    }),
+  },
+  {
+    name: 'half-a-batch',
+    bug: 'a batch of several operations is applied in half and acknowledged whole',
+    seeds: 8,
+    store: applying((apply) => async (command) => {
+      const half = command.operations.slice(0, Math.ceil(command.operations.length / 2));
+      const applied = await apply({ ...command, operations: half });
+      return applied.ok ? ok(allTaken(command)) : applied;
+    }),
+  },
+  {
+    name: 'parked-is-acknowledged',
+    bug: 'operations without effect count as copies',
+    seeds: 4,
+    store: applying((apply) => async (command) => {
+      const operations = command.operations.map((operation) =>
+        operation.seq % 7 === 0 ? { ...operation, refusal: 'invalid' as const } : operation,
+      );
+      const applied = await apply({ ...command, operations });
+      return applied.ok ? ok({ ...applied.value, parked: [] }) : applied;
+    }),
+  },
+  {
+    name: 'silence-is-success',
+    bug: 'a push whose answer is lost counts as taken',
+    seeds: 6,
+    faults: ['loss', 'partition', 'one-way', 'crash'],
+    transport: (transport, node) => ({
+      send: async (peer, request, timeoutMs) => {
+        if (request.method !== 'POST') return transport.send(peer, request, timeoutMs);
+        const reply = await transport.send(peer, request, Math.min(timeoutMs, 300));
+        return timedOut(reply) ? pushTaken(request, node) : reply;
+      },
+    }),
+  },
+  {
+    name: 'nonce-in-memory-only',
+    bug: 'used nonces are forgotten at a restart',
+    seeds: 12,
+    faults: ['replays', 'crash'],
+    store: (store) =>
+      instead(store, (command) => {
+        if (command.kind === 'use-nonce') return Promise.resolve(ok({}));
+        if (command.kind !== 'apply-operations') return null;
+        return store.execute({ ...command, nonce: null });
+      }),
+  },
+  {
+    name: 'last-writer-wins-by-arrival',
+    bug: 'an operation is stamped by the wall clock of its receiver',
+    seeds: 4,
+    store: applying((apply, node) => (command) => {
+      const hlc = formatHlc(node.parts.wall.nowMs(), 0);
+      return apply({ ...command, operations: command.operations.map((each) => ({ ...each, hlc })) });
+    }),
+  },
+  {
+    name: 'causality-forgotten',
+    bug: 'what an operation had seen is dropped on its way into the store',
+    seeds: 4,
+    store: applying(
+      (apply) => (command) =>
+        apply({ ...command, operations: command.operations.map((each) => ({ ...each, seen: {} })) }),
+    ),
+  },
+  {
+    name: 'tombstones-dropped',
+    bug: 'the traces of deletions are cleared away at once',
+    seeds: 10,
+    faults: ['partition', 'loss', 'lost-answers'],
+    store: applying((apply, node) => async (command) => {
+      const applied = await apply(command);
+      if (!node.disk.held) node.disk.db.exec('DELETE FROM tombstones');
+      return applied;
+    }),
+  },
+  {
+    name: 'deletes-not-applied',
+    bug: 'a delete of another node is noted and has no effect',
+    seeds: 4,
+    store: applying((apply) => async (command) => {
+      const deletes = command.operations.filter(({ kind }) => kind === 'delete');
+      const ids = new Set(deletes.map(({ origin, seq }) => operationId(origin, seq)));
+      const operations = command.operations.map((each) =>
+        each.kind === 'delete' ? { ...each, refusal: 'invalid' as const } : each,
+      );
+      const applied = await apply({ ...command, operations });
+      if (!applied.ok) return applied;
+      return ok({ ...applied.value, parked: applied.value.parked.filter(({ op_id }) => !ids.has(op_id)) });
+    }),
+  },
+  {
+    name: 'no-pull',
+    bug: 'nodes push and never ask',
+    seeds: 12,
+    faults: ['lost-disk', 'partition', 'crash'],
+    transport: (transport) => ({
+      send: async (peer, request, timeoutMs) => {
+        const reply = await transport.send(peer, request, timeoutMs);
+        if (request.method !== 'GET' || reply.kind !== 'answer' || reply.status !== 200) return reply;
+        const page = JSON.parse(Buffer.from(reply.body).toString()) as PullReply;
+        return jsonAnswer({ ...page, operations: [], heads: [], more: false });
+      },
+    }),
+  },
+  {
+    name: 'cursor-of-a-claim',
+    bug: 'a node asks for what lies beyond what the peer has, instead of beyond what it has itself',
+    seeds: 12,
+    faults: ['lost-disk', 'partition', 'crash'],
+    transport: cursorOfClaim,
+  },
+  {
+    name: 'epoch-goes-on',
+    bug: 'a database that was put back goes on under its old epoch',
+    seeds: 20,
+    faults: ['old-backup', 'loss'],
+    store: (store) =>
+      instead(store, (command) =>
+        command.kind === 'begin-epoch' ? Promise.resolve(ok({ origin: 'never/begun' })) : null,
+      ),
+  },
+];

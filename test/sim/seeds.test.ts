@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { runSeed } from './run-seed.js';
+import { failingSeeds } from './seeds.js';
+
+const SEEDS = 200;
+
+/** Seeds that failed once and are not among the first ones. */
+const kept = readFileSync(new URL('../../../fixtures/seeds.txt', import.meta.url), 'utf8')
+  .split('\n')
+  .flatMap((line) => /^\d+/.exec(line)?.[0] ?? [])
+  .map(Number)
+  .filter((seed) => seed > SEEDS);
+
+describe('the mesh under faults', () => {
+  it(`keeps its promises in ${SEEDS} seeds of a minute and more`, async (context) => {
+    const { failures, seconds, operations } = await failingSeeds(1, SEEDS);
+    context.diagnostic(`${SEEDS} seeds, ${Math.round(seconds)} virtual seconds, ${operations} operations`);
+    assert.equal(failures.join('\n'), '');
+    assert.ok(seconds >= 60 * SEEDS);
+  });
+
+  it('keeps them in the seeds that failed once', async () => {
+    for (const seed of new Set(kept)) {
+      const { failures } = await failingSeeds(seed, seed);
+      assert.equal(failures.join('\n'), '');
+    }
+  });
+
+  it('does the same twice', async () => {
+    const options = { mutant: null, faults: null, nodes: null, twice: true, plain: false };
+    for (const seed of [1, 2, 3]) {
+      const { outcome } = await runSeed(seed, options, false);
+      assert.deepEqual(
+        outcome.violations.filter(({ check }) => check === 'digest'),
+        [],
+      );
+    }
+  });
+});

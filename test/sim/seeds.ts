@@ -1,0 +1,28 @@
+import { failuresOf, lineOf, replayOf } from './report.js';
+import { runSeeds } from './run-seeds.js';
+
+/** Runs seeds on both cores; answers what failed, with the command that shows it, and how much was simulated. */
+export async function failingSeeds(
+  first: number,
+  last: number,
+): Promise<{ readonly failures: readonly string[]; readonly seconds: number; readonly operations: number }> {
+  const failures: string[] = [];
+  let seconds = 0;
+  let operations = 0;
+  await runSeeds(
+    first,
+    last,
+    2,
+    { mutant: null, faults: null, nodes: null, twice: false, plain: false },
+    (report) => {
+      const { outcome } = report;
+      seconds += outcome.virtualMs / 1000;
+      operations += outcome.operations;
+      if (outcome.violations.length > 0) {
+        failures.push([lineOf(report), ...failuresOf(report), `  ${replayOf(report)}`].join('\n'));
+      }
+      return 'go on';
+    },
+  );
+  return { failures, seconds, operations };
+}

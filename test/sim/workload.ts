@@ -1,0 +1,197 @@
+import type { Caller } from '../../node/pipeline/call.js';
+import type { Answer } from '../../node/pipeline/pipeline.js';
+import { operationId } from '../../protocol/operation-log.js';
+import type { Appended } from '../../protocol/result.js';
+import type { Dice } from './dice.js';
+import type { BornOperation, Ledger } from './ledger.js';
+import type { Input, SimNode } from './sim-node.js';
+import type { World } from './world.js';
+
+/** One call of a client, and what became of it. */
+export interface Invocation {
+  readonly number: number;
+  readonly node: SimNode;
+  readonly name: string;
+  readonly input: Input;
+  /** The memory or link that it is about, when it names one. */
+  readonly subject: string | null;
+  /** Text that only this call writes; null when it writes none. */
+  readonly mark: string | null;
+  readonly invokedMs: number;
+  /** Null while it waits, and for ever when its node died. */
+  answer: Answer | null;
+  /** What it put into the log of its node, as far as that became durable. */
+  readonly operations: BornOperation[];
+}
+
+const NAMESPACES = ['alpha', 'beta', 'beta/deep'];
+const TIERS = ['short', 'mid', 'long'];
+
+export interface WorkloadParts {
+  readonly world: World;
+  readonly nodes: readonly SimNode[];
+  readonly ledger: Ledger;
+  readonly clients: number;
+  /** Mean time that a client thinks between two calls. */
+  readonly thinkMs: number;
+  readonly titles: number;
+  /** Told when a call has been answered. */
+  readonly onAnswer: (invocation: Invocation) => void;
+}
+
+/** How long a client waits for an answer before it goes on; the outcome is unknown then. */
+const PATIENCE_MS = 12_000;
+
+/** Clients that write at random nodes, and the history of what they were told. */
+export class Workload {
+  readonly history: Invocation[] = [];
+  private readonly dice: Dice;
+  private readonly ids: string[] = [];
+  private readonly gone: string[] = [];
+  private stopped = false;
+
+  constructor(private readonly parts: WorkloadParts) {
+    this.dice = parts.world.dice('workload');
+  }
+
+  start(): void {
+    for (let client = 0; client < this.parts.clients; client += 1) this.think(client);
+  }
+
+  stop(): void {
+    this.stopped = true;
+  }
+
+  private think(client: number): void {
+    const { world, thinkMs } = this.parts;
+    const pauseMs = -Math.log(1 - this.dice.unit()) * thinkMs;
+    world.after(pauseMs, null, `client ${client}`, () => {
+      if (this.stopped) return;
+      const up = this.parts.nodes.filter((node) => node.up);
+      if (up.length === 0) this.think(client);
+      else this.call(client, this.dice.pick(up));
+    });
+  }
+
+  private call(client: number, node: SimNode): void {
+    const { world } = this.parts;
+    const number = this.history.length;
+    const planned = this.plan(number);
+    const agentId = `agent-${client % 3}`;
+    const caller: Caller = {
+      agentId,
+      claimed: 'explicit',
+      viewer: { all: true, agentId, asNamespace: null },
+      admin: true,
+      local: client % 2 === 0,
+    };
+    const invocation: Invocation = {
+      number,
+      node,
+      ...planned,
+      invokedMs: world.nowMs,
+      answer: null,
+      operations: [],
+    };
+    this.history.push(invocation);
+    world.note(node.name, `call ${number} ${planned.name} ${JSON.stringify(planned.input)}`);
+    let waiting = true;
+    const goOn = () => {
+      if (waiting) this.think(client);
+      waiting = false;
+    };
+    world.after(PATIENCE_MS, null, 'patience', goOn);
+    const wrote = ({ origin, first, last }: Appended) => {
+      for (let seq = first; seq <= last; seq += 1) {
+        const operation = this.parts.ledger.operations.get(operationId(origin, seq));
+        if (operation !== undefined) invocation.operations.push(operation);
+      }
+    };
+    node.operate(planned.name, planned.input, caller, wrote).then(
+      (answer) => {
+        invocation.answer = answer;
+        const outcome = answer.ok ? JSON.stringify(answer.value).slice(0, 300) : answer.error.code;
+        world.note(node.name, `answer ${number} ${outcome}`);
+        this.learn(invocation, answer);
+        this.parts.onAnswer(invocation);
+        goOn();
+      },
+      (error: unknown) => {
+        world.violate(node.name, 'exception', `call ${number} threw ${String(error)}`);
+      },
+    );
+  }
+
+  private learn({ name, subject }: Invocation, answer: Answer): void {
+    if (!answer.ok) return;
+    const id = answer.value['id'];
+    if (name === 'memory_store' && typeof id === 'string' && !this.ids.includes(id)) this.ids.push(id);
+    const removes = name === 'memory_delete' || name === 'memory_archive';
+    if (removes && subject !== null && !this.gone.includes(subject)) this.gone.push(subject);
+  }
+
+  private plan(number: number): Pick<Invocation, 'name' | 'input' | 'subject' | 'mark'> {
+    const { dice, ids } = this;
+    const mark = `mark ${number} end`;
+    const choice = dice.below(100);
+    const id = ids.length === 0 ? null : this.recent(ids);
+    if (id === null || choice < 34)
+      return { name: 'memory_store', input: this.newRow(mark), subject: null, mark };
+    if (choice < 56) {
+      const expires = dice.chance(0.1) ? { expires_at: null } : {};
+      const tier = dice.chance(0.1) ? { tier: dice.pick(TIERS) } : {};
+      const title = dice.chance(0.12) ? { title: this.title() } : {};
+      const namespace = dice.chance(0.05) ? { namespace: dice.pick(NAMESPACES) } : {};
+      const input = { id, content: mark, ...expires, ...tier, ...title, ...namespace };
+      return { name: 'memory_update', input, subject: id, mark };
+    }
+    if (choice < 66) return { name: 'memory_delete', input: { id }, subject: id, mark: null };
+    if (choice < 72) {
+      return {
+        name: 'memory_promote',
+        input: { id, target_tier: dice.pick(['mid', 'long']) },
+        subject: id,
+        mark: null,
+      };
+    }
+    if (choice < 76) return { name: 'memory_archive', input: { ids: [id] }, subject: id, mark: null };
+    if (choice < 82) {
+      const back = this.gone.length === 0 ? id : this.recent(this.gone);
+      return { name: 'memory_archive_restore', input: { id: back }, subject: back, mark: null };
+    }
+    if (choice < 91) {
+      return { name: 'memory_recall', input: { context: this.title(), limit: 5 }, subject: null, mark: null };
+    }
+    if (choice < 97) {
+      const link = { source_id: id, target_id: this.recent(ids), relation: 'related_to' };
+      const subject = `${link.source_id}|${link.target_id}|${link.relation}`;
+      return { name: 'memory_import', input: { memories: [], links: [link] }, subject, mark: null };
+    }
+    if (choice < 98) return { name: 'memory_gc', input: {}, subject: null, mark: null };
+    const input = { namespace: dice.pick(NAMESPACES), pattern: this.title().split(' ')[1] };
+    return { name: 'memory_forget', input, subject: null, mark: null };
+  }
+
+  private newRow(mark: string): Input {
+    const { dice } = this;
+    return {
+      title: this.title(),
+      content: mark,
+      namespace: dice.pick(NAMESPACES),
+      tier: dice.pick(TIERS),
+      priority: 1 + dice.below(10),
+      on_conflict: dice.pick(['error', 'merge', 'version']),
+      ...(dice.chance(0.1) ? { ttl_secs: 60 + dice.below(60) } : {}),
+    };
+  }
+
+  private title(): string {
+    return `subject number${this.dice.below(this.parts.titles)} of many`;
+  }
+
+  /** Mostly one of the newest, so that writes meet. */
+  private recent(values: readonly string[]): string {
+    const depth = this.dice.chance(0.8) ? Math.min(values.length, 5) : values.length;
+    return values[values.length - 1 - this.dice.below(depth)]!;
+  }
+}

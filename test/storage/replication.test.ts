@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { WireOperation } from '../../protocol/mesh/wire.js';
+import { instantFromMs } from '../../protocol/time.js';
+import { aMemory, OPERATOR, storing } from '../support/memories.js';
+import { type Replica, replica, verified } from '../support/replicas.js';
+
+const START_MS = 1_772_000_000_000;
+const policy = {
+  extendSeconds: { short: 3600, mid: 86_400, long: null },
+  promoteAccessCount: 5,
+} as const;
+
+async function exchange(from: Replica, to: Replica): Promise<void> {
+  await to.apply(await from.read());
+}
+
+async function settled(replicas: readonly Replica[]): Promise<void> {
+  for (let round = 0; round < 2; round += 1) {
+    for (const from of replicas) for (const to of replicas) if (from !== to) await exchange(from, to);
+  }
+}
+
+async function assertEqual(replicas: readonly Replica[]): Promise<void> {
+  const [first, ...others] = replicas;
+  const expected = await first!.state();
+  for (const other of others) assert.deepEqual(await other.state(), expected);
+  for (const one of replicas) assert.deepEqual(one.audit(), []);
+}
+
+const titleOf = async (one: Replica, id: string) => {
+  const read = await one.store.query({
+    kind: 'get-memory',
+    id,
+    viewer: OPERATOR,
+    now: '2026-03-01T00:00:00.000Z',
+  });
+  return read.ok ? read.value.memory.title : null;
+};
+
+const updating = (id: string, content: string) =>
+  ({
+    kind: 'update-memory',
+    id,
+    patch: { content },
+    expectedVersion: null,
+    viewer: OPERATOR,
+    archive: true,
+  }) as const;
+const deleting = (id: string) => ({ kind: 'delete-memory', id, viewer: OPERATOR, archive: true }) as const;
+
+describe('operations of other nodes', () => {
+  it('make the same rows, and change nothing when they come again', async () => {
+    const [a, b] = [replica('a', START_MS), replica('b', START_MS)];
+    const memory = aMemory({ title: 'one' });
+    await a.run(storing(memory));
+    await a.run(updating(memory.id, 'changed'));
+    const operations = await a.read();
+    const first = await b.apply(operations);
+    assert.equal(first.applied, 2);
+    assert.deepEqual(first.have, { 'peer-a/epocha': 2 });
+    const again = await b.apply(operations);
+    assert.deepEqual([again.applied, again.noop], [0, 2]);
+    await assertEqual([a, b]);
+  });
+
+  it('are taken in the order of their origin alone', async () => {
+    const [a, b] = [replica('a', START_MS), replica('b', START_MS)];
+    for (const title of ['1', '2', '3']) await a.run(storing({ title }));
+    const [first, second, third] = (await a.read()) as [WireOperation, WireOperation, WireOperation];
+    const gap = await b.apply([second, third]);
+    assert.deepEqual(gap.refused, [{ origin: second.origin, seq: 2, reason: 'gap' }]);
+    assert.deepEqual([gap.applied, gap.have], [0, { [second.origin]: 0 }]);
+    await b.apply([first]);
+    const forged = await b.apply([{ ...second, prevHash: '0'.repeat(64) }]);
+    assert.equal(forged.refused[0]!.reason, 'fork');
+    await b.apply([second, third]);
+    await assertEqual([a, b]);
+  });
+
+  it('under numbers that are taken are no duplicates', async () => {
+    const [a, copy, b] = [replica('a', START_MS), replica('a', START_MS + 1), replica('b', START_MS)];
+    await a.run(storing({ title: 'first' }));
+    await exchange(a, b);
+    await copy.run(storing({ title: 'of a database that was put back' }));
+    const forked = await b.apply(await copy.read());
+    assert.deepEqual(
+      forked.refused.map(({ reason }) => reason),
+      ['fork'],
+    );
+    assert.equal(forked.noop, 0);
+    const own = await copy.apply(await b.read());
+    assert.deepEqual(
+      own.refused.map(({ reason }) => reason),
+      ['fork'],
+      'its maker learns of it too',
+    );
+  });
+
+  it('that a database wrote after it was put back get numbers of their own', async () => {
+    const [a, b] = [replica('a', START_MS), replica('b', START_MS)];
+    const [shared, edited, gone] = [
+      aMemory({ title: 'shared' }),
+      aMemory({ title: 'edited' }),
+      aMemory({ title: 'gone' }),
+    ];
+    for (const memory of [shared, edited, gone]) await a.run(storing(memory));
+    const common = await a.read();
+    await b.apply(common);
+    // The copy is taken here; what the original does next is lost with it.
+    const sql = a.db.serialize();
+    await a.run(updating(edited.id, 'lost with the disk'));
+    await a.run(storing({ title: 'lost too' }));
+    await exchange(a, b);
+    const restored = replica('a', START_MS + 5000, sql);
+    await restored.run(updating(edited.id, 'written after'));
+    await restored.run(deleting(gone.id));
+    const fresh = aMemory({ title: 'fresh' });
+    await restored.run(storing(fresh));
+    await restored.run(updating(fresh.id, 'fresh, edited'));
+    const seen = await b.read({ 'peer-a/epocha': 2 });
+    const heads = seen.map((operation) => ({ seq: operation.seq, hash: verified(operation).hash }));
+    const refused = await restored.store.execute({
+      kind: 'begin-epoch',
+      epoch: 'second',
+      reason: 'put back',
+      shared: heads.slice(1),
+    });
+    assert.equal(refused.ok, false, 'where the two part must be shown');
+    await restored.run({ kind: 'begin-epoch', epoch: 'second', reason: 'put back', shared: heads });
+    assert.deepEqual(restored.audit(), []);
+    await settled([restored, b]);
+    await assertEqual([restored, b]);
+    assert.equal(await titleOf(b, fresh.id), 'fresh');
+    assert.equal(await titleOf(b, gone.id), null);
+    const conflicts = await b.store.query({ kind: 'list-conflicts', limit: 10 });
+    assert.deepEqual(conflicts.ok && conflicts.value.map(({ lost }) => lost!['content']), [
+      'lost with the disk',
+    ]);
+  });
+
+  it('from too far ahead wait until the clock has come closer', async () => {
+    const [a, b] = [replica('a', START_MS + 61_000), replica('b', START_MS)];
+    await a.run(storing({ title: 'tomorrow' }));
+    const operations = await a.read();
+    assert.equal((await b.apply(operations)).refused[0]!.reason, 'clock_skew');
+    b.nowMs += 2000;
+    assert.equal((await b.apply(operations)).applied, 1);
+    await b.run(storing({ title: 'later' }));
+    assert.ok((await b.read({ 'peer-a/epocha': 1 }))[0]!.hlc > operations[0]!.hlc, 'the clock follows');
+  });
+
+  it('of unknown kinds and without payload are parked, and the chain goes on', async () => {
+    const [a, b] = [replica('a', START_MS), replica('b', START_MS)];
+    for (const title of ['1', '2']) await a.run(storing({ title }));
+    const [first, second] = (await a.read()) as [WireOperation, WireOperation];
+    const outcome = await b.apply([{ ...first, payload: null }, second]);
+    assert.deepEqual(outcome.parked, [{ op_id: 'peer-a/epocha/1', reason: 'out_of_scope' }]);
+    assert.equal(outcome.applied, 1);
+    assert.deepEqual(outcome.have, { 'peer-a/epocha': 2 });
+  });
+
+  it('keep the later of two concurrent edits and list the other', async () => {
+    const [a, b] = [replica('a', START_MS), replica('b', START_MS + 5)];
+    const memory = aMemory({ title: 'shared' });
+    await a.run(storing(memory));
+    await exchange(a, b);
+    await a.run(updating(memory.id, 'from a'));
+    b.nowMs += 1000;
+    await b.run(updating(memory.id, 'from b'));
+    await settled([a, b]);
+    await assertEqual([a, b]);
+    const conflicts = await a.store.query({ kind: 'list-conflicts', limit: 10 });
+    assert.ok(conflicts.ok);
+    assert.equal(conflicts.value.length, 1);
+    assert.equal(conflicts.value[0]!.lost!['content'], 'from a');
+  });
+
+  it('let an edit stand that a deletion had not seen, and nothing else', async () => {
+    const [a, b] = [replica('a', START_MS), replica('b', START_MS)];
+    const [edited, read] = [aMemory({ title: 'edited' }), aMemory({ title: 'read', tier: 'short' })];
+    const soon = instantFromMs(START_MS + 60_000);
+    await a.run(storing(edited));
+    await a.run(storing({ ...read, expires_at: soon }));
+    await exchange(a, b);
+    for (const { id } of [edited, read]) await a.run(deleting(id));
+    b.nowMs += 1000;
+    await b.run(updating(edited.id, 'unseen'));
+    const lastAt = instantFromMs(b.nowMs);
+    await b.run({ kind: 'touch-memories', touches: [{ id: read.id, count: 1, lastAt }], policy });
+    await settled([a, b]);
+    await assertEqual([a, b]);
+    assert.equal(await titleOf(a, edited.id), 'edited');
+    assert.equal(await titleOf(b, read.id), null, 'a read brings nothing back');
+  });
+
+  it('give a title to the row that was created first, and to the next when that goes', async () => {
+    const [a, b] = [replica('a', START_MS), replica('b', START_MS + 5)];
+    const [first, second] = [aMemory({ title: 'same' }), aMemory({ title: 'same' })];
+    await a.run(storing(first));
+    await b.run(storing(second));
+    await settled([a, b]);
+    await assertEqual([a, b]);
+    const hidden = await b.store.query({ kind: 'list-conflicts', limit: 10 });
+    assert.ok(hidden.ok);
+    assert.deepEqual(
+      hidden.value.map(({ subject, winner }) => [subject, winner]),
+      [[second.id, first.id]],
+    );
+    assert.equal(await titleOf(a, second.id), 'same', 'readable by its id');
+    await b.run(deleting(first.id));
+    await settled([a, b]);
+    await assertEqual([a, b]);
+    const none = await a.store.query({ kind: 'list-conflicts', limit: 10 });
+    assert.deepEqual(none.ok && none.value, []);
+  });
+
+  it('converge to one state from any history in any order', async () => {
+    const action = fc.record({
+      at: fc.nat({ max: 2 }),
+      what: fc.constantFrom(
+        'store',
+        'update',
+        'update',
+        'delete',
+        'restore',
+        'touch',
+        'promote',
+        'sync',
+        'sync',
+        'link',
+      ),
+      which: fc.nat({ max: 3 }),
+      other: fc.nat({ max: 2 }),
+      wait: fc.nat({ max: 2000 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 40 }), async (history) => {
+        const replicas = ['a', 'b', 'c'].map((name, index) => replica(name, START_MS + index * 700));
+        const ids = Array.from({ length: 4 }, () => aMemory().id);
+        for (const { at, what, which, other, wait } of history) {
+          const one = replicas[at]!;
+          one.nowMs += wait;
+          const id = ids[which]!;
+          // Whatever is refused here is another test's matter.
+          const attempt = (command: Parameters<Replica['run']>[0]) => one.store.execute(command);
+          const content = `${what} ${one.nowMs} ${at}`;
+          if (what === 'sync') await exchange(one, replicas[other]!);
+          else if (what === 'store') {
+            await attempt(storing({ id, title: `title ${which % 2}`, content, tier: 'mid' }));
+          } else if (what === 'update') await attempt(updating(id, content));
+          else if (what === 'delete') await attempt(deleting(id));
+          else if (what === 'promote') {
+            await attempt({ kind: 'promote-memory', id, targetTier: 'long', viewer: OPERATOR });
+          } else if (what === 'restore') {
+            await attempt({
+              kind: 'restore-memory',
+              id,
+              viewer: OPERATOR,
+              archive: true,
+              ttlSeconds: { short: 60, mid: 600, long: null },
+            });
+          } else if (what === 'link') {
+            const link = {
+              source_id: id,
+              target_id: ids[(which + 1) % 4]!,
+              relation: 'related_to',
+              created_at: instantFromMs(one.nowMs),
+              valid_from: null,
+              valid_until: null,
+              observed_by: null,
+              signature: null,
+              attest_level: 'unsigned',
+              signed_at: null,
+            } as const;
+            await attempt({ kind: 'import-link', link });
+          } else {
+            const lastAt = instantFromMs(one.nowMs);
+            await attempt({ kind: 'touch-memories', touches: [{ id, count: 5, lastAt }], policy });
+          }
+        }
+        await settled(replicas);
+        await assertEqual(replicas);
+        for (const one of replicas) await one.store.close();
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

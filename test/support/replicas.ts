@@ -1,0 +1,107 @@
+import Database from 'better-sqlite3';
+import { systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
+import type { Command } from '../../protocol/commands.js';
+import type { ApplyOutcome, VerifiedOperation } from '../../protocol/mesh/store-terms.js';
+import type { WireOperation } from '../../protocol/mesh/wire.js';
+import { headerHash } from '../../protocol/operation-log.js';
+import type { Clock } from '../../protocol/seams.js';
+import { InlineStore } from '../../storage/sqlite/inline-store.js';
+import { openDatabase } from '../../storage/sqlite/open-database.js';
+import { auditDatabase } from './log-audit.js';
+import { UNLIMITED } from './memories.js';
+
+/** A store in memory that is one of several replicas, with a clock of its own. */
+export interface Replica {
+  readonly store: InlineStore;
+  readonly db: Database.Database;
+  nowMs: number;
+  /** Runs a command that must succeed. */
+  run<C extends Command>(command: C): Promise<unknown>;
+  /** Operations that this replica has beyond what somebody has. */
+  read(have?: Record<string, number>): Promise<readonly WireOperation[]>;
+  apply(operations: readonly WireOperation[], nonce?: null): Promise<ApplyOutcome>;
+  /** Its memories as replicated, by id, and its digests. */
+  state(): Promise<unknown>;
+  audit(): string[];
+}
+
+/** The header hash that a receiver computes before its store sees an operation. */
+export const verified = (operation: WireOperation): VerifiedOperation => ({
+  ...operation,
+  hash: headerHash(operation, systemCrypto),
+  refusal: null,
+});
+
+/** With `image`, the bytes of another replica's database as a plain copy. */
+export function replica(name: string, nowMs: number, image?: Buffer): Replica {
+  const clock: Clock = { nowMs: () => self.nowMs, monotonicMs: () => self.nowMs };
+  const db =
+    image !== undefined
+      ? new Database(image)
+      : openDatabase({
+          path: ':memory:',
+          identity: { peerId: `peer-${name}` },
+          nowMs,
+          crypto: systemCrypto,
+          freshEpoch: `epoch${name}`,
+          busyTimeoutMs: 100,
+        });
+  const store = new InlineStore({
+    db,
+    clock,
+    scheduler: systemScheduler,
+    random: systemRandom,
+    crypto: systemCrypto,
+    reportBug: (error) => {
+      throw error;
+    },
+    signer: null,
+    quota: UNLIMITED,
+    shared: false,
+  });
+  const self: Replica = {
+    store,
+    db,
+    nowMs,
+    async run(command) {
+      const result = await store.execute(command);
+      if (!result.ok) throw new Error(`${command.kind}: ${result.error.code} ${result.error.message}`);
+      return result.value;
+    },
+    async read(have = {}) {
+      const query = { kind: 'read-operations', have, origins: null, limit: 10_000, bytesMax: 1e9 } as const;
+      const answer = await store.query(query);
+      if (!answer.ok) throw new Error(answer.error.message);
+      return answer.value.operations;
+    },
+    async apply(operations) {
+      const heads = ends(operations).map((operation) => ({
+        origin: operation.origin,
+        seq: operation.seq,
+        hash: headerHash(operation, systemCrypto),
+        signature: 'test',
+      }));
+      const nonce = null;
+      const command = { kind: 'apply-operations', from: 'peer-x', heads, nonce } as const;
+      return (await self.run({ ...command, operations: operations.map(verified) })) as ApplyOutcome;
+    },
+    async state() {
+      const columns = `id, title, namespace, content, tier, expires_at, version, updated_at, created_at, metadata, edited,
+        hlc, origin, origin_seq, conflict_of`;
+      const rows = db.prepare(`SELECT ${columns} FROM memories ORDER BY id`).all();
+      const links = db
+        .prepare('SELECT source_id, target_id, relation, created_at FROM memory_links ORDER BY 1, 2, 3')
+        .all();
+      const lost = db.prepare('SELECT origin, origin_seq, subject FROM conflicts ORDER BY 1, 2').all();
+      const digests = await store.query({ kind: 'read-digests' });
+      return { rows, links, lost, digests };
+    },
+    audit: () => auditDatabase(db),
+  };
+  return self;
+}
+
+/** The last operation of each origin. */
+function ends(operations: readonly WireOperation[]): readonly WireOperation[] {
+  return [...new Map(operations.map((operation) => [operation.origin, operation])).values()];
+}
