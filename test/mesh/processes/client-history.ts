@@ -118,7 +118,7 @@ export class ClientHistory {
 }
 
 /** Longer than a quorum takes; a node that is stopped does not answer at all. */
-const ANSWER_WITHIN_MS = 3500;
+const ANSWER_WITHIN_MS = 5000;
 
 async function ask(
   node: ProcessNode,

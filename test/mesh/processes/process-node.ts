@@ -31,6 +31,8 @@ export class ProcessNode {
   /** Times that its database was lost or put back: what only it had then is nobody's promise. */
   lives = 0;
   peerId = '';
+  /** Of its last daemon, from the moment that it was started. */
+  pid: number | null = null;
 
   private constructor(
     readonly name: string,
@@ -54,10 +56,6 @@ export class ProcessNode {
 
   get base(): string {
     return `http://127.0.0.1:${this.apiPort}/api/v1`;
-  }
-
-  get pid(): number | null {
-    return this.daemon?.child.pid ?? null;
   }
 
   get up(): boolean {
@@ -90,7 +88,10 @@ export class ProcessNode {
   }
 
   async start(): Promise<void> {
-    this.daemon = await startDaemonProcess(this.home, this.apiPort, this.environment, FLAGS);
+    const { home, apiPort, environment } = this;
+    this.daemon = await startDaemonProcess(home, apiPort, environment, FLAGS, (pid) => {
+      this.pid = pid ?? null;
+    });
   }
 
   /** Ends the daemon; answers its code or signal. */
