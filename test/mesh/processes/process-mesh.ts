@@ -111,7 +111,10 @@ export class ProcessMesh {
       assert.equal(code, 0, `${node.name} ended with ${code}: ${errors?.()}`);
       await node.proxy.close();
     }
-    for (const { name, db } of this.nodes) assert.deepEqual(auditLog(db), [], name);
+    for (const { name, db, bugs } of this.nodes) {
+      assert.deepEqual(auditLog(db), [], name);
+      assert.deepEqual(bugs, [], name);
+    }
   }
 
   /** Ends what still runs, whatever the test came to. */

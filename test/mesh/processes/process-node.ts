@@ -21,6 +21,15 @@ const FLAGS = [
   '1',
 ];
 
+/** How a daemon speaks of its own mistakes. */
+const BUGS = [
+  'met a bug',
+  'failed unexpectedly',
+  'of replication failed',
+  'an actor failed',
+  'thread failed',
+];
+
 /** One node of a mesh of real processes: its home, its daemon, and the proxy by which the others reach it. */
 export class ProcessNode {
   daemon: DaemonProcess | null = null;
@@ -31,6 +40,8 @@ export class ProcessNode {
   /** Times that its database was lost or put back: what only it had then is nobody's promise. */
   lives = 0;
   peerId = '';
+  /** What its daemons said of themselves that no fault from outside explains. */
+  readonly bugs: string[] = [];
   /** Of its last daemon, from the moment that it was started. */
   pid: number | null = null;
 
@@ -102,7 +113,10 @@ export class ProcessNode {
     this.frozen = false;
     // Who is stopped hears of nothing but SIGKILL.
     if (signal !== 'SIGKILL') daemon.child.kill('SIGCONT');
-    return daemon.end(signal);
+    const code = await daemon.end(signal);
+    const lines = daemon.errors().split('\n');
+    this.bugs.push(...lines.filter((line) => BUGS.some((words) => line.includes(words))));
+    return code;
   }
 
   freeze(): void {
