@@ -91,7 +91,7 @@ class Replication implements Mesh {
     this.ledger = new DeliveryLedger(store, clock, log, this.ownLog);
     this.quorum = new QuorumWriter({
       quorumWrites: settings.quorumWrites,
-      members: () => this.members,
+      members: () => (this.links === null ? null : this.members),
       clock,
       scheduler,
       onOutcome: ({ met }, ms) => parts.onEvent?.({ kind: 'quorum', met, ms }),
@@ -259,7 +259,8 @@ class Replication implements Mesh {
           this.parts.onEvent?.({ kind: 'pushed', peerId, operations, ms }),
       },
     });
-    // Without a peer to ask, nothing is waited for.
+    // Only now are the members known, of whom there may be none to wait for.
+    this.quorum.changed();
     this.look();
     return this.links;
   }

@@ -67,7 +67,7 @@ export class MeshHost {
         : new CertificateFiles(quorumClientCert, quorumClientKey, parts);
     this.#authorities = quorumCaCert === null ? null : [...rootCertificates, readAuthorities(quorumCaCert)];
     this.state = new MeshState(settings.home, parts);
-    this.state.reload();
+    this.state.open();
     this.roster = new MeshRoster(this.state, peerId, parts.manual ?? null);
     this.transport = new UndiciTransport({ trustOf: (peer) => this.#trustOf(peer), scheduler });
     this.routes = [

@@ -28,6 +28,12 @@ export class MeshNode {
   readonly #host: MeshHost;
   #mesh: Mesh | null = null;
   #receiver: SyncReceiver | null = null;
+  #closed = false;
+  /** Replication has begun, or never will. */
+  #begun!: () => void;
+  readonly #whenBegun = new Promise<void>((resolve) => {
+    this.#begun = resolve;
+  });
 
   constructor(parts: MeshNodeParts) {
     this.#parts = parts;
@@ -52,14 +58,17 @@ export class MeshNode {
     return this.#host.routes;
   }
 
-  /** How the pipeline waits for other nodes. A node that has not begun to replicate waits for them as for slow ones. */
+  /** How the pipeline waits for other nodes. Writes that come before replication has begun wait for that. */
   replication(): Replication {
     const { quorumWrites, quorumTimeoutMs } = this.#parts.services.settings;
     return {
       quorumWrites,
       quorumTimeoutMs,
-      accepting: () => this.#mesh?.accepting() ?? true,
-      whenAccepting: () => this.#mesh?.whenAccepting() ?? Promise.resolve(),
+      accepting: () => this.#mesh?.accepting() ?? this.#closed,
+      whenAccepting: async () => {
+        await this.#whenBegun;
+        await this.#mesh?.whenAccepting();
+      },
       replicated: (origin, from, to, deadlineMs) =>
         this.#mesh?.replicated(origin, from, to, deadlineMs) ??
         Promise.resolve({ acks: 1, needed: quorumWrites, met: quorumWrites <= 1, reason: 'unreachable' }),
@@ -91,6 +100,7 @@ export class MeshNode {
       policy: BACKGROUND_POLICY,
       onEvent: (event) => metrics.mesh.event(event),
     });
+    this.#begun();
   }
 
   /** Brings the gauges up to date; a node without peers has none. */
@@ -109,6 +119,8 @@ export class MeshNode {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
+    this.#begun();
     await this.#mesh?.stop();
     await this.#host.close();
   }

@@ -58,11 +58,13 @@ export async function startDaemonProcess(
   port: number,
   extra: Record<string, string> = {},
   flags: readonly string[] = [],
+  onSpawn: (pid: number | undefined) => void = () => undefined,
 ): Promise<DaemonProcess> {
   const child = spawn(process.execPath, [MAIN, 'serve', '--port', String(port), ...flags], {
     env: cleanEnvironment(home, extra),
     stdio: ['ignore', 'ignore', 'pipe'],
   });
+  onSpawn(child.pid);
   let errors = '';
   child.stderr!.setEncoding('utf8').on('data', (text: string) => {
     errors += text;

@@ -33,6 +33,10 @@ const OWN = `SELECT peer_id, peer_id || '/' || db_epoch AS origin, origin_seq AS
 
 /** Where every origin's chain ends in this database. */
 export function knownOrigins(statements: Statements): KnownOriginsAnswer {
+  return statements.snapshot(() => originsOf(statements));
+}
+
+function originsOf(statements: Statements): KnownOriginsAnswer {
   const own = statements.get(OWN).get() as OwnRow;
   const heads: Record<string, OriginHead> = {};
   const stamps: Record<string, string> = {};
@@ -50,9 +54,13 @@ export function knownOrigins(statements: Statements): KnownOriginsAnswer {
 /** Bytes of an operation beside its payload, for the page's size. */
 const HEADER_BYTES = 600;
 
-/** Operations beyond what somebody has. */
+/** Operations beyond what somebody has, and the heads of that moment. */
 export function readOperations(statements: Statements, query: ReadOperations): ReadOperationsAnswer {
-  const { heads: known, self } = knownOrigins(statements);
+  return statements.snapshot(() => pageOf(statements, query));
+}
+
+function pageOf(statements: Statements, query: ReadOperations): ReadOperationsAnswer {
+  const { heads: known, self } = originsOf(statements);
   const selfPeer = peerOfOrigin(self);
   const operations: WireOperation[] = [];
   const heads: SignedHead[] = [];

@@ -344,6 +344,15 @@ describe('the roster', () => {
     await stage.mesh.stop();
   });
 
+  it('a write that comes before the members are known waits for its copies all the same', async () => {
+    const stage = new Stage(2);
+    const started = stage.start();
+    const outcome = stage.write();
+    await started;
+    assert.deepEqual(await outcome, { acks: 2, needed: 2, met: true, reason: null });
+    await stage.mesh.stop();
+  });
+
   it('a peer without an address is acknowledged by what it asks with', async () => {
     const stage = await new Stage(1, () => ({ url: null })).start();
     const outcome = stage.write();
@@ -512,6 +521,12 @@ describe('a database that was put back', () => {
     await stage.start();
     await stage.scheduler.advance(5000);
     assert.equal(stage.store.epochs.length, 1);
+    await stage.mesh.stop();
+  });
+
+  it('a node without peers takes writes at once', async () => {
+    const stage = await new Stage(0).start();
+    assert.equal(stage.mesh.accepting(), true);
     await stage.mesh.stop();
   });
 
