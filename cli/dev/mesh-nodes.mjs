@@ -28,7 +28,14 @@ export class MeshNodes {
   async add() {
     const number = this.nodes.length + 1;
     const home = join(this.folder, `node-${number}`);
-    const node = { number, home, url: `https://127.0.0.1:${await freePort()}`, api: '', child: null, err: '' };
+    const node = {
+      number,
+      home,
+      url: `https://127.0.0.1:${await freePort()}`,
+      api: '',
+      child: null,
+      err: '',
+    };
     if (number === 1) await this.command(home, ['mesh', 'init', '--url', node.url]);
     else {
       const token = (await this.command(this.nodes[0].home, ['mesh', 'invite'])).trim();

@@ -58,7 +58,10 @@ export class CatchupWork {
     this.made += 1;
     const fields = {
       title: `away-${this.made}`,
-      content: `operation ${this.made} of a node whose peer is away: envelope probe keyword token`.padEnd(120, 'x'),
+      content: `operation ${this.made} of a node whose peer is away: envelope probe keyword token`.padEnd(
+        120,
+        'x',
+      ),
       namespace: `bench/away-${this.made % NAMESPACES}`,
     };
     const command = storeCommand({ ...fields, ...(this.signed ? attested(fields) : {}) });

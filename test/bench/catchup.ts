@@ -1,8 +1,8 @@
+import { applyRate } from './apply-rate.js';
 import type { Bench, BenchContext } from './bench.js';
 import { CatchupWork } from './catchup-work.js';
 import { databasePath, openBenchDatabase } from './database.js';
 import { DeletedWatch } from './deleted-watch.js';
-import { applyRate } from './apply-rate.js';
 import { verifications } from './mesh-limits.js';
 import { BenchMesh, type NodeUse } from './mesh-processes.js';
 import type { BenchResult } from './report.js';

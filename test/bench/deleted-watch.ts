@@ -55,7 +55,8 @@ export class DeletedWatch {
     const response = await fetch(`${api}/api/v1/memories/${id}`);
     await response.arrayBuffer();
     this.asked += 1;
-    if (response.status !== 200 && response.status !== 404) throw new Error(`an answer of ${response.status}`);
+    if (response.status !== 200 && response.status !== 404)
+      throw new Error(`an answer of ${response.status}`);
     return response.status === 200;
   }
 }

@@ -84,7 +84,8 @@ export class BenchMesh {
         ...env,
       }),
       flags: ['--quorum-writes', '2'],
-      execArgv: ({ number }) => (cpuProf === null || number > 2 ? [] : profiling(join(cpuProf, `node-${number}`))),
+      execArgv: ({ number }) =>
+        cpuProf === null || number > 2 ? [] : profiling(join(cpuProf, `node-${number}`)),
       adopt: (child) => workspace.adopt(child),
     });
     const mesh = new BenchMesh(module, processes, workspace);
@@ -150,7 +151,10 @@ export class BenchMesh {
     return () =>
       this.nodes.map(({ child }, at) => {
         const [from, to] = [before[at]?.child === child ? before[at].seconds : 0, cpuSeconds(child)];
-        return { cpuSeconds: from === null || to === null ? null : to - from, residentMib: residentMib(child) };
+        return {
+          cpuSeconds: from === null || to === null ? null : to - from,
+          residentMib: residentMib(child),
+        };
       });
   }
 }

@@ -48,7 +48,8 @@ export class Roots {
     for (;;) {
       look();
       if (this.equal()) return;
-      if (performance.now() > end) throw new Error(`the nodes did not converge: ${this.rows().join(', ')} rows`);
+      if (performance.now() > end)
+        throw new Error(`the nodes did not converge: ${this.rows().join(', ')} rows`);
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
   }
