@@ -10,7 +10,7 @@ import { OwnLog } from './own-log.js';
 import type { Acknowledgement, MeshParts, MeshStatus, QuorumOutcome } from './parts.js';
 import { PeerClient } from './peer-client.js';
 import { PeerRecord, type RecordChange } from './peer-record.js';
-import { PeerSync } from './peer-sync.js';
+import { PeerSync, PULL_LIMIT } from './peer-sync.js';
 import { QuorumWriter } from './quorum-writer.js';
 import { WriteGate } from './write-gate.js';
 
@@ -37,8 +37,11 @@ export interface Mesh {
   wake(): void;
   /** A peer says that it has something new: ask it. */
   hint(peerId: string): void;
-  /** A message of a peer arrived and was genuine; `have` when it said what it has (the cursor of a pull). */
-  heard(peerId: string, have: Have | null): void;
+  /**
+   * A message of a peer arrived and was genuine; `have` when it said what it has (the cursor of a pull), `reads` where it
+   * reads the log of this node (the cursor of a page).
+   */
+  heard(peerId: string, have: Have | null, reads?: Have | null): void;
   /** Writes down what is owed and ends; answers that are under way are not waited for. */
   stop(): Promise<void>;
 }
@@ -50,6 +53,8 @@ const DOUBT_HOLD_MS = 5000;
 /** A peer whose doubt came to nothing is not heeded again for this long. */
 const DOUBT_REST_MS = 60_000;
 const RECOVERY_HOLD_MS = 60_000;
+/** After a page that is not its last a peer asks for the next within this time, or is pushed to again. */
+const READS_REST_MS = 500;
 const LEDGER_INTERVAL_MS = 2000;
 const LOCAL_RETRY_MS = 250;
 /** With nobody else on the database, the log is looked at for form's sake. */
@@ -187,9 +192,11 @@ class Replication implements Mesh {
     this.sync?.request(record);
   }
 
-  heard(peerId: string, have: Have | null): void {
+  heard(peerId: string, have: Have | null, reads: Have | null = null): void {
     const record = this.records.get(peerId);
     if (record === undefined) return;
+    if (reads !== null && this.ownLog.end - (reads[this.ownLog.origin ?? ''] ?? 0) > PULL_LIMIT)
+      record.readsUntilMs = this.parts.clock.monotonicMs() + READS_REST_MS;
     if (have !== null) {
       record.has = have;
       const { origin } = this.ownLog;

@@ -53,17 +53,21 @@ export class PeerClient {
     return this.send(peer, request, checkPushReply);
   }
 
-  /** Asks for operations beyond `have`, at most about `limit`, of `origins` alone unless that is null. */
+  /**
+   * Asks for operations beyond `have`, at most about `limit`, of `origins` alone unless that is null. The peer takes
+   * `have` for what is durably here, unless it is a `place` to read from and nothing more.
+   */
   pull(
     peer: Peer,
     have: Have,
     limit: number,
-    origins: readonly string[] | null = null,
+    { origins = null, place = false }: { origins?: readonly string[] | null; place?: boolean } = {},
   ): Promise<Delivered<CheckedPullReply>> {
     const { self, clock, random } = this.parts;
     const at = encodeURIComponent(instantFromMs(clock.nowMs()));
     const only = origins === null ? '' : `&origins=${encodeURIComponent(origins.join(','))}`;
-    const query = `cursor=${encodeCursor(have)}&limit=${limit}&peer=${encodeURIComponent(self.peerId)}&at=${at}${only}`;
+    const claim = place ? '&place=1' : '';
+    const query = `cursor=${encodeCursor(have)}&limit=${limit}&peer=${encodeURIComponent(self.peerId)}&at=${at}${only}${claim}`;
     const message = { method: 'GET', path: SINCE_PATH, query, body: null } as const;
     const headers = signMessage({ ...message, peerId: self.peerId, signer: self.signer, random });
     return this.send(peer, { ...message, headers }, checkPullReply);

@@ -47,7 +47,7 @@ export class MeshNode {
       replicationStatus: () => this.#mesh?.status() ?? null,
       syncRoutes: (roster) => {
         this.#receiver = openReceiver(services, roster, metrics, {
-          onHeard: (peerId, have) => this.#mesh?.heard(peerId, have),
+          onHeard: (peerId, have, reads) => this.#mesh?.heard(peerId, have, reads),
         });
         return syncRoutes(this.#receiver);
       },
