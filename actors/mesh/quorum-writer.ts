@@ -7,6 +7,8 @@ export interface QuorumWriterParts {
   readonly quorumWrites: number;
   /** The members, without this node. */
   readonly members: () => readonly PeerRecord[];
+  /** Peers that there should be; a quorum is not made smaller because some of them are missing. */
+  readonly peersNamed: () => number;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly scheduler: Pick<Scheduler, 'after'>;
   readonly onOutcome: (outcome: QuorumOutcome, waitedMs: number) => void;
@@ -36,7 +38,8 @@ export class QuorumWriter {
 
   /** W clamped to [1, N]. */
   get needed(): number {
-    return Math.max(1, Math.min(this.parts.quorumWrites, 1 + this.parts.members().length));
+    const { quorumWrites, members, peersNamed } = this.parts;
+    return Math.max(1, Math.min(quorumWrites, 1 + Math.max(members().length, peersNamed())));
   }
 
   get pending(): number {

@@ -1,7 +1,7 @@
 import { SYNC_SINCE_LIMIT, SYNC_SINCE_LIMIT_MAX } from '../../../protocol/limits.js';
 import { decodeCursor } from '../../../protocol/mesh/cursor.js';
 import type { MessagePolicy, Senders } from '../../../protocol/mesh/message-verdict.js';
-import type { Roster } from '../../../protocol/mesh/peer.js';
+import type { Peer, Roster } from '../../../protocol/mesh/peer.js';
 import type { ApplyOutcome } from '../../../protocol/mesh/store-terms.js';
 import type { ReceivedMessage } from '../../../protocol/mesh/transport.js';
 import type { Have, OperationPage } from '../../../protocol/mesh/wire.js';
@@ -87,6 +87,24 @@ export class SyncReceiver {
     this.#options.metrics.messageRefused(error.code);
     this.#options.log.debug({ code: error.code, path: message.path }, 'a message of a peer is refused');
     return refuse(error);
+  }
+
+  /** Believes a signed message that is neither push nor pull, and uses its nonce up; `at` in its query dates it. */
+  async admit(message: ReceivedMessage): Promise<Result<Peer>> {
+    const admitted = await this.#admit(message);
+    if (!admitted.ok) this.#options.metrics.messageRefused(admitted.error.code);
+    return admitted;
+  }
+
+  async #admit(message: ReceivedMessage): Promise<Result<Peer>> {
+    const believed = await this.#gate.admit(message);
+    if (!believed.ok) return failed(believed.error);
+    const query = parseQuery(message.query);
+    if (!query.ok) return failed(query.error);
+    const dated = this.#gate.date(believed.value, query.value.get('at'), 'at');
+    if (!dated.ok) return failed(dated.error);
+    const used = await this.#gate.use(dated.value.nonce);
+    return used.ok ? ok(believed.value.peer) : failed(used.error);
   }
 
   async #answer(message: ReceivedMessage): Promise<Result<object>> {
