@@ -1,4 +1,3 @@
-import type { PeerStatus } from '../../actors/mesh/parts.js';
 import type { Survey } from '../../node/mesh/survey.js';
 import { failed, ok } from '../../protocol/result.js';
 import { defineCommand } from '../define-command.js';
@@ -69,7 +68,7 @@ function statusOf(found: Survey): Record<string, unknown> {
 const stateOf = ({ daemon, mesh_id: meshId }: Survey) =>
   daemon === null ? 'not serving' : meshId === null ? 'wired by hand' : daemon.state;
 
-const replicationOf = ({ daemon }: Survey, peerId: string): PeerStatus | undefined =>
+const replicationOf = ({ daemon }: Survey, peerId: string) =>
   daemon?.replication?.peers.find((each) => each.peerId === peerId);
 
 /** What a person wants to see: a few facts, and one line for each peer. */

@@ -128,10 +128,10 @@ export class MeshNode {
     return settings.meshHints ? { path: HINTS_PATH, take: (upgrade) => this.#take(upgrade) } : null;
   }
 
-  /** True when peers may call at the node's own API: it was wired by hand. */
+  /** True when peers may call at the node's own API: it is wired, or somebody is enrolled, by hand. */
   get callsAtApi(): boolean {
     const { quorumPeers, mtlsAllowlist } = this.#parts.services.settings;
-    return quorumPeers.length > 0 || mtlsAllowlist !== null;
+    return quorumPeers.length > 0 || mtlsAllowlist !== null || this.#host.roster.peers().length > 0;
   }
 
   #take(upgrade: Upgrade): void {
