@@ -7,6 +7,7 @@ import type { Settings } from '../config/settings.js';
 import { API_PREFIX } from '../http/operation-route.js';
 import { parseJson } from './forming/mesh-folder.js';
 import type { FormedMesh } from './forming/mesh-state.js';
+import { fingerprintOfPem } from './tls/certificate-files.js';
 import { type PeerTrust, UndiciTransport } from './undici-transport.js';
 
 const TIMEOUT_MS = 8000;
@@ -73,6 +74,7 @@ function byApi(settings: Settings, peerId: string): { peer: Peer; trust: PeerTru
   const host = EVERYWHERE[settings.host] ?? settings.host;
   const url = `${tlsCert === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${settings.port}`;
   const known = [tlsCert, quorumCaCert].flatMap((path) => (path === null ? [] : (textOf(path) ?? [])));
+  const ownCert = tlsCert === null ? null : textOf(tlsCert);
   const cert = quorumClientCert === null ? null : textOf(quorumClientCert);
   const key = quorumClientKey === null ? null : textOf(quorumClientKey);
   const peer: Peer = {
@@ -90,7 +92,8 @@ function byApi(settings: Settings, peerId: string): { peer: Peer; trust: PeerTru
       client: cert === null || key === null ? null : { cert, key },
       authorities: known.length === 0 ? null : [...rootCertificates, ...known],
       names: 'host',
-      fingerprints: [],
+      // Its own certificate is known; whatever it names, it is the right one.
+      fingerprints: ownCert === null ? [] : [fingerprintOfPem(ownCert)],
       ...(apiKey === null ? {} : { headers: { 'x-api-key': apiKey.reveal() } }),
     },
   };

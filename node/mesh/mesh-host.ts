@@ -23,7 +23,7 @@ import { MeshRoster } from './mesh-roster.js';
 import { certificateGate, meshRoutes, type PeerGate } from './mesh-routes.js';
 import type { MeshStatusAnswer, OperationStanding, PeerStanding } from './mesh-terms.js';
 import { contactFields, RosterExchange, type SignRequest } from './roster-exchange.js';
-import { CertificateFiles } from './tls/certificate-files.js';
+import { CertificateFiles, fingerprintOfPem } from './tls/certificate-files.js';
 import { PeerFingerprintsFile } from './tls/peer-fingerprints-file.js';
 import { WatchedFiles } from './tls/watched-files.js';
 import { type PeerTrust, UndiciTransport } from './undici-transport.js';
@@ -102,6 +102,8 @@ export class MeshHost {
         state: this.state,
         roster: this.roster,
         gate: eitherGate(certificateGate(this.state, this.roster), parts.gate),
+        isOwn: (fingerprint) =>
+          this.#clientFiles !== null && fingerprintOfPem(this.#clientFiles.current().cert) === fingerprint,
         compared: () => this.#compared(),
         operation: (id) => this.#operation(id),
         signer: parts.signer ?? null,

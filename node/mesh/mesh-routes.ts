@@ -38,6 +38,8 @@ export interface MeshRoutesParts extends StateSeams {
   readonly peerId: string;
   readonly store: Store;
   readonly gate: PeerGate;
+  /** True for the certificate that this node presents to peers that were wired by hand. */
+  readonly isOwn: (fingerprint: string) => boolean;
   /** Says who this node is; null without a key. */
   readonly signer: Signer | null;
   readonly status: () => MeshStatusAnswer;
@@ -124,10 +126,11 @@ export function meshRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
 
 /** This node's own command line, an admin, or somebody on this machine. */
 function isOperator(
-  { state, peerId }: Pick<MeshRoutesParts, 'state' | 'peerId'>,
+  { state, peerId, isOwn }: Pick<MeshRoutesParts, 'state' | 'peerId' | 'isOwn'>,
   { fingerprint }: ReceivedMessage,
   { admin, loopback }: MessageOrigin,
 ): boolean {
+  if (fingerprint !== null && isOwn(fingerprint)) return true;
   return state.memberOf(fingerprint) === peerId || (fingerprint === null && (admin || loopback));
 }
 
