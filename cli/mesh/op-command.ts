@@ -1,5 +1,3 @@
-import { askDaemon } from '../../node/mesh/ask-daemon.js';
-import { MeshState } from '../../node/mesh/forming/mesh-state.js';
 import { OPERATIONS_PATH, type OperationStanding } from '../../node/mesh/mesh-terms.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import { defineCommand } from '../define-command.js';
@@ -30,6 +28,9 @@ export const opCommand = defineCommand({
       const operation = found.value;
       if (operation === null)
         return fail('NOT_FOUND', `there is no operation ${id} in this log, and none about it`);
+      // Its HTTP client is dear to load, and every help loads the commands.
+      const { askDaemon } = await import('../../node/mesh/ask-daemon.js');
+      const { MeshState } = await import('../../node/mesh/forming/mesh-state.js');
       const seams = seamsOf(parsed);
       const state = new MeshState(settings.value.home, seams);
       state.reload();

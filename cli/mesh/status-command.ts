@@ -121,16 +121,11 @@ function lineOf(
   const link = replicationOf(found, peer_id);
   const standing = found.daemon?.peers.find((each) => each.peer_id === peer_id);
   const silent = reachable ? 'answers' : 'silent';
+  // A link that has had nothing to send has not noticed yet.
+  const known = link === undefined || (!reachable && link.state === 'healthy') ? silent : link.state;
   return {
     peer: peer_id,
-    state:
-      state === 'departed'
-        ? 'departed'
-        : link === undefined
-          ? silent
-          : link.quarantined
-            ? 'resting'
-            : link.state,
+    state: state === 'departed' ? 'departed' : link?.quarantined === true ? 'resting' : known,
     lag_operations: link?.lagOperations,
     lag_seconds: link?.lagSeconds,
     dlq: link?.dlq,

@@ -107,11 +107,16 @@ function replicationFindings(
   }
 }
 
-/** Memories that differ although nothing is on its way are what no queue will mend. */
+/** Who did not answer when asked, and memories that differ although nothing is on its way: no queue will mend those. */
 function roots(section: SectionBuilder, { compared, replication }: MeshStatusAnswer): void {
-  for (const { peer_id: peer, equal, differing } of compared ?? []) {
-    if (equal !== false) continue;
+  for (const { peer_id: peer, state, equal, differing, reachable, problem } of compared ?? []) {
     const link = replication?.peers.find(({ peerId }) => peerId === peer);
+    const isTold =
+      link !== undefined && (link.state === 'cut' || link.state === 'suspect' || link.quarantined);
+    if (state === 'member' && !reachable && !isTold) {
+      section.warn('PEER_UNREACHABLE', `${peer} does not answer: ${problem}`, 'look whether that node runs');
+    }
+    if (equal !== false) continue;
     const underWay = link === undefined || link.lagOperations > 0 || link.dlq > 0;
     const what = `${peer} differs in ${differing.length} namespaces (${differing.slice(0, 3).join(', ')})`;
     if (underWay) section.info('ROOTS_CATCHING_UP', `${what}; deliveries are under way`);

@@ -19,8 +19,6 @@ import { checkTools, type ToolTokens, toolTokens } from '../doctor/check-tools.j
 import { type DoctorReport, type Section, SectionBuilder, worst } from '../doctor/report.js';
 import { stderrLog } from '../log.js';
 import type { Profile } from '../mcp/profile.js';
-import { askDaemon } from '../mesh/ask-daemon.js';
-import { MeshState } from '../mesh/forming/mesh-state.js';
 import { type MeshStatusAnswer, STATUS_PATH } from '../mesh/mesh-terms.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
@@ -80,6 +78,9 @@ async function examineMesh(
   daemonLives: boolean,
   nowMs: number,
 ): Promise<Section> {
+  // The HTTP client between nodes is dear to load.
+  const { askDaemon } = await import('../mesh/ask-daemon.js');
+  const { MeshState } = await import('../mesh/forming/mesh-state.js');
   const seams = {
     clock: systemClock,
     scheduler: systemScheduler,

@@ -230,10 +230,10 @@ describe('an address that leads to no peer', () => {
         () => ask(peer, `/memories/${String(missed.json['id'])}`),
         ({ status }) => status === 200,
       );
-      const metrics = await (
-        await fetch(`${urlOf(at)}/api/v1/metrics`, { headers: { 'x-api-key': KEY } })
-      ).text();
-      assert.match(metrics, /svc_mesh_addresses_astray [12]\n/);
+      await until(
+        async () => (await fetch(`${urlOf(at)}/api/v1/metrics`, { headers: { 'x-api-key': KEY } })).text(),
+        (metrics) => /svc_mesh_addresses_astray 2\n/.test(metrics),
+      );
     } finally {
       await at.daemon?.end('SIGTERM');
       await peer.daemon?.end('SIGTERM');

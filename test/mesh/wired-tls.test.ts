@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { loadMachineIdentity } from '../../node/identity/machine-key.js';
-import { fingerprintOfCertificate } from '../../node/mesh/forming/x509.js';
+import { fingerprintOfCertificate } from '../../node/mesh/forming/certificate.js';
 import { systemRandom } from '../../node/seams.js';
 import { cleanEnvironment, freePort, MAIN, temporaryFolder } from '../support/daemon-process.js';
 import { certificateIn, testAuthority } from '../support/mesh.js';

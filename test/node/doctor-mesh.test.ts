@@ -88,6 +88,11 @@ describe('what doctor finds about a mesh', () => {
     ['a taken port', () => withStatus({ problem: 'EADDRINUSE' }), 'CRIT MESH_NOT_LISTENING'],
     ['a clock', () => withStatus({ peers: [{ ...standing, skew_ms: -5001 }] }), 'WARN PEER_SKEW'],
     ['a silent peer', () => withLink({ state: 'cut', lagOperations: 3 }), 'WARN PEER_UNREACHABLE'],
+    [
+      'a peer that fell silent just now',
+      () => withStatus({ compared: [{ ...compared, equal: null, reachable: false, problem: 'timeout' }] }),
+      'WARN PEER_UNREACHABLE',
+    ],
     ['a peer at rest', () => withLink({ quarantined: true }), 'WARN DELIVERIES_QUARANTINED'],
     [
       'a quorum without its nodes',

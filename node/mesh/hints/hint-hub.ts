@@ -207,6 +207,8 @@ export class HintHub {
     lines?.delete(line);
     if (lines === undefined || lines.size > 0) return;
     this.#lines.delete(line.peerId);
+    // A peer that went away is known to be away sooner.
+    this.#askSoon(line.peerId);
     const dial = this.#dials.get(line.peerId);
     if (dial !== undefined && dial.socket === null) this.#redialLater(line.peerId, dial);
   }
