@@ -32,7 +32,6 @@ const COLUMNS = {
   skew_ms: 'SKEW MS',
   equal: 'EQUAL',
   address: 'ADDRESS',
-  problem: 'PROBLEM',
 };
 
 /** Everything, for programs. */
@@ -76,13 +75,17 @@ function peopleOf(found: Survey): Record<string, unknown> {
   const { daemon, peer_id, mesh_id, namespaces, rows } = found;
   if (!hasMesh(found)) return { node: peer_id, state: 'none', next: NO_MESH };
   const replication = daemon?.replication ?? null;
+  const lines = [...found.peers.map((peer) => lineOf(found, peer)), ...astray(found)];
+  const problems = lines.flatMap(({ peer, address, problem }) =>
+    problem == null ? [] : [`${peer === '?' ? address : peer}: ${problem}`],
+  );
   return {
     node: peer_id,
     ...(mesh_id === null ? {} : { mesh: mesh_id.slice(0, 16) }),
     state: `${stateOf(found)}${daemon?.authority === true ? ', the authority' : ''}`,
     ...(daemon?.url == null ? {} : { address: daemon.url }),
     ...(daemon?.problem == null ? {} : { problem: daemon.problem }),
-    memories: `${rows} live rows in ${namespaces} ${namespaces === 1 ? 'namespace' : 'namespaces'}`,
+    memories: `${rows} live ${rows === 1 ? 'row' : 'rows'} in ${namespaces} ${namespaces === 1 ? 'namespace' : 'namespaces'}`,
     ...(replication === null
       ? {}
       : {
@@ -96,7 +99,9 @@ function peopleOf(found: Survey): Record<string, unknown> {
       ? {}
       : { certificate: `until ${daemon.certificate_expires.slice(0, 10)}` }),
     ...(daemon !== null && daemon.open_invites > 0 ? { open_invites: daemon.open_invites } : {}),
-    peers: [...found.peers.map((peer) => lineOf(found, peer)), ...astray(found)],
+    peers: lines.map(({ problem: _problem, ...line }) => line),
+    // Below the table, so that it stays narrow and ids stay whole.
+    ...(problems.length === 0 ? {} : { problems }),
   };
 }
 

@@ -45,6 +45,8 @@ export interface MeshHostParts extends StateSeams {
   /** Routes of replication, served to peers beside those of the mesh. */
   readonly syncRoutes?: (roster: Roster) => readonly PeerRoute[];
   readonly replicationStatus?: () => MeshStatus | null;
+  /** Peers to whom there is a line for hints. */
+  readonly hintLines?: () => readonly string[];
   /** Who has an own operation. */
   readonly acknowledgements?: (origin: string, seq: number) => readonly Acknowledgement[];
   readonly openSurface: (tls: ListenerTls, routes: readonly PeerRoute[]) => HttpSurface;
@@ -178,7 +180,7 @@ export class MeshHost {
   }
 
   status(): MeshStatusAnswer {
-    const { peerId, replicationStatus } = this.#parts;
+    const { peerId, replicationStatus, hintLines } = this.#parts;
     const formed = this.state.formed;
     const statements = [...(formed?.statements.values() ?? [])].map(({ statement }) => statement);
     const own = statements.find((each) => each.peer_id === peerId);
@@ -209,6 +211,7 @@ export class MeshHost {
         ...this.#enrolledByHand(),
       ],
       wired: this.#wired.list(),
+      hint_lines: hintLines?.() ?? [],
       replication: replicationStatus?.() ?? null,
     };
   }

@@ -48,6 +48,7 @@ export class MeshNode {
       openSurface: parts.openSurface,
       gate: (message) => this.#receiver!.admit(message),
       sign: (request) => signMessage({ ...request, ...services, signer: parts.signer, random: parts.random }),
+      hintLines: () => this.#hints?.connected ?? [],
       replicationStatus: () => this.#mesh?.status() ?? null,
       acknowledgements: (origin, seq) => this.#mesh?.acknowledgements(origin, seq) ?? [],
       syncRoutes: (roster) => {

@@ -80,6 +80,8 @@ export interface MeshStatusAnswer {
   readonly peers: readonly PeerStanding[];
   /** The addresses that were wired by hand. */
   readonly wired: readonly WiredPeer[];
+  /** Peers to whom there is a line for hints. */
+  readonly hint_lines: readonly string[];
   /** How replication stands, where it runs. */
   readonly replication: MeshStatus | null;
   /** Where it was asked for (`?compare=true`): how the memories of each peer compare with these. */

@@ -61,6 +61,7 @@ const status: MeshStatusAnswer = {
   open_invites: 0,
   peers: [standing],
   wired: [],
+  hint_lines: [],
   replication,
   compared: [compared],
 };
