@@ -70,6 +70,8 @@ export const PEER_IDLE_MS = 300_000;
 export const PEER_SERVER_IDLE_MS = 310_000;
 export const PEER_KEEPALIVE_MS = 60_000;
 export const PEER_CONNECTIONS_MAX = 8;
+/** A hint is an origin and a number. */
+export const HINT_BYTES_MAX = 1024;
 export const PEER_RESPONSE_BYTES_MAX = 32 * 1024 * 1024;
 /** A client has this long for its TLS handshake. */
 export const TLS_HANDSHAKE_MS = 10_000;

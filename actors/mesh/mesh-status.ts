@@ -27,11 +27,6 @@ export function meshStatus({
   // The acknowledgement that completes the quorum is the (needed - 1)th best.
   const acked = peers.map((peer) => peer.acked).sort((a, b) => b - a);
   const replicated = needed <= 1 ? ownLog.end : (acked[needed - 2] ?? 0);
-  const owed = members.map(({ link, standing }) => {
-    const failing = link.failures > 0 || link.attempts > 0;
-    const parked = [...standing.parked.values()].filter((reason) => reason !== 'out_of_scope').length;
-    return (failing ? Math.max(0, ownLog.end - standing.acked) : 0) + parked;
-  });
   return {
     origin: ownLog.origin,
     originSeq: ownLog.end,
@@ -39,7 +34,7 @@ export function meshStatus({
     quorum: { configured, needed, members: 1 + members.length },
     peers,
     underReplicated: Math.max(0, ownLog.end - replicated),
-    dlqDepth: owed.reduce((sum, one) => sum + one, 0),
+    dlqDepth: peers.reduce((sum, { dlq }) => sum + dlq, 0),
     quarantined: peers.filter((peer) => peer.quarantined).length,
   };
 }
@@ -59,12 +54,19 @@ function peerStatus(record: PeerRecord, ownLog: OwnLog, clock: Clock): PeerStatu
     lastError: record.lastError,
     nextTryInMs: Math.max(0, Math.round(record.notBeforeMs - clock.monotonicMs())),
     quarantined: link.quarantined,
+    dlq: owedAfterFailure(record, ownLog),
     parked: standing.parked.size,
     operations: operationsOf(has),
     root: record.root,
     version: record.version,
     lastAnswerAt: lastAnswerAtMs === null ? null : instantFromMs(lastAnswerAtMs),
   };
+}
+
+function owedAfterFailure({ link, standing }: PeerRecord, ownLog: OwnLog): number {
+  const failing = link.failures > 0 || link.attempts > 0;
+  const parked = [...standing.parked.values()].filter((reason) => reason !== 'out_of_scope').length;
+  return (failing ? Math.max(0, ownLog.end - standing.acked) : 0) + parked;
 }
 
 function operationsOf(has: Have): number {

@@ -35,6 +35,8 @@ export interface Mesh {
   whenAccepting(): Promise<void>;
   /** Another process or a local call has written: look at the log now. */
   wake(): void;
+  /** Own operations that a peer is not known to have; null for none. `pushed`: they are on their way to it anyway. */
+  news(peerId: string): { readonly origin: string; readonly seq: number; readonly pushed: boolean } | null;
   /** A peer says that it has something new: ask it. */
   hint(peerId: string): void;
   /**
@@ -96,6 +98,7 @@ class Replication implements Mesh {
     this.ledger = new DeliveryLedger(store, clock, log, this.ownLog);
     this.quorum = new QuorumWriter({
       quorumWrites: settings.quorumWrites,
+      peersNamed: settings.peersNamed ?? (() => 0),
       members: () => (this.links === null ? null : this.members),
       clock,
       scheduler,
@@ -183,6 +186,13 @@ class Replication implements Mesh {
 
   wake(): void {
     this.wakeLog();
+  }
+
+  news(peerId: string): { readonly origin: string; readonly seq: number; readonly pushed: boolean } | null {
+    const record = this.records.get(peerId);
+    const { origin, end } = this.ownLog;
+    if (record === undefined || origin === null || record.standing.acked >= end) return null;
+    return { origin, seq: end, pushed: record.peer.url !== null && record.link.state === 'healthy' };
   }
 
   hint(peerId: string): void {
@@ -408,6 +418,7 @@ class Replication implements Mesh {
       this.quorum.changed();
     }
     this.links?.wakeAll();
+    this.parts.onGrown?.();
   }
 }
 

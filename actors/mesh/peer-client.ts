@@ -48,9 +48,14 @@ export class PeerClient {
     return { body, headers: signMessage({ ...message, peerId: self.peerId, signer: self.signer, random }) };
   }
 
-  push(peer: Peer, { body, headers }: SignedBody): Promise<Delivered<CheckedPushReply>> {
+  async push(peer: Peer, { body, headers }: SignedBody): Promise<Delivered<CheckedPushReply>> {
     const request = { method: 'POST', path: PUSH_PATH, query: '', headers, body } as const;
-    return this.send(peer, request, checkPushReply);
+    const delivered = await this.send(peer, request, checkPushReply);
+    if (!delivered.ok) return delivered;
+    const { receiver } = delivered.reply;
+    if (receiver === null || receiver === peer.peerId) return delivered;
+    // Nodes may change places behind addresses that no certificate is bound to; one copy must not count as another's.
+    return { ok: false, cause: 'untrusted', message: `another node answers there: ${receiver}` };
   }
 
   /**

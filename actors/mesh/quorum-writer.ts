@@ -7,6 +7,8 @@ export interface QuorumWriterParts {
   readonly quorumWrites: number;
   /** The members, without this node; null while they are not known yet. */
   readonly members: () => readonly PeerRecord[] | null;
+  /** Peers that there should be; a quorum is not made smaller because some of them are missing. */
+  readonly peersNamed: () => number;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly scheduler: Pick<Scheduler, 'after'>;
   readonly onOutcome: (outcome: QuorumOutcome, waitedMs: number) => void;
@@ -36,9 +38,10 @@ export class QuorumWriter {
 
   /** W clamped to [1, N]; W itself while N is not known, so that a node that has just begun is not taken for a lone one. */
   get needed(): number {
-    const { quorumWrites } = this.parts;
+    const { quorumWrites, peersNamed } = this.parts;
     const members = this.parts.members();
-    return Math.max(1, members === null ? quorumWrites : Math.min(quorumWrites, 1 + members.length));
+    if (members === null) return Math.max(1, quorumWrites);
+    return Math.max(1, Math.min(quorumWrites, 1 + Math.max(members.length, peersNamed())));
   }
 
   get pending(): number {

@@ -90,6 +90,12 @@ export const MESH_ROWS: readonly SettingRow[] = [
     doc: 'How often this node asks each peer for what it missed; 0 never asks.',
   },
   {
+    key: 'meshHints',
+    config: 'quorum.hints',
+    type: 'boolean',
+    doc: 'Whether peers are told over a WebSocket that there is something new. Without, they hear of it later.',
+  },
+  {
     key: 'fedPeerFingerprints',
     env: 'SVC_FED_PEER_FINGERPRINTS',
     config: 'quorum.peer_fingerprints',
@@ -126,7 +132,7 @@ export function meshProblems(settings: Settings): ConfigProblem[] {
       );
       continue;
     }
-    const plain = url.replace(/\/+$/, '').toLowerCase();
+    const plain = new URL(url).origin;
     if (seen.has(plain)) fatal(`--quorum-peers names ${shown(url)} twice`, 'name each peer once');
     seen.add(plain);
   }

@@ -130,6 +130,8 @@ export interface Settings {
   /** 0 never asks peers for what was missed. */
   readonly catchupIntervalMs: number;
   readonly fedPeerFingerprints: string | null;
+  /** Peers are told that there is something new. */
+  readonly meshHints: boolean;
   readonly allowLoopbackWebhooks: boolean;
   readonly webhookHmacSecret: Secret | null;
   readonly ssrfGuardAllowDnsFail: boolean;
@@ -215,6 +217,7 @@ export const DEFAULTS: Omit<Settings, 'home' | 'dbPath' | 'keyDir'> = {
   quorumCaCert: null,
   catchupIntervalMs: limits.CATCHUP_INTERVAL_SECONDS * 1000,
   fedPeerFingerprints: null,
+  meshHints: true,
   allowLoopbackWebhooks: false,
   webhookHmacSecret: null,
   ssrfGuardAllowDnsFail: false,

@@ -44,6 +44,7 @@ export async function freePort(): Promise<number> {
 export interface DaemonProcess {
   readonly child: ChildProcess;
   readonly base: string;
+  readonly home: string;
   /** Standard error so far. */
   readonly errors: () => string;
   /** Sends a signal and waits for the end; answers code or signal. */
@@ -83,6 +84,7 @@ export async function startDaemonProcess(
   return {
     child,
     base,
+    home,
     errors: () => errors,
     end: (signal) => {
       child.kill(signal);

@@ -92,6 +92,24 @@ export class SyncReceiver {
     return refuse(error);
   }
 
+  /** Believes a signed message that is neither push nor pull, and uses its nonce up; `at` in its query dates it. */
+  async admit(message: ReceivedMessage): Promise<Result<Peer>> {
+    const admitted = await this.#admit(message);
+    if (!admitted.ok) this.#options.metrics.messageRefused(admitted.error.code);
+    return admitted;
+  }
+
+  async #admit(message: ReceivedMessage): Promise<Result<Peer>> {
+    const believed = await this.#gate.admit(message);
+    if (!believed.ok) return failed(believed.error);
+    const query = parseQuery(message.query);
+    if (!query.ok) return failed(query.error);
+    const dated = this.#gate.date(believed.value, query.value.get('at'), 'at');
+    if (!dated.ok) return failed(dated.error);
+    const used = await this.#gate.use(dated.value.nonce);
+    return used.ok ? ok(believed.value.peer) : failed(used.error);
+  }
+
   async #answer(message: ReceivedMessage): Promise<Result<object>> {
     const push = message.method === 'POST' && message.path.endsWith('/sync/push');
     if (!push && !(message.method === 'GET' && message.path.endsWith('/sync/since'))) {

@@ -141,12 +141,27 @@ export function readDigests(statements: Statements): ReadDigestsAnswer {
 
 export function findOperation(statements: Statements, { opId }: FindOperation): FoundOperation | null {
   const slash = opId.lastIndexOf('/');
-  const row = statements
+  const named = statements
     .get('SELECT * FROM operations WHERE origin = ? AND origin_seq = ?')
     .get(opId.slice(0, Math.max(slash, 0)), Number(opId.slice(slash + 1))) as OperationSqlRow | undefined;
+  const row =
+    named ??
+    (statements
+      .get('SELECT * FROM operations WHERE subject = ? ORDER BY commit_sequence DESC LIMIT 1')
+      .get(opId) as OperationSqlRow | undefined);
   if (row === undefined) return null;
   const { origin, origin_seq: seq, hlc, kind, namespace, subject, commit_sequence, parked } = row;
-  return { op_id: opId, origin, seq, hlc, kind, namespace, subject, commit_sequence, parked };
+  return {
+    op_id: operationId(origin, seq),
+    origin,
+    seq,
+    hlc,
+    kind,
+    namespace,
+    subject,
+    commit_sequence,
+    parked,
+  };
 }
 
 interface ConflictRow {
