@@ -39,6 +39,9 @@ export const TTL_CONFIGURED_SECONDS_MAX = 315_360_000;
 // Federation
 export const DLQ_REPLAY_BATCH_MIN = 64;
 export const DLQ_REPLAY_BATCH_MAX = 2048;
+/** Operations at the end of a log that are read without a thread of their own, and text of their payloads. */
+export const LOG_TAIL_OPERATIONS_MAX = 64;
+export const LOG_TAIL_BYTES_MAX = 256 * 1024;
 /** Operations in one message, beside the cap on its bytes. */
 export const PUSH_OPERATIONS_MAX = 4096;
 /** Operations of one page of a peer that catches up, and text of their payloads. */
@@ -67,6 +70,8 @@ export const PEER_IDLE_MS = 300_000;
 export const PEER_SERVER_IDLE_MS = 310_000;
 export const PEER_KEEPALIVE_MS = 60_000;
 export const PEER_CONNECTIONS_MAX = 8;
+/** A hint is an origin and a number. */
+export const HINT_BYTES_MAX = 1024;
 export const PEER_RESPONSE_BYTES_MAX = 32 * 1024 * 1024;
 /** A client has this long for its TLS handshake. */
 export const TLS_HANDSHAKE_MS = 10_000;

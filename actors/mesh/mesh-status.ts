@@ -27,11 +27,6 @@ export function meshStatus({
   // The acknowledgement that completes the quorum is the (needed - 1)th best.
   const acked = peers.map((peer) => peer.acked).sort((a, b) => b - a);
   const replicated = needed <= 1 ? ownLog.end : (acked[needed - 2] ?? 0);
-  const owed = members.map(({ link, standing }) => {
-    const failing = link.failures > 0 || link.attempts > 0;
-    const parked = [...standing.parked.values()].filter((reason) => reason !== 'out_of_scope').length;
-    return (failing ? Math.max(0, ownLog.end - standing.acked) : 0) + parked;
-  });
   return {
     origin: ownLog.origin,
     originSeq: ownLog.end,
@@ -39,7 +34,7 @@ export function meshStatus({
     quorum: { configured, needed, members: 1 + members.length },
     peers,
     underReplicated: Math.max(0, ownLog.end - replicated),
-    dlqDepth: owed.reduce((sum, one) => sum + one, 0),
+    dlqDepth: peers.reduce((sum, { dlq }) => sum + dlq, 0),
     diverged: peers.filter((peer) => peer.diverged).length,
     quarantined: peers.filter((peer) => peer.quarantined).length,
   };
@@ -60,6 +55,7 @@ function peerStatus(record: PeerRecord, ownLog: OwnLog, clock: Clock): PeerStatu
     lastError: record.lastError,
     nextTryInMs: Math.max(0, Math.round(record.notBeforeMs - clock.monotonicMs())),
     quarantined: link.quarantined,
+    dlq: owedAfterFailure(record, ownLog),
     parked: standing.parked.size,
     operations: operationsOf(has),
     root: record.root,
@@ -74,6 +70,12 @@ function peerStatus(record: PeerRecord, ownLog: OwnLog, clock: Clock): PeerStatu
 
 /** Namespaces that the status names. */
 const DIFFERING_SHOWN = 10;
+
+function owedAfterFailure({ link, standing }: PeerRecord, ownLog: OwnLog): number {
+  const failing = link.failures > 0 || link.attempts > 0;
+  const parked = [...standing.parked.values()].filter((reason) => reason !== 'out_of_scope').length;
+  return (failing ? Math.max(0, ownLog.end - standing.acked) : 0) + parked;
+}
 
 function operationsOf(has: Have): number {
   return Object.values(has).reduce((sum, seq) => sum + seq, 0);

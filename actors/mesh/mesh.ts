@@ -10,7 +10,7 @@ import { OwnLog } from './own-log.js';
 import type { Acknowledgement, MeshParts, MeshStatus, QuorumOutcome } from './parts.js';
 import { PeerClient } from './peer-client.js';
 import { PeerRecord, type RecordChange } from './peer-record.js';
-import { PeerSync } from './peer-sync.js';
+import { PeerSync, PULL_LIMIT } from './peer-sync.js';
 import { QuorumWriter } from './quorum-writer.js';
 import { RowDuties } from './row-duties.js';
 import { WriteGate } from './write-gate.js';
@@ -36,10 +36,15 @@ export interface Mesh {
   whenAccepting(): Promise<void>;
   /** Another process or a local call has written: look at the log now. */
   wake(): void;
+  /** Own operations that a peer is not known to have; null for none. `pushed`: they are on their way to it anyway. */
+  news(peerId: string): { readonly origin: string; readonly seq: number; readonly pushed: boolean } | null;
   /** A peer says that it has something new: ask it. */
   hint(peerId: string): void;
-  /** A message of a peer arrived and was genuine; `have` when it said what it has (the cursor of a pull). */
-  heard(peerId: string, have: Have | null): void;
+  /**
+   * A message of a peer arrived and was genuine; `have` when it said what it has (the cursor of a pull), `reads` where it
+   * reads the log of this node (the cursor of a page).
+   */
+  heard(peerId: string, have: Have | null, reads?: Have | null): void;
   /** A peer found that its rows differ from these: compare with it soon. */
   differing(peerId: string): void;
   /** Writes down what is owed and ends; answers that are under way are not waited for. */
@@ -53,6 +58,8 @@ const DOUBT_HOLD_MS = 5000;
 /** A peer whose doubt came to nothing is not heeded again for this long. */
 const DOUBT_REST_MS = 60_000;
 const RECOVERY_HOLD_MS = 60_000;
+/** After a page that is not its last a peer asks for the next within this time, or is pushed to again. */
+const READS_REST_MS = 500;
 const LEDGER_INTERVAL_MS = 2000;
 const LOCAL_RETRY_MS = 250;
 /** With nobody else on the database, the log is looked at for form's sake. */
@@ -95,7 +102,8 @@ class Replication implements Mesh {
     this.ledger = new DeliveryLedger(store, clock, log, this.ownLog);
     this.quorum = new QuorumWriter({
       quorumWrites: settings.quorumWrites,
-      members: () => this.members,
+      peersNamed: settings.peersNamed ?? (() => 0),
+      members: () => (this.links === null ? null : this.members),
       clock,
       scheduler,
       onOutcome: ({ met }, ms) => parts.onEvent?.({ kind: 'quorum', met, ms }),
@@ -186,6 +194,13 @@ class Replication implements Mesh {
     this.wakeLog();
   }
 
+  news(peerId: string): { readonly origin: string; readonly seq: number; readonly pushed: boolean } | null {
+    const record = this.records.get(peerId);
+    const { origin, end } = this.ownLog;
+    if (record === undefined || origin === null || record.standing.acked >= end) return null;
+    return { origin, seq: end, pushed: record.peer.url !== null && record.link.state === 'healthy' };
+  }
+
   hint(peerId: string): void {
     const record = this.records.get(peerId);
     if (record === undefined) return;
@@ -193,9 +208,11 @@ class Replication implements Mesh {
     this.sync?.request(record);
   }
 
-  heard(peerId: string, have: Have | null): void {
+  heard(peerId: string, have: Have | null, reads: Have | null = null): void {
     const record = this.records.get(peerId);
     if (record === undefined) return;
+    if (reads !== null && this.ownLog.end - (reads[this.ownLog.origin ?? ''] ?? 0) > PULL_LIMIT)
+      record.readsUntilMs = this.parts.clock.monotonicMs() + READS_REST_MS;
     if (have !== null) {
       record.has = have;
       const { origin } = this.ownLog;
@@ -271,7 +288,8 @@ class Replication implements Mesh {
           this.parts.onEvent?.({ kind: 'pushed', peerId, operations, ms }),
       },
     });
-    // Without a peer to ask, nothing is waited for.
+    // Only now are the members known, of whom there may be none to wait for.
+    this.quorum.changed();
     this.look();
     return this.links;
   }
@@ -415,6 +433,7 @@ class Replication implements Mesh {
       this.quorum.changed();
     }
     this.links?.wakeAll();
+    this.parts.onGrown?.();
   }
 }
 

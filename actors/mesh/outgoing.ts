@@ -1,4 +1,8 @@
-import { REQUEST_BODY_BYTES_MAX } from '../../protocol/limits.js';
+import {
+  LOG_TAIL_BYTES_MAX,
+  LOG_TAIL_OPERATIONS_MAX,
+  REQUEST_BODY_BYTES_MAX,
+} from '../../protocol/limits.js';
 import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
 import { headBytes, type SignedHead, type WireOperation } from '../../protocol/mesh/wire.js';
 import { ok, type Result } from '../../protocol/result.js';
@@ -56,10 +60,14 @@ export class Outgoing {
     const key = `${origin} ${from} ${JSON.stringify(peer.allowedNamespaces)}`;
     const cached = this.cache.get(key);
     if (cached !== undefined && suits(cached, end, limit)) return ok(cached);
-    const wanted = `${key} ${limit}`;
+    const tail = end - from <= LOG_TAIL_OPERATIONS_MAX;
+    const room = tail
+      ? { limit: Math.min(limit, LOG_TAIL_OPERATIONS_MAX), bytesMax: LOG_TAIL_BYTES_MAX }
+      : { limit, bytesMax: PAYLOAD_BYTES_TARGET };
+    const wanted = `${key} ${room.limit}`;
     const under = this.reading.get(wanted);
     if (under !== undefined) return under;
-    const read = this.read(key, origin, from, peer, limit);
+    const read = this.read(key, origin, from, peer, room);
     this.reading.set(wanted, read);
     try {
       return await read;
@@ -73,20 +81,19 @@ export class Outgoing {
     origin: string,
     from: number,
     peer: Peer,
-    limit: number,
+    room: { readonly limit: number; readonly bytesMax: number },
   ): Promise<Result<Batch | null>> {
     const page = await this.store.query({
       kind: 'read-operations',
       have: { [origin]: from },
       origins: [origin],
-      limit,
-      bytesMax: PAYLOAD_BYTES_TARGET,
+      ...room,
     });
     if (!page.ok) return page;
     const operations = page.value.operations.filter((each) => each.origin === origin);
     const last = page.value.ends[origin];
     if (operations.length === 0 || last === undefined) return ok(null);
-    const full = page.value.more && operations.length < limit;
+    const full = page.value.more && operations.length < room.limit;
     const batch = this.batchOf({ origin, from, full }, operations, last.hash, peer);
     this.cache.delete(key);
     this.cache.set(key, batch);

@@ -32,6 +32,8 @@ export interface MeshParts {
   readonly log: Log;
   /** How children of the tree are restarted. */
   readonly policy: RestartPolicy;
+  /** The own log has grown, by whichever process. */
+  readonly onGrown?: () => void;
   /** Counters, for `/metrics`. */
   readonly onEvent?: (event: MeshEvent) => void;
 }
@@ -71,6 +73,8 @@ export interface MeshSettings {
   readonly logPollMs: number;
   /** A peer that does not answer a message in this time has not; default 10 s. */
   readonly requestTimeoutMs?: number;
+  /** Peers that the operator has named, found or not: the quorum counts on no fewer. None by default. */
+  readonly peersNamed?: () => number;
 }
 
 export type MeshEvent =
@@ -133,6 +137,8 @@ export interface PeerStatus {
   readonly lastError: string | null;
   readonly nextTryInMs: number;
   readonly quarantined: boolean;
+  /** Operations owed to it after a failure, and those without effect there. */
+  readonly dlq: number;
   readonly parked: number;
   /** Root digest that it told when it had nothing left to send. */
   readonly root: string | null;

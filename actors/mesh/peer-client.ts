@@ -50,22 +50,31 @@ export class PeerClient {
     return { body, headers: signMessage({ ...message, peerId: self.peerId, signer: self.signer, random }) };
   }
 
-  push(peer: Peer, { body, headers }: SignedBody): Promise<Delivered<CheckedPushReply>> {
+  async push(peer: Peer, { body, headers }: SignedBody): Promise<Delivered<CheckedPushReply>> {
     const request = { method: 'POST', path: PUSH_PATH, query: '', headers, body } as const;
-    return this.send(peer, request, checkPushReply);
+    const delivered = await this.send(peer, request, checkPushReply);
+    if (!delivered.ok) return delivered;
+    const { receiver } = delivered.reply;
+    if (receiver === null || receiver === peer.peerId) return delivered;
+    // Nodes may change places behind addresses that no certificate is bound to; one copy must not count as another's.
+    return { ok: false, cause: 'untrusted', message: `another node answers there: ${receiver}` };
   }
 
-  /** Asks for operations beyond `have`, at most about `limit`, of `origins` alone unless that is null. */
+  /**
+   * Asks for operations beyond `have`, at most about `limit`, of `origins` alone unless that is null. The peer takes
+   * `have` for what is durably here, unless it is a `place` to read from and nothing more.
+   */
   pull(
     peer: Peer,
     have: Have,
     limit: number,
-    origins: readonly string[] | null = null,
+    { origins = null, place = false }: { origins?: readonly string[] | null; place?: boolean } = {},
   ): Promise<Delivered<CheckedPullReply>> {
     const { self, clock, random } = this.parts;
     const at = encodeURIComponent(instantFromMs(clock.nowMs()));
     const only = origins === null ? '' : `&origins=${encodeURIComponent(origins.join(','))}`;
-    const query = `cursor=${encodeCursor(have)}&limit=${limit}&peer=${encodeURIComponent(self.peerId)}&at=${at}${only}`;
+    const claim = place ? '&place=1' : '';
+    const query = `cursor=${encodeCursor(have)}&limit=${limit}&peer=${encodeURIComponent(self.peerId)}&at=${at}${only}${claim}`;
     const message = { method: 'GET', path: SINCE_PATH, query, body: null } as const;
     const headers = signMessage({ ...message, peerId: self.peerId, signer: self.signer, random });
     return this.send(peer, { ...message, headers }, checkPullReply);

@@ -85,7 +85,8 @@ export class PeerLink implements RunningChild {
     if (record.peer.url === null || parts.ownLog.origin === null) return;
     const job = nextJob(record.link, parts.ownLog.end - record.standing.from, record.offers.length);
     if (job === null) return;
-    const waitMs = record.notBeforeMs - parts.clock.monotonicMs();
+    const fromMs = job === 'push' ? Math.max(record.notBeforeMs, record.readsUntilMs) : record.notBeforeMs;
+    const waitMs = fromMs - parts.clock.monotonicMs();
     if (waitMs > 0) {
       this.timer = parts.scheduler.after(waitMs, () => this.wake());
       return;
@@ -116,8 +117,8 @@ export class PeerLink implements RunningChild {
     const { record, parts } = this;
     const origin = parts.ownLog.origin!;
     const ticket = record.standing.ticket();
-    // As one who has what the peer had, so that the answer is small.
-    const answer = await parts.client.pull(record.peer, record.has, 1);
+    // From what the peer had, so that the answer is small.
+    const answer = await parts.client.pull(record.peer, record.has, 1, { place: true });
     if (this.stopping) return;
     if (!answer.ok) {
       record.failed(answer.cause, answer.message, false);

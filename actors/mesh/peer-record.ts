@@ -43,6 +43,8 @@ export class PeerRecord {
   has: Have = {};
   /** Not tried again before this instant, monotonic. */
   notBeforeMs = 0;
+  /** Until then, monotonic, it is busy with pages that it asked for, in which is what would be pushed. */
+  readsUntilMs = 0;
   /** Parked operations that are offered to another release of the peer than the one that parked them. */
   offers: number[] = [];
   /** Operations that the next push carries at most. */

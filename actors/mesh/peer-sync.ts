@@ -8,6 +8,7 @@ import { asError, type ExitReason, type RunningChild } from '../core/child.js';
 import type { PeerClient } from './peer-client.js';
 import { type Observer, saidOf } from './peer-link.js';
 import type { PeerRecord } from './peer-record.js';
+import type { CheckedPullReply } from './reply-checks.js';
 
 export interface PeerSyncParts {
   readonly store: Store;
@@ -29,6 +30,12 @@ export interface PeerSyncParts {
   readonly putBack: (record: PeerRecord, origin: string, shared: readonly OriginHead[]) => Promise<boolean>;
   /** Everything that a peer had has been taken, or not. */
   readonly caughtUp: (record: PeerRecord, complete: boolean) => void;
+}
+
+/** A page that was asked for before the one before it was applied. */
+interface Ahead {
+  readonly from: Have;
+  readonly page: Promise<CheckedPullReply | null>;
 }
 
 /** Operations that one page asks for. */
@@ -124,13 +131,18 @@ export class PeerSync implements RunningChild {
     // Origins that this node does not take from the peer for now; they must not keep the others back.
     const blocked = new Set<string>();
     let proof = proofFrom;
+    let ahead: Ahead | null = null;
     while (!this.stopping) {
       const own = this.parts.ownOrigin();
       const have = proof !== null && own !== null ? { ...known, [own]: Math.max(0, proof - 1) } : known;
       const wanted = blocked.size === 0 ? null : Object.keys(record.has).filter((each) => !blocked.has(each));
-      const page = await this.page(record, have, wanted);
+      const page: CheckedPullReply | null = await (ahead?.page ??
+        this.page(record, have, { origins: wanted }));
+      ahead = null;
       if (page === null || this.stopping) return false;
       if (page.operations.length === 0) return blocked.size === 0;
+      // The next page is on its way while this one is applied.
+      if (page.more && blocked.size === 0 && proof === null) ahead = this.readAhead(record, known, page);
       const outcome = await this.take(page, record.peerId);
       if (outcome === null) return false;
       const ownRefused = outcome.refused.find(
@@ -147,6 +159,8 @@ export class PeerSync implements RunningChild {
       const before: Have = known;
       const progressed = Object.entries(outcome.have).some(([origin, seq]) => seq > (before[origin] ?? 0));
       known = { ...before, ...outcome.have };
+      // What was asked for ahead is of use only when this page was taken whole.
+      if (ahead !== null && !sameHave(known, ahead.from)) ahead = null;
       this.parts.pulled(record, outcome.applied);
       const refusedNow = outcome.refused.filter(({ origin }) => !blocked.has(origin));
       for (const { origin } of refusedNow) blocked.add(origin);
@@ -184,15 +198,29 @@ export class PeerSync implements RunningChild {
     // Nothing but more of the same history: the log's end is where they part.
     if (first === known[own]) return hashes;
     for (let step = 1; first - step > 0 && !this.stopping; step *= 2) {
-      const answer = await this.page(record, { ...known, [own]: first - step }, [own]);
+      const answer = await this.page(record, { ...known, [own]: first - step }, { origins: [own] });
       if (answer === null) break;
       hashes.push(...named(answer.operations).slice(0, 1));
     }
     return hashes;
   }
 
+  /** Asks for the page after one that is not applied yet. */
+  private readAhead(record: PeerRecord, known: Have, { operations }: OperationPage): Ahead {
+    const from: Record<string, number> = { ...known };
+    for (const { origin, seq } of operations) from[origin] = Math.max(from[origin] ?? 0, seq);
+    const page = this.page(record, from, { place: true });
+    // It may never be waited for.
+    page.catch((error: unknown) => this.end({ kind: 'failed', error: asError(error) }));
+    return { from, page };
+  }
+
   /** One page, with what its answer says of the peer noted; null when there was none. */
-  private async page(record: PeerRecord, have: Have, origins: readonly string[] | null) {
+  private async page(
+    record: PeerRecord,
+    have: Have,
+    how: Parameters<PeerClient['pull']>[3],
+  ): Promise<CheckedPullReply | null> {
     const own = this.parts.ownOrigin();
     const ticket = record.standing.ticket();
     let late = false;
@@ -203,7 +231,7 @@ export class PeerSync implements RunningChild {
       this.pump();
     });
     this.pauses.add(timer);
-    const answer = await this.parts.client.pull(record.peer, have, PULL_LIMIT, origins);
+    const answer = await this.parts.client.pull(record.peer, have, PULL_LIMIT, how);
     timer.cancel();
     this.pauses.delete(timer);
     if (late) this.slow -= 1;
@@ -250,4 +278,11 @@ export class PeerSync implements RunningChild {
       this.pauses.add(timer);
     });
   }
+}
+
+function sameHave(one: Have, other: Have): boolean {
+  const origins = Object.keys(one);
+  return (
+    origins.length === Object.keys(other).length && origins.every((origin) => one[origin] === other[origin])
+  );
 }

@@ -5,8 +5,10 @@ import type { PeerRecord } from './peer-record.js';
 export interface QuorumWriterParts {
   /** W as configured. */
   readonly quorumWrites: number;
-  /** The members, without this node. */
-  readonly members: () => readonly PeerRecord[];
+  /** The members, without this node; null while they are not known yet. */
+  readonly members: () => readonly PeerRecord[] | null;
+  /** Peers that there should be; a quorum is not made smaller because some of them are missing. */
+  readonly peersNamed: () => number;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly scheduler: Pick<Scheduler, 'after'>;
   readonly onOutcome: (outcome: QuorumOutcome, waitedMs: number) => void;
@@ -34,9 +36,12 @@ export class QuorumWriter {
 
   constructor(private readonly parts: QuorumWriterParts) {}
 
-  /** W clamped to [1, N]. */
+  /** W clamped to [1, N]; W itself while N is not known, so that a node that has just begun is not taken for a lone one. */
   get needed(): number {
-    return Math.max(1, Math.min(this.parts.quorumWrites, 1 + this.parts.members().length));
+    const { quorumWrites, peersNamed } = this.parts;
+    const members = this.parts.members();
+    if (members === null) return Math.max(1, quorumWrites);
+    return Math.max(1, Math.min(quorumWrites, 1 + Math.max(members.length, peersNamed())));
   }
 
   get pending(): number {
@@ -86,9 +91,11 @@ export class QuorumWriter {
   /** True when it was answered. */
   private judge(each: Waiting): boolean {
     const { needed } = this;
+    const members = this.parts.members();
+    if (members === null && needed > 1) return false;
     // Those that can still become copies.
     let possible = 1;
-    for (const { standing, peerId, link } of this.parts.members()) {
+    for (const { standing, peerId, link } of members ?? []) {
       if (!each.acked.has(peerId) && !each.parked.has(peerId)) {
         const verdict = standing.verdict(each.origin, each.from, each.to);
         if (verdict === 'durable') each.acked.add(peerId);

@@ -12,7 +12,11 @@ import type {
 export type CheckedPushReply = Pick<
   PushReply,
   'applied' | 'noop' | 'have' | 'refused' | 'parked' | 'wall_clock'
-> & { readonly version: string | null };
+> & {
+  readonly version: string | null;
+  /** Who answers; null where that is not said. */
+  readonly receiver: string | null;
+};
 
 /** The answer of a pull, checked. */
 export type CheckedPullReply = Pick<
@@ -36,7 +40,8 @@ export function checkPushReply(body: Uint8Array): CheckedPushReply | null {
   const { applied, noop, have, refused, parked, wall_clock: wallClock } = value;
   if (!isCount(applied) || !isCount(noop) || !isHave(have) || !isInstant(wallClock)) return null;
   if (!isListOf(refused, isRefusal) || !isListOf(parked, isParked)) return null;
-  return { applied, noop, have, refused, parked, wall_clock: wallClock, version: versionOf(value) };
+  const receiver = isText(value['receiver_agent_id']) ? value['receiver_agent_id'] : null;
+  return { applied, noop, have, refused, parked, wall_clock: wallClock, version: versionOf(value), receiver };
 }
 
 /** What a peer answered to a pull, or null. The chain and the signatures in it are for the receiver to verify. */

@@ -23,7 +23,7 @@ const MCP_LIBRARY_FILE = 'node/mcp/library.cjs';
  * Stays outside and is loaded when an importing module runs: Node's own parts, because many are dear (`node:http`), and
  * packages that are large or look for files beside themselves.
  */
-const OUTSIDE = /^(node:.*|pino|prom-client|node-forge|undici|gpt-tokenizer(\/.*)?)$/;
+const OUTSIDE = /^(node:.*|pino|prom-client|node-forge|undici|ws|gpt-tokenizer(\/.*)?)$/;
 
 const require = createRequire(import.meta.url);
 

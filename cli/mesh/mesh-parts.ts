@@ -31,6 +31,12 @@ export const SERVE_FLAGS: readonly DocumentedFlag[] = [
   { name: 'serve', kind: 'switch', doc: 'Run the node afterwards, as "serve" does' },
   { name: 'host', kind: 'value', value: 'address', doc: 'With --serve: address of the API for agents' },
   { name: 'port', kind: 'value', value: 'number', doc: 'With --serve: port of the API for agents' },
+  {
+    name: 'quorum-writes',
+    kind: 'value',
+    value: 'number',
+    doc: 'With --serve: nodes that must have a write before it is answered, this one included (default 0)',
+  },
 ];
 
 export const placeWords = (parsed: ParsedArguments) => ({
@@ -81,7 +87,7 @@ export function shown(parsed: ParsedArguments, terminal: Terminal, answer: Recor
 export async function serveAfter(parsed: ParsedArguments, terminal: Terminal): Promise<Result<number>> {
   if (!isSet(parsed, 'serve')) return ok(0);
   const { serveCommand } = await import('../serve-command.js');
-  const words = ['host', 'port', 'db', 'config', 'agent-id'].flatMap((name) => {
+  const words = ['host', 'port', 'quorum-writes', 'db', 'config', 'agent-id'].flatMap((name) => {
     const value = flagValue(parsed, name);
     return value === undefined ? [] : [`--${name}=${value}`];
   });

@@ -1,21 +1,53 @@
+import { OPERATIONS_PATH, type OperationStanding } from '../../node/mesh/mesh-terms.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import { defineCommand } from '../define-command.js';
 import { withLocalNode } from '../local-node.js';
-import { shown } from './mesh-parts.js';
+import { seamsOf, shown } from './mesh-parts.js';
+import { DAEMON_FLAGS, daemonSettings } from './survey.js';
 
-/** Shows an operation of the log. */
+/** Shows an operation of the log, and which nodes have it. */
 export const opCommand = defineCommand({
   name: 'mesh op',
-  summary: 'Show an operation: who made it, when, on what, and whether it took effect here.',
-  positionals: [{ name: 'op-id', doc: 'The operation, as an answer that missed its quorum names it' }],
-  examples: ['mesh op peer-0011223344556677/6f1c…/42'],
-  run: (parsed, terminal) =>
-    withLocalNode(parsed, async ({ store }) => {
-      const opId = parsed.positionals[0]!;
-      const found = await store.query({ kind: 'find-operation', opId });
+  summary:
+    'Show an operation: who made it, when, on what, whether it took effect here, and which nodes have it.',
+  positionals: [
+    {
+      name: 'op-id',
+      doc: 'The operation, as an answer that missed its quorum names it, or a memory: then the last one about it',
+    },
+  ],
+  flags: DAEMON_FLAGS,
+  examples: ['mesh op peer-0011223344556677/6f1c…/42', 'mesh op 2f6c0d1e-…'],
+  run: async (parsed, terminal) => {
+    const settings = daemonSettings(parsed);
+    if (!settings.ok) return failed(settings.error);
+    return withLocalNode(parsed, async ({ store, peerId }) => {
+      const id = parsed.positionals[0]!;
+      const found = await store.query({ kind: 'find-operation', opId: id });
       if (!found.ok) return failed(found.error);
-      if (found.value === null) return fail('NOT_FOUND', `there is no operation ${opId} in this log`);
-      await terminal.print(shown(parsed, terminal, { ...found.value }));
+      const operation = found.value;
+      if (operation === null)
+        return fail('NOT_FOUND', `there is no operation ${id} in this log, and none about it`);
+      // Its HTTP client is dear to load, and every help loads the commands.
+      const { askDaemon } = await import('../../node/mesh/ask-daemon.js');
+      const { MeshState } = await import('../../node/mesh/forming/mesh-state.js');
+      const seams = seamsOf(parsed);
+      const state = new MeshState(settings.value.home, seams);
+      state.reload();
+      const asked = { ...seams, settings: settings.value, peerId, formed: state.formed };
+      const path = `${OPERATIONS_PATH}/${encodeURIComponent(operation.op_id)}`;
+      const standing = (await askDaemon(asked, path)) as OperationStanding | null;
+      const where =
+        standing === null
+          ? { replication: 'unknown: the daemon of this node does not answer' }
+          : {
+              acks: standing.acks,
+              needed: standing.needed,
+              met: standing.met,
+              acknowledgements: standing.acknowledgements,
+            };
+      await terminal.print(shown(parsed, terminal, { ...operation, ...where }));
       return ok(0);
-    }),
+    });
+  },
 });

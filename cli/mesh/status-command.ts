@@ -3,34 +3,45 @@ import { failed, ok } from '../../protocol/result.js';
 import { defineCommand } from '../define-command.js';
 import { isSet } from '../global-flags.js';
 import { objectView } from '../views/object-view.js';
-import { survey } from './survey.js';
+import { DAEMON_FLAGS, hasMesh, NO_MESH, survey } from './survey.js';
 
 /** Shows how the mesh stands. */
 export const statusCommand = defineCommand({
   name: 'mesh status',
   summary: 'Show the nodes of the mesh, who answers, and whether their memories are equal to these.',
-  examples: ['mesh status', 'mesh status --json'],
+  flags: DAEMON_FLAGS,
+  examples: ['mesh status', 'mesh status --json', 'mesh status --port 9078'],
   run: async (parsed, terminal) => {
     const found = await survey(parsed);
     if (!found.ok) return failed(found.error);
-    const answer = statusOf(found.value);
     await terminal.print(
       isSet(parsed, 'json')
-        ? `${JSON.stringify(answer)}\n`
-        : objectView(answer, { columns: terminal.columns }),
+        ? `${JSON.stringify(statusOf(found.value))}\n`
+        : objectView(peopleOf(found.value), { columns: terminal.columns, table: COLUMNS }),
     );
     return ok(0);
   },
 });
 
-function statusOf({ daemon, peers, peer_id, mesh_id, namespaces, rows }: Survey): Record<string, unknown> {
-  if (mesh_id === null) {
-    return { peer_id, mesh_id, state: 'none', next: 'mnemesh mesh init, or mnemesh mesh join <token>' };
-  }
+const COLUMNS = {
+  peer: 'PEER',
+  state: 'STATE',
+  lag_operations: 'LAG OPS',
+  lag_seconds: 'LAG S',
+  dlq: 'DLQ',
+  skew_ms: 'SKEW MS',
+  equal: 'EQUAL',
+  address: 'ADDRESS',
+};
+
+/** Everything, for programs. */
+function statusOf(found: Survey): Record<string, unknown> {
+  const { daemon, peers, peer_id, mesh_id, namespaces, rows } = found;
+  if (!hasMesh(found)) return { peer_id, mesh_id, state: 'none', next: NO_MESH };
   return {
     peer_id,
     mesh_id,
-    state: daemon?.state ?? 'not serving',
+    state: stateOf(found),
     url: daemon?.url ?? null,
     listening: daemon?.listening ?? false,
     ...(daemon?.problem == null ? {} : { problem: daemon.problem }),
@@ -45,9 +56,98 @@ function statusOf({ daemon, peers, peer_id, mesh_id, namespaces, rows }: Survey)
         ...peer,
         differing: differing.length,
         last_contact: standing?.last_contact ?? null,
-        skew_ms: standing?.skew_ms ?? null,
+        skew_ms: standing?.skew_ms ?? replicationOf(found, peer.peer_id)?.skewMs ?? null,
       };
     }),
+    wired: daemon?.wired ?? [],
     ...(daemon?.replication == null ? {} : { replication: daemon.replication }),
   };
 }
+
+const stateOf = ({ daemon, mesh_id: meshId }: Survey) =>
+  daemon === null ? 'not serving' : meshId === null ? 'wired by hand' : daemon.state;
+
+const replicationOf = ({ daemon }: Survey, peerId: string) =>
+  daemon?.replication?.peers.find((each) => each.peerId === peerId);
+
+/** What a person wants to see: a few facts, and one line for each peer. */
+function peopleOf(found: Survey): Record<string, unknown> {
+  const { daemon, peer_id, mesh_id, namespaces, rows } = found;
+  if (!hasMesh(found)) return { node: peer_id, state: 'none', next: NO_MESH };
+  const replication = daemon?.replication ?? null;
+  const lines = [...found.peers.map((peer) => lineOf(found, peer)), ...astray(found)];
+  const problems = lines.flatMap(({ peer, address, problem }) =>
+    problem == null ? [] : [`${peer === '?' ? address : peer}: ${problem}`],
+  );
+  return {
+    node: peer_id,
+    ...(mesh_id === null ? {} : { mesh: mesh_id.slice(0, 16) }),
+    state: `${stateOf(found)}${daemon?.authority === true ? ', the authority' : ''}`,
+    ...(daemon?.url == null ? {} : { address: daemon.url }),
+    ...(daemon?.problem == null ? {} : { problem: daemon.problem }),
+    memories: `${rows} live ${rows === 1 ? 'row' : 'rows'} in ${namespaces} ${namespaces === 1 ? 'namespace' : 'namespaces'}`,
+    ...(replication === null
+      ? {}
+      : {
+          writes: writesOf(replication.quorum),
+          ...(replication.accepting ? {} : { paused: 'writes wait until what was lost has come back' }),
+          ...(replication.underReplicated > 0
+            ? { under_replicated: `${replication.underReplicated} operations are on too few nodes` }
+            : {}),
+        }),
+    ...(daemon?.certificate_expires == null
+      ? {}
+      : { certificate: `until ${daemon.certificate_expires.slice(0, 10)}` }),
+    ...(daemon !== null && daemon.open_invites > 0 ? { open_invites: daemon.open_invites } : {}),
+    peers: lines.map(({ problem: _problem, ...line }) => line),
+    // Below the table, so that it stays narrow and ids stay whole.
+    ...(problems.length === 0 ? {} : { problems }),
+  };
+}
+
+function writesOf({
+  configured,
+  needed,
+  members,
+}: {
+  configured: number;
+  needed: number;
+  members: number;
+}): string {
+  if (configured <= 1) return 'are answered when they are here';
+  const short = needed < configured ? `; ${configured} were asked for` : '';
+  return `wait for ${needed} of ${members} nodes${short}`;
+}
+
+function lineOf(
+  found: Survey,
+  { peer_id, url, state, reachable, equal, differing, problem }: Survey['peers'][number],
+) {
+  const link = replicationOf(found, peer_id);
+  const standing = found.daemon?.peers.find((each) => each.peer_id === peer_id);
+  const silent = reachable ? 'answers' : 'silent';
+  // A link that has had nothing to send has not noticed yet.
+  const known = link === undefined || (!reachable && link.state === 'healthy') ? silent : link.state;
+  return {
+    peer: peer_id,
+    state: state === 'departed' ? 'departed' : link?.quarantined === true ? 'resting' : known,
+    lag_operations: link?.lagOperations,
+    lag_seconds: link?.lagSeconds,
+    dlq: link?.dlq,
+    skew_ms: standing?.skew_ms ?? link?.skewMs,
+    equal: equal === null ? (state === 'departed' ? null : '?') : equal ? 'yes' : `no (${differing.length})`,
+    address: url,
+    problem: problem ?? link?.lastError,
+  };
+}
+
+/** Addresses that lead to no peer. */
+const astray = ({ daemon }: Survey) =>
+  (daemon?.wired ?? [])
+    .filter(({ state }) => state !== 'attached')
+    .map(({ url, state, peer_id: peer, problem }) => ({
+      peer: peer ?? '?',
+      state: state.replaceAll('_', ' '),
+      address: url,
+      problem,
+    }));

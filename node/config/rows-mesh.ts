@@ -118,6 +118,12 @@ export const MESH_ROWS: readonly SettingRow[] = [
     doc: 'How long the log keeps texts that were edited or deleted; with them an edit can be undone. 0 keeps them.',
   },
   {
+    key: 'meshHints',
+    config: 'quorum.hints',
+    type: 'boolean',
+    doc: 'Whether peers are told over a WebSocket that there is something new. Without, they hear of it later.',
+  },
+  {
     key: 'fedPeerFingerprints',
     env: 'SVC_FED_PEER_FINGERPRINTS',
     config: 'quorum.peer_fingerprints',
@@ -154,7 +160,7 @@ export function meshProblems(settings: Settings): ConfigProblem[] {
       );
       continue;
     }
-    const plain = url.replace(/\/+$/, '').toLowerCase();
+    const plain = new URL(url).origin;
     if (seen.has(plain)) fatal(`--quorum-peers names ${shown(url)} twice`, 'name each peer once');
     seen.add(plain);
   }

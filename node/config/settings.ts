@@ -132,6 +132,8 @@ export interface Settings {
   readonly scrubIntervalMs: number;
   readonly payloadKeptMs: number;
   readonly fedPeerFingerprints: string | null;
+  /** Peers are told that there is something new. */
+  readonly meshHints: boolean;
   readonly allowLoopbackWebhooks: boolean;
   readonly webhookHmacSecret: Secret | null;
   readonly ssrfGuardAllowDnsFail: boolean;
@@ -219,6 +221,7 @@ export const DEFAULTS: Omit<Settings, 'home' | 'dbPath' | 'keyDir'> = {
   payloadKeptMs: limits.PAYLOAD_KEPT_DAYS * 86_400_000,
   scrubIntervalMs: limits.SCRUB_INTERVAL_DAYS * 86_400_000,
   fedPeerFingerprints: null,
+  meshHints: true,
   allowLoopbackWebhooks: false,
   webhookHmacSecret: null,
   ssrfGuardAllowDnsFail: false,

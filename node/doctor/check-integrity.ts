@@ -1,12 +1,24 @@
 import { parseRfc3339Ms } from '../../protocol/time.js';
 import type { Settings } from '../config/settings.js';
 import type { ContentFacts } from './database-facts.js';
-import { type Section, SectionBuilder } from './report.js';
+import { type Section, SectionBuilder, worst } from './report.js';
 
-/** What the last scrub found, and whether the rows differ from those of the peers. */
-export function checkIntegrity(content: ContentFacts | null, settings: Settings, nowMs: number): Section {
-  const section = new SectionBuilder('Mesh').unused('not configured');
-  if (content === null) return section.done();
+/** Adds to the section of the mesh what the last scrub found, and whether the rows differ from those of the peers. */
+export function withIntegrity(
+  mesh: Section,
+  content: ContentFacts | null,
+  settings: Settings,
+  nowMs: number,
+): Section {
+  if (content === null) return mesh;
+  const { facts, findings } = integrityOf(content, settings, nowMs);
+  const severity =
+    findings.length === 0 ? mesh.severity : worst([mesh.severity, ...findings.map((each) => each.severity)]);
+  return { ...mesh, severity, facts: [...mesh.facts, ...facts], findings: [...mesh.findings, ...findings] };
+}
+
+function integrityOf(content: ContentFacts, settings: Settings, nowMs: number): Section {
+  const section = new SectionBuilder('Mesh');
   const { scrub, mesh } = content.integrity;
   section.fact('last scrub', scrub?.at ?? null);
   const lost = Number(scrub?.facts['lost_count'] ?? 0);

@@ -36,6 +36,9 @@ export function isLoopbackAddress(address: string | undefined): boolean {
   return address !== undefined && isLoopback(address.replace(/^::ffff:/, ''));
 }
 
+/** True for a name or address of this machine itself, `[::1]` in brackets too. */
+export const isLoopbackHost = (host: string): boolean => isLoopback(bare(host.toLowerCase()));
+
 function isLoopback(host: string): boolean {
   return (
     host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ERRORS, type ErrorCode } from '../../protocol/errors.js';
 import { isRequired } from '../pipeline/coerce.js';
 import type { Operation } from '../pipeline/operation.js';
+import { MISSED_FIELDS } from '../pipeline/replicate.js';
 import { VERSION } from '../version.js';
 import { JSON_TYPE } from './exchange.js';
 import { API_PREFIX, type OperationRoute, operationRoutes } from './operation-route.js';
@@ -44,7 +45,7 @@ export function openApiDocument(
     },
     servers: [{ url: '/' }],
     security: [{ apiKey: [] }, {}],
-    tags: [...new Set(operations.map((operation) => operation.family))].map((name) => ({ name })),
+    tags: [...new Set(operations.map((operation) => operation.family)), MESH_TAG].map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: {
@@ -55,8 +56,15 @@ export function openApiDocument(
           description: 'Needed when the node has an API key.',
         },
       },
-      schemas: { Error: ERROR_SCHEMA },
-      responses: { Error: { description: 'Refused or failed', content: content(JSON_TYPE, ERROR_REF) } },
+      schemas: { Error: ERROR_SCHEMA, MissedQuorum: MISSED_SCHEMA },
+      responses: {
+        Error: { description: 'Refused or failed', content: content(JSON_TYPE, ERROR_REF) },
+        MissedQuorum: {
+          description:
+            'Done here, and on fewer nodes than asked for so far: the ordinary body with these fields beside it',
+          content: content(JSON_TYPE, { $ref: '#/components/schemas/MissedQuorum' }),
+        },
+      },
       parameters: {
         AgentId: {
           name: 'X-Agent-Id',
@@ -69,6 +77,26 @@ export function openApiDocument(
     },
   };
 }
+
+/** Routes by which nodes talk to each other, and about each other. */
+const MESH_TAG = 'mesh';
+
+const MISSED_RESPONSE = { $ref: '#/components/responses/MissedQuorum' };
+
+/** Interface §4.13; a write on enough nodes has its ordinary status and `quorum_acks`. */
+const MISSED_SCHEMA = {
+  type: 'object',
+  required: [...MISSED_FIELDS],
+  properties: {
+    quorum_met: { const: false },
+    acks: { type: 'integer', minimum: 1, description: 'Nodes that durably have it, this one included' },
+    needed: { type: 'integer', minimum: 2 },
+    reason: { type: 'string', enum: ['timeout', 'unreachable', 'parked', 'stopping'] },
+    durability: { const: 'local' },
+    op_id: { type: 'string', description: 'For GET /api/v1/mesh/operations/{id}' },
+  },
+  additionalProperties: true,
+};
 
 const ERROR_REF = { $ref: '#/components/schemas/Error' };
 const ERROR_RESPONSE = { $ref: '#/components/responses/Error' };
@@ -109,9 +137,17 @@ function describeService(service: ServiceRoute, index: number): Json {
 
 /** A message between nodes; what stands in it is the nodes' own business. */
 function describePeer(route: PeerRoute): Json {
+  const params = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
   return {
     operationId: route.name,
     summary: route.summary,
+    tags: [MESH_TAG],
+    ...(params.length > 0 ? { parameters: params } : {}),
     ...(route.access === 'local' ? {} : { security: [{ apiKey: [] }, {}] }),
     ...(route.method === 'POST'
       ? { requestBody: { required: true, content: content(JSON_TYPE, { type: 'object' }) } }
@@ -203,7 +239,11 @@ function responses({ operation, binding }: OperationRoute): Json {
       ? { ...content(JSON_TYPE, schema), ...content('text/plain', { type: 'string' }) }
       : content(JSON_TYPE, schema);
   const status = typeof binding.status === 'function' ? '2XX' : String(binding.status ?? 200);
-  return { [status]: { description: operation.summary, content: rendered }, default: ERROR_RESPONSE };
+  return {
+    [status]: { description: operation.summary, content: rendered },
+    ...(operation.effect === 'write' && status !== '202' ? { 202: MISSED_RESPONSE } : {}),
+    default: ERROR_RESPONSE,
+  };
 }
 
 function toSchema(schema: z.ZodType, io: 'input' | 'output'): Json {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
 import type { Exchange } from './exchange.js';
 import type { TlsClient } from './listener-tls.js';
@@ -8,7 +9,15 @@ export function messageOf(
   body: Buffer | null,
   client: TlsClient | null,
 ): ReceivedMessage {
-  const { method, url = '/', headers } = exchange.request;
+  return messageFrom(exchange.request, body, client);
+}
+
+/** The same of a request that has no exchange. */
+export function messageFrom(
+  { method, url = '/', headers }: IncomingMessage,
+  body: Buffer | null,
+  client: TlsClient | null,
+): ReceivedMessage {
   const mark = url.indexOf('?');
   const single = Object.entries(headers).map(([name, value]) => [
     name,

@@ -4,9 +4,11 @@ import {
   type Server,
   type ServerOptions,
   type ServerResponse,
+  STATUS_CODES,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { ERRORS } from '../../protocol/errors.js';
 import { REQUEST_URL_BYTES_MAX } from '../../protocol/limits.js';
 import type { Failure } from '../../protocol/result.js';
 import type { Compressor, Scheduler } from '../../protocol/seams.js';
@@ -24,11 +26,13 @@ import * as httpLimits from './http-limits.js';
 import { keyGate } from './key-gate.js';
 import { createTlsServer, type ListenerTls, type TlsClient, type TlsServer } from './listener-tls.js';
 import { API_PREFIX, operationRoutes } from './operation-route.js';
+import { messageFrom } from './peer-message.js';
 import type { PeerRoute } from './peer-route.js';
 import { RequestHandler, type Route } from './request-handler.js';
 import { Router } from './router.js';
 import { pathsOf } from './service-route.js';
 import { serviceRoutes } from './service-routes.js';
+import { type UpgradeRoute, upgradeProblem } from './upgrade.js';
 
 export interface HttpSurfaceOptions {
   readonly services: Services;
@@ -42,6 +46,8 @@ export interface HttpSurfaceOptions {
   readonly peerRoutes?: readonly PeerRoute[];
   /** Serves health and what peers may call, and nothing else. */
   readonly peersOnly?: boolean;
+  /** Becomes a WebSocket; without it every request to upgrade is answered as if it had not asked. */
+  readonly upgrade?: UpgradeRoute | null;
   /** Speaks HTTPS; plain HTTP unless given. */
   readonly tls?: ListenerTls | null;
 }
@@ -207,10 +213,27 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     server.on('connection', remember);
     if (this.#tls !== null) server.on('secureConnection', remember);
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#refuse(error, socket));
+    if (this.#options.upgrade != null) {
+      server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
+    }
     server.on('connect', (_request, socket) => {
       answerRaw(socket, 405, { code: 'METHOD_NOT_ALLOWED', message: 'CONNECT is not allowed here' });
     });
     return server;
+  }
+
+  /** Requests to upgrade have no answer of the ordinary kind; where they are taken, other ones are refused. */
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on('error', () => socket.destroy());
+    const { upgrade, services } = this.#options;
+    const client = this.#tls?.clientOf(request.socket) ?? null;
+    const message = messageFrom(request, null, client);
+    const known = upgrade != null && message.path === `${API_PREFIX}${upgrade.path}`;
+    const problem: Failure | null = this.draining
+      ? { code: 'SHUTTING_DOWN', message: 'this node is shutting down' }
+      : upgradeProblem(message, known, client, services);
+    if (problem !== null) answerRaw(socket, ERRORS[problem.code].http, problem);
+    else upgrade?.take({ request, socket, head, message });
   }
 
   #createHandler(host: string): RequestHandler {
@@ -335,9 +358,9 @@ function problemOf(error: NodeJS.ErrnoException): string {
 }
 
 /** Answers on a connection that has no response object, and ends it. */
-function answerRaw(socket: Duplex, status: number, { code, message }: Failure): void {
+export function answerRaw(socket: Duplex, status: number, { code, message }: Failure): void {
   const body = JSON.stringify({ error: message, code });
-  const reason = status === 405 ? 'Method Not Allowed' : 'Bad Request';
+  const reason = STATUS_CODES[status] ?? 'Error';
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
       `Connection: close\r\n\r\n${body}`,

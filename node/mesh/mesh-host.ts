@@ -1,25 +1,34 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
+import type { Acknowledgement, MeshStatus } from '../../actors/mesh/parts.js';
 import { MESH_POLL_MS } from '../../protocol/limits.js';
 import type { Peer, Roster } from '../../protocol/mesh/peer.js';
+import { peerOfStatement } from '../../protocol/mesh/roster-statement.js';
+import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import type { Signer } from '../../protocol/seams.js';
 import { StartRefusedError } from '../../protocol/start-refused.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
+import { isLoopbackHost } from '../http/host-guard.js';
 import type { ListenerTls } from '../http/listener-tls.js';
 import type { PeerRoute } from '../http/peer-route.js';
 import type { HttpSurface } from '../http/server.js';
+import { comparePeers } from './compare-peers.js';
 import { fingerprintOfCertificate } from './forming/certificate.js';
 import { MeshState, type StateSeams } from './forming/mesh-state.js';
 import { MeshListener } from './mesh-listener.js';
 import { MeshRoster } from './mesh-roster.js';
 import { certificateGate, meshRoutes, type PeerGate } from './mesh-routes.js';
-import type { MeshStatusAnswer } from './mesh-terms.js';
+import type { MeshStatusAnswer, OperationStanding, PeerStanding } from './mesh-terms.js';
 import { contactFields, RosterExchange, type SignRequest } from './roster-exchange.js';
-import { CertificateFiles } from './tls/certificate-files.js';
+import { CertificateFiles, fingerprintOfPem } from './tls/certificate-files.js';
+import { PeerFingerprintsFile } from './tls/peer-fingerprints-file.js';
 import { WatchedFiles } from './tls/watched-files.js';
 import { type PeerTrust, UndiciTransport } from './undici-transport.js';
+import { WiredPeers } from './wired-peers.js';
+import { WiredRoster } from './wired-roster.js';
 
 export interface MeshHostParts extends StateSeams {
   readonly settings: Settings;
@@ -27,15 +36,19 @@ export interface MeshHostParts extends StateSeams {
   readonly store: Store;
   /** Peers that were enrolled by hand. */
   readonly manual?: Roster | null;
-  /** Judges messages of peers; by certificate alone unless given. */
+  /** Says who this node is; null without a key. */
+  readonly signer?: Signer | null;
+  /** Judges messages of peers whose certificate is no member's, by their signatures. */
   readonly gate?: PeerGate;
   /** Signs messages to peers. */
   readonly sign?: SignRequest;
-  /** Fingerprints of hosts (SVC_FED_PEER_FINGERPRINTS), lower-case names; null where none are configured. */
-  readonly hostFingerprints?: ReadonlyMap<string, readonly string[]> | null;
   /** Routes of replication, served to peers beside those of the mesh. */
   readonly syncRoutes?: (roster: Roster) => readonly PeerRoute[];
-  readonly replicationStatus?: () => unknown;
+  readonly replicationStatus?: () => MeshStatus | null;
+  /** Peers to whom there is a line for hints. */
+  readonly hintLines?: () => readonly string[];
+  /** Who has an own operation. */
+  readonly acknowledgements?: (origin: string, seq: number) => readonly Acknowledgement[];
   readonly openSurface: (tls: ListenerTls, routes: readonly PeerRoute[]) => HttpSurface;
 }
 
@@ -55,6 +68,10 @@ export class MeshHost {
   /** What `--quorum-client-cert` and `--quorum-ca-cert` name. */
   readonly #clientFiles: CertificateFiles | null;
   readonly #authorities: readonly string[] | null;
+  readonly #pins: PeerFingerprintsFile | null;
+  readonly #wired: WiredPeers;
+  /** Asks who answers at an address, before that is anybody. */
+  readonly #asking: UndiciTransport;
   #watch: WatchedFiles | null = null;
 
   constructor(parts: MeshHostParts) {
@@ -66,16 +83,32 @@ export class MeshHost {
         ? null
         : new CertificateFiles(quorumClientCert, quorumClientKey, parts);
     this.#authorities = quorumCaCert === null ? null : [...rootCertificates, readAuthorities(quorumCaCert)];
+    const { fedPeerFingerprints, quorumPeers } = settings;
+    this.#pins = fedPeerFingerprints === null ? null : new PeerFingerprintsFile(fedPeerFingerprints, parts);
+    this.#asking = new UndiciTransport({ trustOf: (peer) => this.#trustByHand(peer), scheduler });
+    this.#wired = new WiredPeers({
+      ...parts,
+      urls: quorumPeers,
+      self: peerId,
+      find: (id) => this.roster.find(id),
+      transport: this.#asking,
+    });
     this.state = new MeshState(settings.home, parts);
-    this.state.reload();
-    this.roster = new MeshRoster(this.state, peerId, parts.manual ?? null);
+    this.state.open();
+    const manual = parts.manual == null ? null : new WiredRoster(parts.manual, this.#wired);
+    this.roster = new MeshRoster(this.state, peerId, manual);
     this.transport = new UndiciTransport({ trustOf: (peer) => this.#trustOf(peer), scheduler });
     this.routes = [
       ...meshRoutes({
         ...parts,
         state: this.state,
         roster: this.roster,
-        gate: parts.gate ?? certificateGate(this.state, this.roster),
+        gate: eitherGate(certificateGate(this.state, this.roster), parts.gate),
+        isOwn: (fingerprint) =>
+          this.#clientFiles !== null && fingerprintOfPem(this.#clientFiles.current().cert) === fingerprint,
+        compared: () => this.#compared(),
+        operation: (id) => this.#operation(id),
+        signer: parts.signer ?? null,
         status: () => this.status(),
         heard: (peerId) => this.#exchange.heard(peerId),
       }),
@@ -86,7 +119,7 @@ export class MeshHost {
       state: this.state,
       roster: this.roster,
       transport: this.transport,
-      sign: parts.sign ?? (() => ({ 'content-type': 'application/json' })),
+      sign: parts.sign ?? UNSIGNED,
     });
     this.#listener = new MeshListener({
       place: () => this.state.formed?.facts.listen ?? null,
@@ -119,25 +152,35 @@ export class MeshHost {
     this.roster.onChange(() => this.transport.keepOnly(this.#members()));
     await this.#listener.follow();
     this.#exchange.start();
+    this.#wired.start();
   }
 
   async drain(graceMs: number): Promise<void> {
     this.#watch?.stop();
     this.#exchange.stop();
+    this.#wired.stop();
     await this.#listener.drain(graceMs);
   }
 
   async close(): Promise<void> {
     this.#watch?.stop();
     this.#exchange.stop();
+    this.#wired.stop();
+    this.#pins?.close();
     this.#clientFiles?.close();
     this.roster.close();
     await this.#listener.close();
     await this.transport.close();
+    await this.#asking.close();
+  }
+
+  /** Peers that the operator named by address; the mesh is meant to be no smaller. */
+  get wiredCount(): number {
+    return this.#wired.count;
   }
 
   status(): MeshStatusAnswer {
-    const { peerId, replicationStatus } = this.#parts;
+    const { peerId, replicationStatus, hintLines } = this.#parts;
     const formed = this.state.formed;
     const statements = [...(formed?.statements.values() ?? [])].map(({ statement }) => statement);
     const own = statements.find((each) => each.peer_id === peerId);
@@ -154,18 +197,74 @@ export class MeshHost {
       certificate_fingerprint: certificate === null ? null : fingerprintOfCertificate(certificate),
       certificate_expires: expires,
       open_invites: formed === null ? 0 : this.state.invites.open(),
-      peers: statements
-        .filter((each) => each.peer_id !== peerId)
-        .map((each) => ({
-          peer_id: each.peer_id,
-          url: each.url,
-          state: each.state,
-          ...contactFields(this.#exchange.contactOf(each.peer_id)),
-          allowed_namespaces: each.allowed_namespaces,
-          serial: each.serial,
-        })),
+      peers: [
+        ...statements
+          .filter((each) => each.peer_id !== peerId)
+          .map((each) => ({
+            peer_id: each.peer_id,
+            url: each.url,
+            state: each.state,
+            ...contactFields(this.#exchange.contactOf(each.peer_id)),
+            allowed_namespaces: each.allowed_namespaces,
+            serial: each.serial,
+          })),
+        ...this.#enrolledByHand(),
+      ],
+      wired: this.#wired.list(),
+      hint_lines: hintLines?.() ?? [],
       replication: replicationStatus?.() ?? null,
     };
+  }
+
+  async #compared(): Promise<Result<MeshStatusAnswer>> {
+    const { store, peerId, clock, sign } = this.#parts;
+    const digests = await store.query({ kind: 'read-digests' });
+    if (!digests.ok) return failed(digests.error);
+    const own = this.state.formed?.statements.get(peerId)?.statement;
+    const compared = await comparePeers({
+      peers: this.roster.peers(),
+      scope: own === undefined ? { allowedNamespaces: null } : peerOfStatement(own),
+      digests: digests.value,
+      transport: this.transport,
+      sign: sign ?? UNSIGNED,
+      clock,
+    });
+    return ok({ ...this.status(), compared });
+  }
+
+  async #operation(id: string): Promise<Result<OperationStanding>> {
+    const { store, peerId, acknowledgements, replicationStatus } = this.#parts;
+    const found = await store.query({ kind: 'find-operation', opId: id });
+    if (!found.ok) return failed(found.error);
+    const operation = found.value;
+    if (operation === null)
+      return fail('NOT_FOUND', `there is no operation ${id} in this log, and none about it`);
+    const listed = acknowledgements?.(operation.origin, operation.seq) ?? [];
+    const here = operation.parked === null ? 1 : 0;
+    const acks = here + listed.filter(({ state }) => state === 'durable').length;
+    const needed = replicationStatus?.()?.quorum.needed ?? 1;
+    return ok({
+      ...operation,
+      peer_id: peerId,
+      acks,
+      needed,
+      met: acks >= needed,
+      acknowledgements: listed.map(({ peerId: peer, state, reason }) => ({ peer_id: peer, state, reason })),
+    });
+  }
+
+  #enrolledByHand(): PeerStanding[] {
+    return this.roster
+      .peers()
+      .filter(({ peerId }) => !this.roster.isStated(peerId))
+      .map(({ peerId, url, state, allowedNamespaces }) => ({
+        peer_id: peerId,
+        url,
+        state,
+        ...contactFields(this.#exchange.contactOf(peerId)),
+        allowed_namespaces: allowedNamespaces,
+        serial: 0,
+      }));
   }
 
   #members(): ReadonlySet<string> {
@@ -192,15 +291,30 @@ export class MeshHost {
   /** Peers that were wired by hand: the flags say what is presented and believed. */
   #trustByHand(peer: Peer): PeerTrust {
     const host = peer.url === null ? '' : new URL(peer.url).hostname.toLowerCase();
-    const pinned = this.#parts.hostFingerprints?.get(host);
+    const pinned = this.#pins?.get(host);
+    const { apiKey } = this.#parts.settings;
+    // In the clear the key goes to this machine alone.
+    const isSafe = peer.url !== null && (peer.url.startsWith('https:') || isLoopbackHost(host));
     return {
       client: this.#clientFiles?.current() ?? null,
       authorities: this.#authorities,
       names: 'host',
       // With pins configured every peer needs one: a host without any has none that fits.
-      fingerprints: pinned ?? (this.#parts.hostFingerprints == null ? peer.fingerprints : ['none']),
+      fingerprints: pinned ?? (this.#pins === null ? peer.fingerprints : ['none']),
+      ...(apiKey !== null && isSafe ? { headers: { 'x-api-key': apiKey.reveal() } } : {}),
     };
   }
+}
+
+const UNSIGNED: SignRequest = () => ({ 'content-type': 'application/json' });
+
+/** A member by its certificate, else by what it signed. */
+function eitherGate(byCertificate: PeerGate, bySignature: PeerGate | undefined): PeerGate {
+  if (bySignature === undefined) return byCertificate;
+  return async (message) => {
+    const judged = await byCertificate(message);
+    return judged.ok ? judged : bySignature(message);
+  };
 }
 
 function readAuthorities(path: string): string {

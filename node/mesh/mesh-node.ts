@@ -1,12 +1,17 @@
 import { type Mesh, startMesh } from '../../actors/mesh/mesh.js';
+import { errorRow } from '../../protocol/errors.js';
 import { CHANGE_POLL_MS } from '../../protocol/limits.js';
+import { HINTS_PATH } from '../../protocol/mesh/hint.js';
+import { signMessage } from '../../protocol/mesh/message-signing.js';
 import type { Random, Scheduler, Signer } from '../../protocol/seams.js';
 import type { ListenerTls } from '../http/listener-tls.js';
 import type { PeerRoute } from '../http/peer-route.js';
-import type { HttpSurface } from '../http/server.js';
+import { answerRaw, type HttpSurface } from '../http/server.js';
+import type { Upgrade, UpgradeRoute } from '../http/upgrade.js';
 import type { Metrics } from '../observability/metrics.js';
-import type { Replication, Services } from '../pipeline/call.js';
+import type { FederationCondition, Replication, Services } from '../pipeline/call.js';
 import { BACKGROUND_POLICY } from '../runtime/policies.js';
+import type { HintHub } from './hints/hint-hub.js';
 import { MeshHost } from './mesh-host.js';
 import { openFileRoster, openReceiver } from './open-receiver.js';
 import type { SyncReceiver } from './receive/sync-receiver.js';
@@ -28,6 +33,13 @@ export class MeshNode {
   readonly #host: MeshHost;
   #mesh: Mesh | null = null;
   #receiver: SyncReceiver | null = null;
+  #closed = false;
+  /** Replication has begun, or never will. */
+  #begun!: () => void;
+  readonly #whenBegun = new Promise<void>((resolve) => {
+    this.#begun = resolve;
+  });
+  #hints: HintHub | null = null;
 
   constructor(parts: MeshNodeParts) {
     this.#parts = parts;
@@ -37,11 +49,16 @@ export class MeshNode {
       scheduler: parts.scheduler,
       random: parts.random,
       manual: openFileRoster(services),
+      signer: parts.signer,
       openSurface: parts.openSurface,
+      gate: (message) => this.#receiver!.admit(message),
+      sign: (request) => signMessage({ ...request, ...services, signer: parts.signer, random: parts.random }),
+      hintLines: () => this.#hints?.connected ?? [],
       replicationStatus: () => this.#mesh?.status() ?? null,
+      acknowledgements: (origin, seq) => this.#mesh?.acknowledgements(origin, seq) ?? [],
       syncRoutes: (roster) => {
         this.#receiver = openReceiver(services, roster, metrics, {
-          onHeard: (peerId, have) => this.#mesh?.heard(peerId, have),
+          onHeard: (peerId, have, reads) => this.#mesh?.heard(peerId, have, reads),
           onDiffering: (peerId) => this.#mesh?.differing(peerId),
         });
         return [...syncRoutes(this.#receiver), ...rangesRoutes(this.#receiver)];
@@ -53,14 +70,17 @@ export class MeshNode {
     return this.#host.routes;
   }
 
-  /** How the pipeline waits for other nodes. A node that has not begun to replicate waits for them as for slow ones. */
+  /** How the pipeline waits for other nodes. Writes that come before replication has begun wait for that. */
   replication(): Replication {
     const { quorumWrites, quorumTimeoutMs } = this.#parts.services.settings;
     return {
       quorumWrites,
       quorumTimeoutMs,
-      accepting: () => this.#mesh?.accepting() ?? true,
-      whenAccepting: () => this.#mesh?.whenAccepting() ?? Promise.resolve(),
+      accepting: () => this.#mesh?.accepting() ?? this.#closed,
+      whenAccepting: async () => {
+        await this.#whenBegun;
+        await this.#mesh?.whenAccepting();
+      },
       replicated: (origin, from, to, deadlineMs) =>
         this.#mesh?.replicated(origin, from, to, deadlineMs) ??
         Promise.resolve({ acks: 1, needed: quorumWrites, met: quorumWrites <= 1, reason: 'unreachable' }),
@@ -87,6 +107,7 @@ export class MeshNode {
         logPollMs: CHANGE_POLL_MS,
         scrubIntervalMs: settings.scrubIntervalMs,
         payloadKeptMs: settings.payloadKeptMs,
+        peersNamed: () => this.#host.wiredCount,
       },
       clock,
       scheduler,
@@ -94,25 +115,96 @@ export class MeshNode {
       log,
       policy: BACKGROUND_POLICY,
       onEvent: (event) => metrics.mesh.event(event),
+      onGrown: () => this.#hints?.grown(),
     });
+    this.#begun();
+    if (!settings.meshHints) return;
+    // Loaded by daemons alone.
+    const { HintHub } = await import('./hints/hint-hub.js');
+    if (this.#closed) return;
+    this.#hints = new HintHub({
+      peerId,
+      signer,
+      roster: this.#host.roster,
+      transport: this.#host.transport,
+      hinted: (from) => this.#mesh?.hint(from),
+      news: (to) => this.#mesh?.news(to) ?? null,
+      clock,
+      scheduler,
+      random,
+      log,
+    });
+  }
+
+  /** The line for hints, for the listener of peers; null where there is none. */
+  get upgrade(): UpgradeRoute | null {
+    const { settings } = this.#parts.services;
+    return settings.meshHints ? { path: HINTS_PATH, take: (upgrade) => this.#take(upgrade) } : null;
+  }
+
+  /** True when peers may call at the node's own API: it is wired, or somebody is enrolled, by hand. */
+  get callsAtApi(): boolean {
+    const { quorumPeers, mtlsAllowlist } = this.#parts.services.settings;
+    return quorumPeers.length > 0 || mtlsAllowlist !== null || this.#host.roster.peers().length > 0;
+  }
+
+  #take(upgrade: Upgrade): void {
+    this.#takeLine(upgrade).catch((error: unknown) => {
+      this.#parts.services.log.error({ err: error }, 'a line for hints could not be opened');
+      upgrade.socket.destroy();
+    });
+  }
+
+  async #takeLine({ request, socket, head, message }: Upgrade): Promise<void> {
+    const peer = await this.#receiver!.admit(message);
+    if (!peer.ok) return answerRaw(socket, errorRow(peer.error.code).http, peer.error);
+    if (this.#hints === null) {
+      return answerRaw(socket, 503, { code: 'UNAVAILABLE', message: 'this node is not ready for hints' });
+    }
+    this.#hints.accept(peer.value.peerId, request, socket, head);
   }
 
   /** Brings the gauges up to date; a node without peers has none. */
   gauge(): void {
-    if (this.#mesh === null || this.#host.roster.peers().length === 0) return;
-    this.#parts.metrics.mesh.status(this.#mesh.status());
+    if (this.#mesh === null || (this.#host.roster.peers().length === 0 && this.#host.wiredCount === 0))
+      return;
+    const { mesh } = this.#parts.metrics;
+    mesh.status(this.#mesh.status());
+    const { certificate_expires: ends, wired } = this.#host.status();
+    mesh.host(
+      ends === null ? null : Date.parse(ends),
+      wired.filter(({ state }) => state !== 'attached').length,
+    );
   }
 
-  /** Acknowledgements of an own operation, one line for each node; none before replication has begun. */
-  acknowledgements(origin: string, seq: number) {
-    return this.#mesh?.acknowledgements(origin, seq) ?? [];
+  /** How it stands, for capabilities. */
+  condition(): FederationCondition {
+    const status = this.#mesh?.status();
+    const { quorumWrites } = this.#parts.services.settings;
+    const peers = status?.peers ?? [];
+    return {
+      enabled: peers.length > 0 || this.#host.wiredCount > 0 || this.#host.state.formed !== null,
+      peers: peers.length,
+      healthy: peers.filter(({ state }) => state === 'healthy').length,
+      quorum: status?.quorum ?? { configured: quorumWrites, needed: 1, members: 1 },
+      accepting_writes: status?.accepting ?? true,
+      lag_operations_max: Math.max(0, ...peers.map(({ lagOperations }) => lagOperations)),
+      under_replicated: status?.underReplicated ?? 0,
+      dlq_depth: status?.dlqDepth ?? 0,
+      quarantined: status?.quarantined ?? 0,
+    };
   }
 
   drain(graceMs: number): Promise<void> {
+    this.#closed = true;
+    this.#hints?.stop();
     return this.#host.drain(graceMs);
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
+    this.#begun();
+    this.#hints?.stop();
     await this.#mesh?.stop();
     await this.#host.close();
   }

@@ -2,11 +2,15 @@ import { errorRow } from '../../protocol/errors.js';
 import * as limits from '../../protocol/limits.js';
 import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
 import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
+import { WHOAMI_PATH } from '../../protocol/mesh/whoami.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import type { Signer } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
 import { JSON_TYPE } from '../http/exchange.js';
-import type { PeerRoute } from '../http/peer-route.js';
+import { API_PREFIX } from '../http/operation-route.js';
+import type { MessageOrigin, PeerRoute } from '../http/peer-route.js';
+import { parseQuery } from '../http/query-string.js';
 import type { Reply } from '../http/service-route.js';
 import { acceptJoin } from './forming/accept-join.js';
 import { JOIN_PATH } from './forming/join-terms.js';
@@ -17,10 +21,13 @@ import {
   DIGESTS_PATH,
   type DigestsAnswer,
   type MeshStatusAnswer,
+  OPERATIONS_PATH,
+  type OperationStanding,
   ROSTER_BODY,
   ROSTER_PATH,
   STATUS_PATH,
 } from './mesh-terms.js';
+import { answerWhoami } from './whoami.js';
 
 /** Says which peer sent a message, or how it is refused. */
 export type PeerGate = (message: ReceivedMessage) => Promise<Result<Peer>>;
@@ -31,14 +38,21 @@ export interface MeshRoutesParts extends StateSeams {
   readonly peerId: string;
   readonly store: Store;
   readonly gate: PeerGate;
+  /** True for the certificate that this node presents to peers that were wired by hand. */
+  readonly isOwn: (fingerprint: string) => boolean;
+  /** Says who this node is; null without a key. */
+  readonly signer: Signer | null;
   readonly status: () => MeshStatusAnswer;
+  /** The same with the peers' memories compared. */
+  readonly compared: () => Promise<Result<MeshStatusAnswer>>;
+  /** An operation by its id, or the last one about a memory. */
+  readonly operation: (id: string) => Promise<Result<OperationStanding>>;
   /** A member has called. */
   readonly heard: (peerId: string) => void;
 }
 
 /** The routes by which a mesh is formed and looked at; those of replication are elsewhere. */
 export function meshRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
-  const { state } = parts;
   return [
     {
       kind: 'peer',
@@ -71,6 +85,15 @@ export function meshRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
     },
     {
       kind: 'peer',
+      name: 'mesh_whoami',
+      method: 'GET',
+      path: WHOAMI_PATH,
+      summary: 'Say who this node is, signed over the challenge of the query.',
+      access: 'peers',
+      answer: async ({ query }) => reply(answerWhoami(query, parts.peerId, parts.signer)),
+    },
+    {
+      kind: 'peer',
       name: 'mesh_status',
       method: 'GET',
       path: STATUS_PATH,
@@ -78,17 +101,40 @@ export function meshRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
       // With a certificate, for this node's own: so its command line needs neither port nor key.
       access: 'peers',
       answer: async (message, origin) => {
-        const own = state.memberOf(message.fingerprint) === parts.peerId;
-        const allowed = own || (message.fingerprint === null && (origin.admin || origin.loopback));
-        return reply(
-          allowed
-            ? ok(parts.status())
-            : fail('ADMIN_REQUIRED', 'admin role required, or a call from this machine'),
-        );
+        if (!isOperator(parts, message, origin)) return reply(NOT_FOR_YOU);
+        const wanted = parseQuery(message.query);
+        const compare = wanted.ok && wanted.value.get('compare') === 'true';
+        return reply(compare ? await parts.compared() : ok(parts.status()));
+      },
+    },
+    {
+      kind: 'peer',
+      name: 'mesh_operation',
+      method: 'GET',
+      path: `${OPERATIONS_PATH}/{id}`,
+      summary:
+        'Which nodes have an operation, or the last one about a memory; for admins and for this machine.',
+      access: 'peers',
+      answer: async (message, origin) => {
+        if (!isOperator(parts, message, origin)) return reply(NOT_FOR_YOU);
+        const id = message.path.slice(`${API_PREFIX}${OPERATIONS_PATH}/`.length);
+        return reply(await parts.operation(decodeURIComponent(id)));
       },
     },
   ];
 }
+
+/** This node's own command line, an admin, or somebody on this machine. */
+function isOperator(
+  { state, peerId, isOwn }: Pick<MeshRoutesParts, 'state' | 'peerId' | 'isOwn'>,
+  { fingerprint }: ReceivedMessage,
+  { admin, loopback }: MessageOrigin,
+): boolean {
+  if (fingerprint !== null && isOwn(fingerprint)) return true;
+  return state.memberOf(fingerprint) === peerId || (fingerprint === null && (admin || loopback));
+}
+
+const NOT_FOR_YOU = fail('ADMIN_REQUIRED', 'admin role required, or a call from this machine');
 
 /** A member by its certificate alone: the gate where signatures of messages are judged elsewhere, or not yet. */
 export function certificateGate(state: MeshState, roster: MeshRoster): PeerGate {
@@ -164,6 +210,7 @@ export async function takeStatements(
 async function digests(parts: MeshRoutesParts, message: ReceivedMessage): Promise<Result<DigestsAnswer>> {
   const peer = await parts.gate(message);
   if (!peer.ok) return failed(peer.error);
+  if (peer.value.pullDenied === true) return fail('FORBIDDEN', 'this peer may not read here');
   const all = await parts.store.query({ kind: 'read-digests' });
   if (!all.ok) return failed(all.error);
   return ok({

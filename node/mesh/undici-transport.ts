@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { Pool } from 'undici';
 import * as limits from '../../protocol/limits.js';
@@ -18,11 +18,14 @@ export interface PeerTrust {
   readonly names: 'peer' | 'host';
   /** SHA-256 of certificates, lower-case hex, of which the peer must have one; empty for any. */
   readonly fingerprints: readonly string[];
+  /** Sent with every message, lower-case names. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 interface Route {
   readonly key: string;
   readonly pool: Pool;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
@@ -54,10 +57,11 @@ export class UndiciTransport implements PeerTransport {
       controller.abort();
     });
     try {
-      const { statusCode, body } = await this.#poolOf(peer, peer.url).request({
+      const { pool, headers } = this.#routeOf(peer, peer.url);
+      const { statusCode, body } = await pool.request({
         method: request.method,
         path: request.query === '' ? request.path : `${request.path}?${request.query}`,
-        headers: { ...request.headers },
+        headers: { ...headers, ...request.headers },
         body: request.body,
         signal: controller.signal,
       });
@@ -69,6 +73,21 @@ export class UndiciTransport implements PeerTransport {
     } finally {
       timer.cancel();
     }
+  }
+
+  /** Opens a connection beside the pool to a peer that has an address, and hands it over when the peer is trusted. */
+  open(
+    peer: Peer & { readonly url: string },
+    done: (error: Error | null, socket: Socket | null) => void,
+  ): void {
+    const trust = this.#trustOf(peer);
+    const verify = (socket: TLSSocket) => problemOf(socket, peer, peer.url, trust);
+    connectTo({ ...trust, url: peer.url, verify, scheduler: this.#scheduler }, done);
+  }
+
+  /** What goes with every message to a peer. */
+  headersFor(peer: Peer): Readonly<Record<string, string>> {
+    return this.#trustOf(peer).headers ?? {};
   }
 
   /** Ends the connections to everybody who is not among these peers. */
@@ -88,11 +107,11 @@ export class UndiciTransport implements PeerTransport {
     await Promise.all(pools);
   }
 
-  #poolOf(peer: Peer, url: string): Pool {
+  #routeOf(peer: Peer, url: string): Route {
     const trust = this.#trustOf(peer);
     const key = JSON.stringify([url, trust]);
     const known = this.#routes.get(peer.peerId);
-    if (known?.key === key) return known.pool;
+    if (known?.key === key) return known;
     // What is under way on old connections ends there.
     void known?.pool.close();
     const pool = new Pool(new URL(url).origin, {
@@ -112,8 +131,9 @@ export class UndiciTransport implements PeerTransport {
         });
       },
     });
-    this.#routes.set(peer.peerId, { key, pool });
-    return pool;
+    const route = { key, pool, headers: trust.headers ?? {} };
+    this.#routes.set(peer.peerId, route);
+    return route;
   }
 }
 

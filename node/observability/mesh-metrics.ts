@@ -3,7 +3,14 @@ import type { MeshEvent, MeshStatus } from '../../actors/mesh/parts.js';
 
 /** What a node counts of replication; peers are labels, of which a mesh has few. */
 export class MeshMetrics {
-  readonly #peers: Readonly<Record<'up' | 'lagOperations' | 'lagSeconds' | 'skew', Gauge<'peer'>>>;
+  readonly #peers: Readonly<
+    Record<'up' | 'lagOperations' | 'lagSeconds' | 'skew' | 'dlq' | 'quarantined', Gauge<'peer'>>
+  >;
+  readonly #quorum: Readonly<Record<'configured' | 'needed' | 'members', Gauge>>;
+  readonly #accepting: Gauge;
+  readonly #astray: Gauge;
+  readonly #registry: Registry;
+  #certificate: Gauge | null = null;
   readonly #dlqDepth: Gauge;
   readonly #quarantinedPeers: Gauge;
   readonly #underReplicated: Gauge;
@@ -19,6 +26,7 @@ export class MeshMetrics {
   readonly #scrubLost: Gauge;
 
   constructor(registry: Registry) {
+    this.#registry = registry;
     const registers = [registry];
     const perPeer = (name: string, help: string) =>
       new Gauge({ name, help, labelNames: ['peer'] as const, registers });
@@ -27,8 +35,23 @@ export class MeshMetrics {
       lagOperations: perPeer('svc_peer_lag_operations', 'Own operations that the peer lacks'),
       lagSeconds: perPeer('svc_peer_lag_seconds', 'Age of the oldest own operation that the peer lacks'),
       skew: perPeer('svc_peer_clock_skew_ms', "The peer's clock minus this one's"),
+      dlq: perPeer(
+        'svc_peer_dlq_depth',
+        'Operations owed to the peer after a failure, or without effect there',
+      ),
+      quarantined: perPeer('svc_peer_quarantined', '1 when deliveries to the peer rest'),
     };
     const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
+    this.#quorum = {
+      configured: gauge('svc_quorum_configured', 'Nodes that a write should be on, as configured'),
+      needed: gauge('svc_quorum_needed', 'Nodes that a write waits for: no more than the mesh has'),
+      members: gauge('svc_mesh_members', 'Nodes of the mesh, this one included'),
+    };
+    this.#accepting = gauge('svc_mesh_accepting_writes', '0 while writes wait for what this database lost');
+    this.#astray = gauge(
+      'svc_mesh_addresses_astray',
+      'Addresses of --quorum-peers that lead to no enrolled peer',
+    );
     this.#dlqDepth = gauge('svc_federation_push_dlq_depth', 'Operations owed to peers after a failure');
     this.#quarantinedPeers = gauge('svc_peers_quarantined', 'Peers whose deliveries rest');
     this.#underReplicated = gauge('svc_operations_under_replicated', 'Own operations on fewer nodes than W');
@@ -87,18 +110,33 @@ export class MeshMetrics {
   }
 
   /** Takes how replication stands, every now and then. */
-  status({ peers, dlqDepth, quarantined, underReplicated, diverged }: MeshStatus): void {
+  status({ peers, dlqDepth, quarantined, underReplicated, diverged, quorum, accepting }: MeshStatus): void {
     // A peer that left is no label any more.
     for (const each of Object.values(this.#peers)) each.reset();
-    for (const { peerId: peer, state, lagOperations, lagSeconds, skewMs } of peers) {
+    for (const { peerId: peer, state, lagOperations, lagSeconds, skewMs, dlq, quarantined: rests } of peers) {
       this.#peers.up.set({ peer }, state === 'healthy' ? 1 : 0);
       this.#peers.lagOperations.set({ peer }, lagOperations);
       this.#peers.lagSeconds.set({ peer }, lagSeconds);
       if (skewMs !== null) this.#peers.skew.set({ peer }, skewMs);
+      this.#peers.dlq.set({ peer }, dlq);
+      this.#peers.quarantined.set({ peer }, rests ? 1 : 0);
     }
     this.#diverged.set(diverged);
+    for (const name of ['configured', 'needed', 'members'] as const) this.#quorum[name].set(quorum[name]);
+    this.#accepting.set(accepting ? 1 : 0);
     this.#dlqDepth.set(dlqDepth);
     this.#quarantinedPeers.set(quarantined);
     this.#underReplicated.set(underReplicated);
+  }
+  /** Takes when this node's certificate ends, where it has one of a mesh, and the addresses that lead nowhere. */
+  host(certificateEndsMs: number | null, astray: number): void {
+    this.#astray.set(astray);
+    if (certificateEndsMs === null) return;
+    this.#certificate ??= new Gauge({
+      name: 'svc_mesh_certificate_expires_timestamp_seconds',
+      help: "When this node's certificate ends, in Unix seconds",
+      registers: [this.#registry],
+    });
+    this.#certificate.set(certificateEndsMs / 1000);
   }
 }

@@ -122,6 +122,23 @@ export interface Condition {
   /** Parts that are degraded, with the reason. */
   readonly degraded: readonly { readonly part: string; readonly reason: string }[];
   readonly pendingEmbeddings: number | null;
+  /** How replication stands; absent in processes beside the daemon. */
+  readonly federation?: FederationCondition;
+}
+
+/** How a daemon stands with its peers; nothing of it names one. */
+export interface FederationCondition {
+  /** True when it has peers, or is meant to. */
+  readonly enabled: boolean;
+  readonly peers: number;
+  readonly healthy: number;
+  /** W as configured, as the mesh allows it, and the nodes of the mesh. */
+  readonly quorum: { readonly configured: number; readonly needed: number; readonly members: number };
+  readonly accepting_writes: boolean;
+  readonly lag_operations_max: number;
+  readonly under_replicated: number;
+  readonly dlq_depth: number;
+  readonly quarantined: number;
 }
 
 export type ProgressReport = (done: number, of: number | null) => void;

@@ -17,6 +17,7 @@ import { lifePolicyOf } from '../config/life-policy.js';
 import { ConfigError } from '../config/load-settings.js';
 import { quotaLimits } from '../config/quota-limits.js';
 import type { Settings } from '../config/settings.js';
+import { isLoopbackHost } from '../http/host-guard.js';
 import { createHttpSurface } from '../http/server.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
@@ -66,6 +67,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
       `refusing to listen on ${settings.host} without an API key: set SVC_API_KEY, enforce --mtls-allowlist, or bind 127.0.0.1`,
     );
   }
+  refuseOwnAddress(settings);
   const log = stderrLog(settings.logLevel);
   warnOfUntrustedAdmins(settings, log);
   makeFolder(settings.home);
@@ -160,6 +162,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
       .filter((child) => child.state === 'degraded' || child.state === 'backing-off')
       .map((child) => ({ part: child.id, reason: child.lastError ?? child.state })),
     pendingEmbeddings,
+    ...(mesh === null ? {} : { federation: mesh.condition() }),
   });
   const own = servicesOf(identity, {
     store,
@@ -176,7 +179,15 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     ...seams,
     metrics,
     openSurface: (tls, peerRoutes) =>
-      createHttpSurface({ services, operations: OPERATIONS, metrics, peerRoutes, peersOnly: true, tls }),
+      createHttpSurface({
+        services,
+        operations: OPERATIONS,
+        metrics,
+        peerRoutes,
+        peersOnly: true,
+        tls,
+        upgrade: mesh?.upgrade ?? null,
+      }),
   });
   const services: Services = { ...own, replication: mesh.replication() };
   const { routes } = mesh;
@@ -187,6 +198,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     inflightMax: settings.maxInflightRequests,
     peerRoutes: routes,
     tls: files.tls,
+    upgrade: mesh.callsAtApi ? mesh.upgrade : null,
   });
 
   let stopping: Promise<void> | null = null;
@@ -308,6 +320,21 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
       for (const thread of readerThreads) thread.kill();
     },
   };
+}
+
+/** A node that waits for its own copy has none (interface §4.13). Another name of it shows as a state of the wire later. */
+function refuseOwnAddress({ host, port, quorumPeers }: Settings): void {
+  const isEverywhere = host === '0.0.0.0' || host === '::';
+  const own = quorumPeers.find((url) => {
+    const { hostname, port: named, protocol } = new URL(url);
+    const at = named === '' ? (protocol === 'https:' ? 443 : 80) : Number(named);
+    const there = hostname.replace(/^\[|\]$/g, '').toLowerCase();
+    const isHere =
+      there === host.toLowerCase() || (isLoopbackHost(there) && (isEverywhere || isLoopbackHost(host)));
+    return at === port && isHere;
+  });
+  if (own === undefined) return;
+  throw new ConfigError(`--quorum-peers names this node itself (${new URL(own).origin}): leave it out`);
 }
 
 /** Without an API key anybody may call himself an admin, so nobody is believed (interface §5.4). */

@@ -1,23 +1,28 @@
+import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { instantFromMs } from '../../protocol/time.js';
 import { inspectDatabase } from '../../storage/sqlite/inspect/inspect-database.js';
 import type { Configuration } from '../config/load-settings.js';
+import type { Settings } from '../config/settings.js';
 import { checkConfiguration } from '../doctor/check-configuration.js';
 import { checkAudit, checkIndex, checkRecall } from '../doctor/check-content.js';
 import { checkHooks } from '../doctor/check-hooks.js';
 import { checkIdentity } from '../doctor/check-identity.js';
-import { checkIntegrity } from '../doctor/check-integrity.js';
+import { withIntegrity } from '../doctor/check-integrity.js';
 import { checkKeys } from '../doctor/check-keys.js';
 import { checkLimits } from '../doctor/check-limits.js';
+import { checkMesh } from '../doctor/check-mesh.js';
 import { checkEmbeddings, checkLlm } from '../doctor/check-models.js';
 import { checkCapabilities } from '../doctor/check-node.js';
 import { checkRemote } from '../doctor/check-remote.js';
 import { checkStorage } from '../doctor/check-storage.js';
 import { checkTools, type ToolTokens, toolTokens } from '../doctor/check-tools.js';
-import { type DoctorReport, type Section, worst } from '../doctor/report.js';
+import { type DoctorReport, type Section, SectionBuilder, worst } from '../doctor/report.js';
+import { stderrLog } from '../log.js';
 import type { Profile } from '../mcp/profile.js';
+import { type MeshStatusAnswer, STATUS_PATH } from '../mesh/mesh-terms.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
-import { systemClock, systemCrypto, systemScheduler } from '../seams.js';
+import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { lazyTokenCounter } from '../semantic/token-counter.js';
 
 /** Sections that are examined only when somebody asks for them. */
@@ -43,10 +48,11 @@ export async function examineNode(
   const content = inspection?.ok === true ? inspection.facts.content : null;
   const owner = content?.owner ?? null;
   const daemonLives = owner !== null && owner.role === 'daemon' && owner.expiresAtMs > nowMs;
-  const [embeddings, llm, capabilities] = await Promise.all([
+  const [embeddings, llm, capabilities, mesh] = await Promise.all([
     checkEmbeddings(settings, systemScheduler),
     checkLlm(settings, systemScheduler),
     checkCapabilities(settings, daemonLives, CATALOGUE.tools.length, systemScheduler),
+    examineMesh(settings, keys.peerId, daemonLives, nowMs),
   ]);
   return report('local', settings.home, nowMs, [
     checkStorage(settings, inspection),
@@ -60,10 +66,46 @@ export async function examineNode(
     llm,
     capabilities,
     checkAudit(inspection?.ok === true ? inspection.facts : null, keys.peerId),
-    checkIntegrity(content, settings, nowMs),
+    withIntegrity(mesh, content, settings, nowMs),
     ...(more.tokens === undefined ? [] : [checkTools(countToolTokens(more.tokens))]),
     ...(more.hooks === true ? [checkHooks(configuration.file.path, configuration.searchPath)] : []),
   ]);
+}
+
+/** How the mesh stands; only a living daemon of this database is asked. */
+async function examineMesh(
+  settings: Settings,
+  peerId: string | null,
+  daemonLives: boolean,
+  nowMs: number,
+): Promise<Section> {
+  // The HTTP client between nodes is dear to load.
+  const { askDaemon } = await import('../mesh/ask-daemon.js');
+  const { MeshState } = await import('../mesh/forming/mesh-state.js');
+  const seams = {
+    clock: systemClock,
+    scheduler: systemScheduler,
+    random: systemRandom,
+    crypto: systemCrypto,
+  };
+  const state = new MeshState(settings.home, { ...seams, log: stderrLog('silent') });
+  state.reload();
+  const { formed } = state;
+  const status =
+    daemonLives && peerId !== null
+      ? await askDaemon({ settings, peerId, formed, scheduler: systemScheduler }, STATUS_PATH, 'compare=true')
+      : null;
+  const found = status as MeshStatusAnswer | null;
+  const isWired = settings.quorumPeers.length > 0 || (found?.wired.length ?? 0) > 0;
+  if (formed === null && !isWired && (found?.peers.length ?? 0) === 0) {
+    return new SectionBuilder('Mesh').unused('not configured').done();
+  }
+  return checkMesh({
+    status: found,
+    meshId: formed?.facts.mesh_id ?? null,
+    certificateEndsMs: formed === null ? null : Date.parse(new X509Certificate(formed.pair.cert).validTo),
+    nowMs,
+  });
 }
 
 /** What each tool of a profile costs an agent's context. */

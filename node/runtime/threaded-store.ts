@@ -1,6 +1,11 @@
 import type { BatchWorker } from '../../actors/core/batch-worker.js';
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import { REQUEST_DEADLINE_MS, WRITE_DEADLINE_MS } from '../../protocol/limits.js';
+import {
+  LOG_TAIL_BYTES_MAX,
+  LOG_TAIL_OPERATIONS_MAX,
+  REQUEST_DEADLINE_MS,
+  WRITE_DEADLINE_MS,
+} from '../../protocol/limits.js';
 import type { AnswerOf, Answers, Query, RankedMemories, RecallMemories } from '../../protocol/queries.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
 import type { Clock } from '../../protocol/seams.js';
@@ -19,7 +24,16 @@ const POINT_READS: ReadonlySet<Query['kind']> = new Set([
   'agent-key',
   'find-archived',
   'link-attestations',
+  'known-origins',
 ]);
+
+/** The end of one origin's log is read here as well: every replicated write waits for it. */
+const isPointRead = (query: Query): boolean =>
+  POINT_READS.has(query.kind) ||
+  (query.kind === 'read-operations' &&
+    query.origins?.length === 1 &&
+    query.limit <= LOG_TAIL_OPERATIONS_MAX &&
+    query.bytesMax <= LOG_TAIL_BYTES_MAX);
 
 /** Bytes of a command beyond its text, for the mailbox's limit. */
 const COMMAND_OVERHEAD_BYTES = 1024;
@@ -47,7 +61,7 @@ export class ThreadedStore implements Store {
 
   query<Q extends Query>(query: Q, options: CallOptions = {}): Promise<Result<AnswerOf<Q>>> {
     if (this.closed) return Promise.resolve(fail('SHUTTING_DOWN', 'the store is closing'));
-    if (POINT_READS.has(query.kind)) {
+    if (isPointRead(query)) {
       try {
         return Promise.resolve(this.points.run(query));
       } catch (error) {

@@ -217,7 +217,7 @@ export interface ReadDigestsAnswer {
   readonly rows: number;
 }
 
-/** An operation of the log by its id. */
+/** An operation of the log by its id, or the last one about a subject, such as a memory, by the id of that. */
 export interface FindOperation {
   readonly kind: 'find-operation';
   readonly opId: string;

@@ -20,6 +20,12 @@ interface LogStateRow {
   hlc: string;
 }
 
+interface OriginEnd {
+  readonly seq: number;
+  readonly head: string;
+  readonly hlc: string;
+}
+
 /** What an appended operation gives to the row that it changes. */
 export interface Stamp {
   readonly hlc: string;
@@ -35,6 +41,8 @@ export interface Stamp {
  */
 export class OperationLog {
   private state: LogStateRow | null = null;
+  /** Ends of other origins' chains that are not written yet. */
+  private readonly ends = new Map<string, OriginEnd>();
   private readonly load;
   private readonly save;
   private readonly insert;
@@ -94,7 +102,19 @@ export class OperationLog {
       parked,
       headSignature,
     );
-    this.putOrigin.run(operation.origin, operation.seq, operation.hash, operation.hlc);
+    const { origin, seq, hash: head, hlc } = operation;
+    this.ends.set(origin, { seq, head, hlc });
+  }
+
+  /** Where the chain of another origin ends, as far as this transaction has not written it down yet. */
+  unwrittenEnd(origin: string): OriginEnd | null {
+    return this.ends.get(origin) ?? null;
+  }
+
+  /** Writes down where the chains of other origins end; before anything reads it from the table, and before a commit. */
+  flush(): void {
+    for (const [origin, { seq, head, hlc }] of this.ends) this.putOrigin.run(origin, seq, head, hlc);
+    this.ends.clear();
   }
 
   /** Goes on under another epoch. */
@@ -131,20 +151,24 @@ export class OperationLog {
     const state = this.load.get();
     if (state === undefined) throw new Error('log_state has no row: the database was not initialised');
     this.state = state;
+    this.ends.clear();
   }
 
   /** The counters now, to return to when one command of a transaction is rolled back. */
   mark(): LogStateRow {
+    this.flush();
     return { ...this.current() };
   }
 
   rewind(mark: LogStateRow): void {
     this.state = mark;
+    this.ends.clear();
   }
 
   /** Writes the counters back; the last statement before COMMIT. */
   finish(): void {
     const state = this.current();
+    this.flush();
     this.save.run(state.commit_sequence, state.origin_seq, state.chain_head, state.hlc);
   }
 

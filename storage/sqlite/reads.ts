@@ -143,8 +143,9 @@ export class DecisionReads {
       case 'log-origin':
         return this.log.own();
       case 'origin-head':
-        return this.subjects.originHead(request.origin);
+        return this.log.unwrittenEnd(request.origin) ?? this.subjects.originHead(request.origin);
       case 'operation-hash':
+        this.log.flush();
         return this.subjects.operationHash(request.origin, request.seq);
       case 'parked-reason':
         return this.subjects.parkedReason(request.origin, request.seq);

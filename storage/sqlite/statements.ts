@@ -15,4 +15,9 @@ export class Statements {
     }
     return statement;
   }
+
+  /** Runs reads that belong together: what others commit meanwhile is seen by none of them. */
+  snapshot<T>(read: () => T): T {
+    return this.db.inTransaction ? read() : this.db.transaction(read)();
+  }
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { type MeshRoutesParts, meshRoutes } from '../../node/mesh/mesh-routes.js';
 import { syncRoutes } from '../../node/mesh/receive/sync-routes.js';
 import { OPERATIONS } from '../../node/operations/registry.js';
 import { VERSION } from '../../node/version.js';
@@ -46,6 +47,27 @@ describe('counts', () => {
     assert.deepEqual(
       syncRoutes(nobody).map(({ method, path }) => `${method} ${path}`),
       ['POST /sync/push', 'GET /sync/since'],
+    );
+  });
+
+  it('the other routes between and about nodes are apart, and their number is known', () => {
+    const routes = meshRoutes({} as MeshRoutesParts);
+    assert.deepEqual(
+      routes.map(({ method, path }) => `${method} ${path}`),
+      [
+        'POST /mesh/join',
+        'POST /mesh/roster',
+        'GET /mesh/digests',
+        'GET /mesh/whoami',
+        'GET /mesh/status',
+        'GET /mesh/operations/{id}',
+      ],
+    );
+    // None of them is a tool or an operation, and none takes a path that the interface counts.
+    const counted = OPERATIONS.flatMap((operation) => operation.http ?? []).map(({ path }) => path);
+    assert.equal(
+      routes.some(({ path }) => counted.includes(path)),
+      false,
     );
   });
 

@@ -20,11 +20,11 @@ export interface BenchDatabase {
   close(): void;
 }
 
-/** Opens or creates a database; `:memory:` for one that is on no disk. */
-export function openBenchDatabase(path: string, synchronous: Synchronous): BenchDatabase {
+/** Opens or creates a database; `:memory:` for one that is on no disk. That of a node is written as that node. */
+export function openBenchDatabase(path: string, synchronous: Synchronous, peerId = 'bench'): BenchDatabase {
   const db = openDatabase({
     path,
-    identity: { peerId: 'bench' },
+    identity: { peerId },
     nowMs: Date.now(),
     crypto: systemCrypto,
     freshEpoch: randomBytes(8).toString('hex'),

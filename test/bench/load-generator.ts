@@ -50,6 +50,8 @@ interface Run {
   readonly recorders: Map<string, Recorder>;
   /** Bodies that were signed before the run, by stream. */
   readonly signed: Map<LoadStream, string[]>;
+  /** Requests that may still begin. */
+  left: number;
 }
 
 /** The body of a store, signed when the stream says so. */
@@ -113,7 +115,7 @@ class Client {
   private next(): void {
     const now = performance.now();
     const { ratePerSecond, clients } = this.stream;
-    if (now >= this.endMs) {
+    if (now >= this.endMs || this.run.left <= 0) {
       this.connection.close();
       this.finish();
       return;
@@ -133,6 +135,7 @@ class Client {
     const { stream } = this;
     const turn = this.sequence * stream.clients + this.worker;
     this.sequence += 1;
+    this.run.left -= 1;
     this.sentAt = fromMs;
     const stores = stream.storeEvery > 0 && turn % stream.storeEvery === 0;
     this.connection.send(stores ? this.store(turn) : this.read(turn));
@@ -191,7 +194,7 @@ async function run(plan: LoadPlan): Promise<LoadResult> {
       Array.from({ length: stream.signedAhead }, (_, n) => storeBody(stream, AHEAD, n, n)),
     ]),
   );
-  const state = { plan, startMs: 0, recorders, signed };
+  const state = { plan, startMs: 0, recorders, signed, left: plan.requestsMax ?? Number.POSITIVE_INFINITY };
   const clients = plan.streams.flatMap((stream) =>
     Array.from({ length: stream.clients }, (_, worker) => new Client(state, stream, worker)),
   );
@@ -201,8 +204,9 @@ async function run(plan: LoadPlan): Promise<LoadResult> {
   await Promise.all(clients.map((client) => client.work()));
   const { user, system } = process.cpuUsage(cpuBefore);
   const elapsedMs = performance.now() - state.startMs;
+  const countedMs = plan.requestsMax === null ? plan.durationMs : elapsedMs - plan.warmupMs;
   return {
-    figures: [...recorders].map(([label, recorder]) => recorder.figures(label, plan.durationMs / 1000)),
+    figures: [...recorders].map(([label, recorder]) => recorder.figures(label, countedMs / 1000)),
     generatorCpu: (user + system) / 1000 / elapsedMs,
   };
 }

@@ -33,6 +33,8 @@ export interface LoadPlan {
   /** Requests that begin in this time are made and not counted. */
   readonly warmupMs: number;
   readonly durationMs: number;
+  /** Requests of all clients together, after which the run ends before its time; null for no such end. */
+  readonly requestsMax: number | null;
   readonly streams: readonly LoadStream[];
 }
 

@@ -20,8 +20,13 @@ export class LoadGenerator {
   }
 
   /** Makes one load; rejects when a server cannot be reached or understood. */
-  run(port: number, times: Pick<LoadPlan, 'warmupMs' | 'durationMs'>, streams: readonly LoadStream[]) {
-    const plan: LoadPlan = { host: '127.0.0.1', port, headers: HEADERS, ...times, streams };
+  run(
+    port: number,
+    times: Pick<LoadPlan, 'warmupMs' | 'durationMs'>,
+    streams: readonly LoadStream[],
+    requestsMax: number | null = null,
+  ) {
+    const plan: LoadPlan = { host: '127.0.0.1', port, headers: HEADERS, ...times, requestsMax, streams };
     return new Promise<LoadResult>((resolve, reject) => {
       const gone = () => reject(new Error('the load generator ended'));
       this.child.once('exit', gone);
@@ -75,6 +80,23 @@ export function signing(stream: LoadStream, times: { warmupMs: number; durationM
   const seconds = (times.warmupMs + times.durationMs) / 1000;
   return { ...stream, signAs: AGENT, signedAhead: Math.ceil(seconds * SIGNED_PER_SECOND) };
 }
+
+/** A run may last this long at most. */
+const COUNTED_RUN_MS = 120_000;
+
+/** A number of signed stores, as fast as the answers come; `marked` counts those that met their quorum. */
+export function signedStores(load: LoadGenerator, port: number, clients: number, count: number) {
+  const stream = {
+    ...storing(clients, SIGNED_NAMESPACE),
+    signAs: AGENT,
+    // Each client may be about to begin one more when the last of them is taken.
+    signedAhead: count + clients,
+    mark: '"quorum_acks"',
+  };
+  return load.run(port, { warmupMs: 0, durationMs: COUNTED_RUN_MS }, [stream], count);
+}
+
+const SIGNED_NAMESPACE = 'bench/mesh';
 
 /** More than a daemon takes. */
 const SIGNED_PER_SECOND = 8000;

@@ -14,12 +14,14 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   mixed: async () => (await import('./mixed.js')).mixedBench,
   hybrid: async () => (await import('./hybrid.js')).hybridBench,
   vectors: async () => (await import('./vectors-bench.js')).vectorsBench,
+  mesh: async () => (await import('./mesh.js')).meshBench,
+  catchup: async () => (await import('./catchup.js')).catchupBench,
   inprocess: async () => (await import('./inprocess.js')).inprocessBench,
   paraphrase: async () => (await import('./paraphrase.js')).paraphraseBench,
   retrieval: async () => (await import('./retrieval.js')).retrievalBench,
 };
 
-const OPTIONS = `Options: --json, --quick, --seconds <n>, --clients <n,n>, --rows <n,n>, --scale <n>, --iterations <n>, --warmup <n>,
+const OPTIONS = `Options: --json, --quick, --seconds <n>, --clients <n,n>, --nodes <n,n>, --rows <n,n>, --scale <n>, --iterations <n>, --warmup <n>,
 --keyword, --signed, --tasks session,turn, --questions <n>, --db-cache <folder>, --folder <parent of temporary folders>,
 --cpu-prof <folder for the daemon's profiles>`;
 

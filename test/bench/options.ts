@@ -17,6 +17,8 @@ export interface BenchOptions {
   readonly rows: readonly number[] | null;
   /** Clients at a time; null for each benchmark's own. */
   readonly clients: readonly number[] | null;
+  /** Sizes of meshes; null for the benchmark's own. */
+  readonly nodes: readonly number[] | null;
   /** Length of one measurement; null for each benchmark's own. */
   readonly seconds: number | null;
   readonly iterations: number;
@@ -76,6 +78,7 @@ export function parseOptions(
       signed: values.signed ?? false,
       rows: counts('rows', values.rows),
       clients: counts('clients', values.clients),
+      nodes: counts('nodes', values.nodes),
       seconds: values.seconds === undefined ? null : count('seconds', values.seconds),
       iterations: count('iterations', values.iterations ?? '200'),
       warmup: count('warmup', values.warmup ?? '20'),
@@ -101,6 +104,7 @@ function parse(argv: readonly string[]) {
         signed: { type: 'boolean' },
         rows: { type: 'string' },
         clients: { type: 'string' },
+        nodes: { type: 'string' },
         seconds: { type: 'string' },
         iterations: { type: 'string' },
         warmup: { type: 'string' },

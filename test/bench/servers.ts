@@ -63,10 +63,12 @@ export async function startBareServer(
   workspace: Workspace,
   createdBytes: number,
   foundBytes: number,
+  /** PEM files of certificate, key and authority; then it speaks mutual TLS. */
+  tlsFiles: readonly string[] = [],
 ): Promise<ServerProcess> {
   const entry = fileURLToPath(new URL('./bare-server.js', import.meta.url));
   const start = performance.now();
-  const args = [createdBytes, foundBytes].map((bytes) => String(Math.round(bytes)));
+  const args = [...[createdBytes, foundBytes].map((bytes) => String(Math.round(bytes))), ...tlsFiles];
   const child = workspace.adopt(fork(entry, args, { execArgv: [] }));
   const port = await new Promise<number>((resolve, reject) => {
     child.once('message', (message) => resolve((message as { port: number }).port));
@@ -104,6 +106,16 @@ export function cpuSeconds(child: ChildProcess): number | null {
     // The name may hold spaces, so fields are counted after it; 100 ticks are a second.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return (Number(fields[11]) + Number(fields[12])) / 100;
+  } catch {
+    return null;
+  }
+}
+
+/** Resident memory of a process in MiB; null where the system does not say. */
+export function residentMib(child: ChildProcess): number | null {
+  try {
+    const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+    return Math.round(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024);
   } catch {
     return null;
   }

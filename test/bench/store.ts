@@ -18,14 +18,15 @@ export const storeBench: Bench = {
   run: runStore,
 };
 
-const SIGNED = {
+/** Settings of a daemon that takes signed stores alone. */
+export const SIGNED = {
   SVC_REQUIRE_AGENT_ATTESTATION: '1',
   SVC_ADMIN_AGENT_IDS: AGENT,
   SVC_ADMIN_HEADER_TRUST: '1',
 };
 
 /** Registers the agent of the load and binds its key. */
-async function enrol(port: number): Promise<void> {
+export async function enrol(port: number): Promise<void> {
   const call = async (method: string, path: string, body: object) => {
     const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
       method,

@@ -459,6 +459,21 @@ describe('a pull', () => {
     assert.deepEqual([rest.json['operations'], rest.json['more'], rest.json['root']], [[], false, null]);
   });
 
+  it('takes a cursor for what its sender has, unless that says that it is a place', async () => {
+    const peer = newPeer();
+    const node = await open(peer);
+    assert.ok((await node.services.store.execute(storing())).ok);
+    const empty = Buffer.from('{}').toString('base64url');
+    await node.send(peer.pull(`cursor=${empty}`));
+    await node.send(peer.pull(`cursor=${empty}&place=1`));
+    await node.send(peer.pull(`cursor=${empty}&place=1&limit=1`));
+    assert.deepEqual(node.heard, [
+      { have: {}, reads: {} },
+      { have: null, reads: {} },
+      { have: null, reads: null },
+    ]);
+  });
+
   it('gives nothing to a peer without a scope', async () => {
     const peer = newPeer();
     const node = await open(peer, { peers: [peer.asPeer({ pullDenied: true })] });

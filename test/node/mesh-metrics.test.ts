@@ -16,6 +16,7 @@ const peer = (peerId: string): MeshStatus['peers'][number] => ({
   lastError: null,
   nextTryInMs: 0,
   quarantined: false,
+  dlq: 0,
   parked: 0,
   operations: 1,
   root: null,

@@ -87,7 +87,7 @@ export const product: JoinMesh = (run) => {
       const { status, body } = await receiver.handle(message);
       const peerId = message.headers['x-peer-id'];
       if (status === 200 && peerId !== undefined)
-        mesh.heard(peerId, TRUST_CURSORS ? haveOf(message.query) : null);
+        mesh.heard(peerId, TRUST_CURSORS ? claimOf(message.query) : null, placeOf(message.query));
       return { status, body: Buffer.from(body) };
     },
     operate: (name, input, caller, own) => plain(name, input, caller, { ...own, replication }),
@@ -97,7 +97,10 @@ export const product: JoinMesh = (run) => {
   return Promise.resolve(membership);
 };
 
-function haveOf(query: string) {
+/** What the cursor of a pull says that its sender has. */
+const claimOf = (query: string) => (new URLSearchParams(query).get('place') === '1' ? null : placeOf(query));
+
+function placeOf(query: string) {
   const cursor = new URLSearchParams(query).get('cursor');
   return cursor === null ? null : decodeCursor(cursor);
 }

@@ -44,6 +44,7 @@ export async function freePort(): Promise<number> {
 export interface DaemonProcess {
   readonly child: ChildProcess;
   readonly base: string;
+  readonly home: string;
   /** Standard error so far. */
   readonly errors: () => string;
   /** Sends a signal and waits for the end; answers code or signal. */
@@ -58,11 +59,13 @@ export async function startDaemonProcess(
   port: number,
   extra: Record<string, string> = {},
   flags: readonly string[] = [],
+  onSpawn: (pid: number | undefined) => void = () => undefined,
 ): Promise<DaemonProcess> {
   const child = spawn(process.execPath, [MAIN, 'serve', '--port', String(port), ...flags], {
     env: cleanEnvironment(home, extra),
     stdio: ['ignore', 'ignore', 'pipe'],
   });
+  onSpawn(child.pid);
   let errors = '';
   child.stderr!.setEncoding('utf8').on('data', (text: string) => {
     errors += text;
@@ -81,6 +84,7 @@ export async function startDaemonProcess(
   return {
     child,
     base,
+    home,
     errors: () => errors,
     end: (signal) => {
       child.kill(signal);

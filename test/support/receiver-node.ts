@@ -5,6 +5,7 @@ import type { Services } from '../../node/pipeline/call.js';
 import type { Memory } from '../../protocol/memory.js';
 import type { Peer, Roster } from '../../protocol/mesh/peer.js';
 import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
+import type { Have } from '../../protocol/mesh/wire.js';
 import type { Clock } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import { OPERATOR } from './memories.js';
@@ -41,6 +42,8 @@ export interface ReceiverNode {
   readonly counted: Map<string, number>;
   /** Own origins that peers said to know more of. */
   readonly ahead: string[];
+  /** What believed messages said that their senders have, and where they read. */
+  readonly heard: { readonly have: Have | null; readonly reads: Have | null }[];
   send(message: ReceivedMessage): Promise<PeerAnswer>;
   /** The same database behind another receiver, as after a restart. */
   restart(): void;
@@ -66,6 +69,7 @@ export async function openReceiverNode(options: ReceiverNodeOptions): Promise<Re
   const roster = new TestRoster(...options.peers);
   const counted = new Map<string, number>();
   const ahead: string[] = [];
+  const heard: ReceiverNode['heard'] = [];
   const count = (name: string, by: number) => counted.set(name, (counted.get(name) ?? 0) + by);
   const open = () =>
     openReceiver(
@@ -74,6 +78,7 @@ export async function openReceiverNode(options: ReceiverNodeOptions): Promise<Re
       { messageRefused: (code) => count(code, 1), operationsReceived: count },
       {
         onOwnAhead: (origin) => ahead.push(origin),
+        onHeard: (_peerId, have, reads) => heard.push({ have, reads }),
         ...(options.noncesMax === undefined ? {} : { noncesMax: options.noncesMax }),
       },
     );
@@ -83,6 +88,7 @@ export async function openReceiverNode(options: ReceiverNodeOptions): Promise<Re
     roster,
     counted,
     ahead,
+    heard,
     async send(message) {
       const reply: PeerReply = await receiver.handle(message);
       return {

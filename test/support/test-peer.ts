@@ -115,6 +115,11 @@ export class TestPeer {
     return this.#message({ method: 'POST', path: '/api/v1/sync/push', query: '', body: bytes }, headers);
   }
 
+  /** A signed question. */
+  get(path: string, query = ''): ReceivedMessage {
+    return this.#message({ method: 'GET', path, query, body: new Uint8Array(0) }, {});
+  }
+
   /** A signed pull. */
   pull(query: string, headers: Record<string, string | undefined> = {}): ReceivedMessage {
     return this.#message(

@@ -11,6 +11,7 @@ import { hashOf } from './invites.js';
 import { JOIN_ANSWER, type JoinAnswer, type JoinFacts, type JoinRequest, joinBytes } from './join-terms.js';
 import type { JoinToken } from './join-token.js';
 import type { MeshFacts, MeshFolder } from './mesh-folder.js';
+import { writeNodePair } from './node-pair.js';
 import { type Place, placeOf } from './place.js';
 import { RosterFile } from './roster-file.js';
 import { issueCertificate, makeAuthority, newTlsKey } from './x509.js';
@@ -187,9 +188,8 @@ function writeNode(
   certificate: string,
   authority: string,
 ): void {
-  folder.write(folder.nodeKeyPath, key, random);
   // The authority's certificate comes along, because who joins is pinned to it.
-  folder.write(folder.nodeCertPath, `${certificate.trim()}\n${authority.trim()}\n`, random);
+  writeNodePair(folder, { key, cert: `${certificate.trim()}\n${authority.trim()}\n` }, random);
 }
 
 /** The facts come last: with them the node belongs to the mesh. */

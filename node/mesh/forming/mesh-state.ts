@@ -2,11 +2,12 @@ import { X509Certificate } from 'node:crypto';
 import type { Clock, Crypto, Log, Random, Scheduler } from '../../../protocol/seams.js';
 import { StartRefusedError } from '../../../protocol/start-refused.js';
 import type { ClientGate, ListenerTls, Standing } from '../../http/listener-tls.js';
-import { type CertificatePair, readCertificatePair } from '../tls/certificate-files.js';
+import type { CertificatePair } from '../tls/certificate-files.js';
 import { Listeners } from '../tls/listeners.js';
 import { isIssuedBy } from './certificate.js';
 import { Invites, inviteOf } from './invites.js';
 import { type MeshFacts, MeshFolder } from './mesh-folder.js';
+import { readNodePair } from './node-pair.js';
 import { RosterFile, type Statements } from './roster-file.js';
 
 /** A mesh as its folder describes it. */
@@ -49,6 +50,14 @@ export class MeshState {
   /** Null while the node belongs to no mesh. */
   get formed(): FormedMesh | null {
     return this.#formed;
+  }
+
+  /**
+   * Reads the folder at the start. Throws StartRefusedError when it cannot be used: a member that served without its mesh
+   * would take writes as a lone node does.
+   */
+  open(): void {
+    this.#formed = this.#read();
   }
 
   /** Reads the folder again. What cannot be used is said, and what held before goes on. */
@@ -124,13 +133,25 @@ export class MeshState {
   #read(): FormedMesh | null {
     const facts = this.folder.facts();
     if (facts === null) return null;
-    const pair = readCertificatePair(this.folder.nodeCertPath, this.folder.nodeKeyPath);
-    if (!pair.ok) throw new StartRefusedError('CONFIG_INVALID', pair.error.message);
+    const pair = readNodePair(this.folder);
+    if (!pair.ok) {
+      const fix = 'put the folder back from a copy, or join the mesh again';
+      throw new StartRefusedError('CONFIG_INVALID', `${pair.error.message}: ${fix}`);
+    }
     const roster = new RosterFile(this.folder, this.#seams);
+    const statements = roster.read();
+    // A member that knew nobody would count as a mesh of one.
+    if (!statements.has(facts.peer_id)) {
+      const path = this.folder.rosterPath;
+      throw new StartRefusedError(
+        'CONFIG_INVALID',
+        `${path} does not name this node: copy it from another member`,
+      );
+    }
     return {
       facts,
       roster,
-      statements: roster.read(),
+      statements,
       pair: pair.value,
       authority: this.folder.authorityCert(),
     };

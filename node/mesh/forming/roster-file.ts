@@ -52,7 +52,7 @@ export class RosterFile {
     if (!existsSync(path)) return new Map();
     const content = parseJson(this.#folder.read(path)) as { readonly statements?: unknown } | null;
     if (!Array.isArray(content?.statements)) {
-      throw new StartRefusedError('CONFIG_INVALID', `${path} is damaged: remove it, peers send it again`);
+      throw new StartRefusedError('CONFIG_INVALID', `${path} is damaged: copy it from another member`);
     }
     const known = new Map<string, SignedStatement>();
     for (const each of content.statements as readonly unknown[]) {

@@ -25,7 +25,7 @@ export class AuthorJudge {
    */
   holds(payload: string): boolean {
     // Only texts that can hold the word are parsed; JSON may spell it with escapes.
-    if (!payload.includes('attest') && !payload.includes('\\u')) return true;
+    if (!payload.includes('agent_attested') && !payload.includes('\\u')) return true;
     const image = parsed(payload);
     return image === null || (this.#imageHolds(image) && this.#imageHolds(objectOr(image['was'])));
   }

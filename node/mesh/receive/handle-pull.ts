@@ -14,6 +14,7 @@ import { fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Crypto, Signer } from '../../../protocol/seams.js';
 import { instantFromMs } from '../../../protocol/time.js';
 import type { Store } from '../../../storage/port.js';
+import { VERSION } from '../../version.js';
 
 export interface PullParts {
   readonly store: Store;
@@ -55,7 +56,7 @@ export async function handlePull(
       have: {},
       root: null,
     };
-    return ok({ ...nothing, wall_clock, scope_status: 'no_allowlist_default_deny' });
+    return ok({ ...nothing, wall_clock, version: VERSION, scope_status: 'no_allowlist_default_deny' });
   }
 
   const page = await parts.store.query({
@@ -84,6 +85,7 @@ export async function handlePull(
     have: all,
     root: root.value,
     wall_clock,
+    version: VERSION,
   });
 }
 

@@ -13,6 +13,7 @@ import { failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Crypto } from '../../../protocol/seams.js';
 import { instantFromMs } from '../../../protocol/time.js';
 import type { Store } from '../../../storage/port.js';
+import { VERSION } from '../../version.js';
 import type { AuthorJudge } from './author.js';
 import type { Believed, MessageGate } from './message-gate.js';
 import { type ItemCounts, NO_ITEMS, type OldStylePush } from './old-style-push.js';
@@ -90,6 +91,7 @@ export async function handlePush(
     parked,
     ...(items.skipped.length > 0 ? { skipped_items: items.skipped.slice(0, SKIPPED_NAMED_MAX) } : {}),
     wall_clock: instantFromMs(parts.clock.nowMs()),
+    version: VERSION,
   });
 }
 

@@ -1,7 +1,7 @@
 import { SYNC_SINCE_LIMIT, SYNC_SINCE_LIMIT_MAX } from '../../../protocol/limits.js';
 import { decodeCursor } from '../../../protocol/mesh/cursor.js';
 import type { MessagePolicy, Senders } from '../../../protocol/mesh/message-verdict.js';
-import type { Roster } from '../../../protocol/mesh/peer.js';
+import type { Peer, Roster } from '../../../protocol/mesh/peer.js';
 import type { RepairOutcome, RepairSubjects } from '../../../protocol/mesh/repair-terms.js';
 import type { ApplyOutcome } from '../../../protocol/mesh/store-terms.js';
 import type { ReceivedMessage } from '../../../protocol/mesh/transport.js';
@@ -50,8 +50,11 @@ export interface SyncReceiverOptions {
   readonly metrics: ReceiverMetrics;
   /** Senders that know no operations; null refuses them. */
   readonly oldStyle: { readonly push: OldStylePush; readonly since: OldStyleSince } | null;
-  /** A believed peer has called; `have` is its cursor, where it sent one. */
-  readonly onHeard?: (peerId: string, have: Have | null) => void;
+  /**
+   * A believed peer has called; `have` is its cursor where that says what it has, `reads` where it asked for a page
+   * beyond it.
+   */
+  readonly onHeard?: (peerId: string, have: Have | null, reads: Have | null) => void;
   /** A peer has more of an own origin than the log here; nothing by default. */
   readonly onOwnAhead?: (origin: string, seq: number, peerId: string) => void;
   /** A peer asked what differs, and something does. */
@@ -99,6 +102,24 @@ export class SyncReceiver {
     return refuse(error);
   }
 
+  /** Believes a signed message that is neither push nor pull, and uses its nonce up; `at` in its query dates it. */
+  async admit(message: ReceivedMessage): Promise<Result<Peer>> {
+    const admitted = await this.#admit(message);
+    if (!admitted.ok) this.#options.metrics.messageRefused(admitted.error.code);
+    return admitted;
+  }
+
+  async #admit(message: ReceivedMessage): Promise<Result<Peer>> {
+    const believed = await this.#gate.admit(message);
+    if (!believed.ok) return failed(believed.error);
+    const query = parseQuery(message.query);
+    if (!query.ok) return failed(query.error);
+    const dated = this.#gate.date(believed.value, query.value.get('at'), 'at');
+    if (!dated.ok) return failed(dated.error);
+    const used = await this.#gate.use(dated.value.nonce);
+    return used.ok ? ok(believed.value.peer) : failed(used.error);
+  }
+
   async #answer(message: ReceivedMessage): Promise<Result<object>> {
     const push = message.method === 'POST' && message.path.endsWith('/sync/push');
     const ranges = message.method === 'POST' && message.path.endsWith('/mesh/ranges');
@@ -128,7 +149,7 @@ export class SyncReceiver {
     const answered = await handlePush(this.#pushParts(), push, dated.value);
     if (answered.ok) {
       this.#count(answered.value);
-      this.#options.onHeard?.(believed.peer.peerId, null);
+      this.#options.onHeard?.(believed.peer.peerId, null, null);
     }
     return answered;
   }
@@ -145,7 +166,7 @@ export class SyncReceiver {
     const answered = await handleRanges(this.#options, believed.peer, asked.value.ask);
     if (answered.ok) {
       const { differing = [] } = answered.value as { differing?: readonly string[] };
-      this.#options.onHeard?.(believed.peer.peerId, null);
+      this.#options.onHeard?.(believed.peer.peerId, null, null);
       if (differing.length > 0) this.#options.onDiffering?.(believed.peer.peerId);
     }
     return answered;
@@ -209,19 +230,29 @@ export class SyncReceiver {
     if (!limit.ok) return failed(limit.error);
     const dated = this.#gate.date(believed, query.value.get('at'), 'at');
     if (!dated.ok) return failed(dated.error);
-    const used = await this.#gate.use(dated.value.nonce);
+    // Nothing leaves before the nonce is used up for good, but reading need not wait for it.
+    const using = this.#gate.use(dated.value.nonce);
+    const [answered, used] = await Promise.all([this.#page(believed.peer, query.value, limit.value), using]);
     if (!used.ok) return failed(used.error);
-    const { options, peer } = { options: this.#options, peer: believed.peer };
-    const cursor = query.value.get('cursor');
+    const text = query.value.get('cursor');
+    if (answered.ok && text !== undefined) {
+      const cursor = decodeCursor(text);
+      const claimed = query.value.get('place') !== '1';
+      this.#options.onHeard?.(believed.peer.peerId, claimed ? cursor : null, limit.value > 1 ? cursor : null);
+    }
+    return answered;
+  }
+
+  async #page(peer: Peer, query: ReadonlyMap<string, string>, limit: number): Promise<Result<object>> {
+    const options = this.#options;
+    const cursor = query.get('cursor');
     if (cursor !== undefined) {
       const parts = { ...options, onOwnAhead: options.onOwnAhead ?? (() => {}) };
-      const only = query.value.get('origins')?.split(',') ?? null;
-      const answered = await handlePull(parts, peer, cursor, limit.value, only);
-      if (answered.ok) options.onHeard?.(peer.peerId, decodeCursor(cursor));
-      return answered;
+      const only = query.get('origins')?.split(',') ?? null;
+      return handlePull(parts, peer, cursor, limit, only);
     }
     if (options.oldStyle === null) return fail('UNAVAILABLE', 'this node answers cursors alone');
-    return options.oldStyle.since.page(peer, query.value.get('since') ?? '', limit.value);
+    return options.oldStyle.since.page(peer, query.get('since') ?? '', limit);
   }
 }
 

@@ -92,6 +92,12 @@ export function sections({ has, families }: Facts, counters: RuntimeCounters) {
   };
 }
 
+/** Replication as it is now. A process beside the daemon does not know: what it writes is replicated by the daemon. */
+export function federation({ condition }: Facts) {
+  const { federation: live } = condition;
+  return { implemented: true, live: live !== undefined, ...(live ?? {}) };
+}
+
 /** The sections that v3 adds (reference-http §6, reference-mcp-cli §5.4). */
 export function substrate({ has, tools }: Facts) {
   const skills = tools.filter(({ name }) => name.startsWith('memory_skill_')).map(({ name }) => name);

@@ -3,7 +3,15 @@ import type { Call } from '../../pipeline/call.js';
 import { FAMILIES } from '../../pipeline/operation.js';
 import { VERSION } from '../../version.js';
 import { ALWAYS_ON, type Facts, factsOf } from './facts.js';
-import { featureFlags, features, models, rerankerActive, sections, substrate } from './features.js';
+import {
+  featureFlags,
+  features,
+  federation,
+  models,
+  rerankerActive,
+  sections,
+  substrate,
+} from './features.js';
 import { runtimeCounters } from './runtime-counters.js';
 
 export type ReportVersion = '1' | '2' | '3';
@@ -50,6 +58,7 @@ export async function report(call: Call, version: ReportVersion): Promise<Record
     reranker_active: rerankerActive(),
     embedder_loaded: facts.embedderLoaded,
     ...runtime,
+    federation: federation(facts),
     ...substrate(facts),
   };
 }

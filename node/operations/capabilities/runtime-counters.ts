@@ -12,15 +12,15 @@ export interface RuntimeCounters {
 }
 
 /**
- * Counts what is really there. Rules, pending actions, hooks and the dead-letter queue come with their own parts of the
- * service; until one exists there is nothing of it to count.
+ * Counts what is really there. Rules, pending actions and hooks come with their own parts of the service; until one
+ * exists there is nothing of it to count.
  */
-export function runtimeCounters(_call: Call): Promise<RuntimeCounters> {
+export function runtimeCounters({ services }: Call): Promise<RuntimeCounters> {
   return Promise.resolve({
     active_rule_count: 0,
     pending_requests: 0,
     hnsw_evictions: 0,
-    dlq_depth: 0,
+    dlq_depth: services.condition().federation?.dlq_depth ?? 0,
     registered_hooks: 0,
   });
 }

@@ -1,6 +1,7 @@
-import { CHAIN_GENESIS, headerHash, type OperationKind } from '../../../protocol/operation-log.js';
+import { CHAIN_GENESIS, headerHash } from '../../../protocol/operation-log.js';
 import type { Crypto } from '../../../protocol/seams.js';
 import type { Connection } from '../connection.js';
+import { type OperationSqlRow, operationFromSql } from '../operation-rows.js';
 
 /** What a check of the operation log found. */
 export interface LogFacts {
@@ -12,20 +13,6 @@ export interface LogFacts {
   readonly problems: readonly string[];
   /** Live rows that no operation tells of. */
   readonly rowsWithoutOperation: number;
-}
-
-interface Row {
-  readonly commit_sequence: number;
-  readonly origin: string;
-  readonly origin_seq: number;
-  readonly hlc: string;
-  readonly kind: OperationKind;
-  readonly namespace: string;
-  readonly subject: string;
-  readonly seen: string;
-  readonly payload_hash: string;
-  readonly prev_hash: string;
-  readonly payload: string | null;
 }
 
 const CHECKED_MAX = 200_000;
@@ -45,7 +32,7 @@ export function inspectLog(db: Connection, crypto: Crypto): LogFacts {
   let previous: number | null = null;
   const rows = db
     .prepare('SELECT * FROM operations WHERE commit_sequence > ? ORDER BY commit_sequence')
-    .iterate(state.commit_sequence - CHECKED_MAX) as IterableIterator<Row>;
+    .iterate(state.commit_sequence - CHECKED_MAX) as IterableIterator<OperationSqlRow>;
   for (const row of rows) {
     checked += 1;
     const id = `${row.origin}/${row.origin_seq}`;
@@ -60,7 +47,7 @@ export function inspectLog(db: Connection, crypto: Crypto): LogFacts {
     if (row.payload !== null && crypto.sha256Hex(row.payload) !== row.payload_hash) {
       note(`the payload of ${id} does not match its hash`);
     }
-    chains.set(row.origin, { seq: row.origin_seq, head: headHash(row, crypto) });
+    chains.set(row.origin, { seq: row.origin_seq, head: headerHash(operationFromSql(row), crypto) });
   }
   if (checked > 0 && previous !== state.commit_sequence) {
     problems.push(`the log ends at ${previous}, its state says ${state.commit_sequence}`);
@@ -80,21 +67,4 @@ export function inspectLog(db: Connection, crypto: Crypto): LogFacts {
     problems,
     rowsWithoutOperation: orphans.n,
   };
-}
-
-function headHash(row: Row, crypto: Crypto): string {
-  return headerHash(
-    {
-      origin: row.origin,
-      seq: row.origin_seq,
-      hlc: row.hlc,
-      kind: row.kind,
-      namespace: row.namespace,
-      subject: row.subject,
-      seen: JSON.parse(row.seen) as Record<string, number>,
-      payloadHash: row.payload_hash,
-      prevHash: row.prev_hash,
-    },
-    crypto,
-  );
 }

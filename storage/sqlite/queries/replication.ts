@@ -33,6 +33,10 @@ const OWN = `SELECT peer_id, peer_id || '/' || db_epoch AS origin, origin_seq AS
 
 /** Where every origin's chain ends in this database. */
 export function knownOrigins(statements: Statements): KnownOriginsAnswer {
+  return statements.snapshot(() => originsOf(statements));
+}
+
+function originsOf(statements: Statements): KnownOriginsAnswer {
   const own = statements.get(OWN).get() as OwnRow;
   const heads: Record<string, OriginHead> = {};
   const stamps: Record<string, string> = {};
@@ -50,9 +54,13 @@ export function knownOrigins(statements: Statements): KnownOriginsAnswer {
 /** Bytes of an operation beside its payload, for the page's size. */
 const HEADER_BYTES = 600;
 
-/** Operations beyond what somebody has. */
+/** Operations beyond what somebody has, and the heads of that moment. */
 export function readOperations(statements: Statements, query: ReadOperations): ReadOperationsAnswer {
-  const { heads: known, self } = knownOrigins(statements);
+  return statements.snapshot(() => pageOf(statements, query));
+}
+
+function pageOf(statements: Statements, query: ReadOperations): ReadOperationsAnswer {
+  const { heads: known, self } = originsOf(statements);
   const selfPeer = peerOfOrigin(self);
   const operations: WireOperation[] = [];
   const heads: SignedHead[] = [];
@@ -133,12 +141,27 @@ export function readDigests(statements: Statements): ReadDigestsAnswer {
 
 export function findOperation(statements: Statements, { opId }: FindOperation): FoundOperation | null {
   const slash = opId.lastIndexOf('/');
-  const row = statements
+  const named = statements
     .get('SELECT * FROM operations WHERE origin = ? AND origin_seq = ?')
     .get(opId.slice(0, Math.max(slash, 0)), Number(opId.slice(slash + 1))) as OperationSqlRow | undefined;
+  const row =
+    named ??
+    (statements
+      .get('SELECT * FROM operations WHERE subject = ? ORDER BY commit_sequence DESC LIMIT 1')
+      .get(opId) as OperationSqlRow | undefined);
   if (row === undefined) return null;
   const { origin, origin_seq: seq, hlc, kind, namespace, subject, commit_sequence, parked } = row;
-  return { op_id: opId, origin, seq, hlc, kind, namespace, subject, commit_sequence, parked };
+  return {
+    op_id: operationId(origin, seq),
+    origin,
+    seq,
+    hlc,
+    kind,
+    namespace,
+    subject,
+    commit_sequence,
+    parked,
+  };
 }
 
 interface ConflictRow {

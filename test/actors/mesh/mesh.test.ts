@@ -344,6 +344,15 @@ describe('the roster', () => {
     await stage.mesh.stop();
   });
 
+  it('a write that comes before the members are known waits for its copies all the same', async () => {
+    const stage = new Stage(2);
+    const started = stage.start();
+    const outcome = stage.write();
+    await started;
+    assert.deepEqual(await outcome, { acks: 2, needed: 2, met: true, reason: null });
+    await stage.mesh.stop();
+  });
+
   it('a peer without an address is acknowledged by what it asks with', async () => {
     const stage = await new Stage(1, () => ({ url: null })).start();
     const outcome = stage.write();
@@ -374,6 +383,73 @@ describe('catch-up', () => {
     peer!.offers = ops(1, 5);
     await stage.scheduler.advance(30_000);
     assert.equal(stage.store.have[FOREIGN], 5);
+    await stage.mesh.stop();
+  });
+
+  it('asks for the next page while one is applied, from a place that claims nothing', async () => {
+    const stage = new Stage(1);
+    const [peer] = stage.peers;
+    peer!.offers = ops(1, 5);
+    peer!.pageMax = 2;
+    const asked: number[] = [];
+    stage.applies = ({ operations }) => {
+      asked.push(peer!.pulls.length);
+      const { seq } = operations.at(-1)!;
+      stage.store.have[FOREIGN] = seq;
+      return ok({ applied: 2, noop: 0, changed: [], refused: [], parked: [], have: { [FOREIGN]: seq } });
+    };
+    await stage.start();
+    assert.deepEqual(
+      stage.applied.map(({ page }) => page.operations.map(({ seq }) => seq)),
+      [[1, 2], [3, 4], [5]],
+    );
+    // The probe, the first page, and then always one more than is applied.
+    assert.deepEqual(asked, [3, 4, 4]);
+    assert.deepEqual(peer!.places, [true, false, true, true]);
+    await stage.mesh.stop();
+  });
+
+  it('what was asked for ahead of a page that was not taken whole is not applied', async () => {
+    const stage = new Stage(1);
+    const [peer] = stage.peers;
+    peer!.offers = ops(1, 5);
+    peer!.pageMax = 2;
+    let first = true;
+    stage.applies = ({ operations }) => {
+      const seq = first ? 1 : operations.at(-1)!.seq;
+      first = false;
+      stage.store.have[FOREIGN] = seq;
+      return ok({ applied: 1, noop: 0, changed: [], refused: [], parked: [], have: { [FOREIGN]: seq } });
+    };
+    await stage.start();
+    assert.deepEqual(
+      stage.applied.map(({ page }) => page.operations.map(({ seq }) => seq)),
+      [
+        [1, 2],
+        [2, 3],
+        [4, 5],
+      ],
+    );
+    await stage.mesh.stop();
+  });
+
+  it('a peer that reads what it lacks is not pushed the same, until it stops reading', async () => {
+    const stage = await new Stage(1).start();
+    const [peer] = stage.peers;
+    peer!.instead = () => ({ kind: 'unreachable', message: 'refused' });
+    stage.store.append(3000);
+    await stage.scheduler.advance(1000);
+    peer!.instead = null;
+    stage.mesh.heard(peer!.peerId, { [OWN]: 0 }, { [OWN]: 0 });
+    await stage.scheduler.advance(400);
+    assert.deepEqual([stage.status().state, peer!.pushes.length], ['healthy', 0]);
+    stage.mesh.heard(peer!.peerId, null, { [OWN]: 1500 });
+    await stage.scheduler.advance(400);
+    assert.equal(peer!.pushes.length, 0);
+    // The last page, which it may take or not.
+    stage.mesh.heard(peer!.peerId, null, { [OWN]: 2500 });
+    await stage.scheduler.advance(200);
+    assert.equal(peer!.has[OWN], 3000);
     await stage.mesh.stop();
   });
 
@@ -512,6 +588,12 @@ describe('a database that was put back', () => {
     await stage.start();
     await stage.scheduler.advance(5000);
     assert.equal(stage.store.epochs.length, 1);
+    await stage.mesh.stop();
+  });
+
+  it('a node without peers takes writes at once', async () => {
+    const stage = await new Stage(0).start();
+    assert.equal(stage.mesh.accepting(), true);
     await stage.mesh.stop();
   });
 

@@ -143,6 +143,10 @@ export class ScriptedPeer {
   bodies: Uint8Array[] = [];
   pulls: Have[] = [];
   origins: (string | null)[] = [];
+  /** Whether the cursor of each pull was a place to read from and no more. */
+  places: boolean[] = [];
+  /** Operations of a page at most. */
+  pageMax = Number.POSITIVE_INFINITY;
   parks = new Map<number, string>();
   refuses: RefusedOperation['reason'] | null = null;
   /** Answers instead of the peer, while it is set. */
@@ -164,6 +168,7 @@ export class ScriptedPeer {
       const query = new URLSearchParams(request.query);
       this.pulls.push(decodeCursor(query.get('cursor')!)!);
       this.origins.push(query.get('origins'));
+      this.places.push(query.get('place') === '1');
     }
     const other = this.instead === null ? null : await this.instead(request);
     if (other !== null) return other;
@@ -195,13 +200,14 @@ export class ScriptedPeer {
   private give(): object {
     const cursor = this.pulls.at(-1)!;
     const only = this.origins.at(-1)?.split(',') ?? null;
-    const operations = this.offers.filter(
+    const wanted = this.offers.filter(
       ({ origin, seq }) => seq > (cursor[origin] ?? 0) && (only === null || only.includes(origin)),
     );
+    const operations = wanted.slice(0, this.pageMax);
     return {
       operations,
       heads: [],
-      more: this.more,
+      more: this.more || wanted.length > operations.length,
       have: this.has,
       root: 'r',
       next_cursor: '',

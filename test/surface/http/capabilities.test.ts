@@ -72,6 +72,7 @@ const V3 = [
   'confidence_calibration',
   'dlq_depth',
   'embedder_loaded',
+  'federation',
   'forensic',
   'governance',
   'hnsw_evictions',

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { openApiDocument } from '../../../node/http/openapi.js';
+import { type MeshRoutesParts, meshRoutes } from '../../../node/mesh/mesh-routes.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
+import { MISSED_FIELDS } from '../../../node/pipeline/replicate.js';
 import { ERRORS } from '../../../protocol/errors.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
@@ -57,6 +60,32 @@ test('aliases, headers, omitted and required fields are as the surface takes the
   const names = recall.map((parameter) => parameter['name']);
   assert.ok(names.includes('q') && names.includes('query') && names.includes('context'));
   assert.equal(names.includes('context_tokens'), false);
+});
+
+test('every write says what it answers when its quorum is missed, and no read does', () => {
+  for (const operation of OPERATIONS) {
+    for (const binding of operation.http ?? []) {
+      const item = paths()[`/api/v1${binding.path}`]![binding.method.toLowerCase()]!;
+      const missed = (item['responses'] as Json)['202'];
+      const expected =
+        operation.effect === 'write' ? { $ref: '#/components/responses/MissedQuorum' } : undefined;
+      assert.deepEqual(missed, expected, `${binding.method} ${binding.path}`);
+    }
+  }
+  const { schemas } = document['components'] as { schemas: { MissedQuorum: { required: string[] } } };
+  assert.deepEqual(schemas.MissedQuorum.required, [...MISSED_FIELDS]);
+});
+
+test('routes between nodes are described apart', async () => {
+  const described = openApiDocument(OPERATIONS, [], meshRoutes({} as MeshRoutesParts));
+  const result = await new Validator().validate(structuredClone(described));
+  assert.equal(result.valid, true, JSON.stringify(result.errors));
+  const all = described['paths'] as Record<string, Record<string, Json>>;
+  const tagged = Object.entries(all).flatMap(([path, item]) =>
+    Object.values(item).some(({ tags }) => (tags as string[]).includes('mesh')) ? [path] : [],
+  );
+  assert.deepEqual(tagged.length, 6);
+  assert.ok(tagged.every((path) => path.startsWith('/api/v1/mesh/')));
 });
 
 test('the error envelope lists every code', () => {

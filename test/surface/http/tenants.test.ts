@@ -126,7 +126,7 @@ function neutral(text: string): string {
       .replace(/"(score|similarity|blend_weight)":[\d.e-]+/g, '"$1":0')
       .replace(/\|0\.\d+\|/g, '|0|')
       // Reads are counted, and rows promoted by them, some time after they happened.
-      .replace(/"tier":"(mid|long)",|"expires_at":"INSTANT",/g, '')
+      .replace(/"tier":"(mid|long)",|"(expires_at|last_accessed_at)":"INSTANT",/g, '')
       .replace(/\|(mid|long)\|/g, '|tier|')
       .replace(/"(access_count|rank)":\d+/g, '')
       .replace(/\|\d+\|([^|]*)\|api\|/g, '|0|$1|api|')

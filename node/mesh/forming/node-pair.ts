@@ -1,0 +1,32 @@
+import { existsSync, renameSync } from 'node:fs';
+import { failed, ok, type Result } from '../../../protocol/result.js';
+import type { Random } from '../../../protocol/seams.js';
+import { type CertificatePair, readCertificatePair } from '../tls/certificate-files.js';
+import type { MeshFolder } from './mesh-folder.js';
+
+/** A new key waits here until its certificate is in place. */
+const nextKeyPath = (folder: MeshFolder) => `${folder.nodeKeyPath}.next`;
+
+/**
+ * Puts this node's TLS key and certificate (PEM) in place. Two files cannot be replaced at once: whenever it is ended,
+ * `readNodePair` finds the pair before, or the new one.
+ */
+export function writeNodePair(folder: MeshFolder, pair: CertificatePair, random: Random): void {
+  const next = nextKeyPath(folder);
+  // A writer before was ended between the two: its key is in force and must not be overwritten.
+  if (existsSync(next) && readCertificatePair(folder.nodeCertPath, next).ok) {
+    renameSync(next, folder.nodeKeyPath);
+  }
+  folder.write(next, pair.key, random);
+  folder.write(folder.nodeCertPath, pair.cert, random);
+  renameSync(next, folder.nodeKeyPath);
+}
+
+/** This node's pair in force. CONFIG_INVALID when there is none. */
+export function readNodePair(folder: MeshFolder): Result<CertificatePair> {
+  const pair = readCertificatePair(folder.nodeCertPath, folder.nodeKeyPath);
+  if (pair.ok) return pair;
+  const next = nextKeyPath(folder);
+  const other = existsSync(next) ? readCertificatePair(folder.nodeCertPath, next) : pair;
+  return other.ok ? ok(other.value) : failed(pair.error);
+}

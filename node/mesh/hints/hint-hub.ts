@@ -1,0 +1,264 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocket, WebSocketServer } from 'ws';
+import { type BackoffPolicy, backoffDelayMs } from '../../../actors/core/backoff.js';
+import { HINT_BYTES_MAX } from '../../../protocol/limits.js';
+import { HINTS_PATH, type Hint } from '../../../protocol/mesh/hint.js';
+import { signMessage } from '../../../protocol/mesh/message-signing.js';
+import type { Peer, Roster } from '../../../protocol/mesh/peer.js';
+import type { Clock, Log, Random, Scheduler, Signer, Timer } from '../../../protocol/seams.js';
+import { instantFromMs } from '../../../protocol/time.js';
+import { API_PREFIX } from '../../http/operation-route.js';
+import type { UndiciTransport } from '../undici-transport.js';
+import { HintLine } from './hint-line.js';
+
+/** What a peer is not known to have. */
+export interface News extends Hint {
+  /** The operations are being pushed to it anyway. */
+  readonly pushed: boolean;
+}
+
+export interface HintHubParts {
+  readonly peerId: string;
+  readonly signer: Signer;
+  readonly roster: Roster;
+  readonly transport: Pick<UndiciTransport, 'open' | 'headersFor'>;
+  /** A peer has something new, or may have. */
+  readonly hinted: (peerId: string) => void;
+  readonly news: (peerId: string) => News | null;
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+interface Dial {
+  failures: number;
+  timer: Timer | null;
+  socket: WebSocket | null;
+}
+
+const REDIAL: BackoffPolicy = { initialMs: 500, maxMs: 30_000, jitter: 0.5, stableMs: 0 };
+/** A line that lived shorter than this counts as a failure. */
+const STABLE_MS = 10_000;
+const HANDSHAKE_MS = 5000;
+const BEAT_MS = 30_000;
+/** Hints to one peer are no denser than this. */
+const HINT_PAUSE_MS = 20;
+/** A push that is on its way makes a hint needless; it is said when the push takes longer. */
+const PUSH_GRACE_MS = 50;
+/** However often a peer hints, it is asked no more often than this. */
+const HEARD_PAUSE_MS = 50;
+
+/**
+ * The WebSockets for hints: one to each peer, opened by whoever can call the other, the one of the smaller peer id staying
+ * when both did. Signed like every message, over the listener for peers. Losing one costs nothing but time.
+ */
+export class HintHub {
+  readonly #parts: HintHubParts;
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: HINT_BYTES_MAX,
+  });
+  readonly #lines = new Map<string, Set<HintLine>>();
+  readonly #dials = new Map<string, Dial>();
+  readonly #due = new Map<string, Timer>();
+  /** Peers that were just asked, and those of them that hinted since. */
+  readonly #heard = new Map<string, Timer>();
+  readonly #again = new Set<string>();
+  readonly #unsubscribe: () => void;
+  #beat: Timer | null = null;
+  #stopped = false;
+
+  constructor(parts: HintHubParts) {
+    this.#parts = parts;
+    this.#unsubscribe = parts.roster.onChange(() => this.#follow());
+    this.#follow();
+    this.#beatLater();
+  }
+
+  /** Peers to whom there is a line. */
+  get connected(): readonly string[] {
+    return [...this.#lines.keys()];
+  }
+
+  /** The own log has grown, by whichever process. */
+  grown(): void {
+    for (const peerId of this.#lines.keys()) this.#tellSoon(peerId);
+  }
+
+  /** Takes over the connection of a peer that is believed. */
+  accept(peerId: string, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    if (this.#stopped) {
+      socket.destroy();
+      return;
+    }
+    this.#server.handleUpgrade(request, socket, head, (opened) => {
+      // A second call of the same peer: the first one is dead, whether that is known or not.
+      for (const line of this.#lines.get(peerId) ?? []) if (!line.dialled) line.cut();
+      this.#add(opened, peerId, false);
+    });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#unsubscribe();
+    this.#beat?.cancel();
+    for (const timer of [...this.#due.values(), ...this.#heard.values()]) timer.cancel();
+    for (const { timer, socket } of this.#dials.values()) {
+      timer?.cancel();
+      socket?.terminate();
+    }
+    for (const line of this.#all()) line.cut();
+  }
+
+  #all(): HintLine[] {
+    return [...this.#lines.values()].flatMap((lines) => [...lines]);
+  }
+
+  #follow(): void {
+    if (this.#stopped) return;
+    const members = this.#parts.roster.peers().filter(({ state }) => state === 'member');
+    const ids = new Set(members.map(({ peerId }) => peerId));
+    for (const line of this.#all()) if (!ids.has(line.peerId)) line.cut();
+    for (const { peerId, url } of members) {
+      if (url === null || this.#dials.has(peerId)) continue;
+      this.#dials.set(peerId, { failures: 0, timer: null, socket: null });
+      this.#dial(peerId);
+    }
+  }
+
+  #dial(peerId: string): void {
+    const dial = this.#dials.get(peerId);
+    const peer = this.#parts.roster.find(peerId);
+    if (dial === undefined || this.#stopped) return;
+    if (peer === null || peer.state !== 'member' || peer.url === null) {
+      this.#dials.delete(peerId);
+      return;
+    }
+    // Somebody who called need not be called.
+    if (this.#lines.has(peerId)) return;
+    const { clock } = this.#parts;
+    const startedMs = clock.monotonicMs();
+    let opened = false;
+    const socket = this.#connect(peer as Peer & { url: string });
+    dial.socket = socket;
+    socket.on('error', (error) => {
+      this.#parts.log.debug({ peer: peerId, reason: error.message }, 'no line for hints');
+    });
+    socket.once('open', () => {
+      opened = true;
+      this.#add(socket, peerId, true);
+      // What was said while there was no line was not heard.
+      this.#askSoon(peerId);
+    });
+    socket.once('close', () => {
+      dial.socket = null;
+      const lived = opened && clock.monotonicMs() - startedMs >= STABLE_MS;
+      dial.failures = lived ? 0 : dial.failures + 1;
+      this.#redialLater(peerId, dial);
+    });
+  }
+
+  #redialLater(peerId: string, dial: Dial): void {
+    if (this.#stopped) return;
+    dial.timer?.cancel();
+    const waitMs = backoffDelayMs(REDIAL, Math.max(0, dial.failures - 1), this.#parts.random.unit());
+    dial.timer = this.#parts.scheduler.after(waitMs, () => this.#dial(peerId));
+  }
+
+  #connect(peer: Peer & { readonly url: string }): WebSocket {
+    const { peerId, signer, random, clock, transport } = this.#parts;
+    const path = `${API_PREFIX}${HINTS_PATH}`;
+    const query = `at=${encodeURIComponent(instantFromMs(clock.nowMs()))}`;
+    const signed = signMessage({ method: 'GET', path, query, body: null, peerId, signer, random });
+    return new WebSocket(`${peer.url.replace(/^http/, 'ws')}${path}?${query}`, {
+      headers: { ...transport.headersFor(peer), ...signed },
+      perMessageDeflate: false,
+      maxPayload: HINT_BYTES_MAX,
+      handshakeTimeout: HANDSHAKE_MS,
+      followRedirects: false,
+      // The connection is made and judged as for every message; it is handed over when it is trusted.
+      createConnection: ((_options: unknown, done: (error: Error | null, socket?: Duplex) => void) => {
+        transport.open(peer, (error, socket) => (error === null ? done(null, socket!) : done(error)));
+      }) as never,
+    });
+  }
+
+  #add(socket: WebSocket, peerId: string, dialled: boolean): void {
+    const line = new HintLine(socket, {
+      peerId,
+      dialled,
+      hinted: () => this.#askSoon(peerId),
+      closed: (closed) => this.#remove(closed),
+    });
+    const lines = this.#lines.get(peerId) ?? new Set();
+    lines.add(line);
+    this.#lines.set(peerId, lines);
+    if (lines.size > 1 && this.#parts.peerId > peerId)
+      for (const each of lines) if (each.dialled) each.close();
+    this.#tellSoon(peerId);
+  }
+
+  #remove(line: HintLine): void {
+    const lines = this.#lines.get(line.peerId);
+    lines?.delete(line);
+    if (lines === undefined || lines.size > 0) return;
+    this.#lines.delete(line.peerId);
+    // A peer that went away is known to be away sooner.
+    this.#askSoon(line.peerId);
+    const dial = this.#dials.get(line.peerId);
+    if (dial !== undefined && dial.socket === null) this.#redialLater(line.peerId, dial);
+  }
+
+  #tellSoon(peerId: string): void {
+    if (this.#due.has(peerId) || this.#stopped) return;
+    const news = this.#parts.news(peerId);
+    if (news === null) return;
+    const waitMs = news.pushed ? PUSH_GRACE_MS : HINT_PAUSE_MS;
+    this.#due.set(
+      peerId,
+      this.#parts.scheduler.after(waitMs, () => this.#tell(peerId)),
+    );
+    // Who waits for nothing else hears of it at once.
+    if (!news.pushed) this.#say(peerId, news);
+  }
+
+  /** Says what is new by now; what was said at once and is not taken yet is said once more at most. */
+  #tell(peerId: string): void {
+    this.#due.delete(peerId);
+    const news = this.#parts.news(peerId);
+    if (news !== null) this.#say(peerId, news);
+  }
+
+  #say(peerId: string, { origin, seq }: News): void {
+    const [line] = this.#lines.get(peerId) ?? [];
+    line?.say({ origin, seq });
+  }
+
+  #askSoon(peerId: string): void {
+    if (this.#stopped) return;
+    if (this.#heard.has(peerId)) {
+      // Said during the pause: asked once more at its end.
+      this.#again.add(peerId);
+      return;
+    }
+    this.#parts.hinted(peerId);
+    this.#heard.set(
+      peerId,
+      this.#parts.scheduler.after(HEARD_PAUSE_MS, () => {
+        this.#heard.delete(peerId);
+        if (this.#again.delete(peerId)) this.#askSoon(peerId);
+      }),
+    );
+  }
+
+  #beatLater(): void {
+    this.#beat = this.#parts.scheduler.after(BEAT_MS, () => {
+      for (const line of this.#all()) line.beat();
+      this.#beatLater();
+    });
+  }
+}

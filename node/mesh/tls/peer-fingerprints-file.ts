@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { MESH_POLL_MS } from '../../../protocol/limits.js';
+import { parsePeerFingerprints } from '../../../protocol/mesh/fingerprint-list.js';
+import { fail, type Result } from '../../../protocol/result.js';
+import type { Log, Scheduler } from '../../../protocol/seams.js';
+import { StartRefusedError } from '../../../protocol/start-refused.js';
+import { WatchedFiles } from './watched-files.js';
+
+type Pins = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * The server certificates of peers by host (SVC_FED_PEER_FINGERPRINTS, reference-federation §1.3). The file is followed: a
+ * broken one is said so, and the last good one stays in force.
+ */
+export class PeerFingerprintsFile {
+  readonly #watch: WatchedFiles;
+  #pins: Pins;
+
+  /** Throws StartRefusedError when the file cannot be used. */
+  constructor(
+    readonly path: string,
+    { scheduler, log }: { readonly scheduler: Scheduler; readonly log: Log },
+  ) {
+    const first = readPins(path);
+    if (!first.ok) throw new StartRefusedError('CONFIG_INVALID', first.error.message);
+    this.#pins = first.value;
+    this.#watch = new WatchedFiles({
+      paths: () => [path],
+      scheduler,
+      intervalMs: MESH_POLL_MS,
+      changed: () => {
+        const next = readPins(path);
+        if (next.ok) this.#pins = next.value;
+        else {
+          const message = 'the new list of certificates of peers cannot be used, the old one stays in force';
+          log.error({ code: 'PEER_FINGERPRINTS_REFUSED', reason: next.error.message }, message);
+        }
+      },
+    });
+  }
+
+  /** The fingerprints of a host's certificates, lower-case name; undefined for one that is not in the file. */
+  get(host: string): readonly string[] | undefined {
+    return this.#pins.get(host);
+  }
+
+  close(): void {
+    this.#watch.stop();
+  }
+}
+
+function readPins(path: string): Result<Pins> {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return fail('CONFIG_INVALID', `cannot read the certificates of peers in ${path}: ${code}`);
+  }
+  const pins = parsePeerFingerprints(text);
+  return pins.ok
+    ? pins
+    : fail('CONFIG_INVALID', `the certificates of peers in ${path}: ${pins.error.message}`);
+}

@@ -1,0 +1,62 @@
+import type { MeshProcess } from './mesh-processes.js';
+
+const PAUSE_MS = 4;
+
+/**
+ * Asks two nodes over HTTP for deleted rows, in turn and again, while one of them catches up. The first has deleted them,
+ * so it must never serve one; the other may serve one until it has heard of the deletion, and never afterwards.
+ */
+export class DeletedWatch {
+  asked = 0;
+  /** Rows that were served when they could not be. */
+  readonly servedAgain: string[] = [];
+  private readonly goneAt = new Set<string>();
+  private stopped = false;
+  private done: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly deletedAt: MeshProcess,
+    private readonly catchingUp: MeshProcess,
+    private readonly ids: readonly string[],
+  ) {}
+
+  start(): void {
+    this.done = this.watch();
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    await this.done;
+  }
+
+  /** Asks both for each row once more; now none may be served. */
+  async atTheEnd(): Promise<void> {
+    for (const id of this.ids) {
+      this.goneAt.add(id);
+      await this.look(id);
+    }
+  }
+
+  private async watch(): Promise<void> {
+    for (let turn = 0; !this.stopped && this.ids.length > 0; turn += 1) {
+      await this.look(this.ids[turn % this.ids.length]!);
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+  }
+
+  private async look(id: string): Promise<void> {
+    if (await this.serves(this.deletedAt, id)) this.servedAgain.push(id);
+    const knownGone = this.goneAt.has(id);
+    if (!(await this.serves(this.catchingUp, id))) this.goneAt.add(id);
+    else if (knownGone) this.servedAgain.push(id);
+  }
+
+  private async serves({ api }: MeshProcess, id: string): Promise<boolean> {
+    const response = await fetch(`${api}/api/v1/memories/${id}`);
+    await response.arrayBuffer();
+    this.asked += 1;
+    if (response.status !== 200 && response.status !== 404)
+      throw new Error(`an answer of ${response.status}`);
+    return response.status === 200;
+  }
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { loadMachineIdentity } from '../../node/identity/machine-key.js';
+import type { MeshStatusAnswer } from '../../node/mesh/mesh-terms.js';
+import { systemRandom } from '../../node/seams.js';
+import { VERSION } from '../../node/version.js';
+import { cleanEnvironment, freePort, MAIN, temporaryFolder } from '../support/daemon-process.js';
+
+/** What people and programs see of a mesh that was formed by three commands. */
+
+interface Node {
+  readonly home: string;
+  readonly port: number;
+  readonly peerId: string;
+  readonly child: ChildProcess;
+}
+
+const nodes: Node[] = [];
+const environment = (home: string) => cleanEnvironment(home, { SVC_LOG_LEVEL: 'error' });
+
+async function command(home: string, ...words: string[]) {
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, [MAIN, ...words], {
+      env: environment(home),
+    });
+    return { code: 0, out: stdout, err: '' };
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+    return { code, out: stdout, err: stderr };
+  }
+}
+
+/** One command makes a node and runs it. */
+async function add(words: readonly string[], input = ''): Promise<Node> {
+  const home = temporaryFolder('formed');
+  const { peerId } = loadMachineIdentity(join(home, 'keys'), systemRandom);
+  const port = await freePort();
+  const url = `https://127.0.0.1:${await freePort()}`;
+  const flags = ['--url', url, '--serve', '--port', String(port), '--quorum-writes', '2'];
+  const child = spawn(process.execPath, [MAIN, 'mesh', ...words, ...flags], {
+    env: environment(home),
+    stdio: ['pipe', 'ignore', 'inherit'],
+  });
+  child.stdin!.end(input);
+  const node = { home, port, peerId, child };
+  nodes.push(node);
+  await until(
+    () => statusOf(node).catch(() => null),
+    (status) => status?.listening === true,
+  );
+  return node;
+}
+
+const ask = async ({ port }: Node, path: string, body?: object) =>
+  fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+
+const statusOf = async (node: Node) => (await (await ask(node, '/mesh/status')).json()) as MeshStatusAnswer;
+
+async function until<T>(call: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
+  const end = Date.now() + 20_000;
+  for (;;) {
+    const value = await call();
+    if (holds(value)) return value;
+    if (Date.now() > end) assert.fail(`it did not come to hold: ${JSON.stringify(value)}`);
+    await new Promise((resume) => setTimeout(resume, 20));
+  }
+}
+
+describe('a mesh of three', () => {
+  let [one, two, three]: Node[] = [];
+  before(async () => {
+    one = await add(['init']);
+    const token = async () => (await command(one!.home, 'mesh', 'invite')).out;
+    two = await add(['join', '-'], await token());
+    three = await add(['join', '-'], await token());
+  });
+  after(async () => {
+    for (const { child } of nodes) {
+      child.kill('SIGTERM');
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    }
+  });
+
+  it('has one line for hints between each two of them', async () => {
+    for (const node of nodes) {
+      const others = nodes.filter((each) => each !== node).map(({ peerId }) => peerId);
+      await until(
+        () => statusOf(node),
+        ({ hint_lines: lines }) => JSON.stringify([...lines].sort()) === JSON.stringify(others.sort()),
+      );
+    }
+  });
+
+  it('shows a table of peers, and who has an operation', async () => {
+    const stored = await ask(two!, '/memories', { title: 'shown', content: 'c' });
+    assert.equal(stored.status, 201);
+    const { id, quorum_acks: acks } = (await stored.json()) as { id: string; quorum_acks: number };
+    assert.ok(acks >= 2);
+    await until(
+      async () => (await command(one!.home, 'mesh', 'op', id, '--json')).out,
+      (out) => {
+        const op = JSON.parse(out) as { acks: number; needed: number; origin: string };
+        return op.acks === 3 && op.needed === 2 && op.origin.startsWith(two!.peerId);
+      },
+    );
+    const { code, out } = await command(one!.home, 'mesh', 'status');
+    assert.equal(code, 0);
+    assert.match(out, /writes +wait for 2 of 3 nodes/);
+    for (const { peerId } of [two!, three!])
+      assert.match(out, new RegExp(`^ +${peerId} +healthy +0 +0 +0 +-?\\d+ +yes +https://`, 'm'));
+    const verified = await command(one!.home, 'mesh', 'verify');
+    assert.deepEqual([verified.code, verified.out.split('\n')[0]], [0, 'All 3 nodes are equal.']);
+  });
+
+  it('is in the capabilities, and answers say which release they come from', async () => {
+    const { federation, dlq_depth } = (await (await ask(one!, '/capabilities')).json()) as {
+      federation: Record<string, unknown>;
+      dlq_depth: number;
+    };
+    assert.deepEqual([federation['enabled'], federation['peers'], federation['healthy']], [true, 2, 2]);
+    assert.deepEqual([federation['quorum'], dlq_depth], [{ configured: 2, needed: 2, members: 3 }, 0]);
+    const { replication } = await statusOf(one!);
+    assert.deepEqual(
+      replication?.peers.map(({ version }) => version),
+      [VERSION, VERSION],
+    );
+  });
+
+  it('notices a node that was killed, and says what is wrong', async () => {
+    three!.child.kill('SIGKILL');
+    await once(three!.child, 'exit');
+    await until(
+      () => statusOf(one!),
+      ({ replication }) =>
+        replication?.peers.find(({ peerId }) => peerId === three!.peerId)?.state !== 'healthy',
+    );
+    const verified = await command(one!.home, 'mesh', 'verify', '--json');
+    assert.equal(verified.code, 1);
+    const shown = await command(one!.home, 'mesh', 'status');
+    assert.match(shown.out, new RegExp(`${three!.peerId} +(suspect|cut)`));
+    assert.match(shown.out, new RegExp(`^problems\\n +${three!.peerId}: unreachable`, 'm'));
+    const doctor = await command(one!.home, 'doctor', '--json', '--port', String(one!.port));
+    const { sections } = JSON.parse(doctor.out) as {
+      sections: { name: string; findings: { code: string }[] }[];
+    };
+    const mesh = sections.find(({ name }) => name === 'Mesh')!;
+    assert.deepEqual(
+      mesh.findings.map(({ code }) => code),
+      ['PEER_UNREACHABLE'],
+    );
+    // The other two go on.
+    assert.equal((await ask(one!, '/memories', { title: 'two of three', content: 'c' })).status, 201);
+  });
+});
+
+it('a node without a mesh says so, and verifies nothing', async () => {
+  const home = temporaryFolder('alone');
+  const verified = await command(home, 'mesh', 'verify');
+  assert.equal(verified.code, 1);
+  assert.match(verified.err, /belongs to no mesh: run "mnemesh mesh init"/);
+  const shown = await command(home, 'mesh', 'status');
+  assert.deepEqual([shown.code, /state +none/.test(shown.out)], [0, true]);
+  const unknown = await command(home, 'mesh', 'op', 'peer-0011223344556677/x/1');
+  assert.deepEqual([unknown.code, /there is no operation/.test(unknown.err)], [1, true]);
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { checkHistory } from './check-history.js';
+import { ClientHistory } from './client-history.js';
+import { type Faults, Nemesis } from './nemesis.js';
+import { ProcessMesh } from './process-mesh.js';
+import { Writers } from './writers.js';
+
+export interface FaultPlan {
+  readonly nodes: number;
+  readonly kills: number;
+  readonly partitions: number;
+  readonly stops: number;
+  /** The faults after which everything is drained and checked. */
+  readonly drainEvery: number;
+  readonly drainWithinMs: number;
+  /** No fault begins after this. */
+  readonly withinMs: number;
+}
+
+export interface FaultReport extends Faults {
+  readonly drains: number;
+  readonly slowestDrainMs: number;
+  readonly replicated: number;
+  readonly local: number;
+  readonly unknown: number;
+  readonly refused: number;
+  readonly deleted: number;
+  readonly conflicts: number;
+  readonly revived: number;
+}
+
+/**
+ * Runs clients against a mesh while nodes are killed, stopped and cut off, and after every few faults drains it and holds
+ * every node against what the clients were told; at the end every database against its log.
+ */
+export async function runFaults(plan: FaultPlan, say: (text: string) => void): Promise<FaultReport> {
+  const mesh = await ProcessMesh.form(plan.nodes);
+  try {
+    const history = new ClientHistory();
+    const writers = new Writers(mesh, history);
+    const nemesis = new Nemesis(mesh);
+    const untilMs = Date.now() + plan.withinMs;
+    const todo = shuffled([
+      ...Array.from({ length: plan.kills }, () => 'kill' as const),
+      ...Array.from({ length: plan.partitions }, () => 'partition' as const),
+      ...Array.from({ length: plan.stops }, () => 'freeze' as const),
+    ]);
+    let drains = 0;
+    let conflicts = 0;
+    let revived = 0;
+    for (const [index, fault] of todo.entries()) {
+      writers.start();
+      await nemesis[fault]();
+      const last = index === todo.length - 1 || Date.now() > untilMs;
+      if (!last && (index + 1) % plan.drainEvery !== 0) continue;
+      await writers.stop();
+      const tookMs = await mesh.drain(plan.drainWithinMs);
+      drains += 1;
+      ({ conflicts, revived } = assertKept(mesh, history));
+      say(`${index + 1} faults, drained in ${tookMs} ms: ${JSON.stringify(history.tally)}`);
+      if (last) break;
+    }
+    await mesh.end();
+    const { replicated, local, unknown, refused } = history.tally;
+    const { slowestDrainMs } = mesh;
+    const counts = { replicated, local, unknown, refused, deleted: history.deleted, conflicts, revived };
+    return { ...nemesis.faults, drains, slowestDrainMs, ...counts };
+  } catch (error) {
+    (error as Error).message += `\n${mesh.errors()}`;
+    throw error;
+  } finally {
+    await mesh.close();
+  }
+}
+
+/** Every node has kept what was promised, and all list the same losers. */
+export function assertKept(
+  mesh: ProcessMesh,
+  history: ClientHistory,
+): { conflicts: number; revived: number } {
+  assert.deepEqual(history.violations, []);
+  const found = mesh.nodes.map((node) => checkHistory(node, history));
+  assert.deepEqual(
+    found.flatMap(({ problems }) => problems.slice(0, 5)),
+    [],
+  );
+  const [first] = found;
+  for (const each of found) assert.deepEqual(each.losers, first!.losers);
+  return { conflicts: first!.losers.length, revived: first!.kept.revived };
+}
+
+function shuffled<T>(list: readonly T[]): T[] {
+  return list
+    .map((item) => ({ item, key: Math.random() }))
+    .sort((a, b) => a.key - b.key)
+    .map(({ item }) => item);
+}

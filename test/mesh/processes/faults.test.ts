@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { runFaults } from './fault-run.js';
+
+it('loses no replicated write over kills, stops and partitions under 8 writers', {
+  timeout: 180_000,
+}, async (context) => {
+  const report = await runFaults(
+    {
+      nodes: 3,
+      kills: 6,
+      partitions: 6,
+      stops: 1,
+      drainEvery: 7,
+      drainWithinMs: 30_000,
+      withinMs: 60_000,
+    },
+    (text) => context.diagnostic(text),
+  );
+  context.diagnostic(JSON.stringify(report));
+  assert.ok(report.replicated > 300, `only ${report.replicated} writes were replicated`);
+  assert.ok(report.deleted > 0);
+});
