@@ -10,7 +10,16 @@ const imported = new Map<string, KeyObject>();
 /** The verifier behind the seam `Crypto.verify`; its contract stands there. */
 export function verifyEd25519(publicKey: Uint8Array, data: Uint8Array, signature: Uint8Array): boolean {
   if (publicKey.length !== PUBLIC_KEY_BYTES || signature.length !== SIGNATURE_BYTES) return false;
+  // Releases of Node differ here, and nodes of one mesh must not.
+  if (hasNeutralR(signature)) return false;
   return verify(null, data, keyObjectOf(publicKey), signature);
+}
+
+/** R is the neutral point: whoever signs so gives the private key away. */
+function hasNeutralR(signature: Uint8Array): boolean {
+  if (signature[0] !== 1) return false;
+  for (let index = 1; index < SIGNATURE_BYTES / 2; index += 1) if (signature[index] !== 0) return false;
+  return true;
 }
 
 function keyObjectOf(publicKey: Uint8Array): KeyObject {

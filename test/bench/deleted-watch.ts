@@ -3,7 +3,7 @@ import type { MeshProcess } from './mesh-processes.js';
 const PAUSE_MS = 4;
 
 /**
- * Asks two nodes over HTTP for deleted rows, in turn and again, while one of them catches up. The first has deleted them,
+ * Asks two nodes over HTTP for deleted rows that both had, in turn and again, while one of them catches up. The first has deleted them,
  * so it must never serve one; the other may serve one until it has heard of the deletion, and never afterwards.
  */
 export class DeletedWatch {
@@ -29,9 +29,9 @@ export class DeletedWatch {
     await this.done;
   }
 
-  /** Asks both for each row once more; now none may be served. */
-  async atTheEnd(): Promise<void> {
-    for (const id of this.ids) {
+  /** Asks both for each row once more, and for others; now none may be served. */
+  async atTheEnd(others: readonly string[]): Promise<void> {
+    for (const id of [...this.ids, ...others]) {
       this.goneAt.add(id);
       await this.look(id);
     }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
@@ -9,6 +10,7 @@ import type { MeshStatusAnswer } from '../../node/mesh/mesh-terms.js';
 import { systemRandom } from '../../node/seams.js';
 import { VERSION } from '../../node/version.js';
 import { cleanEnvironment, freePort, MAIN, temporaryFolder } from '../support/daemon-process.js';
+import { askRaw } from '../support/mesh.js';
 
 /** What people and programs see of a mesh that was formed by three commands. */
 
@@ -65,7 +67,7 @@ const ask = async ({ port }: Node, path: string, body?: object) =>
 const statusOf = async (node: Node) => (await (await ask(node, '/mesh/status')).json()) as MeshStatusAnswer;
 
 async function until<T>(call: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
-  const end = Date.now() + 20_000;
+  const end = Date.now() + 60_000;
   for (;;) {
     const value = await call();
     if (holds(value)) return value;
@@ -111,11 +113,15 @@ describe('a mesh of three', () => {
         return op.acks === 3 && op.needed === 2 && op.origin.startsWith(two!.peerId);
       },
     );
-    const { code, out } = await command(one!.home, 'mesh', 'status');
+    const lines = [two!, three!].map(
+      ({ peerId }) => new RegExp(`^ +${peerId} +healthy +0 +0 +0 +-?\\d+ +yes +https://`, 'm'),
+    );
+    const { code, out } = await until(
+      () => command(one!.home, 'mesh', 'status'),
+      ({ out: shown }) => lines.every((line) => line.test(shown)),
+    );
     assert.equal(code, 0);
     assert.match(out, /writes +wait for 2 of 3 nodes/);
-    for (const { peerId } of [two!, three!])
-      assert.match(out, new RegExp(`^ +${peerId} +healthy +0 +0 +0 +-?\\d+ +yes +https://`, 'm'));
     const verified = await command(one!.home, 'mesh', 'verify');
     assert.deepEqual([verified.code, verified.out.split('\n')[0]], [0, 'All 3 nodes are equal.']);
   });
@@ -132,6 +138,20 @@ describe('a mesh of three', () => {
       replication?.peers.map(({ version }) => version),
       [VERSION, VERSION],
     );
+  });
+
+  it('tells another member nothing of that, by whichever certificate', async () => {
+    const peers = Number(new URL((await statusOf(one!)).url!).port);
+    const folder = join(two!.home, 'mesh');
+    const read = (name: string) => readFileSync(join(folder, name), 'utf8');
+    const other = { cert: read('node.crt'), key: read('node.key') };
+    for (const path of ['/mesh/status', '/mesh/status?compare=true', '/mesh/operations/x%2Fy%2F1']) {
+      const { text } = await askRaw(peers, other, `/api/v1${path}`);
+      assert.match(text, /^HTTP\/1.1 403 .*ADMIN_REQUIRED/s);
+    }
+    const { text } = await askRaw(peers, other, '/api/v1/mesh/digests');
+    assert.match(text, /^HTTP\/1.1 200 /);
+    assert.equal((await ask(one!, '/mesh/operations/x%2Fy%2F1')).status, 404);
   });
 
   it('notices a node that was killed, and says what is wrong', async () => {

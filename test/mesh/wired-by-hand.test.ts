@@ -57,7 +57,7 @@ const statusOf = async (at: Node, query = '') =>
 
 /** Waits until something holds of what a call answers. */
 async function until<T>(call: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
-  const end = Date.now() + 15_000;
+  const end = Date.now() + 60_000;
   for (;;) {
     const value = await call();
     if (holds(value)) return value;
@@ -147,10 +147,12 @@ describe('three daemons that are wired by flags alone', () => {
     );
     const verified = await command(two!, 'mesh', 'verify', '--port', String(two!.port));
     assert.deepEqual([verified.code, /All 3 nodes are equal/.test(verified.out)], [0, true], verified.out);
-    const shown = await command(two!, 'mesh', 'status', '--port', String(two!.port));
+    const lines = [one!, three!].map(({ peerId }) => new RegExp(`${peerId} +healthy +0 +0 +0 +-?\\d+ +yes`));
+    const shown = await until(
+      () => command(two!, 'mesh', 'status', '--port', String(two!.port)),
+      ({ out }) => lines.every((line) => line.test(out)),
+    );
     assert.match(shown.out, /PEER +STATE +LAG OPS +LAG S +DLQ/);
-    for (const peer of [one!, three!])
-      assert.match(shown.out, new RegExp(`${peer.peerId} +healthy +0 +0 +0 +-?\\d+ +yes`));
   });
 
   it('say so when a node is away: 202 of the write, exit code 1 of verify', async () => {

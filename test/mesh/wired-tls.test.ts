@@ -86,7 +86,7 @@ interface Status {
 }
 
 async function status(at: Node, holds: (status: Status) => boolean): Promise<Status> {
-  const end = Date.now() + 20_000;
+  const end = Date.now() + 60_000;
   for (;;) {
     const text = await command(at, 'mesh', 'status', '--json', '--port', String(at.port));
     const found = JSON.parse(text) as Status;

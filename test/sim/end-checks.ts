@@ -58,6 +58,7 @@ interface LiveRow {
 /** What a converged mesh owes to those who wrote. */
 export async function checkPromises(parts: EndParts): Promise<void> {
   const { nodes, history, ledger } = parts;
+  const promised = promisedElsewhere(history);
   for (const node of nodes) {
     const store = node.run!.services.store;
     const conflicts = await store.query({ kind: 'list-conflicts', limit: 100_000 });
@@ -72,21 +73,46 @@ export async function checkPromises(parts: EndParts): Promise<void> {
     for (const invocation of history) {
       if (invocation.answer?.ok !== true) continue;
       for (const operation of invocation.operations) {
-        if (excused(parts, invocation, operation)) continue;
+        if (goneWithDisk(parts, promised, operation)) continue;
         checkOperation(parts, node, operation, rows.get(operation.subject), losers);
       }
     }
-    for (const row of rows.values()) checkRow(parts, node, row, ledger.bySubject.get(row.id) ?? []);
-    checkInLog(parts, node);
+    const log = logOf(node);
+    for (const row of rows.values()) {
+      const operations = ledger.bySubject.get(row.id) ?? [];
+      checkRow(
+        parts,
+        node,
+        row,
+        operations.filter((operation) => log.has(operation.id) || !goneWithDisk(parts, promised, operation)),
+      );
+    }
+    checkInLog(parts, node, log);
   }
 }
 
+/** Ids of the operations that somebody was told to be on another disk as well. */
+function promisedElsewhere(history: readonly Invocation[]): ReadonlySet<string> {
+  const told = history.filter(({ answer }) => {
+    const acks = answer?.ok === true ? answer.value['quorum_acks'] : 0;
+    return typeof acks === 'number' && acks >= 2;
+  });
+  return new Set(told.flatMap(({ operations }) => operations.map(({ id }) => id)));
+}
+
 /** Written before its node's disk was lost, and never said to be anywhere else. */
-function excused({ checks }: EndParts, { answer, node }: Invocation, { atMs }: BornOperation): boolean {
-  const lostMs = checks.disksLost.get(node.name);
-  if (lostMs === undefined || atMs > lostMs) return false;
-  const acks = answer?.ok === true ? answer.value['quorum_acks'] : 0;
-  return typeof acks !== 'number' || acks < 2;
+function goneWithDisk(
+  { checks }: EndParts,
+  promised: ReadonlySet<string>,
+  { id, node, atMs }: BornOperation,
+): boolean {
+  const lostMs = checks.disksLost.get(node);
+  return lostMs !== undefined && atMs <= lostMs && !promised.has(id);
+}
+
+function logOf(node: SimNode): ReadonlySet<string> {
+  const ids = node.disk.db.prepare("SELECT origin || '/' || origin_seq FROM operations").pluck().all();
+  return new Set(ids as string[]);
 }
 
 function checkOperation(
@@ -126,12 +152,7 @@ function checkRow(
 }
 
 /** Every operation that was born is in every log, unless its disk was lost. */
-function checkInLog({ world, ledger, checks }: EndParts, node: SimNode): void {
-  const has = node.disk.db
-    .prepare("SELECT origin || '/' || origin_seq FROM operations")
-    .pluck()
-    .all() as string[];
-  const known = new Set(has);
+function checkInLog({ world, ledger, checks }: EndParts, node: SimNode, known: ReadonlySet<string>): void {
   for (const operation of ledger.operations.values()) {
     if (known.has(operation.id) || checks.disksLost.has(operation.node)) continue;
     world.violate(node.name, 'missing operation', describe(operation));

@@ -108,9 +108,12 @@ export function auditDatabase(db: Database.Database): string[] {
     if (before.some(({ covers }) => includes(covers, row.origin, row.origin_seq))) continue;
     const after = joinVersions(before, [version]);
     states.set(row.subject, after);
-    const live = settle(after).image;
-    if (live !== null && row.kind === 'restore') archived.set(row.subject, null);
-    else if (live === null && row.kind === 'archive' && version.removal?.image) {
+    const now = settle(after);
+    // Beside a later removal an earlier one that comes after it changes nothing.
+    const stands = now.image !== null || now.removal.image === version.removal?.image;
+    if (!stands) continue;
+    if (now.image !== null && row.kind === 'restore') archived.set(row.subject, null);
+    else if (now.image === null && row.kind === 'archive' && version.removal?.image) {
       archived.set(row.subject, memoryPayload(version.removal.image));
     }
     // Whether a copy was kept is each node's setting.

@@ -165,11 +165,15 @@ export async function renewOwnCertificate(parts: FormingParts): Promise<Result<{
   const certificate = issueCertificate(authority, request, clock.nowMs(), random);
   const fingerprint = fingerprintOfCertificate(new X509Certificate(certificate));
   const roster = new RosterFile(folder, parts);
+  // However many renewals were ended before they put their certificate in place, the one that is in place stays good.
+  const inForce = folder.nodeFingerprint();
+  const others = ({ fingerprints }: { readonly fingerprints: readonly string[] }) =>
+    fingerprints.filter((each) => each !== inForce);
   const stated = await roster.state(authority, (known) => {
     const own = known.get(identity.peerId)?.statement;
     return own === undefined
       ? fail('NOT_FOUND', 'this node is not in the roster')
-      : ok({ ...own, fingerprints: [fingerprint, ...own.fingerprints].slice(0, CERTIFICATES_KEPT) });
+      : ok({ ...own, fingerprints: [fingerprint, inForce, ...others(own)].slice(0, CERTIFICATES_KEPT) });
   });
   if (!stated.ok) return failed(stated.error);
   writeNode(parts, key, certificate, authority.cert);

@@ -76,7 +76,8 @@ function pageOf(statements: Statements, query: ReadOperations): ReadOperationsAn
       break;
     }
     const own = peerOfOrigin(origin) === selfPeer;
-    const rows = readOrigin(statements, origin, from, own, {
+    // Not beyond the head that was read: others write between two statements, and the end must be the head's.
+    const rows = readOrigin(statements, origin, { after: from, upTo: head.seq }, own, {
       operations: query.limit - operations.length,
       bytes: query.bytesMax - bytes,
     });
@@ -101,7 +102,7 @@ const sizeOf = (row: OperationSqlRow): number => HEADER_BYTES + (row.payload?.le
 function readOrigin(
   statements: Statements,
   origin: string,
-  from: number,
+  { after, upTo }: { readonly after: number; readonly upTo: number },
   own: boolean,
   room: { readonly operations: number; readonly bytes: number },
 ): readonly OperationSqlRow[] {
@@ -109,8 +110,10 @@ function readOrigin(
   let signed = 0;
   let bytes = 0;
   const cursor = statements
-    .get('SELECT * FROM operations WHERE origin = ? AND origin_seq > ? ORDER BY origin_seq')
-    .iterate(origin, from) as IterableIterator<OperationSqlRow>;
+    .get(
+      'SELECT * FROM operations WHERE origin = ? AND origin_seq > ? AND origin_seq <= ? ORDER BY origin_seq',
+    )
+    .iterate(origin, after, upTo) as IterableIterator<OperationSqlRow>;
   for (const row of cursor) {
     const full = rows.length >= room.operations || (rows.length > 0 && bytes + sizeOf(row) > room.bytes);
     if (full && (own || signed > 0)) break;

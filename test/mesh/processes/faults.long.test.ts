@@ -13,7 +13,7 @@ it('loses no replicated write over 300 kills and 60 partitions', { timeout: HOUR
       stops: 20,
       drainEvery: 20,
       drainWithinMs: 60_000,
-      withinMs: HOUR_MS / 2,
+      withinMs: 0.75 * HOUR_MS,
     },
     (text) => context.diagnostic(text),
   );

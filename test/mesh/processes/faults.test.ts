@@ -8,10 +8,10 @@ it('loses no replicated write over kills, stops and partitions under 8 writers',
   const report = await runFaults(
     {
       nodes: 3,
-      kills: 6,
+      kills: 5,
       partitions: 6,
       stops: 1,
-      drainEvery: 7,
+      drainEvery: 12,
       drainWithinMs: 30_000,
       withinMs: 60_000,
     },

@@ -34,7 +34,7 @@ describe('a mesh whose operators do strange things', () => {
   it('lets a node join again whose join was killed at any moment', async (context) => {
     const node = await mesh.make();
     const ended: string[] = [];
-    for (let killAfterMs = 60; killAfterMs <= 960; killAfterMs += 180) {
+    for (const killAfterMs of [250, 500, 900]) {
       const token = (await mesh.nodes[0]!.must(['mesh', 'invite'])).trim();
       const child = spawn(process.execPath, [MAIN, 'mesh', 'join', '-', ...node.place], {
         env: cleanEnvironment(node.home, node.environment),
@@ -83,7 +83,6 @@ describe('a mesh whose operators do strange things', () => {
         assert.ok([201, 202].includes(status), JSON.stringify(body));
         history.wroteLocally(node, { title: `second ${n}`, id: body.id }, `of the second daemon ${n}`);
       }
-      await drained();
     } finally {
       await second.end('SIGKILL');
     }

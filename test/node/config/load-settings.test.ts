@@ -243,6 +243,7 @@ describe('the configuration file', () => {
     ca_cert = "/pem/ca"
     catchup_interval_secs = 9
     peer_fingerprints = "/pem/pins"
+    hints = false
     [hooks.subscription]
     hmac_secret = "00ff"
   `;
@@ -283,6 +284,7 @@ describe('the configuration file', () => {
     quorumCaCert: '/pem/ca',
     catchupIntervalMs: 9000,
     fedPeerFingerprints: '/pem/pins',
+    meshHints: false,
     recallScopeLimit: 5,
     allowLoopbackWebhooks: true,
     webhookHmacSecret: 'secret:00ff',

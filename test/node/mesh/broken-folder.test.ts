@@ -2,9 +2,20 @@ import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, it } from 'node:test';
 import { renewOwnCertificate } from '../../../node/mesh/forming/form.js';
+import { MeshFolder } from '../../../node/mesh/forming/mesh-folder.js';
 import { readNodePair, writeNodePair } from '../../../node/mesh/forming/node-pair.js';
+import { RosterFile } from '../../../node/mesh/forming/roster-file.js';
+import type { Random } from '../../../protocol/seams.js';
 import { StartRefusedError } from '../../../protocol/start-refused.js';
 import { formed, formingHome, openMeshHost } from '../../support/mesh-node.js';
+
+/** Writes the roster, and nothing of a new pair. */
+class KilledBeforeThePair extends MeshFolder {
+  override write(path: string, text: string, random: Random): void {
+    if (path !== this.rosterPath) throw new Error('killed');
+    super.write(path, text, random);
+  }
+}
 
 /** A member that served without its mesh would answer writes as the only node of one. */
 describe('a folder "mesh" that is not whole', () => {
@@ -35,6 +46,17 @@ describe('a folder "mesh" that is not whole', () => {
     await refused(/does not name this node: copy it from another member/);
     writeFileSync(node.folder.rosterPath, '{"statements":');
     await refused(/is damaged: copy it from another member/);
+  });
+
+  it('keeps the certificate in force in the roster over renewals that were killed', async () => {
+    const inForce = node.folder.nodeFingerprint();
+    const folder = new KilledBeforeThePair(node.home);
+    for (let n = 0; n < 3; n += 1) await assert.rejects(renewOwnCertificate({ ...node, folder }), /killed/);
+    const own = () =>
+      new RosterFile(node.folder, node).read().get(node.identity.peerId)!.statement.fingerprints;
+    assert.ok(own().includes(inForce));
+    const renewed = await renewOwnCertificate(node);
+    assert.deepEqual(own(), [renewed.ok && renewed.value.fingerprint, inForce]);
   });
 
   it('starts after a renewal that was killed between its two files, with the new pair', async () => {
