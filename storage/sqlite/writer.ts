@@ -15,6 +15,7 @@ import { OperationLog } from './log.js';
 import { Mutations } from './mutations.js';
 import { QuotaLedger } from './quota-ledger.js';
 import { DecisionReads } from './reads.js';
+import { WalRelief } from './wal-relief.js';
 
 /** The database is locked by another process; nothing of the batch was applied, so it may be tried again. */
 export class DatabaseBusyError extends Error {}
@@ -46,6 +47,7 @@ export class Writer {
   private readonly sql;
   /** Null for a database in memory. */
   private readonly file: FileIdentity | null;
+  private readonly relief: WalRelief;
 
   private readonly db: Connection;
   private readonly quota: QuotaLimits;
@@ -56,6 +58,7 @@ export class Writer {
     this.quota = quota;
     this.reportBug = reportBug;
     this.file = db.memory ? null : new FileIdentity(db.name);
+    this.relief = new WalRelief(db);
     this.log = new OperationLog(db, crypto);
     this.quotas = new QuotaLedger(db);
     const headFile = db.memory ? null : new AuditHeadFile(auditHeadPath(db.name));
@@ -82,6 +85,7 @@ export class Writer {
       const lost = 'the database file was removed or replaced while it was open; nothing was changed';
       return batch.map(() => fail('DATABASE_ERROR', lost));
     }
+    this.relief.relieve(batch[0]?.nowMs ?? 0);
     return this.transaction(batch, (timed) => this.runBare(timed)) ?? this.runIsolated(batch);
   }
 
@@ -95,6 +99,7 @@ export class Writer {
   private transaction(
     batch: readonly TimedCommand[],
     runOne: (timed: TimedCommand) => Result<OutcomeOf<Command>>,
+    again = false,
   ): Result<OutcomeOf<Command>>[] | null {
     try {
       this.sql.begin.run();
@@ -117,6 +122,8 @@ export class Writer {
       this.abandon();
       if (isBusy(error)) throw new DatabaseBusyError('the database is locked by another process');
       if (!isDiskError(error)) return null;
+      const relieved = isFull(error) && this.relief.full(batch[0]?.nowMs ?? 0);
+      if (relieved && !again) return this.transaction(batch, runOne, true);
       return batch.map(() => storageFailure(error));
     }
   }

@@ -1,0 +1,42 @@
+import type { Connection } from './connection.js';
+
+/** Between a try in vain and the next on a disk that stays full; each may write as much as the write-ahead log holds. */
+const TRY_EVERY_MS = 1000;
+
+/**
+ * Gives a full disk room again. On a small disk the write-ahead log may take all of it long before SQLite folds it into the
+ * file by itself, and then there would be no room for the folding either. So once the disk was full, the log is folded
+ * and cut as soon as that succeeds, before the next write needs the space.
+ */
+export class WalRelief {
+  private short = false;
+  private triedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(private readonly db: Connection) {}
+
+  /** The disk was full; true when there may be room now. */
+  full(nowMs: number): boolean {
+    this.short = true;
+    return this.relieve(nowMs);
+  }
+
+  /** Before a write; does nothing unless the disk was full and the log still stands. */
+  relieve(nowMs: number): boolean {
+    if (!this.short || Math.abs(nowMs - this.triedMs) < TRY_EVERY_MS) return false;
+    this.triedMs = nowMs;
+    if (!this.folded()) return false;
+    this.short = false;
+    this.triedMs = Number.NEGATIVE_INFINITY;
+    return true;
+  }
+
+  private folded(): boolean {
+    try {
+      const [{ busy }] = this.db.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }];
+      return busy === 0;
+    } catch {
+      // The disk is as full as before.
+      return false;
+    }
+  }
+}
