@@ -186,7 +186,7 @@ class Scrub {
     const known = await this.query({ kind: 'read-digests' });
     if (!known.ok) return failed(known.error);
     for (const namespace of Object.keys(known.value.namespaces)) {
-      const done = await this.repair({ subjects: [], recount: [namespace] });
+      const done = await this.repair({ subjects: [], recount: [namespace], recountQuotas: true });
       if (!done.ok) return failed(done.error);
     }
     return ok(null);
@@ -237,6 +237,7 @@ class Scrub {
     readonly subjects: readonly string[];
     readonly operations?: readonly WireOperation[];
     readonly recount?: readonly string[];
+    readonly recountQuotas?: boolean;
   }): Promise<Result<RepairOutcome>> {
     const { repair, dryRun } = this.parts;
     const done = await repair({ operations: [], withheld: [], recount: [], dryRun, ...request });

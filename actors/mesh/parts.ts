@@ -45,6 +45,7 @@ export type RepairRows = (request: {
   /** Ids of operations whose payload this node may not hold. */
   readonly withheld: readonly string[];
   readonly recount: readonly string[];
+  readonly recountQuotas?: boolean;
   readonly dryRun: boolean;
 }) => Promise<Result<RepairOutcome>>;
 

@@ -231,6 +231,7 @@ export type Mutation =
   /** The log takes an operation back whose hash its chain knows. */
   | { readonly mutation: 'restore-operation'; readonly operation: VerifiedOperation }
   | { readonly mutation: 'recount-digest'; readonly namespace: string }
+  | { readonly mutation: 'recount-quotas'; readonly namespace: string }
   | { readonly mutation: 'drop-payloads'; readonly places: readonly OperationPlace[] }
   | { readonly mutation: 'reindex-rows'; readonly range: number }
   | {

@@ -49,6 +49,7 @@ export function* decideRepairSubjects(command: RepairSubjects): Deciding<Outcome
   const repaired: RepairedRow[] = [];
   const missing: MissingPayload[] = [];
   const namespaces = new Set(command.recount);
+  const charged = new Set(command.recountQuotas === true ? command.recount : []);
   const withheld = new Set(command.withheld);
   const back = yield* restore(command);
   let sound = 0;
@@ -68,7 +69,10 @@ export function* decideRepairSubjects(command: RepairSubjects): Deciding<Outcome
       if (verdict.wanted.length === 0) sound += 1;
       continue;
     }
-    for (const each of verdict.namespaces) namespaces.add(each);
+    for (const each of verdict.namespaces) {
+      namespaces.add(each);
+      charged.add(each);
+    }
     const namespace = verdict.namespaces.at(-1) ?? log.at(-1)?.namespace ?? '';
     repaired.push({ subject, namespace, problem: verdict.problem });
     if (!command.dryRun) yield* after(verdict.mutations);
@@ -78,6 +82,12 @@ export function* decideRepairSubjects(command: RepairSubjects): Deciding<Outcome
     if (yield* digestHolds(namespace)) continue;
     recounted.push(namespace);
     if (!command.dryRun) yield* after([{ mutation: 'recount-digest', namespace }]);
+  }
+  // What a damaged row was counted with is not known.
+  if (!command.dryRun) {
+    yield* after(
+      [...charged].sort().map((namespace): Mutation => ({ mutation: 'recount-quotas', namespace })),
+    );
   }
   const { restored, refused } = back;
   const outcome: RepairOutcome = { repaired, missing, restored, refused, sound, recounted };

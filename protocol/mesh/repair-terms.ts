@@ -22,6 +22,8 @@ export interface RepairSubjects {
   readonly withheld: readonly string[];
   /** Namespaces whose digest is counted anew from the rows. */
   readonly recount: readonly string[];
+  /** Sums up anew what the rows of these namespaces use of their holders' quotas. */
+  readonly recountQuotas?: boolean;
   /** True finds, and changes nothing. */
   readonly dryRun: boolean;
 }

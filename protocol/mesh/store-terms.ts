@@ -1,4 +1,5 @@
 import type { Memory, MemoryRow } from '../memory.js';
+import type { OperationPlace } from './ranges.js';
 import type { RepairAnswers, RepairCommand, RepairOutcomes, RepairQuery } from './repair-terms.js';
 import type { ScrubAnswers, ScrubCommand, ScrubOutcomes, ScrubQuery } from './scrub-terms.js';
 import type {
@@ -198,11 +199,15 @@ export interface ReadOperations {
   /** At most about this many operations and bytes of payload, but one at least. */
   readonly limit: number;
   readonly bytesMax: number;
+  /** Nothing later than these of their origins. */
+  readonly upTo?: Have;
 }
 
 export interface ReadOperationsAnswer extends OperationPage {
   /** Header hash of the last operation of each origin in the page. */
   readonly ends: Readonly<Record<string, OriginHead>>;
+  /** Operations in it of which this node may hold no payload, so that it has none to give. */
+  readonly lacking: readonly (OperationPlace & { readonly namespace: string })[];
 }
 
 /** Digests of the replicated state: equal ones mean equal rows. */

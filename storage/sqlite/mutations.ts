@@ -128,6 +128,9 @@ export class Mutations {
       case 'recount-digest':
         this.digests.recount(mutation.namespace);
         return null;
+      case 'recount-quotas':
+        this.repair.recountQuotas(mutation.namespace, context.now);
+        return null;
       case 'drop-payloads':
         this.log.dropPayloads(mutation.places);
         return null;

@@ -4,7 +4,6 @@ import type { MemoryRow } from '../../protocol/memory.js';
 import { TEXT_RANGE_ROWS } from '../../protocol/mesh/scrub-terms.js';
 import type { ParkReason } from '../../protocol/mesh/wire.js';
 import { memoryPayload } from '../../protocol/operation-log.js';
-import { holderOf } from '../../protocol/quota.js';
 import type { LoggedOperation } from '../../protocol/repair.js';
 import { memoryOf } from '../../protocol/replica.js';
 import type { Crypto } from '../../protocol/seams.js';
@@ -144,7 +143,6 @@ export class RowRepair {
     }
     if (held !== undefined) this.memories.erase(held.rid, held);
     this.replicas.keepSiblings(id, siblings);
-    const counted = [before];
     if (settled === null) this.memories.unbury(id);
     else if (settled.image === null) {
       const { removal, hlc, origin, seq, covers: seen } = settled;
@@ -158,9 +156,7 @@ export class RowRepair {
       const rid = this.memories.insert(memory, memoryPayload(memory), now);
       this.memories.leaveArchive(memory, rid);
       this.texts.get('UPDATE operations SET rid = ? WHERE subject = ?').run(rid, id);
-      counted.push({ ...memory, rid, life_at: null });
     }
-    for (const memory of counted) if (memory !== null) this.recountQuota(memory, now);
   }
 
   /** Indexes the full text of a range of rows anew. */
@@ -191,26 +187,24 @@ export class RowRepair {
     }
   }
 
-  /** What a damaged row was counted with is not known, so its holder's rows are summed up. */
-  private recountQuota(memory: MemoryRow, now: string): void {
-    const holder = holderOf(memory);
-    if (holder === null) return;
+  /** Sums up what the rows of a namespace use. */
+  recountQuotas(namespace: string, now: string): void {
+    this.quotas.recount(namespace, this.owned(namespace), now);
+  }
+
+  private *owned(namespace: string): Generator<MemoryRow> {
     const rows = this.texts
       .get(
         `SELECT ${SELECT_ROW} FROM memories m JOIN namespaces n ON n.ns_id = m.ns_id
          WHERE n.name = ? AND m.owner_id IS NOT NULL`,
       )
-      .iterate(memory.namespace) as IterableIterator<SqlRow>;
-    this.quotas.recount(holder, memory.namespace, readableRows(rows), now);
-  }
-}
-
-function* readableRows(rows: Iterable<SqlRow>): Generator<MemoryRow> {
-  for (const row of rows) {
-    try {
-      yield memoryFromSql(row);
-    } catch {
-      // A damaged row is counted when it is repaired.
+      .iterate(namespace) as IterableIterator<SqlRow>;
+    for (const row of rows) {
+      try {
+        yield memoryFromSql(row);
+      } catch {
+        // A damaged row is counted when it is repaired.
+      }
     }
   }
 }

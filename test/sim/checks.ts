@@ -35,6 +35,10 @@ export class Checks {
   private readonly nonces = new Set<string>();
   /** Nodes whose disk was lost or put back, and when. */
   readonly disksLost = new Map<string, number>();
+  /** Nodes that are members no more. */
+  readonly left = new Set<string>();
+  /** Nodes whose disk says something that was not written, until they are scrubbed. */
+  readonly damaged = new Set<string>();
   quorumAnswers = 0;
 
   constructor(private readonly parts: ChecksParts) {}
@@ -110,7 +114,7 @@ export class Checks {
 
   /** The whole log of a node against its rows, unless a transaction is open. */
   audit(node: SimNode): void {
-    if (node.disk.held) return;
+    if (node.disk.held || this.damaged.has(node.name)) return;
     for (const problem of auditDatabase(node.disk.db)) {
       this.parts.world.violate(node.name, 'log audit', problem);
     }

@@ -1,3 +1,4 @@
+import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
 import type { Checks } from './checks.js';
 import type { BornOperation, Ledger } from './ledger.js';
 import type { SimNode } from './sim-node.js';
@@ -16,10 +17,16 @@ export interface EndParts {
   readonly checks: Checks;
 }
 
+interface Look {
+  readonly node: SimNode;
+  readonly heads: string;
+  readonly digests: Readonly<Record<string, unknown>>;
+}
+
 /** What keeps a mesh from being one; empty when it has converged. */
 export async function differences(nodes: readonly SimNode[]): Promise<string[]> {
   const found: string[] = [];
-  let first: { readonly name: string; readonly heads: string; readonly digests: string } | null = null;
+  const looks: Look[] = [];
   for (const node of nodes) {
     const store = node.run?.services.store;
     if (store === undefined) {
@@ -32,20 +39,29 @@ export async function differences(nodes: readonly SimNode[]): Promise<string[]> 
       found.push(`${node.name} does not answer`);
       continue;
     }
-    const own = {
-      name: node.name,
+    looks.push({
+      node,
       heads: JSON.stringify(sorted(origins.value.heads)),
-      digests: JSON.stringify([digests.value.rows, sorted(digests.value.namespaces)]),
-    };
-    first ??= own;
-    if (own.heads !== first.heads)
-      found.push(`logs of ${first.name} and ${own.name}: ${first.heads} ${own.heads}`);
-    if (own.digests !== first.digests) {
-      found.push(`rows of ${first.name} and ${own.name}: ${first.digests} ${own.digests}`);
-    }
+      digests: digests.value.namespaces,
+    });
+    for (const alarm of node.alarms()) found.push(`${node.name} says: ${alarm}`);
+  }
+  const first = looks.find(({ node }) => node.parts.scope == null);
+  for (const look of looks) {
+    if (first === undefined) break;
+    const names = `${first.node.name} and ${look.node.name}`;
+    if (look.heads !== first.heads) found.push(`logs of ${names}: ${first.heads} ${look.heads}`);
+    const scope = look.node.peer;
+    const [theirs, own] = [within(scope, first.digests), within(scope, look.digests)];
+    if (theirs !== own) found.push(`rows of ${names}: ${theirs} ${own}`);
+    if (own !== JSON.stringify(sorted(look.digests)))
+      found.push(`${look.node.name} has rows out of its scope: ${Object.keys(look.digests).join(' ')}`);
   }
   return found;
 }
+
+const within = (scope: Peer, digests: Look['digests']) =>
+  JSON.stringify(sorted(digests).filter(([namespace]) => mayHold(scope, namespace)));
 
 const sorted = (value: Readonly<Record<string, unknown>>) =>
   Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -106,6 +122,7 @@ function goneWithDisk(
   promised: ReadonlySet<string>,
   { id, node, atMs }: BornOperation,
 ): boolean {
+  if (checks.left.has(node) && !promised.has(id)) return true;
   const lostMs = checks.disksLost.get(node);
   return lostMs !== undefined && atMs <= lostMs && !promised.has(id);
 }
@@ -154,7 +171,8 @@ function checkRow(
 /** Every operation that was born is in every log, unless its disk was lost. */
 function checkInLog({ world, ledger, checks }: EndParts, node: SimNode, known: ReadonlySet<string>): void {
   for (const operation of ledger.operations.values()) {
-    if (known.has(operation.id) || checks.disksLost.has(operation.node)) continue;
+    const gone = checks.disksLost.has(operation.node) || checks.left.has(operation.node);
+    if (known.has(operation.id) || gone) continue;
     world.violate(node.name, 'missing operation', describe(operation));
   }
 }

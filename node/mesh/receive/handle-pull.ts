@@ -2,7 +2,11 @@ import { SYNC_PAGE_BYTES_MAX } from '../../../protocol/limits.js';
 import { decodeCursor, encodeCursor } from '../../../protocol/mesh/cursor.js';
 import { rootDigest } from '../../../protocol/mesh/digest.js';
 import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
-import type { KnownOriginsAnswer, ReadOperationsAnswer } from '../../../protocol/mesh/store-terms.js';
+import type {
+  KnownOriginsAnswer,
+  ReadOperations,
+  ReadOperationsAnswer,
+} from '../../../protocol/mesh/store-terms.js';
 import {
   type Have,
   headBytes,
@@ -59,8 +63,7 @@ export async function handlePull(
     return ok({ ...nothing, wall_clock, version: VERSION, scope_status: 'no_allowlist_default_deny' });
   }
 
-  const page = await parts.store.query({
-    kind: 'read-operations',
+  const page = await pageFor(parts.store, peer, {
     have,
     origins: only,
     limit,
@@ -87,6 +90,26 @@ export async function handlePull(
     wall_clock,
     version: VERSION,
   });
+}
+
+/**
+ * A page that ends before the first operation that this node only knows by its header, because it may not hold more,
+ * and the peer may: that one has to come from somebody who has it whole.
+ */
+async function pageFor(
+  store: Store,
+  peer: Peer,
+  query: Omit<ReadOperations, 'kind'>,
+): Promise<Result<ReadOperationsAnswer>> {
+  const upTo: Record<string, number> = {};
+  // Each time one origin more ends early, and leaves room for another.
+  for (;;) {
+    const page = await store.query({ kind: 'read-operations', ...query, upTo });
+    if (!page.ok) return page;
+    const lacking = page.value.lacking.filter(({ namespace }) => mayHold(peer, namespace));
+    if (lacking.length === 0) return page;
+    for (const { origin, seq } of lacking) upTo[origin] = Math.min(seq - 1, upTo[origin] ?? seq);
+  }
 }
 
 const haveOf = ({ heads }: KnownOriginsAnswer): Have =>

@@ -119,6 +119,7 @@ export class ScriptedStore implements Store {
           operations,
           heads: [],
           more: from + limit < this.own.length,
+          lacking: [],
           ends:
             last === undefined
               ? {}
