@@ -24,7 +24,7 @@ export interface Told<T> {
 }
 
 /** Reasons that hold for the payload itself, on every node. */
-const FINAL: ReadonlySet<ParkReason> = new Set(['bad_signature', 'invalid']);
+const FINAL: ReadonlySet<ParkReason> = new Set(['bad_signature', 'invalid', 'forked']);
 
 type Candidates = readonly LoggedOperation[];
 

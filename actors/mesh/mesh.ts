@@ -345,7 +345,7 @@ class Replication implements Mesh {
     }
     const change = record.standing.observe(has, ticket);
     // Who cannot be pushed to is taken at his word.
-    if (record.peer.url === null) record.standing.prove(has);
+    if (record.peer.url === null) record.standing.trust();
     return change;
   }
 

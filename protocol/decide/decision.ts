@@ -3,6 +3,7 @@ import type { RecallConsumption, RecallObservation } from '../commands.js';
 import type { ArchivedRow, ForgetFilter, PurgeableRow } from '../life-commands.js';
 import type { Link } from '../link.js';
 import type { Memory, MemoryRow } from '../memory.js';
+import type { EpochNotice } from '../mesh/epoch-notice.js';
 import type { OperationPlace } from '../mesh/ranges.js';
 import type { SavePeerProgress, UsedNonce, VerifiedOperation } from '../mesh/store-terms.js';
 import type { ParkReason, WireOperation } from '../mesh/wire.js';
@@ -53,6 +54,8 @@ export type ReadRequest =
   | { readonly read: 'subject-history'; readonly id: string }
   | { readonly read: 'link-stamp'; readonly link: LinkKey }
   | { readonly read: 'parked-operations'; readonly limit: number }
+  | { readonly read: 'epoch-notices'; readonly origin: string }
+  | { readonly read: 'subjects-beyond'; readonly origin: string; readonly seq: number }
   | { readonly read: 'subject-log'; readonly subject: string }
   | { readonly read: 'stored-subject'; readonly subject: string }
   | { readonly read: 'digest-holds'; readonly namespace: string }
@@ -255,6 +258,15 @@ export type Mutation =
       readonly reason: string;
       /** The last operation of the old origin that stays under it; later ones are renamed. */
       readonly keep: number;
+      /** What others are told about them; null when there are none. */
+      readonly notice: EpochNotice | null;
+    }
+  /** Takes a history that goes on under another origin out of its old one. */
+  | {
+      readonly mutation: 'set-branch-aside';
+      readonly origin: string;
+      readonly keep: number;
+      readonly to: string;
     };
 
 export interface Decision<T> {
@@ -381,6 +393,19 @@ export function* originHead(
 /** The header hash of an operation in the log; null for one that the log does not hold. */
 export function* operationHash(origin: string, seq: number): Generator<ReadRequest, string | null, never> {
   return (yield { read: 'operation-hash', origin, seq }) as string | null;
+}
+
+/** Notices about an origin whose numbers were given twice. */
+export function* epochNotices(origin: string): Generator<ReadRequest, readonly EpochNotice[], never> {
+  return (yield { read: 'epoch-notices', origin }) as readonly EpochNotice[];
+}
+
+/** Subjects of the operations of an origin beyond one of them. */
+export function* subjectsBeyond(
+  origin: string,
+  seq: number,
+): Generator<ReadRequest, readonly string[], never> {
+  return (yield { read: 'subjects-beyond', origin, seq }) as readonly string[];
 }
 
 /** Why an operation of the log is without effect; null when it has one. */

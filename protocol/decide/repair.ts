@@ -94,6 +94,12 @@ export function* decideRepairSubjects(command: RepairSubjects): Deciding<Outcome
   return decided(outcome, []);
 }
 
+/** Brings subjects to what the log of this node means, and their namespaces with them. */
+export function* repairSubjects(subjects: readonly string[]): Generator<ReadRequest, void, never> {
+  const none = { operations: [], withheld: [], recount: [], dryRun: false };
+  yield* decideRepairSubjects({ kind: 'repair-subjects', subjects, ...none });
+}
+
 /** Takes operations back into the log; answers whose they are. */
 function* restore({
   operations,

@@ -79,6 +79,8 @@ export type ParkReason =
   | 'bad_signature'
   | 'invalid'
   | 'internal'
+  /** Written under numbers that were given twice, and here under another origin as well. */
+  | 'forked'
   /** Out of scope, and the memory that was here went there: it is no row here. Peers are told `out_of_scope`. */
   | 'elsewhere';
 

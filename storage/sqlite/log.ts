@@ -1,5 +1,11 @@
 import { nextHlc } from '../../protocol/hlc.js';
 import type { Memory } from '../../protocol/memory.js';
+import {
+  EPOCH_KIND,
+  EPOCH_NAMESPACE,
+  type EpochNotice,
+  epochPayload,
+} from '../../protocol/mesh/epoch-notice.js';
 import type { OperationPlace } from '../../protocol/mesh/ranges.js';
 import type { VerifiedOperation } from '../../protocol/mesh/store-terms.js';
 import type { ParkReason } from '../../protocol/mesh/wire.js';
@@ -118,7 +124,11 @@ export class OperationLog {
   }
 
   /** Goes on under another epoch. */
-  beginEpoch(fresh: Pick<FreshEpoch, 'epoch' | 'reason' | 'nowMs'>, keep: number, digests: Digests): void {
+  beginEpoch(
+    fresh: Pick<FreshEpoch, 'epoch' | 'reason' | 'nowMs'>,
+    { keep, notice }: { readonly keep: number; readonly notice: EpochNotice | null },
+    digests: Digests,
+  ): void {
     const { peer_id } = this.current();
     const from = this.own();
     this.finish();
@@ -131,6 +141,31 @@ export class OperationLog {
       this.db.prepare('UPDATE log_state SET origin_seq = ?, chain_head = ?').run(seq, head);
     }
     this.begin();
+    if (notice === null) return;
+    this.append(this.stamp({}, fresh.nowMs), {
+      kind: EPOCH_KIND,
+      namespace: EPOCH_NAMESPACE,
+      subject: notice.from,
+      seen: {},
+      payload: epochPayload(notice),
+      rid: null,
+    });
+  }
+
+  /**
+   * Operations that were given numbers a second time, and that are here under their new origin as well, stay in the log
+   * without effect, under a name of their own; the old origin can go on with the others of these numbers.
+   */
+  setBranchAside(origin: string, keep: number, to: string): void {
+    this.flush();
+    this.cutOrigin(origin, keep);
+    this.db
+      .prepare(
+        `UPDATE operations SET origin = ?, parked = 'forked', head_signature = NULL
+         WHERE origin = ? AND origin_seq > ?`,
+      )
+      .run(`${origin}!${to.slice(to.indexOf('/') + 1)}`, origin, keep);
+    this.db.prepare('DELETE FROM conflicts WHERE origin = ? AND origin_seq > ?').run(origin, keep);
   }
 
   /** The chain of the old origin ends earlier: at the last operation that others know as well. */

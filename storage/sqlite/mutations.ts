@@ -174,8 +174,11 @@ export class Mutations {
       case 'unpark':
         this.replicas.unpark(mutation.origin, mutation.seq);
         return null;
+      case 'set-branch-aside':
+        this.log.setBranchAside(mutation.origin, mutation.keep, mutation.to);
+        return null;
       case 'begin-epoch':
-        this.log.beginEpoch({ ...mutation, nowMs: context.nowMs }, mutation.keep, this.digests);
+        this.log.beginEpoch({ ...mutation, nowMs: context.nowMs }, mutation, this.digests);
         return null;
     }
   }

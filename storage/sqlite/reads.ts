@@ -157,6 +157,10 @@ export class DecisionReads {
         return this.subjects.history(request.id);
       case 'link-stamp':
         return this.subjects.linkStamp(request.link);
+      case 'epoch-notices':
+        return this.subjects.epochNotices(request.origin);
+      case 'subjects-beyond':
+        return this.subjects.subjectsBeyond(request.origin, request.seq);
       case 'parked-operations':
         return this.subjects.parked(request.limit);
       case 'subject-log':

@@ -1,4 +1,5 @@
 import type { LinkKey } from '../../protocol/decide/decision.js';
+import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../../protocol/mesh/epoch-notice.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import type { RemovalKind } from '../../protocol/operation-log.js';
 import { versionOf } from '../../protocol/parse-payload.js';
@@ -56,6 +57,15 @@ export class SubjectReads {
         `SELECT hlc, origin, origin_seq FROM memory_links
          WHERE source_id = ? AND target_id = ? AND relation = ?`,
       ),
+      notices: db.prepare<[string], { origin: string; subject: string; payload: string }>(
+        `SELECT origin, subject, payload FROM operations
+         WHERE subject = ? AND kind = '${EPOCH_KIND}' AND payload IS NOT NULL`,
+      ),
+      beyond: db
+        .prepare<[string, number], string>(
+          'SELECT DISTINCT subject FROM operations WHERE origin = ? AND origin_seq > ? ORDER BY subject',
+        )
+        .pluck(),
       parked: db.prepare<[number], OperationSqlRow>(
         `SELECT * FROM operations WHERE parked IS NOT NULL AND payload IS NOT NULL
            AND parked IN ('unknown_kind', 'internal') ORDER BY commit_sequence LIMIT ?`,
@@ -107,6 +117,14 @@ export class SubjectReads {
   linkStamp({ source_id, target_id, relation }: LinkKey): Dot | null {
     const row = this.statements.link.get(source_id, target_id, relation);
     return row === undefined ? null : { hlc: row.hlc, origin: row.origin, seq: row.origin_seq };
+  }
+
+  epochNotices(origin: string): readonly EpochNotice[] {
+    return this.statements.notices.all(origin).flatMap((row) => epochNoticeOf(row) ?? []);
+  }
+
+  subjectsBeyond(origin: string, seq: number): readonly string[] {
+    return this.statements.beyond.all(origin, seq);
   }
 
   parked(limit: number): readonly WireOperation[] {

@@ -1,4 +1,5 @@
 import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
+import { operationId } from '../../protocol/operation-log.js';
 import type { Checks } from './checks.js';
 import type { BornOperation, Ledger } from './ledger.js';
 import type { SimNode } from './sim-node.js';
@@ -143,7 +144,9 @@ function checkOperation(
   if (EDITS.has(operation.kind)) {
     if (others.some((other) => ledger.hasSeen(other, operation))) return;
     const content = (JSON.parse(operation.payload) as { content: string }).content;
-    if (row?.content === content || losers.has(operation.id)) return;
+    const { renamed } = operation;
+    const lost = renamed !== null && losers.has(operationId(renamed.origin, renamed.seq));
+    if (row?.content === content || losers.has(operation.id) || lost) return;
     const is = row === undefined ? 'there is no row' : `the row says ${row.content}`;
     world.violate(node.name, 'lost write', `${describe(operation)} is no loser and ${is}`);
   } else if (DELETIONS.has(operation.kind) && row !== undefined) {

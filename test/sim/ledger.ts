@@ -1,3 +1,4 @@
+import { EPOCH_KIND, epochNoticeOf } from '../../protocol/mesh/epoch-notice.js';
 import type { SimNode } from './sim-node.js';
 
 /** An operation as it stood in its origin's log when it became durable there. */
@@ -14,7 +15,12 @@ export interface BornOperation {
   /** Name of the node that made it. */
   readonly node: string;
   readonly atMs: number;
+  /** What it is called since its numbers turned out to be given twice. */
+  renamed: { readonly origin: string; readonly seq: number } | null;
 }
+
+const sees = ({ seen }: BornOperation, { origin, seq }: { readonly origin: string; readonly seq: number }) =>
+  (seen[origin] ?? 0) >= seq;
 
 interface Row {
   readonly commit_sequence: number;
@@ -59,6 +65,7 @@ export class Ledger {
       payload: row.payload!,
       node: node.name,
       atMs: nowMs,
+      renamed: null,
     }));
     // A disk that was put back gives numbers again that nobody else knows.
     const fresh = born.filter((operation) => this.operations.get(operation.id)?.hlc !== operation.hlc);
@@ -75,7 +82,16 @@ export class Ledger {
       const known = this.bySubject.get(operation.subject) ?? [];
       this.bySubject.set(operation.subject, [...known, operation]);
     }
+    for (const operation of fresh) if (operation.kind === EPOCH_KIND) this.rename(operation);
     return fresh;
+  }
+
+  private rename(told: BornOperation): void {
+    const { from, keep } = epochNoticeOf(told)!;
+    for (const operation of this.operations.values()) {
+      if (operation.origin !== from || operation.seq <= keep) continue;
+      operation.renamed = { origin: told.origin, seq: operation.seq - keep };
+    }
   }
 
   /** The disk of a node was put back: its numbers begin anew. */
@@ -86,6 +102,7 @@ export class Ledger {
 
   /** True when an operation had seen another. */
   hasSeen(later: BornOperation, earlier: BornOperation): boolean {
-    return (later.seen[earlier.origin] ?? 0) >= earlier.seq;
+    const { renamed } = earlier;
+    return sees(later, earlier) || (renamed !== null && sees(later, renamed));
   }
 }

@@ -1,7 +1,7 @@
 import { SYNC_PAGE_BYTES_MAX } from '../../../protocol/limits.js';
 import { decodeCursor, encodeCursor } from '../../../protocol/mesh/cursor.js';
 import { rootDigest } from '../../../protocol/mesh/digest.js';
-import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
+import { mayHave, mayHold, type Peer } from '../../../protocol/mesh/peer.js';
 import type {
   KnownOriginsAnswer,
   ReadOperations,
@@ -80,7 +80,7 @@ export async function handlePull(
   for (const [origin, { seq }] of Object.entries(ends)) next[origin] = seq;
   return ok({
     operations: operations.map((operation) =>
-      mayHold(peer, operation.namespace) ? operation : { ...operation, payload: null },
+      mayHave(peer, operation) ? operation : { ...operation, payload: null },
     ),
     heads: signedHeads(parts, page.value),
     more,

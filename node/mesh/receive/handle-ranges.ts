@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import * as limits from '../../../protocol/limits.js';
 import { compareDigests } from '../../../protocol/mesh/compare-digests.js';
-import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
+import { mayHave, mayHold, type Peer } from '../../../protocol/mesh/peer.js';
 import {
   differingRanges,
   type NamespacesReply,
@@ -130,9 +130,9 @@ async function operationsFor(
   const read = await store.query({ kind: 'read-logged', places, bytesMax: limits.SYNC_PAGE_BYTES_MAX });
   if (!read.ok) return failed(read.error);
   const { operations } = read.value;
-  const hidden = operations.filter(({ namespace }) => !mayHold(peer, namespace));
+  const hidden = operations.filter((each) => !mayHave(peer, each));
   return ok({
-    operations: operations.map((each) => (mayHold(peer, each.namespace) ? each : { ...each, payload: null })),
+    operations: operations.map((each) => (mayHave(peer, each) ? each : { ...each, payload: null })),
     // Only what has an effect here: a stub says nothing of where a memory is.
     withheld: hidden.flatMap(({ origin, seq, payload }) => (payload === null ? [] : [{ origin, seq }])),
   });

@@ -1,5 +1,5 @@
 import { namespaceProblem } from '../../../protocol/ids.js';
-import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
+import { mayHave, type Peer } from '../../../protocol/mesh/peer.js';
 import type { VerifiedOperation } from '../../../protocol/mesh/store-terms.js';
 import {
   headBytes,
@@ -125,7 +125,7 @@ function judged(operation: VerifiedOperation, origins: Origins, authors: AuthorJ
   const { payload } = operation;
   if (payload === null) return operation;
   const scope = origins.scopeOf(peerOfOrigin(operation.origin));
-  if (!mayHold(scope, operation.namespace)) return { ...operation, payload: null };
+  if (!mayHave(scope, operation)) return { ...operation, payload: null };
   if (namespaceProblem(operation.namespace) !== null) return { ...operation, refusal: 'invalid' };
   return authors.holds(payload) ? operation : { ...operation, refusal: 'bad_signature' };
 }

@@ -1,4 +1,5 @@
 import { linkId, linkPayload } from '../../../protocol/link.js';
+import { EPOCH_KIND } from '../../../protocol/mesh/epoch-notice.js';
 import type { OperationPlace } from '../../../protocol/mesh/ranges.js';
 import type {
   IntegrityNote,
@@ -103,11 +104,14 @@ export function scrubLog(
   const suspects = new Set<string>();
   const damaged: OperationPlace[] = [];
   for (const row of rows) {
-    const { origin, origin_seq: seq, subject, payload, parked } = row;
+    const { origin, origin_seq: seq, subject, payload, parked, kind } = row;
+    // A history that was set aside is nobody's chain.
+    if (parked === 'forked') continue;
     damaged.push(...lostBefore(statements, origin, seq));
     const known = statements.get(KNOWN_HASH).get({ origin, seq }) as { hash: string } | undefined;
     const sound = payload === null || crypto.sha256Hex(payload) === row.payload_hash;
     if (!sound || (known !== undefined && known.hash !== hashOf(row, crypto))) damaged.push({ origin, seq });
+    if (kind === EPOCH_KIND) continue;
     if (parked === null && (payload === null || !hasTrace(statements, row))) suspects.add(subject);
   }
   const last = rows.at(-1);
