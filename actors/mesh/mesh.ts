@@ -1,4 +1,3 @@
-import type { OriginHead } from '../../protocol/mesh/store-terms.js';
 import type { Have } from '../../protocol/mesh/wire.js';
 import { type Supervisor, startSupervisor } from '../core/supervisor.js';
 import { loopChild } from '../maintenance/loop.js';
@@ -375,14 +374,14 @@ class Replication implements Mesh {
     this.gate.release('doubt');
   }
 
-  private async putBack(record: PeerRecord, origin: string, shared: readonly OriginHead[]): Promise<boolean> {
+  private async putBack(record: PeerRecord, origin: string, keep: number): Promise<boolean> {
     const { store, random, log, onEvent } = this.parts;
     if (this.ownLog.origin !== origin) return true;
     this.gate.hold('put-back', RECOVERY_HOLD_MS);
     this.recoveringFrom = record;
     const epoch = random.uuid().replaceAll('-', '').slice(0, 16);
     const reason = `peer ${record.peerId} has operations of ${origin} that this database lost`;
-    const begun = await store.execute({ kind: 'begin-epoch', epoch, reason, shared });
+    const begun = await store.execute({ kind: 'begin-epoch', epoch, reason, keep });
     if (!begun.ok) {
       log.error({ code: begun.error.code }, 'the database was put back, and no new epoch could be begun');
       this.gate.release('put-back');

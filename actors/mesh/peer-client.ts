@@ -39,6 +39,16 @@ export interface PeerClientParts {
   readonly requestTimeoutMs: number;
 }
 
+/** How a page is asked for. */
+export interface PullHow {
+  /** These origins alone; null means all. */
+  readonly origins?: readonly string[] | null;
+  /** The cursor says where to begin, not what is here. */
+  readonly place?: boolean;
+  /** Also operations that the peer knows by their headers alone: nobody else has them. */
+  readonly stubs?: boolean;
+}
+
 /** Speaks to peers: signs what goes out, checks what comes back, and makes of every mishap a typed failure. */
 export class PeerClient {
   constructor(private readonly parts: PeerClientParts) {}
@@ -68,12 +78,12 @@ export class PeerClient {
     peer: Peer,
     have: Have,
     limit: number,
-    { origins = null, place = false }: { origins?: readonly string[] | null; place?: boolean } = {},
+    { origins = null, place = false, stubs = false }: PullHow = {},
   ): Promise<Delivered<CheckedPullReply>> {
     const { self, clock, random } = this.parts;
     const at = encodeURIComponent(instantFromMs(clock.nowMs()));
     const only = origins === null ? '' : `&origins=${encodeURIComponent(origins.join(','))}`;
-    const claim = place ? '&place=1' : '';
+    const claim = `${place ? '&place=1' : ''}${stubs ? '&stubs=1' : ''}`;
     const query = `cursor=${encodeCursor(have)}&limit=${limit}&peer=${encodeURIComponent(self.peerId)}&at=${at}${only}${claim}`;
     const message = { method: 'GET', path: SINCE_PATH, query, body: null } as const;
     const headers = signMessage({ ...message, peerId: self.peerId, signer: self.signer, random });

@@ -41,6 +41,8 @@ export class PeerRecord {
   link: LinkState = FRESH_LINK;
   /** Everything that the peer had at its last full answer. */
   has: Have = {};
+  /** Where origins stood here when the peer, which has more of them, gave nothing: it knows the headers alone. */
+  readonly keptBack = new Map<string, number>();
   /** Not tried again before this instant, monotonic. */
   notBeforeMs = 0;
   /** Until then, monotonic, it is busy with pages that it asked for, in which is what would be pushed. */

@@ -10,7 +10,7 @@ import type {
   VerifiedOperation,
 } from '../mesh/store-terms.js';
 import type { Have, ParkedOperation, ParkReason, RefusalReason, RefusedOperation } from '../mesh/wire.js';
-import { CHAIN_GENESIS, operationId } from '../operation-log.js';
+import { operationId } from '../operation-log.js';
 import { concernsMemory, linkOf, purgeReasonOf, versionOf } from '../parse-payload.js';
 import { type HistoricEdit, isLater, joinVersions, loserOf, settle, type Version } from '../replica.js';
 import { fail } from '../result.js';
@@ -272,19 +272,15 @@ const replayed = () => fail('x_memory_nonce_replay', 'this nonce was used before
 
 /** Goes on under another epoch, after which the old origin's operations come back from peers like anybody's. */
 export function* decideBeginEpoch(command: BeginEpoch): Deciding<Outcomes['begin-epoch']> {
-  const { epoch, reason, shared } = command;
+  const { epoch, reason } = command;
   const self = yield* logOrigin();
-  let keep = shared === null ? self.seq : -1;
-  for (const { seq, hash } of shared ?? []) {
-    if (seq <= keep || seq > self.seq) continue;
-    const known = seq === 0 ? CHAIN_GENESIS : yield* operationHash(self.origin, seq);
-    if (known === hash) keep = seq;
-  }
-  if (keep < 0)
-    return fail('CONFLICT', 'none of these operations is in the log: older ones must show where it parts');
+  const keep = command.keep ?? self.seq;
+  if (keep > self.seq) return fail('CONFLICT', 'the log ends before the operation that is to be the last');
   const renamed = keep < self.seq ? yield* operationHash(self.origin, keep + 1) : null;
   const notice = renamed === null ? null : { from: self.origin, keep, renamed };
+  const subjects = yield* subjectsBeyond(self.origin, keep);
   yield* after([{ mutation: 'begin-epoch', epoch, reason, keep, notice }]);
+  yield* repairSubjects(subjects);
   const { origin } = yield* logOrigin();
   return decided({ origin }, []);
 }

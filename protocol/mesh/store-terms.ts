@@ -100,10 +100,10 @@ export interface BeginEpoch {
   readonly epoch: string;
   readonly reason: string;
   /**
-   * Header hashes of the own origin as the peer has them; sequence 0 has 64 zeros. The last one that the log shares is
-   * where the two part; CONFLICT when it shares none. Null: nothing was lost that others have.
+   * The last operation of the old origin that others have as well: what comes after it is renamed. Null: nothing was
+   * lost that others have.
    */
-  readonly shared: readonly OriginHead[] | null;
+  readonly keep: number | null;
 }
 
 /** A memory of a peer that knows no operations (reference-federation §1.7). */

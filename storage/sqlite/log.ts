@@ -14,7 +14,6 @@ import type { Crypto } from '../../protocol/seams.js';
 import { withWrite } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
 import { type FreshEpoch, switchEpoch } from './database-setup.js';
-import type { Digests } from './digests.js';
 import { renameOperations } from './rename-origin.js';
 
 interface LogStateRow {
@@ -127,7 +126,6 @@ export class OperationLog {
   beginEpoch(
     fresh: Pick<FreshEpoch, 'epoch' | 'reason' | 'nowMs'>,
     { keep, notice }: { readonly keep: number; readonly notice: EpochNotice | null },
-    digests: Digests,
   ): void {
     const { peer_id } = this.current();
     const from = this.own();
@@ -137,7 +135,7 @@ export class OperationLog {
       const to = `${peer_id}/${fresh.epoch}`;
       this.cutOrigin(from.origin, keep);
       const renaming = { from: from.origin, keep, to };
-      const { seq, head } = renameOperations(this.db, this.crypto, digests, renaming);
+      const { seq, head } = renameOperations(this.db, this.crypto, renaming);
       this.db.prepare('UPDATE log_state SET origin_seq = ?, chain_head = ?').run(seq, head);
     }
     this.begin();

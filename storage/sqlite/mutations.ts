@@ -178,7 +178,7 @@ export class Mutations {
         this.log.setBranchAside(mutation.origin, mutation.keep, mutation.to);
         return null;
       case 'begin-epoch':
-        this.log.beginEpoch({ ...mutation, nowMs: context.nowMs }, mutation, this.digests);
+        this.log.beginEpoch({ ...mutation, nowMs: context.nowMs }, mutation);
         return null;
     }
   }

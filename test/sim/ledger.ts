@@ -1,4 +1,5 @@
 import { EPOCH_KIND, epochNoticeOf } from '../../protocol/mesh/epoch-notice.js';
+import { operationId } from '../../protocol/operation-log.js';
 import type { SimNode } from './sim-node.js';
 
 /** An operation as it stood in its origin's log when it became durable there. */
@@ -22,6 +23,9 @@ export interface BornOperation {
 const sees = ({ seen }: BornOperation, { origin, seq }: { readonly origin: string; readonly seq: number }) =>
   (seen[origin] ?? 0) >= seq;
 
+/** A number can be given twice, but not at one time. */
+const nameOf = ({ id, hlc }: { readonly id: string; readonly hlc: string }) => `${id} ${hlc}`;
+
 interface Row {
   readonly commit_sequence: number;
   readonly origin: string;
@@ -36,7 +40,9 @@ interface Row {
 
 /** Every operation that became durable at its origin, as an omniscient observer writes it down. */
 export class Ledger {
+  /** By id; of two under one number, which a disk that was put back can bring about, the later. */
   readonly operations = new Map<string, BornOperation>();
+  private readonly known = new Map<string, BornOperation>();
   readonly bySubject = new Map<string, BornOperation[]>();
   private readonly read = new Map<string, number>();
 
@@ -67,30 +73,26 @@ export class Ledger {
       atMs: nowMs,
       renamed: null,
     }));
-    // A disk that was put back gives numbers again that nobody else knows.
-    const fresh = born.filter((operation) => this.operations.get(operation.id)?.hlc !== operation.hlc);
+    const fresh = born.filter((operation) => !this.known.has(nameOf(operation)));
     for (const operation of fresh) {
-      const lost = this.operations.get(operation.id);
-      if (lost !== undefined) {
-        const others = this.bySubject.get(lost.subject) ?? [];
-        this.bySubject.set(
-          lost.subject,
-          others.filter((other) => other !== lost),
-        );
-      }
+      this.known.set(nameOf(operation), operation);
       this.operations.set(operation.id, operation);
       const known = this.bySubject.get(operation.subject) ?? [];
       this.bySubject.set(operation.subject, [...known, operation]);
     }
-    for (const operation of fresh) if (operation.kind === EPOCH_KIND) this.rename(operation);
+    for (const operation of fresh) if (operation.kind === EPOCH_KIND) this.rename(node, operation);
     return fresh;
   }
 
-  private rename(told: BornOperation): void {
+  /** Numbers were given twice, and what was written the second time goes on under others. */
+  private rename(node: SimNode, told: BornOperation): void {
     const { from, keep } = epochNoticeOf(told)!;
-    for (const operation of this.operations.values()) {
-      if (operation.origin !== from || operation.seq <= keep) continue;
-      operation.renamed = { origin: told.origin, seq: operation.seq - keep };
+    const renamed = node.disk.db
+      .prepare('SELECT origin_seq AS seq, hlc FROM operations WHERE origin = ? AND origin_seq < ?')
+      .all(told.origin, told.seq) as { seq: number; hlc: string }[];
+    for (const { seq, hlc } of renamed) {
+      const operation = this.known.get(nameOf({ id: operationId(from, keep + seq), hlc }));
+      if (operation !== undefined) operation.renamed = { origin: told.origin, seq };
     }
   }
 

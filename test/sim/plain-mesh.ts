@@ -154,7 +154,7 @@ class PlainMesh {
     const applied = await this.apply(page, peer.peerId, null);
     if (applied.ok && applied.value.refused.some(({ reason }) => reason === 'own_ahead')) {
       const epoch = Buffer.from(this.run.services.random.bytes(8)).toString('hex');
-      await this.run.services.store.execute({ kind: 'begin-epoch', epoch, reason: 'put back', shared: null });
+      await this.run.services.store.execute({ kind: 'begin-epoch', epoch, reason: 'put back', keep: null });
       this.acked.clear();
     }
   }

@@ -30,6 +30,15 @@ export interface PullParts {
   readonly onOwnAhead: (origin: string, seq: number, peerId: string) => void;
 }
 
+export interface PullQuestion {
+  readonly cursor: string;
+  readonly limit: number;
+  /** These origins alone; null means all. */
+  readonly only: readonly string[] | null;
+  /** The peer takes a bare header too, where nobody can give it more. */
+  readonly stubs: boolean;
+}
+
 /**
  * A page of the operations beyond a cursor (design: mesh). An empty cursor has nothing; VALIDATION_FAILED
  * for a text that is none. Payloads that
@@ -38,10 +47,7 @@ export interface PullParts {
 export async function handlePull(
   parts: PullParts,
   peer: Peer,
-  cursor: string,
-  limit: number,
-  /** These origins alone; null means all. */
-  only: readonly string[] | null,
+  { cursor, limit, only, stubs }: PullQuestion,
 ): Promise<Result<PullReply & Readonly<Record<string, unknown>>>> {
   const have = cursor === '' ? {} : decodeCursor(cursor);
   if (have === null)
@@ -63,7 +69,7 @@ export async function handlePull(
     return ok({ ...nothing, wall_clock, version: VERSION, scope_status: 'no_allowlist_default_deny' });
   }
 
-  const page = await pageFor(parts.store, peer, {
+  const page = await pageFor(parts.store, stubs ? null : peer, {
     have,
     origins: only,
     limit,
@@ -94,11 +100,11 @@ export async function handlePull(
 
 /**
  * A page that ends before the first operation that this node only knows by its header, because it may not hold more,
- * and the peer may: that one has to come from somebody who has it whole.
+ * and the peer may: that one has to come from somebody who has it whole. Null leaves nothing out.
  */
 async function pageFor(
   store: Store,
-  peer: Peer,
+  peer: Peer | null,
   query: Omit<ReadOperations, 'kind'>,
 ): Promise<Result<ReadOperationsAnswer>> {
   const upTo: Record<string, number> = {};
@@ -106,7 +112,7 @@ async function pageFor(
   for (;;) {
     const page = await store.query({ kind: 'read-operations', ...query, upTo });
     if (!page.ok) return page;
-    const lacking = page.value.lacking.filter(({ namespace }) => mayHold(peer, namespace));
+    const lacking = page.value.lacking.filter(({ namespace }) => peer !== null && mayHold(peer, namespace));
     if (lacking.length === 0) return page;
     for (const { origin, seq } of lacking) upTo[origin] = Math.min(seq - 1, upTo[origin] ?? seq);
   }

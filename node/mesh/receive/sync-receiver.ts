@@ -249,7 +249,7 @@ export class SyncReceiver {
     if (cursor !== undefined) {
       const parts = { ...options, onOwnAhead: options.onOwnAhead ?? (() => {}) };
       const only = query.get('origins')?.split(',') ?? null;
-      return handlePull(parts, peer, cursor, limit, only);
+      return handlePull(parts, peer, { cursor, limit, only, stubs: query.get('stubs') === '1' });
     }
     if (options.oldStyle === null) return fail('UNAVAILABLE', 'this node answers cursors alone');
     return options.oldStyle.since.page(peer, query.get('since') ?? '', limit);
