@@ -56,6 +56,8 @@ const START_HOLD_MS = 2000;
 const DOUBT_HOLD_MS = 5000;
 /** A peer whose doubt came to nothing is not heeded again for this long. */
 const DOUBT_REST_MS = 60_000;
+/** One that did not answer what was asked for is heeded again after this. */
+const DOUBT_AGAIN_MS = 15_000;
 const RECOVERY_HOLD_MS = 60_000;
 /** After a page that is not its last a peer asks for the next within this time, or is pushed to again. */
 const READS_REST_MS = 500;
@@ -399,8 +401,9 @@ class Replication implements Mesh {
   private caughtUp(record: PeerRecord, complete: boolean): void {
     if (this.doubted === record) {
       this.settle(record);
+      const restMs = complete ? DOUBT_REST_MS : DOUBT_AGAIN_MS;
       if (this.recoveringFrom === null)
-        this.doubtedUntilMs.set(record.peerId, this.parts.clock.monotonicMs() + DOUBT_REST_MS);
+        this.doubtedUntilMs.set(record.peerId, this.parts.clock.monotonicMs() + restMs);
     }
     if (this.recoveringFrom === null || !complete) return;
     // Any peer will do: what only another one has comes with the next rounds.

@@ -224,7 +224,10 @@ export class PeerSync implements RunningChild {
 
   private async isAlike(record: PeerRecord, own: string, seq: number): Promise<boolean | null> {
     const from = { [own]: seq - 1 };
-    const answer = await this.parts.client.pull(record.peer, from, 1, { origins: [own], place: true });
+    const how = { origins: [own], place: true };
+    let answer = await this.parts.client.pull(record.peer, from, 1, how);
+    for (let again = 0; !answer.ok && again < LOCAL_RETRIES && !this.stopping; again += 1)
+      answer = await this.parts.client.pull(record.peer, from, 1, how);
     const query = { kind: 'read-operations', have: from, origins: [own], limit: 1, bytesMax: 1 } as const;
     const here = await this.parts.store.query(query);
     if (!answer.ok || !here.ok) return null;

@@ -1,8 +1,9 @@
 import { canonicalJson } from '../../protocol/canonical-json.js';
+import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { CHAIN_GENESIS, headerHash, operationId } from '../../protocol/operation-log.js';
 import { editDot, editStamp } from '../../protocol/replica.js';
 import type { Crypto } from '../../protocol/seams.js';
-import type { VersionVector } from '../../protocol/version-vector.js';
+import { includes, type VersionVector } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
 import { type OperationSqlRow, operationFromSql } from './operation-rows.js';
 
@@ -43,6 +44,7 @@ function renameLog(db: Connection, crypto: Crypto, renaming: Renaming) {
   const rows = db
     .prepare('SELECT * FROM operations WHERE origin = ? AND origin_seq > ? ORDER BY origin_seq')
     .all(from, keep) as OperationSqlRow[];
+  const others = db.prepare('SELECT * FROM operations WHERE subject = ? AND origin <> ?');
   const update = db.prepare(
     `UPDATE operations SET origin = ?, origin_seq = ?, seen = ?, payload = ?, payload_hash = ?, prev_hash = ?,
        head_signature = NULL WHERE commit_sequence = ?`,
@@ -52,7 +54,8 @@ function renameLog(db: Connection, crypto: Crypto, renaming: Renaming) {
   for (const row of rows) {
     seq = row.origin_seq - keep;
     const operation = operationFromSql(row);
-    const seen = renamedVector(operation.seen, renaming, row.origin_seq);
+    const heard = heardOf(operation, others.all(row.subject, from) as OperationSqlRow[], from);
+    const seen = renamedVector(operation.seen, renaming, row.origin_seq, heard);
     const payload = row.payload === null ? null : renamedPayload(row.payload, renaming);
     const payloadHash = payload === null ? row.payload_hash : crypto.sha256Hex(payload);
     update.run(to, seq, JSON.stringify(seen), payload, payloadHash, head, row.commit_sequence);
@@ -74,7 +77,7 @@ function renameCopies(db: Connection, renaming: Renaming): void {
   );
   for (const row of rows) {
     const { origin, seq } = renamedDot(row.origin, row.origin_seq, renaming);
-    const seen = renamedVector(JSON.parse(row.seen) as VersionVector, renaming, row.origin_seq);
+    const seen = renamedVector(JSON.parse(row.seen) as VersionVector, renaming, row.origin_seq, 0);
     update.run(origin, seq, JSON.stringify(seen), renamedEdit(row.edited, renaming), row.id);
   }
 }
@@ -94,16 +97,27 @@ function renamedDot(origin: string, seq: number, { from, keep, to }: Renaming) {
   return origin === from && seq > keep ? { origin: to, seq: seq - keep } : { origin, seq };
 }
 
+/** What the operations that an operation has seen say of an origin: whoever has seen them has seen that. */
+function heardOf(operation: WireOperation, others: readonly OperationSqlRow[], origin: string): number {
+  const seen = others.filter((other) => includes(operation.seen, other.origin, other.origin_seq));
+  return Math.max(0, ...seen.map((other) => operationFromSql(other).seen[origin] ?? 0));
+}
+
 /**
  * What operation `seq` of the renamed part had seen. Of the old origin it is what both histories have, or more than there
  * was here by then, which it can only have heard of from others; of the own writes before it, all that concern its subject.
  */
-function renamedVector(seen: VersionVector, { from, keep, to }: Renaming, seq: number): VersionVector {
+function renamedVector(
+  seen: VersionVector,
+  { from, keep, to }: Renaming,
+  seq: number,
+  heard: number,
+): VersionVector {
   const known = seen[from];
   if (known === undefined || known <= keep) return seen;
   const { [from]: _renamed, ...others } = seen;
   const before = seq - 1 - keep;
-  const old = known >= seq ? known : keep;
+  const old = Math.max(keep, heard, known >= seq ? known : 0);
   return { ...others, ...(old > 0 ? { [from]: old } : {}), ...(before > 0 ? { [to]: before } : {}) };
 }
 

@@ -1,7 +1,7 @@
 import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
 import { operationId } from '../../protocol/operation-log.js';
 import type { Checks } from './checks.js';
-import type { BornOperation, Ledger } from './ledger.js';
+import { type BornOperation, type Ledger, nameOf } from './ledger.js';
 import type { SimNode } from './sim-node.js';
 import type { Invocation } from './workload.js';
 import type { World } from './world.js';
@@ -101,36 +101,44 @@ export async function checkPromises(parts: EndParts): Promise<void> {
         parts,
         node,
         row,
-        operations.filter((operation) => log.has(operation.id) || !goneWithDisk(parts, promised, operation)),
+        operations.filter((operation) => isIn(log, operation) || !goneWithDisk(parts, promised, operation)),
       );
     }
     checkInLog(parts, node, log);
   }
 }
 
-/** Ids of the operations that somebody was told to be on another disk as well. */
-function promisedElsewhere(history: readonly Invocation[]): ReadonlySet<string> {
+/** The operations that somebody was told to be on another disk as well. */
+function promisedElsewhere(history: readonly Invocation[]): ReadonlySet<BornOperation> {
   const told = history.filter(({ answer }) => {
     const acks = answer?.ok === true ? answer.value['quorum_acks'] : 0;
     return typeof acks === 'number' && acks >= 2;
   });
-  return new Set(told.flatMap(({ operations }) => operations.map(({ id }) => id)));
+  return new Set(told.flatMap(({ operations }) => operations));
 }
 
 /** Written before its node's disk was lost, and never said to be anywhere else. */
 function goneWithDisk(
   { checks }: EndParts,
-  promised: ReadonlySet<string>,
-  { id, node, atMs }: BornOperation,
+  promised: ReadonlySet<BornOperation>,
+  operation: BornOperation,
 ): boolean {
-  if (checks.left.has(node) && !promised.has(id)) return true;
-  const lostMs = checks.disksLost.get(node);
-  return lostMs !== undefined && atMs <= lostMs && !promised.has(id);
+  if (promised.has(operation)) return false;
+  if (checks.left.has(operation.node)) return true;
+  const lostMs = checks.disksLost.get(operation.node);
+  return lostMs !== undefined && operation.atMs <= lostMs;
 }
 
 function logOf(node: SimNode): ReadonlySet<string> {
-  const ids = node.disk.db.prepare("SELECT origin || '/' || origin_seq FROM operations").pluck().all();
-  return new Set(ids as string[]);
+  const rows = node.disk.db.prepare("SELECT origin || '/' || origin_seq AS id, hlc FROM operations").all();
+  return new Set((rows as { id: string; hlc: string }[]).map(nameOf));
+}
+
+/** Under its number, or under that which it was given instead. */
+function isIn(log: ReadonlySet<string>, operation: BornOperation): boolean {
+  const { renamed, hlc } = operation;
+  if (log.has(nameOf(operation))) return true;
+  return renamed !== null && log.has(nameOf({ id: operationId(renamed.origin, renamed.seq), hlc }));
 }
 
 function checkOperation(
@@ -175,7 +183,7 @@ function checkRow(
 function checkInLog({ world, ledger, checks }: EndParts, node: SimNode, known: ReadonlySet<string>): void {
   for (const operation of ledger.operations.values()) {
     const gone = checks.disksLost.has(operation.node) || checks.left.has(operation.node);
-    if (known.has(operation.id) || gone) continue;
+    if (isIn(known, operation) || gone) continue;
     world.violate(node.name, 'missing operation', describe(operation));
   }
 }

@@ -24,7 +24,7 @@ const sees = ({ seen }: BornOperation, { origin, seq }: { readonly origin: strin
   (seen[origin] ?? 0) >= seq;
 
 /** A number can be given twice, but not at one time. */
-const nameOf = ({ id, hlc }: { readonly id: string; readonly hlc: string }) => `${id} ${hlc}`;
+export const nameOf = ({ id, hlc }: { readonly id: string; readonly hlc: string }) => `${id} ${hlc}`;
 
 interface Row {
   readonly commit_sequence: number;
