@@ -2,6 +2,8 @@ import type { Connection } from './connection.js';
 
 /** Between a try in vain and the next on a disk that stays full; each may write as much as the write-ahead log holds. */
 const TRY_EVERY_MS = 1000;
+const ATTEMPTS = 20;
+const STEP_MS = 5;
 
 /**
  * Gives a full disk room again. On a small disk the write-ahead log may take all of it long before SQLite folds it into the
@@ -30,10 +32,15 @@ export class WalRelief {
     return true;
   }
 
+  /** Readers of other threads keep the log for a moment, so it is tried for some time. */
   private folded(): boolean {
     try {
-      const [{ busy }] = this.db.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }];
-      return busy === 0;
+      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+        if (attempt > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STEP_MS);
+        const [{ busy }] = this.db.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }];
+        if (busy === 0) return true;
+      }
+      return false;
     } catch {
       // The disk is as full as before.
       return false;
