@@ -43,6 +43,12 @@ export class Checks {
 
   constructor(private readonly parts: ChecksParts) {}
 
+  /** A store that meets damage says so as it says that of a bug; until it is repaired that is right. */
+  onBug(node: SimNode, stack: string): void {
+    if (this.damaged.has(node.name)) this.parts.world.note(node.name, `met damage: ${stack}`);
+    else this.parts.world.violate(node.name, 'bug', stack);
+  }
+
   /** After every sync. */
   onCommit(node: SimNode, batch: readonly Command[], results: readonly Result<OutcomeOf<Command>>[]): void {
     const { world, ledger } = this.parts;
@@ -55,7 +61,7 @@ export class Checks {
       );
     }
     results.forEach((result, index) => {
-      if (!result.ok && result.error.code === 'INTERNAL') {
+      if (!result.ok && result.error.code === 'INTERNAL' && !this.damaged.has(node.name)) {
         world.violate(node.name, 'internal', `${batch[index]!.kind} answered INTERNAL`);
       }
     });
@@ -133,6 +139,8 @@ export class Checks {
   }
 
   private checkBackwards(node: SimNode): void {
+    // A database that was put back learns of what it has lost, and of what has replaced it, in any order.
+    if (this.disksLost.has(node.name)) return;
     const back = node.disk.db.prepare('SELECT what FROM temp.sim_back').pluck().all();
     for (const what of back) this.parts.world.violate(node.name, 'version went back', String(what));
   }

@@ -84,6 +84,7 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
         settings: { maxMemoriesPerDay: 1e9, maxStorageBytes: 1e12, maxLinksPerDay: 1e9, ...quota },
         quorumWrites: 1 + dice.below(count),
         onCommit: (node, batch, results) => checks.onCommit(node, batch, results),
+        onBug: (node, stack) => checks.onBug(node, stack),
       }),
     );
   }

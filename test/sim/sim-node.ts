@@ -72,6 +72,8 @@ export interface SimNodeParts {
     batch: readonly Command[],
     results: readonly Result<OutcomeOf<Command>>[],
   ) => void;
+  /** Told of a bug that the store reports. */
+  readonly onBug: (node: SimNode, stack: string) => void;
   readonly settings: Partial<Settings>;
   readonly wall: WallClock;
 }
@@ -176,7 +178,7 @@ export class SimNode {
       crypto: keys.crypto,
       signer: this.signer,
       quota: quotaLimits(settings),
-      reportBug: (error) => world.violate(this.name, 'bug', stackOf(error)),
+      reportBug: (error) => this.parts.onBug(this, stackOf(error)),
       onCommit: (batch, results) => onCommit(this, batch, results),
       crashAt: () => {
         const crash = this.nextCrash;

@@ -34,6 +34,7 @@ function nodesOf(world: World, count: number, join: JoinMesh = solo) {
         wall: new WallClock(world, 1_772_323_200_000, 0, 0),
         settings: {},
         onCommit: () => undefined,
+        onBug: (node, stack) => world.violate(node.name, 'bug', stack),
       }),
     );
   }
