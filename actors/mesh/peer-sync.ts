@@ -141,7 +141,9 @@ export class PeerSync implements RunningChild {
       const own = this.parts.ownOrigin();
       const have = proof !== null && own !== null ? { ...known, [own]: Math.max(0, proof - 1) } : known;
       const wanted = blocked.size === 0 ? null : Object.keys(record.has).filter((each) => !blocked.has(each));
-      const how = orphans.length > 0 ? { origins: orphans, stubs: true } : { origins: wanted };
+      // Headers prove what was lost as well as payloads do.
+      const how =
+        orphans.length > 0 ? { origins: orphans, stubs: true } : { origins: wanted, stubs: proof !== null };
       const page: CheckedPullReply | null = await (ahead?.page ?? this.page(record, have, how));
       ahead = null;
       if (page === null || this.stopping) return false;
@@ -224,7 +226,7 @@ export class PeerSync implements RunningChild {
 
   private async isAlike(record: PeerRecord, own: string, seq: number): Promise<boolean | null> {
     const from = { [own]: seq - 1 };
-    const how = { origins: [own], place: true };
+    const how = { origins: [own], place: true, stubs: true };
     let answer = await this.parts.client.pull(record.peer, from, 1, how);
     for (let again = 0; !answer.ok && again < LOCAL_RETRIES && !this.stopping; again += 1)
       answer = await this.parts.client.pull(record.peer, from, 1, how);

@@ -130,15 +130,17 @@ function goneWithDisk(
 }
 
 function logOf(node: SimNode): ReadonlySet<string> {
-  const rows = node.disk.db.prepare("SELECT origin || '/' || origin_seq AS id, hlc FROM operations").all();
-  return new Set((rows as { id: string; hlc: string }[]).map(nameOf));
+  const rows = node.disk.db
+    .prepare("SELECT origin || '/' || origin_seq AS id, hlc, kind, subject FROM operations")
+    .all();
+  return new Set((rows as Parameters<typeof nameOf>[0][]).map(nameOf));
 }
 
 /** Under its number, or under that which it was given instead. */
 function isIn(log: ReadonlySet<string>, operation: BornOperation): boolean {
-  const { renamed, hlc } = operation;
+  const { renamed } = operation;
   if (log.has(nameOf(operation))) return true;
-  return renamed !== null && log.has(nameOf({ id: operationId(renamed.origin, renamed.seq), hlc }));
+  return renamed !== null && log.has(nameOf({ ...operation, id: operationId(renamed.origin, renamed.seq) }));
 }
 
 function checkOperation(

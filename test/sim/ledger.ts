@@ -23,8 +23,9 @@ export interface BornOperation {
 const sees = ({ seen }: BornOperation, { origin, seq }: { readonly origin: string; readonly seq: number }) =>
   (seen[origin] ?? 0) >= seq;
 
-/** A number can be given twice, but not at one time. */
-export const nameOf = ({ id, hlc }: { readonly id: string; readonly hlc: string }) => `${id} ${hlc}`;
+/** A number can be given twice, and with a clock that was set back at one time, but not to one thing. */
+export const nameOf = ({ id, hlc, kind, subject }: Pick<BornOperation, 'id' | 'hlc' | 'kind' | 'subject'>) =>
+  `${id} ${hlc} ${kind} ${subject}`;
 
 interface Row {
   readonly commit_sequence: number;
@@ -88,10 +89,12 @@ export class Ledger {
   private rename(node: SimNode, told: BornOperation): void {
     const { from, keep } = epochNoticeOf(told)!;
     const renamed = node.disk.db
-      .prepare('SELECT origin_seq AS seq, hlc FROM operations WHERE origin = ? AND origin_seq < ?')
-      .all(told.origin, told.seq) as { seq: number; hlc: string }[];
-    for (const { seq, hlc } of renamed) {
-      const operation = this.known.get(nameOf({ id: operationId(from, keep + seq), hlc }));
+      .prepare(
+        'SELECT origin_seq AS seq, hlc, kind, subject FROM operations WHERE origin = ? AND origin_seq < ?',
+      )
+      .all(told.origin, told.seq) as { seq: number; hlc: string; kind: string; subject: string }[];
+    for (const { seq, ...row } of renamed) {
+      const operation = this.known.get(nameOf({ id: operationId(from, keep + seq), ...row }));
       if (operation !== undefined) operation.renamed = { origin: told.origin, seq };
     }
   }
