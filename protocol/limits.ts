@@ -265,3 +265,21 @@ export const CAMPAIGN_FILE_BYTES_MAX = 64 * 1024 * 1024;
 // The mesh
 /** An operation stamped further ahead of the receiver's clock than this is refused (design: mesh). */
 export const CLOCK_AHEAD_MS_MAX = 60_000;
+
+// Anti-entropy and scrub (design: mesh)
+/** Between two comparisons of the replicated rows with one peer. */
+export const ENTROPY_INTERVAL_MS = 60_000;
+/** Subjects of ranges that differ that one answer names, at least a range. */
+export const RANGE_SUBJECTS_MAX = 5000;
+/** Operations that are asked back at once. */
+export const RANGE_OPERATIONS_MAX = 200;
+/** A longer answer of a peer is not read. */
+export const RANGE_REPLY_BYTES_MAX = 16 * 1024 * 1024;
+/** Namespaces that one comparison repairs. */
+export const RANGE_NAMESPACES_MAX = 64;
+/** Subjects that one transaction repairs. */
+export const REPAIR_SUBJECTS_MAX = 100;
+export const SCRUB_INTERVAL_DAYS = 7;
+export const SCRUB_INTERVAL_DAYS_MAX = 365;
+export const PAYLOAD_KEPT_DAYS = 90;
+export const PAYLOAD_KEPT_DAYS_MAX = 36_500;

@@ -18,6 +18,7 @@ export const OPERATION_KINDS = [
   'restore',
   'purge',
   'link',
+  'epoch',
 ] as const;
 export type OperationKind = (typeof OPERATION_KINDS)[number];
 

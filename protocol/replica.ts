@@ -56,6 +56,29 @@ export function editDot(stamp: string): Dot | null {
   return /^\d{12}$/.test(seq) ? { hlc, origin, seq: Number(seq) } : null;
 }
 
+/** Why a memory is no row here: it moved to a namespace that this node may not hold. */
+export const ELSEWHERE = 'elsewhere';
+
+/**
+ * What an operation means whose payload this node may not hold: the memory is elsewhere, so here it is as if it were
+ * removed, until a version comes that brings it back.
+ */
+export function awayVersion(
+  operation: Dot & { readonly namespace: string; readonly seen: VersionVector },
+): RemovedVersion {
+  const { hlc, origin, seq, seen, namespace } = operation;
+  const removal: Removal = {
+    kind: 'delete',
+    namespace,
+    title: '',
+    reason: ELSEWHERE,
+    expiresAt: null,
+    version: 1,
+    image: null,
+  };
+  return { hlc, origin, seq, covers: { ...seen, [origin]: seq }, image: null, removal };
+}
+
 const covers = (by: VersionBase, dot: Dot): boolean => includes(by.covers, dot.origin, dot.seq);
 
 const same = (a: Dot, b: Dot): boolean => a.origin === b.origin && a.seq === b.seq;

@@ -35,12 +35,13 @@ export function meshStatus({
     peers,
     underReplicated: Math.max(0, ownLog.end - replicated),
     dlqDepth: peers.reduce((sum, { dlq }) => sum + dlq, 0),
+    diverged: peers.filter((peer) => peer.diverged).length,
     quarantined: peers.filter((peer) => peer.quarantined).length,
   };
 }
 
 function peerStatus(record: PeerRecord, ownLog: OwnLog, clock: Clock): PeerStatus {
-  const { peer, link, standing, has, lastAnswerAtMs } = record;
+  const { peer, link, standing, has, lastAnswerAtMs, entropy } = record;
   return {
     peerId: peer.peerId,
     url: peer.url,
@@ -58,10 +59,17 @@ function peerStatus(record: PeerRecord, ownLog: OwnLog, clock: Clock): PeerStatu
     parked: standing.parked.size,
     operations: operationsOf(has),
     root: record.root,
+    rows: entropy.last,
+    comparedAt: entropy.comparedAt,
+    diverged: entropy.diverged,
+    differing: entropy.differing.slice(0, DIFFERING_SHOWN),
     version: record.version,
     lastAnswerAt: lastAnswerAtMs === null ? null : instantFromMs(lastAnswerAtMs),
   };
 }
+
+/** Namespaces that the status names. */
+const DIFFERING_SHOWN = 10;
 
 function owedAfterFailure({ link, standing }: PeerRecord, ownLog: OwnLog): number {
   const failing = link.failures > 0 || link.attempts > 0;

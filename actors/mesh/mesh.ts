@@ -1,4 +1,3 @@
-import type { OriginHead } from '../../protocol/mesh/store-terms.js';
 import type { Have } from '../../protocol/mesh/wire.js';
 import { type Supervisor, startSupervisor } from '../core/supervisor.js';
 import { loopChild } from '../maintenance/loop.js';
@@ -12,6 +11,7 @@ import { PeerClient } from './peer-client.js';
 import { PeerRecord, type RecordChange } from './peer-record.js';
 import { PeerSync, PULL_LIMIT } from './peer-sync.js';
 import { QuorumWriter } from './quorum-writer.js';
+import { RowDuties } from './row-duties.js';
 import { WriteGate } from './write-gate.js';
 
 /** Replication of one node, running. */
@@ -44,6 +44,8 @@ export interface Mesh {
    * reads the log of this node (the cursor of a page).
    */
   heard(peerId: string, have: Have | null, reads?: Have | null): void;
+  /** A peer found that its rows differ from these: compare with it soon. */
+  differing(peerId: string): void;
   /** Writes down what is owed and ends; answers that are under way are not waited for. */
   stop(): Promise<void>;
 }
@@ -54,6 +56,8 @@ const START_HOLD_MS = 2000;
 const DOUBT_HOLD_MS = 5000;
 /** A peer whose doubt came to nothing is not heeded again for this long. */
 const DOUBT_REST_MS = 60_000;
+/** One that did not answer what was asked for is heeded again after this. */
+const DOUBT_AGAIN_MS = 15_000;
 const RECOVERY_HOLD_MS = 60_000;
 /** After a page that is not its last a peer asks for the next within this time, or is pushed to again. */
 const READS_REST_MS = 500;
@@ -82,6 +86,7 @@ class Replication implements Mesh {
   private links: Links | null = null;
   private sync: PeerSync | null = null;
   private readonly wakeLog: () => void;
+  private readonly rows: RowDuties;
   /** Whose word that operations were lost is being looked into, and until when nobody's is (monotonic). */
   private doubted: PeerRecord | null = null;
   private readonly doubtedUntilMs = new Map<string, number>();
@@ -130,6 +135,7 @@ class Replication implements Mesh {
         await this.ledger.save([...this.records.values()]);
       },
     });
+    this.rows = new RowDuties(parts, this.client, () => this.members);
     const onFailure = ({ childId, error, decision }: { childId: string; error: Error; decision: object }) =>
       log.error({ err: error, actor: childId, decision }, 'a part of replication failed');
     this.supervisor = startSupervisor({
@@ -141,6 +147,7 @@ class Replication implements Mesh {
         { id: 'peer-sync', policy, start: () => Promise.resolve(this.startSync()) },
         { id: 'roster', policy, start: () => this.startLinks(onFailure) },
         watch.spec,
+        ...this.rows.specs,
       ],
     });
   }
@@ -217,7 +224,13 @@ class Replication implements Mesh {
     record.heard();
   }
 
+  differing(peerId: string): void {
+    const record = this.records.get(peerId);
+    if (record !== undefined) this.rows.differing(record);
+  }
+
   async stop(): Promise<void> {
+    this.rows.end();
     this.gate.close();
     await this.supervisor.stop();
   }
@@ -333,7 +346,7 @@ class Replication implements Mesh {
     }
     const change = record.standing.observe(has, ticket);
     // Who cannot be pushed to is taken at his word.
-    if (record.peer.url === null) record.standing.prove(has);
+    if (record.peer.url === null) record.standing.trust();
     return change;
   }
 
@@ -363,14 +376,14 @@ class Replication implements Mesh {
     this.gate.release('doubt');
   }
 
-  private async putBack(record: PeerRecord, origin: string, shared: readonly OriginHead[]): Promise<boolean> {
+  private async putBack(record: PeerRecord, origin: string, keep: number): Promise<boolean> {
     const { store, random, log, onEvent } = this.parts;
     if (this.ownLog.origin !== origin) return true;
     this.gate.hold('put-back', RECOVERY_HOLD_MS);
     this.recoveringFrom = record;
     const epoch = random.uuid().replaceAll('-', '').slice(0, 16);
     const reason = `peer ${record.peerId} has operations of ${origin} that this database lost`;
-    const begun = await store.execute({ kind: 'begin-epoch', epoch, reason, shared });
+    const begun = await store.execute({ kind: 'begin-epoch', epoch, reason, keep });
     if (!begun.ok) {
       log.error({ code: begun.error.code }, 'the database was put back, and no new epoch could be begun');
       this.gate.release('put-back');
@@ -388,8 +401,9 @@ class Replication implements Mesh {
   private caughtUp(record: PeerRecord, complete: boolean): void {
     if (this.doubted === record) {
       this.settle(record);
+      const restMs = complete ? DOUBT_REST_MS : DOUBT_AGAIN_MS;
       if (this.recoveringFrom === null)
-        this.doubtedUntilMs.set(record.peerId, this.parts.clock.monotonicMs() + DOUBT_REST_MS);
+        this.doubtedUntilMs.set(record.peerId, this.parts.clock.monotonicMs() + restMs);
     }
     if (this.recoveringFrom === null || !complete) return;
     // Any peer will do: what only another one has comes with the next rounds.
@@ -398,7 +412,10 @@ class Replication implements Mesh {
   }
 
   private changed(record: PeerRecord, change: RecordChange): void {
-    if (change === 'reconnected') this.sync?.request(record);
+    if (change === 'reconnected') {
+      this.sync?.request(record);
+      this.rows.reconnected(record.peerId);
+    }
     this.quorum.changed();
     this.links?.wake(record.peerId);
     this.look();

@@ -3,7 +3,7 @@ import {
   LOG_TAIL_OPERATIONS_MAX,
   REQUEST_BODY_BYTES_MAX,
 } from '../../protocol/limits.js';
-import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
+import { mayHave, type Peer } from '../../protocol/mesh/peer.js';
 import { headBytes, type SignedHead, type WireOperation } from '../../protocol/mesh/wire.js';
 import { ok, type Result } from '../../protocol/result.js';
 import type { Clock } from '../../protocol/seams.js';
@@ -174,7 +174,7 @@ function suits(batch: Batch, end: number, limit: number): boolean {
 
 /** A peer that may not hold a namespace gets the header alone, so that the chain verifies all the same. */
 function scoped(operation: WireOperation, peer: Peer): WireOperation {
-  return mayHold(peer, operation.namespace) ? operation : { ...operation, payload: null };
+  return mayHave(peer, operation) ? operation : { ...operation, payload: null };
 }
 
 function base64(bytes: Uint8Array): string {

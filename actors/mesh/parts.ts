@@ -1,11 +1,13 @@
 import type { Roster } from '../../protocol/mesh/peer.js';
+import type { RepairOutcome } from '../../protocol/mesh/repair-terms.js';
 import type { ApplyOutcome } from '../../protocol/mesh/store-terms.js';
 import type { PeerTransport } from '../../protocol/mesh/transport.js';
-import type { OperationPage } from '../../protocol/mesh/wire.js';
+import type { OperationPage, WireOperation } from '../../protocol/mesh/wire.js';
 import type { Result } from '../../protocol/result.js';
 import type { Clock, Log, Random, Scheduler, Signer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import type { RestartPolicy } from '../core/restart-policy.js';
+import type { Comparison } from './anti-entropy.js';
 
 /** What replication is made of; everything that touches the world is a seam. */
 export interface MeshParts {
@@ -18,6 +20,11 @@ export interface MeshParts {
    * node's store; what a peer sent wrongly is in `refused` and `parked`.
    */
   readonly apply: (page: OperationPage, from: string) => Promise<Result<ApplyOutcome>>;
+  /**
+   * Brings rows to what the log means, with operations that a peer gave back and that are judged like a push. Without it
+   * this node does not compare its rows with others'.
+   */
+  readonly repair?: RepairRows;
   readonly settings: MeshSettings;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
@@ -30,6 +37,17 @@ export interface MeshParts {
   /** Counters, for `/metrics`. */
   readonly onEvent?: (event: MeshEvent) => void;
 }
+
+/** Repairs rows; what a peer sent wrongly is `refused`, a failure is one of this node's store. */
+export type RepairRows = (request: {
+  readonly subjects: readonly string[];
+  readonly operations: readonly WireOperation[];
+  /** Ids of operations whose payload this node may not hold. */
+  readonly withheld: readonly string[];
+  readonly recount: readonly string[];
+  readonly recountQuotas?: boolean;
+  readonly dryRun: boolean;
+}) => Promise<Result<RepairOutcome>>;
 
 /** This node, as it speaks to others. */
 export interface MeshSelf {
@@ -44,6 +62,12 @@ export interface MeshSettings {
   readonly quorumTimeoutMs: number;
   /** Between two rounds of catch-up with every peer; 0 leaves them out. */
   readonly catchupIntervalMs: number;
+  /** Between two comparisons of the rows with one peer's; default one minute, 0 leaves them out. */
+  readonly entropyIntervalMs?: number;
+  /** Between two scrubs; 0 and default: none. */
+  readonly scrubIntervalMs?: number;
+  /** How long superseded payloads are kept; 0 and default: for ever. */
+  readonly payloadKeptMs?: number;
   /** Most operations that one push carries, at least 64. */
   readonly pushBatchMax: number;
   /** How often the log is looked at for writes of other processes; 0 when there are none. */
@@ -59,6 +83,19 @@ export type MeshEvent =
   | { readonly kind: 'push-failed'; readonly peerId: string; readonly cause: string }
   | { readonly kind: 'pulled'; readonly peerId: string; readonly operations: number }
   | { readonly kind: 'quorum'; readonly met: boolean; readonly ms: number }
+  | {
+      readonly kind: 'compared';
+      readonly peerId: string;
+      readonly comparison: Comparison;
+      readonly repaired: number;
+    }
+  | {
+      readonly kind: 'scrubbed';
+      /** Everything that was not as it was. */
+      readonly problems: number;
+      /** Operations that nobody has any more. */
+      readonly lost: number;
+    }
   | { readonly kind: 'quarantined'; readonly peerId: string }
   | { readonly kind: 'epoch-begun'; readonly origin: string };
 
@@ -106,6 +143,13 @@ export interface PeerStatus {
   readonly parked: number;
   /** Root digest that it told when it had nothing left to send. */
   readonly root: string | null;
+  /** How the rows compare with its rows; null before they were compared. */
+  readonly rows: 'equal' | 'behind' | 'repaired' | 'unequal' | null;
+  readonly comparedAt: string | null;
+  /** The rows differ although both have the same operations, and could not be repaired: an alarm. */
+  readonly diverged: boolean;
+  /** Namespaces that differed, the first few. */
+  readonly differing: readonly string[];
   readonly version: string | null;
   readonly lastAnswerAt: string | null;
 }
@@ -122,6 +166,8 @@ export interface MeshStatus {
   readonly underReplicated: number;
   /** Operations owed to a peer after a failed delivery, and operations without effect there. */
   readonly dlqDepth: number;
+  /** Peers whose rows differ for good. */
+  readonly diverged: number;
   /** Peers whose deliveries failed too often; they are still served when they ask. */
   readonly quarantined: number;
 }

@@ -1,6 +1,7 @@
 import { encodeCursor } from '../../protocol/mesh/cursor.js';
 import { signMessage } from '../../protocol/mesh/message-signing.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
+import type { RangesQuestion } from '../../protocol/mesh/ranges.js';
 import type { PeerReply, PeerTransport } from '../../protocol/mesh/transport.js';
 import type { Have } from '../../protocol/mesh/wire.js';
 import type { Clock, Random } from '../../protocol/seams.js';
@@ -17,6 +18,7 @@ import {
 
 export const PUSH_PATH = '/api/v1/sync/push';
 export const SINCE_PATH = '/api/v1/sync/since';
+export const RANGES_PATH = '/api/v1/mesh/ranges';
 
 /** A peer's answer with what was measured on the way, or why there is none. */
 export type Delivered<R> =
@@ -35,6 +37,16 @@ export interface PeerClientParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly requestTimeoutMs: number;
+}
+
+/** How a page is asked for. */
+export interface PullHow {
+  /** These origins alone; null means all. */
+  readonly origins?: readonly string[] | null;
+  /** The cursor says where to begin, not what is here. */
+  readonly place?: boolean;
+  /** Also operations that the peer knows by their headers alone: nobody else has them. */
+  readonly stubs?: boolean;
 }
 
 /** Speaks to peers: signs what goes out, checks what comes back, and makes of every mishap a typed failure. */
@@ -66,16 +78,30 @@ export class PeerClient {
     peer: Peer,
     have: Have,
     limit: number,
-    { origins = null, place = false }: { origins?: readonly string[] | null; place?: boolean } = {},
+    { origins = null, place = false, stubs = false }: PullHow = {},
   ): Promise<Delivered<CheckedPullReply>> {
     const { self, clock, random } = this.parts;
     const at = encodeURIComponent(instantFromMs(clock.nowMs()));
     const only = origins === null ? '' : `&origins=${encodeURIComponent(origins.join(','))}`;
-    const claim = place ? '&place=1' : '';
+    const claim = `${place ? '&place=1' : ''}${stubs ? '&stubs=1' : ''}`;
     const query = `cursor=${encodeCursor(have)}&limit=${limit}&peer=${encodeURIComponent(self.peerId)}&at=${at}${only}${claim}`;
     const message = { method: 'GET', path: SINCE_PATH, query, body: null } as const;
     const headers = signMessage({ ...message, peerId: self.peerId, signer: self.signer, random });
     return this.send(peer, { ...message, headers }, checkPullReply);
+  }
+
+  /** Asks how ranges of rows compare, or for operations that are missing here. */
+  ask<R extends { readonly wall_clock: string }>(
+    peer: Peer,
+    ask: RangesQuestion,
+    check: (body: Uint8Array) => R | null,
+  ): Promise<Delivered<R>> {
+    const { self, clock, random } = this.parts;
+    const said = { sender_agent_id: self.peerId, sender_wall_clock: instantFromMs(clock.nowMs()), ask };
+    const body = new TextEncoder().encode(JSON.stringify(said));
+    const message = { method: 'POST', path: RANGES_PATH, query: '', body } as const;
+    const headers = signMessage({ ...message, peerId: self.peerId, signer: self.signer, random });
+    return this.send(peer, { ...message, headers }, check);
   }
 
   private async send<R extends { readonly wall_clock: string }>(

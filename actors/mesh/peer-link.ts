@@ -150,8 +150,8 @@ export class PeerLink implements RunningChild {
       return;
     }
     record.offers = record.offers.filter((each) => each !== seq);
-    if (standing.origin === origin) standing.setParked(seq, seq, answer.reply.parked);
-    record.answered(answer, false);
+    const more = standing.origin === origin && standing.setParked(seq, seq, answer.reply.parked);
+    record.answered(answer, more);
   }
 
   private async push(): Promise<void> {
@@ -185,18 +185,18 @@ export class PeerLink implements RunningChild {
       parts.peers.contradicted(record, Math.max(1, fork.seq - 1));
       return;
     }
-    standing.setParked(batch.from + 1, batch.to, answer.reply.parked);
     const has = answer.reply.have[batch.origin] ?? null;
     const before = standing.proven;
     const change = parts.peers.observe(record, batch.origin, has, ticket);
     const refusal = refusalOf(batch, answer.reply);
+    const taken = Math.min(batch.to, has ?? 0);
+    const more = standing.setParked(batch.from + 1, batch.to, answer.reply.parked, taken);
     const whole = refusal === null && standing.acked >= batch.to;
     // What it took, or knew by its hash, it has.
-    if (whole || (has !== null && has > batch.from && refusal !== 'gap'))
-      standing.prove(Math.min(batch.to, has ?? 0));
+    if (whole || (has !== null && has > batch.from && refusal !== 'gap')) standing.prove(taken);
     // A place to begin at is an answer; the same gap again is not.
     const moved = change !== 'same' && (refusal === null || refusal === 'gap');
-    record.answered(answer, change === 'raised' || standing.proven > before);
+    record.answered(answer, change === 'raised' || standing.proven > before || more);
     if (whole) {
       record.batchSize = Math.min(parts.batchMax, Math.max(record.batchSize, 2 * (batch.to - batch.from)));
       parts.pushed(record, batch.to - batch.from, answer.tookMs);

@@ -1,6 +1,7 @@
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { Have } from '../../protocol/mesh/wire.js';
 import type { Clock, Log, Random } from '../../protocol/seams.js';
+import { EntropyState } from './entropy-state.js';
 import { type Cause, FRESH_LINK, type LinkEvent, type LinkState, nextLink, waitAfter } from './link-state.js';
 import type { Delivered } from './peer-client.js';
 import { Standing } from './standing.js';
@@ -36,9 +37,12 @@ const HEARD_RETRY_MS = 250;
  */
 export class PeerRecord {
   readonly standing = new Standing();
+  readonly entropy = new EntropyState();
   link: LinkState = FRESH_LINK;
   /** Everything that the peer had at its last full answer. */
   has: Have = {};
+  /** Where origins stood here when the peer, which has more of them, gave nothing: it knows the headers alone. */
+  readonly keptBack = new Map<string, number>();
   /** Not tried again before this instant, monotonic. */
   notBeforeMs = 0;
   /** Until then, monotonic, it is busy with pages that it asked for, in which is what would be pushed. */

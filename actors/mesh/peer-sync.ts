@@ -1,6 +1,5 @@
-import type { ApplyOutcome, OriginHead } from '../../protocol/mesh/store-terms.js';
+import type { ApplyOutcome } from '../../protocol/mesh/store-terms.js';
 import type { Have, OperationPage, WireOperation } from '../../protocol/mesh/wire.js';
-import { CHAIN_GENESIS } from '../../protocol/operation-log.js';
 import type { Result } from '../../protocol/result.js';
 import type { Log, Random, Scheduler, Timer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
@@ -25,9 +24,9 @@ export interface PeerSyncParts {
   readonly pulled: (record: PeerRecord, operations: number) => void;
   /**
    * A peer has proved, by the own key, that this database lost operations of its own. Resolves when it goes on under
-   * another epoch; false when it cannot.
+   * another epoch; false when it cannot. `keep` is the last operation that both have.
    */
-  readonly putBack: (record: PeerRecord, origin: string, shared: readonly OriginHead[]) => Promise<boolean>;
+  readonly putBack: (record: PeerRecord, origin: string, keep: number) => Promise<boolean>;
   /** Everything that a peer had has been taken, or not. */
   readonly caughtUp: (record: PeerRecord, complete: boolean) => void;
 }
@@ -37,6 +36,10 @@ interface Ahead {
   readonly from: Have;
   readonly page: Promise<CheckedPullReply | null>;
 }
+
+/** What a header says beside its place: two with the same text and the same past are one operation. */
+const headerText = ({ hlc, kind, subject, payloadHash, prevHash }: WireOperation): string =>
+  JSON.stringify([hlc, kind, subject, payloadHash, prevHash]);
 
 /** Operations that one page asks for. */
 export const PULL_LIMIT = 1000;
@@ -132,15 +135,24 @@ export class PeerSync implements RunningChild {
     const blocked = new Set<string>();
     let proof = proofFrom;
     let ahead: Ahead | null = null;
+    /** Origins of which the peer alone knows more, and of some of that no more than the headers. */
+    let orphans: readonly string[] = [];
     while (!this.stopping) {
       const own = this.parts.ownOrigin();
       const have = proof !== null && own !== null ? { ...known, [own]: Math.max(0, proof - 1) } : known;
       const wanted = blocked.size === 0 ? null : Object.keys(record.has).filter((each) => !blocked.has(each));
-      const page: CheckedPullReply | null = await (ahead?.page ??
-        this.page(record, have, { origins: wanted }));
+      // Headers prove what was lost as well as payloads do.
+      const how =
+        orphans.length > 0 ? { origins: orphans, stubs: true } : { origins: wanted, stubs: proof !== null };
+      const page: CheckedPullReply | null = await (ahead?.page ?? this.page(record, have, how));
       ahead = null;
       if (page === null || this.stopping) return false;
-      if (page.operations.length === 0) return blocked.size === 0;
+      if (page.operations.length === 0) {
+        if (orphans.length > 0 || blocked.size > 0) return blocked.size === 0;
+        orphans = this.orphansAt(record, known);
+        if (orphans.length === 0) return true;
+        continue;
+      }
       // The next page is on its way while this one is applied.
       if (page.more && blocked.size === 0 && proof === null) ahead = this.readAhead(record, known, page);
       const outcome = await this.take(page, record.peerId);
@@ -149,8 +161,9 @@ export class PeerSync implements RunningChild {
         ({ origin, reason }) => origin === own && (reason === 'own_ahead' || reason === 'fork'),
       );
       if (own !== null && ownRefused !== undefined) {
-        const shared = await this.hashesAt(record, known, own, page.operations);
-        if (this.stopping || !(await this.parts.putBack(record, own, shared))) return false;
+        const theirs = page.operations.filter(({ origin }) => origin === own).map(({ seq }) => seq);
+        const keep = await this.lastShared(record, own, known[own] ?? 0, Math.max(...theirs));
+        if (keep === null || !(await this.parts.putBack(record, own, keep))) return false;
         known = await this.knownHere();
         if (known === null) return false;
         proof = null;
@@ -179,30 +192,51 @@ export class PeerSync implements RunningChild {
     return false;
   }
 
+  /** Origins that the peer has more of than it gave, where nobody else gave more either. */
+  private orphansAt(record: PeerRecord, known: Have): string[] {
+    const own = this.parts.ownOrigin();
+    const isBeyond = ({ has }: PeerRecord, origin: string) => (has[origin] ?? 0) > (known[origin] ?? 0);
+    const kept = Object.keys(record.has).filter((origin) => origin !== own && isBeyond(record, origin));
+    for (const origin of kept) record.keptBack.set(origin, known[origin] ?? 0);
+    const gaveNothing = (each: PeerRecord, origin: string) =>
+      !isBeyond(each, origin) || each.keptBack.get(origin) === (known[origin] ?? 0);
+    return kept.filter((origin) => this.parts.records().every((each) => gaveNothing(each, origin)));
+  }
+
   /**
-   * Header hashes of the own origin as the peer has them: those that the page names, and before it ever more sparsely.
-   * Where the two histories part lies at one of them or after it.
+   * The last own operation that the peer and the log have alike: beyond it the two histories part, to the very
+   * operation, because what is renamed here is taken for the other history nowhere. Null when somebody did not answer.
    */
-  private async hashesAt(
+  private async lastShared(
     record: PeerRecord,
-    known: Have,
     own: string,
-    page: readonly WireOperation[],
-  ): Promise<OriginHead[]> {
-    const named = (operations: readonly WireOperation[]): OriginHead[] =>
-      operations
-        .filter(({ origin }) => origin === own)
-        .map(({ seq, prevHash }) => ({ seq: seq - 1, hash: prevHash }));
-    const hashes = [{ seq: 0, hash: CHAIN_GENESIS }, ...named(page)];
-    const first = Math.min(...named(page).map(({ seq }) => seq), known[own] ?? 0);
-    // Nothing but more of the same history: the log's end is where they part.
-    if (first === known[own]) return hashes;
-    for (let step = 1; first - step > 0 && !this.stopping; step *= 2) {
-      const answer = await this.page(record, { ...known, [own]: first - step }, { origins: [own] });
-      if (answer === null) break;
-      hashes.push(...named(answer.operations).slice(0, 1));
+    ownEnd: number,
+    theirEnd: number,
+  ): Promise<number | null> {
+    let shared = 0;
+    let parted = Math.min(theirEnd, ownEnd) + 1;
+    for (let at = parted - 1; parted - shared > 1; at = Math.floor((shared + parted) / 2)) {
+      const alike = await this.isAlike(record, own, at);
+      if (alike === null || this.stopping) return null;
+      if (alike) shared = at;
+      else parted = at;
     }
-    return hashes;
+    return shared;
+  }
+
+  private async isAlike(record: PeerRecord, own: string, seq: number): Promise<boolean | null> {
+    const from = { [own]: seq - 1 };
+    const how = { origins: [own], place: true, stubs: true };
+    let answer = await this.parts.client.pull(record.peer, from, 1, how);
+    for (let again = 0; !answer.ok && again < LOCAL_RETRIES && !this.stopping; again += 1)
+      answer = await this.parts.client.pull(record.peer, from, 1, how);
+    const query = { kind: 'read-operations', have: from, origins: [own], limit: 1, bytesMax: 1 } as const;
+    const here = await this.parts.store.query(query);
+    if (!answer.ok || !here.ok) return null;
+    const isIt = (operation: WireOperation) => operation.origin === own && operation.seq === seq;
+    const [theirs, ours] = [answer.reply.operations.find(isIt), here.value.operations.find(isIt)];
+    if (theirs === undefined || ours === undefined) return null;
+    return headerText(theirs) === headerText(ours);
   }
 
   /** Asks for the page after one that is not applied yet. */

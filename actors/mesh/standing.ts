@@ -4,6 +4,14 @@ import { operationId } from '../../protocol/operation-log.js';
 /** Parked operations that are remembered for one peer; of more, those that lie longest are forgotten. */
 const PARKED_MAX = 10_000;
 
+/** Ranges of answers that are remembered; nobody waits for what lies longer. */
+const REPORTS_MAX = 16;
+
+interface Range {
+  readonly from: number;
+  to: number;
+}
+
 /** How much of this node's own operations one peer durably has. */
 export class Standing {
   /** The own origin that it is about; null before the log was read. */
@@ -16,6 +24,13 @@ export class Standing {
   proven = 0;
   /** Sequences that the peer has without their taking effect, with the reason, in the order of their coming. */
   readonly parked = new Map<number, string>();
+  /**
+   * Ranges about which an answer has said what took effect, ascending and apart. What a peer has without such an answer,
+   * because that was lost or because it asked for it by itself, may be parked there, and is no acknowledgement.
+   */
+  private reports: Range[] = [];
+  /** The first operation that somebody waits for and that no answer has reported on. */
+  private wanted: number | null = null;
   private tickets = 0;
   private raisedAt = 0;
 
@@ -26,16 +41,25 @@ export class Standing {
     this.acked = acked;
     this.proven = 0;
     this.parked.clear();
+    this.reports = [];
+    this.wanted = null;
   }
 
-  /** Where the next push begins: one operation early when that proves what the peer has. */
+  /** Where the next push begins: early when that proves what the peer has, or what took effect there. */
   get from(): number {
-    return this.proven < this.acked ? this.acked - 1 : this.acked;
+    const from = this.proven < this.acked ? this.acked - 1 : this.acked;
+    return this.wanted === null ? from : Math.min(from, this.wanted - 1);
   }
 
   /** The peer took, or knew, the own operations up to this one. */
   prove(seq: number): void {
     this.proven = Math.min(Math.max(this.proven, seq), this.acked);
+  }
+
+  /** A peer that only calls is taken at its word. */
+  trust(): void {
+    this.prove(this.acked);
+    this.reports = [{ from: 1, to: this.acked }];
   }
 
   /** To be drawn before a message is sent, and given back with its answer: answers may overtake each other. */
@@ -55,17 +79,22 @@ export class Standing {
     this.acked = has;
     this.proven = Math.min(this.proven, has);
     this.raisedAt = this.ticket();
-    if (change === 'lowered')
+    if (change === 'lowered') {
+      this.reports = this.reports.filter(({ from }) => from <= has);
+      const last = this.reports.at(-1);
+      if (last !== undefined) last.to = Math.min(last.to, has);
       for (const seq of [...this.parked.keys()]) if (seq > has) this.parked.delete(seq);
+    }
     return change;
   }
 
   /**
    * Takes the peer's list of operations without effect among those that were sent, from `from` to `to`; those that are
-   * not listed any more have taken effect. An id that was not sent is passed over.
+   * not listed any more have taken effect. An id that was not sent is passed over. `taken` is the last one that the peer
+   * has. True when more is known than before.
    */
-  setParked(from: number, to: number, parked: readonly ParkedOperation[]): void {
-    if (this.origin === null) return;
+  setParked(from: number, to: number, parked: readonly ParkedOperation[], taken: number = to): boolean {
+    if (this.origin === null) return false;
     const prefix = operationId(this.origin, 0).slice(0, -1);
     const now = new Map<number, string>();
     for (const { op_id: id, reason } of parked) {
@@ -79,13 +108,35 @@ export class Standing {
       if (this.parked.size <= PARKED_MAX) break;
       this.parked.delete(seq);
     }
+    return taken >= from && this.report({ from, to: taken });
   }
 
-  /** What the peer's copy of a range is worth: `durable` is an acknowledgement. */
+  /** What the peer's copy of a range is worth: `durable` is an acknowledgement. What is not known is asked for. */
   verdict(origin: string, from: number, to: number): 'durable' | 'waiting' | 'parked' {
     if (origin !== this.origin || this.proven < to) return 'waiting';
+    if (!this.isReported(from, to)) {
+      this.wanted = Math.min(this.wanted ?? from, from);
+      return 'waiting';
+    }
     if (this.parked.size === 0) return 'durable';
     for (let seq = from; seq <= to; seq += 1) if (this.parked.has(seq)) return 'parked';
     return 'durable';
+  }
+
+  private isReported(from: number, to: number): boolean {
+    return this.reports.some((each) => each.from <= from && each.to >= to);
+  }
+
+  private report(range: Range): boolean {
+    if (this.wanted !== null && this.wanted >= range.from) this.wanted = null;
+    if (this.isReported(range.from, range.to)) return false;
+    const apart = this.reports.filter((each) => each.to < range.from - 1 || each.from > range.to + 1);
+    const joined = this.reports.filter((each) => !apart.includes(each));
+    const whole = {
+      from: Math.min(range.from, ...joined.map(({ from }) => from)),
+      to: Math.max(range.to, ...joined.map(({ to }) => to)),
+    };
+    this.reports = [...apart, whole].sort((a, b) => a.from - b.from).slice(-REPORTS_MAX);
+    return true;
   }
 }

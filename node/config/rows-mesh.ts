@@ -1,7 +1,11 @@
 import {
   CATCHUP_INTERVAL_SECONDS,
   CATCHUP_INTERVAL_SECONDS_MAX,
+  PAYLOAD_KEPT_DAYS,
+  PAYLOAD_KEPT_DAYS_MAX,
   QUORUM_TIMEOUT_MS_MAX,
+  SCRUB_INTERVAL_DAYS,
+  SCRUB_INTERVAL_DAYS_MAX,
 } from '../../protocol/limits.js';
 import type { ConfigProblem } from './config-problem.js';
 import type { SettingRow, Settings } from './settings.js';
@@ -88,6 +92,30 @@ export const MESH_ROWS: readonly SettingRow[] = [
     convert: (seconds) => seconds * 1000,
     defaultDoc: String(CATCHUP_INTERVAL_SECONDS),
     doc: 'How often this node asks each peer for what it missed; 0 never asks.',
+  },
+  {
+    key: 'scrubIntervalMs',
+    env: 'SVC_SCRUB_INTERVAL_DAYS',
+    config: 'storage.scrub_interval_days',
+    type: 'integer',
+    unit: 'days',
+    min: 0,
+    max: SCRUB_INTERVAL_DAYS_MAX,
+    convert: (days) => days * 86_400_000,
+    defaultDoc: String(SCRUB_INTERVAL_DAYS),
+    doc: 'How often all rows, operations and words are hashed again and repaired; 0 never.',
+  },
+  {
+    key: 'payloadKeptMs',
+    env: 'SVC_PAYLOAD_RETENTION_DAYS',
+    config: 'storage.payload_retention_days',
+    type: 'integer',
+    unit: 'days',
+    min: 0,
+    max: PAYLOAD_KEPT_DAYS_MAX,
+    convert: (days) => days * 86_400_000,
+    defaultDoc: String(PAYLOAD_KEPT_DAYS),
+    doc: 'How long the log keeps texts that were edited or deleted; with them an edit can be undone. 0 keeps them.',
   },
   {
     key: 'meshHints',

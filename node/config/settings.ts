@@ -129,6 +129,8 @@ export interface Settings {
   readonly quorumCaCert: string | null;
   /** 0 never asks peers for what was missed. */
   readonly catchupIntervalMs: number;
+  readonly scrubIntervalMs: number;
+  readonly payloadKeptMs: number;
   readonly fedPeerFingerprints: string | null;
   /** Peers are told that there is something new. */
   readonly meshHints: boolean;
@@ -216,6 +218,8 @@ export const DEFAULTS: Omit<Settings, 'home' | 'dbPath' | 'keyDir'> = {
   quorumClientKey: null,
   quorumCaCert: null,
   catchupIntervalMs: limits.CATCHUP_INTERVAL_SECONDS * 1000,
+  payloadKeptMs: limits.PAYLOAD_KEPT_DAYS * 86_400_000,
+  scrubIntervalMs: limits.SCRUB_INTERVAL_DAYS * 86_400_000,
   fedPeerFingerprints: null,
   meshHints: true,
   allowLoopbackWebhooks: false,

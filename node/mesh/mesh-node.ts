@@ -15,7 +15,7 @@ import type { HintHub } from './hints/hint-hub.js';
 import { MeshHost } from './mesh-host.js';
 import { openFileRoster, openReceiver } from './open-receiver.js';
 import type { SyncReceiver } from './receive/sync-receiver.js';
-import { syncRoutes } from './receive/sync-routes.js';
+import { rangesRoutes, syncRoutes } from './receive/sync-routes.js';
 
 export interface MeshNodeParts {
   readonly services: Services;
@@ -59,8 +59,9 @@ export class MeshNode {
       syncRoutes: (roster) => {
         this.#receiver = openReceiver(services, roster, metrics, {
           onHeard: (peerId, have, reads) => this.#mesh?.heard(peerId, have, reads),
+          onDiffering: (peerId) => this.#mesh?.differing(peerId),
         });
-        return syncRoutes(this.#receiver);
+        return [...syncRoutes(this.#receiver), ...rangesRoutes(this.#receiver)];
       },
     });
   }
@@ -97,12 +98,15 @@ export class MeshNode {
       roster: this.#host.roster,
       transport: this.#host.transport,
       apply: (page, from) => this.#receiver!.take(page, from),
+      repair: (request) => this.#receiver!.repair(request),
       settings: {
         quorumWrites: settings.quorumWrites,
         quorumTimeoutMs: settings.quorumTimeoutMs,
         catchupIntervalMs: settings.catchupIntervalMs,
         pushBatchMax: settings.fedDlqReplayMaxBatch,
         logPollMs: CHANGE_POLL_MS,
+        scrubIntervalMs: settings.scrubIntervalMs,
+        payloadKeptMs: settings.payloadKeptMs,
         peersNamed: () => this.#host.wiredCount,
       },
       clock,

@@ -19,6 +19,11 @@ export class MeshMetrics {
   readonly #failures: Counter<'peer' | 'cause'>;
   readonly #quorums: Counter<'outcome'>;
   readonly #quarantines: Counter;
+  readonly #diverged: Gauge;
+  readonly #comparisons: Counter<'outcome'>;
+  readonly #repaired: Counter;
+  readonly #scrubFound: Gauge;
+  readonly #scrubLost: Gauge;
 
   constructor(registry: Registry) {
     this.#registry = registry;
@@ -50,6 +55,20 @@ export class MeshMetrics {
     this.#dlqDepth = gauge('svc_federation_push_dlq_depth', 'Operations owed to peers after a failure');
     this.#quarantinedPeers = gauge('svc_peers_quarantined', 'Peers whose deliveries rest');
     this.#underReplicated = gauge('svc_operations_under_replicated', 'Own operations on fewer nodes than W');
+    this.#diverged = gauge('svc_mesh_diverged_peers', 'Peers whose rows differ and could not be made equal');
+    this.#scrubFound = gauge('svc_scrub_found', 'What the last scrub found damaged, repaired or not');
+    this.#scrubLost = gauge('svc_scrub_lost_operations', 'Operations that the last scrub could not get back');
+    this.#comparisons = new Counter({
+      name: 'svc_anti_entropy_total',
+      help: 'Comparisons of the rows with a peer, by outcome',
+      labelNames: ['outcome'] as const,
+      registers,
+    });
+    this.#repaired = new Counter({
+      name: 'svc_rows_repaired_total',
+      help: 'Rows and digests that were not what the log says',
+      registers,
+    });
     const byPeer = (name: string, help: string) =>
       new Counter({ name, help, labelNames: ['peer'] as const, registers });
     this.#pushed = byPeer('svc_operations_pushed_total', 'Own operations that a peer took');
@@ -79,11 +98,19 @@ export class MeshMetrics {
     if (event.kind === 'pulled') this.#pulled.inc({ peer: event.peerId }, event.operations);
     if (event.kind === 'push-failed') this.#failures.inc({ peer: event.peerId, cause: event.cause });
     if (event.kind === 'quorum') this.#quorums.inc({ outcome: event.met ? 'met' : 'missed' });
+    if (event.kind === 'scrubbed') {
+      this.#scrubFound.set(event.problems);
+      this.#scrubLost.set(event.lost);
+    }
+    if (event.kind === 'compared') {
+      this.#comparisons.inc({ outcome: event.comparison });
+      this.#repaired.inc(event.repaired);
+    }
     if (event.kind === 'quarantined') this.#quarantines.inc();
   }
 
   /** Takes how replication stands, every now and then. */
-  status({ peers, dlqDepth, quarantined, underReplicated, quorum, accepting }: MeshStatus): void {
+  status({ peers, dlqDepth, quarantined, underReplicated, diverged, quorum, accepting }: MeshStatus): void {
     // A peer that left is no label any more.
     for (const each of Object.values(this.#peers)) each.reset();
     for (const { peerId: peer, state, lagOperations, lagSeconds, skewMs, dlq, quarantined: rests } of peers) {
@@ -94,6 +121,7 @@ export class MeshMetrics {
       this.#peers.dlq.set({ peer }, dlq);
       this.#peers.quarantined.set({ peer }, rests ? 1 : 0);
     }
+    this.#diverged.set(diverged);
     for (const name of ['configured', 'needed', 'members'] as const) this.#quorum[name].set(quorum[name]);
     this.#accepting.set(accepting ? 1 : 0);
     this.#dlqDepth.set(dlqDepth);

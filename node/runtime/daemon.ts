@@ -26,7 +26,7 @@ import { openListenerFiles } from '../mesh/tls/listener-files.js';
 import { Metrics } from '../observability/metrics.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import type { Condition, Services } from '../pipeline/call.js';
-import { systemClock, systemRandom, systemScheduler } from '../seams.js';
+import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantic/no-semantics.js';
 import { spawnStorageThread } from '../threads/spawn.js';
 import { openForWriting } from './open-for-writing.js';
@@ -112,7 +112,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     synchronous: settings.synchronous,
   };
   const points = openReader(settings.dbPath, { mapped: false });
-  const store = new ThreadedStore(writer, readers, new Reader(points), systemClock);
+  const store = new ThreadedStore(writer, readers, new Reader(points, systemCrypto), systemClock);
   const touches = new DeferredTouches(store, systemScheduler, log, lifePolicyOf(settings));
 
   const semantic = openSemantics(settings, store, log);

@@ -8,6 +8,7 @@ import { checkConfiguration } from '../doctor/check-configuration.js';
 import { checkAudit, checkIndex, checkRecall } from '../doctor/check-content.js';
 import { checkHooks } from '../doctor/check-hooks.js';
 import { checkIdentity } from '../doctor/check-identity.js';
+import { withIntegrity } from '../doctor/check-integrity.js';
 import { checkKeys } from '../doctor/check-keys.js';
 import { checkLimits } from '../doctor/check-limits.js';
 import { checkMesh } from '../doctor/check-mesh.js';
@@ -65,7 +66,7 @@ export async function examineNode(
     llm,
     capabilities,
     checkAudit(inspection?.ok === true ? inspection.facts : null, keys.peerId),
-    mesh,
+    withIntegrity(mesh, content, settings, nowMs),
     ...(more.tokens === undefined ? [] : [checkTools(countToolTokens(more.tokens))]),
     ...(more.hooks === true ? [checkHooks(configuration.file.path, configuration.searchPath)] : []),
   ]);

@@ -131,6 +131,7 @@ function sizeBytesOf(command: Command): number {
           )
       );
     case 'apply-operations':
+    case 'repair-subjects':
       return command.operations.reduce(
         (sum, { payload }) => sum + COMMAND_OVERHEAD_BYTES + textBytes(payload ?? '', {}),
         COMMAND_OVERHEAD_BYTES,

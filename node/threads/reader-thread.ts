@@ -3,13 +3,14 @@ import type { Query } from '../../protocol/queries.js';
 import { fail } from '../../protocol/result.js';
 import { openReader } from '../../storage/sqlite/connection.js';
 import { Reader } from '../../storage/sqlite/reader.js';
+import { systemCrypto } from '../seams.js';
 import type { StorageThreadData, ToThread } from './messages.js';
 
 /** A reader thread of the daemon: answers queries on a connection that cannot write. */
 const port = parentPort!;
 const data = workerData as StorageThreadData;
 const db = openReader(data.path);
-const reader = new Reader(db);
+const reader = new Reader(db, systemCrypto);
 
 port.on('message', (message: ToThread<Query>) => {
   if (message === 'close') {

@@ -1,6 +1,7 @@
 import type { Outcomes } from '../commands.js';
 import { hlcMs, isHlc } from '../hlc.js';
 import { CLOCK_AHEAD_MS_MAX } from '../limits.js';
+import { EPOCH_KIND, epochNoticeOf } from '../mesh/epoch-notice.js';
 import type {
   ApplyOperations,
   BeginEpoch,
@@ -9,7 +10,7 @@ import type {
   VerifiedOperation,
 } from '../mesh/store-terms.js';
 import type { Have, ParkedOperation, ParkReason, RefusalReason, RefusedOperation } from '../mesh/wire.js';
-import { CHAIN_GENESIS, operationId } from '../operation-log.js';
+import { operationId } from '../operation-log.js';
 import { concernsMemory, linkOf, purgeReasonOf, versionOf } from '../parse-payload.js';
 import { type HistoricEdit, isLater, joinVersions, loserOf, settle, type Version } from '../replica.js';
 import { fail } from '../result.js';
@@ -19,6 +20,7 @@ import {
   type Deciding,
   type DecisionContext,
   decided,
+  epochNotices,
   linkStamp,
   logOrigin,
   type Mutation,
@@ -30,8 +32,10 @@ import {
   parkedReason,
   type ReadRequest,
   subjectHistory,
+  subjectsBeyond,
   subjectVersions,
 } from './decision.js';
+import { repairSubjects } from './repair.js';
 
 /**
  * Takes operations of other origins into the log, each origin's in order, and lets them take effect (design: mesh).
@@ -57,12 +61,18 @@ export function* decideApplyOperations(
   const changed: string[] = [];
   const have: Record<string, number> = {};
   const blocked = new Set<string>();
+  const renamed = new Map<string, ReadonlySet<string>>();
   let applied = 0;
   let noop = 0;
   for (const operation of command.operations) {
     const { origin, seq } = operation;
     if (blocked.has(origin)) continue;
-    const place = yield* placeOf(operation, self, context);
+    if (!renamed.has(origin)) {
+      renamed.set(origin, new Set((yield* epochNotices(origin)).map((notice) => notice.renamed)));
+    }
+    const place = renamed.get(origin)!.has(operation.hash)
+      ? yield* refusedAsRenamed(origin)
+      : yield* placeOf(operation, self, context);
     have[origin] = place.have;
     if (place.kind === 'known') {
       const reason = yield* parkedReason(origin, seq);
@@ -124,6 +134,12 @@ function* placeOf(
   return { kind: 'next', have };
 }
 
+/** A history that has another origin now is not taken under its old one. */
+function* refusedAsRenamed(origin: string): Generator<ReadRequest, Place, never> {
+  const known = yield* originHead(origin);
+  return { kind: 'refused', have: known?.seq ?? 0, reason: 'fork' };
+}
+
 interface Effect {
   readonly parked: ParkReason | null;
   readonly mutations: readonly Mutation[];
@@ -140,6 +156,7 @@ function* effectOf(operation: VerifiedOperation): Generator<ReadRequest, Effect,
   if (payload === null) return parkedFor('out_of_scope');
   if (kind === 'link') return yield* linkEffect({ ...operation, payload });
   if (kind === 'purge') return yield* purgeEffect({ ...operation, payload });
+  if (kind === EPOCH_KIND) return yield* epochEffect({ ...operation, payload });
   if (!concernsMemory(kind)) return parkedFor('unknown_kind');
   const version = versionOf({ ...operation, payload });
   if (version === null) return parkedFor('invalid');
@@ -200,6 +217,24 @@ function* purgeEffect(
   return { parked: null, mutations, changed: false };
 }
 
+/**
+ * An origin has two histories, and here is the one that goes on under the origin of the notice, which came before it: it
+ * is set aside, its rows become what the log means without it, and the other history can come.
+ */
+function* epochEffect(
+  operation: VerifiedOperation & { readonly payload: string },
+): Generator<ReadRequest, Effect, never> {
+  const notice = epochNoticeOf(operation);
+  if (notice === null) return parkedFor('invalid');
+  const { from, keep, renamed } = notice;
+  const here = yield* operationHash(from, keep + 1);
+  if (here !== renamed) return { parked: null, mutations: [], changed: false };
+  const subjects = yield* subjectsBeyond(from, keep);
+  yield* after([{ mutation: 'set-branch-aside', origin: from, keep, to: operation.origin }]);
+  yield* repairSubjects(subjects);
+  return { parked: null, mutations: [], changed: true };
+}
+
 /** Of two links between the same memories with the same relation the later stands. */
 function* linkEffect(
   operation: VerifiedOperation & { readonly payload: string },
@@ -237,17 +272,15 @@ const replayed = () => fail('x_memory_nonce_replay', 'this nonce was used before
 
 /** Goes on under another epoch, after which the old origin's operations come back from peers like anybody's. */
 export function* decideBeginEpoch(command: BeginEpoch): Deciding<Outcomes['begin-epoch']> {
-  const { epoch, reason, shared } = command;
+  const { epoch, reason } = command;
   const self = yield* logOrigin();
-  let keep = shared === null ? self.seq : -1;
-  for (const { seq, hash } of shared ?? []) {
-    if (seq <= keep || seq > self.seq) continue;
-    const known = seq === 0 ? CHAIN_GENESIS : yield* operationHash(self.origin, seq);
-    if (known === hash) keep = seq;
-  }
-  if (keep < 0)
-    return fail('CONFLICT', 'none of these operations is in the log: older ones must show where it parts');
-  yield* after([{ mutation: 'begin-epoch', epoch, reason, keep }]);
+  const keep = command.keep ?? self.seq;
+  if (keep > self.seq) return fail('CONFLICT', 'the log ends before the operation that is to be the last');
+  const renamed = keep < self.seq ? yield* operationHash(self.origin, keep + 1) : null;
+  const notice = renamed === null ? null : { from: self.origin, keep, renamed };
+  const subjects = yield* subjectsBeyond(self.origin, keep);
+  yield* after([{ mutation: 'begin-epoch', epoch, reason, keep, notice }]);
+  yield* repairSubjects(subjects);
   const { origin } = yield* logOrigin();
   return decided({ origin }, []);
 }

@@ -19,7 +19,9 @@ import { decidePromote } from './promote.js';
 import { decideEnsureQuota } from './quota.js';
 import { decideReceive } from './receive.js';
 import { decideDelete, decideExpire, decideForget } from './remove.js';
+import { decideRepairSubjects } from './repair.js';
 import { decideResolve } from './resolve.js';
+import { decideDropPayloads, decideNoteIntegrity, decideReindexRows } from './scrub.js';
 import { decideStore } from './store.js';
 import { decideTouch } from './touch.js';
 import { decideUndoEdit } from './undo-edit.js';
@@ -89,5 +91,13 @@ function rulesOf(command: Command, context: DecisionContext): Deciding<OutcomeOf
       return decideRetryParked(command);
     case 'begin-epoch':
       return decideBeginEpoch(command);
+    case 'repair-subjects':
+      return decideRepairSubjects(command);
+    case 'note-integrity':
+      return decideNoteIntegrity(command);
+    case 'reindex-rows':
+      return decideReindexRows(command);
+    case 'drop-payloads':
+      return decideDropPayloads(command);
   }
 }

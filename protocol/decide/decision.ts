@@ -3,10 +3,13 @@ import type { RecallConsumption, RecallObservation } from '../commands.js';
 import type { ArchivedRow, ForgetFilter, PurgeableRow } from '../life-commands.js';
 import type { Link } from '../link.js';
 import type { Memory, MemoryRow } from '../memory.js';
+import type { EpochNotice } from '../mesh/epoch-notice.js';
+import type { OperationPlace } from '../mesh/ranges.js';
 import type { SavePeerProgress, UsedNonce, VerifiedOperation } from '../mesh/store-terms.js';
 import type { ParkReason, WireOperation } from '../mesh/wire.js';
 import type { MemoryImage, OperationKind, PurgeReason } from '../operation-log.js';
 import type { QuotaLimits, QuotaUse } from '../quota.js';
+import type { LoggedOperation } from '../repair.js';
 import type { Dot, HistoricEdit, Settled, Version } from '../replica.js';
 import type { Result } from '../result.js';
 import type { VersionVector } from '../version-vector.js';
@@ -51,6 +54,12 @@ export type ReadRequest =
   | { readonly read: 'subject-history'; readonly id: string }
   | { readonly read: 'link-stamp'; readonly link: LinkKey }
   | { readonly read: 'parked-operations'; readonly limit: number }
+  | { readonly read: 'epoch-notices'; readonly origin: string }
+  | { readonly read: 'subjects-beyond'; readonly origin: string; readonly seq: number }
+  | { readonly read: 'subject-log'; readonly subject: string }
+  | { readonly read: 'stored-subject'; readonly subject: string }
+  | { readonly read: 'digest-holds'; readonly namespace: string }
+  | { readonly read: 'rows-of-range'; readonly range: number }
   /** Applies what is decided so far, so that the reads that follow see it. */
   | { readonly read: 'after'; readonly mutations: readonly Mutation[] };
 
@@ -66,6 +75,20 @@ export interface LastEdit {
   readonly before: MemoryImage | null;
   /** The memory that the edit left. */
   readonly after: MemoryImage | null;
+}
+
+/** What the tables hold of a subject, as far as it can be read. */
+export interface StoredSubject {
+  /** True for a row of a memory, readable or not. */
+  readonly exists: boolean;
+  readonly memory: MemoryRow | null;
+  /** The namespace that the row counts for. */
+  readonly namespace: string | null;
+  /** The digest is that of the row, and the full text has an entry. */
+  readonly whole: boolean;
+  readonly tombstone: Dot | null;
+  readonly siblings: readonly Pick<Dot, 'origin' | 'seq'>[];
+  readonly link: { readonly link: Link; readonly namespace: string; readonly stamp: Dot } | null;
 }
 
 /** What identifies a link. */
@@ -194,7 +217,31 @@ export type Mutation =
       /** What the archive keeps of a memory that goes. */
       readonly archive: MemoryImage | null;
     }
-  | { readonly mutation: 'settle-link'; readonly link: Link; readonly operation: VerifiedOperation }
+  | {
+      readonly mutation: 'settle-link';
+      readonly link: Link;
+      readonly operation: Pick<VerifiedOperation, 'hlc' | 'origin' | 'seq' | 'seen' | 'namespace'>;
+    }
+  | {
+      /** Makes the row of a memory anew from what its versions mean, whatever is there; null: there is to be none. */
+      readonly mutation: 'rebuild-memory';
+      readonly id: string;
+      readonly settled: Settled | null;
+      readonly siblings: readonly Dot[];
+      readonly archive: MemoryImage | null;
+    }
+  | { readonly mutation: 'drop-link'; readonly link: LinkKey }
+  /** The log takes an operation back whose hash its chain knows. */
+  | { readonly mutation: 'restore-operation'; readonly operation: VerifiedOperation }
+  | { readonly mutation: 'recount-digest'; readonly namespace: string }
+  | { readonly mutation: 'recount-quotas'; readonly namespace: string }
+  | { readonly mutation: 'drop-payloads'; readonly places: readonly OperationPlace[] }
+  | { readonly mutation: 'reindex-rows'; readonly range: number }
+  | {
+      readonly mutation: 'note-integrity';
+      readonly name: string;
+      readonly facts: Readonly<Record<string, unknown>>;
+    }
   | {
       readonly mutation: 'record-conflict';
       readonly loser: HistoricEdit;
@@ -204,12 +251,22 @@ export type Mutation =
     }
   | { readonly mutation: 'drop-archived'; readonly id: string }
   | { readonly mutation: 'unpark'; readonly origin: string; readonly seq: number }
+  | { readonly mutation: 'park-elsewhere'; readonly origin: string; readonly seq: number }
   | {
       readonly mutation: 'begin-epoch';
       readonly epoch: string;
       readonly reason: string;
       /** The last operation of the old origin that stays under it; later ones are renamed. */
       readonly keep: number;
+      /** What others are told about them; null when there are none. */
+      readonly notice: EpochNotice | null;
+    }
+  /** Takes a history that goes on under another origin out of its old one. */
+  | {
+      readonly mutation: 'set-branch-aside';
+      readonly origin: string;
+      readonly keep: number;
+      readonly to: string;
     };
 
 export interface Decision<T> {
@@ -338,6 +395,19 @@ export function* operationHash(origin: string, seq: number): Generator<ReadReque
   return (yield { read: 'operation-hash', origin, seq }) as string | null;
 }
 
+/** Notices about an origin whose numbers were given twice. */
+export function* epochNotices(origin: string): Generator<ReadRequest, readonly EpochNotice[], never> {
+  return (yield { read: 'epoch-notices', origin }) as readonly EpochNotice[];
+}
+
+/** Subjects of the operations of an origin beyond one of them. */
+export function* subjectsBeyond(
+  origin: string,
+  seq: number,
+): Generator<ReadRequest, readonly string[], never> {
+  return (yield { read: 'subjects-beyond', origin, seq }) as readonly string[];
+}
+
 /** Why an operation of the log is without effect; null when it has one. */
 export function* parkedReason(origin: string, seq: number): Generator<ReadRequest, ParkReason | null, never> {
   return (yield { read: 'parked-reason', origin, seq }) as ParkReason | null;
@@ -367,6 +437,26 @@ export function* linkStamp(link: LinkKey): Generator<ReadRequest, Dot | null, ne
 /** The oldest operations that are in the log without effect and may have one now. */
 export function* parkedOperations(limit: number): Generator<ReadRequest, readonly WireOperation[], never> {
   return (yield { read: 'parked-operations', limit }) as readonly WireOperation[];
+}
+
+/** All operations of a subject in the log; a payload that is not its hash's is null. */
+export function* subjectLog(subject: string): Generator<ReadRequest, readonly LoggedOperation[], never> {
+  return (yield { read: 'subject-log', subject }) as readonly LoggedOperation[];
+}
+
+/** What the tables hold of a subject, which may be damaged. */
+export function* storedSubject(subject: string): Generator<ReadRequest, StoredSubject, never> {
+  return (yield { read: 'stored-subject', subject }) as StoredSubject;
+}
+
+/** True when the digest of a namespace is the sum of its rows' digests. */
+export function* digestHolds(namespace: string): Generator<ReadRequest, boolean, never> {
+  return (yield { read: 'digest-holds', namespace }) as boolean;
+}
+
+/** How many rows a range of the full text's comparison has. */
+export function* rowsOfRange(range: number): Generator<ReadRequest, number, never> {
+  return (yield { read: 'rows-of-range', range }) as number;
 }
 
 /** Applies mutations now; what is read next sees them. */

@@ -1,3 +1,5 @@
+import { EPOCH_KIND } from './epoch-notice.js';
+
 /** A node of the mesh as another one knows it. */
 export interface Peer {
   /** `peer-<16 hex>`: follows from the public key. */
@@ -34,6 +36,14 @@ export interface Roster {
 export function mayHold(peer: Pick<Peer, 'allowedNamespaces'>, namespace: string): boolean {
   const globs = peer.allowedNamespaces;
   return globs === null || globs.some((glob) => matchesGlob(glob, namespace));
+}
+
+/** True when a peer may have the payload of an operation; what concerns the log itself is everybody's. */
+export function mayHave(
+  peer: Pick<Peer, 'allowedNamespaces'>,
+  { kind, namespace }: { readonly kind: string; readonly namespace: string },
+): boolean {
+  return kind === EPOCH_KIND || mayHold(peer, namespace);
 }
 
 /** `*` stands for one segment, a final `**` for any suffix (reference-federation §1.3). */

@@ -1,4 +1,7 @@
 import type { Memory, MemoryRow } from '../memory.js';
+import type { OperationPlace } from './ranges.js';
+import type { RepairAnswers, RepairCommand, RepairOutcomes, RepairQuery } from './repair-terms.js';
+import type { ScrubAnswers, ScrubCommand, ScrubOutcomes, ScrubQuery } from './scrub-terms.js';
 import type {
   Have,
   OperationPage,
@@ -15,7 +18,9 @@ export type MeshCommand =
   | RetryParked
   | BeginEpoch
   | ReceiveMemory
-  | SavePeerProgress;
+  | SavePeerProgress
+  | RepairCommand
+  | ScrubCommand;
 export type MeshQuery =
   | KnownOrigins
   | ReadOperations
@@ -24,7 +29,9 @@ export type MeshQuery =
   | ListConflicts
   | ListNonces
   | MemoriesSince
-  | ListPeerProgress;
+  | ListPeerProgress
+  | RepairQuery
+  | ScrubQuery;
 
 /** An operation whose payload, chain and head the caller has verified against each other. */
 export interface VerifiedOperation extends WireOperation {
@@ -93,10 +100,10 @@ export interface BeginEpoch {
   readonly epoch: string;
   readonly reason: string;
   /**
-   * Header hashes of the own origin as the peer has them; sequence 0 has 64 zeros. The last one that the log shares is
-   * where the two part; CONFLICT when it shares none. Null: nothing was lost that others have.
+   * The last operation of the old origin that others have as well: what comes after it is renamed. Null: nothing was
+   * lost that others have.
    */
-  readonly shared: readonly OriginHead[] | null;
+  readonly keep: number | null;
 }
 
 /** A memory of a peer that knows no operations (reference-federation §1.7). */
@@ -192,11 +199,15 @@ export interface ReadOperations {
   /** At most about this many operations and bytes of payload, but one at least. */
   readonly limit: number;
   readonly bytesMax: number;
+  /** Nothing later than these of their origins. */
+  readonly upTo?: Have;
 }
 
 export interface ReadOperationsAnswer extends OperationPage {
   /** Header hash of the last operation of each origin in the page. */
   readonly ends: Readonly<Record<string, OriginHead>>;
+  /** Operations in it of which this node may hold no payload, so that it has none to give. */
+  readonly lacking: readonly (OperationPlace & { readonly namespace: string })[];
 }
 
 /** Digests of the replicated state: equal ones mean equal rows. */
@@ -260,7 +271,7 @@ export interface MemoriesSince {
   readonly limit: number;
 }
 
-export interface MeshOutcomes {
+export interface MeshOutcomes extends RepairOutcomes, ScrubOutcomes {
   readonly 'apply-operations': ApplyOutcome;
   readonly 'use-nonce': Readonly<Record<never, never>>;
   readonly 'retry-parked': { readonly applied: number; readonly left: number };
@@ -270,7 +281,7 @@ export interface MeshOutcomes {
   readonly 'save-peer-progress': Readonly<Record<never, never>>;
 }
 
-export interface MeshAnswers {
+export interface MeshAnswers extends RepairAnswers, ScrubAnswers {
   readonly 'known-origins': KnownOriginsAnswer;
   readonly 'read-operations': ReadOperationsAnswer;
   readonly 'read-digests': ReadDigestsAnswer;

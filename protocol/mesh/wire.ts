@@ -73,7 +73,16 @@ export type RefusalReason =
   | 'unknown_origin';
 
 /** Why an operation is in the log without having taken effect. */
-export type ParkReason = 'unknown_kind' | 'out_of_scope' | 'bad_signature' | 'invalid' | 'internal';
+export type ParkReason =
+  | 'unknown_kind'
+  | 'out_of_scope'
+  | 'bad_signature'
+  | 'invalid'
+  | 'internal'
+  /** Written under numbers that were given twice, and here under another origin as well. */
+  | 'forked'
+  /** Out of scope, and the memory that was here went there: it is no row here. Peers are told `out_of_scope`. */
+  | 'elsewhere';
 
 export interface RefusedOperation {
   readonly origin: string;

@@ -13,6 +13,7 @@ export class Digests {
   private readonly load;
   private readonly save;
   private readonly drop;
+  private readonly rows;
 
   constructor(
     db: Connection,
@@ -25,6 +26,10 @@ export class Digests {
       'INSERT OR REPLACE INTO namespace_digests (namespace, digest, entries) VALUES (?, ?, ?)',
     );
     this.drop = db.prepare('DELETE FROM namespace_digests WHERE namespace = ?');
+    this.rows = db.prepare<[{ namespace: string }], { digest: Uint8Array | null }>(
+      `SELECT digest FROM memories WHERE ns_id = (SELECT ns_id FROM namespaces WHERE name = @namespace)
+       UNION ALL SELECT digest FROM memory_links WHERE namespace = @namespace`,
+    );
   }
 
   /** The digest of one subject in a state whose post-image has this text. */
@@ -39,6 +44,29 @@ export class Digests {
 
   join(namespace: string, digest: Uint8Array): void {
     this.add(namespace, digest, 1);
+  }
+
+  /** True when a namespace's digest is the sum over its rows. */
+  holds(namespace: string): boolean {
+    const counted = this.count(namespace);
+    const kept = this.sum(namespace);
+    return counted.entries === kept.entries && Buffer.compare(counted.digest, kept.digest) === 0;
+  }
+
+  /** Counts a namespace's digest anew from its rows. */
+  recount(namespace: string): void {
+    this.sums.set(namespace, { ...this.count(namespace), changed: true });
+  }
+
+  private count(namespace: string): { digest: Uint8Array; entries: number } {
+    const digest = new Uint8Array(DIGEST_BYTES);
+    let entries = 0;
+    for (const row of this.rows.iterate({ namespace })) {
+      if (row.digest === null) continue;
+      for (let i = 0; i < DIGEST_BYTES; i += 1) digest[i] = digest[i]! ^ row.digest[i]!;
+      entries += 1;
+    }
+    return { digest, entries };
   }
 
   /** Writes what changed; before a commit or a savepoint. */
@@ -56,17 +84,21 @@ export class Digests {
     this.sums.clear();
   }
 
+  private sum(namespace: string): { digest: Uint8Array; entries: number; changed: boolean } {
+    const known = this.sums.get(namespace);
+    if (known !== undefined) return known;
+    const row = this.load.get(namespace);
+    const sum = {
+      digest: row === undefined ? new Uint8Array(DIGEST_BYTES) : Uint8Array.from(row.digest),
+      entries: row?.entries ?? 0,
+      changed: false,
+    };
+    this.sums.set(namespace, sum);
+    return sum;
+  }
+
   private add(namespace: string, digest: Uint8Array, entries: number): void {
-    let sum = this.sums.get(namespace);
-    if (sum === undefined) {
-      const row = this.load.get(namespace);
-      sum = {
-        digest: row === undefined ? new Uint8Array(DIGEST_BYTES) : Uint8Array.from(row.digest),
-        entries: row?.entries ?? 0,
-        changed: false,
-      };
-      this.sums.set(namespace, sum);
-    }
+    const sum = this.sum(namespace);
     for (let i = 0; i < DIGEST_BYTES; i += 1) sum.digest[i] = sum.digest[i]! ^ digest[i]!;
     sum.entries += entries;
     sum.changed = true;

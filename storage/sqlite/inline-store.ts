@@ -46,7 +46,7 @@ export class InlineStore implements Store {
 
   constructor(private readonly parts: InlineStoreParts) {
     this.writer = new Writer(parts);
-    this.reader = new Reader(parts.db);
+    this.reader = new Reader(parts.db, parts.crypto);
   }
 
   execute<C extends Command>(command: C, options: CallOptions = {}): Promise<Result<OutcomeOf<C>>> {

@@ -1,3 +1,4 @@
+import type { LinkKey } from '../../protocol/decide/decision.js';
 import { type Link, linkId } from '../../protocol/link.js';
 import type { Connection } from './connection.js';
 import type { Digests } from './digests.js';
@@ -10,6 +11,7 @@ import type { SubjectStamp } from './memory-rows.js';
 export class LinkRows {
   private readonly put;
   private readonly state;
+  private readonly remove;
 
   constructor(
     db: Connection,
@@ -23,6 +25,16 @@ export class LinkRows {
     this.state = db.prepare<[string, string, string], { namespace: string; digest: Uint8Array | null }>(
       'SELECT namespace, digest FROM memory_links WHERE source_id = ? AND target_id = ? AND relation = ?',
     );
+    this.remove = db.prepare(
+      'DELETE FROM memory_links WHERE source_id = ? AND target_id = ? AND relation = ?',
+    );
+  }
+
+  /** Takes away a link that no operation tells of. */
+  drop({ source_id, target_id, relation }: LinkKey): void {
+    const before = this.state.get(source_id, target_id, relation);
+    this.remove.run(source_id, target_id, relation);
+    if (before !== undefined) this.digests.leave(before.namespace, before.digest);
   }
 
   /** Writes a link; `payload` is the text of its post-image. */

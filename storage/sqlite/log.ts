@@ -1,5 +1,12 @@
 import { nextHlc } from '../../protocol/hlc.js';
 import type { Memory } from '../../protocol/memory.js';
+import {
+  EPOCH_KIND,
+  EPOCH_NAMESPACE,
+  type EpochNotice,
+  epochPayload,
+} from '../../protocol/mesh/epoch-notice.js';
+import type { OperationPlace } from '../../protocol/mesh/ranges.js';
 import type { VerifiedOperation } from '../../protocol/mesh/store-terms.js';
 import type { ParkReason } from '../../protocol/mesh/wire.js';
 import { headerHash, type OperationHeader, type OperationKind } from '../../protocol/operation-log.js';
@@ -7,7 +14,6 @@ import type { Crypto } from '../../protocol/seams.js';
 import { withWrite } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
 import { type FreshEpoch, switchEpoch } from './database-setup.js';
-import type { Digests } from './digests.js';
 import { renameOperations } from './rename-origin.js';
 
 interface LogStateRow {
@@ -117,7 +123,10 @@ export class OperationLog {
   }
 
   /** Goes on under another epoch. */
-  beginEpoch(fresh: Pick<FreshEpoch, 'epoch' | 'reason' | 'nowMs'>, keep: number, digests: Digests): void {
+  beginEpoch(
+    fresh: Pick<FreshEpoch, 'epoch' | 'reason' | 'nowMs'>,
+    { keep, notice }: { readonly keep: number; readonly notice: EpochNotice | null },
+  ): void {
     const { peer_id } = this.current();
     const from = this.own();
     this.finish();
@@ -126,10 +135,35 @@ export class OperationLog {
       const to = `${peer_id}/${fresh.epoch}`;
       this.cutOrigin(from.origin, keep);
       const renaming = { from: from.origin, keep, to };
-      const { seq, head } = renameOperations(this.db, this.crypto, digests, renaming);
+      const { seq, head } = renameOperations(this.db, this.crypto, renaming);
       this.db.prepare('UPDATE log_state SET origin_seq = ?, chain_head = ?').run(seq, head);
     }
     this.begin();
+    if (notice === null) return;
+    this.append(this.stamp({}, fresh.nowMs), {
+      kind: EPOCH_KIND,
+      namespace: EPOCH_NAMESPACE,
+      subject: notice.from,
+      seen: {},
+      payload: epochPayload(notice),
+      rid: null,
+    });
+  }
+
+  /**
+   * Operations that were given numbers a second time, and that are here under their new origin as well, stay in the log
+   * without effect, under a name of their own; the old origin can go on with the others of these numbers.
+   */
+  setBranchAside(origin: string, keep: number, to: string): void {
+    this.flush();
+    this.cutOrigin(origin, keep);
+    this.db
+      .prepare(
+        `UPDATE operations SET origin = ?, parked = 'forked', head_signature = NULL
+         WHERE origin = ? AND origin_seq > ?`,
+      )
+      .run(`${origin}!${to.slice(to.indexOf('/') + 1)}`, origin, keep);
+    this.db.prepare('DELETE FROM conflicts WHERE origin = ? AND origin_seq > ?').run(origin, keep);
   }
 
   /** The chain of the old origin ends earlier: at the last operation that others know as well. */
@@ -225,6 +259,54 @@ export class OperationLog {
       operation.payload,
       operation.rid,
     );
+  }
+
+  /**
+   * Takes an operation back as its origin made it; what it does is the caller's. An operation whose row is gone gets a
+   * free local position before the one that follows it.
+   */
+  restore(operation: VerifiedOperation): void {
+    const { origin, seq, hlc, kind, namespace, subject, payloadHash, prevHash, payload } = operation;
+    const seen = JSON.stringify(operation.seen);
+    const updated = this.db
+      .prepare(
+        `UPDATE operations SET hlc = ?, kind = ?, namespace = ?, subject = ?, seen = ?, payload_hash = ?, prev_hash = ?,
+           payload = ? WHERE origin = ? AND origin_seq = ?`,
+      )
+      .run(hlc, kind, namespace, subject, seen, payloadHash, prevHash, payload, origin, seq);
+    if (updated.changes > 0) return;
+    // Those that follow come back first, so that the order of the positions is that of the origin.
+    this.db
+      .prepare(
+        `INSERT INTO operations (commit_sequence, origin, origin_seq, hlc, kind, namespace, subject, seen, payload_hash,
+           prev_hash, payload, rid)
+         SELECT max(o.commit_sequence) - 1, @origin, @seq, @hlc, @kind, @namespace, @subject, @seen, @payloadHash,
+           @prevHash, @payload, (SELECT rid FROM memories WHERE id = @subject)
+         FROM (SELECT @end AS commit_sequence UNION ALL SELECT commit_sequence FROM operations) o
+         WHERE o.commit_sequence > 1
+           AND o.commit_sequence <= coalesce(
+             (SELECT commit_sequence FROM operations WHERE origin = @origin AND origin_seq = @seq + 1), @end)
+           AND NOT EXISTS (SELECT 1 FROM operations n WHERE n.commit_sequence = o.commit_sequence - 1)`,
+      )
+      .run({
+        origin,
+        seq,
+        hlc,
+        kind,
+        namespace,
+        subject,
+        seen,
+        payloadHash,
+        prevHash,
+        payload,
+        end: this.current().commit_sequence + 1,
+      });
+  }
+
+  /** Lets payloads go; headers stay. */
+  dropPayloads(places: readonly OperationPlace[]): void {
+    const drop = this.db.prepare('UPDATE operations SET payload = NULL WHERE origin = ? AND origin_seq = ?');
+    for (const { origin, seq } of places) drop.run(origin, seq);
   }
 
   private current(): LogStateRow {

@@ -192,6 +192,23 @@ export class MemoryRows {
     this.bury(row.id, removal, stamp, now);
   }
 
+  /** Takes away a row that may be damaged, and all that hangs on it but what its holder is charged. */
+  erase(
+    rid: number,
+    held: {
+      readonly title: string;
+      readonly namespace: string;
+      /** The namespace that the row counts for. */
+      readonly counted: string | null;
+      readonly digest: Uint8Array | null;
+    },
+  ): void {
+    this.statements.dropEmbedding.run(rid);
+    this.statements.remove.run(rid);
+    this.titles.settle(held.title, held.namespace);
+    this.digests.leave(held.counted ?? held.namespace, held.digest);
+  }
+
   /** Writes the tombstone of a subject. */
   bury(id: string, removal: Removal, stamp: SubjectStamp, deletedAt: string): void {
     this.statements.tombstone.run(

@@ -21,6 +21,7 @@ import { ObservationLedger } from './observations.js';
 import { PeerLedger } from './peer-progress.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { ReplicaRows } from './replica-rows.js';
+import { RowRepair } from './row-repair.js';
 
 /** Applies typed mutations inside the write transaction; the only code that changes rows. */
 export class Mutations {
@@ -30,6 +31,7 @@ export class Mutations {
   private readonly links;
   private readonly replicas;
   private readonly peers;
+  private readonly repair;
 
   constructor(
     db: Connection,
@@ -44,6 +46,7 @@ export class Mutations {
     this.links = new LinkRows(db, digests);
     this.replicas = new ReplicaRows(db);
     this.peers = new PeerLedger(db);
+    this.repair = new RowRepair(db, this.memories, this.replicas, quotas);
     this.statements = {
       countAccess: db.prepare('UPDATE memories SET access_count = ?, last_accessed_at = ? WHERE id = ?'),
       embedState: db.prepare('UPDATE memories SET embed_state = ? WHERE rid = ?'),
@@ -113,6 +116,33 @@ export class Mutations {
         this.statements.putOwner.run(holder, role, fencing, expiresAtMs);
         return null;
       }
+      case 'rebuild-memory':
+        this.repair.rebuild(mutation, context);
+        return null;
+      case 'drop-link':
+        this.links.drop(mutation.link);
+        return null;
+      case 'restore-operation':
+        this.log.restore(mutation.operation);
+        return null;
+      case 'recount-digest':
+        this.digests.recount(mutation.namespace);
+        return null;
+      case 'recount-quotas':
+        this.repair.recountQuotas(mutation.namespace, context.now);
+        return null;
+      case 'drop-payloads':
+        this.log.dropPayloads(mutation.places);
+        return null;
+      case 'reindex-rows':
+        this.repair.reindex(mutation.range);
+        return null;
+      case 'note-integrity':
+        this.repair.note(mutation.name, mutation.facts, context.now);
+        return null;
+      case 'park-elsewhere':
+        this.replicas.parkElsewhere(mutation.origin, mutation.seq);
+        return null;
       case 'restore-memory':
         return this.insertMemory(mutation.memory, mutation.operation, context);
       case 'purge-archived':
@@ -144,8 +174,11 @@ export class Mutations {
       case 'unpark':
         this.replicas.unpark(mutation.origin, mutation.seq);
         return null;
+      case 'set-branch-aside':
+        this.log.setBranchAside(mutation.origin, mutation.keep, mutation.to);
+        return null;
       case 'begin-epoch':
-        this.log.beginEpoch({ ...mutation, nowMs: context.nowMs }, mutation.keep, this.digests);
+        this.log.beginEpoch({ ...mutation, nowMs: context.nowMs }, mutation);
         return null;
     }
   }

@@ -59,11 +59,15 @@ export class QuotaLedger {
   private readonly uses = new Map<string, { use: QuotaUse; changed: boolean }>();
   private readonly load;
   private readonly save;
+  private readonly holders;
 
   constructor(db: Connection) {
     this.load = db.prepare<[string, string], QuotaSqlRow>(
       'SELECT * FROM agent_quotas WHERE agent_id = ? AND namespace = ?',
     );
+    this.holders = db
+      .prepare<[string], string>('SELECT agent_id FROM agent_quotas WHERE namespace = ?')
+      .pluck();
     this.save = db.prepare(
       `INSERT OR REPLACE INTO agent_quotas
          (agent_id, namespace, max_memories_per_day, max_storage_bytes, max_links_per_day, current_memories_today,
@@ -101,6 +105,20 @@ export class QuotaLedger {
   count(before: Memory | null, after: Memory | null, now: string): void {
     if (before !== null) this.addBytes(before, -chargedBytes(before), now);
     if (after !== null) this.addBytes(after, chargedBytes(after), now);
+  }
+
+  /** Sets the bytes of every holder in a namespace to what its rows there have. */
+  recount(namespace: string, memories: Iterable<Memory>, now: string): void {
+    this.flush();
+    const bytes = new Map(this.holders.all(namespace).map((holder) => [holder, 0]));
+    for (const memory of memories) {
+      const holder = holderOf(memory);
+      if (holder !== null) bytes.set(holder, (bytes.get(holder) ?? 0) + chargedBytes(memory));
+    }
+    for (const [holder, storageBytes] of bytes) {
+      const before = this.use(holder, namespace) ?? fresh({ holder, namespace }, DEFAULT_LIMITS, now);
+      if (before.storageBytes !== storageBytes) this.put({ ...before, storageBytes, updatedAt: now });
+    }
   }
 
   /** Writes what changed; before a commit or a savepoint. */

@@ -8,6 +8,7 @@ import type {
 } from '../../protocol/queries.js';
 import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
 import { ok, type Result } from '../../protocol/result.js';
+import type { Crypto } from '../../protocol/seams.js';
 import { auditHeadPath, readAuditHead } from './audit-head.js';
 import type { Connection } from './connection.js';
 import { type RowPage, readPage } from './page.js';
@@ -24,6 +25,7 @@ import { linkAttestations, recallObservations } from './queries/observations.js'
 import { listPeerProgress } from './queries/peer-progress.js';
 import { currentOwner, logPosition, namespaceIds } from './queries/position.js';
 import { listQuotas } from './queries/quotas.js';
+import { readLogged, readRangeSubjects, readRanges } from './queries/ranges.js';
 import {
   findOperation,
   knownOrigins,
@@ -32,9 +34,12 @@ import {
   readDigests,
   readOperations,
 } from './queries/replication.js';
+import { integrityNotes, scrubLinks, scrubLog, scrubRows } from './queries/scrub.js';
+import { scrubIndex, scrubTexts } from './queries/scrub-index.js';
 import { findContradictions, nearestMemory } from './queries/similar.js';
 import { memoriesSince } from './queries/since.js';
 import { storeStats } from './queries/stats.js';
+import { supersededPayloads } from './queries/superseded.js';
 import { RecallIndex } from './recall/recall.js';
 import { SELECT_ROW, type SqlRow } from './rows.js';
 import { Statements } from './statements.js';
@@ -48,7 +53,11 @@ export class Reader {
   private readonly statements;
   private readonly recall;
 
-  constructor(private readonly db: Connection) {
+  constructor(
+    private readonly db: Connection,
+    /** For queries that hash; null where none are asked. */
+    private readonly crypto: Crypto | null = null,
+  ) {
     this.statements = new Statements(db);
     this.recall = new RecallIndex(db);
   }
@@ -135,7 +144,32 @@ export class Reader {
         return ok(listConflicts(this.statements, query));
       case 'list-nonces':
         return ok(listNonces(this.statements));
+      case 'read-ranges':
+        return ok(readRanges(this.statements, this.hashes(), query));
+      case 'read-range-subjects':
+        return ok(readRangeSubjects(this.statements, this.hashes(), query));
+      case 'read-logged':
+        return ok(readLogged(this.statements, this.hashes(), query));
+      case 'scrub-rows':
+        return ok(scrubRows(this.statements, this.hashes(), query));
+      case 'scrub-links':
+        return ok(scrubLinks(this.statements, this.hashes(), query));
+      case 'scrub-log':
+        return ok(scrubLog(this.statements, this.hashes(), query));
+      case 'scrub-index':
+        return ok(scrubIndex(this.db, query));
+      case 'scrub-texts':
+        return ok(scrubTexts(this.db, query));
+      case 'superseded-payloads':
+        return ok(supersededPayloads(this.statements, query));
+      case 'integrity-notes':
+        return ok(integrityNotes(this.statements));
     }
+  }
+
+  private hashes(): Crypto {
+    if (this.crypto === null) throw new Error('this reader was opened without the means to hash');
+    return this.crypto;
   }
 
   private search(query: SearchMemories): MemoryPage {

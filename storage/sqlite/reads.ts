@@ -7,6 +7,7 @@ import type {
   ReadRequest,
 } from '../../protocol/decide/decision.js';
 import type { MemoryImage } from '../../protocol/operation-log.js';
+import type { Crypto } from '../../protocol/seams.js';
 import {
   ARCHIVED_SEEN,
   ARCHIVED_VERSION,
@@ -15,10 +16,12 @@ import {
   SELECT_ARCHIVED,
 } from './archive.js';
 import type { Connection } from './connection.js';
+import type { Digests } from './digests.js';
 import { forgettable } from './forget.js';
 import type { OperationLog } from './log.js';
 import { agentKey } from './queries/agents.js';
 import type { QuotaLedger } from './quota-ledger.js';
+import { RepairReads } from './row-repair.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
 import { Statements } from './statements.js';
 import { SubjectReads } from './subject-reads.js';
@@ -44,12 +47,16 @@ export class DecisionReads {
   private readonly tombstone;
   private readonly link;
   private readonly subjects;
+  private readonly repair;
 
   constructor(
     db: Connection,
     private readonly quotas: QuotaLedger,
     private readonly log: OperationLog,
+    private readonly digests: Digests,
+    crypto: Crypto,
   ) {
+    this.repair = new RepairReads(db, crypto);
     this.subjects = new SubjectReads(db);
     this.texts = new Statements(db);
     this.byId = db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`);
@@ -150,8 +157,20 @@ export class DecisionReads {
         return this.subjects.history(request.id);
       case 'link-stamp':
         return this.subjects.linkStamp(request.link);
+      case 'epoch-notices':
+        return this.subjects.epochNotices(request.origin);
+      case 'subjects-beyond':
+        return this.subjects.subjectsBeyond(request.origin, request.seq);
       case 'parked-operations':
         return this.subjects.parked(request.limit);
+      case 'subject-log':
+        return this.repair.log(request.subject);
+      case 'stored-subject':
+        return this.repair.stored(request.subject);
+      case 'rows-of-range':
+        return this.repair.rowsOfRange(request.range);
+      case 'digest-holds':
+        return this.digests.holds(request.namespace);
     }
   }
 

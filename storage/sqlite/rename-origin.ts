@@ -1,12 +1,11 @@
 import { canonicalJson } from '../../protocol/canonical-json.js';
-import { CHAIN_GENESIS, headerHash, memoryPayload, operationId } from '../../protocol/operation-log.js';
+import type { WireOperation } from '../../protocol/mesh/wire.js';
+import { CHAIN_GENESIS, headerHash, operationId } from '../../protocol/operation-log.js';
 import { editDot, editStamp } from '../../protocol/replica.js';
 import type { Crypto } from '../../protocol/seams.js';
-import type { VersionVector } from '../../protocol/version-vector.js';
+import { includes, type VersionVector } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
-import type { Digests } from './digests.js';
 import { type OperationSqlRow, operationFromSql } from './operation-rows.js';
-import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
 
 /** An origin whose operations beyond `keep` become operations 1, 2, … of another. */
 export interface Renaming {
@@ -16,21 +15,18 @@ export interface Renaming {
 }
 
 /**
- * Gives operations that nobody else has another origin, in the log and wherever rows name them. A database that was put
- * back by a plain copy goes on under numbers that other nodes know for other operations; under an origin of their own
- * what was written since then is nobody's duplicate. Inside the caller's transaction; answers where the new chain ends.
+ * Gives operations another origin in the log. A database that was put back by a plain copy goes on under numbers that
+ * other nodes know for other operations; under an origin of their own what was written since then is nobody's duplicate.
+ * The rows of their subjects are the caller's to make anew from the log. Inside the caller's transaction; answers where
+ * the new chain ends.
  */
 export function renameOperations(
   db: Connection,
   crypto: Crypto,
-  digests: Digests,
   renaming: Renaming,
 ): { readonly seq: number; readonly head: string } {
   const chain = renameLog(db, crypto, renaming);
-  renameMemories(db, digests, renaming);
-  for (const table of ['archived_memories', 'tombstones', 'memory_links'] as const) {
-    renameStamps(db, table, renaming);
-  }
+  renameCopies(db, renaming);
   const { from, keep, to } = renaming;
   const moved = { from, keep, to };
   db.prepare(
@@ -48,6 +44,7 @@ function renameLog(db: Connection, crypto: Crypto, renaming: Renaming) {
   const rows = db
     .prepare('SELECT * FROM operations WHERE origin = ? AND origin_seq > ? ORDER BY origin_seq')
     .all(from, keep) as OperationSqlRow[];
+  const others = db.prepare('SELECT * FROM operations WHERE subject = ? AND origin <> ?');
   const update = db.prepare(
     `UPDATE operations SET origin = ?, origin_seq = ?, seen = ?, payload = ?, payload_hash = ?, prev_hash = ?,
        head_signature = NULL WHERE commit_sequence = ?`,
@@ -57,7 +54,8 @@ function renameLog(db: Connection, crypto: Crypto, renaming: Renaming) {
   for (const row of rows) {
     seq = row.origin_seq - keep;
     const operation = operationFromSql(row);
-    const seen = renamedVector(operation.seen, renaming);
+    const heard = heardOf(operation, others.all(row.subject, from) as OperationSqlRow[], from);
+    const seen = renamedVector(operation.seen, renaming, row.origin_seq, heard);
     const payload = row.payload === null ? null : renamedPayload(row.payload, renaming);
     const payloadHash = payload === null ? row.payload_hash : crypto.sha256Hex(payload);
     update.run(to, seq, JSON.stringify(seen), payload, payloadHash, head, row.commit_sequence);
@@ -66,49 +64,21 @@ function renameLog(db: Connection, crypto: Crypto, renaming: Renaming) {
   return { seq, head };
 }
 
-/** The text of an edit's stamp is part of the post-image, and so of the digest. */
-function renameMemories(db: Connection, digests: Digests, renaming: Renaming): void {
-  const rows = db
-    .prepare(`SELECT ${SELECT_ROW}, m.digest FROM memories m WHERE m.seen LIKE ? OR m.edited LIKE ?`)
-    .all(`%${renaming.from}%`, `%${renaming.from}%`) as (SqlRow & { digest: unknown })[];
-  const update = db.prepare(
-    'UPDATE memories SET origin = ?, origin_seq = ?, seen = ?, edited = ?, digest = ? WHERE rid = ?',
-  );
-  for (const row of rows) {
-    const memory = memoryFromSql(row);
-    const stamp = renamedDot(memory.origin, memory.origin_seq, renaming);
-    const edited = renamedEdit(memory.edited, renaming);
-    const seen = renamedVector(memory.seen, renaming);
-    const digest = digests.of(memory.id, memoryPayload({ ...memory, edited }));
-    update.run(stamp.origin, stamp.seq, JSON.stringify(seen), edited, digest, memory.rid);
-    digests.leave(memory.namespace, row.digest as Uint8Array | null);
-    digests.join(memory.namespace, digest);
-  }
-}
-
-const KEYS = {
-  archived_memories: ['id'],
-  tombstones: ['id'],
-  memory_links: ['source_id', 'target_id', 'relation'],
-} as const;
-
-function renameStamps(db: Connection, table: keyof typeof KEYS, renaming: Renaming): void {
-  const keys = KEYS[table];
-  const edits = table === 'archived_memories';
+/** An archived copy keeps the stamps of the version that it is. */
+function renameCopies(db: Connection, renaming: Renaming): void {
   const rows = db
     .prepare(
-      `SELECT ${keys.join(', ')}, origin, origin_seq, seen ${edits ? ', edited' : ''} FROM ${table} WHERE seen LIKE ?`,
+      `SELECT id, origin, origin_seq, seen, edited FROM archived_memories
+       WHERE id IN (SELECT subject FROM operations WHERE origin = ?)`,
     )
-    .all(`%${renaming.from}%`) as Record<string, string | number>[];
+    .all(renaming.to) as { id: string; origin: string; origin_seq: number; seen: string; edited: string }[];
   const update = db.prepare(
-    `UPDATE ${table} SET origin = ?, origin_seq = ?, seen = ? ${edits ? ', edited = ?' : ''}
-     WHERE ${keys.map((key) => `${key} = ?`).join(' AND ')}`,
+    'UPDATE archived_memories SET origin = ?, origin_seq = ?, seen = ?, edited = ? WHERE id = ?',
   );
   for (const row of rows) {
-    const stamp = renamedDot(String(row['origin']), Number(row['origin_seq']), renaming);
-    const seen = renamedVector(JSON.parse(String(row['seen'])) as VersionVector, renaming);
-    const edited = edits ? [renamedEdit(String(row['edited']), renaming)] : [];
-    update.run(stamp.origin, stamp.seq, JSON.stringify(seen), ...edited, ...keys.map((key) => row[key]!));
+    const { origin, seq } = renamedDot(row.origin, row.origin_seq, renaming);
+    const seen = renamedVector(JSON.parse(row.seen) as VersionVector, renaming, row.origin_seq, 0);
+    update.run(origin, seq, JSON.stringify(seen), renamedEdit(row.edited, renaming), row.id);
   }
 }
 
@@ -127,12 +97,28 @@ function renamedDot(origin: string, seq: number, { from, keep, to }: Renaming) {
   return origin === from && seq > keep ? { origin: to, seq: seq - keep } : { origin, seq };
 }
 
-/** What was seen of the renamed part was seen of the new origin, and of the old one all that is left. */
-function renamedVector(seen: VersionVector, { from, keep, to }: Renaming): VersionVector {
-  const seq = seen[from];
-  if (seq === undefined || seq <= keep) return seen;
+/** What the operations that an operation has seen say of an origin: whoever has seen them has seen that. */
+function heardOf(operation: WireOperation, others: readonly OperationSqlRow[], origin: string): number {
+  const seen = others.filter((other) => includes(operation.seen, other.origin, other.origin_seq));
+  return Math.max(0, ...seen.map((other) => operationFromSql(other).seen[origin] ?? 0));
+}
+
+/**
+ * What operation `seq` of the renamed part had seen. Of the old origin it is what both histories have, or more than there
+ * was here by then, which it can only have heard of from others; of the own writes before it, all that concern its subject.
+ */
+function renamedVector(
+  seen: VersionVector,
+  { from, keep, to }: Renaming,
+  seq: number,
+  heard: number,
+): VersionVector {
+  const known = seen[from];
+  if (known === undefined || known <= keep) return seen;
   const { [from]: _renamed, ...others } = seen;
-  return { ...others, ...(keep > 0 ? { [from]: keep } : {}), [to]: seq - keep };
+  const before = seq - 1 - keep;
+  const old = Math.max(keep, heard, known >= seq ? known : 0);
+  return { ...others, ...(old > 0 ? { [from]: old } : {}), ...(before > 0 ? { [to]: before } : {}) };
 }
 
 function renamedEdit(edited: string, renaming: Renaming): string {

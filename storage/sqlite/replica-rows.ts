@@ -20,6 +20,9 @@ export class ReplicaRows {
       addNonce: db.prepare(
         'INSERT INTO federation_nonce_cache (peer_id, fingerprint, last_touch, inserted_at) VALUES (?, ?, ?, ?)',
       ),
+      park: db.prepare(
+        "UPDATE operations SET parked = 'elsewhere' WHERE origin = ? AND origin_seq = ? AND payload IS NULL",
+      ),
       unpark: db.prepare('UPDATE operations SET parked = NULL WHERE origin = ? AND origin_seq = ?'),
     };
   }
@@ -40,6 +43,11 @@ export class ReplicaRows {
     this.statements.dropNonces.run(nowMs);
     const bytes = Buffer.from(fingerprint, 'hex');
     this.statements.addNonce.run(peerId, bytes, keepUntilMs, instantFromMs(usedAtMs));
+  }
+
+  /** Notes that what an operation made is out of this node's scope now. */
+  parkElsewhere(origin: string, seq: number): void {
+    this.statements.park.run(origin, seq);
   }
 
   unpark(origin: string, seq: number): void {

@@ -327,6 +327,13 @@ CREATE TABLE peer_parked (
   PRIMARY KEY (peer_id, origin, seq)
 ) WITHOUT ROWID;
 
+-- What was last found out about the state of the rows; local.
+CREATE TABLE integrity_notes (
+  name TEXT PRIMARY KEY,
+  at TEXT NOT NULL,
+  facts TEXT NOT NULL
+) WITHOUT ROWID;
+
 CREATE TABLE database_owner (
   singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
   holder TEXT NOT NULL,

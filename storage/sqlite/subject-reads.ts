@@ -1,8 +1,9 @@
 import type { LinkKey } from '../../protocol/decide/decision.js';
+import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../../protocol/mesh/epoch-notice.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import type { RemovalKind } from '../../protocol/operation-log.js';
 import { versionOf } from '../../protocol/parse-payload.js';
-import type { Dot, HistoricEdit, Version } from '../../protocol/replica.js';
+import { awayVersion, type Dot, type HistoricEdit, type Version } from '../../protocol/replica.js';
 import type { VersionVector } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
 import { type OperationSqlRow, operationFromSql } from './operation-rows.js';
@@ -36,7 +37,8 @@ export class SubjectReads {
          UNION ALL SELECT chain_head FROM log_state WHERE peer_id || '/' || db_epoch = @origin AND origin_seq = @seq`,
       ),
       parkedReason: db.prepare<[string, number], { parked: string | null }>(
-        'SELECT parked FROM operations WHERE origin = ? AND origin_seq = ?',
+        `SELECT iif(parked = 'elsewhere', 'out_of_scope', parked) AS parked FROM operations
+         WHERE origin = ? AND origin_seq = ?`,
       ),
       nonce: db.prepare<[string, Buffer], { n: number }>(
         'SELECT 1 AS n FROM federation_nonce_cache WHERE peer_id = ? AND fingerprint = ?',
@@ -55,6 +57,15 @@ export class SubjectReads {
         `SELECT hlc, origin, origin_seq FROM memory_links
          WHERE source_id = ? AND target_id = ? AND relation = ?`,
       ),
+      notices: db.prepare<[string], { origin: string; subject: string; payload: string }>(
+        `SELECT origin, subject, payload FROM operations
+         WHERE subject = ? AND kind = '${EPOCH_KIND}' AND payload IS NOT NULL`,
+      ),
+      beyond: db
+        .prepare<[string, number], string>(
+          'SELECT DISTINCT subject FROM operations WHERE origin = ? AND origin_seq > ? ORDER BY subject',
+        )
+        .pluck(),
       parked: db.prepare<[number], OperationSqlRow>(
         `SELECT * FROM operations WHERE parked IS NOT NULL AND payload IS NOT NULL
            AND parked IN ('unknown_kind', 'internal') ORDER BY commit_sequence LIMIT ?`,
@@ -108,6 +119,14 @@ export class SubjectReads {
     return row === undefined ? null : { hlc: row.hlc, origin: row.origin, seq: row.origin_seq };
   }
 
+  epochNotices(origin: string): readonly EpochNotice[] {
+    return this.statements.notices.all(origin).flatMap((row) => epochNoticeOf(row) ?? []);
+  }
+
+  subjectsBeyond(origin: string, seq: number): readonly string[] {
+    return this.statements.beyond.all(origin, seq);
+  }
+
   parked(limit: number): readonly WireOperation[] {
     return this.statements.parked.all(limit).map(operationFromSql);
   }
@@ -115,6 +134,7 @@ export class SubjectReads {
 
 function siblingVersion(row: OperationSqlRow): Version {
   const { payload, ...header } = operationFromSql(row);
+  if (payload === null && row.parked === 'elsewhere') return awayVersion(header);
   const version = payload === null ? null : versionOf({ ...header, payload });
   // Only versions that took effect are kept as siblings, and their payloads are referenced.
   if (version === null) throw new Error(`the log lost the payload of ${row.origin}/${row.origin_seq}`);

@@ -65,7 +65,7 @@ export class Writer {
     this.audit = new AuditChain(db, crypto, signer, headFile);
     this.digests = new Digests(db, crypto);
     this.mutations = new Mutations(db, this.log, this.quotas, this.digests, this.audit);
-    this.reads = new DecisionReads(db, this.quotas, this.log);
+    this.reads = new DecisionReads(db, this.quotas, this.log, this.digests, crypto);
     this.sql = {
       begin: db.prepare('BEGIN IMMEDIATE'),
       commit: db.prepare('COMMIT'),

@@ -440,6 +440,26 @@ describe('a pull', () => {
     );
   });
 
+  it('ends before what it knows by its header alone and its peer may have whole, unless bare headers will do', async () => {
+    const [peer, writer] = [newPeer(), newPeer()];
+    const node = await open(peer, { peers: [peer.asPeer(), writer.asPeer()] });
+    const known = writer.operation({ namespace: 'team/a' });
+    await node.send(writer.push(writer.pushOf(known)));
+    const withheld = { ...writer.operation({ namespace: 'secret' }), payload: null };
+    await node.send(writer.push(writer.pushBody({ operations: [withheld], heads: [writer.head()] })));
+    const page = await pull(node, peer, '');
+    assert.deepEqual(
+      page.operations.map(({ seq }) => seq),
+      [1],
+    );
+    assert.equal(page.more, false);
+    const bare = await node.send(peer.pull(`cursor=${page.next_cursor}&stubs=1`));
+    assert.deepEqual(
+      (bare.json as unknown as Page).operations.map(({ seq, payload }) => [seq, payload]),
+      [[2, null]],
+    );
+  });
+
   it('keeps to the origins that are asked for, and names no root then', async () => {
     const peer = newPeer();
     const node = await open(peer);

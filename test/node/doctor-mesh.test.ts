@@ -23,6 +23,10 @@ const link: MeshStatus['peers'][number] = {
   dlq: 0,
   parked: 0,
   root: null,
+  rows: null,
+  comparedAt: null,
+  diverged: false,
+  differing: [],
   version: null,
   lastAnswerAt: null,
 };
@@ -45,6 +49,7 @@ const replication: MeshStatus = {
   peers: [link],
   underReplicated: 0,
   dlqDepth: 0,
+  diverged: 0,
   quarantined: 0,
 };
 const compared = { ...standing, equal: true, reachable: true, differing: [] };

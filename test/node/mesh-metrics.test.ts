@@ -20,6 +20,10 @@ const peer = (peerId: string): MeshStatus['peers'][number] => ({
   parked: 0,
   operations: 1,
   root: null,
+  rows: null,
+  comparedAt: null,
+  diverged: false,
+  differing: [],
   version: null,
   lastAnswerAt: null,
 });
@@ -36,6 +40,7 @@ test('replication has its lines, and a peer that left has none', async () => {
     underReplicated: 4,
     dlqDepth: 5,
     quarantined: 0,
+    diverged: 0,
   };
   metrics.mesh.status(status);
   metrics.mesh.status({ ...status, peers: [peer('peer-a')] });

@@ -35,9 +35,19 @@ export class Checks {
   private readonly nonces = new Set<string>();
   /** Nodes whose disk was lost or put back, and when. */
   readonly disksLost = new Map<string, number>();
+  /** Nodes that are members no more. */
+  readonly left = new Set<string>();
+  /** Nodes whose disk says something that was not written, until they are scrubbed. */
+  readonly damaged = new Set<string>();
   quorumAnswers = 0;
 
   constructor(private readonly parts: ChecksParts) {}
+
+  /** A store that meets damage says so as it says that of a bug; until it is repaired that is right. */
+  onBug(node: SimNode, stack: string): void {
+    if (this.damaged.has(node.name)) this.parts.world.note(node.name, `met damage: ${stack}`);
+    else this.parts.world.violate(node.name, 'bug', stack);
+  }
 
   /** After every sync. */
   onCommit(node: SimNode, batch: readonly Command[], results: readonly Result<OutcomeOf<Command>>[]): void {
@@ -51,7 +61,7 @@ export class Checks {
       );
     }
     results.forEach((result, index) => {
-      if (!result.ok && result.error.code === 'INTERNAL') {
+      if (!result.ok && result.error.code === 'INTERNAL' && !this.damaged.has(node.name)) {
         world.violate(node.name, 'internal', `${batch[index]!.kind} answered INTERNAL`);
       }
     });
@@ -110,7 +120,7 @@ export class Checks {
 
   /** The whole log of a node against its rows, unless a transaction is open. */
   audit(node: SimNode): void {
-    if (node.disk.held) return;
+    if (node.disk.held || this.damaged.has(node.name)) return;
     for (const problem of auditDatabase(node.disk.db)) {
       this.parts.world.violate(node.name, 'log audit', problem);
     }
@@ -129,6 +139,8 @@ export class Checks {
   }
 
   private checkBackwards(node: SimNode): void {
+    // A database that was put back learns of what it has lost, and of what has replaced it, in any order.
+    if (this.disksLost.has(node.name)) return;
     const back = node.disk.db.prepare('SELECT what FROM temp.sim_back').pluck().all();
     for (const what of back) this.parts.world.violate(node.name, 'version went back', String(what));
   }

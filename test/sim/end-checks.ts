@@ -1,5 +1,7 @@
+import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
+import { operationId } from '../../protocol/operation-log.js';
 import type { Checks } from './checks.js';
-import type { BornOperation, Ledger } from './ledger.js';
+import { type BornOperation, type Ledger, nameOf } from './ledger.js';
 import type { SimNode } from './sim-node.js';
 import type { Invocation } from './workload.js';
 import type { World } from './world.js';
@@ -16,10 +18,16 @@ export interface EndParts {
   readonly checks: Checks;
 }
 
+interface Look {
+  readonly node: SimNode;
+  readonly heads: string;
+  readonly digests: Readonly<Record<string, unknown>>;
+}
+
 /** What keeps a mesh from being one; empty when it has converged. */
 export async function differences(nodes: readonly SimNode[]): Promise<string[]> {
   const found: string[] = [];
-  let first: { readonly name: string; readonly heads: string; readonly digests: string } | null = null;
+  const looks: Look[] = [];
   for (const node of nodes) {
     const store = node.run?.services.store;
     if (store === undefined) {
@@ -32,20 +40,29 @@ export async function differences(nodes: readonly SimNode[]): Promise<string[]> 
       found.push(`${node.name} does not answer`);
       continue;
     }
-    const own = {
-      name: node.name,
+    looks.push({
+      node,
       heads: JSON.stringify(sorted(origins.value.heads)),
-      digests: JSON.stringify([digests.value.rows, sorted(digests.value.namespaces)]),
-    };
-    first ??= own;
-    if (own.heads !== first.heads)
-      found.push(`logs of ${first.name} and ${own.name}: ${first.heads} ${own.heads}`);
-    if (own.digests !== first.digests) {
-      found.push(`rows of ${first.name} and ${own.name}: ${first.digests} ${own.digests}`);
-    }
+      digests: digests.value.namespaces,
+    });
+    for (const alarm of node.alarms()) found.push(`${node.name} says: ${alarm}`);
+  }
+  const first = looks.find(({ node }) => node.parts.scope == null);
+  for (const look of looks) {
+    if (first === undefined) break;
+    const names = `${first.node.name} and ${look.node.name}`;
+    if (look.heads !== first.heads) found.push(`logs of ${names}: ${first.heads} ${look.heads}`);
+    const scope = look.node.peer;
+    const [theirs, own] = [within(scope, first.digests), within(scope, look.digests)];
+    if (theirs !== own) found.push(`rows of ${names}: ${theirs} ${own}`);
+    if (own !== JSON.stringify(sorted(look.digests)))
+      found.push(`${look.node.name} has rows out of its scope: ${Object.keys(look.digests).join(' ')}`);
   }
   return found;
 }
+
+const within = (scope: Peer, digests: Look['digests']) =>
+  JSON.stringify(sorted(digests).filter(([namespace]) => mayHold(scope, namespace)));
 
 const sorted = (value: Readonly<Record<string, unknown>>) =>
   Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -84,35 +101,46 @@ export async function checkPromises(parts: EndParts): Promise<void> {
         parts,
         node,
         row,
-        operations.filter((operation) => log.has(operation.id) || !goneWithDisk(parts, promised, operation)),
+        operations.filter((operation) => isIn(log, operation) || !goneWithDisk(parts, promised, operation)),
       );
     }
     checkInLog(parts, node, log);
   }
 }
 
-/** Ids of the operations that somebody was told to be on another disk as well. */
-function promisedElsewhere(history: readonly Invocation[]): ReadonlySet<string> {
+/** The operations that somebody was told to be on another disk as well. */
+function promisedElsewhere(history: readonly Invocation[]): ReadonlySet<BornOperation> {
   const told = history.filter(({ answer }) => {
     const acks = answer?.ok === true ? answer.value['quorum_acks'] : 0;
     return typeof acks === 'number' && acks >= 2;
   });
-  return new Set(told.flatMap(({ operations }) => operations.map(({ id }) => id)));
+  return new Set(told.flatMap(({ operations }) => operations));
 }
 
 /** Written before its node's disk was lost, and never said to be anywhere else. */
 function goneWithDisk(
   { checks }: EndParts,
-  promised: ReadonlySet<string>,
-  { id, node, atMs }: BornOperation,
+  promised: ReadonlySet<BornOperation>,
+  operation: BornOperation,
 ): boolean {
-  const lostMs = checks.disksLost.get(node);
-  return lostMs !== undefined && atMs <= lostMs && !promised.has(id);
+  if (promised.has(operation)) return false;
+  if (checks.left.has(operation.node)) return true;
+  const lostMs = checks.disksLost.get(operation.node);
+  return lostMs !== undefined && operation.atMs <= lostMs;
 }
 
 function logOf(node: SimNode): ReadonlySet<string> {
-  const ids = node.disk.db.prepare("SELECT origin || '/' || origin_seq FROM operations").pluck().all();
-  return new Set(ids as string[]);
+  const rows = node.disk.db
+    .prepare("SELECT origin || '/' || origin_seq AS id, hlc, kind, subject FROM operations")
+    .all();
+  return new Set((rows as Parameters<typeof nameOf>[0][]).map(nameOf));
+}
+
+/** Under its number, or under that which it was given instead. */
+function isIn(log: ReadonlySet<string>, operation: BornOperation): boolean {
+  const { renamed } = operation;
+  if (log.has(nameOf(operation))) return true;
+  return renamed !== null && log.has(nameOf({ ...operation, id: operationId(renamed.origin, renamed.seq) }));
 }
 
 function checkOperation(
@@ -126,7 +154,9 @@ function checkOperation(
   if (EDITS.has(operation.kind)) {
     if (others.some((other) => ledger.hasSeen(other, operation))) return;
     const content = (JSON.parse(operation.payload) as { content: string }).content;
-    if (row?.content === content || losers.has(operation.id)) return;
+    const { renamed } = operation;
+    const lost = renamed !== null && losers.has(operationId(renamed.origin, renamed.seq));
+    if (row?.content === content || losers.has(operation.id) || lost) return;
     const is = row === undefined ? 'there is no row' : `the row says ${row.content}`;
     world.violate(node.name, 'lost write', `${describe(operation)} is no loser and ${is}`);
   } else if (DELETIONS.has(operation.kind) && row !== undefined) {
@@ -154,7 +184,8 @@ function checkRow(
 /** Every operation that was born is in every log, unless its disk was lost. */
 function checkInLog({ world, ledger, checks }: EndParts, node: SimNode, known: ReadonlySet<string>): void {
   for (const operation of ledger.operations.values()) {
-    if (known.has(operation.id) || checks.disksLost.has(operation.node)) continue;
+    const gone = checks.disksLost.has(operation.node) || checks.left.has(operation.node);
+    if (isIn(known, operation) || gone) continue;
     world.violate(node.name, 'missing operation', describe(operation));
   }
 }

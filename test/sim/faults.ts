@@ -1,3 +1,4 @@
+import { DAMAGES, type Damage, spoil } from './damage.js';
 import type { Dice } from './dice.js';
 import { FAIR, type SimNetwork } from './network.js';
 import type { SimNode } from './sim-node.js';
@@ -22,15 +23,19 @@ export const FAULTS = [
   'clock-jump',
   'old-backup',
   'lost-disk',
+  'damage',
+  'join',
+  'leave',
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
 /** Faults that lose what was durable; a run has at most one of them, because W disks must not be lost. */
-export const LOSING: ReadonlySet<Fault> = new Set(['old-backup', 'lost-disk']);
+export const LOSING: ReadonlySet<Fault> = new Set(['old-backup', 'lost-disk', 'damage', 'leave']);
 
 export interface FaultsParts {
   readonly world: World;
   readonly network: SimNetwork;
+  /** Founders and those who may join. */
   readonly nodes: readonly SimNode[];
   readonly enabled: readonly Fault[];
   /** Mean time between two faults. */
@@ -38,7 +43,13 @@ export interface FaultsParts {
   /** Disks that may be lost or put back in this run. */
   readonly disksLostMax: number;
   /** A node's disk is no longer what it was. */
-  readonly onDiskLost: (node: SimNode, how: 'old-backup' | 'lost-disk') => void;
+  readonly onDiskLost: (node: SimNode) => void;
+  /** A node is no member any more. */
+  readonly onLeft: (node: SimNode) => void;
+  /** Something on a node's disk is not what was written. */
+  readonly onDamaged: (node: SimNode) => void;
+  /** True for an operation that is durable on another node as well. */
+  readonly hasSpare: (node: SimNode, operation: string) => boolean;
 }
 
 /** A choice of faults for a seed. */
@@ -56,6 +67,7 @@ export class Faults {
   private readonly backups = new Map<string, Buffer>();
   private healed = false;
   private disksLost = 0;
+  private damaged: SimNode | null = null;
   /** How often each happened. */
   readonly counts: Partial<Record<Fault, number>> = {};
 
@@ -81,7 +93,8 @@ export class Faults {
       Object.assign(node.pace, { syncMinMs: 0.2, syncMaxMs: 3 });
       node.parts.wall.correct();
     }
-    for (const node of nodes) await node.start();
+    if (this.damaged !== null) this.spoil(this.damaged, 'row changed');
+    for (const node of nodes) if (node.standing === 'member') await node.start();
   }
 
   private weather(): void {
@@ -112,7 +125,7 @@ export class Faults {
     const { enabled, nodes, world } = this.parts;
     if (enabled.length === 0) return;
     const fault = this.dice.pick(enabled);
-    const node = this.dice.pick(nodes);
+    const node = this.dice.pick(nodes.filter(({ standing }) => standing === 'member'));
     this.counts[fault] = (this.counts[fault] ?? 0) + 1;
     world.note(node.name, `fault ${fault}`);
     this.happen(fault, node);
@@ -175,6 +188,55 @@ export class Faults {
       case 'lost-disk':
         this.lostDisk(node);
         break;
+      case 'damage':
+        if (this.damaged === null && !this.mayLose()) break;
+        this.damaged ??= node;
+        // What is read, changed and passed on before anybody scrubs would be a new text, so rows change at the end alone.
+        this.spoil(this.damaged, dice.pick(DAMAGES.filter((damage) => damage !== 'row changed')));
+        break;
+      case 'join':
+        this.join();
+        break;
+      case 'leave':
+        this.leave(node);
+        break;
+    }
+  }
+
+  private spoil(node: SimNode, damage: Damage): void {
+    if (node.disk.held) return;
+    const what = spoil(node.disk.db, this.dice, damage, (operation) => this.parts.hasSpare(node, operation));
+    if (what === null) return;
+    this.parts.world.note(node.name, `${damage}: ${what}`);
+    this.parts.onDamaged(node);
+  }
+
+  /** Somebody new comes; each of the others hears of it in its own time. */
+  private join(): void {
+    const { nodes } = this.parts;
+    const fresh = nodes.find(({ standing }) => standing === 'outside');
+    if (fresh === undefined) return;
+    fresh.standing = 'member';
+    for (const other of nodes)
+      if (other !== fresh && other.standing !== 'outside') fresh.roster.set(other.peer);
+    this.tell(fresh);
+    void fresh.start();
+  }
+
+  /** A node is removed. It is not told, and goes on for a while. */
+  private leave(node: SimNode): void {
+    const members = this.parts.nodes.filter(({ standing }) => standing === 'member');
+    if (members.length < 3 || !this.mayLose()) return;
+    node.standing = 'departed';
+    this.parts.onLeft(node);
+    this.tell(node);
+    this.later(this.dice.between(0, 10_000), () => node.crash());
+  }
+
+  private tell(about: SimNode): void {
+    for (const other of this.parts.nodes) {
+      if (other === about) continue;
+      this.later(this.dice.between(0, 3000), () => other.roster.set(about.peer));
     }
   }
 
@@ -192,7 +254,9 @@ export class Faults {
   }
 
   private restart(node: SimNode): void {
-    this.later(this.dice.between(50, 6000), () => void node.start());
+    this.later(this.dice.between(50, 6000), () => {
+      if (node.standing === 'member') void node.start();
+    });
   }
 
   /** Today's backup is taken now and put back later, with everything since then lost on this disk. */
@@ -205,7 +269,7 @@ export class Faults {
     if (!this.mayLose()) return;
     node.crash();
     node.disk.restore(image);
-    this.parts.onDiskLost(node, 'old-backup');
+    this.parts.onDiskLost(node);
     this.restart(node);
   }
 
@@ -213,7 +277,7 @@ export class Faults {
     if (!this.mayLose()) return;
     node.crash();
     node.disk.replace(node.freshEpoch(), node.parts.wall.nowMs());
-    this.parts.onDiskLost(node, 'lost-disk');
+    this.parts.onDiskLost(node);
     this.restart(node);
   }
 

@@ -1,3 +1,5 @@
+import { EPOCH_KIND, epochNoticeOf } from '../../protocol/mesh/epoch-notice.js';
+import { operationId } from '../../protocol/operation-log.js';
 import type { SimNode } from './sim-node.js';
 
 /** An operation as it stood in its origin's log when it became durable there. */
@@ -14,7 +16,16 @@ export interface BornOperation {
   /** Name of the node that made it. */
   readonly node: string;
   readonly atMs: number;
+  /** What it is called since its numbers turned out to be given twice. */
+  renamed: { readonly origin: string; readonly seq: number } | null;
 }
+
+const sees = ({ seen }: BornOperation, { origin, seq }: { readonly origin: string; readonly seq: number }) =>
+  (seen[origin] ?? 0) >= seq;
+
+/** A number can be given twice, and with a clock that was set back at one time, but not to one thing. */
+export const nameOf = ({ id, hlc, kind, subject }: Pick<BornOperation, 'id' | 'hlc' | 'kind' | 'subject'>) =>
+  `${id} ${hlc} ${kind} ${subject}`;
 
 interface Row {
   readonly commit_sequence: number;
@@ -30,7 +41,9 @@ interface Row {
 
 /** Every operation that became durable at its origin, as an omniscient observer writes it down. */
 export class Ledger {
+  /** By id; of two under one number, which a disk that was put back can bring about, the later. */
   readonly operations = new Map<string, BornOperation>();
+  private readonly known = new Map<string, BornOperation>();
   readonly bySubject = new Map<string, BornOperation[]>();
   private readonly read = new Map<string, number>();
 
@@ -59,23 +72,31 @@ export class Ledger {
       payload: row.payload!,
       node: node.name,
       atMs: nowMs,
+      renamed: null,
     }));
-    // A disk that was put back gives numbers again that nobody else knows.
-    const fresh = born.filter((operation) => this.operations.get(operation.id)?.hlc !== operation.hlc);
+    const fresh = born.filter((operation) => !this.known.has(nameOf(operation)));
     for (const operation of fresh) {
-      const lost = this.operations.get(operation.id);
-      if (lost !== undefined) {
-        const others = this.bySubject.get(lost.subject) ?? [];
-        this.bySubject.set(
-          lost.subject,
-          others.filter((other) => other !== lost),
-        );
-      }
+      this.known.set(nameOf(operation), operation);
       this.operations.set(operation.id, operation);
       const known = this.bySubject.get(operation.subject) ?? [];
       this.bySubject.set(operation.subject, [...known, operation]);
     }
+    for (const operation of fresh) if (operation.kind === EPOCH_KIND) this.rename(node, operation);
     return fresh;
+  }
+
+  /** Numbers were given twice, and what was written the second time goes on under others. */
+  private rename(node: SimNode, told: BornOperation): void {
+    const { from, keep } = epochNoticeOf(told)!;
+    const renamed = node.disk.db
+      .prepare(
+        'SELECT origin_seq AS seq, hlc, kind, subject FROM operations WHERE origin = ? AND origin_seq < ?',
+      )
+      .all(told.origin, told.seq) as { seq: number; hlc: string; kind: string; subject: string }[];
+    for (const { seq, ...row } of renamed) {
+      const operation = this.known.get(nameOf({ id: operationId(from, keep + seq), ...row }));
+      if (operation !== undefined) operation.renamed = { origin: told.origin, seq };
+    }
   }
 
   /** The disk of a node was put back: its numbers begin anew. */
@@ -86,6 +107,7 @@ export class Ledger {
 
   /** True when an operation had seen another. */
   hasSeen(later: BornOperation, earlier: BornOperation): boolean {
-    return (later.seen[earlier.origin] ?? 0) >= earlier.seq;
+    const { renamed } = earlier;
+    return sees(later, earlier) || (renamed !== null && sees(later, renamed));
   }
 }

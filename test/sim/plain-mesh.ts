@@ -75,7 +75,7 @@ class PlainMesh {
       { surface: 'http', caller, input, unknownFields: 'refuse' },
       services,
     );
-    const needed = Math.min(node.quorumWrites, node.others().length);
+    const needed = Math.min(node.quorumWrites, 1 + this.peers().length);
     if (!answer.ok || operation.effect !== 'write' || needed < 2) return answer;
     const position = await services.store.query({ kind: 'log-position' });
     if (!position.ok) return answer;
@@ -97,10 +97,7 @@ class PlainMesh {
   }
 
   private peers(): readonly Peer[] {
-    return this.run.node
-      .others()
-      .filter((node) => node !== this.run.node)
-      .map((node) => node.peer);
+    return this.run.node.roster.peers().filter(({ state }) => state === 'member');
   }
 
   private repeat(everyMs: number, act: () => Promise<void>): void {
@@ -157,7 +154,7 @@ class PlainMesh {
     const applied = await this.apply(page, peer.peerId, null);
     if (applied.ok && applied.value.refused.some(({ reason }) => reason === 'own_ahead')) {
       const epoch = Buffer.from(this.run.services.random.bytes(8)).toString('hex');
-      await this.run.services.store.execute({ kind: 'begin-epoch', epoch, reason: 'put back', shared: null });
+      await this.run.services.store.execute({ kind: 'begin-epoch', epoch, reason: 'put back', keep: null });
       this.acked.clear();
     }
   }

@@ -1,47 +1,32 @@
+import { scrub } from '../../actors/maintenance/scrub.js';
+import { askBack } from '../../actors/mesh/ask-back.js';
 import { startMesh } from '../../actors/mesh/mesh.js';
-import { AuthorJudge } from '../../node/mesh/receive/author.js';
-import { guardScopes } from '../../node/mesh/receive/scope-guard.js';
+import type { PeerStatus } from '../../actors/mesh/parts.js';
+import { PeerClient } from '../../actors/mesh/peer-client.js';
 import { SyncReceiver } from '../../node/mesh/receive/sync-receiver.js';
-import { type Origins, verifyOperations } from '../../node/mesh/receive/verify-operations.js';
 import type { Replication } from '../../node/pipeline/call.js';
 import { BACKGROUND_POLICY } from '../../node/runtime/policies.js';
 import { decodeCursor } from '../../protocol/mesh/cursor.js';
-import type { Peer, Roster } from '../../protocol/mesh/peer.js';
-import type { OperationPage } from '../../protocol/mesh/wire.js';
-import { failed, ok } from '../../protocol/result.js';
-import { type JoinMesh, type Membership, type NodeRun, plain } from './sim-node.js';
+import { type JoinMesh, type Membership, plain } from './sim-node.js';
 
 const QUORUM_WITHIN_MS = 2000;
 const TRUST_CURSORS: boolean = true;
 const CATCH_UP_EVERY_MS = 2000;
 const REQUEST_WITHIN_MS = 5000;
+const COMPARE_EVERY_MS = 5000;
 
 /** A node as the product composes it: its replication and its receiver, over the simulator's seams. */
 export const product: JoinMesh = (run) => {
   const { node, services, scheduler, transport } = run;
   const { store, clock, crypto, random, log } = services;
-  const roster = rosterOf(run);
-  const origins: Origins = {
-    keyOf: (peerId) =>
-      peerId === node.peerId ? node.signer.publicKey : (roster.find(peerId)?.publicKey ?? null),
-    scopeOf: (peerId) => roster.find(peerId) ?? { allowedNamespaces: null },
-  };
-  const authors = new AuthorJudge(crypto);
-  const apply = async (page: OperationPage, from: string) => {
-    const read = page.operations.map((operation) => ({ ok: true as const, operation }));
-    const batch = verifyOperations(read, page.heads, origins, authors, crypto);
-    const operations = await guardScopes(batch.operations, { store, origins, clock });
-    const { heads } = batch;
-    const applied = await store.execute({ kind: 'apply-operations', from, operations, heads, nonce: null });
-    if (!applied.ok) return failed(applied.error);
-    return ok({ ...applied.value, refused: [...batch.refused, ...applied.value.refused] });
-  };
+  const { roster } = node;
   const mesh = startMesh({
     self: { peerId: node.peerId, signer: node.signer },
     store,
     roster,
     transport,
-    apply,
+    apply: (page, from) => receiver.take(page, from),
+    repair: (request) => receiver.repair(request),
     settings: {
       quorumWrites: node.quorumWrites,
       quorumTimeoutMs: QUORUM_WITHIN_MS,
@@ -49,6 +34,7 @@ export const product: JoinMesh = (run) => {
       pushBatchMax: 256,
       logPollMs: 500,
       requestTimeoutMs: REQUEST_WITHIN_MS,
+      entropyIntervalMs: COMPARE_EVERY_MS,
     },
     clock,
     scheduler,
@@ -81,6 +67,7 @@ export const product: JoinMesh = (run) => {
     log,
     metrics: { messageRefused: () => undefined, operationsReceived: () => undefined },
     oldStyle: null,
+    onDiffering: (peerId) => mesh.differing(peerId),
   });
   const membership: Membership = {
     receive: async (message) => {
@@ -91,11 +78,28 @@ export const product: JoinMesh = (run) => {
       return { status, body: Buffer.from(body) };
     },
     operate: (name, input, caller, own) => plain(name, input, caller, { ...own, replication }),
+    scrub: async () => {
+      const self = { peerId: node.peerId, signer: node.signer };
+      const client = new PeerClient({ self, transport, clock, random, requestTimeoutMs: REQUEST_WITHIN_MS });
+      const done = await scrub({
+        store,
+        repair: (request) => receiver.repair(request),
+        askBack: (places) => askBack(client, roster.peers(), places),
+        dryRun: false,
+      });
+      return done.ok ? done.value.lost : [done.error.code];
+    },
+    alarms: () => mesh.status().peers.flatMap(alarmsOf),
     stop: () => mesh.stop(),
     remaining: () => [],
   };
   return Promise.resolve(membership);
 };
+
+const alarmsOf = ({ peerId, diverged, quarantined }: PeerStatus): string[] => [
+  ...(diverged ? [`rows differ from ${peerId}`] : []),
+  ...(quarantined ? [`deliveries to ${peerId} are in quarantine`] : []),
+];
 
 /** What the cursor of a pull says that its sender has. */
 const claimOf = (query: string) => (new URLSearchParams(query).get('place') === '1' ? null : placeOf(query));
@@ -103,17 +107,4 @@ const claimOf = (query: string) => (new URLSearchParams(query).get('place') === 
 function placeOf(query: string) {
   const cursor = new URLSearchParams(query).get('cursor');
   return cursor === null ? null : decodeCursor(cursor);
-}
-
-/** Everybody else, for as long as the world stands. */
-function rosterOf({ node }: NodeRun): Roster {
-  const peers: readonly Peer[] = node
-    .others()
-    .filter((other) => other !== node)
-    .map((other) => other.peer);
-  return {
-    peers: () => peers,
-    find: (peerId) => peers.find((peer) => peer.peerId === peerId) ?? null,
-    onChange: () => () => undefined,
-  };
 }

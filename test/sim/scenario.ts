@@ -41,9 +41,12 @@ export interface Outcome {
   readonly operations: number;
 }
 
+/** What a node with a scope may hold, of the namespaces that clients write to. */
+const NARROW_SCOPE = ['alpha'];
 const FAULTY_MS = 45_000;
 /** How long after the last fault a mesh may take to become one. */
 const CONVERGE_WITHIN_MS = 90_000;
+const SCRUB_AFTER_MS = 4000;
 const LOOK_EVERY_MS = 500;
 const AT_LEAST_MS = 60_000;
 /** 2026-03-01, so that no day or month is special. */
@@ -61,9 +64,11 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
   const count = scenario.nodes ?? 3 + Math.floor(dice.unit() ** 2 * 5);
   const skewed = dice.chance(0.7);
   const quota = dice.chance(0.2) ? { maxMemoriesPerDay: 25 } : {};
+  const late = dice.chance(0.25) ? 1 : 0;
+  const narrow = dice.chance(0.15);
   const nodes: SimNode[] = [];
   const checks = new Checks({ world, nodes, ledger });
-  for (let index = 0; index < count; index += 1) {
+  for (let index = 0; index < count + late; index += 1) {
     const offsetMs = skewed ? dice.between(-15_000, 15_000) : 0;
     const drift = skewed ? dice.between(-20, 20) : 0;
     nodes.push(
@@ -74,14 +79,19 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
         name: `n${index}`,
         join,
         mutant,
-        others: () => nodes,
+        scope: narrow && index === count - 1 ? NARROW_SCOPE : null,
         wall: new WallClock(world, EPOCH_MS, offsetMs, drift),
         settings: { maxMemoriesPerDay: 1e9, maxStorageBytes: 1e12, maxLinksPerDay: 1e9, ...quota },
         quorumWrites: 1 + dice.below(count),
         onCommit: (node, batch, results) => checks.onCommit(node, batch, results),
+        onBug: (node, stack) => checks.onBug(node, stack),
       }),
     );
   }
+  for (const node of nodes.slice(count)) node.standing = 'outside';
+  for (const node of nodes)
+    for (const other of nodes.slice(0, count))
+      if (other !== node && node.standing === 'member') node.roster.set(other.peer);
   const workload = new Workload({
     world,
     nodes,
@@ -99,12 +109,18 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
     everyMs: dice.between(400, 3000),
     disksLostMax: 1,
     onDiskLost: (node) => checks.forget(node),
+    onLeft: (node) => checks.left.add(node.name),
+    onDamaged: (node) => checks.damaged.add(node.name),
+    hasSpare: (node, id) => {
+      const operation = ledger.operations.get(id);
+      return operation !== undefined && checks.copiesOf(operation).some((name) => name !== node.name);
+    },
   });
   network.onDelivery = (delivery) => checks.onDelivery(delivery);
   const enabled = faults.parts.enabled;
 
   world.after(0, null, 'begin', () => {
-    for (const node of nodes) void node.start();
+    for (const node of nodes.slice(0, count)) void node.start();
     workload.start();
     faults.start();
   });
@@ -117,7 +133,7 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
     digest: world.digest(),
     violations: world.violations,
     notes: world.notes,
-    nodes: count,
+    nodes: nodes.filter(({ standing }) => standing !== 'outside').length,
     faults: enabled,
     struck: faults.counts,
     virtualMs: world.nowMs,
@@ -129,16 +145,33 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
     operations: ledger.operations.size,
   };
 
+  function members(): SimNode[] {
+    return nodes.filter(({ standing }) => standing === 'member');
+  }
+
+  /** Damaged disks are scrubbed until nothing is lost, as long as the mesh has time to heal. */
+  function scrubbing(): void {
+    world.after(SCRUB_AFTER_MS, null, 'scrub', () => {
+      for (const node of nodes.filter(({ name }) => checks.damaged.has(name))) {
+        void node.scrub().then((lost) => {
+          world.note(node.name, `scrubbed, lost ${lost.join(' ')}`);
+          if (lost.length === 0) checks.damaged.delete(node.name);
+          else scrubbing();
+        });
+      }
+    });
+  }
+
   async function converge(): Promise<void> {
     workload.stop();
-    world.after(0, null, 'heal', () => void faults.heal());
+    world.after(0, null, 'heal', () => void faults.heal().then(() => scrubbing()));
     const untilMs = world.nowMs + CONVERGE_WITHIN_MS;
     let left: string[] = ['not looked yet'];
     while (left.length > 0 && world.nowMs < untilMs && world.violations.length === 0) {
       left = ['the look was not answered'];
       world.after(LOOK_EVERY_MS, null, 'look', () => {
-        void differences(nodes).then((found) => {
-          left = found;
+        void differences(members()).then((found) => {
+          left = [...found, ...[...checks.damaged].map((name) => `${name} is not scrubbed`)];
         });
       });
       await world.run(world.nowMs + LOOK_EVERY_MS + 50);
@@ -151,10 +184,11 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
     let done = false;
     world.after(0, null, 'judge', () => {
       void (async () => {
-        const again = await differences(nodes);
+        const again = await differences(members());
         for (const difference of again) world.violate(null, 'stability', difference);
-        await checkPromises({ world, nodes, ledger, history: workload.history, checks });
-        for (const node of nodes) checks.audit(node);
+        const whole = members().filter(({ parts }) => parts.scope === null);
+        await checkPromises({ world, nodes: whole, ledger, history: workload.history, checks });
+        for (const node of members()) checks.audit(node);
         for (const node of nodes) {
           for (const left of await node.stop()) world.violate(node.name, 'left after stop', left);
         }

@@ -19,6 +19,7 @@ import type { Dice } from './dice.js';
 import { SimDisk } from './disk.js';
 import type { Mutant } from './mutant.js';
 import type { Receiver, SimNetwork } from './network.js';
+import { SimRoster } from './sim-roster.js';
 import { clockOf, logOf, randomOf, type SimKeys, SimScheduler, type WallClock } from './sim-seams.js';
 import { type DiskPace, SimStore } from './sim-store.js';
 import type { World } from './world.js';
@@ -40,6 +41,10 @@ export interface Membership {
   readonly operate:
     | ((name: string, input: Input, caller: Caller, services: Services) => Promise<Answer>)
     | null;
+  /** Scrubs the disk as an operator does; answers what is still lost or left undone. */
+  scrub?(): Promise<readonly string[]>;
+  /** What the node tells its operator. */
+  alarms?(): readonly string[];
   stop(): Promise<void>;
   /** Names of actors that still run; for the checks after a stop. */
   remaining(): readonly string[];
@@ -57,16 +62,18 @@ export interface SimNodeParts {
   readonly join: JoinMesh;
   /** A planted bug, around the seams of every node. */
   readonly mutant: Mutant | null;
-  /** All nodes of the world, this one included. */
-  readonly others: () => readonly SimNode[];
   /** W: copies that a write waits for. */
   readonly quorumWrites: number;
+  /** Globs of the namespaces that others let it hold; null and default: all. */
+  readonly scope?: readonly string[] | null;
   /** Told of each sync. */
   readonly onCommit: (
     node: SimNode,
     batch: readonly Command[],
     results: readonly Result<OutcomeOf<Command>>[],
   ) => void;
+  /** Told of a bug that the store reports. */
+  readonly onBug: (node: SimNode, stack: string) => void;
   readonly settings: Partial<Settings>;
   readonly wall: WallClock;
 }
@@ -97,6 +104,10 @@ export class SimNode {
   readonly peerId: string;
   readonly signer: Signer;
   readonly disk: SimDisk;
+  /** Who it knows; written by those who form the mesh. */
+  readonly roster = new SimRoster();
+  /** Founders are members from the beginning; one that joins later is `outside` before, one that left `departed`. */
+  standing: 'outside' | 'member' | 'departed' = 'member';
   readonly pace: DiskPace = { syncMinMs: 0.2, syncMaxMs: 3, lateReads: 0.1 };
   /** Crash at the next sync. */
   nextCrash: 'before' | 'after' | null = null;
@@ -125,10 +136,6 @@ export class SimNode {
     return this.parts.quorumWrites;
   }
 
-  others(): readonly SimNode[] {
-    return this.parts.others();
-  }
-
   get up(): boolean {
     return this.run !== null;
   }
@@ -140,9 +147,9 @@ export class SimNode {
       url: `https://${this.name}.sim:9077`,
       publicKey: this.signer.publicKey,
       fingerprints: [],
-      allowedNamespaces: null,
+      allowedNamespaces: this.parts.scope ?? null,
       allowedSenderAgentIds: [],
-      state: 'member',
+      state: this.standing === 'departed' ? 'departed' : 'member',
     };
   }
 
@@ -171,7 +178,7 @@ export class SimNode {
       crypto: keys.crypto,
       signer: this.signer,
       quota: quotaLimits(settings),
-      reportBug: (error) => world.violate(this.name, 'bug', stackOf(error)),
+      reportBug: (error) => this.parts.onBug(this, stackOf(error)),
       onCommit: (batch, results) => onCommit(this, batch, results),
       crashAt: () => {
         const crash = this.nextCrash;
@@ -223,8 +230,19 @@ export class SimNode {
     this.store?.drop();
     this.store = null;
     run.scheduler.end();
+    this.roster.forgetListeners();
     this.disk.lose();
     this.nextCrash = null;
+  }
+
+  /** What the running node would tell its operator. */
+  alarms(): readonly string[] {
+    return this.membership?.alarms?.() ?? [];
+  }
+
+  /** Looks through the whole disk and repairs it; answers what could not be. */
+  async scrub(): Promise<readonly string[]> {
+    return (await this.membership?.scrub?.()) ?? [`${this.name} does not scrub`];
   }
 
   /** Ends in order; answers what should not have been left. */

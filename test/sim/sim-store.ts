@@ -61,7 +61,7 @@ export class SimStore implements Store {
   constructor(private readonly parts: SimStoreParts) {
     const { disk, crypto, reportBug, signer, quota } = parts;
     this.writer = new Writer({ db: disk.db, crypto, reportBug, signer, quota });
-    this.reader = new Reader(disk.db);
+    this.reader = new Reader(disk.db, crypto);
   }
 
   execute<C extends Command>(command: C, options: CallOptions = {}): Promise<Result<OutcomeOf<C>>> {

@@ -1,5 +1,6 @@
 import type { Caller } from '../../node/pipeline/call.js';
 import type { Answer } from '../../node/pipeline/pipeline.js';
+import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
 import { operationId } from '../../protocol/operation-log.js';
 import type { Appended } from '../../protocol/result.js';
 import type { Dice } from './dice.js';
@@ -76,7 +77,7 @@ export class Workload {
   private call(client: number, node: SimNode): void {
     const { world } = this.parts;
     const number = this.history.length;
-    const planned = this.plan(number);
+    const planned = this.plan(number, node.peer);
     const agentId = `agent-${client % 3}`;
     const caller: Caller = {
       agentId,
@@ -130,18 +131,18 @@ export class Workload {
     if (removes && subject !== null && !this.gone.includes(subject)) this.gone.push(subject);
   }
 
-  private plan(number: number): Pick<Invocation, 'name' | 'input' | 'subject' | 'mark'> {
+  private plan(number: number, at: Peer): Pick<Invocation, 'name' | 'input' | 'subject' | 'mark'> {
     const { dice, ids } = this;
     const mark = `mark ${number} end`;
     const choice = dice.below(100);
     const id = ids.length === 0 ? null : this.recent(ids);
     if (id === null || choice < 34)
-      return { name: 'memory_store', input: this.newRow(mark), subject: null, mark };
+      return { name: 'memory_store', input: this.newRow(mark, at), subject: null, mark };
     if (choice < 56) {
       const expires = dice.chance(0.1) ? { expires_at: null } : {};
       const tier = dice.chance(0.1) ? { tier: dice.pick(TIERS) } : {};
       const title = dice.chance(0.12) ? { title: this.title() } : {};
-      const namespace = dice.chance(0.05) ? { namespace: dice.pick(NAMESPACES) } : {};
+      const namespace = dice.chance(0.05) ? { namespace: this.namespace(at) } : {};
       const input = { id, content: mark, ...expires, ...tier, ...title, ...namespace };
       return { name: 'memory_update', input, subject: id, mark };
     }
@@ -168,21 +169,26 @@ export class Workload {
       return { name: 'memory_import', input: { memories: [], links: [link] }, subject, mark: null };
     }
     if (choice < 98) return { name: 'memory_gc', input: {}, subject: null, mark: null };
-    const input = { namespace: dice.pick(NAMESPACES), pattern: this.title().split(' ')[1] };
+    const input = { namespace: this.namespace(at), pattern: this.title().split(' ')[1] };
     return { name: 'memory_forget', input, subject: null, mark: null };
   }
 
-  private newRow(mark: string): Input {
+  private newRow(mark: string, at: Peer): Input {
     const { dice } = this;
     return {
       title: this.title(),
       content: mark,
-      namespace: dice.pick(NAMESPACES),
+      namespace: this.namespace(at),
       tier: dice.pick(TIERS),
       priority: 1 + dice.below(10),
       on_conflict: dice.pick(['error', 'merge', 'version']),
       ...(dice.chance(0.1) ? { ttl_secs: 60 + dice.below(60) } : {}),
     };
+  }
+
+  /** Only what the node may pass on. */
+  private namespace(at: Peer): string {
+    return this.dice.pick(NAMESPACES.filter((namespace) => mayHold(at, namespace)));
   }
 
   private title(): string {

@@ -30,11 +30,11 @@ function nodesOf(world: World, count: number, join: JoinMesh = solo) {
         name: `n${index}`,
         join,
         mutant: null,
-        others: () => nodes,
         quorumWrites: 1,
         wall: new WallClock(world, 1_772_323_200_000, 0, 0),
         settings: {},
         onCommit: () => undefined,
+        onBug: (node, stack) => world.violate(node.name, 'bug', stack),
       }),
     );
   }

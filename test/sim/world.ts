@@ -72,7 +72,11 @@ export class World {
   thaw(place: string): void {
     const kept = this.frozen.get(place) ?? [];
     this.frozen.delete(place);
-    for (const event of kept) this.heap.push({ ...event, dueMs: this.timeMs });
+    // The event itself, not a copy: whoever planned it may cancel it yet.
+    for (const event of kept) {
+      event.dueMs = this.timeMs;
+      this.heap.push(event);
+    }
   }
 
   /** Writes into the trace: part of the digest, and readable when notes are kept. */

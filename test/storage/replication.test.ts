@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { systemCrypto } from '../../node/seams.js';
+import { epochPayload } from '../../protocol/mesh/epoch-notice.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { instantFromMs } from '../../protocol/time.js';
 import { aMemory, OPERATOR, storing } from '../support/memories.js';
@@ -119,16 +121,7 @@ describe('operations of other nodes', () => {
     const fresh = aMemory({ title: 'fresh' });
     await restored.run(storing(fresh));
     await restored.run(updating(fresh.id, 'fresh, edited'));
-    const seen = await b.read({ 'peer-a/epocha': 2 });
-    const heads = seen.map((operation) => ({ seq: operation.seq, hash: verified(operation).hash }));
-    const refused = await restored.store.execute({
-      kind: 'begin-epoch',
-      epoch: 'second',
-      reason: 'put back',
-      shared: heads.slice(1),
-    });
-    assert.equal(refused.ok, false, 'where the two part must be shown');
-    await restored.run({ kind: 'begin-epoch', epoch: 'second', reason: 'put back', shared: heads });
+    await restored.run({ kind: 'begin-epoch', epoch: 'second', reason: 'put back', keep: 3 });
     assert.deepEqual(restored.audit(), []);
     await settled([restored, b]);
     await assertEqual([restored, b]);
@@ -138,6 +131,71 @@ describe('operations of other nodes', () => {
     assert.deepEqual(conflicts.ok && conflicts.value.map(({ lost }) => lost!['content']), [
       'lost with the disk',
     ]);
+  });
+
+  it('under numbers that were given twice go on under others everywhere', async () => {
+    const [a, lost, written, late] = ['a', 'b', 'c', 'd'].map((name) => replica(name, START_MS)) as [
+      Replica,
+      Replica,
+      Replica,
+      Replica,
+    ];
+    const memory = aMemory({ title: 'shared' });
+    await a.run(storing(memory));
+    for (const one of [lost, written, late]) await exchange(a, one);
+    const copy = a.db.serialize();
+    // One node hears what the original wrote, another what the copy that was put back wrote under the same numbers.
+    const first = aMemory({ title: 'before it was put back' });
+    await a.run(storing(first));
+    await a.run(updating(memory.id, 'lost with the disk'));
+    await exchange(a, lost);
+    const restored = replica('a', START_MS + 5000, copy);
+    const second = aMemory({ title: 'after it was put back' });
+    await restored.run(storing(second));
+    await restored.run(deleting(memory.id));
+    await restored.run(storing({ title: 'and more' }));
+    await exchange(restored, written);
+    // What this node makes of it has seen numbers that mean something else elsewhere.
+    await written.run(updating(second.id, 'edited elsewhere'));
+    await restored.run({ kind: 'begin-epoch', epoch: 'second', reason: 'put back', keep: 1 });
+    assert.deepEqual(restored.audit(), []);
+    // A node that has nothing yet hears the history that has another name now, and then the notice.
+    await exchange(written, late);
+    const all = [restored, lost, written, late];
+    await settled(all);
+    await settled(all);
+    await assertEqual(all);
+    assert.equal(await titleOf(written, first.id), 'before it was put back');
+    assert.equal(await titleOf(lost, second.id), 'after it was put back');
+    assert.equal(await titleOf(lost, memory.id), 'shared', 'an edit that the delete had not seen stands');
+    const aside = written.db.prepare("SELECT count(*) FROM operations WHERE parked = 'forked'").pluck().get();
+    assert.equal(aside, 3, 'nothing leaves the log');
+    const offered = (await written.apply(await a.read())).refused.map(({ reason }) => reason);
+    assert.deepEqual(offered, [], 'the other history is the one that counts');
+  });
+
+  it('a notice counts for origins of its maker alone', async () => {
+    const [a, b, c] = [replica('a', START_MS), replica('b', START_MS), replica('c', START_MS)];
+    await a.run(storing({ title: 'one' }));
+    await exchange(a, c);
+    const [own] = await a.read();
+    const lie = { from: own!.origin, keep: 0, renamed: verified(own!).hash };
+    await b.run(storing({ title: 'two' }));
+    const [carrier] = await b.read();
+    const payload = epochPayload(lie);
+    const forged = {
+      ...carrier!,
+      kind: 'epoch',
+      subject: lie.from,
+      payload,
+      payloadHash: systemCrypto.sha256Hex(payload),
+    };
+    const outcome = await c.apply([forged]);
+    assert.deepEqual(
+      outcome.parked.map(({ reason }) => reason),
+      ['invalid'],
+    );
+    assert.equal((await c.read()).filter(({ origin }) => origin === own!.origin).length, 1);
   });
 
   it('from too far ahead wait until the clock has come closer', async () => {

@@ -3,10 +3,18 @@ import { systemCrypto } from '../../node/seams.js';
 import { canonicalJson } from '../../protocol/canonical-json.js';
 import { type Link, linkId, linkPayload } from '../../protocol/link.js';
 import type { MemoryRow } from '../../protocol/memory.js';
+import { EPOCH_KIND } from '../../protocol/mesh/epoch-notice.js';
 import { CHAIN_GENESIS, headerHash, memoryPayload } from '../../protocol/operation-log.js';
 import { versionOf } from '../../protocol/parse-payload.js';
 import { chargedBytes, holderOf } from '../../protocol/quota.js';
-import { type Dot, isLater, joinVersions, settle, type Version } from '../../protocol/replica.js';
+import {
+  awayVersion,
+  type Dot,
+  isLater,
+  joinVersions,
+  settle,
+  type Version,
+} from '../../protocol/replica.js';
 import { includes, type VersionVector } from '../../protocol/version-vector.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../../storage/sqlite/rows.js';
 
@@ -60,6 +68,8 @@ export function auditDatabase(db: Database.Database): string[] {
   for (const row of operations) {
     if (row.commit_sequence !== expected) problems.push(`gap before commit ${row.commit_sequence}`);
     expected = row.commit_sequence + 1;
+    // Numbers that were given twice begin where the two histories part, and mean nothing any more.
+    if (row.parked === 'forked') continue;
     const chain = chains.get(row.origin) ?? { seq: 0, head: CHAIN_GENESIS, hlc: '' };
     if (row.origin_seq !== chain.seq + 1) problems.push(`gap in ${row.origin} before ${row.origin_seq}`);
     if (row.prev_hash !== chain.head) problems.push(`broken chain at ${row.origin}/${row.origin_seq}`);
@@ -73,7 +83,12 @@ export function auditDatabase(db: Database.Database): string[] {
       systemCrypto,
     );
     chains.set(row.origin, { seq: row.origin_seq, head, hlc: row.hlc });
-    if (row.parked !== null || row.payload === null) continue;
+    if (row.parked === 'elsewhere') {
+      const version = awayVersion(operation);
+      states.set(row.subject, joinVersions(states.get(row.subject) ?? [], [version]));
+      continue;
+    }
+    if (row.parked !== null || row.payload === null || row.kind === EPOCH_KIND) continue;
     if (row.kind === 'link') {
       const last = links.get(row.subject);
       if (last === undefined || isLater(operation, last.dot)) {

@@ -1,8 +1,12 @@
 import { SYNC_PAGE_BYTES_MAX } from '../../../protocol/limits.js';
 import { decodeCursor, encodeCursor } from '../../../protocol/mesh/cursor.js';
 import { rootDigest } from '../../../protocol/mesh/digest.js';
-import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
-import type { KnownOriginsAnswer, ReadOperationsAnswer } from '../../../protocol/mesh/store-terms.js';
+import { mayHave, mayHold, type Peer } from '../../../protocol/mesh/peer.js';
+import type {
+  KnownOriginsAnswer,
+  ReadOperations,
+  ReadOperationsAnswer,
+} from '../../../protocol/mesh/store-terms.js';
 import {
   type Have,
   headBytes,
@@ -26,6 +30,15 @@ export interface PullParts {
   readonly onOwnAhead: (origin: string, seq: number, peerId: string) => void;
 }
 
+export interface PullQuestion {
+  readonly cursor: string;
+  readonly limit: number;
+  /** These origins alone; null means all. */
+  readonly only: readonly string[] | null;
+  /** The peer takes a bare header too, where nobody can give it more. */
+  readonly stubs: boolean;
+}
+
 /**
  * A page of the operations beyond a cursor (design: mesh). An empty cursor has nothing; VALIDATION_FAILED
  * for a text that is none. Payloads that
@@ -34,10 +47,7 @@ export interface PullParts {
 export async function handlePull(
   parts: PullParts,
   peer: Peer,
-  cursor: string,
-  limit: number,
-  /** These origins alone; null means all. */
-  only: readonly string[] | null,
+  { cursor, limit, only, stubs }: PullQuestion,
 ): Promise<Result<PullReply & Readonly<Record<string, unknown>>>> {
   const have = cursor === '' ? {} : decodeCursor(cursor);
   if (have === null)
@@ -59,8 +69,7 @@ export async function handlePull(
     return ok({ ...nothing, wall_clock, version: VERSION, scope_status: 'no_allowlist_default_deny' });
   }
 
-  const page = await parts.store.query({
-    kind: 'read-operations',
+  const page = await pageFor(parts.store, stubs ? null : peer, {
     have,
     origins: only,
     limit,
@@ -77,7 +86,7 @@ export async function handlePull(
   for (const [origin, { seq }] of Object.entries(ends)) next[origin] = seq;
   return ok({
     operations: operations.map((operation) =>
-      mayHold(peer, operation.namespace) ? operation : { ...operation, payload: null },
+      mayHave(peer, operation) ? operation : { ...operation, payload: null },
     ),
     heads: signedHeads(parts, page.value),
     more,
@@ -87,6 +96,26 @@ export async function handlePull(
     wall_clock,
     version: VERSION,
   });
+}
+
+/**
+ * A page that ends before the first operation that this node only knows by its header, because it may not hold more,
+ * and the peer may: that one has to come from somebody who has it whole. Null leaves nothing out.
+ */
+async function pageFor(
+  store: Store,
+  peer: Peer | null,
+  query: Omit<ReadOperations, 'kind'>,
+): Promise<Result<ReadOperationsAnswer>> {
+  const upTo: Record<string, number> = {};
+  // Each time one origin more ends early, and leaves room for another.
+  for (;;) {
+    const page = await store.query({ kind: 'read-operations', ...query, upTo });
+    if (!page.ok) return page;
+    const lacking = page.value.lacking.filter(({ namespace }) => peer !== null && mayHold(peer, namespace));
+    if (lacking.length === 0) return page;
+    for (const { origin, seq } of lacking) upTo[origin] = Math.min(seq - 1, upTo[origin] ?? seq);
+  }
 }
 
 const haveOf = ({ heads }: KnownOriginsAnswer): Have =>

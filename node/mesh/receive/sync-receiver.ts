@@ -2,9 +2,10 @@ import { SYNC_SINCE_LIMIT, SYNC_SINCE_LIMIT_MAX } from '../../../protocol/limits
 import { decodeCursor } from '../../../protocol/mesh/cursor.js';
 import type { MessagePolicy, Senders } from '../../../protocol/mesh/message-verdict.js';
 import type { Peer, Roster } from '../../../protocol/mesh/peer.js';
+import type { RepairOutcome, RepairSubjects } from '../../../protocol/mesh/repair-terms.js';
 import type { ApplyOutcome } from '../../../protocol/mesh/store-terms.js';
 import type { ReceivedMessage } from '../../../protocol/mesh/transport.js';
-import type { Have, OperationPage } from '../../../protocol/mesh/wire.js';
+import type { Have, OperationPage, WireOperation } from '../../../protocol/mesh/wire.js';
 import { type Failure, fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Crypto, Log, Signer } from '../../../protocol/seams.js';
 import type { Store } from '../../../storage/port.js';
@@ -13,11 +14,13 @@ import { parseQuery } from '../../http/query-string.js';
 import { AuthorJudge } from './author.js';
 import { handlePull } from './handle-pull.js';
 import { handlePush, type PushAnswer, type PushParts, takePage } from './handle-push.js';
+import { handleRanges, parseRanges } from './handle-ranges.js';
 import { type Believed, MessageGate } from './message-gate.js';
 import type { OldStylePush } from './old-style-push.js';
 import type { OldStyleSince } from './old-style-since.js';
 import { answer, type PeerReply, refuse, tagged } from './reply.js';
-import type { Origins } from './verify-operations.js';
+import { guardScopes } from './scope-guard.js';
+import { type Origins, verifyAlone } from './verify-operations.js';
 import { type Push, parsePush, pushProblem } from './wire-schema.js';
 
 /** What is counted of messages of peers. */
@@ -54,8 +57,15 @@ export interface SyncReceiverOptions {
   readonly onHeard?: (peerId: string, have: Have | null, reads: Have | null) => void;
   /** A peer has more of an own origin than the log here; nothing by default. */
   readonly onOwnAhead?: (origin: string, seq: number, peerId: string) => void;
+  /** A peer asked what differs, and something does. */
+  readonly onDiffering?: (peerId: string) => void;
   /** Nonces remembered of one peer at most. */
   readonly noncesMax?: number;
+}
+
+/** What is to be repaired, before anything of it is believed. */
+export interface RepairRequest extends Omit<RepairSubjects, 'kind' | 'operations'> {
+  readonly operations: readonly WireOperation[];
 }
 
 /** Answers the messages of peers: `POST /sync/push` and `GET /sync/since` (interface §4.10, §5.2). */
@@ -112,11 +122,13 @@ export class SyncReceiver {
 
   async #answer(message: ReceivedMessage): Promise<Result<object>> {
     const push = message.method === 'POST' && message.path.endsWith('/sync/push');
-    if (!push && !(message.method === 'GET' && message.path.endsWith('/sync/since'))) {
+    const ranges = message.method === 'POST' && message.path.endsWith('/mesh/ranges');
+    if (!push && !ranges && !(message.method === 'GET' && message.path.endsWith('/sync/since'))) {
       return fail('ROUTE_NOT_FOUND', 'no such route');
     }
     const believed = await this.#gate.admit(message);
     if (!believed.ok) return failed(believed.error);
+    if (ranges) return this.#ranges(message, believed.value);
     return push ? this.#push(message, believed.value) : this.#since(message, believed.value);
   }
 
@@ -140,6 +152,38 @@ export class SyncReceiver {
       this.#options.onHeard?.(believed.peer.peerId, null, null);
     }
     return answered;
+  }
+
+  async #ranges({ body }: ReceivedMessage, believed: Believed): Promise<Result<object>> {
+    const json = parseJsonBody(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
+    if (!json.ok) return failed(json.error);
+    const asked = parseRanges(json.value);
+    if (!asked.ok) return failed(asked.error);
+    const dated = this.#gate.date(believed, asked.value.sentAt, 'sender_wall_clock');
+    if (!dated.ok) return failed(dated.error);
+    const used = await this.#gate.use(dated.value.nonce);
+    if (!used.ok) return failed(used.error);
+    const answered = await handleRanges(this.#options, believed.peer, asked.value.ask);
+    if (answered.ok) {
+      const { differing = [] } = answered.value as { differing?: readonly string[] };
+      this.#options.onHeard?.(believed.peer.peerId, null, null);
+      if (differing.length > 0) this.#options.onDiffering?.(believed.peer.peerId);
+    }
+    return answered;
+  }
+
+  /**
+   * Brings subjects to what the log means, with operations that a peer gave back; those are judged like a push, and one
+   * that does not hold is left out.
+   */
+  async repair(request: RepairRequest): Promise<Result<RepairOutcome>> {
+    const { store, crypto } = this.#options;
+    const read = request.operations.flatMap((operation) => {
+      const verified = verifyAlone(operation, this.#origins, this.#authors, crypto);
+      return verified === null ? [] : [verified];
+    });
+    const operations = await guardScopes(read, this.#pushParts());
+    return store.execute({ ...request, kind: 'repair-subjects', operations }, { lane: 'background' });
   }
 
   /** Takes operations that a peer answered, judged like a push. */
@@ -205,7 +249,7 @@ export class SyncReceiver {
     if (cursor !== undefined) {
       const parts = { ...options, onOwnAhead: options.onOwnAhead ?? (() => {}) };
       const only = query.get('origins')?.split(',') ?? null;
-      return handlePull(parts, peer, cursor, limit, only);
+      return handlePull(parts, peer, { cursor, limit, only, stubs: query.get('stubs') === '1' });
     }
     if (options.oldStyle === null) return fail('UNAVAILABLE', 'this node answers cursors alone');
     return options.oldStyle.since.page(peer, query.get('since') ?? '', limit);

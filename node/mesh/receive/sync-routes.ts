@@ -2,12 +2,18 @@ import { JSON_TYPE } from '../../http/exchange.js';
 import type { PeerRoute } from '../../http/peer-route.js';
 import type { SyncReceiver } from './sync-receiver.js';
 
-/** The routes by which nodes replicate (interface §4.10). */
-export function syncRoutes(receiver: Pick<SyncReceiver, 'handle'>): readonly PeerRoute[] {
-  const answer: PeerRoute['answer'] = async (message) => {
+type Receiver = Pick<SyncReceiver, 'handle'>;
+
+const answerOf =
+  (receiver: Receiver): PeerRoute['answer'] =>
+  async (message) => {
     const { status, body, headers = {} } = await receiver.handle(message);
     return { status, contentType: JSON_TYPE, body, headers: Object.entries(headers).flat() };
   };
+
+/** The routes by which nodes replicate (interface §4.10). */
+export function syncRoutes(receiver: Receiver): readonly PeerRoute[] {
+  const answer = answerOf(receiver);
   return [
     {
       kind: 'peer',
@@ -24,6 +30,22 @@ export function syncRoutes(receiver: Pick<SyncReceiver, 'handle'>): readonly Pee
       method: 'GET',
       path: '/sync/since',
       summary: 'Give a peer what it has missed; signed like a push.',
+      access: 'peers',
+      answer,
+    },
+  ];
+}
+
+/** The route by which nodes compare their rows (design: mesh, "Anti-entropy"). */
+export function rangesRoutes(receiver: Receiver): readonly PeerRoute[] {
+  const answer = answerOf(receiver);
+  return [
+    {
+      kind: 'peer',
+      name: 'mesh_ranges',
+      method: 'POST',
+      path: '/mesh/ranges',
+      summary: 'Compare digests of what both may hold, and give back what a peer lost; signed like a push.',
       access: 'peers',
       answer,
     },

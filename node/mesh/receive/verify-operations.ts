@@ -1,5 +1,5 @@
 import { namespaceProblem } from '../../../protocol/ids.js';
-import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
+import { mayHave, type Peer } from '../../../protocol/mesh/peer.js';
 import type { VerifiedOperation } from '../../../protocol/mesh/store-terms.js';
 import {
   headBytes,
@@ -91,6 +91,20 @@ export function verifyOperations(
   return { operations, heads: ends, refused, unreadable };
 }
 
+/**
+ * An operation that comes back on its own, judged as one of a batch would be. Whether its header is the origin's is the
+ * store's to say, whose chain knows its hash. Null when its payload is not its own.
+ */
+export function verifyAlone(
+  operation: WireOperation,
+  origins: Origins,
+  authors: AuthorJudge,
+  crypto: Crypto,
+): VerifiedOperation | null {
+  const verified = follow(undefined, operation, crypto);
+  return verified === null ? null : judged(verified, origins, authors);
+}
+
 /** The operation with its hash, when its payload is its own and it follows the one before; else null. */
 function follow(
   before: VerifiedOperation | undefined,
@@ -111,7 +125,7 @@ function judged(operation: VerifiedOperation, origins: Origins, authors: AuthorJ
   const { payload } = operation;
   if (payload === null) return operation;
   const scope = origins.scopeOf(peerOfOrigin(operation.origin));
-  if (!mayHold(scope, operation.namespace)) return { ...operation, payload: null };
+  if (!mayHave(scope, operation)) return { ...operation, payload: null };
   if (namespaceProblem(operation.namespace) !== null) return { ...operation, refusal: 'invalid' };
   return authors.holds(payload) ? operation : { ...operation, refusal: 'bad_signature' };
 }

@@ -1,10 +1,13 @@
 import { type AuditReport, type AuditRow, AuditVerifier } from '../../../protocol/audit.js';
+import type { ScrubAnswers } from '../../../protocol/mesh/scrub-terms.js';
 import { SCHEMA_VERSION } from '../../../protocol/schema-version.js';
 import type { Crypto } from '../../../protocol/seams.js';
 import { AUDIT_COLUMNS } from '../audit-chain.js';
 import { auditHeadPath, readAuditHead } from '../audit-head.js';
 import { type Connection, sqliteCode } from '../connection.js';
 import { DatabaseRefusedError, schemaVersion } from '../database-setup.js';
+import { integrityNotes } from '../queries/scrub.js';
+import { Statements } from '../statements.js';
 import { inspectLog, type LogFacts } from './inspect-log.js';
 import { openUnchanged } from './open-unchanged.js';
 
@@ -37,6 +40,8 @@ export interface ContentFacts {
   };
   readonly owner: { readonly holder: string; readonly role: string; readonly expiresAtMs: number } | null;
   readonly log: LogFacts;
+  /** What the last scrub, and the comparison with the peers, found. */
+  readonly integrity: ScrubAnswers['integrity-notes'];
 }
 
 /** Why a file cannot be looked into. */
@@ -135,6 +140,7 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
         ? null
         : { holder: owner.holder, role: owner.role, expiresAtMs: owner.expires_at_ms },
     log: inspectLog(db, crypto),
+    integrity: integrityNotes(new Statements(db)),
   };
 }
 

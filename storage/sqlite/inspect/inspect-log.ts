@@ -40,6 +40,8 @@ export function inspectLog(db: Connection, crypto: Crypto): LogFacts {
     if (previous !== null && row.commit_sequence !== previous + 1)
       note(`gap before commit ${row.commit_sequence}`);
     previous = row.commit_sequence;
+    // A history that was set aside is nobody's chain.
+    if (row.parked === 'forked') continue;
     const chain = chains.get(row.origin);
     const expected = chain?.head ?? (row.origin_seq === 1 ? CHAIN_GENESIS : row.prev_hash);
     if (chain !== undefined && row.origin_seq !== chain.seq + 1) note(`gap before ${id}`);

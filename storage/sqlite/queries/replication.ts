@@ -1,3 +1,4 @@
+import type { OperationPlace } from '../../../protocol/mesh/ranges.js';
 import type {
   Conflict,
   FindOperation,
@@ -65,19 +66,22 @@ function pageOf(statements: Statements, query: ReadOperations): ReadOperationsAn
   const operations: WireOperation[] = [];
   const heads: SignedHead[] = [];
   const ends: Record<string, OriginHead> = {};
+  const lacking: (OperationPlace & { readonly namespace: string })[] = [];
   let bytes = 0;
   let more = false;
   for (const origin of (query.origins ?? Object.keys(known)).toSorted()) {
     const head = known[origin];
     const from = query.have[origin] ?? 0;
-    if (head === undefined || head.seq <= from) continue;
+    if (head === undefined) continue;
+    const upTo = Math.min(head.seq, query.upTo?.[origin] ?? head.seq);
+    if (upTo <= from) continue;
     if (operations.length >= query.limit || bytes >= query.bytesMax) {
       more = true;
       break;
     }
     const own = peerOfOrigin(origin) === selfPeer;
     // Not beyond the head that was read: others write between two statements, and the end must be the head's.
-    const rows = readOrigin(statements, origin, { after: from, upTo: head.seq }, own, {
+    const rows = readOrigin(statements, origin, { after: from, upTo }, own, {
       operations: query.limit - operations.length,
       bytes: query.bytesMax - bytes,
     });
@@ -86,14 +90,16 @@ function pageOf(statements: Statements, query: ReadOperations): ReadOperationsAn
     for (const row of rows) {
       operations.push(operationFromSql(row));
       bytes += sizeOf(row);
+      if (row.payload === null && (row.parked === 'out_of_scope' || row.parked === 'elsewhere'))
+        lacking.push({ origin, seq: row.origin_seq, namespace: row.namespace });
     }
     const seq = last.origin_seq;
     const hash = seq === head.seq ? head.hash : followerOf(statements, origin, seq);
     ends[origin] = { seq, hash };
     if (last.head_signature !== null) heads.push({ origin, seq, hash, signature: last.head_signature });
-    if (seq < head.seq) more = true;
+    if (seq < upTo) more = true;
   }
-  return { operations, heads, ends, more };
+  return { operations, heads, ends, more, lacking };
 }
 
 const sizeOf = (row: OperationSqlRow): number => HEADER_BYTES + (row.payload?.length ?? 0);

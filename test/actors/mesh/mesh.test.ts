@@ -513,7 +513,7 @@ describe('catch-up', () => {
 describe('a database that was put back', () => {
   const proof = (stage: Stage) => {
     stage.peers[0]!.has[OWN] = 5;
-    stage.peers[0]!.offers = [3, 4, 5].map((seq) => operation(OWN, seq));
+    stage.peers[0]!.offers = [1, 2, 3, 4, 5].map((seq) => operation(OWN, seq));
     stage.applies = ({ operations }) => {
       const own = operations.filter(({ origin }) => origin === stage.store.origin);
       const refused = own.map(({ origin, seq }) => ({ origin, seq, reason: 'own_ahead' as const }));
@@ -536,6 +536,7 @@ describe('a database that was put back', () => {
     };
     await stage.start();
     assert.equal(stage.store.epochs.length, 1);
+    assert.deepEqual(stage.store.keeps, [2]);
     assert.equal(stage.store.have[OWN], 5);
     assert.equal(accepting, false);
     assert.equal(stage.mesh.accepting(), true);
@@ -577,7 +578,7 @@ describe('a database that was put back', () => {
     const [peer] = stage.peers;
     peer!.refuses = 'fork';
     peer!.has[OWN] = 2;
-    peer!.offers = [operation(OWN, 3, 'other')];
+    peer!.offers = [operation(OWN, 1), operation(OWN, 2), operation(OWN, 3, 'other')];
     stage.applies = ({ operations }) => {
       const refused = operations
         .filter(({ origin }) => origin === stage.store.origin)
@@ -588,6 +589,7 @@ describe('a database that was put back', () => {
     await stage.start();
     await stage.scheduler.advance(5000);
     assert.equal(stage.store.epochs.length, 1);
+    assert.deepEqual(stage.store.keeps, [2], 'only what the peer does not have is renamed');
     await stage.mesh.stop();
   });
 

@@ -55,6 +55,7 @@ export class ScriptedStore implements Store {
   have: Record<string, number> = {};
   saved: SavePeerProgress[] = [];
   epochs: string[] = [];
+  keeps: (number | null)[] = [];
   reads = 0;
   progress: PeerProgressAnswer = { progress: [], parked: [] };
 
@@ -80,8 +81,9 @@ export class ScriptedStore implements Store {
       return {};
     }
     if (command.kind === 'begin-epoch') {
-      const { epoch } = command as unknown as { epoch: string };
+      const { epoch, keep } = command as unknown as { epoch: string; keep: number | null };
       this.epochs.push(epoch);
+      this.keeps.push(keep);
       this.have[this.origin] = this.own.length;
       this.origin = `${SELF}/${epoch}`;
       this.own = [];
@@ -119,6 +121,7 @@ export class ScriptedStore implements Store {
           operations,
           heads: [],
           more: from + limit < this.own.length,
+          lacking: [],
           ends:
             last === undefined
               ? {}

@@ -40,6 +40,33 @@ describe('the standing of a peer', () => {
     assert.equal(peer.verdict(OWN, 4, 4), 'durable');
   });
 
+  it('what no answer reported on may be parked there, and is asked after', () => {
+    const peer = standing();
+    peer.observe(3, peer.ticket());
+    peer.setParked(1, 3, []);
+    peer.prove(3);
+    // The answer to 4 and 5 is lost; that the peer has them is heard otherwise, and 6 is taken.
+    peer.observe(5, peer.ticket());
+    peer.observe(6, peer.ticket());
+    peer.setParked(6, 6, []);
+    peer.prove(6);
+    assert.equal(peer.verdict(OWN, 6, 6), 'durable');
+    assert.equal(peer.from, 6);
+    assert.equal(peer.verdict(OWN, 5, 5), 'waiting');
+    assert.equal(peer.from, 4, 'it is sent again');
+    peer.setParked(5, 6, [{ op_id: `${OWN}/5`, reason: 'internal' }]);
+    assert.equal(peer.verdict(OWN, 5, 5), 'parked');
+    assert.equal(peer.from, 6);
+    assert.equal(peer.verdict(OWN, 3, 3), 'durable');
+  });
+
+  it('a peer that only calls is taken at its word', () => {
+    const peer = standing();
+    peer.observe(4, peer.ticket());
+    peer.trust();
+    assert.equal(peer.verdict(OWN, 1, 4), 'durable');
+  });
+
   it('what the peer has lost is not parked there', () => {
     const peer = standing();
     peer.observe(10, peer.ticket());

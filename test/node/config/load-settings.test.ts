@@ -117,6 +117,11 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_MAX_STORAGE_BYTES: [['7', 7]],
   SVC_MAX_LINKS_PER_DAY: [['7', 7]],
   SVC_OBSERVATIONS_TTL_DAYS: [['7', 7]],
+  SVC_SCRUB_INTERVAL_DAYS: [
+    ['1', 86_400_000],
+    ['0', 0],
+  ],
+  SVC_PAYLOAD_RETENTION_DAYS: [['2', 172_800_000]],
   SVC_DB_SYNCHRONOUS: [['NORMAL', 'NORMAL']],
   SVC_LOG_LEVEL: [['debug', 'debug']],
   SVC_PROFILE: [['full', 'full']],
@@ -191,6 +196,8 @@ describe('the configuration file', () => {
     archive_max_days = 30
     max_memory_mb = 12
     observations_ttl_days = 3
+    scrub_interval_days = 2
+    payload_retention_days = 30
     archive_on_gc = false
     default_namespace = "team"
     [limits]
@@ -285,6 +292,8 @@ describe('the configuration file', () => {
     catchupIntervalMs: 9000,
     fedPeerFingerprints: '/pem/pins',
     meshHints: false,
+    scrubIntervalMs: 172_800_000,
+    payloadKeptMs: 2_592_000_000,
     recallScopeLimit: 5,
     allowLoopbackWebhooks: true,
     webhookHmacSecret: 'secret:00ff',

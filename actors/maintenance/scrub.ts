@@ -1,0 +1,251 @@
+import * as limits from '../../protocol/limits.js';
+import type { OperationPlace } from '../../protocol/mesh/ranges.js';
+import type { RepairedRow, RepairOutcome } from '../../protocol/mesh/repair-terms.js';
+import type { WireOperation } from '../../protocol/mesh/wire.js';
+import { operationId } from '../../protocol/operation-log.js';
+import { failed, ok, type Result } from '../../protocol/result.js';
+import type { Store } from '../../storage/port.js';
+import type { RepairRows } from '../mesh/parts.js';
+
+export interface ScrubParts {
+  readonly store: Store;
+  readonly repair: RepairRows;
+  /** Asks the peers for operations, one after the other; what nobody has is left out. */
+  readonly askBack: (places: readonly OperationPlace[]) => Promise<readonly WireOperation[]>;
+  /** True looks only. */
+  readonly dryRun: boolean;
+  /** Ends it early, with what was found. */
+  readonly stopping?: () => boolean;
+}
+
+/** What a scrub found; what was repaired or, looking only, would be. */
+export interface ScrubReport {
+  readonly rows: number;
+  readonly links: number;
+  readonly operations: number;
+  readonly repaired: readonly RepairedRow[];
+  /** Operations of the log that were damaged or gone. */
+  readonly damaged_operations: number;
+  /** Of these and of lost payloads, those that a peer gave back. */
+  readonly restored_operations: number;
+  /** Ids of operations that are still damaged, gone or without a payload that a row needs; the first few. */
+  readonly lost: readonly string[];
+  readonly lost_count: number;
+  /** Namespaces whose digest was not that of their rows. */
+  readonly digests: readonly string[];
+  /** Ranges of rows whose full text was not that of their texts. */
+  readonly full_text: number;
+  /** False when it was ended early, or the store did not answer. */
+  readonly complete: boolean;
+}
+
+const PAGE_ROWS = 500;
+const INDEX_PLACES = 50_000;
+const LOST_SHOWN = 20;
+
+/**
+ * Hashes all rows, operations and words again (design: mesh, "A weekly scrub") and repairs what is not what it was: rows from
+ * the own log, operations from a peer whose copy has the hash that the chain demands, digests and full text from the rows.
+ */
+export async function scrub(parts: ScrubParts): Promise<Result<ScrubReport>> {
+  return new Scrub(parts).run();
+}
+
+class Scrub {
+  private rows = 0;
+  private links = 0;
+  private operations = 0;
+  private damaged = 0;
+  private restored = 0;
+  private fullText = 0;
+  /** By subject: looking only, one is seen more than once. */
+  private readonly repaired = new Map<string, RepairedRow>();
+  private readonly lost = new Set<string>();
+  private readonly digests: string[] = [];
+
+  constructor(private readonly parts: ScrubParts) {}
+
+  async run(): Promise<Result<ScrubReport>> {
+    const stages = [this.log, this.memories, this.relations, this.sums, this.words];
+    for (const stage of stages) {
+      if (this.parts.stopping?.() === true) return ok(this.report(false));
+      const done = await stage.call(this);
+      if (!done.ok) return failed(done.error);
+    }
+    return ok(this.report(true));
+  }
+
+  private report(complete: boolean): ScrubReport {
+    return {
+      rows: this.rows,
+      links: this.links,
+      operations: this.operations,
+      repaired: [...this.repaired.values()],
+      damaged_operations: this.damaged,
+      restored_operations: this.restored,
+      lost: [...this.lost].slice(0, LOST_SHOWN),
+      lost_count: this.lost.size,
+      digests: this.digests,
+      full_text: this.fullText,
+      complete,
+    };
+  }
+
+  /** The log first, because rows are judged by it. */
+  private async log(): Promise<Result<null>> {
+    for (let after = 0; ; ) {
+      const page = await this.query({ kind: 'scrub-log', after, limit: PAGE_ROWS });
+      if (!page.ok) return failed(page.error);
+      const { looked, damaged, suspects, next } = page.value;
+      this.operations += looked;
+      this.damaged += damaged.length;
+      const taken = await this.takeBack(damaged);
+      if (!taken.ok) return failed(taken.error);
+      const done = await this.look(suspects);
+      if (!done.ok) return failed(done.error);
+      if (next === null) return ok(null);
+      after = next;
+    }
+  }
+
+  private async takeBack(places: readonly OperationPlace[]): Promise<Result<null>> {
+    for (let at = 0; at < places.length; at += limits.RANGE_OPERATIONS_MAX) {
+      const some = places.slice(at, at + limits.RANGE_OPERATIONS_MAX);
+      for (const { origin, seq } of some) this.lost.add(operationId(origin, seq));
+      const own = await this.query({ kind: 'read-logged', places: some, bytesMax: Number.MAX_SAFE_INTEGER });
+      if (!own.ok) return failed(own.error);
+      const operations = [
+        ...own.value.operations.filter(({ payload }) => payload !== null),
+        ...(await this.parts.askBack(some)),
+      ];
+      if (operations.length === 0) continue;
+      const done = await this.repair({ subjects: [], operations });
+      if (!done.ok) return failed(done.error);
+      if (done.value.restored === 0) continue;
+      // Which of them fitted shows when they are looked at again.
+      const again = await this.query({
+        kind: 'read-logged',
+        places: some,
+        bytesMax: Number.MAX_SAFE_INTEGER,
+      });
+      if (!again.ok) return failed(again.error);
+      for (const { origin, seq, payload } of again.value.operations)
+        if (payload !== null) this.lost.delete(operationId(origin, seq));
+    }
+    return ok(null);
+  }
+
+  private async memories(): Promise<Result<null>> {
+    for (let after = 0; ; ) {
+      const page = await this.query({ kind: 'scrub-rows', after, limit: PAGE_ROWS });
+      if (!page.ok) return failed(page.error);
+      this.rows += page.value.looked;
+      const done = await this.look(page.value.suspects);
+      if (!done.ok) return failed(done.error);
+      if (page.value.next === null) return ok(null);
+      after = page.value.next;
+    }
+  }
+
+  private async relations(): Promise<Result<null>> {
+    for (let after: readonly [string, string, string] = ['', '', '']; ; ) {
+      const page = await this.query({ kind: 'scrub-links', after, limit: PAGE_ROWS });
+      if (!page.ok) return failed(page.error);
+      this.links += page.value.looked;
+      const done = await this.look(page.value.suspects);
+      if (!done.ok) return failed(done.error);
+      if (page.value.next === null) return ok(null);
+      after = page.value.next;
+    }
+  }
+
+  /** Looks at subjects closely; asks peers for what a row needs and the log lost. */
+  private async look(subjects: readonly string[]): Promise<Result<null>> {
+    for (let at = 0; at < subjects.length; at += limits.REPAIR_SUBJECTS_MAX) {
+      const own = await this.repair({ subjects: subjects.slice(at, at + limits.REPAIR_SUBJECTS_MAX) });
+      if (!own.ok) return failed(own.error);
+      const { missing } = own.value;
+      if (missing.length === 0) continue;
+      const operations = await this.parts.askBack(missing.slice(0, limits.RANGE_OPERATIONS_MAX));
+      const again = await this.repair({
+        subjects: [...new Set(missing.map(({ subject }) => subject))],
+        operations,
+      });
+      if (!again.ok) return failed(again.error);
+      // A stub that nobody may give is no loss; a payload that had its effect here and is gone is one.
+      for (const { origin, seq, subject } of again.value.missing) {
+        const stored = await this.query({ kind: 'find-operation', opId: operationId(origin, seq) });
+        if (stored.ok && stored.value?.parked === null && subject !== '')
+          this.lost.add(operationId(origin, seq));
+      }
+    }
+    return ok(null);
+  }
+
+  private async sums(): Promise<Result<null>> {
+    const known = await this.query({ kind: 'read-digests' });
+    if (!known.ok) return failed(known.error);
+    for (const namespace of Object.keys(known.value.namespaces)) {
+      const done = await this.repair({ subjects: [], recount: [namespace], recountQuotas: true });
+      if (!done.ok) return failed(done.error);
+    }
+    return ok(null);
+  }
+
+  private async words(): Promise<Result<null>> {
+    const before = await this.query({ kind: 'scrub-texts', range: 0, sums: false });
+    if (!before.ok) return failed(before.error);
+    const marks: string[] = [];
+    for (let range = 0; range <= before.value.last; range += 1) {
+      const rows = await this.query({ kind: 'scrub-texts', range, sums: false });
+      if (!rows.ok) return failed(rows.error);
+      marks.push(rows.value.mark);
+    }
+    const indexed = new Map<number, [number, number]>();
+    for (let after: string | null = null, first = true; first || after !== null; first = false) {
+      const page: Awaited<ReturnType<typeof this.wordsAfter>> = await this.wordsAfter(after);
+      if (!page.ok) return failed(page.error);
+      for (const { range, sum } of page.value.sums) {
+        const [a, b] = indexed.get(range) ?? [0, 0];
+        indexed.set(range, [(a + sum[0]) >>> 0, (b ^ sum[1]) >>> 0]);
+      }
+      after = page.value.next;
+    }
+    const ranges = [...new Set([...marks.keys(), ...indexed.keys()])].sort((a, b) => a - b);
+    for (const range of ranges) {
+      const texts = await this.query({ kind: 'scrub-texts', range, sums: true });
+      if (!texts.ok) return failed(texts.error);
+      const { sum, mark } = texts.value;
+      const [a, b] = indexed.get(range) ?? [0, 0];
+      // Rows that changed meanwhile are indexed with their change.
+      if (mark !== (marks[range] ?? mark) || (sum[0] === a && sum[1] === b)) continue;
+      this.fullText += 1;
+      if (this.parts.dryRun) continue;
+      const done = await this.parts.store.execute({ kind: 'reindex-rows', range }, { lane: 'background' });
+      if (!done.ok) return failed(done.error);
+    }
+    return ok(null);
+  }
+
+  private wordsAfter(after: string | null) {
+    return this.query({ kind: 'scrub-index', after, limit: INDEX_PLACES } as const);
+  }
+
+  private query: Store['query'] = (query) => this.parts.store.query(query, { lane: 'background' });
+
+  private async repair(request: {
+    readonly subjects: readonly string[];
+    readonly operations?: readonly WireOperation[];
+    readonly recount?: readonly string[];
+    readonly recountQuotas?: boolean;
+  }): Promise<Result<RepairOutcome>> {
+    const { repair, dryRun } = this.parts;
+    const done = await repair({ operations: [], withheld: [], recount: [], dryRun, ...request });
+    if (!done.ok) return done;
+    const { repaired, restored, recounted } = done.value;
+    for (const row of repaired) this.repaired.set(row.subject, row);
+    this.restored += restored;
+    this.digests.push(...recounted);
+    return done;
+  }
+}

@@ -1,0 +1,283 @@
+import * as limits from '../../protocol/limits.js';
+import { mayHold } from '../../protocol/mesh/peer.js';
+import { differingSubjects, type RangesQuestion } from '../../protocol/mesh/ranges.js';
+import {
+  checkNamespacesReply,
+  checkOperationsReply,
+  checkSubjectsReply,
+  type Dated,
+} from '../../protocol/mesh/ranges-replies.js';
+import type { MissingPayload, RepairOutcome } from '../../protocol/mesh/repair-terms.js';
+import type { Have, WireOperation } from '../../protocol/mesh/wire.js';
+import { operationId } from '../../protocol/operation-log.js';
+import type { Clock, Log } from '../../protocol/seams.js';
+import { instantFromMs } from '../../protocol/time.js';
+import type { Store } from '../../storage/port.js';
+import type { NextRound } from '../maintenance/loop.js';
+import type { MeshEvent, RepairRows } from './parts.js';
+import type { Delivered, PeerClient } from './peer-client.js';
+import type { PeerRecord } from './peer-record.js';
+
+export interface AntiEntropyParts {
+  readonly store: Store;
+  readonly client: PeerClient;
+  readonly repair: RepairRows;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly records: () => readonly PeerRecord[];
+  readonly intervalMs: number;
+  readonly onEvent: ((event: MeshEvent) => void) | undefined;
+}
+
+/** `behind`: the other has operations that one of the two lacks, so that rows may well differ. */
+export type Comparison = 'equal' | 'behind' | 'repaired' | 'unequal' | 'failed';
+
+/** A peer whose operations are still on their way is asked again after this. */
+const BEHIND_MS = 2000;
+/** After so many times in a row it is looked at all the same: in a mesh that never rests nothing is ever equal. */
+const BEHIND_MAX = 5;
+/** What was repaired is compared again. */
+const REPAIRED_MS = 250;
+/** What could not be repaired is tried again after this, the other node may be the one that has to. */
+const UNEQUAL_MS = 5000;
+const IDLE_MS = 1000;
+/** Namespaces that a noted alarm names. */
+const NOTED_MAX = 10;
+
+/**
+ * Layer three (design: mesh): compares the rows of this node with each peer's on a schedule and after a reconnect, and
+ * repairs those of this node, from the own log where that tells, else with operations that the peer gives back. Each
+ * node repairs itself alone, so no word of a peer changes a row that the log can vouch for.
+ */
+export class AntiEntropy {
+  /** When each peer is to be compared, monotonic. */
+  private readonly dueMs = new Map<string, number>();
+  /** When each was compared, monotonic. */
+  private readonly comparedMs = new Map<string, number>();
+
+  constructor(private readonly parts: AntiEntropyParts) {}
+
+  /** Compares with a peer at the next round. */
+  request(peerId: string): void {
+    this.dueMs.set(peerId, 0);
+  }
+
+  /** A peer found a difference when it compared: look soon, but do not answer one comparison with the next for ever. */
+  differing(record: PeerRecord): void {
+    const dueMs = this.dueMs.get(record.peerId) ?? 0;
+    const lastMs = this.comparedMs.get(record.peerId) ?? Number.NEGATIVE_INFINITY;
+    if (record.entropy.diverged) return;
+    this.dueMs.set(record.peerId, Math.min(dueMs, Math.max(0, lastMs + BEHIND_MS)));
+  }
+
+  /** One peer at a time. */
+  async round(): Promise<NextRound> {
+    const { clock, intervalMs, records } = this.parts;
+    if (intervalMs === 0) return { afterMs: IDLE_MS };
+    const nowMs = clock.monotonicMs();
+    const candidates = records().filter(({ peer, link }) => peer.url !== null && link.state === 'healthy');
+    let next: PeerRecord | null = null;
+    let soonestMs = nowMs + IDLE_MS;
+    for (const record of candidates) {
+      const dueMs = this.dueMs.get(record.peerId) ?? 0;
+      soonestMs = Math.min(soonestMs, dueMs);
+      if (dueMs <= nowMs && (next === null || dueMs < (this.dueMs.get(next.peerId) ?? 0))) next = record;
+    }
+    if (next === null) return { afterMs: soonestMs - nowMs };
+    const { comparison, repaired, differing } = await this.compare(next);
+    this.note(next, comparison, repaired, differing);
+    return { afterMs: 0 };
+  }
+
+  private note(
+    record: PeerRecord,
+    comparison: Comparison,
+    repaired: number,
+    differing: readonly string[],
+  ): void {
+    const { clock, log, onEvent, intervalMs } = this.parts;
+    const { peerId, entropy } = record;
+    const wasDiverged = entropy.diverged;
+    entropy.note(comparison, differing, instantFromMs(clock.nowMs()));
+    const waits = { behind: BEHIND_MS, repaired: REPAIRED_MS, unequal: UNEQUAL_MS };
+    const waitMs =
+      comparison === 'equal' || comparison === 'failed'
+        ? intervalMs
+        : Math.min(waits[comparison], intervalMs);
+    // An alarm that stands is not rung again and again.
+    this.comparedMs.set(peerId, clock.monotonicMs());
+    this.dueMs.set(peerId, clock.monotonicMs() + (wasDiverged ? intervalMs : waitMs));
+    onEvent?.({ kind: 'compared', peerId, comparison, repaired });
+    if (repaired > 0) log.warn({ peer: peerId, repaired }, 'rows that were damaged or missing are repaired');
+    if (entropy.diverged !== wasDiverged) this.noteAlarm();
+    if (entropy.diverged && !wasDiverged) {
+      log.error(
+        { code: 'MESH_DIVERGED', peer: peerId, namespaces: differing.slice(0, 5) },
+        'the rows differ from a peer although both have the same operations',
+      );
+    }
+  }
+
+  /** Leaves the alarm where `doctor` finds it, also when this process has ended. */
+  private noteAlarm(): void {
+    const { store, records, log } = this.parts;
+    const diverged = records()
+      .filter(({ entropy }) => entropy.diverged)
+      .map(({ peerId, entropy }) => ({ peer: peerId, namespaces: entropy.differing.slice(0, NOTED_MAX) }));
+    const command = { kind: 'note-integrity', name: 'mesh', facts: { diverged }, audit: null } as const;
+    store.execute(command, { lane: 'background' }).then(
+      (noted) => {
+        if (!noted.ok) log.warn({ code: noted.error.code }, 'an alarm could not be noted');
+      },
+      (error: unknown) => log.warn({ err: error }, 'an alarm could not be noted'),
+    );
+  }
+
+  private async compare(
+    record: PeerRecord,
+  ): Promise<{ comparison: Comparison; repaired: number; differing: readonly string[] }> {
+    const { store } = this.parts;
+    const failed = { comparison: 'failed', repaired: 0, differing: [] } as const;
+    const before = await store.query({ kind: 'known-origins' });
+    const digests = await store.query({ kind: 'read-digests' });
+    const after = await store.query({ kind: 'known-origins' });
+    if (!before.ok || !digests.ok || !after.ok) return failed;
+    const ours = Object.entries(digests.value.namespaces).filter(([name]) => mayHold(record.peer, name));
+    const have = haveOf(before.value.heads);
+    const answer = await this.ask(
+      record,
+      { kind: 'namespaces', have, digests: Object.fromEntries(ours) },
+      checkNamespacesReply,
+    );
+    if (answer === null) return failed;
+    const differing = answer.differing.filter((name) => mayHold(record.peer, name));
+    if (differing.length === 0) return { comparison: 'equal', repaired: 0, differing };
+    const still = before.value.commitSequence === after.value.commitSequence;
+    const comparable = still && sameHave(have, answer.have);
+    if (!comparable && record.entropy.behind < BEHIND_MAX)
+      return { comparison: 'behind', repaired: 0, differing };
+    let repaired = 0;
+    for (const namespace of differing.slice(0, limits.RANGE_NAMESPACES_MAX)) {
+      const done = await this.repairNamespace(record, namespace);
+      if (done === null) return { comparison: 'failed', repaired, differing };
+      repaired += done;
+    }
+    if (repaired > 0) return { comparison: 'repaired', repaired, differing };
+    return { comparison: comparable ? 'unequal' : 'behind', repaired, differing };
+  }
+
+  /** Rows repaired; null when somebody did not answer. */
+  private async repairNamespace(record: PeerRecord, namespace: string): Promise<number | null> {
+    const { store } = this.parts;
+    // The digest of the namespace itself may be what is wrong.
+    const counted = await this.repair({ subjects: [], recount: [namespace] });
+    if (counted === null) return null;
+    let repaired = counted.recounted.length;
+    for (let from: number | null = 0; from !== null; ) {
+      const ranges = await store.query({ kind: 'read-ranges', namespace }, { lane: 'background' });
+      if (!ranges.ok) return null;
+      const question = { kind: 'subjects', namespace, ranges: ranges.value.ranges, from } as const;
+      const theirs: Awaited<ReturnType<typeof this.askSubjects>> = await this.askSubjects(record, question);
+      if (theirs === null) return null;
+      const ours = await store.query(
+        {
+          kind: 'read-range-subjects',
+          namespace,
+          ranges: theirs.ranges,
+          limit: Number.MAX_SAFE_INTEGER,
+        },
+        { lane: 'background' },
+      );
+      if (!ours.ok) return null;
+      const subjects = differingSubjects(ours.value.subjects, theirs.subjects);
+      const done = await this.repairSubjects(record, subjects, namespace);
+      if (done === null) return null;
+      repaired += done;
+      // A peer that does not move on would keep this node for ever.
+      from = theirs.next !== null && theirs.next > from ? theirs.next : null;
+    }
+    return repaired;
+  }
+
+  private askSubjects(record: PeerRecord, question: RangesQuestion) {
+    return this.ask(record, question, checkSubjectsReply);
+  }
+
+  private async repairSubjects(
+    record: PeerRecord,
+    subjects: readonly string[],
+    namespace: string,
+  ): Promise<number | null> {
+    let repaired = 0;
+    for (let at = 0; at < subjects.length; at += limits.REPAIR_SUBJECTS_MAX) {
+      const some = subjects.slice(at, at + limits.REPAIR_SUBJECTS_MAX);
+      const own = await this.repair({ subjects: some, recount: [namespace] });
+      if (own === null) return null;
+      repaired += own.repaired.length + own.recounted.length;
+      const missing = own.missing.slice(0, limits.RANGE_OPERATIONS_MAX);
+      if (missing.length === 0) continue;
+      const back = await this.askBack(record, missing);
+      if (back === null) return null;
+      if (back.operations.length + back.withheld.length === 0) continue;
+      const again = await this.repair({
+        subjects: [...new Set(missing.map(({ subject }) => subject))],
+        recount: [namespace],
+        ...back,
+      });
+      if (again === null) return null;
+      repaired += again.repaired.length + again.restored;
+    }
+    return repaired;
+  }
+
+  /** Asks a peer for operations whose payload is missing here. */
+  private async askBack(record: PeerRecord, missing: readonly MissingPayload[]) {
+    const places = missing.map(({ origin, seq }) => ({ origin, seq }));
+    const answer = await this.ask(record, { kind: 'operations', places }, checkOperationsReply);
+    if (answer === null) return null;
+    const wanted = new Set(places.map(({ origin, seq }) => operationId(origin, seq)));
+    const isWanted = ({ origin, seq }: { origin: string; seq: number }) =>
+      wanted.has(operationId(origin, seq));
+    return {
+      operations: answer.operations.filter((each) => each.payload !== null && isWanted(each)),
+      withheld: answer.withheld.filter(isWanted).map(({ origin, seq }) => operationId(origin, seq)),
+    };
+  }
+
+  private async repair(request: {
+    readonly subjects: readonly string[];
+    readonly recount: readonly string[];
+    readonly operations?: readonly WireOperation[];
+    readonly withheld?: readonly string[];
+  }): Promise<RepairOutcome | null> {
+    const { repair, log } = this.parts;
+    const done = await repair({ operations: [], withheld: [], dryRun: false, ...request });
+    if (done.ok) return done.value;
+    log.warn({ code: done.error.code }, 'rows could not be repaired');
+    return null;
+  }
+
+  private async ask<R>(
+    record: PeerRecord,
+    question: RangesQuestion,
+    check: (body: Uint8Array) => Dated<R> | null,
+  ): Promise<Dated<R> | null> {
+    const answer: Delivered<Dated<R>> = await this.parts.client.ask(record.peer, question, check);
+    if (answer.ok) return answer.reply;
+    this.parts.log.debug(
+      { peer: record.peerId, cause: answer.cause, reason: answer.message },
+      'a peer was not compared with',
+    );
+    return null;
+  }
+}
+
+const haveOf = (heads: Readonly<Record<string, { readonly seq: number }>>): Have =>
+  Object.fromEntries(Object.entries(heads).map(([origin, { seq }]) => [origin, seq]));
+
+function sameHave(a: Have, b: Have): boolean {
+  const origins = Object.keys(a);
+  return (
+    origins.length === Object.keys(b).length && origins.every((origin) => (b[origin] ?? 0) === a[origin])
+  );
+}

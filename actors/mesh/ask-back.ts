@@ -1,0 +1,30 @@
+import type { Peer } from '../../protocol/mesh/peer.js';
+import type { OperationPlace } from '../../protocol/mesh/ranges.js';
+import { checkOperationsReply } from '../../protocol/mesh/ranges-replies.js';
+import type { WireOperation } from '../../protocol/mesh/wire.js';
+import { operationId } from '../../protocol/operation-log.js';
+import type { PeerClient } from './peer-client.js';
+
+/** Asks peers, one after the other, for operations that are missing here; what nobody gives is left out. */
+export async function askBack(
+  client: PeerClient,
+  peers: readonly Peer[],
+  places: readonly OperationPlace[],
+): Promise<readonly WireOperation[]> {
+  const found = new Map<string, WireOperation>();
+  let wanted = places;
+  for (const peer of peers) {
+    wanted = wanted.filter(({ origin, seq }) => !found.has(operationId(origin, seq)));
+    if (wanted.length === 0) break;
+    if (peer.url === null || peer.state !== 'member') continue;
+    const asked = new Set(wanted.map(({ origin, seq }) => operationId(origin, seq)));
+    const bare = wanted.map(({ origin, seq }) => ({ origin, seq }));
+    const answer = await client.ask(peer, { kind: 'operations', places: bare }, checkOperationsReply);
+    if (!answer.ok) continue;
+    for (const operation of answer.reply.operations) {
+      const id = operationId(operation.origin, operation.seq);
+      if (operation.payload !== null && asked.has(id)) found.set(id, operation);
+    }
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,87 @@
+import { ENTROPY_INTERVAL_MS } from '../../protocol/limits.js';
+import type { OperationPlace } from '../../protocol/mesh/ranges.js';
+import type { WireOperation } from '../../protocol/mesh/wire.js';
+import type { ChildSpec } from '../core/child.js';
+import { loopChild } from '../maintenance/loop.js';
+import { AntiEntropy } from './anti-entropy.js';
+import { askBack } from './ask-back.js';
+import type { MeshParts } from './parts.js';
+import type { PeerClient } from './peer-client.js';
+import type { PeerRecord } from './peer-record.js';
+import { retentionRound } from './retention-duty.js';
+import { scrubDuty } from './scrub-duty.js';
+
+/** What is on its way at a start arrives first. */
+const ENTROPY_FIRST_MS = 2000;
+const SCRUB_FIRST_MS = 30_000;
+const RETENTION_FIRST_MS = 120_000;
+
+/** The duties that look after the rows themselves, as loops: anti-entropy, scrub and retention. */
+export class RowDuties {
+  readonly specs: readonly ChildSpec[];
+  private readonly entropy: AntiEntropy | null = null;
+  private readonly wake: () => void = () => {};
+  private stopping = false;
+
+  constructor(
+    parts: MeshParts,
+    private readonly client: PeerClient,
+    private readonly members: () => readonly PeerRecord[],
+  ) {
+    const { store, repair, clock, scheduler, log, policy, settings, onEvent, self } = parts;
+    const { entropyIntervalMs = ENTROPY_INTERVAL_MS, scrubIntervalMs = 0, payloadKeptMs = 0 } = settings;
+    const common = { policy, scheduler, clock };
+    const stopping = () => this.stopping;
+    const specs: ChildSpec[] = [];
+    if (repair !== undefined && entropyIntervalMs > 0) {
+      const seams = { store, repair, clock, log, onEvent };
+      const entropy = new AntiEntropy({ ...seams, client, records: members, intervalMs: entropyIntervalMs });
+      const loop = loopChild({
+        ...common,
+        id: 'anti-entropy',
+        firstAfterMs: Math.min(ENTROPY_FIRST_MS, entropyIntervalMs),
+        round: () => entropy.round(),
+      });
+      this.entropy = entropy;
+      this.wake = () => loop.wake.now();
+      specs.push(loop.spec);
+    }
+    if (repair !== undefined && scrubIntervalMs > 0) {
+      const back = (places: readonly OperationPlace[]) => this.askBack(places);
+      const seams = { store, repair, clock, log, onEvent, stopping };
+      const duty = { ...seams, askBack: back, intervalMs: scrubIntervalMs, agentId: self.peerId };
+      const round = () => scrubDuty(duty);
+      specs.push(loopChild({ ...common, id: 'scrub', firstAfterMs: SCRUB_FIRST_MS, round }).spec);
+    }
+    if (payloadKeptMs > 0) {
+      const round = () => retentionRound({ store, clock, records: members, keptMs: payloadKeptMs, stopping });
+      specs.push(loopChild({ ...common, id: 'retention', firstAfterMs: RETENTION_FIRST_MS, round }).spec);
+    }
+    this.specs = specs;
+  }
+
+  /** A peer is back: compare with it at the next round. */
+  reconnected(peerId: string): void {
+    this.entropy?.request(peerId);
+  }
+
+  /** A peer found that its rows differ from these: compare with it soon. */
+  differing(record: PeerRecord): void {
+    this.entropy?.differing(record);
+    this.wake();
+  }
+
+  /** What is under way ends early. */
+  end(): void {
+    this.stopping = true;
+  }
+
+  private askBack(places: readonly OperationPlace[]): Promise<readonly WireOperation[]> {
+    const healthy = this.members().filter(({ link }) => link.state === 'healthy');
+    return askBack(
+      this.client,
+      healthy.map(({ peer }) => peer),
+      places,
+    );
+  }
+}

@@ -1,0 +1,180 @@
+import { linkId, linkPayload } from '../../../protocol/link.js';
+import { EPOCH_KIND } from '../../../protocol/mesh/epoch-notice.js';
+import type { OperationPlace } from '../../../protocol/mesh/ranges.js';
+import type {
+  IntegrityNote,
+  ScrubAnswers,
+  ScrubLinks,
+  ScrubLog,
+  ScrubLogPage,
+  ScrubRows,
+} from '../../../protocol/mesh/scrub-terms.js';
+import { headerHash, memoryPayload } from '../../../protocol/operation-log.js';
+import { concernsMemory } from '../../../protocol/parse-payload.js';
+import type { Crypto } from '../../../protocol/seams.js';
+import { type LinkSqlRow, linkFromSql } from '../link-sql.js';
+import { type OperationSqlRow, operationFromSql } from '../operation-rows.js';
+import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
+import type { Statements } from '../statements.js';
+
+const same = (a: Uint8Array | null, b: Uint8Array): boolean => a !== null && Buffer.compare(a, b) === 0;
+
+/** Rows whose hash is not their digest, or not that of the operation that wrote them. */
+export function scrubRows(
+  statements: Statements,
+  crypto: Crypto,
+  { after, limit }: ScrubRows,
+): ScrubAnswers['scrub-rows'] {
+  const rows = statements
+    .get(
+      `SELECT ${SELECT_ROW}, m.digest, n.name AS counted, o.payload_hash,
+         EXISTS (SELECT 1 FROM memories_fts_docsize d WHERE d.id = m.rid) AS indexed
+       FROM memories m LEFT JOIN namespaces n ON n.ns_id = m.ns_id
+         LEFT JOIN operations o ON o.origin = m.origin AND o.origin_seq = m.origin_seq
+       WHERE m.rid > ? ORDER BY m.rid LIMIT ?`,
+    )
+    .all(after, limit) as (SqlRow & { digest: unknown })[];
+  const suspects = rows.filter((row) => !isWhole(row, crypto)).map((row) => String(row['id']));
+  const last = rows.at(-1);
+  const next = rows.length < limit || last === undefined ? null : Number(last['rid']);
+  return { looked: rows.length, suspects, next };
+}
+
+function isWhole(row: SqlRow & { digest: unknown }, crypto: Crypto): boolean {
+  try {
+    const memory = memoryFromSql(row);
+    const payload = memoryPayload(memory);
+    return (
+      same(row.digest as Uint8Array | null, crypto.sha256(`${memory.id}\n${payload}`)) &&
+      row['payload_hash'] === crypto.sha256Hex(payload) &&
+      row['counted'] === memory.namespace &&
+      row['indexed'] === 1
+    );
+  } catch {
+    return false;
+  }
+}
+
+export function scrubLinks(
+  statements: Statements,
+  crypto: Crypto,
+  { after, limit }: ScrubLinks,
+): ScrubAnswers['scrub-links'] {
+  const rows = statements
+    .get(
+      `SELECT l.*, o.payload_hash FROM memory_links l
+         LEFT JOIN operations o ON o.origin = l.origin AND o.origin_seq = l.origin_seq
+       WHERE (l.source_id, l.target_id, l.relation) > (?, ?, ?)
+       ORDER BY l.source_id, l.target_id, l.relation LIMIT ?`,
+    )
+    .all(...after, limit) as (LinkSqlRow & { payload_hash: string | null })[];
+  const suspects: string[] = [];
+  for (const row of rows) {
+    const link = linkFromSql(row);
+    const payload = linkPayload(link);
+    const whole =
+      same(row.digest, crypto.sha256(`${linkId(link)}\n${payload}`)) &&
+      row.payload_hash === crypto.sha256Hex(payload);
+    if (!whole) suspects.push(linkId(link));
+  }
+  const last = rows.at(-1);
+  const next =
+    rows.length < limit || last === undefined
+      ? null
+      : ([last.source_id, last.target_id, last.relation] as const);
+  return { looked: rows.length, suspects, next };
+}
+
+/** A run of lost operations that one page names at most. */
+const LOST_RUN_MAX = 1000;
+
+const KNOWN_HASH = `SELECT prev_hash AS hash FROM operations WHERE origin = @origin AND origin_seq = @seq + 1
+  UNION ALL SELECT head FROM origins WHERE origin = @origin AND seq = @seq
+  UNION ALL SELECT chain_head FROM log_state WHERE peer_id || '/' || db_epoch = @origin AND origin_seq = @seq`;
+
+/** Operations against their payload hashes and chains, and subjects that have neither row nor tombstone. */
+export function scrubLog(
+  statements: Statements,
+  crypto: Crypto,
+  { after, limit }: ScrubLog,
+): ScrubAnswers['scrub-log'] {
+  const rows = statements
+    .get('SELECT * FROM operations WHERE commit_sequence > ? ORDER BY commit_sequence LIMIT ?')
+    .all(after, limit) as OperationSqlRow[];
+  const suspects = new Set<string>();
+  const damaged: OperationPlace[] = [];
+  for (const row of rows) {
+    const { origin, origin_seq: seq, subject, payload, parked, kind } = row;
+    // A history that was set aside is nobody's chain.
+    if (parked === 'forked') continue;
+    damaged.push(...lostBefore(statements, origin, seq));
+    const known = statements.get(KNOWN_HASH).get({ origin, seq }) as { hash: string } | undefined;
+    const sound = payload === null || crypto.sha256Hex(payload) === row.payload_hash;
+    if (!sound || (known !== undefined && known.hash !== hashOf(row, crypto))) damaged.push({ origin, seq });
+    if (kind === EPOCH_KIND) continue;
+    if (parked === null && (payload === null || !hasTrace(statements, row))) suspects.add(subject);
+  }
+  const last = rows.at(-1);
+  const next = rows.length < limit || last === undefined ? null : last.commit_sequence;
+  if (next === null) damaged.push(...lostEnds(statements));
+  return { looked: rows.length, suspects: [...suspects], damaged, next } satisfies ScrubLogPage;
+}
+
+function hashOf(row: OperationSqlRow, crypto: Crypto): string {
+  try {
+    return headerHash(operationFromSql(row), crypto);
+  } catch {
+    return '';
+  }
+}
+
+/** Operations of an origin that are missing right before one. */
+function lostBefore(statements: Statements, origin: string, seq: number): OperationPlace[] {
+  const before = statements
+    .get('SELECT max(origin_seq) AS seq FROM operations WHERE origin = ? AND origin_seq < ?')
+    .get(origin, seq) as { seq: number | null };
+  const lost: OperationPlace[] = [];
+  for (let at = seq - 1; at > (before.seq ?? 0) && lost.length < LOST_RUN_MAX; at -= 1)
+    lost.push({ origin, seq: at });
+  return lost;
+}
+
+/** Operations that are missing at the ends of the chains. */
+function lostEnds(statements: Statements): OperationPlace[] {
+  const ends = statements
+    .get(
+      `SELECT origin, seq FROM origins
+       UNION ALL SELECT peer_id || '/' || db_epoch, origin_seq FROM log_state`,
+    )
+    .all() as OperationPlace[];
+  return ends.flatMap(({ origin, seq }) => lostBefore(statements, origin, seq + 1));
+}
+
+function hasTrace(statements: Statements, { kind, subject }: OperationSqlRow): boolean {
+  if (kind === 'link') {
+    const [source, target, relation] = subject.split('|');
+    const link = statements
+      .get('SELECT 1 AS n FROM memory_links WHERE source_id = ? AND target_id = ? AND relation = ?')
+      .get(source, target, relation);
+    return link !== undefined;
+  }
+  if (!concernsMemory(kind)) return true;
+  const trace = statements
+    .get('SELECT 1 AS n FROM memories WHERE id = @id UNION ALL SELECT 1 FROM tombstones WHERE id = @id')
+    .get({ id: subject });
+  return trace !== undefined;
+}
+
+export function integrityNotes(statements: Statements): ScrubAnswers['integrity-notes'] {
+  const rows = statements.get('SELECT name, at, facts FROM integrity_notes').all() as {
+    name: string;
+    at: string;
+    facts: string;
+  }[];
+  return Object.fromEntries(
+    rows.map(({ name, at, facts }) => [
+      name,
+      { at, facts: JSON.parse(facts) as Record<string, unknown> } satisfies IntegrityNote,
+    ]),
+  );
+}

@@ -1,0 +1,37 @@
+import type { ScrubAnswers, SupersededPayloads } from '../../../protocol/mesh/scrub-terms.js';
+import type { Statements } from '../statements.js';
+
+interface Row {
+  readonly commit_sequence: number;
+  readonly origin: string;
+  readonly seq: number;
+  readonly superseded: number;
+}
+
+/** Kinds that make versions of a memory. */
+const VERSIONS = "('store', 'update', 'promote', 'life', 'restore', 'delete', 'expire', 'archive')";
+
+/** Payloads of versions that another one has seen for long, that everybody has, and that no conflict lists. */
+export function supersededPayloads(
+  statements: Statements,
+  { before, everyoneHas, after, limit }: SupersededPayloads,
+): ScrubAnswers['superseded-payloads'] {
+  const rows = statements
+    .get(
+      `SELECT o.commit_sequence, o.origin, o.origin_seq AS seq,
+         o.payload IS NOT NULL AND o.parked IS NULL AND o.kind IN ${VERSIONS}
+         AND EXISTS (SELECT 1 FROM operations n WHERE n.subject = o.subject AND n.hlc < @before AND n.parked IS NULL
+           AND n.kind IN ${VERSIONS} AND coalesce(n.seen ->> ('$."' || o.origin || '"'), 0) >= o.origin_seq)
+         AND NOT EXISTS (SELECT 1 FROM conflicts c WHERE c.origin = o.origin AND c.origin_seq = o.origin_seq)
+         AND NOT EXISTS (SELECT 1 FROM siblings s WHERE s.subject = o.subject AND s.origin = o.origin
+           AND s.origin_seq = o.origin_seq) AS superseded
+       FROM operations o WHERE o.commit_sequence > @after ORDER BY o.commit_sequence LIMIT @limit`,
+    )
+    .all({ before, after, limit }) as Row[];
+  const places = rows
+    .filter(({ superseded }) => superseded === 1)
+    .filter(({ origin, seq }) => everyoneHas === null || (everyoneHas[origin] ?? 0) >= seq)
+    .map(({ origin, seq }) => ({ origin, seq }));
+  const last = rows.at(-1);
+  return { places, next: rows.length < limit || last === undefined ? null : last.commit_sequence };
+}

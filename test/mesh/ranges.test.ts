@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, describe, it } from 'node:test';
+import { systemRandom } from '../../node/seams.js';
+import { signMessage } from '../../protocol/mesh/message-signing.js';
+import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
+import { openReceiverNode, type ReceiverNode, type ReceiverNodeOptions } from '../support/receiver-node.js';
+import { TestPeer } from '../support/test-peer.js';
+
+const peer = new TestPeer('asker');
+const other = new TestPeer('other');
+let opened: ReceiverNode[] = [];
+async function open(options: Partial<ReceiverNodeOptions> = {}): Promise<ReceiverNode> {
+  const node = await openReceiverNode({ peers: [peer.asPeer(), other.asPeer()], ...options });
+  opened.push(node);
+  return node;
+}
+const closeAll = async () => {
+  for (const node of opened) await node.close();
+  opened = [];
+};
+afterEach(closeAll);
+after(closeAll);
+
+function asking(ask: unknown, fields: Record<string, unknown> = {}, headers = {}): ReceivedMessage {
+  const said = { sender_agent_id: peer.peerId, sender_wall_clock: new Date().toISOString(), ask, ...fields };
+  const body = Buffer.from(JSON.stringify(said));
+  const parts = { method: 'POST', path: '/api/v1/mesh/ranges', query: '', body } as const;
+  const signed = signMessage({ ...parts, peerId: peer.peerId, signer: peer.signer, random: systemRandom });
+  return { ...parts, headers: { ...signed, ...headers }, fingerprint: null };
+}
+const NAMESPACES = { kind: 'namespaces', have: {}, digests: {} };
+
+describe('questions about ranges', () => {
+  it('are answered to members alone, once, and in time', async () => {
+    const node = await open();
+    const fine = asking(NAMESPACES);
+    assert.equal((await node.send(fine)).status, 200);
+    assert.equal((await node.send(fine)).json['code'], 'x_memory_nonce_replay');
+    const unsigned = asking(NAMESPACES, {}, { 'x-memory-sig': undefined });
+    assert.equal((await node.send(unsigned)).status, 401);
+    const changed = { ...asking(NAMESPACES), body: Buffer.from('{}') };
+    assert.equal((await node.send(changed)).json['code'], 'x_memory_sig_bad_signature');
+    const old = asking(NAMESPACES, { sender_wall_clock: '2020-01-01T00:00:00Z' });
+    assert.equal((await node.send(old)).json['code'], 'message_out_of_time');
+    const stranger = await open({ peers: [other.asPeer()] });
+    assert.equal((await stranger.send(asking(NAMESPACES))).json['code'], 'x_peer_id_not_in_allowlist');
+    const pusher = await open({ peers: [peer.asPeer({ pullDenied: true })] });
+    assert.equal((await pusher.send(asking(NAMESPACES))).json['code'], 'FORBIDDEN');
+  });
+
+  it('of another shape are refused, and change nothing', async () => {
+    const node = await open();
+    const before = await node.counts();
+    for (const ask of [
+      undefined,
+      {},
+      { kind: 'nothing' },
+      { kind: 'namespaces', have: { o: -1 }, digests: {} },
+      { kind: 'namespaces', have: {}, digests: { global: 'xyz' } },
+      { kind: 'subjects', namespace: 'global', ranges: { a: '0'.repeat(64) }, from: 0 },
+      { kind: 'subjects', namespace: 'global', ranges: {}, from: 257 },
+      { kind: 'operations', places: [{ origin: 'o', seq: 0 }] },
+      { kind: 'operations', places: Array.from({ length: 201 }, () => ({ origin: 'o', seq: 1 })) },
+    ])
+      assert.equal((await node.send(asking(ask))).json['code'], 'VALIDATION_FAILED', JSON.stringify(ask));
+    assert.deepEqual(await node.counts(), before);
+  });
+
+  it('show nothing of what lies outside the scope', async () => {
+    const scoped = peer.asPeer({ allowedNamespaces: ['open'] });
+    const node = await open({ peers: [scoped, other.asPeer()] });
+    const secret = other.operation({ namespace: 'secret', title: 'a secret' });
+    const shown = other.operation({ namespace: 'open', title: 'no secret' });
+    const pushed = await node.send(other.push(other.pushOf(secret, shown)));
+    assert.equal(pushed.json['applied'], 2);
+    const compared = await node.send(asking(NAMESPACES));
+    assert.deepEqual([compared.json['differing'], compared.json['compared']], [['open'], 1]);
+    const ranges = { kind: 'subjects', ranges: {}, from: 0 };
+    const inside = await node.send(asking({ ...ranges, namespace: 'open' }));
+    assert.deepEqual((inside.json['subjects'] as string[][])[0]![0], shown.subject);
+    const outside = await node.send(asking({ ...ranges, namespace: 'secret' }));
+    const nowhere = await node.send(asking({ ...ranges, namespace: 'nowhere' }));
+    assert.deepEqual(
+      [outside.json['subjects'], outside.json['ranges'], outside.json['next']],
+      [nowhere.json['subjects'], nowhere.json['ranges'], nowhere.json['next']],
+    );
+    const places = [1, 2, 3].map((seq) => ({ origin: other.origin, seq }));
+    const { json } = await node.send(asking({ kind: 'operations', places }));
+    const operations = json['operations'] as { seq: number; payload: string | null }[];
+    assert.deepEqual(
+      operations.map(({ seq, payload }) => [seq, payload === null]),
+      [
+        [1, true],
+        [2, false],
+      ],
+    );
+    assert.deepEqual(json['withheld'], [{ origin: other.origin, seq: 1 }]);
+    assert.ok(!JSON.stringify(json).includes('a secret'));
+  });
+});

@@ -1,0 +1,63 @@
+import type { Connection } from '../../storage/sqlite/connection.js';
+import type { Dice } from './dice.js';
+
+/** What a disk can lose of a database without the database noticing. */
+export const DAMAGES = [
+  'row lost',
+  'row changed',
+  'digest changed',
+  'payload changed',
+  'payload lost',
+] as const;
+export type Damage = (typeof DAMAGES)[number];
+
+/**
+ * Spoils something small on a disk; answers what, or null when there was nothing to spoil. `spare` tells the operations
+ * of which somebody else has a copy: only these may be spoiled, for what one disk alone has nobody can give back.
+ */
+export function spoil(
+  db: Connection,
+  dice: Dice,
+  damage: Damage,
+  spare: (operation: string) => boolean,
+): string | null {
+  switch (damage) {
+    case 'row lost': {
+      const id = anyOf(dice, db, 'SELECT id FROM memories ORDER BY id');
+      return id === null ? null : changed(db, 'DELETE FROM memories WHERE id = ?', id);
+    }
+    case 'row changed': {
+      const id = anyOf(dice, db, 'SELECT id FROM memories ORDER BY id');
+      return id === null
+        ? null
+        : changed(db, "UPDATE memories SET content = content || '~' WHERE id = ?", id);
+    }
+    case 'digest changed': {
+      const name = anyOf(dice, db, 'SELECT namespace FROM namespace_digests ORDER BY namespace');
+      const sql = 'UPDATE namespace_digests SET digest = zeroblob(32) WHERE namespace = ?';
+      return name === null ? null : changed(db, sql, name);
+    }
+    case 'payload changed':
+    case 'payload lost': {
+      const ids = db
+        .prepare("SELECT origin || '/' || origin_seq FROM operations WHERE payload IS NOT NULL ORDER BY 1")
+        .pluck()
+        .all() as string[];
+      const spared = ids.filter(spare);
+      if (spared.length === 0) return null;
+      const payload = damage === 'payload lost' ? 'NULL' : "replace(payload, '\"', '''')";
+      const sql = `UPDATE operations SET payload = ${payload} WHERE origin || '/' || origin_seq = ?`;
+      return changed(db, sql, dice.pick(spared));
+    }
+  }
+}
+
+function anyOf(dice: Dice, db: Connection, sql: string): string | null {
+  const ids = db.prepare(sql).pluck().all() as string[];
+  return ids.length === 0 ? null : dice.pick(ids);
+}
+
+function changed(db: Connection, sql: string, id: string): string {
+  db.prepare(sql).run(id);
+  return id;
+}

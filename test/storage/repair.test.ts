@@ -1,0 +1,324 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { RepairOutcome, RepairSubjects } from '../../protocol/mesh/repair-terms.js';
+import type { WireOperation } from '../../protocol/mesh/wire.js';
+import { operationId } from '../../protocol/operation-log.js';
+import { aMemory, OPERATOR, storing } from '../support/memories.js';
+import { type Replica, replica, verified } from '../support/replicas.js';
+
+const START_MS = 1_772_000_000_000;
+
+const NOTHING: Omit<RepairSubjects, 'kind'> = {
+  subjects: [],
+  operations: [],
+  withheld: [],
+  recount: [],
+  dryRun: false,
+};
+const repair = async (one: Replica, request: Partial<RepairSubjects>) =>
+  (await one.run({ kind: 'repair-subjects', ...NOTHING, ...request })) as RepairOutcome;
+
+const updating = (id: string, patch: Record<string, unknown>) =>
+  ({ kind: 'update-memory', id, patch, expectedVersion: null, viewer: OPERATOR, archive: true }) as const;
+const deleting = (id: string) => ({ kind: 'delete-memory', id, viewer: OPERATOR, archive: true }) as const;
+const linking = (source_id: string, target_id: string) =>
+  ({
+    kind: 'import-link',
+    link: {
+      source_id,
+      target_id,
+      relation: 'related_to',
+      created_at: '2026-01-01T00:00:00.000Z',
+      valid_from: null,
+      valid_until: null,
+      observed_by: null,
+      signature: null,
+      attest_level: 'unsigned',
+      signed_at: null,
+    },
+  }) as const;
+
+function audited(one: Replica): string[] {
+  try {
+    return one.audit();
+  } catch (error) {
+    return [String(error)];
+  }
+}
+
+/** Everything that a repair has to bring back, but for the number of a row. */
+const facts = async (one: Replica) => ({
+  state: await one.state(),
+  audit: audited(one),
+  rows: one.db
+    .prepare(
+      `SELECT id, tags, seen, hex(digest), (SELECT count(*) FROM memories_fts_docsize d WHERE d.id = rid) AS indexed
+       FROM memories ORDER BY id`,
+    )
+    .all(),
+});
+
+/** A replica with three memories, one of them edited, one deleted, and a link. */
+async function furnished() {
+  const one = replica('a', START_MS);
+  const ids: string[] = [];
+  for (const title of ['first', 'second', 'third', 'gone']) {
+    const memory = aMemory({ title, content: `the content of ${title}`, namespace: 'team' });
+    ids.push(memory.id);
+    await one.run(storing(memory));
+  }
+  await one.run(updating(ids[0]!, { content: 'the content of first, edited' }));
+  await one.run(deleting(ids[3]!));
+  await one.run(linking(ids[0]!, ids[1]!));
+  assert.deepEqual(one.audit(), []);
+  return { one, ids, link: `${ids[0]}|${ids[1]}|related_to` };
+}
+
+describe('a row that is not what the log says', () => {
+  const damages: readonly {
+    name: string;
+    damage: (one: Replica, id: string) => void;
+    problem: string;
+  }[] = [
+    {
+      name: 'a flipped byte in the content',
+      damage: ({ db }, id) =>
+        db.prepare("UPDATE memories SET content = 'X' || substr(content, 2) WHERE id = ?").run(id),
+      problem: 'damaged',
+    },
+    {
+      name: 'a flipped byte in the title',
+      damage: ({ db }, id) => db.prepare("UPDATE memories SET title = 'Xirst' WHERE id = ?").run(id),
+      problem: 'damaged',
+    },
+    {
+      name: 'a flipped byte in the digest',
+      damage: ({ db }, id) => db.prepare('UPDATE memories SET digest = zeroblob(32) WHERE id = ?').run(id),
+      problem: 'damaged',
+    },
+    {
+      name: 'another owner',
+      damage: ({ db }, id) =>
+        db.prepare(`UPDATE memories SET metadata = '{"agent_id":"ai:thief"}' WHERE id = ?`).run(id),
+      problem: 'damaged',
+    },
+    {
+      name: 'a vector of versions that is another',
+      damage: ({ db }, id) => db.prepare("UPDATE memories SET seen = '{}' WHERE id = ?").run(id),
+      problem: 'damaged',
+    },
+    {
+      name: 'a column that cannot be read any more',
+      damage: ({ db }, id) => db.prepare("UPDATE memories SET tags = '[' WHERE id = ?").run(id),
+      problem: 'damaged',
+    },
+    {
+      name: 'a row that is gone',
+      damage: ({ db }, id) => db.prepare('DELETE FROM memories WHERE id = ?').run(id),
+      problem: 'missing',
+    },
+    {
+      name: 'an entry of the full text that is gone',
+      damage: ({ db }, id) =>
+        db.prepare('DELETE FROM memories_fts WHERE rowid = (SELECT rid FROM memories WHERE id = ?)').run(id),
+      problem: 'damaged',
+    },
+  ];
+  for (const { name, damage, problem } of damages) {
+    it(`is made anew from the log: ${name}`, async () => {
+      const { one, ids } = await furnished();
+      const before = await facts(one);
+      damage(one, ids[0]!);
+      assert.notDeepEqual(await facts(one), before);
+      const found = await repair(one, { subjects: ids, dryRun: true, recount: ['team'] });
+      assert.deepEqual(found.repaired, [{ subject: ids[0], namespace: 'team', problem }]);
+      assert.notDeepEqual(await facts(one), before);
+      const done = await repair(one, { subjects: ids, recount: ['team'] });
+      assert.deepEqual(done.repaired, found.repaired);
+      assert.deepEqual(await facts(one), before);
+      const again = await repair(one, { subjects: ids, recount: ['team'] });
+      assert.deepEqual([again.repaired, again.recounted, again.sound], [[], [], 4]);
+      // What was made anew is found by its words again.
+      const words = one.db
+        .prepare("SELECT count(*) AS n FROM memories_fts WHERE memories_fts MATCH 'edited'")
+        .get();
+      assert.deepEqual(words, { n: 1 });
+    });
+  }
+
+  it('goes when no operation made it', async () => {
+    const { one, ids } = await furnished();
+    const before = await one.state();
+    one.db
+      .prepare(
+        `INSERT INTO memories (id, tier, namespace, title, content, created_at, updated_at, ns_id, digest)
+         SELECT 'nobody-made-it', tier, namespace, 'smuggled', content, created_at, updated_at, ns_id, digest
+         FROM memories WHERE id = ?`,
+      )
+      .run(ids[1]);
+    const done = await repair(one, { subjects: ['nobody-made-it'], recount: ['team'] });
+    assert.deepEqual(done.repaired, [{ subject: 'nobody-made-it', namespace: 'team', problem: 'surplus' }]);
+    assert.deepEqual([await one.state(), one.audit()], [before, []]);
+  });
+
+  it('goes when it was deleted', async () => {
+    const { one, ids } = await furnished();
+    const before = await one.state();
+    const gone = ids[3]!;
+    one.db.prepare('DELETE FROM tombstones WHERE id = ?').run(gone);
+    one.db
+      .prepare(
+        `INSERT INTO memories (id, tier, namespace, title, content, created_at, updated_at, ns_id, digest)
+         SELECT ?, tier, namespace, 'gone', content, created_at, updated_at, ns_id, digest FROM memories WHERE id = ?`,
+      )
+      .run(gone, ids[1]);
+    const done = await repair(one, { subjects: [gone], recount: ['team'] });
+    assert.equal(done.repaired[0]!.problem, 'surplus');
+    assert.deepEqual([await one.state(), one.audit()], [before, []]);
+    assert.equal(one.db.prepare('SELECT count(*) AS n FROM tombstones').pluck().get(), 1);
+  });
+
+  it('is repaired for links too', async () => {
+    const { one, link } = await furnished();
+    const before = await one.state();
+    one.db.prepare("UPDATE memory_links SET attest_level = 'self_signed'").run();
+    assert.equal((await repair(one, { subjects: [link] })).repaired[0]!.problem, 'damaged');
+    assert.deepEqual([await one.state(), one.audit()], [before, []]);
+    one.db.prepare('DELETE FROM memory_links').run();
+    assert.equal((await repair(one, { subjects: [link] })).repaired[0]!.problem, 'missing');
+    assert.deepEqual([await one.state(), one.audit()], [before, []]);
+    one.db
+      .prepare(
+        `INSERT INTO memory_links (source_id, target_id, relation, created_at, namespace, digest)
+         SELECT target_id, source_id, relation, created_at, namespace, digest FROM memory_links`,
+      )
+      .run();
+    const surplus = link.split('|').slice(0, 2).reverse().concat('related_to').join('|');
+    const done = await repair(one, { subjects: [surplus], recount: ['team'] });
+    assert.equal(done.repaired[0]!.problem, 'surplus');
+    assert.deepEqual([await one.state(), one.audit()], [before, []]);
+  });
+
+  it('is a digest that is not the sum of its rows', async () => {
+    const { one } = await furnished();
+    one.db.prepare("UPDATE namespace_digests SET digest = zeroblob(32) WHERE namespace = 'team'").run();
+    assert.notDeepEqual(one.audit(), []);
+    assert.deepEqual((await repair(one, { recount: ['team', 'nowhere'] })).recounted, ['team']);
+    assert.deepEqual(one.audit(), []);
+  });
+
+  it('keeps concurrent versions', async () => {
+    const { one, ids } = await furnished();
+    const other = replica('b', START_MS);
+    await other.apply(await one.read());
+    await one.run(updating(ids[1]!, { content: 'here' }));
+    await other.run(updating(ids[1]!, { content: 'there' }));
+    await one.apply(await other.read());
+    const before = await one.state();
+    one.db.prepare('DELETE FROM siblings').run();
+    one.db.prepare('UPDATE memories SET version = 99 WHERE id = ?').run(ids[1]);
+    assert.equal((await repair(one, { subjects: [ids[1]!] })).repaired.length, 1);
+    assert.deepEqual([await one.state(), one.audit()], [before, []]);
+    assert.equal(one.db.prepare('SELECT count(*) FROM siblings').pluck().get(), 2);
+  });
+});
+
+describe('an operation that the log lost', () => {
+  async function twoAlike() {
+    const { one, ids } = await furnished();
+    const other = replica('b', START_MS);
+    await other.apply(await one.read());
+    return { one, other, ids };
+  }
+  const at = async (one: Replica, seq: number) =>
+    (await one.read()).find((operation) => operation.seq === seq) as WireOperation;
+
+  it('is named when a row needs it, and taken back by its hash alone', async () => {
+    const { one, other, ids } = await twoAlike();
+    const before = await other.state();
+    other.db.prepare("UPDATE operations SET payload = 'X' || substr(payload, 2) WHERE origin_seq = 5").run();
+    other.db.prepare("UPDATE memories SET content = 'damaged' WHERE id = ?").run(ids[0]);
+    const found = await repair(other, { subjects: [ids[0]!] });
+    const origin = 'peer-a/epocha';
+    assert.deepEqual(found.missing, [{ origin, seq: 5, subject: ids[0], namespace: 'team' }]);
+    assert.deepEqual(found.repaired, []);
+    const genuine = await at(one, 5);
+    const wrong = [
+      { ...genuine, subject: ids[1]! },
+      { ...genuine, seq: 4 },
+      { ...genuine, origin: 'peer-a/other' },
+    ];
+    for (const each of wrong) {
+      const refused = await repair(other, { operations: [verified(each)] });
+      assert.deepEqual([refused.restored, refused.refused], [0, 1]);
+    }
+    const done = await repair(other, { operations: [verified(genuine)] });
+    assert.deepEqual([done.restored, done.repaired.length], [1, 1]);
+    assert.deepEqual([await other.state(), other.audit()], [before, []]);
+  });
+
+  it('does not matter when a later one stands', async () => {
+    const { other, ids } = await twoAlike();
+    other.db.prepare('UPDATE operations SET payload = NULL WHERE origin_seq = 1').run();
+    const found = await repair(other, { subjects: ids });
+    assert.deepEqual([found.missing, found.sound], [[], 4]);
+  });
+
+  it('comes back when its whole row is gone', async () => {
+    const { one, other } = await twoAlike();
+    const before = await other.state();
+    for (const seq of [2, 7]) {
+      other.db.prepare('DELETE FROM operations WHERE origin_seq = ?').run(seq);
+      assert.notDeepEqual(other.audit(), []);
+      const done = await repair(other, { operations: [verified(await at(one, seq))] });
+      assert.equal(done.restored, 1);
+      assert.deepEqual([await other.state(), other.audit()], [before, []]);
+    }
+  });
+
+  it('comes back when its header is damaged', async () => {
+    const { one, other } = await twoAlike();
+    other.db.prepare("UPDATE operations SET subject = 'other', namespace = 'x' WHERE origin_seq = 3").run();
+    await repair(other, { operations: [verified(await at(one, 3))] });
+    assert.deepEqual(other.audit(), []);
+  });
+});
+
+describe('a scope', () => {
+  it('that is widened lets stubs have their effect', async () => {
+    const { one, ids } = await furnished();
+    const other = replica('b', START_MS);
+    const operations = await one.read();
+    await other.apply(operations.map((each) => ({ ...each, payload: null })));
+    assert.equal((await repair(other, { subjects: ids })).missing.length, 4);
+    const done = await repair(other, { operations: operations.map(verified) });
+    assert.equal(done.restored, operations.length);
+    assert.deepEqual(await other.state(), await one.state());
+    assert.deepEqual(other.audit(), []);
+  });
+
+  it('that a memory leaves has it removed, and has it back with it', async () => {
+    const { one, ids } = await furnished();
+    const other = replica('b', START_MS);
+    const [id] = ids as [string];
+    await other.apply(await one.read());
+    await one.run(updating(id, { namespace: 'secret' }));
+    const have = { 'peer-a/epocha': 7 };
+    const moved = (await one.read(have)).map((each) => ({ ...each, payload: null }));
+    await other.apply(moved);
+    const ask = await repair(other, { subjects: [id] });
+    assert.deepEqual(ask.missing, [{ origin: 'peer-a/epocha', seq: 8, subject: id, namespace: 'secret' }]);
+    const withheld = ask.missing.map(({ origin, seq }) => operationId(origin, seq));
+    const done = await repair(other, { subjects: [id], withheld });
+    assert.equal(done.repaired[0]!.problem, 'elsewhere');
+    assert.equal(other.db.prepare('SELECT count(*) FROM memories WHERE id = ?').pluck().get(id), 0);
+    assert.deepEqual(other.audit(), []);
+    // Nobody brings it back by looking again.
+    assert.deepEqual((await repair(other, { subjects: [id] })).repaired, []);
+    assert.deepEqual((await repair(other, { subjects: [id], withheld })).repaired, []);
+    await one.run(updating(id, { namespace: 'team' }));
+    await other.apply(await one.read({ 'peer-a/epocha': 8 }));
+    assert.deepEqual(await other.state(), await one.state());
+    assert.deepEqual(other.audit(), []);
+  });
+});

@@ -1,0 +1,128 @@
+import type Database from 'better-sqlite3';
+import { type Mesh, startMesh } from '../../actors/mesh/mesh.js';
+import type { MeshEvent } from '../../actors/mesh/parts.js';
+import { SyncReceiver } from '../../node/mesh/receive/sync-receiver.js';
+import { BACKGROUND_POLICY } from '../../node/runtime/policies.js';
+import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
+import type { Peer } from '../../protocol/mesh/peer.js';
+import type { PeerReply, PeerRequest } from '../../protocol/mesh/transport.js';
+import { keptLog } from './mesh.js';
+import { TestRoster } from './receiver-node.js';
+import { type Replica, replica } from './replicas.js';
+import { TestPeer } from './test-peer.js';
+
+/** A node that replicates and compares with others in this process, over a real store in memory. */
+export interface EntropyNode {
+  readonly peerId: string;
+  readonly replica: Replica;
+  readonly db: Database.Database;
+  readonly mesh: Mesh;
+  readonly roster: TestRoster;
+  readonly log: ReturnType<typeof keptLog>;
+  readonly events: MeshEvent[];
+  /** Comparisons by their outcome. */
+  outcomes(): string[];
+}
+
+/** What a node may do to a message that it is sent; null lets it through. */
+export type Intercept = (to: string, request: PeerRequest) => PeerReply | null;
+
+/** Starts nodes that know each other. `scopes`: globs that all others grant a node, by its name. */
+export function startEntropyMesh(
+  names: readonly string[],
+  options: {
+    readonly scopes?: Readonly<Record<string, readonly string[]>>;
+    readonly intercept?: Intercept;
+    readonly intervalMs?: number;
+  } = {},
+) {
+  const peers = new Map(names.map((name) => [name, new TestPeer(`entropy ${name}`)]));
+  const receivers = new Map<string, SyncReceiver>();
+  const nodes = new Map<string, EntropyNode>();
+  const asPeer = (name: string, fields: Partial<Peer> = {}): Peer =>
+    peers.get(name)!.asPeer({
+      url: `http://${name}`,
+      allowedNamespaces: options.scopes?.[name] ?? null,
+      ...fields,
+    });
+  for (const name of names) {
+    const { peerId, signer } = peers.get(name)!;
+    const one = replica(peerId.slice('peer-'.length), Date.now());
+    const roster = new TestRoster(...names.filter((each) => each !== name).map((each) => asPeer(each)));
+    const log = keptLog();
+    const events: MeshEvent[] = [];
+    let mesh: Mesh | null = null;
+    const receiver = new SyncReceiver({
+      store: one.store,
+      roster,
+      policy: {
+        requireSignature: true,
+        requireNonce: true,
+        certificateBinding: 'warn',
+        trustBodyAgentId: false,
+      },
+      isListed: () => false,
+      peerId,
+      signer,
+      pageSizeMax: 1000,
+      clock: systemClock,
+      crypto: systemCrypto,
+      log,
+      metrics: { messageRefused: () => {}, operationsReceived: () => {} },
+      oldStyle: null,
+      onHeard: (from, have) => mesh?.heard(from, have),
+      onDiffering: (from) => mesh?.differing(from),
+    });
+    receivers.set(`http://${name}`, receiver);
+    mesh = startMesh({
+      self: { peerId, signer },
+      store: one.store,
+      roster,
+      transport: {
+        async send(peer, request) {
+          const stopped = options.intercept?.(peer.url!, request) ?? null;
+          if (stopped !== null) return stopped;
+          const to = receivers.get(peer.url!);
+          if (to === undefined) return { kind: 'unreachable', message: 'it is not there' };
+          const body = request.body ?? new Uint8Array(0);
+          const answer = await to.handle({ ...request, body, fingerprint: null });
+          return { kind: 'answer', status: answer.status, body: new TextEncoder().encode(answer.body) };
+        },
+      },
+      apply: (page, from) => receiver.take(page, from),
+      repair: (request) => receiver.repair(request),
+      settings: {
+        quorumWrites: 0,
+        quorumTimeoutMs: 2000,
+        catchupIntervalMs: 100,
+        pushBatchMax: 1000,
+        logPollMs: 20,
+        entropyIntervalMs: options.intervalMs ?? 100,
+      },
+      clock: { ...systemClock },
+      scheduler: systemScheduler,
+      random: systemRandom,
+      log,
+      policy: BACKGROUND_POLICY,
+      onEvent: (event) => events.push(event),
+    });
+    nodes.set(name, {
+      peerId,
+      replica: one,
+      db: one.db,
+      mesh,
+      roster,
+      log,
+      events,
+      outcomes: () => events.flatMap((event) => (event.kind === 'compared' ? [event.comparison] : [])),
+    });
+  }
+  return {
+    node: (name: string) => nodes.get(name)!,
+    asPeer,
+    async stop() {
+      await Promise.all([...nodes.values()].map(({ mesh }) => mesh.stop()));
+      await Promise.all([...nodes.values()].map(({ replica: { store } }) => store.close()));
+    },
+  };
+}
