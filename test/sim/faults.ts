@@ -1,4 +1,4 @@
-import { DAMAGES, type Damage, spoil } from './damage.js';
+import { type Damage, spoil } from './damage.js';
 import type { Dice } from './dice.js';
 import { FAIR, type SimNetwork } from './network.js';
 import type { SimNode } from './sim-node.js';
@@ -46,6 +46,8 @@ export interface FaultsParts {
   readonly onDiskLost: (node: SimNode) => void;
   /** A node is no member any more. */
   readonly onLeft: (node: SimNode) => void;
+  /** Kinds of damage. */
+  readonly damages: readonly Damage[];
   /** Something on a node's disk is not what was written. */
   readonly onDamaged: (node: SimNode) => void;
   /** True for an operation that is durable on another node as well. */
@@ -93,7 +95,8 @@ export class Faults {
       Object.assign(node.pace, { syncMinMs: 0.2, syncMaxMs: 3 });
       node.parts.wall.correct();
     }
-    if (this.damaged !== null) this.spoil(this.damaged, 'row changed');
+    if (this.damaged !== null && this.parts.damages.includes('row changed'))
+      this.spoil(this.damaged, 'row changed');
     for (const node of nodes) if (node.standing === 'member') await node.start();
   }
 
@@ -192,7 +195,7 @@ export class Faults {
         if (this.damaged === null && !this.mayLose()) break;
         this.damaged ??= node;
         // What is read, changed and passed on before anybody scrubs would be a new text, so rows change at the end alone.
-        this.spoil(this.damaged, dice.pick(DAMAGES.filter((damage) => damage !== 'row changed')));
+        this.spoil(this.damaged, dice.pick(this.parts.damages.filter((damage) => damage !== 'row changed')));
         break;
       case 'join':
         this.join();

@@ -1,6 +1,7 @@
 import type { PeerTransport } from '../../protocol/mesh/transport.js';
 import type { Clock } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
+import type { Damage } from './damage.js';
 import type { Fault } from './faults.js';
 import type { Receiver } from './network.js';
 import type { SimNode } from './sim-node.js';
@@ -17,6 +18,8 @@ export interface Mutant {
   readonly seeds: number;
   /** Faults that bring it out, instead of the seed's choice. */
   readonly faults?: readonly Fault[];
+  /** What is damaged, instead of everything; nobody scrubs then. */
+  readonly damages?: readonly Damage[];
   readonly store?: (store: Store, node: SimNode) => Store;
   readonly transport?: (transport: PeerTransport, node: SimNode) => PeerTransport;
   readonly receiver?: (receiver: Receiver, node: SimNode) => Receiver;

@@ -233,4 +233,17 @@ export const MUTANTS: readonly Mutant[] = [
         command.kind === 'begin-epoch' ? Promise.resolve(ok({ origin: 'never/begun' })) : null,
       ),
   },
+  {
+    name: 'no-anti-entropy',
+    bug: 'nodes never compare their rows',
+    seeds: 8,
+    faults: ['damage', 'crash'],
+    damages: ['digest changed'],
+    transport: (transport) => ({
+      send: (peer, request, timeoutMs) =>
+        request.path.endsWith('/mesh/ranges')
+          ? Promise.resolve({ kind: 'unreachable', message: 'nobody compares' })
+          : transport.send(peer, request, timeoutMs),
+    }),
+  },
 ];

@@ -1,4 +1,5 @@
 import { Checks } from './checks.js';
+import { DAMAGES, type Damage } from './damage.js';
 import { checkPromises, differences } from './end-checks.js';
 import { chooseFaults, type Fault, Faults } from './faults.js';
 import { Ledger } from './ledger.js';
@@ -17,6 +18,8 @@ export interface Scenario {
   readonly keepNotes?: boolean;
   /** Instead of what the seed chooses. */
   readonly faults?: readonly Fault[];
+  /** Instead of all kinds of damage; nobody scrubs then, so that only what nodes find in each other's rows is repaired. */
+  readonly damages?: readonly Damage[];
   readonly nodes?: number;
   /** Virtual milliseconds under faults. */
   readonly faultyMs?: number;
@@ -56,6 +59,7 @@ const EPOCH_MS = 1_772_323_200_000;
 export async function runScenario(scenario: Scenario): Promise<Outcome> {
   const { seed, join } = scenario;
   const mutant = scenario.mutant ?? null;
+  const damages = scenario.damages ?? mutant?.damages ?? null;
   const world = new World(seed, scenario.keepNotes ?? false);
   const dice = world.dice('scenario');
   const network = new SimNetwork(world);
@@ -109,6 +113,7 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
     everyMs: dice.between(400, 3000),
     disksLostMax: 1,
     onDiskLost: (node) => checks.forget(node),
+    damages: damages ?? DAMAGES,
     onLeft: (node) => checks.left.add(node.name),
     onDamaged: (node) => checks.damaged.add(node.name),
     hasSpare: (node, id) => {
@@ -164,18 +169,22 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
 
   async function converge(): Promise<void> {
     workload.stop();
-    world.after(0, null, 'heal', () => void faults.heal().then(() => scrubbing()));
+    world.after(0, null, 'heal', () => {
+      void faults.heal().then(() => (damages === null ? scrubbing() : undefined));
+    });
     const untilMs = world.nowMs + CONVERGE_WITHIN_MS;
     let left: string[] = ['not looked yet'];
     while (left.length > 0 && world.nowMs < untilMs && world.violations.length === 0) {
       left = ['the look was not answered'];
       world.after(LOOK_EVERY_MS, null, 'look', () => {
         void differences(members()).then((found) => {
-          left = [...found, ...[...checks.damaged].map((name) => `${name} is not scrubbed`)];
+          const unscrubbed = damages === null ? [...checks.damaged] : [];
+          left = [...found, ...unscrubbed.map((name) => `${name} is not scrubbed`)];
         });
       });
       await world.run(world.nowMs + LOOK_EVERY_MS + 50);
     }
+    if (damages !== null) checks.damaged.clear();
     for (const difference of left) world.violate(null, 'liveness', difference);
     if (left.length === 0) await world.run(Math.max(AT_LEAST_MS, world.nowMs));
   }

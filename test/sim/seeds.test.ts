@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { product } from './product.js';
 import { runSeed } from './run-seed.js';
+import { runScenario } from './scenario.js';
 import { failingSeeds } from './seeds.js';
 
 const SEEDS = 200;
@@ -25,6 +27,20 @@ describe('the mesh under faults', () => {
     for (const seed of new Set(kept)) {
       const { failures } = await failingSeeds(seed, seed);
       assert.equal(failures.join('\n'), '');
+    }
+  });
+
+  it('repairs sums that are wrong without a scrub', async () => {
+    for (let seed = 1; seed <= 8; seed += 1) {
+      const damages = ['digest changed'] as const;
+      const { violations } = await runScenario({
+        seed,
+        join: product,
+        nodes: 4,
+        faults: ['damage', 'crash'],
+        damages,
+      });
+      assert.deepEqual(violations, [], `seed ${seed}`);
     }
   });
 
