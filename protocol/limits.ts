@@ -42,6 +42,13 @@ export const DLQ_REPLAY_BATCH_MAX = 2048;
 /** Operations at the end of a log that are read without a thread of their own, and text of their payloads. */
 export const LOG_TAIL_OPERATIONS_MAX = 64;
 export const LOG_TAIL_BYTES_MAX = 256 * 1024;
+/** Characters of an origin, and of a word, in a header; a header that a later release makes must be readable. */
+export const HEADER_ORIGIN_LENGTH_MAX = 256;
+export const HEADER_WORD_LENGTH_MAX = 128;
+/** Characters of a subject and of a namespace in a header. */
+export const HEADER_TEXT_LENGTH_MAX = 4096;
+/** Origins that an operation may have seen. */
+export const HEADER_ORIGINS_SEEN_MAX = 4096;
 /** Operations in one message, beside the cap on its bytes. */
 export const PUSH_OPERATIONS_MAX = 4096;
 /** Operations of one page of a peer that catches up, and text of their payloads. */

@@ -184,7 +184,9 @@ export const isContested = (kind: string): boolean => EDITS.has(kind) || DELETIO
  */
 export function loserOf<T extends HistoricEdit>(a: T, b: T): { loser: T; winner: T } | null {
   if (!isContested(a.kind) || !isContested(b.kind)) return null;
-  if (same(a, b) || includes(a.seen, b.origin, b.seq) || includes(b.seen, a.origin, a.seq)) return null;
+  // What one node wrote one after the other is never concurrent, also where the later write began anew.
+  if (a.origin === b.origin) return null;
+  if (includes(a.seen, b.origin, b.seq) || includes(b.seen, a.origin, a.seq)) return null;
   const [aDeletes, bDeletes] = [DELETIONS.has(a.kind), DELETIONS.has(b.kind)];
   if (aDeletes && bDeletes) return null;
   const aLoses = aDeletes !== bDeletes ? aDeletes : isLater(b, a);

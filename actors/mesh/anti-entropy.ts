@@ -41,6 +41,7 @@ const REPAIRED_MS = 250;
 /** What could not be repaired is tried again after this, the other node may be the one that has to. */
 const UNEQUAL_MS = 5000;
 const IDLE_MS = 1000;
+const NOTHING_COUNTED = { recounted: [] };
 /** Namespaces that a noted alarm names. */
 const NOTED_MAX = 10;
 
@@ -156,9 +157,11 @@ export class AntiEntropy {
     const comparable = still && sameHave(have, answer.have);
     if (!comparable && record.entropy.behind < BEHIND_MAX)
       return { comparison: 'behind', repaired: 0, differing };
+    // A look that was forced is not followed by another one at once.
+    record.entropy.behind = 0;
     let repaired = 0;
     for (const namespace of differing.slice(0, limits.RANGE_NAMESPACES_MAX)) {
-      const done = await this.repairNamespace(record, namespace);
+      const done = await this.repairNamespace(record, namespace, comparable);
       if (done === null) return { comparison: 'failed', repaired, differing };
       repaired += done;
     }
@@ -167,10 +170,14 @@ export class AntiEntropy {
   }
 
   /** Rows repaired; null when somebody did not answer. */
-  private async repairNamespace(record: PeerRecord, namespace: string): Promise<number | null> {
+  private async repairNamespace(
+    record: PeerRecord,
+    namespace: string,
+    comparable: boolean,
+  ): Promise<number | null> {
     const { store } = this.parts;
-    // The digest of the namespace itself may be what is wrong.
-    const counted = await this.repair({ subjects: [], recount: [namespace] });
+    // The digest of the namespace itself may be what is wrong; counting it costs the writer a look at every row.
+    const counted = comparable ? await this.repair({ subjects: [], recount: [namespace] }) : NOTHING_COUNTED;
     if (counted === null) return null;
     let repaired = counted.recounted.length;
     for (let from: number | null = 0; from !== null; ) {
@@ -190,7 +197,7 @@ export class AntiEntropy {
       );
       if (!ours.ok) return null;
       const subjects = differingSubjects(ours.value.subjects, theirs.subjects);
-      const done = await this.repairSubjects(record, subjects, namespace);
+      const done = await this.repairSubjects(record, subjects);
       if (done === null) return null;
       repaired += done;
       // A peer that does not move on would keep this node for ever.
@@ -203,15 +210,11 @@ export class AntiEntropy {
     return this.ask(record, question, checkSubjectsReply);
   }
 
-  private async repairSubjects(
-    record: PeerRecord,
-    subjects: readonly string[],
-    namespace: string,
-  ): Promise<number | null> {
+  private async repairSubjects(record: PeerRecord, subjects: readonly string[]): Promise<number | null> {
     let repaired = 0;
     for (let at = 0; at < subjects.length; at += limits.REPAIR_SUBJECTS_MAX) {
       const some = subjects.slice(at, at + limits.REPAIR_SUBJECTS_MAX);
-      const own = await this.repair({ subjects: some, recount: [namespace] });
+      const own = await this.repair({ subjects: some, recount: [] });
       if (own === null) return null;
       repaired += own.repaired.length + own.recounted.length;
       const missing = own.missing.slice(0, limits.RANGE_OPERATIONS_MAX);
@@ -221,7 +224,7 @@ export class AntiEntropy {
       if (back.operations.length + back.withheld.length === 0) continue;
       const again = await this.repair({
         subjects: [...new Set(missing.map(({ subject }) => subject))],
-        recount: [namespace],
+        recount: [],
         ...back,
       });
       if (again === null) return null;

@@ -345,8 +345,8 @@ class Replication implements Mesh {
       return 'same';
     }
     const change = record.standing.observe(has, ticket);
-    // Who cannot be pushed to is taken at his word.
-    if (record.peer.url === null) record.standing.trust();
+    // Who cannot be pushed to is taken at his word; with a scope it may have headers alone.
+    if (record.peer.url === null && record.peer.allowedNamespaces === null) record.standing.trust();
     return change;
   }
 

@@ -150,7 +150,8 @@ export class PeerLink implements RunningChild {
       return;
     }
     record.offers = record.offers.filter((each) => each !== seq);
-    const more = standing.origin === origin && standing.setParked(seq, seq, answer.reply.parked);
+    const refused = answer.reply.refused.length > 0 || (answer.reply.have[origin] ?? 0) < seq;
+    const more = !refused && standing.origin === origin && standing.setParked(seq, seq, answer.reply.parked);
     record.answered(answer, more);
   }
 
@@ -189,7 +190,7 @@ export class PeerLink implements RunningChild {
     const before = standing.proven;
     const change = parts.peers.observe(record, batch.origin, has, ticket);
     const refusal = refusalOf(batch, answer.reply);
-    const taken = Math.min(batch.to, has ?? 0);
+    const taken = Math.min(batch.to, has ?? 0, firstRefused(batch, answer.reply) - 1);
     const more = standing.setParked(batch.from + 1, batch.to, answer.reply.parked, taken);
     const whole = refusal === null && standing.acked >= batch.to;
     // What it took, or knew by its hash, it has.
@@ -219,6 +220,12 @@ export function saidOf(
   origin: string,
 ): number | null {
   return denied ? null : (have[origin] ?? 0);
+}
+
+/** The first operation of a batch that the peer refused; beyond its end when it refused none. */
+function firstRefused(batch: Batch, { refused }: CheckedPushReply): number {
+  const seqs = refused.filter(({ origin }) => origin === batch.origin).map(({ seq }) => seq);
+  return Math.min(batch.to + 1, ...seqs);
 }
 
 /** Why the peer did not take a batch whole; a word that it made up is `other`. */

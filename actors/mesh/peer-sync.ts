@@ -46,6 +46,8 @@ export const PULL_LIMIT = 1000;
 /** A peer that takes longer to answer does not keep the others waiting. */
 const SLOW_MS = 500;
 const PULLS_MAX = 3;
+/** Pages of one peer in a row. */
+const PAGES_PER_TURN = 100;
 const LOCAL_RETRIES = 5;
 const LOCAL_RETRY_MS = 200;
 
@@ -137,7 +139,12 @@ export class PeerSync implements RunningChild {
     let ahead: Ahead | null = null;
     /** Origins of which the peer alone knows more, and of some of that no more than the headers. */
     let orphans: readonly string[] = [];
-    while (!this.stopping) {
+    for (let pages = 0; !this.stopping; pages += 1) {
+      // A peer that always has more lets the others have their turn.
+      if (pages === PAGES_PER_TURN) {
+        this.request(record);
+        return false;
+      }
       const own = this.parts.ownOrigin();
       const have = proof !== null && own !== null ? { ...known, [own]: Math.max(0, proof - 1) } : known;
       const wanted = blocked.size === 0 ? null : Object.keys(record.has).filter((each) => !blocked.has(each));
@@ -162,8 +169,10 @@ export class PeerSync implements RunningChild {
       );
       if (own !== null && ownRefused !== undefined) {
         const theirs = page.operations.filter(({ origin }) => origin === own).map(({ seq }) => seq);
-        const keep = await this.lastShared(record, own, known[own] ?? 0, Math.max(...theirs));
-        if (keep === null || !(await this.parts.putBack(record, own, keep))) return false;
+        const ownEnd = known[own] ?? 0;
+        const keep = await this.lastShared(record, own, ownEnd, Math.max(...theirs));
+        if (keep === null || !(await this.isParting(record, own, keep, ownEnd))) return false;
+        if (this.stopping || !(await this.parts.putBack(record, own, keep))) return false;
         known = await this.knownHere();
         if (known === null) return false;
         proof = null;
@@ -222,6 +231,29 @@ export class PeerSync implements RunningChild {
       else parted = at;
     }
     return shared;
+  }
+
+  /**
+   * What the search was told is not verified, and what is renamed for nothing would be lost: the peer's operation after
+   * the last shared one must follow that, be signed by the own key, and be another than the own one there.
+   */
+  private async isParting(record: PeerRecord, own: string, keep: number, ownEnd: number): Promise<boolean> {
+    const { client, store } = this.parts;
+    const from = { [own]: keep };
+    const how = { origins: [own], place: true, stubs: true };
+    const answer = await client.pull(record.peer, from, 1, how);
+    const known = await store.query({ kind: 'known-origins' });
+    const query = { kind: 'read-operations', have: from, origins: [own], limit: 1, bytesMax: 1 } as const;
+    const here = await store.query(query);
+    if (!answer.ok || !known.ok || !here.ok || this.stopping) return false;
+    const theirs = answer.reply.operations.find(({ origin, seq }) => origin === own && seq === keep + 1);
+    const ours = here.value.operations.find(({ origin, seq }) => origin === own && seq === keep + 1);
+    const shared = keep < ownEnd ? ours?.prevHash : known.value.heads[own]?.hash;
+    if (theirs === undefined || shared === undefined || theirs.prevHash !== shared) return false;
+    const judged = await this.parts.apply(answer.reply, record.peerId);
+    const refused = judged.ok ? judged.value.refused : [];
+    const wanted = keep < ownEnd ? 'fork' : 'own_ahead';
+    return refused.some(({ origin, seq, reason }) => origin === own && seq === keep + 1 && reason === wanted);
   }
 
   private async isAlike(record: PeerRecord, own: string, seq: number): Promise<boolean | null> {

@@ -1,3 +1,4 @@
+import { HEADER_TEXT_LENGTH_MAX, HEADER_WORD_LENGTH_MAX } from '../../protocol/limits.js';
 import type {
   Have,
   ParkedOperation,
@@ -139,8 +140,11 @@ function isHead(value: unknown): value is SignedHead {
 function isOperation(value: unknown): value is WireOperation {
   if (!isObject(value)) return false;
   const { origin, seq, hlc, kind, namespace, subject, seen, payloadHash, prevHash, payload } = value;
-  if (!isText(origin) || !isCount(seq) || seq < 1 || !isText(hlc, 64) || !isText(kind, 64)) return false;
-  if (!isText(namespace) || !isText(subject) || !isHave(seen) || !isHash(payloadHash)) return false;
+  if (!isText(origin) || !isCount(seq) || seq < 1 || !isText(hlc, 64)) return false;
+  // What a push is taken with, a pull must be able to carry on.
+  if (!isText(kind, HEADER_WORD_LENGTH_MAX)) return false;
+  if (!isText(namespace, HEADER_TEXT_LENGTH_MAX) || !isText(subject, HEADER_TEXT_LENGTH_MAX)) return false;
+  if (!isHave(seen) || !isHash(payloadHash)) return false;
   return isHash(prevHash) && (payload === null || isText(payload, REPLY_BYTES_MAX));
 }
 

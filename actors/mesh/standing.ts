@@ -115,7 +115,8 @@ export class Standing {
   verdict(origin: string, from: number, to: number): 'durable' | 'waiting' | 'parked' {
     if (origin !== this.origin || this.proven < to) return 'waiting';
     if (!this.isReported(from, to)) {
-      this.wanted = Math.min(this.wanted ?? from, from);
+      const missing = this.firstUnreported(from);
+      this.wanted = Math.min(this.wanted ?? missing, missing);
       return 'waiting';
     }
     if (this.parked.size === 0) return 'durable';
@@ -127,6 +128,12 @@ export class Standing {
     return this.reports.some((each) => each.from <= from && each.to >= to);
   }
 
+  private firstUnreported(from: number): number {
+    let at = from;
+    for (const each of this.reports) if (each.from <= at && each.to >= at) at = each.to + 1;
+    return at;
+  }
+
   private report(range: Range): boolean {
     if (this.wanted !== null && this.wanted >= range.from) this.wanted = null;
     if (this.isReported(range.from, range.to)) return false;
@@ -136,7 +143,9 @@ export class Standing {
       from: Math.min(range.from, ...joined.map(({ from }) => from)),
       to: Math.max(range.to, ...joined.map(({ to }) => to)),
     };
-    this.reports = [...apart, whole].sort((a, b) => a.from - b.from).slice(-REPORTS_MAX);
+    // What was just said stays, whatever else is forgotten.
+    const kept = apart.slice(-(REPORTS_MAX - 1));
+    this.reports = [...kept, whole].sort((a, b) => a.from - b.from);
     return true;
   }
 }

@@ -1,7 +1,7 @@
 import type { Outcomes } from '../commands.js';
 import { hlcMs, isHlc } from '../hlc.js';
 import { CLOCK_AHEAD_MS_MAX } from '../limits.js';
-import { EPOCH_KIND, epochNoticeOf } from '../mesh/epoch-notice.js';
+import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../mesh/epoch-notice.js';
 import type {
   ApplyOperations,
   BeginEpoch,
@@ -21,6 +21,7 @@ import {
   type DecisionContext,
   decided,
   epochNotices,
+  isRenamedWhole,
   linkStamp,
   logOrigin,
   type Mutation,
@@ -61,16 +62,15 @@ export function* decideApplyOperations(
   const changed: string[] = [];
   const have: Record<string, number> = {};
   const blocked = new Set<string>();
-  const renamed = new Map<string, ReadonlySet<string>>();
+  const notices = new Map<string, readonly EpochNotice[]>();
   let applied = 0;
   let noop = 0;
   for (const operation of command.operations) {
     const { origin, seq } = operation;
     if (blocked.has(origin)) continue;
-    if (!renamed.has(origin)) {
-      renamed.set(origin, new Set((yield* epochNotices(origin)).map((notice) => notice.renamed)));
-    }
-    const place = renamed.get(origin)!.has(operation.hash)
+    if (!notices.has(origin)) notices.set(origin, yield* epochNotices(origin));
+    const isRenamed = ({ keep, renamed }: EpochNotice) => seq === keep + 1 && operation.hash === renamed;
+    const place = notices.get(origin)!.some(isRenamed)
       ? yield* refusedAsRenamed(origin)
       : yield* placeOf(operation, self, context);
     have[origin] = place.have;
@@ -229,6 +229,9 @@ function* epochEffect(
   const { from, keep, renamed } = notice;
   const here = yield* operationHash(from, keep + 1);
   if (here !== renamed) return { parked: null, mutations: [], changed: false };
+  // Only what is here under its other name as well may lose this one.
+  const whole = yield* isRenamedWhole(from, keep, operation.origin);
+  if (!whole) return parkedFor('invalid');
   const subjects = yield* subjectsBeyond(from, keep);
   yield* after([{ mutation: 'set-branch-aside', origin: from, keep, to: operation.origin }]);
   yield* repairSubjects(subjects);

@@ -55,6 +55,8 @@ export type ReadRequest =
   | { readonly read: 'link-stamp'; readonly link: LinkKey }
   | { readonly read: 'parked-operations'; readonly limit: number }
   | { readonly read: 'epoch-notices'; readonly origin: string }
+  | { readonly read: 'renamed-whole'; readonly from: string; readonly keep: number; readonly to: string }
+  | { readonly read: 'is-logged'; readonly origin: string; readonly seq: number }
   | { readonly read: 'subjects-beyond'; readonly origin: string; readonly seq: number }
   | { readonly read: 'subject-log'; readonly subject: string }
   | { readonly read: 'stored-subject'; readonly subject: string }
@@ -398,6 +400,20 @@ export function* operationHash(origin: string, seq: number): Generator<ReadReque
 /** Notices about an origin whose numbers were given twice. */
 export function* epochNotices(origin: string): Generator<ReadRequest, readonly EpochNotice[], never> {
   return (yield { read: 'epoch-notices', origin }) as readonly EpochNotice[];
+}
+
+/** True when every operation of an origin beyond one of them is here as an operation of another, in the same order. */
+export function* isRenamedWhole(
+  from: string,
+  keep: number,
+  to: string,
+): Generator<ReadRequest, boolean, never> {
+  return (yield { read: 'renamed-whole', from, keep, to }) as boolean;
+}
+
+/** True when the log has an operation at a place. */
+export function* isLogged(origin: string, seq: number): Generator<ReadRequest, boolean, never> {
+  return (yield { read: 'is-logged', origin, seq }) as boolean;
 }
 
 /** Subjects of the operations of an origin beyond one of them. */

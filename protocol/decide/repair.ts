@@ -1,6 +1,7 @@
 import { canonicalJson } from '../canonical-json.js';
 import type { Outcomes } from '../commands.js';
 import { linkId, linkPayload } from '../link.js';
+import type { OperationPlace } from '../mesh/ranges.js';
 import type {
   MissingPayload,
   RepairedRow,
@@ -32,8 +33,11 @@ import {
   type Deciding,
   decided,
   digestHolds,
+  isLogged,
+  logOrigin,
   type Mutation,
   operationHash,
+  originHead,
   type ReadRequest,
   type StoredSubject,
   storedSubject,
@@ -56,13 +60,16 @@ export function* decideRepairSubjects(command: RepairSubjects): Deciding<Outcome
   for (const subject of new Set([...command.subjects, ...back.subjects])) {
     const stored = yield* storedSubject(subject);
     const log = yield* subjectLog(subject);
-    const verdict = isLink(log, stored)
-      ? linkVerdict(stored, linkTold(log))
-      : memoryVerdict(subject, stored, versionsTold(log, withheld), back.subjects.has(subject));
+    const hole = yield* holeOf(log, stored);
+    const verdict =
+      hole !== null
+        ? { problem: null, mutations: [], namespaces: [], wanted: [hole] }
+        : isLink(log, stored)
+          ? linkVerdict(stored, linkTold(log))
+          : memoryVerdict(subject, stored, versionsTold(log, withheld), back.subjects.has(subject));
     for (const place of verdict.wanted) {
-      const namespace = log.find(
-        ({ origin, seq }) => origin === place.origin && seq === place.seq,
-      )!.namespace;
+      const logged = log.find(({ origin, seq }) => origin === place.origin && seq === place.seq);
+      const namespace = logged?.namespace ?? stored.memory?.namespace ?? '';
       missing.push({ ...place, subject, namespace });
     }
     if (verdict.problem === null) {
@@ -136,6 +143,24 @@ function* conflictsOf(operation: VerifiedOperation): Generator<ReadRequest, read
     const lost = loserOf<HistoricEdit>(operation, other);
     return lost === null ? [] : [{ mutation: 'record-conflict', subject, namespace, ...lost }];
   });
+}
+
+/**
+ * The operation that made the row, where the log should have it and does not: then the row knows better than the log, and
+ * is left alone until somebody gives the operation back.
+ */
+function* holeOf(
+  log: readonly LoggedOperation[],
+  { memory }: StoredSubject,
+): Generator<ReadRequest, OperationPlace | null, never> {
+  if (memory === null) return null;
+  const { origin, origin_seq: seq } = memory;
+  if (log.some((one) => one.origin === origin && one.seq === seq)) return null;
+  // Under the name of another subject it is there.
+  if (yield* isLogged(origin, seq)) return null;
+  const self = yield* logOrigin();
+  const end = origin === self.origin ? self.seq : ((yield* originHead(origin))?.seq ?? 0);
+  return seq >= 1 && seq <= end ? { origin, seq } : null;
 }
 
 const isLink = (log: readonly LoggedOperation[], stored: StoredSubject): boolean =>

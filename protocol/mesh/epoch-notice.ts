@@ -41,5 +41,8 @@ export function epochNoticeOf(operation: {
     return null;
   if (typeof keep !== 'number' || !Number.isSafeInteger(keep) || keep < 0) return null;
   const own = peerOfOrigin(operation.origin) === peerOfOrigin(operation.subject);
-  return own && operation.origin !== operation.subject ? { from: operation.subject, keep, renamed } : null;
+  if (!own || operation.origin === operation.subject) return null;
+  const notice = { from: operation.subject, keep, renamed };
+  // Nothing beside it: every batch about the origin reads it.
+  return operation.payload === epochPayload(notice) ? notice : null;
 }

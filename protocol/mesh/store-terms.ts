@@ -207,7 +207,7 @@ export interface ReadOperationsAnswer extends OperationPage {
   /** Header hash of the last operation of each origin in the page. */
   readonly ends: Readonly<Record<string, OriginHead>>;
   /** Operations in it of which this node may hold no payload, so that it has none to give. */
-  readonly lacking: readonly (OperationPlace & { readonly namespace: string })[];
+  readonly lacking: readonly (OperationPlace & Pick<WireOperation, 'namespace' | 'kind'>)[];
 }
 
 /** Digests of the replicated state: equal ones mean equal rows. */

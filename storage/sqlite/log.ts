@@ -162,7 +162,7 @@ export class OperationLog {
         `UPDATE operations SET origin = ?, parked = 'forked', head_signature = NULL
          WHERE origin = ? AND origin_seq > ?`,
       )
-      .run(`${origin}!${to.slice(to.indexOf('/') + 1)}`, origin, keep);
+      .run(`${origin}!${keep}!${to.slice(to.indexOf('/') + 1)}`, origin, keep);
     this.db.prepare('DELETE FROM conflicts WHERE origin = ? AND origin_seq > ?').run(origin, keep);
   }
 

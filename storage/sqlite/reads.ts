@@ -159,6 +159,10 @@ export class DecisionReads {
         return this.subjects.linkStamp(request.link);
       case 'epoch-notices':
         return this.subjects.epochNotices(request.origin);
+      case 'renamed-whole':
+        return this.subjects.renamedWhole(request);
+      case 'is-logged':
+        return this.subjects.isLogged(request.origin, request.seq);
       case 'subjects-beyond':
         return this.subjects.subjectsBeyond(request.origin, request.seq);
       case 'parked-operations':

@@ -59,7 +59,13 @@ export class SubjectReads {
       ),
       notices: db.prepare<[string], { origin: string; subject: string; payload: string }>(
         `SELECT origin, subject, payload FROM operations
-         WHERE subject = ? AND kind = '${EPOCH_KIND}' AND payload IS NOT NULL`,
+         WHERE subject = ? AND kind = '${EPOCH_KIND}' AND payload IS NOT NULL AND parked IS NULL`,
+      ),
+      nameless: db.prepare<[{ from: string; keep: number; to: string }], { n: number }>(
+        `SELECT 1 AS n FROM operations o WHERE o.origin = @from AND o.origin_seq > @keep AND NOT EXISTS (
+           SELECT 1 FROM operations n WHERE n.origin = @to AND n.origin_seq = o.origin_seq - @keep
+             AND n.hlc = o.hlc AND n.kind = o.kind AND n.subject = o.subject)
+         LIMIT 1`,
       ),
       beyond: db
         .prepare<[string, number], string>(
@@ -121,6 +127,15 @@ export class SubjectReads {
 
   epochNotices(origin: string): readonly EpochNotice[] {
     return this.statements.notices.all(origin).flatMap((row) => epochNoticeOf(row) ?? []);
+  }
+
+  renamedWhole(names: { readonly from: string; readonly keep: number; readonly to: string }): boolean {
+    const { from, keep, to } = names;
+    return this.statements.nameless.get({ from, keep, to }) === undefined;
+  }
+
+  isLogged(origin: string, seq: number): boolean {
+    return this.statements.parkedReason.get(origin, seq) !== undefined;
   }
 
   subjectsBeyond(origin: string, seq: number): readonly string[] {

@@ -34,7 +34,10 @@ export class WalRelief {
 
   /** Readers of other threads keep the log for a moment, so it is tried for some time. */
   private folded(): boolean {
+    const patienceMs = this.db.pragma('busy_timeout', { simple: true }) as number;
     try {
+      // Its own patience is enough: a checkpoint would wait as long as a write at each attempt.
+      this.db.pragma('busy_timeout = 0');
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
         if (attempt > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STEP_MS);
         const [{ busy }] = this.db.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }];
@@ -44,6 +47,8 @@ export class WalRelief {
     } catch {
       // The disk is as full as before.
       return false;
+    } finally {
+      this.db.pragma(`busy_timeout = ${patienceMs}`);
     }
   }
 }

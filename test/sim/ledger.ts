@@ -108,6 +108,8 @@ export class Ledger {
   /** True when an operation had seen another. */
   hasSeen(later: BornOperation, earlier: BornOperation): boolean {
     const { renamed } = earlier;
+    // A number that was given twice may stand for what came later.
+    if (later.atMs < earlier.atMs) return false;
     return sees(later, earlier) || (renamed !== null && sees(later, renamed));
   }
 }

@@ -112,7 +112,7 @@ async function pageFor(
   for (;;) {
     const page = await store.query({ kind: 'read-operations', ...query, upTo });
     if (!page.ok) return page;
-    const lacking = page.value.lacking.filter(({ namespace }) => peer !== null && mayHold(peer, namespace));
+    const lacking = page.value.lacking.filter((each) => peer !== null && mayHave(peer, each));
     if (lacking.length === 0) return page;
     for (const { origin, seq } of lacking) upTo[origin] = Math.min(seq - 1, upTo[origin] ?? seq);
   }

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { agentIdProblem } from '../../../protocol/ids.js';
-import { PUSH_OPERATIONS_MAX } from '../../../protocol/limits.js';
+import {
+  HEADER_ORIGIN_LENGTH_MAX as ORIGIN_LENGTH_MAX,
+  HEADER_ORIGINS_SEEN_MAX as ORIGINS_SEEN_MAX,
+  PUSH_OPERATIONS_MAX,
+  HEADER_TEXT_LENGTH_MAX as TEXT_LENGTH_MAX,
+  HEADER_WORD_LENGTH_MAX as WORD_LENGTH_MAX,
+} from '../../../protocol/limits.js';
 import type { SignedHead, WireOperation } from '../../../protocol/mesh/wire.js';
 import { fail, ok, type Result } from '../../../protocol/result.js';
 
 /** The shapes that peers send. Unknown keys are ignored, so that nodes can be upgraded one by one. */
-
-const ORIGIN_LENGTH_MAX = 256;
-// A header that a later release makes must be readable, or its origin's chain would end here.
-const TEXT_LENGTH_MAX = 4096;
-const WORD_LENGTH_MAX = 128;
-const ORIGINS_SEEN_MAX = 4096;
 
 const origin = z
   .string()

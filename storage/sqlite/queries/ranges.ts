@@ -82,16 +82,24 @@ export function readLogged(
     if (row === undefined) continue;
     const operation = operationFromSql(row);
     const isIts = (text: string | null) => text !== null && crypto.sha256Hex(text) === operation.payloadHash;
-    const payload = [operation.payload, imageOf(statements, operation.subject)].find(isIts) ?? null;
+    const payload = [operation.payload, imageOf(statements, operation)].find(isIts) ?? null;
     operations.push({ ...operation, payload });
     bytes += payload?.length ?? 0;
   }
   return { operations };
 }
 
-/** What the log lost the row may still say. */
-function imageOf(statements: Statements, subject: string): string | null {
-  const row = statements.get(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`).get(subject);
+/**
+ * What the log lost the row may still say, if this very operation made it: another one's subject and hash are no secret,
+ * and a stub that repeats them under a namespace of its own must not get the text.
+ */
+function imageOf(statements: Statements, { subject, origin, seq, namespace }: WireOperation): string | null {
+  const row = statements
+    .get(
+      `SELECT ${SELECT_ROW} FROM memories m
+       WHERE m.id = ? AND m.origin = ? AND m.origin_seq = ? AND m.namespace = ?`,
+    )
+    .get(subject, origin, seq, namespace);
   if (row === undefined) return null;
   try {
     return memoryPayload(memoryFromSql(row as SqlRow));

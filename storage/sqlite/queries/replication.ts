@@ -1,4 +1,3 @@
-import type { OperationPlace } from '../../../protocol/mesh/ranges.js';
 import type {
   Conflict,
   FindOperation,
@@ -54,6 +53,8 @@ function originsOf(statements: Statements): KnownOriginsAnswer {
 
 /** Bytes of an operation beside its payload, for the page's size. */
 const HEADER_BYTES = 600;
+/** So many operations without a signed head are not looked through: nobody would believe them. */
+const UNSIGNED_RUN_MAX = 5000;
 
 /** Operations beyond what somebody has, and the heads of that moment. */
 export function readOperations(statements: Statements, query: ReadOperations): ReadOperationsAnswer {
@@ -66,7 +67,7 @@ function pageOf(statements: Statements, query: ReadOperations): ReadOperationsAn
   const operations: WireOperation[] = [];
   const heads: SignedHead[] = [];
   const ends: Record<string, OriginHead> = {};
-  const lacking: (OperationPlace & { readonly namespace: string })[] = [];
+  const lacking: ReadOperationsAnswer['lacking'][number][] = [];
   let bytes = 0;
   let more = false;
   for (const origin of (query.origins ?? Object.keys(known)).toSorted()) {
@@ -91,7 +92,7 @@ function pageOf(statements: Statements, query: ReadOperations): ReadOperationsAn
       operations.push(operationFromSql(row));
       bytes += sizeOf(row);
       if (row.payload === null && (row.parked === 'out_of_scope' || row.parked === 'elsewhere'))
-        lacking.push({ origin, seq: row.origin_seq, namespace: row.namespace });
+        lacking.push({ origin, seq: row.origin_seq, namespace: row.namespace, kind: row.kind });
     }
     const seq = last.origin_seq;
     const hash = seq === head.seq ? head.hash : followerOf(statements, origin, seq);
@@ -102,7 +103,8 @@ function pageOf(statements: Statements, query: ReadOperations): ReadOperationsAn
   return { operations, heads, ends, more, lacking };
 }
 
-const sizeOf = (row: OperationSqlRow): number => HEADER_BYTES + (row.payload?.length ?? 0);
+const sizeOf = ({ payload, seen, subject, namespace }: OperationSqlRow): number =>
+  HEADER_BYTES + (payload?.length ?? 0) + seen.length + subject.length + namespace.length;
 
 /** Consecutive operations of an origin; a foreign one's up to a signed head, without which nobody believes them. */
 function readOrigin(
@@ -122,7 +124,7 @@ function readOrigin(
     .iterate(origin, after, upTo) as IterableIterator<OperationSqlRow>;
   for (const row of cursor) {
     const full = rows.length >= room.operations || (rows.length > 0 && bytes + sizeOf(row) > room.bytes);
-    if (full && (own || signed > 0)) break;
+    if (full && (own || signed > 0 || rows.length >= UNSIGNED_RUN_MAX)) break;
     rows.push(row);
     bytes += sizeOf(row);
     if (row.head_signature !== null) signed = rows.length;

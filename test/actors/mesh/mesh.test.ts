@@ -238,6 +238,7 @@ describe('failing peers', () => {
     await stage.scheduler.advance(3_600_000);
     assert.equal(stage.status().quarantined, true);
     peer!.has[OWN] = 1;
+    peer!.refuses = null;
     await stage.scheduler.advance(60_000);
     assert.deepEqual([stage.status().quarantined, stage.status().acked], [false, 1]);
     await stage.mesh.stop();
@@ -578,7 +579,8 @@ describe('a database that was put back', () => {
     const [peer] = stage.peers;
     peer!.refuses = 'fork';
     peer!.has[OWN] = 2;
-    peer!.offers = [operation(OWN, 1), operation(OWN, 2), operation(OWN, 3, 'other')];
+    const other = { ...operation(OWN, 3), payloadHash: operation(OWN, 3, 'other').prevHash };
+    peer!.offers = [operation(OWN, 1), operation(OWN, 2), other];
     stage.applies = ({ operations }) => {
       const refused = operations
         .filter(({ origin }) => origin === stage.store.origin)
