@@ -97,4 +97,32 @@ describe('questions about ranges', () => {
     assert.deepEqual(json['withheld'], [{ origin: other.origin, seq: 1 }]);
     assert.ok(!JSON.stringify(json).includes('a secret'));
   });
+
+  it('give no text away for a stub that repeats what is known of another operation', async () => {
+    const scoped = peer.asPeer({ allowedNamespaces: ['open'] });
+    const writer = new TestPeer('writer of secrets');
+    const node = await open({ peers: [scoped, writer.asPeer()] });
+    const secret = writer.operation({ namespace: 'secret', title: 'a secret' });
+    assert.equal((await node.send(writer.push(writer.pushOf(secret)))).json['applied'], 1);
+    // Subject and hash of the secret are in the header that every peer gets.
+    const stub = peer.operation(
+      { namespace: 'open' },
+      { subject: secret.subject, payload: null, payloadHash: secret.payloadHash },
+    );
+    const pushed = await node.send(peer.push(peer.pushOf(stub)));
+    assert.deepEqual(pushed.json['parked'], [
+      { op_id: `${peer.origin}/${stub.seq}`, reason: 'out_of_scope' },
+    ]);
+    const places = [
+      { origin: peer.origin, seq: stub.seq },
+      { origin: writer.origin, seq: secret.seq },
+    ];
+    const { status, json } = await node.send(asking({ kind: 'operations', places }));
+    assert.equal(status, 200);
+    assert.ok(!JSON.stringify(json).includes('a secret'));
+    assert.deepEqual(
+      (json['operations'] as { payload: string | null }[]).map(({ payload }) => payload),
+      [null, null],
+    );
+  });
 });

@@ -276,6 +276,25 @@ describe('an operation that the log lost', () => {
     }
   });
 
+  it('that made a row is asked for, and the row left alone, when the log has lost it', async () => {
+    const { one, other, ids } = await twoAlike();
+    const before = await other.state();
+    const last = other.db
+      .prepare('SELECT origin_seq FROM memories WHERE id = ?')
+      .pluck()
+      .get(ids[0]) as number;
+    other.db.prepare('DELETE FROM operations WHERE origin_seq = ?').run(last);
+    const found = await repair(other, { subjects: ids });
+    assert.deepEqual(found.repaired, []);
+    assert.deepEqual(
+      found.missing.map(({ seq, subject }) => [seq, subject]),
+      [[last, ids[0]]],
+    );
+    assert.deepEqual(await other.state(), before);
+    await repair(other, { operations: [verified(await at(one, last))] });
+    assert.deepEqual([await other.state(), other.audit()], [before, []]);
+  });
+
   it('comes back when its header is damaged', async () => {
     const { one, other } = await twoAlike();
     other.db.prepare("UPDATE operations SET subject = 'other', namespace = 'x' WHERE origin_seq = 3").run();

@@ -21,7 +21,7 @@ import { aMemory } from './memories.js';
 
 /** Changes of an operation before it is chained and hashed. */
 export type OperationChange = Partial<
-  Pick<WireOperation, 'kind' | 'namespace' | 'subject' | 'payload' | 'hlc' | 'seen'>
+  Pick<WireOperation, 'kind' | 'namespace' | 'subject' | 'payload' | 'payloadHash' | 'hlc' | 'seen'>
 >;
 
 /** A peer that a test plays: it has a key, makes operations, and signs messages, rightly or wrongly. */
@@ -74,7 +74,7 @@ export class TestPeer {
       namespace: change.namespace ?? row.namespace,
       subject: change.subject ?? row.id,
       seen: change.seen ?? {},
-      payloadHash: systemCrypto.sha256Hex(payload ?? memoryPayload(row)),
+      payloadHash: change.payloadHash ?? systemCrypto.sha256Hex(payload ?? memoryPayload(row)),
       prevHash: this.#head,
     } satisfies OperationHeader;
     this.#head = headerHash(header, systemCrypto);
