@@ -1,5 +1,6 @@
 import type { ApplyOutcome } from '../../protocol/mesh/store-terms.js';
 import type { Have, OperationPage, WireOperation } from '../../protocol/mesh/wire.js';
+import { CHAIN_GENESIS } from '../../protocol/operation-log.js';
 import type { Result } from '../../protocol/result.js';
 import type { Log, Random, Scheduler, Timer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
@@ -248,7 +249,8 @@ export class PeerSync implements RunningChild {
     if (!answer.ok || !known.ok || !here.ok || this.stopping) return false;
     const theirs = answer.reply.operations.find(({ origin, seq }) => origin === own && seq === keep + 1);
     const ours = here.value.operations.find(({ origin, seq }) => origin === own && seq === keep + 1);
-    const shared = keep < ownEnd ? ours?.prevHash : known.value.heads[own]?.hash;
+    const end = ownEnd === 0 ? CHAIN_GENESIS : known.value.heads[own]?.hash;
+    const shared = keep < ownEnd ? ours?.prevHash : end;
     if (theirs === undefined || shared === undefined || theirs.prevHash !== shared) return false;
     const judged = await this.parts.apply(answer.reply, record.peerId);
     const refused = judged.ok ? judged.value.refused : [];
