@@ -85,7 +85,7 @@ export class Writer {
       const lost = 'the database file was removed or replaced while it was open; nothing was changed';
       return batch.map(() => fail('DATABASE_ERROR', lost));
     }
-    this.relief.relieve(batch[0]?.nowMs ?? 0);
+    if (!this.relief.hasRoom(batch[0]?.nowMs ?? 0)) return batch.map(() => diskFull());
     return this.transaction(batch, (timed) => this.runBare(timed)) ?? this.runIsolated(batch);
   }
 
@@ -215,8 +215,12 @@ export class Writer {
   }
 }
 
+function diskFull(): Result<never> {
+  return fail('STORAGE_FULL', 'the disk is full; nothing was changed');
+}
+
 function storageFailure(error: unknown): Result<never> {
-  if (isFull(error)) return fail('STORAGE_FULL', 'the disk is full; nothing was changed');
+  if (isFull(error)) return diskFull();
   const code = sqliteCode(error);
   // Expected of a disk; anything else is a bug and is reported as one at the boundary.
   if (code === null) throw error;
