@@ -6,7 +6,7 @@ import { Links } from './links.js';
 import { meshStatus } from './mesh-status.js';
 import { Outgoing } from './outgoing.js';
 import { OwnLog } from './own-log.js';
-import type { Acknowledgement, MeshParts, MeshStatus, QuorumOutcome } from './parts.js';
+import type { Acknowledgement, MeshParts, MeshStatus, PeerNews, QuorumOutcome } from './parts.js';
 import { PeerClient } from './peer-client.js';
 import { PeerRecord, type RecordChange } from './peer-record.js';
 import { PeerSync, PULL_LIMIT } from './peer-sync.js';
@@ -35,8 +35,8 @@ export interface Mesh {
   whenAccepting(): Promise<void>;
   /** Another process or a local call has written: look at the log now. */
   wake(): void;
-  /** Own operations that a peer is not known to have; null for none. `pushed`: they are on their way to it anyway. */
-  news(peerId: string): { readonly origin: string; readonly seq: number; readonly pushed: boolean } | null;
+  /** What a peer is not known to have; null for nothing. */
+  news(peerId: string): PeerNews | null;
   /** A peer says that it has something new: ask it. */
   hint(peerId: string): void;
   /**
@@ -66,6 +66,8 @@ const LOCAL_RETRY_MS = 250;
 /** With nobody else on the database, the log is looked at for form's sake. */
 const IDLE_POLL_MS = 60_000;
 const RETRY_PARKED_LIMIT = 500;
+/** After so many failures the rest waits for the next start. */
+const PARKED_BROKEN_MAX = 200;
 
 /** Starts replication: a supervisor with the roster's links, the quorum, catch-up and the ledger of deliveries. */
 export function startMesh(parts: MeshParts): Mesh {
@@ -76,6 +78,8 @@ class Replication implements Mesh {
   readonly supervisor: Supervisor;
   private readonly records = new Map<string, PeerRecord>();
   private members: readonly PeerRecord[] = [];
+  /** The members in the order of their ids, beginning behind this node's. */
+  private ring: readonly PeerRecord[] = [];
   private remembered: Remembered | null = null;
   private readonly gate: WriteGate;
   private readonly ownLog: OwnLog;
@@ -195,11 +199,12 @@ class Replication implements Mesh {
     this.wakeLog();
   }
 
-  news(peerId: string): { readonly origin: string; readonly seq: number; readonly pushed: boolean } | null {
+  news(peerId: string): PeerNews | null {
     const record = this.records.get(peerId);
     const { origin, end } = this.ownLog;
     if (record === undefined || origin === null || record.standing.acked >= end) return null;
-    return { origin, seq: end, pushed: record.peer.url !== null && record.link.state === 'healthy' };
+    const pushed = record.peer.url !== null && record.link.state === 'healthy';
+    return { origin, seq: end, acked: record.standing.acked, pushed };
   }
 
   hint(peerId: string): void {
@@ -241,10 +246,11 @@ class Replication implements Mesh {
   }
 
   private startSync(): PeerSync {
-    const { store, apply, scheduler, random, log, settings } = this.parts;
+    const { store, judge, apply, scheduler, random, log, settings } = this.parts;
     this.sync = new PeerSync({
       store,
       client: this.client,
+      judge,
       apply,
       scheduler,
       random,
@@ -262,7 +268,7 @@ class Replication implements Mesh {
   }
 
   private async startLinks(onFailure: ConstructorParameters<typeof Links>[0]['onFailure']): Promise<Links> {
-    const { roster, clock, scheduler, random, policy, settings } = this.parts;
+    const { self, roster, clock, scheduler, random, policy, settings } = this.parts;
     this.remembered ??= await this.ledger.load();
     await this.ownLog.refresh();
     await this.retryParked();
@@ -273,6 +279,7 @@ class Replication implements Mesh {
       recordOf: (peerId) => this.recordOf(peerId),
       onMembers: (members) => {
         this.members = members;
+        this.ring = ringFrom(self.peerId, members);
         this.quorum.changed();
         this.look();
       },
@@ -285,6 +292,8 @@ class Replication implements Mesh {
         scheduler,
         batchMax: settings.pushBatchMax,
         peers: this,
+        isPrompt: (record) => this.isPrompt(record),
+        late: () => this.links?.wakeAll(),
         pushed: ({ peerId }, operations, ms) =>
           this.parts.onEvent?.({ kind: 'pushed', peerId, operations, ms }),
       },
@@ -295,16 +304,36 @@ class Replication implements Mesh {
     return this.links;
   }
 
-  /** What was parked may have a rule by now. */
+  /**
+   * Writes wait for as many peers as the quorum needs: the next ones that are well, in a ring of all nodes, so that not
+   * all nodes wait for the same. One with a scope is no copy of everything.
+   */
+  private isPrompt(record: PeerRecord): boolean {
+    const isWell = ({ peer, link, late }: PeerRecord) =>
+      peer.url !== null && peer.allowedNamespaces === null && link.state === 'healthy' && !late;
+    return this.ring
+      .filter(isWell)
+      .slice(0, this.quorum.needed - 1)
+      .includes(record);
+  }
+
+  /** What was parked may have a rule by now. One over which the rules break holds no other up. */
   private async retryParked(): Promise<void> {
-    for (let left = Number.POSITIVE_INFINITY; ; ) {
+    let place = { after: 0, skip: 0, limit: RETRY_PARKED_LIMIT };
+    for (let broken = 0; broken < PARKED_BROKEN_MAX; ) {
       const retried = await this.parts.store.execute(
-        { kind: 'retry-parked', limit: RETRY_PARKED_LIMIT },
+        { kind: 'retry-parked', ...place },
         { lane: 'background' },
       );
-      if (!retried.ok || retried.value.applied === 0 || retried.value.left >= left) return;
-      left = retried.value.left;
-      if (left === 0) return;
+      if (retried.ok) {
+        if (retried.value.last === null) return;
+        place = { after: retried.value.last, skip: 0, limit: RETRY_PARKED_LIMIT };
+        continue;
+      }
+      if (retried.error.code !== 'INTERNAL') return;
+      broken += 1;
+      if (place.limit > 1) place = { ...place, limit: Math.floor(place.limit / 2) };
+      else place = { ...place, skip: place.skip + 1 };
     }
   }
 
@@ -417,7 +446,9 @@ class Replication implements Mesh {
       this.rows.reconnected(record.peerId);
     }
     this.quorum.changed();
-    this.links?.wake(record.peerId);
+    if (change === 'standing') this.links?.wake(record.peerId);
+    // Writes may wait for another peer now.
+    else this.links?.wakeAll();
     this.look();
   }
 
@@ -437,6 +468,12 @@ class Replication implements Mesh {
     this.links?.wakeAll();
     this.parts.onGrown?.();
   }
+}
+
+function ringFrom(peerId: string, members: readonly PeerRecord[]): PeerRecord[] {
+  const sorted = [...members].sort((a, b) => (a.peerId < b.peerId ? -1 : 1));
+  const behind = sorted.filter((each) => each.peerId > peerId);
+  return [...behind, ...sorted.filter((each) => each.peerId <= peerId)];
 }
 
 /** A part without work of its own, as a child. */

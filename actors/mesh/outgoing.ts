@@ -165,11 +165,11 @@ export class Outgoing {
   }
 }
 
-/** A cached batch is as good as a new one unless that would carry much more, or it is more than is wanted. */
+/** A cached batch is as good as a new one unless that would carry more, or it is more than is wanted. */
 function suits(batch: Batch, end: number, limit: number): boolean {
   const size = batch.to - batch.from;
   if (size > limit) return false;
-  return batch.full || 2 * size >= Math.min(limit, end - batch.from);
+  return batch.full || size >= Math.min(limit, end - batch.from);
 }
 
 /** A peer that may not hold a namespace gets the header alone, so that the chain verifies all the same. */

@@ -1,6 +1,6 @@
 import type { Roster } from '../../protocol/mesh/peer.js';
 import type { RepairOutcome } from '../../protocol/mesh/repair-terms.js';
-import type { ApplyOutcome } from '../../protocol/mesh/store-terms.js';
+import type { ApplyOutcome, VerifiedBatch } from '../../protocol/mesh/store-terms.js';
 import type { PeerTransport } from '../../protocol/mesh/transport.js';
 import type { OperationPage, WireOperation } from '../../protocol/mesh/wire.js';
 import type { Result } from '../../protocol/result.js';
@@ -15,11 +15,13 @@ export interface MeshParts {
   readonly store: Store;
   readonly roster: Roster;
   readonly transport: PeerTransport;
+  /** Verifies a page that a peer answered, as with a push; takes time and touches nothing. */
+  readonly judge: (page: OperationPage) => VerifiedBatch;
   /**
-   * Verifies a page that a peer answered and has the store take it, as with a push. A failure is a failure of this
-   * node's store; what a peer sent wrongly is in `refused` and `parked`.
+   * Has the store take a page. A failure is a failure of this node's store; what a peer sent wrongly is in `refused`
+   * and `parked`.
    */
-  readonly apply: (page: OperationPage, from: string) => Promise<Result<ApplyOutcome>>;
+  readonly apply: (page: VerifiedBatch, from: string) => Promise<Result<ApplyOutcome>>;
   /**
    * Brings rows to what the log means, with operations that a peer gave back and that are judged like a push. Without it
    * this node does not compare its rows with others'.
@@ -170,6 +172,15 @@ export interface MeshStatus {
   readonly diverged: number;
   /** Peers whose deliveries failed too often; they are still served when they ask. */
   readonly quarantined: number;
+}
+
+/** Own operations that a peer is not known to have: those after `acked`, up to `seq`. */
+export interface PeerNews {
+  readonly origin: string;
+  readonly seq: number;
+  readonly acked: number;
+  /** They are on their way to it anyway. */
+  readonly pushed: boolean;
 }
 
 /** One line for each node that has an operation, or has not. */

@@ -5,7 +5,7 @@ import type { LinkState } from './link-state.js';
 import { REFUSAL_CAUSES, type RefusalCause } from './link-state.js';
 import type { Batch, Outgoing } from './outgoing.js';
 import type { OwnLog } from './own-log.js';
-import type { PeerClient } from './peer-client.js';
+import type { Delivered, PeerClient } from './peer-client.js';
 import type { PeerRecord } from './peer-record.js';
 import type { CheckedPullReply, CheckedPushReply } from './reply-checks.js';
 
@@ -18,6 +18,10 @@ export interface PeerLinkParts {
   readonly batchMax: number;
   readonly pushed: (record: PeerRecord, operations: number, ms: number) => void;
   readonly peers: Observer;
+  /** True while writes wait for this peer's copy; the others get theirs a moment later, and more at once. */
+  readonly isPrompt: (record: PeerRecord) => boolean;
+  /** A peer takes long to answer a push: others may be prompt now. */
+  readonly late: () => void;
 }
 
 /** Takes what a peer says of the own origin. */
@@ -39,6 +43,13 @@ type Job = 'probe' | 'push' | 'offer';
 
 /** The local store is asked again after this when it did not answer. */
 const LOCAL_RETRY_MS = 250;
+/** For a peer that nobody waits for, operations are gathered for this long, or until there are so many. */
+const GATHER_MS = 100;
+const GATHER_OPERATIONS = 64;
+/** A push that takes longer than this is late. */
+const LATE_MS = 100;
+/** Pushes under way to a peer that writes wait for: what is written meanwhile need not wait for the answer. */
+const PUSHES_MAX = 2;
 
 /**
  * What a link does next. Pure: a peer that was not reached is probed with a small question before a batch is sent, and
@@ -55,13 +66,23 @@ export function nextJob(link: LinkState, owed: number, offers = 0): Job | null {
 }
 
 /**
- * The link to one peer: pushes the own operations that the peer lacks, one message at a time, for as long as there are
- * any, and finds out when a silent peer is back.
+ * The link to one peer: pushes the own operations that the peer lacks, for as long as there are any, and finds out when
+ * a silent peer is back.
  */
 export class PeerLink implements RunningChild {
   readonly stopped: Promise<ExitReason>;
   private end!: (reason: ExitReason) => void;
+  /** With a question, or with making a push. */
   private busy = false;
+  private pushes = 0;
+  /** The last operation that was sent, in the hope that all before it are taken; null when that hope was in vain. */
+  private sentTo: number | null = null;
+  /** Counts vain hopes: what comes of pushes from before one says nothing about the peer's willingness. */
+  private round = 0;
+  /** Since when, monotonic, there is something for a peer that nobody waits for. */
+  private owedSinceMs: number | null = null;
+  /** One for each push under way that is not late yet. */
+  private readonly lates = new Set<Timer>();
   private stopping = false;
   private timer: Timer | null = null;
 
@@ -83,33 +104,49 @@ export class PeerLink implements RunningChild {
     this.timer = null;
     const { record, parts } = this;
     if (record.peer.url === null || parts.ownLog.origin === null) return;
-    const job = nextJob(record.link, parts.ownLog.end - record.standing.from, record.offers.length);
+    const from = this.pushes === 0 ? record.standing.from : this.sentTo;
+    if (from === null) return;
+    const owed = parts.ownLog.end - from;
+    const job = nextJob(record.link, owed, record.offers.length);
     if (job === null) return;
-    const fromMs = job === 'push' ? Math.max(record.notBeforeMs, record.readsUntilMs) : record.notBeforeMs;
+    if (this.pushes > 0 && (job !== 'push' || this.pushes >= PUSHES_MAX || !parts.isPrompt(record))) return;
+    const fromMs = job === 'push' ? this.pushFromMs(owed) : record.notBeforeMs;
     const waitMs = fromMs - parts.clock.monotonicMs();
     if (waitMs > 0) {
       this.timer = parts.scheduler.after(waitMs, () => this.wake());
       return;
     }
-    this.busy = true;
-    const done = job === 'probe' ? this.probe() : job === 'push' ? this.push() : this.offer();
+    const done = job === 'push' ? this.push(from) : this.question(job);
     done.then(
-      () => this.rest(),
+      () => this.wake(),
       (error: unknown) => this.end({ kind: 'failed', error: asError(error) }),
     );
+  }
+
+  /** When, monotonic, the next push may begin. */
+  private pushFromMs(owed: number): number {
+    const { record, parts } = this;
+    const { standing, link, notBeforeMs, readsUntilMs } = record;
+    const fromMs = Math.max(notBeforeMs, readsUntilMs);
+    const plain = link.failures === 0 && standing.from === standing.acked;
+    if (!plain || owed >= GATHER_OPERATIONS || parts.isPrompt(record)) return fromMs;
+    this.owedSinceMs ??= parts.clock.monotonicMs();
+    return Math.max(fromMs, this.owedSinceMs + GATHER_MS);
   }
 
   /** Does not wait for an answer that is under way: nothing would be done with it. */
   stop(): Promise<void> {
     this.stopping = true;
     this.timer?.cancel();
+    for (const late of this.lates) late.cancel();
     this.end({ kind: 'stopped' });
     return Promise.resolve();
   }
 
-  private rest(): void {
+  private async question(job: 'probe' | 'offer'): Promise<void> {
+    this.busy = true;
+    await (job === 'probe' ? this.probe() : this.offer());
     this.busy = false;
-    this.wake();
   }
 
   /** Asks for nothing in particular: the answer says what the peer has. */
@@ -155,31 +192,66 @@ export class PeerLink implements RunningChild {
     record.answered(answer, more);
   }
 
-  private async push(): Promise<void> {
+  private async push(from: number): Promise<void> {
     const { record, parts } = this;
-    const { standing } = record;
     const origin = parts.ownLog.origin!;
     const limit = Math.min(record.batchSize, parts.batchMax);
-    const next = await parts.outgoing.next(origin, standing.from, parts.ownLog.end, record.peer, limit);
+    this.busy = true;
+    this.owedSinceMs = null;
+    const next = await parts.outgoing.next(origin, from, parts.ownLog.end, record.peer, limit);
+    this.busy = false;
     const batch = next.ok ? next.value : null;
     if (batch === null) {
       // The log is said to be longer than what can be read of it, or the store is busy: nobody else's failure.
       record.notBeforeMs = parts.clock.monotonicMs() + LOCAL_RETRY_MS;
       return;
     }
-    const ticket = standing.ticket();
-    const answer = await parts.client.push(record.peer, parts.outgoing.message(batch, record.peerId));
     if (this.stopping) return;
+    const sent: Sent = {
+      batch,
+      ticket: record.standing.ticket(),
+      round: this.round,
+      ahead: this.pushes > 0,
+    };
+    this.pushes += 1;
+    this.sentTo = batch.to;
+    const late = parts.scheduler.after(LATE_MS, () => {
+      this.lates.delete(late);
+      record.late = true;
+      parts.late();
+    });
+    this.lates.add(late);
+    const answering = parts.client.push(record.peer, parts.outgoing.message(batch, record.peerId));
+    // What was written while this one was made goes right behind it.
+    this.wake();
+    const answer = await answering;
+    late.cancel();
+    this.lates.delete(late);
+    record.late = false;
+    this.pushes -= 1;
+    if (!this.stopping) this.pushed(sent, answer);
+  }
+
+  private pushed({ batch, ticket, round, ahead }: Sent, answer: Delivered<CheckedPushReply>): void {
+    const { record, parts } = this;
+    const { standing } = record;
+    const current = round === this.round;
     if (!answer.ok) {
+      this.inVain();
+      if (!current) return;
       record.batchSize = Math.max(1, Math.floor((batch.to - batch.from) / 2));
       record.failed(answer.cause, answer.message, true);
       return;
     }
-    if (standing.origin !== batch.origin) return;
+    if (standing.origin !== batch.origin) {
+      this.inVain();
+      return;
+    }
     const fork = answer.reply.refused.find(
       ({ origin, reason }) => origin === batch.origin && reason === 'fork',
     );
     if (fork !== undefined) {
+      this.inVain();
       // What it has under these numbers is not what the log has, however much that is.
       record.answered(answer, false);
       record.failed('refused:fork', 'it has other operations under these numbers', true);
@@ -193,6 +265,7 @@ export class PeerLink implements RunningChild {
     const taken = Math.min(batch.to, has ?? 0, firstRefused(batch, answer.reply) - 1);
     const more = standing.setParked(batch.from + 1, batch.to, answer.reply.parked, taken);
     const whole = refusal === null && standing.acked >= batch.to;
+    if (!whole) this.inVain();
     // What it took, or knew by its hash, it has.
     if (whole || (has !== null && has > batch.from && refusal !== 'gap')) standing.prove(taken);
     // A place to begin at is an answer; the same gap again is not.
@@ -203,12 +276,28 @@ export class PeerLink implements RunningChild {
       parts.pushed(record, batch.to - batch.from, answer.tookMs);
       return;
     }
-    if (moved) return;
-    const ahead = has !== null && has > parts.ownLog.end;
+    // One that overtook the push before it, or followed one that failed, is sent again as the next one.
+    if (moved || !current || (ahead && refusal === 'gap')) return;
+    const hasMore = has !== null && has > parts.ownLog.end;
     const cause =
-      refusal !== null ? (`refused:${refusal}` as const) : ahead ? 'refused:own_ahead' : 'rubbish';
+      refusal !== null ? (`refused:${refusal}` as const) : hasMore ? 'refused:own_ahead' : 'rubbish';
     record.failed(cause, 'operations were refused', true);
   }
+
+  /** What was sent ahead was sent in vain: the next push begins at what the peer has. */
+  private inVain(): void {
+    this.sentTo = null;
+    this.round += 1;
+  }
+}
+
+/** A push under way. */
+interface Sent {
+  readonly batch: Batch;
+  readonly ticket: number;
+  readonly round: number;
+  /** Another push was under way. */
+  readonly ahead: boolean;
 }
 
 /** How often a peer whose deliveries were put aside is looked at. */

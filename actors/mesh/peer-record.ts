@@ -47,6 +47,8 @@ export class PeerRecord {
   notBeforeMs = 0;
   /** Until then, monotonic, it is busy with pages that it asked for, in which is what would be pushed. */
   readsUntilMs = 0;
+  /** A push takes long; writes are better not to wait for this peer. */
+  late = false;
   /** Parked operations that are offered to another release of the peer than the one that parked them. */
   offers: number[] = [];
   /** Operations that the next push carries at most. */

@@ -1,4 +1,4 @@
-import type { ApplyOutcome } from '../../protocol/mesh/store-terms.js';
+import type { ApplyOutcome, VerifiedBatch } from '../../protocol/mesh/store-terms.js';
 import type { Have, OperationPage, WireOperation } from '../../protocol/mesh/wire.js';
 import { CHAIN_GENESIS } from '../../protocol/operation-log.js';
 import type { Result } from '../../protocol/result.js';
@@ -13,7 +13,8 @@ import type { CheckedPullReply } from './reply-checks.js';
 export interface PeerSyncParts {
   readonly store: Store;
   readonly client: PeerClient;
-  readonly apply: (page: OperationPage, from: string) => Promise<Result<ApplyOutcome>>;
+  readonly judge: (page: OperationPage) => VerifiedBatch;
+  readonly apply: (page: VerifiedBatch, from: string) => Promise<Result<ApplyOutcome>>;
   readonly scheduler: Scheduler;
   readonly random: Pick<Random, 'unit'>;
   readonly log: Log;
@@ -32,10 +33,16 @@ export interface PeerSyncParts {
   readonly caughtUp: (record: PeerRecord, complete: boolean) => void;
 }
 
-/** A page that was asked for before the one before it was applied. */
+/** A page as its peer answered it, and what is left of it when it has been verified. */
+interface JudgedPage {
+  readonly reply: CheckedPullReply;
+  readonly judged: VerifiedBatch;
+}
+
+/** A page that was asked for, and verified, before the one before it was applied. */
 interface Ahead {
   readonly from: Have;
-  readonly page: Promise<CheckedPullReply | null>;
+  readonly page: Promise<JudgedPage | null>;
 }
 
 /** What a header says beside its place: two with the same text and the same past are one operation. */
@@ -152,18 +159,19 @@ export class PeerSync implements RunningChild {
       // Headers prove what was lost as well as payloads do.
       const how =
         orphans.length > 0 ? { origins: orphans, stubs: true } : { origins: wanted, stubs: proof !== null };
-      const page: CheckedPullReply | null = await (ahead?.page ?? this.page(record, have, how));
+      const answered: JudgedPage | null = await (ahead?.page ?? this.page(record, have, how));
       ahead = null;
-      if (page === null || this.stopping) return false;
+      if (answered === null || this.stopping) return false;
+      const page = answered.reply;
       if (page.operations.length === 0) {
         if (orphans.length > 0 || blocked.size > 0) return blocked.size === 0;
         orphans = this.orphansAt(record, known);
         if (orphans.length === 0) return true;
         continue;
       }
-      // The next page is on its way while this one is applied.
+      // The next page is on its way, and verified, while this one is applied.
       if (page.more && blocked.size === 0 && proof === null) ahead = this.readAhead(record, known, page);
-      const outcome = await this.take(page, record.peerId);
+      const outcome = await this.take(answered.judged, record.peerId);
       if (outcome === null) return false;
       const ownRefused = outcome.refused.find(
         ({ origin, reason }) => origin === own && (reason === 'own_ahead' || reason === 'fork'),
@@ -252,8 +260,8 @@ export class PeerSync implements RunningChild {
     const end = ownEnd === 0 ? CHAIN_GENESIS : known.value.heads[own]?.hash;
     const shared = keep < ownEnd ? ours?.prevHash : end;
     if (theirs === undefined || shared === undefined || theirs.prevHash !== shared) return false;
-    const judged = await this.parts.apply(answer.reply, record.peerId);
-    const refused = judged.ok ? judged.value.refused : [];
+    const outcome = await this.parts.apply(this.parts.judge(answer.reply), record.peerId);
+    const refused = outcome.ok ? outcome.value.refused : [];
     const wanted = keep < ownEnd ? 'fork' : 'own_ahead';
     return refused.some(({ origin, seq, reason }) => origin === own && seq === keep + 1 && reason === wanted);
   }
@@ -288,7 +296,7 @@ export class PeerSync implements RunningChild {
     record: PeerRecord,
     have: Have,
     how: Parameters<PeerClient['pull']>[3],
-  ): Promise<CheckedPullReply | null> {
+  ): Promise<JudgedPage | null> {
     const own = this.parts.ownOrigin();
     const ticket = record.standing.ticket();
     let late = false;
@@ -313,16 +321,15 @@ export class PeerSync implements RunningChild {
     const said = own === null ? null : saidOf(answer.reply, own);
     const change = own === null ? 'same' : this.parts.peers.observe(record, own, said, ticket);
     record.answered(answer, change === 'raised');
-    return answer.reply;
+    return { reply: answer.reply, judged: this.parts.judge(answer.reply) };
   }
 
   /** Has a page applied; null when the store would not, which is not the peer's fault. */
-  private async take(page: OperationPage, from: string): Promise<ApplyOutcome | null> {
+  private async take(page: VerifiedBatch, from: string): Promise<ApplyOutcome | null> {
     for (let tries = 0; tries < LOCAL_RETRIES && !this.stopping; tries += 1) {
       if (tries > 0) await this.pause(LOCAL_RETRY_MS * tries);
-      const { operations, heads, more } = page;
       this.applying += 1;
-      const outcome = await this.parts.apply({ operations, heads, more }, from);
+      const outcome = await this.parts.apply(page, from);
       this.applying -= 1;
       if (this.stopping && this.applying === 0) this.end({ kind: 'stopped' });
       if (outcome.ok) return outcome.value;

@@ -97,6 +97,7 @@ export class MeshNode {
       store,
       roster: this.#host.roster,
       transport: this.#host.transport,
+      judge: (page) => this.#receiver!.judge(page),
       apply: (page, from) => this.#receiver!.take(page, from),
       repair: (request) => this.#receiver!.repair(request),
       settings: {

@@ -2,11 +2,13 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { Query } from '../../protocol/queries.js';
 import { fail } from '../../protocol/result.js';
 import { openReader } from '../../storage/sqlite/connection.js';
+import { rethrowAsNative } from '../../storage/sqlite/native-errors.js';
 import { Reader } from '../../storage/sqlite/reader.js';
 import { systemCrypto } from '../seams.js';
 import type { StorageThreadData, ToThread } from './messages.js';
 
 /** A reader thread of the daemon: answers queries on a connection that cannot write. */
+rethrowAsNative();
 const port = parentPort!;
 const data = workerData as StorageThreadData;
 const db = openReader(data.path);

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { fail } from '../../protocol/result.js';
 import type { TimedCommand } from '../../storage/port.js';
+import { rethrowAsNative } from '../../storage/sqlite/native-errors.js';
 import { DatabaseBusyError, Writer } from '../../storage/sqlite/writer.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { openForWriting } from '../runtime/open-for-writing.js';
@@ -13,6 +14,7 @@ import type { StorageThreadData, ToThread } from './messages.js';
  */
 const BUSY_TIMEOUT_MS = 10_000;
 
+rethrowAsNative();
 const port = parentPort!;
 const data = workerData as StorageThreadData;
 

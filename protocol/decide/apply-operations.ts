@@ -252,17 +252,17 @@ function* linkEffect(
 }
 
 /** Lets parked operations that could have an effect now have it. */
-export function* decideRetryParked({ limit }: RetryParked): Deciding<Outcomes['retry-parked']> {
-  const operations = yield* parkedOperations(limit);
+export function* decideRetryParked(command: RetryParked): Deciding<Outcomes['retry-parked']> {
+  const operations = yield* parkedOperations(command);
   let applied = 0;
-  for (const wire of operations) {
+  for (const [, wire] of operations) {
     const effect = yield* effectOf({ ...wire, hash: '', refusal: null });
     if (effect.parked !== null) continue;
     applied += 1;
     const { origin, seq } = wire;
     yield* after([...effect.mutations, { mutation: 'unpark', origin, seq }]);
   }
-  return decided({ applied, left: operations.length - applied }, []);
+  return decided({ applied, last: operations.at(-1)?.[0] ?? null }, []);
 }
 
 /** Remembers a nonce for good. */

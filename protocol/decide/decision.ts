@@ -53,7 +53,7 @@ export type ReadRequest =
   | { readonly read: 'subject-versions'; readonly id: string }
   | { readonly read: 'subject-history'; readonly id: string }
   | { readonly read: 'link-stamp'; readonly link: LinkKey }
-  | { readonly read: 'parked-operations'; readonly limit: number }
+  | ({ readonly read: 'parked-operations' } & ParkedPage)
   | { readonly read: 'epoch-notices'; readonly origin: string }
   | { readonly read: 'renamed-whole'; readonly from: string; readonly keep: number; readonly to: string }
   | { readonly read: 'is-logged'; readonly origin: string; readonly seq: number }
@@ -450,9 +450,21 @@ export function* linkStamp(link: LinkKey): Generator<ReadRequest, Dot | null, ne
   return (yield { read: 'link-stamp', link }) as Dot | null;
 }
 
-/** The oldest operations that are in the log without effect and may have one now. */
-export function* parkedOperations(limit: number): Generator<ReadRequest, readonly WireOperation[], never> {
-  return (yield { read: 'parked-operations', limit }) as readonly WireOperation[];
+/** A place among the operations in the order of their coming. */
+export interface ParkedPage {
+  /** Commit sequence. */
+  readonly after: number;
+  readonly skip: number;
+  readonly limit: number;
+}
+
+/** Operations that are in the log without effect and may have one now, each with its commit sequence. */
+export function* parkedOperations({
+  after,
+  skip,
+  limit,
+}: ParkedPage): Generator<ReadRequest, readonly (readonly [number, WireOperation])[], never> {
+  return (yield { read: 'parked-operations', after, skip, limit }) as [number, WireOperation][];
 }
 
 /** All operations of a subject in the log; a payload that is not its hash's is null. */

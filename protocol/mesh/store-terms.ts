@@ -44,6 +44,16 @@ export interface VerifiedOperation extends WireOperation {
   readonly refusal: 'bad_signature' | 'invalid' | 'internal' | null;
 }
 
+/** What is left of a message when its operations have been verified against each other, without the store. */
+export interface VerifiedBatch {
+  readonly operations: readonly VerifiedOperation[];
+  /** One for each origin, over its last operation above. */
+  readonly heads: readonly SignedHead[];
+  readonly refused: readonly RefusedOperation[];
+  /** Items that do not even say what they are. */
+  readonly unreadable: number;
+}
+
 /** A nonce that a peer used. */
 export interface UsedNonce {
   readonly peerId: string;
@@ -85,9 +95,12 @@ export interface UseNonce {
   readonly nonce: UsedNonce;
 }
 
-/** Offers parked operations to the rules again, for example after an upgrade. */
+/** Offers parked operations to the rules again, for example after an upgrade; in the order of their coming. */
 export interface RetryParked {
   readonly kind: 'retry-parked';
+  /** Commit sequence after which to begin, and how many to leave out there. */
+  readonly after: number;
+  readonly skip: number;
   readonly limit: number;
 }
 
@@ -274,7 +287,8 @@ export interface MemoriesSince {
 export interface MeshOutcomes extends RepairOutcomes, ScrubOutcomes {
   readonly 'apply-operations': ApplyOutcome;
   readonly 'use-nonce': Readonly<Record<never, never>>;
-  readonly 'retry-parked': { readonly applied: number; readonly left: number };
+  /** `last`: the commit sequence of the last one that was offered; null when none was left. */
+  readonly 'retry-parked': { readonly applied: number; readonly last: number | null };
   readonly 'begin-epoch': { readonly origin: string };
   /** `id` is that of the row that holds the text now. */
   readonly 'receive-memory': { readonly id: string; readonly change: 'created' | 'updated' | 'unchanged' };

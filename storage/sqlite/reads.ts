@@ -166,7 +166,7 @@ export class DecisionReads {
       case 'subjects-beyond':
         return this.subjects.subjectsBeyond(request.origin, request.seq);
       case 'parked-operations':
-        return this.subjects.parked(request.limit);
+        return this.subjects.parked(request);
       case 'subject-log':
         return this.repair.log(request.subject);
       case 'stored-subject':

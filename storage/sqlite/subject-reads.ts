@@ -1,4 +1,4 @@
-import type { LinkKey } from '../../protocol/decide/decision.js';
+import type { LinkKey, ParkedPage } from '../../protocol/decide/decision.js';
 import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../../protocol/mesh/epoch-notice.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import type { RemovalKind } from '../../protocol/operation-log.js';
@@ -72,9 +72,9 @@ export class SubjectReads {
           'SELECT DISTINCT subject FROM operations WHERE origin = ? AND origin_seq > ? ORDER BY subject',
         )
         .pluck(),
-      parked: db.prepare<[number], OperationSqlRow>(
-        `SELECT * FROM operations WHERE parked IS NOT NULL AND payload IS NOT NULL
-           AND parked IN ('unknown_kind', 'internal') ORDER BY commit_sequence LIMIT ?`,
+      parked: db.prepare<[ParkedPage], OperationSqlRow & { readonly commit_sequence: number }>(
+        `SELECT * FROM operations WHERE parked IS NOT NULL AND payload IS NOT NULL AND commit_sequence > @after
+           AND parked IN ('unknown_kind', 'internal') ORDER BY commit_sequence LIMIT @limit OFFSET @skip`,
       ),
     };
   }
@@ -142,8 +142,9 @@ export class SubjectReads {
     return this.statements.beyond.all(origin, seq);
   }
 
-  parked(limit: number): readonly WireOperation[] {
-    return this.statements.parked.all(limit).map(operationFromSql);
+  parked({ after, skip, limit }: ParkedPage): readonly (readonly [number, WireOperation])[] {
+    const rows = this.statements.parked.all({ after, skip, limit });
+    return rows.map((row) => [row.commit_sequence, operationFromSql(row)]);
   }
 }
 

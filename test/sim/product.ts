@@ -25,6 +25,7 @@ export const product: JoinMesh = (run) => {
     store,
     roster,
     transport,
+    judge: (page) => receiver.judge(page),
     apply: (page, from) => receiver.take(page, from),
     repair: (request) => receiver.repair(request),
     settings: {

@@ -89,6 +89,7 @@ export function startEntropyMesh(
           return { kind: 'answer', status: answer.status, body: new TextEncoder().encode(answer.body) };
         },
       },
+      judge: (page) => receiver.judge(page),
       apply: (page, from) => receiver.take(page, from),
       repair: (request) => receiver.repair(request),
       settings: {

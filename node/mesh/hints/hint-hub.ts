@@ -2,8 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
 import { type BackoffPolicy, backoffDelayMs } from '../../../actors/core/backoff.js';
+import type { PeerNews } from '../../../actors/mesh/parts.js';
 import { HINT_BYTES_MAX } from '../../../protocol/limits.js';
-import { HINTS_PATH, type Hint } from '../../../protocol/mesh/hint.js';
+import { HINTS_PATH } from '../../../protocol/mesh/hint.js';
 import { signMessage } from '../../../protocol/mesh/message-signing.js';
 import type { Peer, Roster } from '../../../protocol/mesh/peer.js';
 import type { Clock, Log, Random, Scheduler, Signer, Timer } from '../../../protocol/seams.js';
@@ -12,12 +13,6 @@ import { API_PREFIX } from '../../http/operation-route.js';
 import type { UndiciTransport } from '../undici-transport.js';
 import { HintLine } from './hint-line.js';
 
-/** What a peer is not known to have. */
-export interface News extends Hint {
-  /** The operations are being pushed to it anyway. */
-  readonly pushed: boolean;
-}
-
 export interface HintHubParts {
   readonly peerId: string;
   readonly signer: Signer;
@@ -25,7 +20,7 @@ export interface HintHubParts {
   readonly transport: Pick<UndiciTransport, 'open' | 'headersFor'>;
   /** A peer has something new, or may have. */
   readonly hinted: (peerId: string) => void;
-  readonly news: (peerId: string) => News | null;
+  readonly news: (peerId: string) => PeerNews | null;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly random: Random;
@@ -45,8 +40,8 @@ const HANDSHAKE_MS = 5000;
 const BEAT_MS = 30_000;
 /** Hints to one peer are no denser than this. */
 const HINT_PAUSE_MS = 20;
-/** A push that is on its way makes a hint needless; it is said when the push takes longer. */
-const PUSH_GRACE_MS = 50;
+/** A push that is on its way, or gathered for, makes a hint needless; it is said when that takes longer. */
+const PUSH_GRACE_MS = 250;
 /** However often a peer hints, it is asked no more often than this. */
 const HEARD_PAUSE_MS = 50;
 
@@ -220,20 +215,24 @@ export class HintHub {
     const waitMs = news.pushed ? PUSH_GRACE_MS : HINT_PAUSE_MS;
     this.#due.set(
       peerId,
-      this.#parts.scheduler.after(waitMs, () => this.#tell(peerId)),
+      this.#parts.scheduler.after(waitMs, () => this.#tell(peerId, news)),
     );
     // Who waits for nothing else hears of it at once.
     if (!news.pushed) this.#say(peerId, news);
   }
 
   /** Says what is new by now; what was said at once and is not taken yet is said once more at most. */
-  #tell(peerId: string): void {
+  #tell(peerId: string, before: PeerNews): void {
     this.#due.delete(peerId);
     const news = this.#parts.news(peerId);
-    if (news !== null) this.#say(peerId, news);
+    if (news === null) return;
+    // Pushes that get on need no hint: who heard it would ask for what is on its way.
+    const getsOn = news.pushed && news.origin === before.origin && news.acked > before.acked;
+    if (getsOn) this.#tellSoon(peerId);
+    else this.#say(peerId, news);
   }
 
-  #say(peerId: string, { origin, seq }: News): void {
+  #say(peerId: string, { origin, seq }: PeerNews): void {
     const [line] = this.#lines.get(peerId) ?? [];
     line?.say({ origin, seq });
   }

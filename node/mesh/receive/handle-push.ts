@@ -1,6 +1,11 @@
 import { hlcMs } from '../../../protocol/hlc.js';
 import type { Peer } from '../../../protocol/mesh/peer.js';
-import type { ApplyOperations, ApplyOutcome, VerifiedOperation } from '../../../protocol/mesh/store-terms.js';
+import type {
+  ApplyOperations,
+  ApplyOutcome,
+  VerifiedBatch,
+  VerifiedOperation,
+} from '../../../protocol/mesh/store-terms.js';
 import type {
   OperationPage,
   ParkedOperation,
@@ -18,7 +23,7 @@ import type { AuthorJudge } from './author.js';
 import type { Believed, MessageGate } from './message-gate.js';
 import { type ItemCounts, NO_ITEMS, type OldStylePush } from './old-style-push.js';
 import { guardScopes } from './scope-guard.js';
-import { type Origins, type VerifiedBatch, verifyOperations } from './verify-operations.js';
+import { type Origins, verifyOperations } from './verify-operations.js';
 import { PUSH_ARRAYS, type Push, readHeads, readOperation } from './wire-schema.js';
 
 export interface PushParts {
@@ -120,14 +125,18 @@ async function oldStyleItems(parts: PushParts, push: Push, peer: Peer): Promise<
   return { ...NO_ITEMS, skipped };
 }
 
-/** Verifies a page that a peer answered and has the store take it, as with a push. */
+/** Verifies a page that a peer answered, as with a push. */
+export function judgePage({ origins, authors, crypto }: PushParts, page: OperationPage): VerifiedBatch {
+  const read = page.operations.map((operation) => ({ ok: true as const, operation }));
+  return verifyOperations(read, page.heads, origins, authors, crypto);
+}
+
+/** Has the store take a page, as with a push. */
 export async function takePage(
   parts: PushParts,
-  page: OperationPage,
+  batch: VerifiedBatch,
   from: string,
 ): Promise<Result<ApplyOutcome>> {
-  const read = page.operations.map((operation) => ({ ok: true as const, operation }));
-  const batch = verifyOperations(read, page.heads, parts.origins, parts.authors, parts.crypto);
   const operations = await guardScopes(batch.operations, parts);
   const applied = await applyBatch(parts, from, { ...batch, operations }, { nonce: null });
   if (!applied.ok) return applied;

@@ -3,7 +3,7 @@ import { decodeCursor } from '../../../protocol/mesh/cursor.js';
 import type { MessagePolicy, Senders } from '../../../protocol/mesh/message-verdict.js';
 import type { Peer, Roster } from '../../../protocol/mesh/peer.js';
 import type { RepairOutcome, RepairSubjects } from '../../../protocol/mesh/repair-terms.js';
-import type { ApplyOutcome } from '../../../protocol/mesh/store-terms.js';
+import type { ApplyOutcome, VerifiedBatch } from '../../../protocol/mesh/store-terms.js';
 import type { ReceivedMessage } from '../../../protocol/mesh/transport.js';
 import type { Have, OperationPage, WireOperation } from '../../../protocol/mesh/wire.js';
 import { type Failure, fail, failed, ok, type Result } from '../../../protocol/result.js';
@@ -13,7 +13,7 @@ import { parseJsonBody } from '../../http/json-body.js';
 import { parseQuery } from '../../http/query-string.js';
 import { AuthorJudge } from './author.js';
 import { handlePull } from './handle-pull.js';
-import { handlePush, type PushAnswer, type PushParts, takePage } from './handle-push.js';
+import { handlePush, judgePage, type PushAnswer, type PushParts, takePage } from './handle-push.js';
 import { handleRanges, parseRanges } from './handle-ranges.js';
 import { type Believed, MessageGate } from './message-gate.js';
 import type { OldStylePush } from './old-style-push.js';
@@ -186,8 +186,13 @@ export class SyncReceiver {
     return store.execute({ ...request, kind: 'repair-subjects', operations }, { lane: 'background' });
   }
 
-  /** Takes operations that a peer answered, judged like a push. */
-  take(page: OperationPage, from: string): Promise<Result<ApplyOutcome>> {
+  /** Judges operations that a peer answered like those of a push; takes time and touches nothing. */
+  judge(page: OperationPage): VerifiedBatch {
+    return judgePage(this.#pushParts(), page);
+  }
+
+  /** Has the store take operations that were judged. */
+  take(page: VerifiedBatch, from: string): Promise<Result<ApplyOutcome>> {
     return takePage(this.#pushParts(), page, from);
   }
 

@@ -1,6 +1,6 @@
 import { namespaceProblem } from '../../../protocol/ids.js';
 import { mayHave, type Peer } from '../../../protocol/mesh/peer.js';
-import type { VerifiedOperation } from '../../../protocol/mesh/store-terms.js';
+import type { VerifiedBatch, VerifiedOperation } from '../../../protocol/mesh/store-terms.js';
 import {
   headBytes,
   peerOfOrigin,
@@ -21,15 +21,6 @@ export interface Origins {
   keyOf(peerId: string): Uint8Array | null;
   /** What the peer may hold; null for all. */
   scopeOf(peerId: string): Pick<Peer, 'allowedNamespaces'>;
-}
-
-export interface VerifiedBatch {
-  readonly operations: readonly VerifiedOperation[];
-  /** One for each origin, over its last operation above. */
-  readonly heads: readonly SignedHead[];
-  readonly refused: readonly RefusedOperation[];
-  /** Items that do not even say what they are. */
-  readonly unreadable: number;
 }
 
 interface Run {

@@ -1,13 +1,29 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { PeerReply } from '../../../protocol/mesh/transport.js';
 import { ok } from '../../../protocol/result.js';
 import { json, member, OWN, operation, Stage } from './scripted.js';
+
+/** A stage with one peer, whose pushes are held until they are released, by their number, and then answered. */
+async function heldPushes(answer: PeerReply | null = null) {
+  const stage = await new Stage(1).start();
+  const peer = stage.peers[0]!;
+  peer.has[OWN] = 0;
+  const held: (() => void)[] = [];
+  peer.instead = ({ method }) =>
+    method === 'POST' ? new Promise((resolve) => held.push(() => resolve(answer))) : null;
+  return { stage, peer, release: (push: number) => held[push]!() };
+}
+
+/** By then peers that no write waits for have what was gathered for them. */
+const GATHERED_MS = 100;
 
 describe('pushing', () => {
   it('meets the peers at the start, then pushes what the log has', async () => {
     const stage = new Stage(2);
     stage.store.append(3);
     await stage.start();
+    await stage.scheduler.advance(GATHERED_MS);
     assert.deepEqual(
       stage.mesh.status().peers.map(({ state, acked }) => ({ state, acked })),
       [
@@ -28,7 +44,7 @@ describe('pushing', () => {
     const stage = await new Stage(3).start();
     const outcome = await stage.write();
     assert.deepEqual(outcome, { acks: 2, needed: 2, met: true, reason: null });
-    await stage.scheduler.settle();
+    await stage.scheduler.advance(GATHERED_MS);
     assert.deepEqual(
       stage.peers.map(({ has }) => has[OWN]),
       [1, 1, 1],
@@ -48,7 +64,7 @@ describe('pushing', () => {
     const stage = await new Stage(3).start();
     const reads = stage.store.reads;
     await stage.write(5);
-    await stage.scheduler.settle();
+    await stage.scheduler.advance(GATHERED_MS);
     assert.equal(stage.store.reads - reads, 1);
     const [first, second, third] = stage.peers.map(({ bodies }) => bodies.at(-1)!);
     assert.equal(first, second);
@@ -92,8 +108,82 @@ describe('pushing', () => {
     await stage.start({ pushBatchMax: 1000 });
     assert.deepEqual(
       stage.peers[0]!.pushes.map(({ operations }) => operations.length),
-      [64, 128, 256, 512, 1000, 1000, 40],
+      // Two of a size: the second is sent before the first is answered.
+      [64, 64, 128, 128, 256, 256, 512, 512, 1000, 80],
     );
+    await stage.mesh.stop();
+  });
+
+  it('what is written while a push is under way goes right behind it, and two are under way at most', async () => {
+    const { stage, peer, release } = await heldPushes();
+    const outcomes = [];
+    for (const sent of [1, 2, 2, 2]) {
+      outcomes.push(stage.write());
+      await stage.scheduler.settle();
+      assert.equal(peer.bodies.length, sent);
+    }
+    release(0);
+    await stage.scheduler.settle();
+    assert.equal(peer.bodies.length, 3);
+    release(1);
+    release(2);
+    assert.ok((await Promise.all(outcomes)).every(({ met }) => met));
+    assert.deepEqual(
+      peer.pushes.map(({ operations }) => operations.map(({ seq }) => seq)),
+      [[1], [2], [3, 4]],
+    );
+    await stage.mesh.stop();
+  });
+
+  it('a push that overtakes the one before it is sent again, and is no failure', async () => {
+    const { stage, peer, release } = await heldPushes();
+    const outcomes = [stage.write(), stage.scheduler.settle().then(() => stage.write())];
+    await stage.scheduler.settle();
+    release(1);
+    await stage.scheduler.settle();
+    assert.deepEqual([peer.has[OWN], peer.bodies.length], [0, 2]);
+    release(0);
+    await stage.scheduler.settle();
+    release(2);
+    assert.ok((await Promise.all(outcomes)).every(({ met }) => met));
+    assert.deepEqual(
+      stage.events.filter(({ kind }) => kind === 'push-failed'),
+      [],
+    );
+    assert.equal(stage.status().state, 'healthy');
+    await stage.mesh.stop();
+  });
+
+  it('two pushes that fail together are one failure', async () => {
+    const { stage, peer, release } = await heldPushes({ kind: 'unreachable', message: 'reset' });
+    const outcomes = [stage.write(), stage.scheduler.settle().then(() => stage.write())];
+    await stage.scheduler.settle();
+    assert.equal(peer.bodies.length, 2);
+    peer.instead = null;
+    release(0);
+    release(1);
+    await stage.scheduler.settle();
+    assert.equal(stage.events.filter(({ kind }) => kind === 'push-failed').length, 1);
+    await stage.scheduler.advance(1000);
+    assert.ok((await Promise.all(outcomes)).every(({ met }) => met));
+    await stage.mesh.stop();
+  });
+
+  it('peers that no write waits for get more at once; when a peer is late the next one is prompt', async () => {
+    const stage = await new Stage(3).start();
+    const [first, second, third] = stage.peers;
+    first!.instead = ({ method }) => (method === 'POST' ? new Promise(() => {}) : null);
+    const writes = [stage.write(), stage.write()];
+    await stage.scheduler.advance(GATHERED_MS - 1);
+    assert.deepEqual([first!.bodies.length, second!.bodies.length, third!.bodies.length], [2, 0, 0]);
+    await stage.scheduler.advance(1);
+    assert.deepEqual([second!.has[OWN], third!.has[OWN], third!.bodies.length], [2, 2, 1]);
+    writes.push(stage.write());
+    await stage.scheduler.settle();
+    assert.deepEqual([second!.has[OWN], third!.has[OWN]], [3, 2]);
+    assert.ok((await Promise.all(writes)).every(({ met }) => met));
+    await stage.scheduler.advance(GATHERED_MS);
+    assert.equal(third!.has[OWN], 3);
     await stage.mesh.stop();
   });
 
@@ -119,6 +209,7 @@ describe('pushing', () => {
     );
     stage.store.append(1, 'secret');
     await stage.start();
+    await stage.scheduler.advance(GATHERED_MS);
     assert.equal(stage.peers[0]!.pushes[0]!.operations[0]!.payload, null);
     assert.notEqual(stage.peers[1]!.pushes[0]!.operations[0]!.payload, null);
     await stage.mesh.stop();
@@ -407,6 +498,41 @@ describe('catch-up', () => {
     // The probe, the first page, and then always one more than is applied.
     assert.deepEqual(asked, [3, 4, 4]);
     assert.deepEqual(peer!.places, [true, false, true, true]);
+    await stage.mesh.stop();
+  });
+
+  it('an operation over which the rules break keeps no other one parked', async () => {
+    const stage = new Stage(1);
+    stage.store.parkedAt = Array.from({ length: 1200 }, (_, index) => 10 * (index + 1));
+    for (const at of [10, 20, 5000, 12_000]) stage.store.broken.add(at);
+    await stage.start();
+    assert.deepEqual(stage.store.parkedAt, [10, 20, 5000, 12_000]);
+    await stage.mesh.stop();
+  });
+
+  it('verifies the next page while one is applied, and no more than that one', async () => {
+    const stage = new Stage(1);
+    const [peer] = stage.peers;
+    peer!.offers = ops(1, 5);
+    peer!.pageMax = 2;
+    const finish: (() => void)[] = [];
+    stage.applies = ({ operations }) =>
+      new Promise((resolve) => {
+        const { seq } = operations.at(-1)!;
+        finish.push(() => {
+          stage.store.have[FOREIGN] = seq;
+          const have = { [FOREIGN]: seq };
+          resolve(ok({ applied: 2, noop: 0, changed: [], refused: [], parked: [], have }));
+        });
+      });
+    await stage.start();
+    const pages = [[1, 2], [3, 4], [5]];
+    for (let applied = 0; applied < 3; applied += 1) {
+      await stage.scheduler.advance(100);
+      assert.deepEqual([finish.length, stage.judged], [applied + 1, pages.slice(0, applied + 2)]);
+      finish[applied]!();
+    }
+    await stage.scheduler.advance(100);
     await stage.mesh.stop();
   });
 

@@ -7,17 +7,13 @@ import type {
   KnownOriginsAnswer,
   PeerProgressAnswer,
   ReadOperationsAnswer,
+  RetryParked,
   SavePeerProgress,
+  VerifiedBatch,
 } from '../../../protocol/mesh/store-terms.js';
 import type { PeerReply, PeerRequest, PeerTransport } from '../../../protocol/mesh/transport.js';
-import type {
-  Have,
-  OperationPage,
-  PushBody,
-  RefusedOperation,
-  WireOperation,
-} from '../../../protocol/mesh/wire.js';
-import { ok, type Result } from '../../../protocol/result.js';
+import type { Have, PushBody, RefusedOperation, WireOperation } from '../../../protocol/mesh/wire.js';
+import { fail, ok, type Result } from '../../../protocol/result.js';
 import type { Log, Random } from '../../../protocol/seams.js';
 import { instantFromMs } from '../../../protocol/time.js';
 import type { Store } from '../../../storage/port.js';
@@ -58,6 +54,9 @@ export class ScriptedStore implements Store {
   keeps: (number | null)[] = [];
   reads = 0;
   progress: PeerProgressAnswer = { progress: [], parked: [] };
+  /** Commit sequences of operations without effect, and those over which the rules break. */
+  parkedAt: number[] = [];
+  readonly broken = new Set<number>();
 
   append(count: number, namespace = 'team', salt = ''): void {
     for (let made = 0; made < count; made += 1)
@@ -65,7 +64,15 @@ export class ScriptedStore implements Store {
   }
 
   async execute(command: { readonly kind: string }): Promise<Result<never>> {
+    if (command.kind === 'retry-parked') return this.retry(command as RetryParked) as Result<never>;
     return ok(this.run(command) as never);
+  }
+
+  private retry({ after, skip, limit }: RetryParked): Result<{ applied: number; last: number | null }> {
+    const offered = this.parkedAt.filter((at) => at > after).slice(skip, skip + limit);
+    if (offered.some((at) => this.broken.has(at))) return fail('INTERNAL', 'internal server error');
+    this.parkedAt = this.parkedAt.filter((at) => !offered.includes(at));
+    return ok({ applied: offered.length, last: offered.at(-1) ?? null });
   }
 
   async query(query: { readonly kind: string }): Promise<Result<never>> {
@@ -75,7 +82,6 @@ export class ScriptedStore implements Store {
   async close(): Promise<void> {}
 
   private run(command: { readonly kind: string }): unknown {
-    if (command.kind === 'retry-parked') return { applied: 0, left: 0 };
     if (command.kind === 'save-peer-progress') {
       this.saved.push(command as SavePeerProgress);
       return {};
@@ -153,7 +159,7 @@ export class ScriptedPeer {
   parks = new Map<number, string>();
   refuses: RefusedOperation['reason'] | null = null;
   /** Answers instead of the peer, while it is set. */
-  instead: ((request: PeerRequest) => PeerReply | Promise<PeerReply> | null) | null = null;
+  instead: ((request: PeerRequest) => PeerReply | Promise<PeerReply | null> | null) | null = null;
   version: string | undefined = '1.0.0';
   clockMs = 0;
   more = false;
@@ -288,8 +294,10 @@ export class Stage {
   readonly peers: ScriptedPeer[];
   readonly roster: ScriptedRoster;
   readonly events: MeshEvent[] = [];
-  applied: { page: OperationPage; from: string }[] = [];
-  applies: ((page: OperationPage) => Result<ApplyOutcome>) | null = null;
+  /** The sequences of every page that was verified. */
+  readonly judged: number[][] = [];
+  applied: { page: VerifiedBatch; from: string }[] = [];
+  applies: ((page: VerifiedBatch) => Result<ApplyOutcome> | Promise<Result<ApplyOutcome>>) | null = null;
   mesh!: Mesh;
 
   constructor(count: number, member_: (peerId: string) => Partial<Peer> = () => ({})) {
@@ -310,6 +318,11 @@ export class Stage {
       store: this.store,
       roster: this.roster,
       transport,
+      judge: ({ operations, heads }) => {
+        const verified = operations.map((each) => ({ ...each, hash: '', refusal: null }));
+        this.judged.push(verified.map(({ seq }) => seq));
+        return { operations: verified, heads, refused: [], unreadable: 0 };
+      },
       apply: async (page, from) => this.apply(page, from),
       settings: {
         quorumWrites: 2,
@@ -351,7 +364,7 @@ export class Stage {
     return this.mesh.status().peers[index]!;
   }
 
-  private apply(page: OperationPage, from: string): Result<ApplyOutcome> {
+  private apply(page: VerifiedBatch, from: string): Result<ApplyOutcome> | Promise<Result<ApplyOutcome>> {
     this.applied.push({ page, from });
     if (this.applies !== null) return this.applies(page);
     const have: Record<string, number> = {};

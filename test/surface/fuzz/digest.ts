@@ -5,7 +5,7 @@ import { TOUCH_FLUSH_INTERVAL_MS } from '../../../protocol/limits.js';
 /** Tables that the node itself writes while nobody asks anything. */
 const OWN_TABLES: ReadonlySet<string> = new Set(['database_owner']);
 
-/** Every row of every table and the position of the log, as one hash; the database is opened read-only. */
+/** A hash of every row for each table, a line each; the database is opened read-only. */
 export function digestOf(path: string): string {
   const db = new Database(path, { readonly: true });
   try {
@@ -15,16 +15,17 @@ export function digestOf(path: string): string {
       )
       .pluck()
       .all() as string[];
-    const hash = createHash('sha256');
+    const lines: string[] = [];
     db.transaction(() => {
       for (const table of tables) {
         if (OWN_TABLES.has(table)) continue;
-        hash.update(`\n${table}\n`);
+        const hash = createHash('sha256');
         for (const row of db.prepare(`SELECT * FROM "${table}"`).raw().iterate())
           hash.update(JSON.stringify(row));
+        lines.push(`${table} ${hash.digest('hex')}`);
       }
     })();
-    return hash.digest('hex');
+    return lines.join('\n');
   } finally {
     db.close();
   }
