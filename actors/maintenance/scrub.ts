@@ -183,9 +183,9 @@ class Scrub {
   }
 
   private async sums(): Promise<Result<null>> {
-    const known = await this.query({ kind: 'read-digests' });
+    const known = await this.query({ kind: 'scrub-namespaces' });
     if (!known.ok) return failed(known.error);
-    for (const namespace of Object.keys(known.value.namespaces)) {
+    for (const namespace of known.value.namespaces) {
       const done = await this.repair({ subjects: [], recount: [namespace], recountQuotas: true });
       if (!done.ok) return failed(done.error);
     }

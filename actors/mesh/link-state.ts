@@ -52,8 +52,8 @@ export type LinkEvent =
   | { readonly kind: 'failed'; readonly cause: Cause; readonly delivery: boolean }
   /** A sign of life, or of change: look again now. */
   | { readonly kind: 'heard' }
-  /** It runs another release than when it refused: offer again. */
-  | { readonly kind: 'version-changed' };
+  /** It runs another release than when it refused, or something else is offered. */
+  | { readonly kind: 'offer-again' };
 
 /** This many failures in a row, and a peer is cut. */
 export const FAILURES_UNTIL_CUT = 4;
@@ -84,7 +84,7 @@ export function nextLink(link: LinkState, event: LinkEvent): LinkState {
     case 'heard':
       // Its failures are kept until it has answered: one genuine message does not mean that it can be reached.
       return link.state === 'cut' ? { ...link, state: 'suspect' } : link;
-    case 'version-changed':
+    case 'offer-again':
       return { ...link, attempts: 0, quarantined: false };
   }
 }

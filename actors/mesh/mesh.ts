@@ -462,7 +462,7 @@ class Replication implements Mesh {
   private logChanged(change: 'origin' | 'grown'): void {
     const { origin } = this.ownLog;
     if (change === 'origin' && origin !== null) {
-      for (const { standing } of this.records.values()) standing.follow(origin);
+      for (const record of this.records.values()) record.follow(origin);
       this.quorum.changed();
     }
     this.links?.wakeAll();

@@ -104,6 +104,11 @@ export class Outgoing {
     return ok(batch);
   }
 
+  /** Has a batch read anew when it is asked for again. */
+  forget(batch: Batch): void {
+    for (const [key, each] of this.cache) if (each === batch) this.cache.delete(key);
+  }
+
   /** The message that carries a batch to a peer. No peer gets the same bytes twice: it would be a replay. */
   message(batch: Batch, peerId: string): SignedBody {
     const nowMs = this.clock.nowMs();

@@ -253,8 +253,7 @@ export class PeerLink implements RunningChild {
     if (fork !== undefined) {
       this.inVain();
       // What it has under these numbers is not what the log has, however much that is.
-      record.answered(answer, false);
-      record.failed('refused:fork', 'it has other operations under these numbers', true);
+      record.refused(answer, 'refused:fork', 'it has other operations under these numbers');
       parts.peers.contradicted(record, Math.max(1, fork.seq - 1));
       return;
     }
@@ -270,18 +269,24 @@ export class PeerLink implements RunningChild {
     if (whole || (has !== null && has > batch.from && refusal !== 'gap')) standing.prove(taken);
     // A place to begin at is an answer; the same gap again is not.
     const moved = change !== 'same' && (refusal === null || refusal === 'gap');
-    record.answered(answer, change === 'raised' || standing.proven > before || more);
+    const progress = change === 'raised' || standing.proven > before || more;
     if (whole) {
+      record.answered(answer, progress);
       record.batchSize = Math.min(parts.batchMax, Math.max(record.batchSize, 2 * (batch.to - batch.from)));
       parts.pushed(record, batch.to - batch.from, answer.tookMs);
       return;
     }
+    // What was refused may have been read from a damaged log that is repaired by the next time.
+    parts.outgoing.forget(batch);
     // One that overtook the push before it, or followed one that failed, is sent again as the next one.
-    if (moved || !current || (ahead && refusal === 'gap')) return;
+    if (moved || progress || !current || (ahead && refusal === 'gap')) {
+      record.answered(answer, progress);
+      if (moved || !current || (ahead && refusal === 'gap')) return;
+    }
     const hasMore = has !== null && has > parts.ownLog.end;
     const cause =
       refusal !== null ? (`refused:${refusal}` as const) : hasMore ? 'refused:own_ahead' : 'rubbish';
-    record.failed(cause, 'operations were refused', true);
+    record.refused(answer, cause, 'operations were refused');
   }
 
   /** What was sent ahead was sent in vain: the next push begins at what the peer has. */

@@ -72,24 +72,45 @@ export class PeerRecord {
     return this.peer.peerId;
   }
 
+  /** This node goes on under another origin: what was refused of the one before is owed no more. */
+  follow(origin: string): void {
+    if (this.standing.origin === origin) return;
+    this.standing.follow(origin);
+    this.apply({ kind: 'offer-again' });
+    this.notBeforeMs = 0;
+  }
+
   /** Notes what a genuine answer says of the peer itself. `progress`: of ours it has more than before. */
   answered(delivered: Delivered<Said> & { ok: true }, progress: boolean): void {
     const before = this.link.state;
-    const changed = this.version !== null && delivered.reply.version !== this.version;
-    this.lastAnswerAtMs = this.parts.clock.nowMs();
-    this.measured(delivered.skewMs);
-    this.version = delivered.reply.version;
-    if (changed) {
-      this.apply({ kind: 'version-changed' });
-      this.offers = [...this.standing.parked].flatMap(([seq, why]) => (why === 'out_of_scope' ? [] : [seq]));
-    }
+    const changed = this.heardOf(delivered);
     this.apply({ kind: 'answered', progress });
-    this.notBeforeMs = 0;
+    // Whoever refuses what it is sent answers all the same, and is not sent it again for that.
+    if (changed || this.link.attempts === 0 || !this.link.cause?.startsWith('refused:')) this.notBeforeMs = 0;
     if (progress) this.firstFailedAtMs = null;
     if (this.link.attempts === 0) this.lastError = null;
     if (before !== 'healthy') this.parts.onChange(this, 'reconnected');
     if (progress) this.parts.onChange(this, 'standing');
     if (changed) this.parts.onChange(this, 'state');
+  }
+
+  /** Notes an answer to a delivery that the peer refuses. */
+  refused(delivered: Delivered<Said> & { ok: true }, cause: Cause, message: string): void {
+    this.heardOf(delivered);
+    this.failed(cause, message, true);
+  }
+
+  /** Notes what any genuine answer says; true when the peer runs another release than before. */
+  private heardOf({ reply, skewMs }: Delivered<Said> & { ok: true }): boolean {
+    const changed = this.version !== null && reply.version !== this.version;
+    this.lastAnswerAtMs = this.parts.clock.nowMs();
+    this.measured(skewMs);
+    this.version = reply.version;
+    if (changed) {
+      this.apply({ kind: 'offer-again' });
+      this.offers = [...this.standing.parked].flatMap(([seq, why]) => (why === 'out_of_scope' ? [] : [seq]));
+    }
+    return changed;
   }
 
   /** Notes a mishap and when to try again. `delivery`: operations were in it. */

@@ -9,8 +9,14 @@ export type ScrubQuery =
   | ScrubLog
   | ScrubIndex
   | ScrubTexts
+  | ScrubNamespaces
   | IntegrityNotes
   | SupersededPayloads;
+
+/** Namespaces for which something is counted, those without rows included. */
+export interface ScrubNamespaces {
+  readonly kind: 'scrub-namespaces';
+}
 
 /** Rows of memories that are not what their digest or their operation says. */
 export interface ScrubRows {
@@ -137,6 +143,7 @@ export interface ScrubAnswers {
     /** The last range that has rows. */
     readonly last: number;
   };
+  readonly 'scrub-namespaces': { readonly namespaces: readonly string[] };
   readonly 'superseded-payloads': {
     readonly places: readonly OperationPlace[];
     /** Null at the end. */

@@ -34,7 +34,7 @@ import {
   readDigests,
   readOperations,
 } from './queries/replication.js';
-import { integrityNotes, scrubLinks, scrubLog, scrubRows } from './queries/scrub.js';
+import { integrityNotes, scrubLinks, scrubLog, scrubNamespaces, scrubRows } from './queries/scrub.js';
 import { scrubIndex, scrubTexts } from './queries/scrub-index.js';
 import { findContradictions, nearestMemory } from './queries/similar.js';
 import { memoriesSince } from './queries/since.js';
@@ -160,6 +160,8 @@ export class Reader {
         return ok(scrubIndex(this.db, query));
       case 'scrub-texts':
         return ok(scrubTexts(this.db, query));
+      case 'scrub-namespaces':
+        return ok(scrubNamespaces(this.statements));
       case 'superseded-payloads':
         return ok(supersededPayloads(this.statements, query));
       case 'integrity-notes':

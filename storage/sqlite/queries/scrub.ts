@@ -11,6 +11,7 @@ import type {
 } from '../../../protocol/mesh/scrub-terms.js';
 import { headerHash, memoryPayload } from '../../../protocol/operation-log.js';
 import { concernsMemory } from '../../../protocol/parse-payload.js';
+import { GLOBAL_QUOTA_NAMESPACE } from '../../../protocol/quota.js';
 import type { Crypto } from '../../../protocol/seams.js';
 import { type LinkSqlRow, linkFromSql } from '../link-sql.js';
 import { type OperationSqlRow, operationFromSql } from '../operation-rows.js';
@@ -163,6 +164,16 @@ function hasTrace(statements: Statements, { kind, subject }: OperationSqlRow): b
     .get('SELECT 1 AS n FROM memories WHERE id = @id UNION ALL SELECT 1 FROM tombstones WHERE id = @id')
     .get({ id: subject });
   return trace !== undefined;
+}
+
+/** What is counted for a namespace lies in its digest and in the use of those who hold its rows. */
+export function scrubNamespaces(statements: Statements): ScrubAnswers['scrub-namespaces'] {
+  const rows = statements
+    .get(
+      'SELECT namespace FROM namespace_digests UNION SELECT namespace FROM agent_quotas WHERE namespace <> ?',
+    )
+    .all(GLOBAL_QUOTA_NAMESPACE) as { namespace: string }[];
+  return { namespaces: rows.map(({ namespace }) => namespace).sort() };
 }
 
 export function integrityNotes(statements: Statements): ScrubAnswers['integrity-notes'] {

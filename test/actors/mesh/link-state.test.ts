@@ -49,7 +49,7 @@ describe('the state of a link', () => {
     assert.equal(nextLink(quarantined, answered).quarantined, true);
     assert.equal(nextLink(quarantined, failed('unreachable')).quarantined, true);
     assert.equal(nextLink(quarantined, progress).quarantined, false);
-    const offered = nextLink(quarantined, { kind: 'version-changed' });
+    const offered = nextLink(quarantined, { kind: 'offer-again' });
     assert.deepEqual([offered.quarantined, offered.attempts], [false, 0]);
   });
 

@@ -295,6 +295,20 @@ describe('failing peers', () => {
     }
   });
 
+  it('what is refused is not sent again with everything that the peer answers meanwhile', async () => {
+    const stage = await new Stage(1).start({ catchupIntervalMs: 50 });
+    const [peer] = stage.peers;
+    peer!.refuses = 'bad_chain';
+    stage.store.append(1);
+    await stage.scheduler.advance(3000);
+    assert.ok(peer!.pulls.length > 20, `${peer!.pulls.length} pulls`);
+    assert.ok(peer!.bodies.length <= 8, `${peer!.bodies.length} pushes in 3 s`);
+    peer!.refuses = null;
+    await stage.scheduler.advance(8000);
+    assert.equal(peer!.has[OWN], 1);
+    await stage.mesh.stop();
+  });
+
   it('what is refused a hundred times is put aside, kept, and offered again to another release', async () => {
     const stage = await new Stage(1).start();
     const [peer] = stage.peers;

@@ -31,8 +31,8 @@ export function digestOf(path: string): string {
   }
 }
 
-/** Reads are counted so long after they happened. */
-const SETTLED_AFTER_MS = TOUCH_FLUSH_INTERVAL_MS + 500;
+/** Reads are counted within half of this after they happened, and later where the machine is busy. */
+const SETTLED_AFTER_MS = 2 * TOUCH_FLUSH_INTERVAL_MS;
 const SETTLE_WITHIN_MS = 20_000;
 
 /** The digest once nothing moves any more: recalls are counted behind their answers. */
