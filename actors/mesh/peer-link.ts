@@ -77,6 +77,7 @@ export class PeerLink implements RunningChild {
   private pushes = 0;
   /** The last operation that was sent, in the hope that all before it are taken; null when that hope was in vain. */
   private sentTo: number | null = null;
+  private sentOf: string | null = null;
   /** Counts vain hopes: what comes of pushes from before one says nothing about the peer's willingness. */
   private round = 0;
   /** Since when, monotonic, there is something for a peer that nobody waits for. */
@@ -105,7 +106,8 @@ export class PeerLink implements RunningChild {
     const { record, parts } = this;
     if (record.peer.url === null || parts.ownLog.origin === null) return;
     const from = this.pushes === 0 ? record.standing.from : this.sentTo;
-    if (from === null) return;
+    // Of another epoch, or in vain.
+    if (from === null || (this.pushes > 0 && this.sentOf !== parts.ownLog.origin)) return;
     const owed = parts.ownLog.end - from;
     const job = nextJob(record.link, owed, record.offers.length);
     if (job === null) return;
@@ -215,6 +217,7 @@ export class PeerLink implements RunningChild {
     };
     this.pushes += 1;
     this.sentTo = batch.to;
+    this.sentOf = batch.origin;
     const late = parts.scheduler.after(LATE_MS, () => {
       this.lates.delete(late);
       record.late = true;
