@@ -108,14 +108,6 @@ function ends(by: RemovedVersion, version: LiveVersion): boolean {
   return expires_at !== null && expires_at <= (by.removal.expiresAt ?? '');
 }
 
-/** A memory lives where its latest edit put it, though another edit that this one has not seen is in sight. */
-function isTakenAway(removed: readonly RemovedVersion[], living: readonly LiveVersion[]): boolean {
-  return removed.some(
-    (version) =>
-      version.removal.reason === ELSEWHERE && living.every(({ image }) => editStamp(version) > image.edited),
-  );
-}
-
 /** What a state (one version at least) means for the row. */
 export function settle(versions: readonly Version[]): Settled {
   const seen = joined(versions.map((version) => version.covers));
@@ -126,7 +118,7 @@ export function settle(versions: readonly Version[]): Settled {
     .filter((version) => version.removal === null)
     .filter((version) => !removed.some((removal) => ends(removal, version)));
   const highest = Math.max(...versions.map((version) => (version.image ?? version.removal)!.version));
-  if (living.length === 0 || isTakenAway(removed, living)) {
+  if (living.length === 0) {
     return { ...stamp, image: null, removal: { ...latest(removed).removal, version: highest } };
   }
   const image = living.length === 1 ? living[0]!.image : mergedImage(living.map((version) => version.image));

@@ -224,7 +224,7 @@ class Replication implements Mesh {
       const { origin } = this.ownLog;
       // When it was said is not known, so it can add to what is known but take nothing away.
       if (origin !== null && this.observe(record, origin, have[origin] ?? null, 0) === 'raised')
-        this.changed(record, 'standing');
+        record.progressed();
     }
     record.heard();
   }
@@ -306,15 +306,15 @@ class Replication implements Mesh {
 
   /**
    * Writes wait for as many peers as the quorum needs: the next ones that are well, in a ring of all nodes, so that not
-   * all nodes wait for the same. One with a scope is no copy of everything.
+   * all nodes wait for the same. Those with a scope, which are no copy of everything, come last.
    */
   private isPrompt(record: PeerRecord): boolean {
-    const isWell = ({ peer, link, late }: PeerRecord) =>
-      peer.url !== null && peer.allowedNamespaces === null && link.state === 'healthy' && !late;
-    return this.ring
-      .filter(isWell)
-      .slice(0, this.quorum.needed - 1)
-      .includes(record);
+    const well = this.ring.filter(
+      ({ peer, link, late }) => peer.url !== null && link.state === 'healthy' && !late,
+    );
+    const whole = well.filter(({ peer }) => peer.allowedNamespaces === null);
+    const narrow = well.filter(({ peer }) => peer.allowedNamespaces !== null);
+    return [...whole, ...narrow].slice(0, this.quorum.needed - 1).includes(record);
   }
 
   /** What was parked may have a rule by now. One over which the rules break holds no other up. */
@@ -327,7 +327,8 @@ class Replication implements Mesh {
       );
       if (retried.ok) {
         if (retried.value.last === null) return;
-        place = { after: retried.value.last, skip: 0, limit: RETRY_PARKED_LIMIT };
+        const limit = Math.min(RETRY_PARKED_LIMIT, 2 * place.limit);
+        place = { after: retried.value.last, skip: 0, limit };
         continue;
       }
       if (retried.error.code !== 'INTERNAL') return;

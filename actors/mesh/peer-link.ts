@@ -75,6 +75,8 @@ export class PeerLink implements RunningChild {
   /** With a question, or with making a push. */
   private busy = false;
   private pushes = 0;
+  /** Where each of them begins. */
+  private readonly underWay = new Set<number>();
   /** The last operation that was sent, in the hope that all before it are taken; null when that hope was in vain. */
   private sentTo: number | null = null;
   private sentOf: string | null = null;
@@ -112,6 +114,8 @@ export class PeerLink implements RunningChild {
     const job = nextJob(record.link, owed, record.offers.length);
     if (job === null) return;
     if (this.pushes > 0 && (job !== 'push' || this.pushes >= PUSHES_MAX || !parts.isPrompt(record))) return;
+    // Something before what is under way is wanted first.
+    if (this.pushes > 0 && record.standing.from < Math.min(...this.underWay)) return;
     const fromMs = job === 'push' ? this.pushFromMs(owed) : record.notBeforeMs;
     const waitMs = fromMs - parts.clock.monotonicMs();
     if (waitMs > 0) {
@@ -200,6 +204,7 @@ export class PeerLink implements RunningChild {
     const limit = Math.min(record.batchSize, parts.batchMax);
     this.busy = true;
     this.owedSinceMs = null;
+    const behind = this.pushes > 0;
     const next = await parts.outgoing.next(origin, from, parts.ownLog.end, record.peer, limit);
     this.busy = false;
     const batch = next.ok ? next.value : null;
@@ -208,7 +213,8 @@ export class PeerLink implements RunningChild {
       record.notBeforeMs = parts.clock.monotonicMs() + LOCAL_RETRY_MS;
       return;
     }
-    if (this.stopping) return;
+    // It was read to follow a push that has failed meanwhile.
+    if (this.stopping || (behind && this.sentTo !== from)) return;
     const sent: Sent = {
       batch,
       ticket: record.standing.ticket(),
@@ -216,6 +222,7 @@ export class PeerLink implements RunningChild {
       ahead: this.pushes > 0,
     };
     this.pushes += 1;
+    this.underWay.add(batch.from);
     this.sentTo = batch.to;
     this.sentOf = batch.origin;
     const late = parts.scheduler.after(LATE_MS, () => {
@@ -232,7 +239,13 @@ export class PeerLink implements RunningChild {
     this.lates.delete(late);
     record.late = false;
     this.pushes -= 1;
-    if (!this.stopping) this.pushed(sent, answer);
+    this.underWay.delete(batch.from);
+    if (this.stopping) return;
+    // What is noted wakes links; this one looks at what to do when all of the answer is noted.
+    const { busy } = this;
+    this.busy = true;
+    this.pushed(sent, answer);
+    this.busy = busy;
   }
 
   private pushed({ batch, ticket, round, ahead }: Sent, answer: Delivered<CheckedPushReply>): void {
@@ -267,7 +280,9 @@ export class PeerLink implements RunningChild {
     const taken = Math.min(batch.to, has ?? 0, firstRefused(batch, answer.reply) - 1);
     const more = standing.setParked(batch.from + 1, batch.to, answer.reply.parked, taken);
     const whole = refusal === null && standing.acked >= batch.to;
-    if (!whole) this.inVain();
+    const overtook = ahead && refusal === 'gap';
+    if (overtook) this.sentTo = null;
+    else if (!whole) this.inVain();
     // What it took, or knew by its hash, it has.
     if (whole || (has !== null && has > batch.from && refusal !== 'gap')) standing.prove(taken);
     // A place to begin at is an answer; the same gap again is not.
@@ -282,10 +297,8 @@ export class PeerLink implements RunningChild {
     // What was refused may have been read from a damaged log that is repaired by the next time.
     parts.outgoing.forget(batch);
     // One that overtook the push before it, or followed one that failed, is sent again as the next one.
-    if (moved || progress || !current || (ahead && refusal === 'gap')) {
-      record.answered(answer, progress);
-      if (moved || !current || (ahead && refusal === 'gap')) return;
-    }
+    if (moved || progress || !current || overtook) record.answered(answer, progress);
+    if (moved || !current || overtook) return;
     const hasMore = has !== null && has > parts.ownLog.end;
     const cause =
       refusal !== null ? (`refused:${refusal}` as const) : hasMore ? 'refused:own_ahead' : 'rubbish';

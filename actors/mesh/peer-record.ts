@@ -94,6 +94,13 @@ export class PeerRecord {
     if (changed) this.parts.onChange(this, 'state');
   }
 
+  /** The peer has more of ours than before, by its own doing: what it refused counts no more. */
+  progressed(): void {
+    this.apply({ kind: 'offer-again' });
+    if (this.link.failures === 0) this.notBeforeMs = 0;
+    this.parts.onChange(this, 'standing');
+  }
+
   /** Notes an answer to a delivery that the peer refuses. */
   refused(delivered: Delivered<Said> & { ok: true }, cause: Cause, message: string): void {
     this.heardOf(delivered);

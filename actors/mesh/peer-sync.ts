@@ -8,7 +8,7 @@ import { asError, type ExitReason, type RunningChild } from '../core/child.js';
 import type { PeerClient } from './peer-client.js';
 import { type Observer, saidOf } from './peer-link.js';
 import type { PeerRecord } from './peer-record.js';
-import type { CheckedPullReply } from './reply-checks.js';
+import { type JudgedPage, ReadAhead } from './read-ahead.js';
 
 export interface PeerSyncParts {
   readonly store: Store;
@@ -31,18 +31,6 @@ export interface PeerSyncParts {
   readonly putBack: (record: PeerRecord, origin: string, keep: number) => Promise<boolean>;
   /** Everything that a peer had has been taken, or not. */
   readonly caughtUp: (record: PeerRecord, complete: boolean) => void;
-}
-
-/** A page as its peer answered it, and what is left of it when it has been verified. */
-interface JudgedPage {
-  readonly reply: CheckedPullReply;
-  readonly judged: VerifiedBatch;
-}
-
-/** A page that was asked for, and verified, before the one before it was applied. */
-interface Ahead {
-  readonly from: Have;
-  readonly page: Promise<JudgedPage | null>;
 }
 
 /** What a header says beside its place: two with the same text and the same past are one operation. */
@@ -144,7 +132,7 @@ export class PeerSync implements RunningChild {
     // Origins that this node does not take from the peer for now; they must not keep the others back.
     const blocked = new Set<string>();
     let proof = proofFrom;
-    let ahead: Ahead | null = null;
+    const ahead = this.readAhead(record);
     /** Origins of which the peer alone knows more, and of some of that no more than the headers. */
     let orphans: readonly string[] = [];
     for (let pages = 0; !this.stopping; pages += 1) {
@@ -159,8 +147,7 @@ export class PeerSync implements RunningChild {
       // Headers prove what was lost as well as payloads do.
       const how =
         orphans.length > 0 ? { origins: orphans, stubs: true } : { origins: wanted, stubs: proof !== null };
-      const answered: JudgedPage | null = await (ahead?.page ?? this.page(record, have, how));
-      ahead = null;
+      const answered: JudgedPage | null = await (ahead.next(known)?.page ?? this.page(record, have, how));
       if (answered === null || this.stopping) return false;
       const page = answered.reply;
       if (page.operations.length === 0) {
@@ -169,8 +156,8 @@ export class PeerSync implements RunningChild {
         if (orphans.length === 0) return true;
         continue;
       }
-      // The next page is on its way, and verified, while this one is applied.
-      if (page.more && blocked.size === 0 && proof === null) ahead = this.readAhead(record, known, page);
+      // The next pages are on their way, and verified, while this one is applied.
+      if (blocked.size === 0 && proof === null && orphans.length === 0) ahead.goOn(known, page);
       const outcome = await this.take(answered.judged, record.peerId);
       if (outcome === null) return false;
       const ownRefused = outcome.refused.find(
@@ -190,12 +177,11 @@ export class PeerSync implements RunningChild {
       const before: Have = known;
       const progressed = Object.entries(outcome.have).some(([origin, seq]) => seq > (before[origin] ?? 0));
       known = { ...before, ...outcome.have };
-      // What was asked for ahead is of use only when this page was taken whole.
-      if (ahead !== null && !sameHave(known, ahead.from)) ahead = null;
       this.parts.pulled(record, outcome.applied);
       const refusedNow = outcome.refused.filter(({ origin }) => !blocked.has(origin));
       for (const { origin } of refusedNow) blocked.add(origin);
       if (refusedNow.length > 0) {
+        ahead.drop();
         const { origin, seq, reason } = refusedNow[0]!;
         this.parts.log.warn(
           { peer: record.peerId, origin, seq, reason },
@@ -281,14 +267,15 @@ export class PeerSync implements RunningChild {
     return headerText(theirs) === headerText(ours);
   }
 
-  /** Asks for the page after one that is not applied yet. */
-  private readAhead(record: PeerRecord, known: Have, { operations }: OperationPage): Ahead {
-    const from: Record<string, number> = { ...known };
-    for (const { origin, seq } of operations) from[origin] = Math.max(from[origin] ?? 0, seq);
-    const page = this.page(record, from, { place: true });
-    // It may never be waited for.
-    page.catch((error: unknown) => this.end({ kind: 'failed', error: asError(error) }));
-    return { from, page };
+  /** Asks for pages behind those that are not applied yet. */
+  private readAhead(record: PeerRecord): ReadAhead {
+    return new ReadAhead((from) => {
+      if (this.stopping) return Promise.resolve(null);
+      const page = this.page(record, from, { place: true });
+      // It may never be waited for.
+      page.catch((error: unknown) => this.end({ kind: 'failed', error: asError(error) }));
+      return page;
+    });
   }
 
   /** One page, with what its answer says of the peer noted; null when there was none. */
@@ -353,11 +340,4 @@ export class PeerSync implements RunningChild {
       this.pauses.add(timer);
     });
   }
-}
-
-function sameHave(one: Have, other: Have): boolean {
-  const origins = Object.keys(one);
-  return (
-    origins.length === Object.keys(other).length && origins.every((origin) => one[origin] === other[origin])
-  );
 }

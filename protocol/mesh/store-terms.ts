@@ -1,4 +1,5 @@
 import type { Memory, MemoryRow } from '../memory.js';
+import type { VersionVector } from '../version-vector.js';
 import type { OperationPlace } from './ranges.js';
 import type { RepairAnswers, RepairCommand, RepairOutcomes, RepairQuery } from './repair-terms.js';
 import type { ScrubAnswers, ScrubCommand, ScrubOutcomes, ScrubQuery } from './scrub-terms.js';
@@ -26,6 +27,7 @@ export type MeshQuery =
   | ReadOperations
   | ReadDigests
   | FindOperation
+  | SubjectPlaces
   | ListConflicts
   | ListNonces
   | MemoriesSince
@@ -235,6 +237,19 @@ export interface ReadDigestsAnswer {
   readonly rows: number;
 }
 
+/** Where the operations of a memory put it that have an effect, or had to leave one to others. */
+export interface SubjectPlaces {
+  readonly kind: 'subject-places';
+  readonly subject: string;
+}
+
+export interface SubjectPlace {
+  readonly origin: string;
+  readonly seq: number;
+  readonly namespace: string;
+  readonly seen: VersionVector;
+}
+
 /** An operation of the log by its id, or the last one about a subject, such as a memory, by the id of that. */
 export interface FindOperation {
   readonly kind: 'find-operation';
@@ -300,6 +315,7 @@ export interface MeshAnswers extends RepairAnswers, ScrubAnswers {
   readonly 'read-operations': ReadOperationsAnswer;
   readonly 'read-digests': ReadDigestsAnswer;
   readonly 'find-operation': FoundOperation | null;
+  readonly 'subject-places': readonly SubjectPlace[];
   readonly 'list-conflicts': readonly Conflict[];
   readonly 'list-nonces': readonly UsedNonce[];
   readonly 'memories-since': { readonly memories: readonly MemoryRow[]; readonly more: boolean };

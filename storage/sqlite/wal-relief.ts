@@ -1,9 +1,11 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Connection } from './connection.js';
+import { type Connection, isFull } from './connection.js';
 
 /** Between a try in vain and the next on a disk that stays full; each may write as much as the write-ahead log holds. */
 const TRY_EVERY_MS = 1000;
+/** The same when there is more space than there was. */
+const TRY_SOON_MS = 50;
 const ATTEMPTS = 20;
 const STEP_MS = 5;
 
@@ -37,12 +39,17 @@ export class WalRelief {
   }
 
   private mayTry(nowMs: number): boolean {
-    return Math.abs(nowMs - this.triedMs) >= TRY_EVERY_MS || this.freeBytes() > this.freeThen;
+    const passedMs = Math.abs(nowMs - this.triedMs);
+    return passedMs >= TRY_EVERY_MS || (passedMs >= TRY_SOON_MS && this.freeBytes() > this.freeThen);
   }
 
   private freeBytes(): number {
-    const { bavail, bsize } = statfsSync(dirname(this.db.name));
-    return bavail * bsize;
+    try {
+      const { bavail, bsize } = statfsSync(dirname(this.db.name));
+      return bavail * bsize;
+    } catch {
+      return 0;
+    }
   }
 
   private fold(nowMs: number): Folding {
@@ -66,8 +73,9 @@ export class WalRelief {
         if (busy === 0) return 'folded';
       }
       return 'readers';
-    } catch {
-      return 'no-room';
+    } catch (error) {
+      // Whatever else it is, the next write meets it too.
+      return isFull(error) ? 'no-room' : 'readers';
     } finally {
       this.db.pragma(`busy_timeout = ${patienceMs}`);
     }

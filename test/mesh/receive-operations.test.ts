@@ -316,7 +316,37 @@ describe('scopes', () => {
     const { json } = await node.send(peer.push(peer.pushOf(steal, remove)));
     const reasons = (json['parked'] as { reason: string }[]).map(({ reason }) => reason);
     assert.deepEqual(reasons, ['out_of_scope', 'out_of_scope']);
+    // Nor by having seen the attempt before.
+    const again = peer.operation(
+      { id, namespace: 'team/a', title: 'mine now' },
+      { kind: 'update', seen: { [peer.origin]: 2 } },
+    );
+    const second = await node.send(peer.push(peer.pushOf(again)));
+    assert.equal((second.json['parked'] as { reason: string }[])[0]?.reason, 'out_of_scope');
     assert.equal((await node.memory(id))?.title, 'theirs');
+  });
+
+  it('do not take back an edit of what lay inside when it was made, whoever moved it meanwhile', async () => {
+    const peer = newPeer();
+    const other = newPeer();
+    const made = peer.operation({ namespace: 'team/a', title: 'made' });
+    const first = peer.pushOf(made);
+    const change = { kind: 'update', seen: { [peer.origin]: 1 } } as const;
+    const id = made.subject;
+    const moved = other.pushOf(other.operation({ id, namespace: 'secret', title: 'moved' }, change));
+    const edited = peer.pushOf(peer.operation({ id, namespace: 'team/a', title: 'edited' }, change));
+    const rows = [];
+    for (const order of ['move first', 'edit first']) {
+      const node = await open(peer, { peers: [scoped(peer), other.asPeer()] });
+      await node.send(peer.push(first));
+      const pushes = [() => other.push(moved), () => peer.push(edited)];
+      for (const push of order === 'move first' ? pushes : pushes.toReversed()) {
+        const { json } = await node.send(push());
+        assert.deepEqual(json['parked'], [], order);
+      }
+      rows.push(await node.memory(id));
+    }
+    assert.deepEqual(rows[0], rows[1]);
   });
 
   it('are judged by the header, which the payload must bear out', async () => {

@@ -142,7 +142,7 @@ export class Workload {
       const expires = dice.chance(0.1) ? { expires_at: null } : {};
       const tier = dice.chance(0.1) ? { tier: dice.pick(TIERS) } : {};
       const title = dice.chance(0.12) ? { title: this.title() } : {};
-      const namespace = dice.chance(0.05) ? { namespace: this.namespace(at) } : {};
+      const namespace = dice.chance(0.05) ? this.move(at) : {};
       const input = { id, content: mark, ...expires, ...tier, ...title, ...namespace };
       return { name: 'memory_update', input, subject: id, mark };
     }
@@ -171,6 +171,16 @@ export class Workload {
     if (choice < 98) return { name: 'memory_gc', input: {}, subject: null, mark: null };
     const input = { namespace: this.namespace(at), pattern: this.title().split(' ')[1] };
     return { name: 'memory_forget', input, subject: null, mark: null };
+  }
+
+  /**
+   * A move across the border of a scope, beside an edit that has not seen it, is not settled for the node with the scope
+   * before the next edit (docs/mesh.md), so there is none where a node has one.
+   */
+  private move(at: Peer): Input {
+    const namespace = this.namespace(at);
+    const narrow = this.parts.nodes.some(({ parts }) => parts.scope !== null);
+    return narrow ? {} : { namespace };
   }
 
   private newRow(mark: string, at: Peer): Input {

@@ -340,34 +340,4 @@ describe('a scope', () => {
     assert.deepEqual(await other.state(), await one.state());
     assert.deepEqual(other.audit(), []);
   });
-
-  for (const [which, aheadMs] of [
-    ['later', -60_000],
-    ['earlier', 60_000],
-  ] as const) {
-    it(`that a memory leaves by the ${which} of two edits has it where all nodes have it`, async () => {
-      const { one, ids } = await furnished();
-      const [id] = ids as [string];
-      const two = replica('9', START_MS + aheadMs);
-      const narrow = replica('b', START_MS);
-      for (const each of [two, narrow]) await each.apply(await one.read());
-      await one.run(updating(id, { namespace: 'secret' }));
-      await two.run(updating(id, { content: 'edited inside' }));
-      const edits = await two.read({ 'peer-a/epocha': 7 });
-      const moved = (await one.read({ 'peer-a/epocha': 7 })).map((each) => ({ ...each, payload: null }));
-      await one.apply(edits);
-      await narrow.apply(edits);
-      await narrow.apply(moved);
-      const withheld = moved.map(({ origin, seq }) => operationId(origin, seq));
-      await repair(narrow, { subjects: [id], withheld });
-      const namespaceAt = ({ db }: typeof one) =>
-        db
-          .prepare('SELECT n.name FROM memories m JOIN namespaces n USING (ns_id) WHERE m.id = ?')
-          .pluck()
-          .get(id);
-      assert.equal(namespaceAt(one), which === 'later' ? 'secret' : 'team');
-      assert.equal(namespaceAt(narrow), which === 'later' ? undefined : 'team');
-      assert.deepEqual(narrow.audit(), []);
-    });
-  }
 });

@@ -1,0 +1,77 @@
+import type { VerifiedBatch } from '../../protocol/mesh/store-terms.js';
+import type { Have } from '../../protocol/mesh/wire.js';
+import type { CheckedPullReply } from './reply-checks.js';
+
+/** A page as its peer answered it, and what is left of it when it has been verified. */
+export interface JudgedPage {
+  readonly reply: CheckedPullReply;
+  readonly judged: VerifiedBatch;
+}
+
+/** A page that was asked for before the one before it was applied. */
+export interface Ahead {
+  readonly from: Have;
+  readonly page: Promise<JudgedPage | null>;
+}
+
+/** Pages beyond the one that is being applied: one is verified while the other one travels. */
+const PAGES_AHEAD = 2;
+
+/** Asks for pages in the hope that those before them are taken whole. */
+export class ReadAhead {
+  private pages: Ahead[] = [];
+  /** Where the last page that has come ends, when there is more behind it that was not asked for. */
+  private tip: Have | null = null;
+
+  constructor(private readonly ask: (from: Have) => Promise<JudgedPage | null>) {}
+
+  /** A page that was asked for at `from` is about to be applied. */
+  goOn(from: Have, reply: CheckedPullReply): void {
+    if (this.pages.length === 0) this.tip = endOf(from, reply);
+    this.fill();
+  }
+
+  /** The next page, when it was asked for from where everything stands now. */
+  next(known: Have): Ahead | null {
+    const ahead = this.pages.shift() ?? null;
+    if (ahead !== null && sameHave(known, ahead.from)) return ahead;
+    this.drop();
+    return null;
+  }
+
+  /** What was asked for is of no use. */
+  drop(): void {
+    this.pages = [];
+    this.tip = null;
+  }
+
+  private fill(): void {
+    if (this.tip === null || this.pages.length >= PAGES_AHEAD) return;
+    const from = this.tip;
+    this.tip = null;
+    const ahead: Ahead = { from, page: this.ask(from) };
+    this.pages.push(ahead);
+    ahead.page.then(
+      (answered) => {
+        if (answered === null || this.pages.at(-1) !== ahead) return;
+        this.tip = endOf(from, answered.reply);
+        this.fill();
+      },
+      () => undefined,
+    );
+  }
+}
+
+function endOf(from: Have, { more, operations }: CheckedPullReply): Have | null {
+  if (!more || operations.length === 0) return null;
+  const end: Record<string, number> = { ...from };
+  for (const { origin, seq } of operations) end[origin] = Math.max(end[origin] ?? 0, seq);
+  return end;
+}
+
+function sameHave(one: Have, other: Have): boolean {
+  const origins = Object.keys(one);
+  return (
+    origins.length === Object.keys(other).length && origins.every((origin) => one[origin] === other[origin])
+  );
+}
