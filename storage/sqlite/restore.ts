@@ -159,7 +159,7 @@ function swap(draft: string, options: RestoreOptions): Result<string | null> {
   const { path } = options;
   const aside = `${path}.before-restore-${options.now.replace(/[:.-]/g, '')}`;
   const isNew = !existsSync(path);
-  const held = isNew ? ok(null) : holdAlone(path, options.nowMs);
+  const held = isNew ? ok(null) : holdInTurn(path, options);
   if (!held.ok) return failed(held.error);
   try {
     if (!isNew) keep(path, aside);
@@ -171,6 +171,10 @@ function swap(draft: string, options: RestoreOptions): Result<string | null> {
     raiseHead(draft, path);
     syncToDisk(dirname(path));
     return ok(isNew ? null : aside);
+  } catch (error) {
+    // The name of what is kept says when, to the millisecond.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return inUse('another restore has begun at the same moment');
   } finally {
     held.value?.close();
   }
@@ -221,12 +225,25 @@ function keep(path: string, aside: string): void {
   }
 }
 
+/** Two restores that begin together keep each other out for a moment, each for another time. */
+function holdInTurn(path: string, { nowMs, freshEpoch }: RestoreOptions): Result<Database.Database | null> {
+  const stepMs = 10 + ([...freshEpoch].reduce((sum, each) => sum + each.charCodeAt(0), 0) % 40);
+  for (let attempt = 1; ; attempt += 1) {
+    const held = holdAlone(path, nowMs);
+    if (held !== 'busy') return held;
+    if (attempt === HOLD_ATTEMPTS) return inUse('another process has the database open');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, attempt * stepMs);
+  }
+}
+
+const HOLD_ATTEMPTS = 5;
+
 /**
  * Takes the database for this process alone, its write-ahead log folded in: leaving WAL mode needs that nobody else has it
  * open. Null for a file that cannot be read, which nobody can lock either; a full disk or a missing right throws, since
  * such a database may well be in use.
  */
-function holdAlone(path: string, nowMs: number): Result<Database.Database | null> {
+function holdAlone(path: string, nowMs: number): Result<Database.Database | null> | 'busy' {
   const file = new FileIdentity(path);
   const db = new Database(path, { fileMustExist: true, timeout: 0 });
   try {
@@ -245,7 +262,7 @@ function holdAlone(path: string, nowMs: number): Result<Database.Database | null
     return ok(db);
   } catch (error) {
     db.close();
-    if (isBusy(error)) return inUse('another process has the database open');
+    if (isBusy(error)) return 'busy';
     if (isUnreadable(error)) return ok(null);
     throw error;
   }

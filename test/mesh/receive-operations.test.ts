@@ -272,6 +272,12 @@ describe('authors', () => {
   });
 });
 
+/** Stamps of two edits, the earlier first. */
+const EDITED = [
+  '1772000000000-00001 peer-a/e 000000000001',
+  '1772000000000-00002 peer-b/e 000000000002',
+] as const;
+
 describe('scopes', () => {
   const scoped = (peer: TestPeer) => peer.asPeer({ allowedNamespaces: ['team/**'] });
 
@@ -333,8 +339,12 @@ describe('scopes', () => {
     const first = peer.pushOf(made);
     const change = { kind: 'update', seen: { [peer.origin]: 1 } } as const;
     const id = made.subject;
-    const moved = other.pushOf(other.operation({ id, namespace: 'secret', title: 'moved' }, change));
-    const edited = peer.pushOf(peer.operation({ id, namespace: 'team/a', title: 'edited' }, change));
+    const moved = other.pushOf(
+      other.operation({ id, namespace: 'secret', title: 'moved', edited: EDITED[0] }, change),
+    );
+    const edited = peer.pushOf(
+      peer.operation({ id, namespace: 'team/a', title: 'edited', edited: EDITED[1] }, change),
+    );
     const rows = [];
     for (const order of ['move first', 'edit first']) {
       const node = await open(peer, { peers: [scoped(peer), other.asPeer()] });
