@@ -175,7 +175,7 @@ export class Workload {
 
   /**
    * A move across the border of a scope, beside an edit that has not seen it, is not settled for the node with the scope
-   * before the next edit (docs/mesh.md), so there is none where a node has one.
+   * before the next edit (docs/decisions.md), so there is none where a node has one.
    */
   private move(at: Peer): Input {
     const namespace = this.namespace(at);
