@@ -118,12 +118,13 @@ export function settle(versions: readonly Version[]): Settled {
     .filter((version) => version.removal === null)
     .filter((version) => !removed.some((removal) => ends(removal, version)));
   const highest = Math.max(...versions.map((version) => (version.image ?? version.removal)!.version));
+  // Alone a version means what it says; beside others the outcome is a version that none of them was. So it is for
+  // removals: what one of them ended may have been shown beside the others under that number.
+  const version = versions.length === 1 ? highest : highest + 1;
   if (living.length === 0) {
-    return { ...stamp, image: null, removal: { ...latest(removed).removal, version: highest } };
+    return { ...stamp, image: null, removal: { ...latest(removed).removal, version } };
   }
   const image = living.length === 1 ? living[0]!.image : mergedImage(living.map((version) => version.image));
-  // Alone a version means what it says; beside others the outcome is a version that none of them was.
-  const version = versions.length === 1 ? image.version : highest + 1;
   return { ...stamp, image: image.version === version ? image : { ...image, version }, removal: null };
 }
 

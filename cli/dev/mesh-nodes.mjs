@@ -32,6 +32,7 @@ export class MeshNodes {
       number,
       home,
       url: `https://127.0.0.1:${await freePort()}`,
+      port: await freePort(),
       api: '',
       child: null,
       err: '',
@@ -46,9 +47,9 @@ export class MeshNodes {
     return node;
   }
 
-  /** Starts a node's daemon, at first or again; its peers find it where it was. */
+  /** Starts a node's daemon, at first or again; its peers and its callers find it where it was. */
   async start(node) {
-    const port = await freePort();
+    const { port } = node;
     node.api = `http://127.0.0.1:${port}`;
     node.err = '';
     const argv = [...this.execArgv(node), MAIN, 'serve', '--port', String(port), ...this.flags];
@@ -63,7 +64,7 @@ export class MeshNodes {
       node.err = (node.err + text).slice(-ERRORS_KEPT);
     });
     for (let tries = 0; ; tries += 1) {
-      if (child.exitCode !== null || child.signalCode !== null || tries === START_TRIES) {
+      if (!isRunning(node) || tries === START_TRIES) {
         throw new Error(`node ${node.number}: ${node.err}`);
       }
       if ((await statusOf(node)).listening) return;
@@ -72,11 +73,13 @@ export class MeshNodes {
   }
 
   /** Ends a node's daemon politely; resolves when it is gone. */
-  async stop({ child }) {
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
-    const gone = new Promise((resolve) => child.once('exit', resolve));
-    child.kill('SIGTERM');
-    await gone;
+  stop(node) {
+    return end(node, 'SIGTERM');
+  }
+
+  /** Ends a node's daemon as a crash would; resolves when it is gone. */
+  kill(node) {
+    return end(node, 'SIGKILL');
   }
 
   async stopAll() {
@@ -100,6 +103,17 @@ export class MeshNodes {
       child.once('close', (code) => (code === 0 ? resolve(out) : reject(new Error(err))));
     });
   }
+}
+
+/** True while a node's process is there. */
+export const isRunning = ({ child }) =>
+  child !== null && child.exitCode === null && child.signalCode === null;
+
+async function end(node, signal) {
+  if (!isRunning(node)) return;
+  const gone = new Promise((resolve) => node.child.once('exit', resolve));
+  node.child.kill(signal);
+  await gone;
 }
 
 /** What a node's daemon says of the mesh (`GET /api/v1/mesh/status`); `{listening: false}` while none answers. */

@@ -1,13 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MAIN, MeshNodes, statusOf } from './mesh-nodes.mjs';
+import { createInterface } from 'node:readline';
+import { isRunning, MAIN, MeshNodes, statusOf } from './mesh-nodes.mjs';
 import { say } from './project.mjs';
 import './prepare.mjs';
 
 // Runs three nodes on loopback as a mesh with certificates of its own, in a temporary folder, and shows how they stand
-// until it is interrupted. The nodes forget everything then. `--nodes N` runs another number of them.
+// until it is interrupted. The nodes forget everything then. `--nodes N` runs another number of them. Lines typed
+// meanwhile, or piped in, end nodes and start them again: `kill 2`, `stop 2`, `start 2`.
 const STATUS_INTERVAL_MS = 1000;
+const WHAT_TO_TYPE = 'kill N, stop N or start N';
 
 const words = process.argv.slice(2);
 const count = words[0] === '--nodes' ? Number(words[1]) : 3;
@@ -21,6 +24,8 @@ const folder = mkdtempSync(join(tmpdir(), 'mnemesh-mesh-'));
 const flags = ['--quorum-writes', '2', '--catchup-interval-secs', '2'];
 const mesh = new MeshNodes({ folder, environment, flags });
 let stopping = false;
+// What is typed is done in its order, one after the other.
+let obeyed = Promise.resolve();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(0));
 
 try {
@@ -33,7 +38,9 @@ try {
   const quorum = 'curl -s -X POST -H "content-type: application/json"';
   say(`  ${quorum} -d '{"title":"hello","content":"from node 1"}' ${nodes[0].api}/api/v1/memories`);
   say(`  curl -s "${nodes.at(-1).api}/api/v1/memories?limit=5"`);
-  say(`  SVC_HOME=${nodes[0].home} node ${MAIN} mesh status\n`);
+  say(`  SVC_HOME=${nodes[0].home} node ${MAIN} mesh status`);
+  say(`Type ${WHAT_TO_TYPE} here, to see what the others do.\n`);
+  createInterface({ input: process.stdin }).on('line', obey);
   while (!stopping) {
     show(await Promise.all(nodes.map(async (node) => ({ ...(await statusOf(node)), number: node.number }))));
     await new Promise((resolve) => setTimeout(resolve, STATUS_INTERVAL_MS));
@@ -43,6 +50,23 @@ try {
     say(`the mesh could not be formed: ${error.message}`);
     await stop(1);
   }
+}
+
+function obey(line) {
+  const text = line.trim();
+  if (text === '') return;
+  const [, word, number] = /^(kill|stop|start) ([0-9]+)$/.exec(text) ?? [];
+  const node = mesh.nodes[Number(number) - 1];
+  if (node === undefined) {
+    say(`type ${WHAT_TO_TYPE}, with N from 1 to ${count}`);
+    return;
+  }
+  obeyed = obeyed.then(async () => {
+    if (stopping) return;
+    if (isRunning(node) === (word === 'start'))
+      say(`node ${number} is ${word === 'start' ? 'up' : 'down'} already`);
+    else await mesh[word](node).catch(({ message }) => say(message));
+  });
 }
 
 function show(all) {
@@ -60,6 +84,7 @@ async function stop(code) {
   if (stopping) return;
   stopping = true;
   say('\nstopping …');
+  await obeyed;
   await mesh.stopAll();
   rmSync(folder, { recursive: true, force: true });
   process.exit(code);

@@ -1,11 +1,11 @@
 import { EMBED_STATES } from '../../protocol/commands.js';
 import type { Memory, MemoryRow } from '../../protocol/memory.js';
-import type { MemoryImage, Removal } from '../../protocol/operation-log.js';
+import { type MemoryImage, memoryPayload, type Removal } from '../../protocol/operation-log.js';
 import type { VersionVector } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
 import type { Digests } from './digests.js';
 import type { QuotaLedger } from './quota-ledger.js';
-import { memoryToSql, ROW_COLUMNS } from './rows.js';
+import { DamagedRowError, memoryToSql, ROW_COLUMNS } from './rows.js';
 import { TitleSlots } from './title-slots.js';
 
 /** The last operation of a subject, for its row or its tombstone. */
@@ -33,6 +33,7 @@ export class MemoryRows {
   private readonly statements;
   private readonly titles;
   private readonly namespaceIds = new Map<string, number>();
+  private accepted: ReadonlySet<string> = new Set();
 
   constructor(
     db: Connection,
@@ -97,6 +98,11 @@ export class MemoryRows {
     this.namespaceIds.clear();
   }
 
+  /** Takes these memories' rows as they are, because nothing knows better. */
+  accept(ids: ReadonlySet<string>): void {
+    this.accepted = ids;
+  }
+
   /** Inserts a row; answers its number. `payload` is the text of its post-image. */
   insert(memory: Memory, payload: string, now: string): number {
     const nsId = this.namespaceId(memory.namespace);
@@ -117,9 +123,10 @@ export class MemoryRows {
     return rid;
   }
 
-  /** Replaces a row in place; answers its number. */
+  /** Replaces a row in place; answers its number. Throws DamagedRowError, as does a removal. */
   replace(before: Memory, memory: Memory, payload: string, how: Replacement, now: string): number {
     const state = this.statements.state.get(memory.id)!;
+    this.expectWhole(before, state.digest);
     const digest = this.digests.of(memory.id, payload);
     const moved = before.title !== memory.title || before.namespace !== memory.namespace;
     if (how.text) {
@@ -184,6 +191,7 @@ export class MemoryRows {
   /** Removes a row and leaves a tombstone. */
   remove(row: MemoryRow, removal: Removal, stamp: SubjectStamp, now: string): void {
     const { digest } = this.statements.state.get(row.id)!;
+    this.expectWhole(row, digest);
     this.statements.dropEmbedding.run(row.rid);
     this.statements.remove.run(row.rid);
     this.titles.settle(row.title, row.namespace);
@@ -243,6 +251,13 @@ export class MemoryRows {
 
   dropArchived(id: string): void {
     this.statements.dropArchived.run(id);
+  }
+
+  /** What a disk did to a row must not become somebody's edit and reach other nodes as one. */
+  private expectWhole(row: Memory, digest: Uint8Array | null): void {
+    if (digest === null || this.accepted.has(row.id)) return;
+    const expected = this.digests.of(row.id, memoryPayload(row));
+    if (Buffer.compare(digest, expected) !== 0) throw new DamagedRowError(row.id);
   }
 
   private namespaceId(name: string): number {

@@ -71,6 +71,11 @@ export class Mutations {
     this.memories.forgetNamespaces();
   }
 
+  /** Takes the rows of these memories as they are, because nothing knows better. */
+  accept(ids: ReadonlySet<string>): void {
+    this.memories.accept(ids);
+  }
+
   /** Applies one mutation; answers the memory as stored, stamps included, for those that write one. */
   apply(mutation: Mutation, context: DecisionContext): Memory | null {
     switch (mutation.mutation) {

@@ -54,7 +54,7 @@ export class DecisionReads {
     private readonly quotas: QuotaLedger,
     private readonly log: OperationLog,
     private readonly digests: Digests,
-    crypto: Crypto,
+    private readonly crypto: Crypto,
   ) {
     this.repair = new RepairReads(db, crypto);
     this.subjects = new SubjectReads(db);
@@ -193,25 +193,32 @@ export class DecisionReads {
   private lastEdit(id: string): LastEdit | null {
     const edit = this.texts
       .get(
-        `SELECT commit_sequence, payload FROM operations WHERE subject = @id AND kind = 'update' AND commit_sequence >
+        `SELECT commit_sequence, payload, payload_hash FROM operations WHERE subject = @id AND kind = 'update' AND commit_sequence >
            (SELECT coalesce(max(commit_sequence), 0) FROM operations WHERE subject = @id AND kind = 'store')
          ORDER BY commit_sequence DESC LIMIT 1`,
       )
-      .get({ id }) as { commit_sequence: number; payload: string | null } | undefined;
+      .get({ id }) as (LoggedImage & { commit_sequence: number }) | undefined;
     if (edit === undefined) return null;
     const before = this.texts
       .get(
-        `SELECT payload FROM operations WHERE subject = ? AND commit_sequence < ?
+        `SELECT payload, payload_hash FROM operations WHERE subject = ? AND commit_sequence < ?
            AND kind IN ('store', 'update', 'promote', 'life', 'restore') ORDER BY commit_sequence DESC LIMIT 1`,
       )
-      .get(id, edit.commit_sequence) as { payload: string | null } | undefined;
-    return { before: imageOf(before?.payload ?? null), after: imageOf(edit.payload) };
+      .get(id, edit.commit_sequence) as LoggedImage | undefined;
+    return { before: before === undefined ? null : this.imageOf(before), after: this.imageOf(edit) };
+  }
+
+  /** The post-image of a payload; null where the log has let it go, or lost it. */
+  private imageOf({ payload, payload_hash }: LoggedImage): MemoryImage | null {
+    const sound = payload !== null && this.crypto.sha256Hex(payload) === payload_hash;
+    return sound ? (JSON.parse(payload) as MemoryImage) : null;
   }
 }
 
-/** The post-image of a payload; null where the log has let it go. */
-const imageOf = (payload: string | null): MemoryImage | null =>
-  payload === null ? null : (JSON.parse(payload) as MemoryImage);
+interface LoggedImage {
+  readonly payload: string | null;
+  readonly payload_hash: string;
+}
 
 function oneRow(row: SqlRow | undefined) {
   return row === undefined ? null : memoryFromSql(row);

@@ -46,6 +46,13 @@ export const SELECT_ROW = `m.rid, m.life_at, ${ROW_COLUMNS.map((column) => `m.${
 type SqlValue = string | number | null;
 export type SqlRow = Record<string, SqlValue>;
 
+/** A row cannot be read, or is not what was written. */
+export class DamagedRowError extends Error {
+  constructor(readonly id: string) {
+    super(`the row of memory ${id} is not what was written`);
+  }
+}
+
 const EMPTY_ARRAY: readonly never[] = [];
 const EMPTY_OBJECT = {};
 
@@ -54,8 +61,16 @@ function parseJson<T>(text: SqlValue, ifEmpty: T): T {
   return JSON.parse(text as string) as T;
 }
 
-/** A row of `memories` (selected with SELECT_ROW) as the decisions and surfaces see it. */
+/** A row of `memories` (selected with SELECT_ROW) as the decisions and surfaces see it; or throws DamagedRowError. */
 export function memoryFromSql(row: SqlRow): MemoryRow {
+  try {
+    return parsed(row);
+  } catch {
+    throw new DamagedRowError(String(row['id']));
+  }
+}
+
+function parsed(row: SqlRow): MemoryRow {
   return {
     rid: (row['rid'] ?? 0) as number,
     life_at: (row['life_at'] ?? null) as string | null,

@@ -15,6 +15,7 @@ import { OperationLog } from './log.js';
 import { Mutations } from './mutations.js';
 import { QuotaLedger } from './quota-ledger.js';
 import { DecisionReads } from './reads.js';
+import { DamagedRowError } from './rows.js';
 import { WalRelief } from './wal-relief.js';
 
 /** The database is locked by another process; nothing of the batch was applied, so it may be tried again. */
@@ -23,7 +24,7 @@ export class DatabaseBusyError extends Error {}
 export interface WriterParts {
   readonly db: Connection;
   readonly crypto: Crypto;
-  /** Told of every exception that a command raised; the command answers INTERNAL. */
+  /** Told of every exception that a command raised; the command answers INTERNAL, but for a DamagedRowError. */
   readonly reportBug: (error: unknown) => void;
   /** Signs the audit chain; null leaves it unsigned. */
   readonly signer: Signer | null;
@@ -111,6 +112,7 @@ export class Writer {
       this.log.begin();
       this.quotas.clear();
       this.digests.clear();
+      this.mutations.accept(new Set());
       const results = batch.map(runOne);
       this.quotas.flush();
       this.digests.flush();
@@ -141,6 +143,22 @@ export class Writer {
   }
 
   private runInSavepoint(timed: TimedCommand): Result<OutcomeOf<Command>> {
+    const mended = new Set<string>();
+    this.mutations.accept(mended);
+    for (;;) {
+      const result = this.attempt(timed);
+      if (!(result instanceof DamagedRowError)) return result;
+      this.reportBug(result);
+      const { id } = result;
+      if (mended.has(id)) return internal();
+      // It is made anew from the log; where the log cannot tell, the row is all that is known.
+      this.attempt({ command: repairOf(id), nowMs: timed.nowMs });
+      mended.add(id);
+    }
+  }
+
+  /** Runs a command in a savepoint; a row that it must not build on is answered, and has cost nothing. */
+  private attempt(timed: TimedCommand): Result<OutcomeOf<Command>> | DamagedRowError {
     const mark = this.log.mark();
     this.quotas.flush();
     this.digests.flush();
@@ -158,11 +176,12 @@ export class Writer {
       this.quotas.clear();
       this.digests.clear();
       this.mutations.forgetNamespaces();
+      if (error instanceof DamagedRowError) return error;
       if (/UNIQUE constraint failed: memories\.(id|title)/.test(String(error))) {
         return fail('CONFLICT', 'a memory with this id already exists');
       }
       this.reportBug(error);
-      return fail('INTERNAL', 'internal server error');
+      return internal();
     }
   }
 
@@ -214,6 +233,17 @@ export class Writer {
     if (this.db.inTransaction) this.sql.rollback.run();
   }
 }
+
+const repairOf = (id: string): Command => ({
+  kind: 'repair-subjects',
+  subjects: [id],
+  operations: [],
+  withheld: [],
+  recount: [],
+  dryRun: false,
+});
+
+const internal = (): Result<never> => fail('INTERNAL', 'internal server error');
 
 function diskFull(): Result<never> {
   return fail('STORAGE_FULL', 'the disk is full; nothing was changed');

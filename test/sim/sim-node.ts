@@ -15,6 +15,7 @@ import type { PeerTransport } from '../../protocol/mesh/transport.js';
 import type { Appended, Result } from '../../protocol/result.js';
 import type { Signer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
+import { DamagedRowError } from '../../storage/sqlite/rows.js';
 import type { Dice } from './dice.js';
 import { SimDisk } from './disk.js';
 import type { Mutant } from './mutant.js';
@@ -178,7 +179,10 @@ export class SimNode {
       crypto: keys.crypto,
       signer: this.signer,
       quota: quotaLimits(settings),
-      reportBug: (error) => this.parts.onBug(this, stackOf(error)),
+      reportBug: (error) => {
+        // What a disk did is no bug.
+        if (!(error instanceof DamagedRowError)) this.parts.onBug(this, stackOf(error));
+      },
       onCommit: (batch, results) => onCommit(this, batch, results),
       crashAt: () => {
         const crash = this.nextCrash;

@@ -341,3 +341,70 @@ describe('a scope', () => {
     assert.deepEqual(other.audit(), []);
   });
 });
+
+describe('a write on top of a damaged row', () => {
+  const damages = {
+    'a flipped byte in the content': "UPDATE memories SET content = 'X' || substr(content, 2) WHERE id = ?",
+    'another owner': `UPDATE memories SET metadata = '{"agent_id":"ai:thief"}' WHERE id = ?`,
+    'tags that cannot be read': "UPDATE memories SET tags = '[' WHERE id = ?",
+  };
+  const patch = { priority: 9 };
+  for (const [name, sql] of Object.entries(damages)) {
+    it(`has what was written under it: ${name}`, async () => {
+      const { one, ids } = await furnished();
+      const two = replica('b', START_MS);
+      await two.apply(await one.read());
+      one.db.prepare(sql).run(ids[0]);
+      await one.run(updating(ids[0]!, patch));
+      await two.apply(await one.read());
+      assert.deepEqual([await one.state(), one.audit()], [await two.state(), []]);
+      const row = two.db.prepare('SELECT content, priority, metadata FROM memories WHERE id = ?').get(ids[0]);
+      const metadata = '{"agent_id":"ai:writer","attest_level":"claimed"}';
+      assert.deepEqual(row, { content: 'the content of first, edited', priority: 9, metadata });
+    });
+
+    it(`merges what another node wrote with what was written: ${name}`, async () => {
+      const { one, ids } = await furnished();
+      const two = replica('b', START_MS);
+      await two.apply(await one.read());
+      await two.run(updating(ids[0]!, patch));
+      one.db.prepare(sql).run(ids[0]);
+      await one.apply(await two.read());
+      assert.deepEqual([await one.state(), one.audit()], [await two.state(), []]);
+    });
+
+    it(`removes what was written: ${name}`, async () => {
+      const { one, ids } = await furnished();
+      one.db.prepare(sql).run(ids[0]);
+      await one.run(deleting(ids[0]!));
+      assert.deepEqual(one.audit(), []);
+      const kept = one.db.prepare('SELECT content, tags FROM archived_memories WHERE id = ?').get(ids[0]);
+      assert.deepEqual(kept, { content: 'the content of first, edited', tags: '[]' });
+    });
+  }
+
+  it('builds on the row where the log has nothing better', async () => {
+    const { one, ids } = await furnished();
+    one.db.prepare("UPDATE memories SET content = 'all that is left' WHERE id = ?").run(ids[0]);
+    one.db.prepare('UPDATE operations SET payload = NULL WHERE subject = ?').run(ids[0]);
+    await one.run(updating(ids[0]!, patch));
+    const content = one.db.prepare('SELECT content FROM memories WHERE id = ?').pluck().get(ids[0]);
+    assert.equal(content, 'all that is left');
+  });
+
+  it('answers INTERNAL for a row that nobody can read, and changes nothing', async () => {
+    const { one, ids } = await furnished();
+    one.db.prepare("UPDATE memories SET tags = '[' WHERE id = ?").run(ids[0]);
+    one.db.prepare('UPDATE operations SET payload = NULL WHERE subject = ?').run(ids[0]);
+    const before = await one.state();
+    await assert.rejects(one.run(updating(ids[0]!, patch)), /INTERNAL/);
+    assert.deepEqual(await one.state(), before);
+  });
+
+  it('does not undo to what the log does not say', async () => {
+    const { one, ids } = await furnished();
+    one.db.prepare("UPDATE operations SET payload = replace(payload, 'content', 'c0ntent')").run();
+    const undo = { kind: 'undo-edit', id: ids[0]!, viewer: OPERATOR, dryRun: false, archive: true } as const;
+    await assert.rejects(one.run(undo), /CONFLICT/);
+  });
+});

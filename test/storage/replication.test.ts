@@ -14,6 +14,12 @@ const policy = {
   promoteAccessCount: 5,
 } as const;
 
+/** Notes every row in place whose version went back; one that was stored anew begins anew. */
+const WATCH_VERSIONS = `CREATE TEMP TABLE went_back (id TEXT, was INTEGER, became INTEGER);
+  CREATE TEMP TRIGGER version_back AFTER UPDATE ON main.memories WHEN new.version < old.version BEGIN
+    INSERT INTO went_back VALUES (new.id, old.version, new.version);
+  END;`;
+
 async function exchange(from: Replica, to: Replica): Promise<void> {
   await to.apply(await from.read());
 }
@@ -253,6 +259,33 @@ describe('operations of other nodes', () => {
     assert.equal(await titleOf(b, read.id), null, 'a read brings nothing back');
   });
 
+  it('never show a version that goes back, whatever was removed beside what', async () => {
+    const names = ['a', 'b', 'c', 'd'];
+    const [a, b, c, watching] = names.map((name) => replica(name, START_MS)) as [
+      Replica,
+      Replica,
+      Replica,
+      Replica,
+    ];
+    const memory = aMemory();
+    await a.run(storing(memory));
+    await exchange(a, b);
+    await b.run(updating(memory.id, 'edited'));
+    await exchange(b, c);
+    await a.run(deleting(memory.id));
+    await settled([a, b, watching]);
+    const version = () => watching.db.prepare('SELECT version FROM memories').pluck().get();
+    assert.equal(version(), 3, 'the edit, which the deletion had not seen');
+    await c.run(deleting(memory.id));
+    await exchange(c, a);
+    const ttlSeconds = { short: 60, mid: 600, long: null };
+    await a.run({ kind: 'restore-memory', id: memory.id, viewer: OPERATOR, archive: true, ttlSeconds });
+    await exchange(a, watching);
+    assert.equal(version(), 4);
+    await settled([a, b, c, watching]);
+    await assertEqual([a, b, c, watching]);
+  });
+
   it('give a title to the row that was created first, and to the next when that goes', async () => {
     const [a, b] = [replica('a', START_MS), replica('b', START_MS + 5)];
     const [first, second] = [aMemory({ title: 'same' }), aMemory({ title: 'same' })];
@@ -297,6 +330,7 @@ describe('operations of other nodes', () => {
       fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 40 }), async (history) => {
         const replicas = ['a', 'b', 'c'].map((name, index) => replica(name, START_MS + index * 700));
         const ids = Array.from({ length: 4 }, () => aMemory().id);
+        for (const { db } of replicas) db.exec(WATCH_VERSIONS);
         for (const { at, what, which, other, wait } of history) {
           const one = replicas[at]!;
           one.nowMs += wait;
@@ -306,7 +340,8 @@ describe('operations of other nodes', () => {
           const content = `${what} ${one.nowMs} ${at}`;
           if (what === 'sync') await exchange(one, replicas[other]!);
           else if (what === 'store') {
-            await attempt(storing({ id, title: `title ${which % 2}`, content, tier: 'mid' }));
+            const memory = aMemory({ id, title: `title ${which % 2}`, content, tier: 'mid' });
+            await attempt({ kind: 'import-memory', memory, archive: true });
           } else if (what === 'update') await attempt(updating(id, content));
           else if (what === 'delete') await attempt(deleting(id));
           else if (what === 'promote') {
@@ -340,6 +375,7 @@ describe('operations of other nodes', () => {
         }
         await settled(replicas);
         await assertEqual(replicas);
+        for (const { db } of replicas) assert.deepEqual(db.prepare('SELECT * FROM went_back').all(), []);
         for (const one of replicas) await one.store.close();
       }),
       { numRuns: 60 },
