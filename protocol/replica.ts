@@ -143,8 +143,11 @@ function mergedImage(images: readonly MemoryImage[]): MemoryImage {
   const merged: MemoryImage = {
     ...winner,
     tier,
-    expires_at: expiries.includes(null) ? null : expiries.reduce((a, b) => (a! > b! ? a : b))!,
-    updated_at: images.map((image) => image.updated_at).reduce((a, b) => (a > b ? a : b)),
+    expires_at: expiries.includes(null) ? null : expiries.toSorted().at(-1)!,
+    updated_at: images
+      .map((image) => image.updated_at)
+      .toSorted()
+      .at(-1)!,
     created_at: first.created_at,
     created_hlc: first.created_hlc,
   };

@@ -75,8 +75,8 @@ function show(all) {
     return listening ? `node ${number} up, ${reached}/${peers.length} peers` : `node ${number} down`;
   });
   const line = parts.join(' | ');
-  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${line}`);
-  else if (line !== show.last) say(line);
+  // Only what is new is shown, so that it leaves alone what is being typed.
+  if (line !== show.last) say(line);
   show.last = line;
 }
 

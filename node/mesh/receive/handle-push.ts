@@ -54,7 +54,13 @@ export async function handlePush(
   const { peer, nonce } = believed;
   const read = push.operations.map(readOperation);
   let batch = verifyOperations(read, readHeads(push.heads), parts.origins, parts.authors, parts.crypto);
-  batch = { ...batch, operations: await guardScopes(batch.operations, parts) };
+  const guarded = await guardScopes(batch.operations, parts);
+  if (!guarded.ok) {
+    parts.gate.failed(nonce, guarded.error);
+    await known;
+    return guarded;
+  }
+  batch = { ...batch, operations: guarded.value };
 
   let outcome: ApplyOutcome | null = null;
   if (!push.dryRun && batch.operations.length > 0) {
@@ -137,8 +143,9 @@ export async function takePage(
   batch: VerifiedBatch,
   from: string,
 ): Promise<Result<ApplyOutcome>> {
-  const operations = await guardScopes(batch.operations, parts);
-  const applied = await applyBatch(parts, from, { ...batch, operations }, { nonce: null });
+  const guarded = await guardScopes(batch.operations, parts);
+  if (!guarded.ok) return guarded;
+  const applied = await applyBatch(parts, from, { ...batch, operations: guarded.value }, { nonce: null });
   if (!applied.ok) return applied;
   return ok({ ...applied.value, refused: [...batch.refused, ...applied.value.refused] });
 }

@@ -1,8 +1,7 @@
 import { mayHold } from '../../../protocol/mesh/peer.js';
 import type { SubjectPlace, VerifiedOperation } from '../../../protocol/mesh/store-terms.js';
 import { peerOfOrigin } from '../../../protocol/mesh/wire.js';
-import type { Clock } from '../../../protocol/seams.js';
-import { instantFromMs } from '../../../protocol/time.js';
+import { failed, ok, type Result } from '../../../protocol/result.js';
 import { includes } from '../../../protocol/version-vector.js';
 import type { Store } from '../../../storage/port.js';
 import type { Origins } from './verify-operations.js';
@@ -10,7 +9,6 @@ import type { Origins } from './verify-operations.js';
 interface GuardParts {
   readonly store: Store;
   readonly origins: Origins;
-  readonly clock: Clock;
 }
 
 /**
@@ -18,32 +16,39 @@ interface GuardParts {
  * memory that lies outside counts as a stub. Only operations of such peers cost a look.
  *
  * Where a memory lies is asked of what the operation has seen of it, not of the row: somebody else may have moved it
- * meanwhile, and nodes that hear of both in another order must come to the same verdict.
+ * meanwhile, and nodes that hear of both in another order must come to the same verdict. Fails where the store does not
+ * say where a memory lies: nothing is taken on trust.
  */
 export async function guardScopes(
   operations: readonly VerifiedOperation[],
   parts: GuardParts,
-): Promise<readonly VerifiedOperation[]> {
+): Promise<Result<readonly VerifiedOperation[]>> {
   const guarded: VerifiedOperation[] = [];
   for (const operation of operations) {
     const scope = parts.origins.scopeOf(peerOfOrigin(operation.origin));
-    const inside =
-      operation.payload === null ||
-      scope.allowedNamespaces === null ||
-      (await namespacesOf(operation, parts)).every((namespace) => mayHold(scope, namespace));
+    if (operation.payload === null || scope.allowedNamespaces === null) {
+      guarded.push(operation);
+      continue;
+    }
+    const namespaces = await namespacesOf(operation, parts);
+    if (!namespaces.ok) return namespaces;
+    const inside = namespaces.value.every((namespace) => mayHold(scope, namespace));
     guarded.push(inside ? operation : { ...operation, payload: null });
   }
-  return guarded;
+  return ok(guarded);
 }
 
-async function namespacesOf(operation: VerifiedOperation, parts: GuardParts): Promise<readonly string[]> {
+async function namespacesOf(
+  operation: VerifiedOperation,
+  parts: GuardParts,
+): Promise<Result<readonly string[]>> {
   const { kind, subject, seen } = operation;
   if (kind === 'link' || kind === 'unlink') return endsOf(subject, parts);
   const places = await parts.store.query({ kind: 'subject-places', subject });
-  if (!places.ok) throw new Error(`the store did not say where a memory lies: ${places.error.code}`);
+  if (!places.ok) return failed(places.error);
   const known = places.value.filter((place) => includes(seen, place.origin, place.seq));
   // Whoever has seen nothing of a memory that there is means one of his own, which nobody else can have put elsewhere.
-  return (known.length > 0 ? latest(known) : places.value).map(({ namespace }) => namespace);
+  return ok((known.length > 0 ? latest(known) : places.value).map(({ namespace }) => namespace));
 }
 
 /** Those that none of the others has seen. */
@@ -59,17 +64,12 @@ function latest(places: readonly SubjectPlace[]): readonly SubjectPlace[] {
 }
 
 /** The namespaces of both ends of a link. */
-async function endsOf(subject: string, { store, clock }: GuardParts): Promise<readonly string[]> {
+async function endsOf(link: string, { store }: GuardParts): Promise<Result<readonly string[]>> {
   const namespaces: string[] = [];
-  for (const id of subject.split('|').slice(0, 2)) {
-    const found = await store.query({
-      kind: 'get-memory',
-      id,
-      viewer: { all: true, agentId: null, asNamespace: null },
-      now: instantFromMs(clock.nowMs()),
-    });
-    // The query also answers to the beginning of an id.
-    if (found.ok && found.value.memory.id === id) namespaces.push(found.value.memory.namespace);
+  for (const subject of link.split('|').slice(0, 2)) {
+    const places = await store.query({ kind: 'subject-places', subject });
+    if (!places.ok) return failed(places.error);
+    namespaces.push(...latest(places.value).map(({ namespace }) => namespace));
   }
-  return namespaces;
+  return ok(namespaces);
 }

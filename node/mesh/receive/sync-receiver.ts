@@ -182,8 +182,10 @@ export class SyncReceiver {
       const verified = verifyAlone(operation, this.#origins, this.#authors, crypto);
       return verified === null ? [] : [verified];
     });
-    const operations = await guardScopes(read, this.#pushParts());
-    return store.execute({ ...request, kind: 'repair-subjects', operations }, { lane: 'background' });
+    const guarded = await guardScopes(read, this.#pushParts());
+    if (!guarded.ok) return guarded;
+    const command = { ...request, kind: 'repair-subjects', operations: guarded.value } as const;
+    return store.execute(command, { lane: 'background' });
   }
 
   /** Judges operations that a peer answered like those of a push; takes time and touches nothing. */
