@@ -79,11 +79,11 @@ describe('a daemon', () => {
     const home = temporaryFolder('daemon');
     const daemon = await startDaemon(settingsFor(home));
     const { port } = daemon.address;
-    const made = await ask(port, 'POST', '/memories', { title: 'soon gone', content: 'c' });
+    const made = await ask(port, 'POST', '/memories', { title: 'soon gone', content: 'c', ttl_secs: 1 });
     const kept = await ask(port, 'POST', '/memories', { title: 'stays', content: 'c' });
     const id = made.body['id'] as string;
     const beside = new BesideDatabase(home);
-    beside.expire(id);
+    await new Promise((resume) => setTimeout(resume, 1000));
     assert.equal((await ask(port, 'GET', `/memories/${id}`)).status, 404);
     await until('it is collected', () => beside.count('memories', id) === 0);
     assert.equal(beside.count('archived_memories', id), 1);

@@ -49,10 +49,6 @@ export class BesideDatabase {
     return owner !== null && owner.expires_at_ms > Date.now() ? owner.role : null;
   }
 
-  expire(id: string): void {
-    this.db.prepare("UPDATE memories SET expires_at = '2020-01-01T00:00:00.000Z' WHERE id = ?").run(id);
-  }
-
   count(table: string, id: string): number {
     return (this.db.prepare(`SELECT count(*) AS n FROM ${table} WHERE id = ?`).get(id) as { n: number }).n;
   }
