@@ -1,7 +1,19 @@
+import { REQUEST_URL_BYTES_MAX } from '../../protocol/limits.js';
+
 /** Limits of the HTTP surface alone, with their units. */
 
-/** Request line and headers together; the URL has its own, smaller cap. */
-export const HEAD_BYTES_MAX = 32_768;
+/** How long the head of a request may be. */
+export interface HeadLimits {
+  /** Request line and headers together. */
+  readonly headBytesMax: number;
+  readonly urlBytesMax: number;
+}
+export const HEAD_LIMITS: HeadLimits = { headBytesMax: 32_768, urlBytesMax: REQUEST_URL_BYTES_MAX };
+/**
+ * Where an allowlist admits clients: the cursor of a peer names every origin that it has heard of, some 70 bytes for each
+ * in a URL.
+ */
+export const PEER_HEAD_LIMITS: HeadLimits = { headBytesMax: 1_048_576, urlBytesMax: 1_000_000 };
 /** An idle connection is kept longer than common clients keep theirs, so that the client is the one that closes. */
 export const KEEP_ALIVE_IDLE_MS = 65_000;
 export const CONNECTIONS_MAX = 4096;

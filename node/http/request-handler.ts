@@ -1,4 +1,3 @@
-import { REQUEST_URL_BYTES_MAX } from '../../protocol/limits.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { HttpCallers } from '../identity/http-caller.js';
 import type { Metrics } from '../observability/metrics.js';
@@ -29,6 +28,7 @@ export type Route = OperationRoute | ServiceRoute | PeerRoute;
 export interface HandlerOptions {
   readonly services: Services;
   readonly router: Router<Route>;
+  readonly urlBytesMax: number;
   readonly hosts: HostGuard;
   /** The client that an enforced allowlist admitted. */
   readonly clientOf: (exchange: Exchange) => TlsClient | null;
@@ -63,7 +63,7 @@ export class RequestHandler {
 
   /** Routes, gates and starts the request; a failure is its answer. */
   #admit(exchange: Exchange, proceed: (() => void) | null): Result<unknown> {
-    const { hosts, router, cors, admission, metrics } = this.#options;
+    const { hosts, router, urlBytesMax, cors, admission, metrics } = this.#options;
     const { request } = exchange;
     const { headers } = request;
     if (headers.host === undefined && request.httpVersion !== '1.0') {
@@ -74,8 +74,8 @@ export class RequestHandler {
       return fail('FORBIDDEN', 'this node is not served under that host name, or to that origin');
     }
     const url = originForm(request.url!);
-    if (url.length > REQUEST_URL_BYTES_MAX) {
-      return fail('INVALID_REQUEST', `the URL is longer than ${REQUEST_URL_BYTES_MAX} bytes`);
+    if (url.length > urlBytesMax) {
+      return fail('INVALID_REQUEST', `the URL is longer than ${urlBytesMax} bytes`);
     }
     const mark = url.indexOf('?');
     const found = router.find(request.method!, mark === -1 ? url : url.slice(0, mark));

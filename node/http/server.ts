@@ -9,7 +9,6 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ERRORS } from '../../protocol/errors.js';
-import { REQUEST_URL_BYTES_MAX } from '../../protocol/limits.js';
 import type { Failure } from '../../protocol/result.js';
 import type { Compressor, Scheduler } from '../../protocol/seams.js';
 import { httpCallers } from '../identity/http-caller.js';
@@ -80,6 +79,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
   readonly #options: HttpSurfaceOptions;
   readonly #admission: Admission;
   readonly #tls: TlsServer | null;
+  readonly #head: httpLimits.HeadLimits;
   readonly #server: Server;
   /** Requests under way, oldest first. */
   readonly #exchanges = new Set<Exchange>();
@@ -97,6 +97,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     this.compressor = options.compressor ?? systemCompressor;
     this.cors = corsOf(options.services.settings.corsOrigins);
     this.#admission = new Admission(options.inflightMax ?? 0);
+    this.#head = this.#judged ? httpLimits.PEER_HEAD_LIMITS : httpLimits.HEAD_LIMITS;
     this.#tls = this.#createTls();
     this.#server = this.#prepare(this.#tls?.server ?? createServer(this.#serverOptions()));
   }
@@ -174,6 +175,11 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     return this.#tls?.clientOf(exchange.request.socket) ?? null;
   }
 
+  /** True where an allowlist decides who gets a connection at all. */
+  get #judged(): boolean {
+    return (this.#options.tls?.clients ?? null) !== null;
+  }
+
   #createTls(): TlsServer | null {
     const { tls, services } = this.#options;
     return tls == null ? null : createTlsServer(this.#serverOptions(), tls, services);
@@ -184,7 +190,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     return {
       keepAlive: true,
       keepAliveTimeout: httpLimits.KEEP_ALIVE_IDLE_MS,
-      maxHeaderSize: httpLimits.HEAD_BYTES_MAX,
+      maxHeaderSize: this.#head.headBytesMax,
       requestTimeout: requestTimeoutMs,
       headersTimeout: requestTimeoutMs,
       // A missing Host is answered by the handler, in JSON.
@@ -251,12 +257,12 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
       if (peersOnly && route.access === 'local') continue;
       router.add(route.method, `${API_PREFIX}${route.path}`, route);
     }
-    const judged = (this.#options.tls?.clients ?? null) !== null;
     return new RequestHandler({
       services,
       router,
+      urlBytesMax: this.#head.urlBytesMax,
       // A page in a browser has no certificate of ours.
-      hosts: judged ? () => true : hostGuard(host),
+      hosts: this.#judged ? () => true : hostGuard(host),
       clientOf: (exchange) => this.clientOf(exchange),
       keys: keyGate(services.settings.apiKey, services.crypto, services.log),
       callers: httpCallers(services.settings, services.random, services.log),
@@ -334,7 +340,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
       socket.destroy();
       return;
     }
-    const failure = { code: 'INVALID_REQUEST', message: problemOf(error) } as const;
+    const failure = { code: 'INVALID_REQUEST', message: problemOf(error, this.#head) } as const;
     let owed = false;
     for (const exchange of this.#exchanges) {
       if (exchange.request.socket !== socket) continue;
@@ -346,10 +352,10 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
   }
 }
 
-function problemOf(error: NodeJS.ErrnoException): string {
+function problemOf(error: NodeJS.ErrnoException, head: httpLimits.HeadLimits): string {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return `the request line and headers are longer than ${httpLimits.HEAD_BYTES_MAX} bytes, the URL than ${REQUEST_URL_BYTES_MAX}`;
+      return `the request line and headers are longer than ${head.headBytesMax} bytes, the URL than ${head.urlBytesMax}`;
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return 'the request did not arrive in time';
     default:

@@ -63,6 +63,13 @@ describe('mutual TLS with an allowlist', async () => {
     assert.ok(text.includes(hex), text);
   });
 
+  it('takes the cursor of a peer that has heard of ten thousand others', async () => {
+    const { text } = await askRaw(node.port, friend, `/api/v1/echo?cursor=${'c'.repeat(990_000)}`);
+    assert.match(text, /^HTTP\/1\.1 200/);
+    const beyond = await askRaw(node.port, friend, `/api/v1/echo?cursor=${'c'.repeat(1_000_000)}`);
+    assert.match(beyond.text, /^HTTP\/1\.1 400.*URL is longer than 1000000 bytes/s);
+  });
+
   it('asks for the API key on every other route', async () => {
     assert.match((await askRaw(node.port, friend, '/api/v1/memories')).text, /^HTTP\/1\.1 401/);
   });
