@@ -8,6 +8,7 @@ import { Outgoing } from './outgoing.js';
 import { OwnLog } from './own-log.js';
 import type { Acknowledgement, MeshParts, MeshStatus, PeerNews, QuorumOutcome } from './parts.js';
 import { PeerClient } from './peer-client.js';
+import { gatherMs } from './peer-link.js';
 import { PeerRecord, type RecordChange } from './peer-record.js';
 import { PeerSync, PULL_LIMIT } from './peer-sync.js';
 import { QuorumWriter } from './quorum-writer.js';
@@ -51,6 +52,8 @@ export interface Mesh {
 }
 
 const REQUEST_TIMEOUT_MS = 10_000;
+/** A push that was gathered for may take so long; after that its peer hears in another way that there is something. */
+const PUSH_GRACE_MS = 150;
 /** How long a node that starts lets its peers say what they have of it. */
 const START_HOLD_MS = 2000;
 const DOUBT_HOLD_MS = 5000;
@@ -204,7 +207,8 @@ class Replication implements Mesh {
     const { origin, end } = this.ownLog;
     if (record === undefined || origin === null || record.standing.acked >= end) return null;
     const pushed = record.peer.url !== null && record.link.state === 'healthy';
-    return { origin, seq: end, acked: record.standing.acked, pushed };
+    const pushedWithinMs = pushed ? gatherMs(this.ring.length) + PUSH_GRACE_MS : null;
+    return { origin, seq: end, acked: record.standing.acked, pushedWithinMs };
   }
 
   hint(peerId: string): void {
@@ -293,6 +297,7 @@ class Replication implements Mesh {
         batchMax: settings.pushBatchMax,
         peers: this,
         isPrompt: (record) => this.isPrompt(record),
+        gatherMs: () => gatherMs(this.ring.length),
         late: () => this.links?.wakeAll(),
         pushed: ({ peerId }, operations, ms) =>
           this.parts.onEvent?.({ kind: 'pushed', peerId, operations, ms }),

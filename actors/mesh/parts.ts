@@ -179,8 +179,8 @@ export interface PeerNews {
   readonly origin: string;
   readonly seq: number;
   readonly acked: number;
-  /** They are on their way to it anyway. */
-  readonly pushed: boolean;
+  /** They are on their way to it anyway, and should be there after so many milliseconds; null when they are not. */
+  readonly pushedWithinMs: number | null;
 }
 
 /** One line for each node that has an operation, or has not. */

@@ -20,6 +20,8 @@ export interface PeerLinkParts {
   readonly peers: Observer;
   /** True while writes wait for this peer's copy; the others get theirs a moment later, and more at once. */
   readonly isPrompt: (record: PeerRecord) => boolean;
+  /** For how long operations are gathered for those others, in milliseconds. */
+  readonly gatherMs: () => number;
   /** A peer takes long to answer a push: others may be prompt now. */
   readonly late: () => void;
 }
@@ -43,13 +45,19 @@ type Job = 'probe' | 'push' | 'offer';
 
 /** The local store is asked again after this when it did not answer. */
 const LOCAL_RETRY_MS = 250;
-/** For a peer that nobody waits for, operations are gathered for this long, or until there are so many. */
-const GATHER_MS = 100;
+/** For a peer that nobody waits for, operations are gathered for a while, or until there are so many. */
 const GATHER_OPERATIONS = 64;
+const GATHER_MS_MIN = 100;
+const GATHER_MS_MAX = 500;
+const GATHER_MS_EACH = 10;
 /** A push that takes longer than this is late. */
 const LATE_MS = 100;
 /** Pushes under way to a peer that writes wait for: what is written meanwhile need not wait for the answer. */
 const PUSHES_MAX = 2;
+
+/** For how long operations are gathered where there are so many peers: a write is one push to each at most. */
+export const gatherMs = (peers: number): number =>
+  Math.min(GATHER_MS_MAX, Math.max(GATHER_MS_MIN, GATHER_MS_EACH * peers));
 
 /**
  * What a link does next. Pure: a peer that was not reached is probed with a small question before a batch is sent, and
@@ -137,7 +145,7 @@ export class PeerLink implements RunningChild {
     const plain = link.failures === 0 && standing.from === standing.acked;
     if (!plain || owed >= GATHER_OPERATIONS || parts.isPrompt(record)) return fromMs;
     this.owedSinceMs ??= parts.clock.monotonicMs();
-    return Math.max(fromMs, this.owedSinceMs + GATHER_MS);
+    return Math.max(fromMs, this.owedSinceMs + parts.gatherMs());
   }
 
   /** Does not wait for an answer that is under way: nothing would be done with it. */

@@ -37,6 +37,7 @@ import {
   subjectVersions,
 } from './decision.js';
 import { repairSubjects } from './repair.js';
+import { isAheadOfScope, reachesOut } from './scope.js';
 
 /**
  * Takes operations of other origins into the log, each origin's in order, and lets them take effect (design: mesh).
@@ -87,11 +88,18 @@ export function* decideApplyOperations(
       refused.push({ origin, seq, reason: place.reason });
       continue;
     }
+    const ahead = yield* isAheadOfScope(operation);
+    if (ahead) {
+      blocked.add(origin);
+      refused.push({ origin, seq, reason: 'gap' });
+      continue;
+    }
     const effect = yield* effectOf(operation);
     const head = signatures.get(operationId(origin, seq));
     const append: Mutation = {
       mutation: 'append-foreign',
-      operation,
+      // What has no effect for its scope is kept as a stub.
+      operation: effect.parked === 'out_of_scope' ? { ...operation, payload: null } : operation,
       parked: effect.parked,
       headSignature: head?.hash === operation.hash ? head.signature : null,
     };
@@ -151,9 +159,13 @@ const parkedFor = (parked: ParkReason): Effect => ({ parked, mutations: [], chan
 
 /** What an operation does here. */
 function* effectOf(operation: VerifiedOperation): Generator<ReadRequest, Effect, never> {
-  const { payload, kind } = operation;
-  if (operation.refusal !== null) return parkedFor(operation.refusal);
+  const { payload, kind, refusal } = operation;
+  if (refusal !== null && refusal !== 'internal') return parkedFor(refusal);
   if (payload === null) return parkedFor('out_of_scope');
+  // Before anything that is only put off: its scope is not asked again.
+  const reaching = yield* reachesOut(operation);
+  if (reaching) return parkedFor('out_of_scope');
+  if (refusal !== null) return parkedFor(refusal);
   if (kind === 'link') return yield* linkEffect({ ...operation, payload });
   if (kind === 'purge') return yield* purgeEffect({ ...operation, payload });
   if (kind === EPOCH_KIND) return yield* epochEffect({ ...operation, payload });
@@ -256,7 +268,7 @@ export function* decideRetryParked(command: RetryParked): Deciding<Outcomes['ret
   const operations = yield* parkedOperations(command);
   let applied = 0;
   for (const [, wire] of operations) {
-    const effect = yield* effectOf({ ...wire, hash: '', refusal: null });
+    const effect = yield* effectOf({ ...wire, hash: '', refusal: null, scope: null });
     if (effect.parked !== null) continue;
     applied += 1;
     const { origin, seq } = wire;

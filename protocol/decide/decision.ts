@@ -5,7 +5,7 @@ import type { Link } from '../link.js';
 import type { Memory, MemoryRow } from '../memory.js';
 import type { EpochNotice } from '../mesh/epoch-notice.js';
 import type { OperationPlace } from '../mesh/ranges.js';
-import type { SavePeerProgress, UsedNonce, VerifiedOperation } from '../mesh/store-terms.js';
+import type { SavePeerProgress, SubjectPlace, UsedNonce, VerifiedOperation } from '../mesh/store-terms.js';
 import type { ParkReason, WireOperation } from '../mesh/wire.js';
 import type { MemoryImage, OperationKind, PurgeReason } from '../operation-log.js';
 import type { QuotaLimits, QuotaUse } from '../quota.js';
@@ -52,6 +52,7 @@ export type ReadRequest =
   | { readonly read: 'nonce-used'; readonly peerId: string; readonly fingerprint: string }
   | { readonly read: 'subject-versions'; readonly id: string }
   | { readonly read: 'subject-history'; readonly id: string }
+  | { readonly read: 'subject-places'; readonly id: string }
   | { readonly read: 'link-stamp'; readonly link: LinkKey }
   | ({ readonly read: 'parked-operations' } & ParkedPage)
   | { readonly read: 'epoch-notices'; readonly origin: string }
@@ -443,6 +444,11 @@ export function* subjectVersions(id: string): Generator<ReadRequest, readonly Ve
 /** The contested operations of a subject that the log has. */
 export function* subjectHistory(id: string): Generator<ReadRequest, readonly HistoricEdit[], never> {
   return (yield { read: 'subject-history', id }) as readonly HistoricEdit[];
+}
+
+/** Where the operations of a memory put it that have an effect, or had to leave one to others. */
+export function* subjectPlaces(id: string): Generator<ReadRequest, readonly SubjectPlace[], never> {
+  return (yield { read: 'subject-places', id }) as readonly SubjectPlace[];
 }
 
 /** The stamp of the operation that wrote a link; null when there is none. */

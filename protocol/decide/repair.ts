@@ -44,6 +44,7 @@ import {
   subjectHistory,
   subjectLog,
 } from './decision.js';
+import { reachesOut } from './scope.js';
 
 /**
  * Brings the rows of subjects to what the log means, whatever they say now (design: mesh, "Anti-entropy"). Idempotent:
@@ -123,7 +124,9 @@ function* restore({
   for (const operation of operations.toSorted((a, b) => b.seq - a.seq)) {
     const { origin, seq, payload, refusal, subject } = operation;
     const known = yield* operationHash(origin, seq);
-    if (known === null || known !== operation.hash || payload === null || refusal !== null) {
+    const fits = known !== null && known === operation.hash && payload !== null && refusal === null;
+    const reaching = fits && (yield* reachesOut(operation));
+    if (!fits || reaching) {
       refused += 1;
       continue;
     }

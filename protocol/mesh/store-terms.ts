@@ -27,7 +27,6 @@ export type MeshQuery =
   | ReadOperations
   | ReadDigests
   | FindOperation
-  | SubjectPlaces
   | ListConflicts
   | ListNonces
   | MemoriesSince
@@ -44,6 +43,8 @@ export interface VerifiedOperation extends WireOperation {
    * header or nothing that can be kept, or the rules broke over it when it was offered before.
    */
   readonly refusal: 'bad_signature' | 'invalid' | 'internal' | null;
+  /** Globs of the namespaces that its maker may write to here; null for all. */
+  readonly scope: readonly string[] | null;
 }
 
 /** What is left of a message when its operations have been verified against each other, without the store. */
@@ -237,12 +238,7 @@ export interface ReadDigestsAnswer {
   readonly rows: number;
 }
 
-/** Where the operations of a memory put it that have an effect, or had to leave one to others. */
-export interface SubjectPlaces {
-  readonly kind: 'subject-places';
-  readonly subject: string;
-}
-
+/** Where an operation of a memory put it that has an effect, or had to leave one to others. */
 export interface SubjectPlace {
   readonly origin: string;
   readonly seq: number;
@@ -315,7 +311,6 @@ export interface MeshAnswers extends RepairAnswers, ScrubAnswers {
   readonly 'read-operations': ReadOperationsAnswer;
   readonly 'read-digests': ReadDigestsAnswer;
   readonly 'find-operation': FoundOperation | null;
-  readonly 'subject-places': readonly SubjectPlace[];
   readonly 'list-conflicts': readonly Conflict[];
   readonly 'list-nonces': readonly UsedNonce[];
   readonly 'memories-since': { readonly memories: readonly MemoryRow[]; readonly more: boolean };

@@ -33,7 +33,6 @@ import {
   listNonces,
   readDigests,
   readOperations,
-  subjectPlaces,
 } from './queries/replication.js';
 import { integrityNotes, scrubLinks, scrubLog, scrubNamespaces, scrubRows } from './queries/scrub.js';
 import { scrubIndex, scrubTexts } from './queries/scrub-index.js';
@@ -139,8 +138,6 @@ export class Reader {
         return ok(readOperations(this.statements, query));
       case 'read-digests':
         return ok(readDigests(this.statements));
-      case 'subject-places':
-        return ok(subjectPlaces(this.statements, query));
       case 'find-operation':
         return ok(findOperation(this.statements, query));
       case 'list-conflicts':

@@ -155,6 +155,8 @@ export class DecisionReads {
         return this.subjects.versions(request.id);
       case 'subject-history':
         return this.subjects.history(request.id);
+      case 'subject-places':
+        return this.subjects.places(request.id);
       case 'link-stamp':
         return this.subjects.linkStamp(request.link);
       case 'epoch-notices':

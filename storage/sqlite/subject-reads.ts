@@ -1,8 +1,9 @@
 import type { LinkKey, ParkedPage } from '../../protocol/decide/decision.js';
 import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../../protocol/mesh/epoch-notice.js';
+import type { SubjectPlace } from '../../protocol/mesh/store-terms.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import type { RemovalKind } from '../../protocol/operation-log.js';
-import { versionOf } from '../../protocol/parse-payload.js';
+import { concernsMemory, versionOf } from '../../protocol/parse-payload.js';
 import { awayVersion, type Dot, type HistoricEdit, type Version } from '../../protocol/replica.js';
 import type { VersionVector } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
@@ -52,6 +53,9 @@ export class SubjectReads {
       history: db.prepare<[string], OperationSqlRow>(
         `SELECT * FROM operations WHERE subject = ? AND parked IS NULL
            AND kind IN ('store', 'update', 'restore', 'delete', 'archive')`,
+      ),
+      places: db.prepare<[string], OperationSqlRow>(
+        "SELECT * FROM operations WHERE subject = ? AND (parked IS NULL OR parked = 'elsewhere')",
       ),
       link: db.prepare<[string, string, string], { hlc: string; origin: string; origin_seq: number }>(
         `SELECT hlc, origin, origin_seq FROM memory_links
@@ -118,6 +122,18 @@ export class SubjectReads {
       kind: row.kind,
       seen: JSON.parse(row.seen) as VersionVector,
     }));
+  }
+
+  places(id: string): readonly SubjectPlace[] {
+    return this.statements.places
+      .all(id)
+      .filter(({ kind }) => concernsMemory(kind))
+      .map((row) => ({
+        origin: row.origin,
+        seq: row.origin_seq,
+        namespace: row.namespace,
+        seen: JSON.parse(row.seen) as VersionVector,
+      }));
   }
 
   linkStamp({ source_id, target_id, relation }: LinkKey): Dot | null {

@@ -32,6 +32,7 @@ export function applyRate(from: string, folder: string, peerId: string): number 
           ...operation,
           hash: headerHash(operation as OperationHeader, systemCrypto),
           refusal: null,
+          scope: null,
         }),
       );
       if (operations.length === 0) break;

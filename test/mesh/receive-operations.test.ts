@@ -359,6 +359,52 @@ describe('scopes', () => {
     assert.deepEqual(rows[0], rows[1]);
   });
 
+  for (const way of ['first', 'in one batch', 'afterwards'] as const) {
+    it(`are not left by claiming to have seen what lies outside, sent ${way}`, async () => {
+      const peer = newPeer();
+      const other = newPeer();
+      const node = await open(peer, { peers: [scoped(peer), other.asPeer()] });
+      const theirs = other.operation({ namespace: 'secret', title: 'theirs' });
+      const id = theirs.subject;
+      const steal = peer.operation(
+        { id, namespace: 'team/a', title: 'mine now' },
+        { kind: 'update', seen: { [other.origin]: 1 } },
+      );
+      const stolen = peer.pushOf(steal);
+      const outOfScope = [{ op_id: operationId(peer.origin, 1), reason: 'out_of_scope' }];
+      if (way === 'first') {
+        const { json } = await node.send(peer.push(stolen));
+        assert.deepEqual(json['refused'], [{ origin: peer.origin, seq: 1, reason: 'gap' }]);
+      }
+      if (way === 'in one batch') {
+        const both = { operations: [theirs, steal], heads: [other.head(), peer.head()] };
+        const { json } = await node.send(other.push(other.pushBody(both)));
+        assert.deepEqual(json['parked'], outOfScope);
+      } else {
+        await node.send(other.push(other.pushOf(theirs)));
+        const { json } = await node.send(peer.push(stolen));
+        assert.deepEqual(json['parked'], outOfScope);
+      }
+      assert.equal((await node.memory(id))?.title, 'theirs');
+    });
+  }
+
+  it('let in what was moved outside afterwards, also when the move comes first', async () => {
+    const peer = newPeer();
+    const other = newPeer();
+    const node = await open(peer, { peers: [scoped(peer), other.asPeer()] });
+    const made = peer.operation({ namespace: 'team/a', title: 'made' });
+    const id = made.subject;
+    const move = other.operation(
+      { id, namespace: 'secret', title: 'moved' },
+      { kind: 'update', seen: { [peer.origin]: 1 } },
+    );
+    await node.send(other.push(other.pushOf(move)));
+    const { json } = await node.send(peer.push(peer.pushOf(made)));
+    assert.deepEqual(json['parked'], []);
+    assert.equal((await node.memory(id))?.title, 'moved');
+  });
+
   it('are judged by the header, which the payload must bear out', async () => {
     const peer = newPeer();
     const node = await open(peer, { peers: [scoped(peer)] });

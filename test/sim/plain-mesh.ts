@@ -196,7 +196,7 @@ class PlainMesh {
     const { services } = this.run;
     const verified = page.operations.map((operation): VerifiedOperation => {
       const hash = headerHash(headerOf(operation), services.crypto);
-      return { ...operation, hash, refusal: null };
+      return { ...operation, hash, refusal: null, scope: null };
     });
     return services.store.execute({
       kind: 'apply-operations',

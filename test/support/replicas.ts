@@ -31,6 +31,7 @@ export const verified = (operation: WireOperation): VerifiedOperation => ({
   ...operation,
   hash: headerHash(operation, systemCrypto),
   refusal: null,
+  scope: null,
 });
 
 /** With `image`, the bytes of another replica's database as a plain copy. */

@@ -40,8 +40,6 @@ const HANDSHAKE_MS = 5000;
 const BEAT_MS = 30_000;
 /** Hints to one peer are no denser than this. */
 const HINT_PAUSE_MS = 20;
-/** A push that is on its way, or gathered for, makes a hint needless; it is said when that takes longer. */
-const PUSH_GRACE_MS = 250;
 /** However often a peer hints, it is asked no more often than this. */
 const HEARD_PAUSE_MS = 50;
 
@@ -212,13 +210,14 @@ export class HintHub {
     if (this.#due.has(peerId) || this.#stopped) return;
     const news = this.#parts.news(peerId);
     if (news === null) return;
-    const waitMs = news.pushed ? PUSH_GRACE_MS : HINT_PAUSE_MS;
+    // A push that is on its way, or gathered for, makes a hint needless; it is said when that takes longer.
+    const waitMs = news.pushedWithinMs ?? HINT_PAUSE_MS;
     this.#due.set(
       peerId,
       this.#parts.scheduler.after(waitMs, () => this.#tell(peerId, news)),
     );
     // Who waits for nothing else hears of it at once.
-    if (!news.pushed) this.#say(peerId, news);
+    if (news.pushedWithinMs === null) this.#say(peerId, news);
   }
 
   /** Says what is new by now; what was said at once and is not taken yet is said once more at most. */
@@ -227,7 +226,7 @@ export class HintHub {
     const news = this.#parts.news(peerId);
     if (news === null) return;
     // Pushes that get on need no hint: who heard it would ask for what is on its way.
-    const getsOn = news.pushed && news.origin === before.origin && news.acked > before.acked;
+    const getsOn = news.pushedWithinMs !== null && news.origin === before.origin && news.acked > before.acked;
     if (getsOn) this.#tellSoon(peerId);
     else this.#say(peerId, news);
   }

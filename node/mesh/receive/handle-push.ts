@@ -22,7 +22,6 @@ import { VERSION } from '../../version.js';
 import type { AuthorJudge } from './author.js';
 import type { Believed, MessageGate } from './message-gate.js';
 import { type ItemCounts, NO_ITEMS, type OldStylePush } from './old-style-push.js';
-import { guardScopes } from './scope-guard.js';
 import { type Origins, verifyOperations } from './verify-operations.js';
 import { PUSH_ARRAYS, type Push, readHeads, readOperation } from './wire-schema.js';
 
@@ -53,14 +52,7 @@ export async function handlePush(
   const known = parts.store.query({ kind: 'known-origins' });
   const { peer, nonce } = believed;
   const read = push.operations.map(readOperation);
-  let batch = verifyOperations(read, readHeads(push.heads), parts.origins, parts.authors, parts.crypto);
-  const guarded = await guardScopes(batch.operations, parts);
-  if (!guarded.ok) {
-    parts.gate.failed(nonce, guarded.error);
-    await known;
-    return guarded;
-  }
-  batch = { ...batch, operations: guarded.value };
+  const batch = verifyOperations(read, readHeads(push.heads), parts.origins, parts.authors, parts.crypto);
 
   let outcome: ApplyOutcome | null = null;
   if (!push.dryRun && batch.operations.length > 0) {
@@ -143,9 +135,7 @@ export async function takePage(
   batch: VerifiedBatch,
   from: string,
 ): Promise<Result<ApplyOutcome>> {
-  const guarded = await guardScopes(batch.operations, parts);
-  if (!guarded.ok) return guarded;
-  const applied = await applyBatch(parts, from, { ...batch, operations: guarded.value }, { nonce: null });
+  const applied = await applyBatch(parts, from, batch, { nonce: null });
   if (!applied.ok) return applied;
   return ok({ ...applied.value, refused: [...batch.refused, ...applied.value.refused] });
 }

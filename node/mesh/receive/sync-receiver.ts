@@ -19,7 +19,6 @@ import { type Believed, MessageGate } from './message-gate.js';
 import type { OldStylePush } from './old-style-push.js';
 import type { OldStyleSince } from './old-style-since.js';
 import { answer, type PeerReply, refuse, tagged } from './reply.js';
-import { guardScopes } from './scope-guard.js';
 import { type Origins, verifyAlone } from './verify-operations.js';
 import { type Push, parsePush, pushProblem } from './wire-schema.js';
 
@@ -178,14 +177,11 @@ export class SyncReceiver {
    */
   async repair(request: RepairRequest): Promise<Result<RepairOutcome>> {
     const { store, crypto } = this.#options;
-    const read = request.operations.flatMap((operation) => {
+    const operations = request.operations.flatMap((operation) => {
       const verified = verifyAlone(operation, this.#origins, this.#authors, crypto);
       return verified === null ? [] : [verified];
     });
-    const guarded = await guardScopes(read, this.#pushParts());
-    if (!guarded.ok) return guarded;
-    const command = { ...request, kind: 'repair-subjects', operations: guarded.value } as const;
-    return store.execute(command, { lane: 'background' });
+    return store.execute({ ...request, kind: 'repair-subjects', operations }, { lane: 'background' });
   }
 
   /** Judges operations that a peer answered like those of a push; takes time and touches nothing. */

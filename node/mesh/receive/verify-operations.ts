@@ -109,13 +109,14 @@ function follow(
   }
   // The hash takes the kind as it stands, known or not.
   const hash = headerHash(operation as OperationHeader, crypto);
-  return { ...operation, hash, refusal: null };
+  return { ...operation, hash, refusal: null, scope: null };
 }
 
-function judged(operation: VerifiedOperation, origins: Origins, authors: AuthorJudge): VerifiedOperation {
-  const { payload } = operation;
-  if (payload === null) return operation;
-  const scope = origins.scopeOf(peerOfOrigin(operation.origin));
+function judged(verified: VerifiedOperation, origins: Origins, authors: AuthorJudge): VerifiedOperation {
+  const { payload } = verified;
+  if (payload === null) return verified;
+  const scope = origins.scopeOf(peerOfOrigin(verified.origin));
+  const operation = { ...verified, scope: scope.allowedNamespaces };
   if (!mayHave(scope, operation)) return { ...operation, payload: null };
   if (namespaceProblem(operation.namespace) !== null) return { ...operation, refusal: 'invalid' };
   return authors.holds(payload) ? operation : { ...operation, refusal: 'bad_signature' };

@@ -8,15 +8,11 @@ import type {
   ReadDigestsAnswer,
   ReadOperations,
   ReadOperationsAnswer,
-  SubjectPlace,
-  SubjectPlaces,
   UsedNonce,
 } from '../../../protocol/mesh/store-terms.js';
 import { peerOfOrigin, type SignedHead, type WireOperation } from '../../../protocol/mesh/wire.js';
 import { operationId } from '../../../protocol/operation-log.js';
-import { concernsMemory } from '../../../protocol/parse-payload.js';
 import { parseRfc3339Ms } from '../../../protocol/time.js';
-import type { VersionVector } from '../../../protocol/version-vector.js';
 import { type OperationSqlRow, operationFromSql } from '../operation-rows.js';
 import type { Statements } from '../statements.js';
 
@@ -152,20 +148,6 @@ export function readDigests(statements: Statements): ReadDigestsAnswer {
     namespaces: Object.fromEntries(rows.map((row) => [row.namespace, row.digest])),
     rows: rows.reduce((sum, row) => sum + row.entries, 0),
   };
-}
-
-export function subjectPlaces(statements: Statements, { subject }: SubjectPlaces): readonly SubjectPlace[] {
-  const rows = statements
-    .get("SELECT * FROM operations WHERE subject = ? AND (parked IS NULL OR parked = 'elsewhere')")
-    .all(subject) as OperationSqlRow[];
-  return rows
-    .filter(({ kind }) => concernsMemory(kind))
-    .map((row) => ({
-      origin: row.origin,
-      seq: row.origin_seq,
-      namespace: row.namespace,
-      seen: JSON.parse(row.seen) as VersionVector,
-    }));
 }
 
 export function findOperation(statements: Statements, { opId }: FindOperation): FoundOperation | null {

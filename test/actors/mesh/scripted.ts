@@ -319,7 +319,7 @@ export class Stage {
       roster: this.roster,
       transport,
       judge: ({ operations, heads }) => {
-        const verified = operations.map((each) => ({ ...each, hash: '', refusal: null }));
+        const verified = operations.map((each) => ({ ...each, hash: '', refusal: null, scope: null }));
         this.judged.push(verified.map(({ seq }) => seq));
         return { operations: verified, heads, refused: [], unreadable: 0 };
       },
