@@ -240,7 +240,9 @@ class Scrub {
     readonly recountQuotas?: boolean;
   }): Promise<Result<RepairOutcome>> {
     const { repair, dryRun } = this.parts;
-    const done = await repair({ operations: [], withheld: [], recount: [], dryRun, ...request });
+    const none = { operations: [], withheld: [], recount: [] };
+    // All namespaces are counted at the end.
+    const done = await repair({ ...none, countLater: true, dryRun, ...request });
     if (!done.ok) return done;
     const { repaired, restored, recounted } = done.value;
     for (const row of repaired) this.repaired.set(row.subject, row);

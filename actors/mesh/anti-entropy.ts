@@ -27,6 +27,8 @@ export interface AntiEntropyParts {
   readonly records: () => readonly PeerRecord[];
   readonly intervalMs: number;
   readonly onEvent: ((event: MeshEvent) => void) | undefined;
+  /** True once nothing new is to be begun. */
+  readonly stopping: () => boolean;
 }
 
 /** `behind`: the other has operations that one of the two lacks, so that rows may well differ. */
@@ -180,6 +182,7 @@ export class AntiEntropy {
     const counted = comparable ? await this.repair({ subjects: [], recount: [namespace] }) : NOTHING_COUNTED;
     if (counted === null) return null;
     let repaired = counted.recounted.length;
+    const uncounted = new Set<string>();
     for (let from: number | null = 0; from !== null; ) {
       const ranges = await store.query({ kind: 'read-ranges', namespace }, { lane: 'background' });
       if (!ranges.ok) return null;
@@ -197,11 +200,15 @@ export class AntiEntropy {
       );
       if (!ours.ok) return null;
       const subjects = differingSubjects(ours.value.subjects, theirs.subjects);
-      const done = await this.repairSubjects(record, subjects);
+      const done = await this.repairSubjects(record, subjects, uncounted);
       if (done === null) return null;
       repaired += done;
       // A peer that does not move on would keep this node for ever.
       from = theirs.next !== null && theirs.next > from ? theirs.next : null;
+    }
+    if (uncounted.size > 0) {
+      const sums = await this.repair({ subjects: [], recount: [...uncounted], recountQuotas: true });
+      if (sums === null) return null;
     }
     return repaired;
   }
@@ -210,13 +217,19 @@ export class AntiEntropy {
     return this.ask(record, question, checkSubjectsReply);
   }
 
-  private async repairSubjects(record: PeerRecord, subjects: readonly string[]): Promise<number | null> {
+  /** Rows repaired, whose namespaces are then `uncounted`; null when somebody did not answer. */
+  private async repairSubjects(
+    record: PeerRecord,
+    subjects: readonly string[],
+    uncounted: Set<string>,
+  ): Promise<number | null> {
     let repaired = 0;
     for (let at = 0; at < subjects.length; at += limits.REPAIR_SUBJECTS_MAX) {
       const some = subjects.slice(at, at + limits.REPAIR_SUBJECTS_MAX);
-      const own = await this.repair({ subjects: some, recount: [] });
+      const own = await this.repair({ subjects: some, recount: [], countLater: true });
       if (own === null) return null;
-      repaired += own.repaired.length + own.recounted.length;
+      for (const namespace of own.uncounted) uncounted.add(namespace);
+      repaired += own.repaired.length;
       const missing = own.missing.slice(0, limits.RANGE_OPERATIONS_MAX);
       if (missing.length === 0) continue;
       const back = await this.askBack(record, missing);
@@ -225,9 +238,11 @@ export class AntiEntropy {
       const again = await this.repair({
         subjects: [...new Set(missing.map(({ subject }) => subject))],
         recount: [],
+        countLater: true,
         ...back,
       });
       if (again === null) return null;
+      for (const namespace of again.uncounted) uncounted.add(namespace);
       repaired += again.repaired.length + again.restored;
     }
     return repaired;
@@ -250,10 +265,13 @@ export class AntiEntropy {
   private async repair(request: {
     readonly subjects: readonly string[];
     readonly recount: readonly string[];
+    readonly recountQuotas?: boolean;
+    readonly countLater?: boolean;
     readonly operations?: readonly WireOperation[];
     readonly withheld?: readonly string[];
   }): Promise<RepairOutcome | null> {
-    const { repair, log } = this.parts;
+    const { repair, log, stopping } = this.parts;
+    if (stopping()) return null;
     const done = await repair({ operations: [], withheld: [], dryRun: false, ...request });
     if (done.ok) return done.value;
     log.warn({ code: done.error.code }, 'rows could not be repaired');
@@ -265,6 +283,7 @@ export class AntiEntropy {
     question: RangesQuestion,
     check: (body: Uint8Array) => Dated<R> | null,
   ): Promise<Dated<R> | null> {
+    if (this.parts.stopping()) return null;
     const answer: Delivered<Dated<R>> = await this.parts.client.ask(record.peer, question, check);
     if (answer.ok) return answer.reply;
     this.parts.log.debug(

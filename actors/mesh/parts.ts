@@ -48,6 +48,7 @@ export type RepairRows = (request: {
   readonly withheld: readonly string[];
   readonly recount: readonly string[];
   readonly recountQuotas?: boolean;
+  readonly countLater?: boolean;
   readonly dryRun: boolean;
 }) => Promise<Result<RepairOutcome>>;
 

@@ -34,7 +34,7 @@ export class RowDuties {
     const stopping = () => this.stopping;
     const specs: ChildSpec[] = [];
     if (repair !== undefined && entropyIntervalMs > 0) {
-      const seams = { store, repair, clock, log, onEvent };
+      const seams = { store, repair, clock, log, onEvent, stopping };
       const entropy = new AntiEntropy({ ...seams, client, records: members, intervalMs: entropyIntervalMs });
       const loop = loopChild({
         ...common,

@@ -55,6 +55,7 @@ export function* decideRepairSubjects(command: RepairSubjects): Deciding<Outcome
   const missing: MissingPayload[] = [];
   const namespaces = new Set(command.recount);
   const charged = new Set(command.recountQuotas === true ? command.recount : []);
+  const uncounted = new Set<string>();
   const withheld = new Set(command.withheld);
   const back = yield* restore(command);
   let sound = 0;
@@ -78,6 +79,10 @@ export function* decideRepairSubjects(command: RepairSubjects): Deciding<Outcome
       continue;
     }
     for (const each of verdict.namespaces) {
+      if (command.countLater === true) {
+        uncounted.add(each);
+        continue;
+      }
       namespaces.add(each);
       charged.add(each);
     }
@@ -98,7 +103,15 @@ export function* decideRepairSubjects(command: RepairSubjects): Deciding<Outcome
     );
   }
   const { restored, refused } = back;
-  const outcome: RepairOutcome = { repaired, missing, restored, refused, sound, recounted };
+  const outcome: RepairOutcome = {
+    repaired,
+    missing,
+    restored,
+    refused,
+    sound,
+    recounted,
+    uncounted: [...uncounted].sort(),
+  };
   return decided(outcome, []);
 }
 

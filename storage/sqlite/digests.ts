@@ -3,6 +3,13 @@ import type { Connection } from './connection.js';
 
 const DIGEST_BYTES = 32;
 
+const isReadable = (stored: unknown): stored is Uint8Array =>
+  stored instanceof Uint8Array && stored.length === DIGEST_BYTES;
+
+/** True for the digest of a row that is this one. What a disk made of it may be of any type. */
+export const isDigest = (stored: unknown, digest: Uint8Array): boolean =>
+  stored instanceof Uint8Array && Buffer.compare(stored, digest) === 0;
+
 /**
  * Digests of the replicated state, kept in the write transaction: for each namespace the sum (exclusive or) over its
  * live memories and links of SHA-256(subject, post-image hash). Order does not matter, so replicas that hold the same rows
@@ -39,7 +46,7 @@ export class Digests {
 
   /** Takes a subject's old digest out of its namespace. */
   leave(namespace: string, digest: Uint8Array | null): void {
-    if (digest !== null) this.add(namespace, digest, -1);
+    if (isReadable(digest)) this.add(namespace, digest, -1);
   }
 
   join(namespace: string, digest: Uint8Array): void {
@@ -62,7 +69,7 @@ export class Digests {
     const digest = new Uint8Array(DIGEST_BYTES);
     let entries = 0;
     for (const row of this.rows.iterate({ namespace })) {
-      if (row.digest === null) continue;
+      if (!isReadable(row.digest)) continue;
       for (let i = 0; i < DIGEST_BYTES; i += 1) digest[i] = digest[i]! ^ row.digest[i]!;
       entries += 1;
     }

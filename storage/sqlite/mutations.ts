@@ -71,9 +71,9 @@ export class Mutations {
     this.memories.forgetNamespaces();
   }
 
-  /** Takes the rows of these memories as they are, because nothing knows better. */
-  accept(ids: ReadonlySet<string>): void {
-    this.memories.accept(ids);
+  /** What to do about damaged rows (MemoryRows.accept). */
+  accept(ids: ReadonlySet<string>, found: Set<string> | null = null): void {
+    this.memories.accept(ids, found);
   }
 
   /** Applies one mutation; answers the memory as stored, stamps included, for those that write one. */

@@ -8,6 +8,7 @@ import type { LoggedOperation } from '../../protocol/repair.js';
 import { memoryOf } from '../../protocol/replica.js';
 import type { Crypto } from '../../protocol/seams.js';
 import type { Connection } from './connection.js';
+import { isDigest } from './digests.js';
 import { type LinkSqlRow, linkFromSql } from './link-sql.js';
 import type { MemoryRows } from './memory-rows.js';
 import { type OperationSqlRow, operationFromSql } from './operation-rows.js';
@@ -91,12 +92,7 @@ export class RepairReads {
 
   private whole(held: Held, memory: MemoryRow): boolean {
     const digest = this.crypto.sha256(`${memory.id}\n${memoryPayload(memory)}`);
-    return (
-      held.digest !== null &&
-      Buffer.compare(held.digest, digest) === 0 &&
-      held.indexed === 1 &&
-      held.counted === memory.namespace
-    );
+    return isDigest(held.digest, digest) && held.indexed === 1 && held.counted === memory.namespace;
   }
 
   private link(subject: string): (NonNullable<StoredSubject['link']> & { readonly whole: boolean }) | null {
@@ -110,7 +106,7 @@ export class RepairReads {
     const link: Link = linkFromSql(row);
     const digest = this.crypto.sha256(`${linkId(link)}\n${linkPayload(link)}`);
     const stamp = { hlc: row.hlc, origin: row.origin, seq: row.origin_seq };
-    const whole = row.digest !== null && Buffer.compare(row.digest, digest) === 0;
+    const whole = isDigest(row.digest, digest);
     return { link, namespace: row.namespace, stamp, whole };
   }
 }

@@ -49,6 +49,8 @@ export class Writer {
   /** Null for a database in memory. */
   private readonly file: FileIdentity | null;
   private readonly relief: WalRelief;
+  /** Namespaces of rows that this transaction has made anew. */
+  private readonly uncounted = new Set<string>();
 
   private readonly db: Connection;
   private readonly quota: QuotaLimits;
@@ -113,7 +115,9 @@ export class Writer {
       this.quotas.clear();
       this.digests.clear();
       this.mutations.accept(new Set());
+      this.uncounted.clear();
       const results = batch.map(runOne);
+      this.countMended(batch[0]?.nowMs ?? 0);
       this.quotas.flush();
       this.digests.flush();
       this.log.finish();
@@ -144,45 +148,73 @@ export class Writer {
 
   private runInSavepoint(timed: TimedCommand): Result<OutcomeOf<Command>> {
     const mended = new Set<string>();
-    this.mutations.accept(mended);
     for (;;) {
-      const result = this.attempt(timed);
+      this.mutations.accept(mended);
+      const result = this.attempt(timed, false);
       if (!(result instanceof DamagedRowError)) return result;
       this.reportBug(result);
-      const { id } = result;
-      if (mended.has(id)) return internal();
-      // It is made anew from the log; where the log cannot tell, the row is all that is known.
-      this.attempt({ command: repairOf(id), nowMs: timed.nowMs });
-      mended.add(id);
+      if (mended.has(result.id)) return internal();
+      // They are made anew from the log; where the log cannot tell, the row is all that is known.
+      const damaged = new Set([result.id]);
+      this.mutations.accept(mended, damaged);
+      this.attempt(timed, true);
+      this.mend([...damaged], timed.nowMs);
+      for (const id of damaged) mended.add(id);
     }
   }
 
-  /** Runs a command in a savepoint; a row that it must not build on is answered, and has cost nothing. */
-  private attempt(timed: TimedCommand): Result<OutcomeOf<Command>> | DamagedRowError {
+  /** Makes rows anew from the log. What they count for is counted at the end of the batch. */
+  private mend(subjects: readonly string[], nowMs: number): void {
+    const none = { operations: [], withheld: [], recount: [], dryRun: false };
+    const command = { kind: 'repair-subjects', subjects, ...none, countLater: true } as const;
+    const done = this.attempt({ command, nowMs }, false);
+    if (!(done instanceof DamagedRowError) && done.ok && 'uncounted' in done.value)
+      for (const namespace of done.value.uncounted) this.uncounted.add(namespace);
+  }
+
+  private countMended(nowMs: number): void {
+    if (this.uncounted.size === 0) return;
+    const none = { subjects: [], operations: [], withheld: [], dryRun: false };
+    const command = { kind: 'repair-subjects', recount: [...this.uncounted], ...none } as const;
+    this.attempt({ command: { ...command, recountQuotas: true }, nowMs }, false);
+    this.uncounted.clear();
+  }
+
+  /**
+   * Runs a command in a savepoint; a row that it must not build on is answered, and has cost nothing. A rehearsal is
+   * always undone.
+   */
+  private attempt(timed: TimedCommand, rehearsal: boolean): Result<OutcomeOf<Command>> | DamagedRowError {
     const mark = this.log.mark();
     this.quotas.flush();
     this.digests.flush();
     this.sql.savepoint.run();
+    let failure: unknown = null;
     try {
       const result = this.runBare(timed);
-      this.sql.release.run();
-      return result;
+      if (!rehearsal) {
+        this.sql.release.run();
+        return result;
+      }
     } catch (error) {
       // A full disk or an I/O error may have ended the transaction; then the whole batch has failed.
       if (!this.db.inTransaction || isDiskError(error)) throw error;
-      this.sql.rollbackTo.run();
-      this.sql.release.run();
-      this.log.rewind(mark);
-      this.quotas.clear();
-      this.digests.clear();
-      this.mutations.forgetNamespaces();
-      if (error instanceof DamagedRowError) return error;
-      if (/UNIQUE constraint failed: memories\.(id|title)/.test(String(error))) {
-        return fail('CONFLICT', 'a memory with this id already exists');
-      }
-      this.reportBug(error);
-      return internal();
+      failure = error;
     }
+    this.sql.rollbackTo.run();
+    this.sql.release.run();
+    this.log.rewind(mark);
+    this.quotas.clear();
+    this.digests.clear();
+    this.mutations.forgetNamespaces();
+    this.audit.takeHead();
+    if (rehearsal) return internal();
+    if (failure instanceof DamagedRowError) return failure;
+    if (/UNIQUE constraint failed: memories\.(id|title)/.test(String(failure))) {
+      return fail('CONFLICT', 'a memory with this id already exists');
+    }
+    this.reportBug(failure);
+    return internal();
   }
 
   private decide(command: Command, context: DecisionContext): Result<Decision<OutcomeOf<Command>>> {
@@ -233,15 +265,6 @@ export class Writer {
     if (this.db.inTransaction) this.sql.rollback.run();
   }
 }
-
-const repairOf = (id: string): Command => ({
-  kind: 'repair-subjects',
-  subjects: [id],
-  operations: [],
-  withheld: [],
-  recount: [],
-  dryRun: false,
-});
 
 const internal = (): Result<never> => fail('INTERNAL', 'internal server error');
 

@@ -383,6 +383,35 @@ describe('a write on top of a damaged row', () => {
     });
   }
 
+  for (const [type, value] of Object.entries({ text: "'of another type'", nothing: 'NULL', number: '7' })) {
+    it(`is not stopped by a digest that is no digest any more: ${type}`, async () => {
+      const { one, ids } = await furnished();
+      one.db.prepare(`UPDATE memories SET digest = ${value} WHERE id = ?`).run(ids[0]);
+      await one.run(updating(ids[0]!, patch));
+      await repair(one, { subjects: [], recount: ['team'] });
+      assert.deepEqual(one.audit(), []);
+    });
+  }
+
+  it('makes all damaged rows of a command anew at once, and counts once', async () => {
+    const one = replica('a', START_MS);
+    const two = replica('b', START_MS);
+    const ids: string[] = [];
+    for (let n = 0; n < 60; n += 1) {
+      const memory = aMemory({ title: `row ${n}`, content: `content ${n}`, namespace: 'team' });
+      ids.push(memory.id);
+      await one.run(storing(memory));
+    }
+    one.db.prepare("UPDATE memories SET content = 'damaged' WHERE rid % 2 = 0").run();
+    const archiving = { kind: 'archive-memories', ids, reason: 'test', viewer: OPERATOR } as const;
+    await one.run(archiving);
+    assert.deepEqual(one.audit(), []);
+    const kept = one.db.prepare("SELECT count(*) FROM archived_memories WHERE content <> 'damaged'").pluck();
+    assert.equal(kept.get(), 60);
+    await two.apply(await one.read());
+    assert.deepEqual(await two.state(), await one.state());
+  });
+
   it('builds on the row where the log has nothing better', async () => {
     const { one, ids } = await furnished();
     one.db.prepare("UPDATE memories SET content = 'all that is left' WHERE id = ?").run(ids[0]);

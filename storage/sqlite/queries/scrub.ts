@@ -13,12 +13,11 @@ import { headerHash, memoryPayload } from '../../../protocol/operation-log.js';
 import { concernsMemory } from '../../../protocol/parse-payload.js';
 import { GLOBAL_QUOTA_NAMESPACE } from '../../../protocol/quota.js';
 import type { Crypto } from '../../../protocol/seams.js';
+import { isDigest } from '../digests.js';
 import { type LinkSqlRow, linkFromSql } from '../link-sql.js';
 import { type OperationSqlRow, operationFromSql } from '../operation-rows.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
-
-const same = (a: Uint8Array | null, b: Uint8Array): boolean => a !== null && Buffer.compare(a, b) === 0;
 
 /** Rows whose hash is not their digest, or not that of the operation that wrote them. */
 export function scrubRows(
@@ -46,7 +45,7 @@ function isWhole(row: SqlRow & { digest: unknown }, crypto: Crypto): boolean {
     const memory = memoryFromSql(row);
     const payload = memoryPayload(memory);
     return (
-      same(row.digest as Uint8Array | null, crypto.sha256(`${memory.id}\n${payload}`)) &&
+      isDigest(row.digest, crypto.sha256(`${memory.id}\n${payload}`)) &&
       row['payload_hash'] === crypto.sha256Hex(payload) &&
       row['counted'] === memory.namespace &&
       row['indexed'] === 1
@@ -74,7 +73,7 @@ export function scrubLinks(
     const link = linkFromSql(row);
     const payload = linkPayload(link);
     const whole =
-      same(row.digest, crypto.sha256(`${linkId(link)}\n${payload}`)) &&
+      isDigest(row.digest, crypto.sha256(`${linkId(link)}\n${payload}`)) &&
       row.payload_hash === crypto.sha256Hex(payload);
     if (!whole) suspects.push(linkId(link));
   }
