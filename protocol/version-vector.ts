@@ -22,3 +22,8 @@ export function joined(vectors: Iterable<VersionVector>): VersionVector {
   }
   return join;
 }
+
+export function sameVector(a: VersionVector, b: VersionVector): boolean {
+  const origins = Object.keys(a);
+  return origins.length === Object.keys(b).length && origins.every((origin) => a[origin] === b[origin]);
+}

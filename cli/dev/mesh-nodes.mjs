@@ -22,6 +22,7 @@ export class MeshNodes {
   constructor({ folder, environment, flags, execArgv = () => [], adopt = (child) => child }) {
     Object.assign(this, { folder, environment, flags, execArgv, adopt });
     this.nodes = [];
+    this.closing = false;
   }
 
   /** Adds a node and starts it; resolves when it listens for peers. */
@@ -49,6 +50,7 @@ export class MeshNodes {
 
   /** Starts a node's daemon, at first or again; its peers and its callers find it where it was. */
   async start(node) {
+    if (this.closing) throw new Error('the mesh is being stopped');
     const { port } = node;
     node.api = `http://127.0.0.1:${port}`;
     node.err = '';
@@ -82,7 +84,9 @@ export class MeshNodes {
     return end(node, 'SIGKILL');
   }
 
+  /** Ends all daemons; none is started any more. */
   async stopAll() {
+    this.closing = true;
     await Promise.all(this.nodes.map((node) => this.stop(node)));
   }
 

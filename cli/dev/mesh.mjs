@@ -28,11 +28,9 @@ let stopping = false;
 let obeyed = Promise.resolve();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(0));
 
+const formed = form();
 try {
-  for (let number = 1; number <= count; number += 1) {
-    const { api, url } = await mesh.add();
-    say(`node ${number}: ${api} for agents, ${url} for peers`);
-  }
+  await formed;
   const { nodes } = mesh;
   say(`\n${count} nodes in ${folder}; Ctrl-C ends them. Try, from another terminal:`);
   const quorum = 'curl -s -X POST -H "content-type: application/json"';
@@ -49,6 +47,13 @@ try {
   if (!stopping) {
     say(`the mesh could not be formed: ${error.message}`);
     await stop(1);
+  }
+}
+
+async function form() {
+  for (let number = 1; number <= count; number += 1) {
+    const { api, url } = await mesh.add();
+    say(`node ${number}: ${api} for agents, ${url} for peers`);
   }
 }
 
@@ -84,8 +89,9 @@ async function stop(code) {
   if (stopping) return;
   stopping = true;
   say('\nstopping …');
-  await obeyed;
   await mesh.stopAll();
+  // What was under way starts no node any more.
+  await Promise.allSettled([formed, obeyed]);
   rmSync(folder, { recursive: true, force: true });
   process.exit(code);
 }

@@ -1,9 +1,10 @@
 import { EMBED_STATES } from '../../protocol/commands.js';
 import type { Memory, MemoryRow } from '../../protocol/memory.js';
 import { type MemoryImage, memoryPayload, type Removal } from '../../protocol/operation-log.js';
-import type { VersionVector } from '../../protocol/version-vector.js';
+import { sameVector, type VersionVector } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
 import { type Digests, isDigest } from './digests.js';
+import { coversOf, type OperationStamp } from './operation-rows.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { DamagedRowError, memoryToSql, ROW_COLUMNS } from './rows.js';
 import { TitleSlots } from './title-slots.js';
@@ -87,6 +88,13 @@ export class MemoryRows {
       dropArchived: db.prepare('DELETE FROM archived_memories WHERE id = ?'),
       state: db.prepare<[string], { rid: number; digest: Uint8Array | null; conflict_of: string | null }>(
         'SELECT rid, digest, conflict_of FROM memories WHERE id = ?',
+      ),
+      operation: db.prepare<[string, number], OperationStamp>(
+        'SELECT hlc, origin, origin_seq, seen FROM operations WHERE origin = ? AND origin_seq = ?',
+      ),
+      siblings: db.prepare<[string], OperationStamp>(
+        `SELECT o.hlc, o.origin, o.origin_seq, o.seen FROM siblings s
+         JOIN operations o ON o.origin = s.origin AND o.origin_seq = s.origin_seq WHERE s.subject = ?`,
       ),
       embedState: db.prepare('UPDATE memories SET embed_state = ? WHERE rid = ?'),
       addNamespace: db.prepare('INSERT OR IGNORE INTO namespaces (name) VALUES (?)'),
@@ -261,9 +269,17 @@ export class MemoryRows {
   /** What a disk did to a row must not become somebody's edit and reach other nodes as one. */
   private expectWhole(row: Memory, digest: Uint8Array | null): void {
     if (this.accepted.has(row.id)) return;
-    if (isDigest(digest, this.digests.of(row.id, memoryPayload(row)))) return;
+    if (isDigest(digest, this.digests.of(row.id, memoryPayload(row))) && this.isStamped(row)) return;
     if (this.found === null) throw new DamagedRowError(row.id);
     this.found.add(row.id);
+  }
+
+  /** True when the stamps of a row, which its digest leaves out, are those of the operations that made it. */
+  private isStamped({ id, hlc, origin, origin_seq: seq, seen }: Memory): boolean {
+    const last = this.statements.operation.get(origin, seq);
+    if (last?.hlc !== hlc) return false;
+    const siblings = this.statements.siblings.all(id);
+    return sameVector(seen, coversOf(siblings.length === 0 ? [last] : siblings));
   }
 
   private namespaceId(name: string): number {

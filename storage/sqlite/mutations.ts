@@ -272,8 +272,16 @@ export class Mutations {
     mutation: Extract<Mutation, { mutation: 'settle-memory' }>,
     context: DecisionContext,
   ): void {
-    const { id, before, settled, siblings, known } = mutation;
-    if (known) this.replicas.keepSiblings(id, siblings);
+    this.writeSettled(mutation, context);
+    // The row was held against those that it was made of.
+    if (mutation.known) this.replicas.keepSiblings(mutation.id, mutation.siblings);
+  }
+
+  private writeSettled(
+    mutation: Extract<Mutation, { mutation: 'settle-memory' }>,
+    context: DecisionContext,
+  ): void {
+    const { id, before, settled, known } = mutation;
     if (settled.image === null) {
       const { removal, hlc, origin, seq, covers } = settled;
       const stamp = { hlc, origin, origin_seq: seq, seen: covers };

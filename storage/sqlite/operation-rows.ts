@@ -1,5 +1,5 @@
 import type { WireOperation } from '../../protocol/mesh/wire.js';
-import type { VersionVector } from '../../protocol/version-vector.js';
+import { joined, type VersionVector, withWrite } from '../../protocol/version-vector.js';
 
 /** A row of `operations`. */
 export interface OperationSqlRow {
@@ -33,3 +33,19 @@ export function operationFromSql(row: OperationSqlRow): WireOperation {
     payload: row.payload,
   };
 }
+
+/** The columns of an operation that stamp its row. */
+export interface OperationStamp {
+  readonly hlc: string;
+  readonly origin: string;
+  readonly origin_seq: number;
+  readonly seen: string;
+}
+
+/** What operations have seen together, themselves included. */
+export const coversOf = (operations: readonly OperationStamp[]): VersionVector =>
+  joined(
+    operations.map(({ origin, origin_seq: seq, seen }) =>
+      withWrite(JSON.parse(seen) as VersionVector, origin, seq),
+    ),
+  );

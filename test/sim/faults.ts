@@ -194,8 +194,7 @@ export class Faults {
       case 'damage':
         if (this.damaged === null && !this.mayLose()) break;
         this.damaged ??= node;
-        // What is read, changed and passed on before anybody scrubs would be a new text, so rows change at the end alone.
-        this.spoil(this.damaged, dice.pick(this.parts.damages.filter((damage) => damage !== 'row changed')));
+        this.spoil(this.damaged, dice.pick(this.parts.damages));
         break;
       case 'join':
         this.join();
@@ -211,6 +210,7 @@ export class Faults {
     const what = spoil(node.disk.db, this.dice, damage, (operation) => this.parts.hasSpare(node, operation));
     if (what === null) return;
     this.parts.world.note(node.name, `${damage}: ${what}`);
+    node.spoiled = true;
     this.parts.onDamaged(node);
   }
 

@@ -111,6 +111,8 @@ export class SimNode {
   standing: 'outside' | 'member' | 'departed' = 'member';
   readonly pace: DiskPace = { syncMinMs: 0.2, syncMaxMs: 3, lateReads: 0.1 };
   /** Crash at the next sync. */
+  /** True once its disk has changed something by itself. */
+  spoiled = false;
   nextCrash: 'before' | 'after' | null = null;
   run: NodeRun | null = null;
   runs = 0;
@@ -180,8 +182,8 @@ export class SimNode {
       signer: this.signer,
       quota: quotaLimits(settings),
       reportBug: (error) => {
-        // What a disk did is no bug.
-        if (!(error instanceof DamagedRowError)) this.parts.onBug(this, stackOf(error));
+        const isDisk = this.spoiled && error instanceof DamagedRowError;
+        if (!isDisk) this.parts.onBug(this, stackOf(error));
       },
       onCommit: (batch, results) => onCommit(this, batch, results),
       crashAt: () => {

@@ -346,6 +346,9 @@ describe('a write on top of a damaged row', () => {
   const damages = {
     'a flipped byte in the content': "UPDATE memories SET content = 'X' || substr(content, 2) WHERE id = ?",
     'another owner': `UPDATE memories SET metadata = '{"agent_id":"ai:thief"}' WHERE id = ?`,
+    'a version that it has not seen': `UPDATE memories SET seen = '{"peer-a/epocha":99}' WHERE id = ?`,
+    'a later stamp': "UPDATE memories SET hlc = '9' || substr(hlc, 2) WHERE id = ?",
+    'a number of another operation': 'UPDATE memories SET origin_seq = 2 WHERE id = ?',
     'tags that cannot be read': "UPDATE memories SET tags = '[' WHERE id = ?",
   };
   const patch = { priority: 9 };

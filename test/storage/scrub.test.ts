@@ -105,12 +105,16 @@ describe('a scrub', () => {
     one.db.prepare("UPDATE memories SET metadata = '{' || substr(metadata, 2) WHERE id = ?").run(ids[13]);
     one.db.prepare('UPDATE namespace_digests SET digest = randomblob(32)').run();
     one.db.prepare("UPDATE memories SET id = 'another' WHERE id = ?").run(ids[14]);
+    one.db.prepare("UPDATE memories SET seen = '{}' WHERE id = ?").run(ids[15]);
+    one.db.prepare("UPDATE memories SET hlc = '0' || substr(hlc, 2) WHERE id = ?").run(ids[16]);
     const report = await scrubbed(one);
     const problems = report.repaired.map(({ subject, problem }) => `${problem} ${subject}`).sort();
     const expected = [
       `damaged ${ids[0]}`,
       `damaged ${ids[10]}`,
       `damaged ${ids[11]}`,
+      `damaged ${ids[15]}`,
+      `damaged ${ids[16]}`,
       `missing ${ids[12]}`,
       `missing ${ids[14]}`,
       'surplus another',

@@ -1,4 +1,5 @@
 import { linkId, linkPayload } from '../../../protocol/link.js';
+import type { MemoryRow } from '../../../protocol/memory.js';
 import { EPOCH_KIND } from '../../../protocol/mesh/epoch-notice.js';
 import type { OperationPlace } from '../../../protocol/mesh/ranges.js';
 import type {
@@ -13,9 +14,10 @@ import { headerHash, memoryPayload } from '../../../protocol/operation-log.js';
 import { concernsMemory } from '../../../protocol/parse-payload.js';
 import { GLOBAL_QUOTA_NAMESPACE } from '../../../protocol/quota.js';
 import type { Crypto } from '../../../protocol/seams.js';
+import { sameVector } from '../../../protocol/version-vector.js';
 import { isDigest } from '../digests.js';
 import { type LinkSqlRow, linkFromSql } from '../link-sql.js';
-import { type OperationSqlRow, operationFromSql } from '../operation-rows.js';
+import { coversOf, type OperationSqlRow, operationFromSql } from '../operation-rows.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 
@@ -28,6 +30,7 @@ export function scrubRows(
   const rows = statements
     .get(
       `SELECT ${SELECT_ROW}, m.digest, n.name AS counted, o.payload_hash,
+         o.hlc AS operation_hlc, o.seen AS operation_seen,
          EXISTS (SELECT 1 FROM memories_fts_docsize d WHERE d.id = m.rid) AS indexed
        FROM memories m LEFT JOIN namespaces n ON n.ns_id = m.ns_id
          LEFT JOIN operations o ON o.origin = m.origin AND o.origin_seq = m.origin_seq
@@ -40,6 +43,12 @@ export function scrubRows(
   return { looked: rows.length, suspects, next };
 }
 
+/** A row of several versions is looked at closely in any case: its text is none of theirs alone. */
+function isStamped({ hlc, origin, origin_seq, seen }: MemoryRow, row: SqlRow): boolean {
+  const operation = { hlc, origin, origin_seq, seen: String(row['operation_seen']) };
+  return row['operation_hlc'] === hlc && sameVector(seen, coversOf([operation]));
+}
+
 function isWhole(row: SqlRow & { digest: unknown }, crypto: Crypto): boolean {
   try {
     const memory = memoryFromSql(row);
@@ -47,6 +56,7 @@ function isWhole(row: SqlRow & { digest: unknown }, crypto: Crypto): boolean {
     return (
       isDigest(row.digest, crypto.sha256(`${memory.id}\n${payload}`)) &&
       row['payload_hash'] === crypto.sha256Hex(payload) &&
+      isStamped(memory, row) &&
       row['counted'] === memory.namespace &&
       row['indexed'] === 1
     );
