@@ -18,6 +18,19 @@ export interface OperationSqlRow {
   readonly head_signature: string | null;
 }
 
+/**
+ * What an operation of the log has seen. One that cannot be read is no hindrance to others: its header does not have its
+ * hash then, which whoever needs it finds out.
+ */
+export function vectorOf(seen: string): VersionVector {
+  try {
+    const value: unknown = JSON.parse(seen);
+    return typeof value === 'object' && value !== null ? (value as VersionVector) : {};
+  } catch {
+    return {};
+  }
+}
+
 /** An operation as it travels. */
 export function operationFromSql(row: OperationSqlRow): WireOperation {
   return {
@@ -27,7 +40,7 @@ export function operationFromSql(row: OperationSqlRow): WireOperation {
     kind: row.kind,
     namespace: row.namespace,
     subject: row.subject,
-    seen: JSON.parse(row.seen) as VersionVector,
+    seen: vectorOf(row.seen),
     payloadHash: row.payload_hash,
     prevHash: row.prev_hash,
     payload: row.payload,
@@ -44,8 +57,4 @@ export interface OperationStamp {
 
 /** What operations have seen together, themselves included. */
 export const coversOf = (operations: readonly OperationStamp[]): VersionVector =>
-  joined(
-    operations.map(({ origin, origin_seq: seq, seen }) =>
-      withWrite(JSON.parse(seen) as VersionVector, origin, seq),
-    ),
-  );
+  joined(operations.map(({ origin, origin_seq: seq, seen }) => withWrite(vectorOf(seen), origin, seq)));

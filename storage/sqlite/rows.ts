@@ -58,7 +58,10 @@ const EMPTY_OBJECT = {};
 
 function parseJson<T>(text: SqlValue, ifEmpty: T): T {
   if (text === null || text === '[]' || text === '{}') return ifEmpty;
-  return JSON.parse(text as string) as T;
+  const value: unknown = JSON.parse(text as string);
+  if (typeof value !== 'object' || value === null)
+    throw new TypeError('a column holds no array and no object');
+  return value as T;
 }
 
 /** A row of `memories` (selected with SELECT_ROW) as the decisions and surfaces see it; or throws DamagedRowError. */

@@ -7,7 +7,7 @@ import { concernsMemory, versionOf } from '../../protocol/parse-payload.js';
 import { awayVersion, type Dot, type HistoricEdit, type Version } from '../../protocol/replica.js';
 import type { VersionVector } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
-import { type OperationSqlRow, operationFromSql } from './operation-rows.js';
+import { type OperationSqlRow, operationFromSql, vectorOf } from './operation-rows.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
 
 interface TombstoneRow {
@@ -120,7 +120,7 @@ export class SubjectReads {
       origin: row.origin,
       seq: row.origin_seq,
       kind: row.kind,
-      seen: JSON.parse(row.seen) as VersionVector,
+      seen: vectorOf(row.seen),
     }));
   }
 
@@ -132,7 +132,7 @@ export class SubjectReads {
         origin: row.origin,
         seq: row.origin_seq,
         namespace: row.namespace,
-        seen: JSON.parse(row.seen) as VersionVector,
+        seen: vectorOf(row.seen),
       }));
   }
 

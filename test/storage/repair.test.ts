@@ -301,6 +301,15 @@ describe('an operation that the log lost', () => {
     await repair(other, { operations: [verified(await at(one, 3))] });
     assert.deepEqual(other.audit(), []);
   });
+
+  it('hinders no other when its header cannot be read, and comes back', async () => {
+    const { one, other } = await twoAlike();
+    const before = await other.read();
+    other.db.prepare("UPDATE operations SET seen = '{' WHERE origin_seq = 3").run();
+    assert.equal((await other.read()).length, before.length);
+    await repair(other, { operations: [verified(await at(one, 3))] });
+    assert.deepEqual([await other.read(), other.audit()], [before, []]);
+  });
 });
 
 describe('a scope', () => {
@@ -349,6 +358,7 @@ describe('a write on top of a damaged row', () => {
     'a version that it has not seen': `UPDATE memories SET seen = '{"peer-a/epocha":99}' WHERE id = ?`,
     'a later stamp': "UPDATE memories SET hlc = '9' || substr(hlc, 2) WHERE id = ?",
     'a number of another operation': 'UPDATE memories SET origin_seq = 2 WHERE id = ?',
+    'metadata that is none': "UPDATE memories SET metadata = 'null' WHERE id = ?",
     'tags that cannot be read': "UPDATE memories SET tags = '[' WHERE id = ?",
   };
   const patch = { priority: 9 };
