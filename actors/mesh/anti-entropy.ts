@@ -14,7 +14,7 @@ import type { Clock, Log } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../maintenance/loop.js';
-import type { MeshEvent, RepairRows } from './parts.js';
+import { type MeshEvent, PEERS_ASKED, type RepairRows } from './parts.js';
 import type { Delivered, PeerClient } from './peer-client.js';
 import type { PeerRecord } from './peer-record.js';
 
@@ -98,7 +98,8 @@ export class AntiEntropy {
     repaired: number,
     differing: readonly string[],
   ): void {
-    const { clock, log, onEvent, intervalMs } = this.parts;
+    const { clock, log, onEvent, records } = this.parts;
+    const intervalMs = this.parts.intervalMs * Math.max(1, records().length / PEERS_ASKED);
     const { peerId, entropy } = record;
     const wasDiverged = entropy.diverged;
     entropy.note(comparison, differing, instantFromMs(clock.nowMs()));

@@ -52,6 +52,19 @@ export type RepairRows = (request: {
   readonly dryRun: boolean;
 }) => Promise<Result<RepairOutcome>>;
 
+/**
+ * How many peers are asked, without a cause, in one interval of catch-up or comparison: any of them knows of everything,
+ * so in a large mesh they take turns, and an idle node's work does not grow with it.
+ */
+export const PEERS_ASKED = 10;
+
+/** Those whose turn it is at the nth interval. */
+export function inTurn<T>(all: readonly T[], interval: number): readonly T[] {
+  if (all.length <= PEERS_ASKED) return all;
+  const from = (interval * PEERS_ASKED) % all.length;
+  return [...all.slice(from), ...all.slice(0, from)].slice(0, PEERS_ASKED);
+}
+
 /** This node, as it speaks to others. */
 export interface MeshSelf {
   readonly peerId: string;

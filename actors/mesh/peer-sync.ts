@@ -5,6 +5,7 @@ import type { Result } from '../../protocol/result.js';
 import type { Log, Random, Scheduler, Timer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import { asError, type ExitReason, type RunningChild } from '../core/child.js';
+import { inTurn } from './parts.js';
 import type { PeerClient } from './peer-client.js';
 import { type Observer, saidOf } from './peer-link.js';
 import type { PeerRecord } from './peer-record.js';
@@ -60,6 +61,7 @@ export class PeerSync implements RunningChild {
   private slow = 0;
   private applying = 0;
   private stopping = false;
+  private intervals = 0;
   private interval: Timer | null = null;
   /** Cancelled at the end. */
   private readonly pauses = new Set<Timer>();
@@ -104,7 +106,9 @@ export class PeerSync implements RunningChild {
     // Nodes that were started together do not ask together for ever.
     this.interval = scheduler.after(Math.round(intervalMs * (0.75 + 0.5 * random.unit())), () => {
       this.arm();
-      for (const record of records()) if (record.link.state !== 'cut') this.request(record);
+      const asked = records().filter(({ link }) => link.state !== 'cut');
+      for (const record of inTurn(asked, this.intervals)) this.request(record);
+      this.intervals += 1;
     });
   }
 

@@ -91,7 +91,7 @@ export const MESH_ROWS: readonly SettingRow[] = [
     max: CATCHUP_INTERVAL_SECONDS_MAX,
     convert: (seconds) => seconds * 1000,
     defaultDoc: String(CATCHUP_INTERVAL_SECONDS),
-    doc: 'How often this node asks each peer for what it missed; 0 never asks.',
+    doc: 'How often this node asks its peers, ten in turn where there are more, for what it missed; 0 never asks.',
   },
   {
     key: 'scrubIntervalMs',
