@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { memoryAgentRegister } from '../../node/operations/memory-agent-register.js';
+import { memoryForget } from '../../node/operations/memory-forget.js';
+import { memoryStore } from '../../node/operations/memory-store.js';
 import { verifySignedEventsChain } from '../../node/operations/verify-signed-events-chain.js';
 import type { Caller } from '../../node/pipeline/call.js';
 import type { Operation } from '../../node/pipeline/operation.js';
@@ -68,6 +70,15 @@ function tamper(sql: string): void {
   db.close();
 }
 
+function auditedRows(): number {
+  const db = new Database(path, { readonly: true });
+  try {
+    return db.prepare('SELECT count(*) FROM signed_events').pluck().get() as number;
+  } finally {
+    db.close();
+  }
+}
+
 describe('the audit chain', () => {
   it('holds, from its first row or from a later one, and without any row', async () => {
     assert.deepEqual(await verify(), {
@@ -85,6 +96,20 @@ describe('the audit chain', () => {
     assert.deepEqual([whole.code, whole['rows_checked'], whole['head']], ['ok', 5, 'sound']);
     const part = await verify({ since: 3 });
     assert.deepEqual([part.code, part['rows_checked']], ['ok', 2]);
+  });
+
+  it('has the head of what was written, not of what was tried on a damaged row', async () => {
+    await register(1);
+    await withNode(async (call) => {
+      assert.equal((await call(memoryStore, { title: 'to be forgotten', content: 'whole' })).code, 'ok');
+      const db = new Database(path);
+      db.exec("UPDATE memories SET content = 'damaged' WHERE namespace = 'global'");
+      db.close();
+      assert.equal((await call(memoryForget, { namespace: 'global' })).code, 'ok');
+    });
+    const report = await verify();
+    assert.deepEqual([report['chain_holds'], report['head']], [true, 'sound']);
+    assert.deepEqual(auditedRows(), report['rows_checked']);
   });
 
   it('takes no update and no delete', async () => {
