@@ -37,7 +37,7 @@ import {
   subjectVersions,
 } from './decision.js';
 import { repairSubjects } from './repair.js';
-import { isAheadOfScope, reachesOut } from './scope.js';
+import { reachesOut } from './scope.js';
 
 /**
  * Takes operations of other origins into the log, each origin's in order, and lets them take effect (design: mesh).
@@ -86,12 +86,6 @@ export function* decideApplyOperations(
       // What follows builds on it; the sender learns from `have` where to go on.
       blocked.add(origin);
       refused.push({ origin, seq, reason: place.reason });
-      continue;
-    }
-    const ahead = yield* isAheadOfScope(operation);
-    if (ahead) {
-      blocked.add(origin);
-      refused.push({ origin, seq, reason: 'gap' });
       continue;
     }
     const effect = yield* effectOf(operation);

@@ -1,13 +1,13 @@
 import { mayHold } from '../mesh/peer.js';
 import type { SubjectPlace, VerifiedOperation } from '../mesh/store-terms.js';
-import { concernsMemory } from '../parse-payload.js';
 import { includes } from '../version-vector.js';
-import { epochNotices, logOrigin, originHead, type ReadRequest, subjectPlaces } from './decision.js';
+import { type ReadRequest, subjectPlaces } from './decision.js';
 
 /**
  * True for an operation that lies in the scope of its maker and changes a memory that lies outside. Only operations of
  * peers with a scope cost a look. Where a memory lies is asked of what the operation has seen of it, not of the row:
  * somebody else may have moved it meanwhile, and nodes that hear of both in another order must come to the same verdict.
+ * What it has seen and is not here yet lay inside, or an honest maker could not have seen it.
  *
  * A link is where its header says: it changes neither of its ends.
  */
@@ -21,20 +21,6 @@ export function* reachesOut(operation: VerifiedOperation): Generator<ReadRequest
   // Whoever has seen nothing of a memory that there is means one of his own, which nobody else can have put elsewhere.
   const meant = known.length > 0 ? latest(known) : places;
   return meant.some(({ namespace }) => !mayHold({ allowedNamespaces: scope }, namespace));
-}
-
-/** True while something is missing here that an operation has seen of its memory, by which its scope is judged. */
-export function* isAheadOfScope(operation: VerifiedOperation): Generator<ReadRequest, boolean, never> {
-  if (operation.scope === null || !concernsMemory(operation.kind)) return false;
-  const self = yield* logOrigin();
-  for (const [origin, seq] of Object.entries(operation.seen)) {
-    const end = origin === self.origin ? self.seq : ((yield* originHead(origin))?.seq ?? 0);
-    if (seq <= end) continue;
-    const notices = yield* epochNotices(origin);
-    // Under that name it will never be here.
-    if (!notices.some(({ keep }) => keep < seq)) return true;
-  }
-  return false;
 }
 
 /** Those that none of the others has seen. */
