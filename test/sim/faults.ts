@@ -1,4 +1,4 @@
-import { type Damage, spoil } from './damage.js';
+import { type Damage, spoil, Wounds } from './damage.js';
 import type { Dice } from './dice.js';
 import { FAIR, type SimNetwork } from './network.js';
 import type { SimNode } from './sim-node.js';
@@ -70,6 +70,7 @@ export class Faults {
   private healed = false;
   private disksLost = 0;
   private damaged: SimNode | null = null;
+  private readonly wounds = new Wounds();
   /** How often each happened. */
   readonly counts: Partial<Record<Fault, number>> = {};
 
@@ -207,7 +208,8 @@ export class Faults {
 
   private spoil(node: SimNode, damage: Damage): void {
     if (node.disk.held) return;
-    const what = spoil(node.disk.db, this.dice, damage, (operation) => this.parts.hasSpare(node, operation));
+    const spare = (operation: string) => this.parts.hasSpare(node, operation);
+    const what = spoil(node.disk.db, this.dice, damage, this.wounds, spare);
     if (what === null) return;
     this.parts.world.note(node.name, `${damage}: ${what}`);
     node.spoiled = true;
