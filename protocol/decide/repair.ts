@@ -88,7 +88,12 @@ export function* decideRepairSubjects(command: RepairSubjects): Deciding<Outcome
     }
     const namespace = verdict.namespaces.at(-1) ?? log.at(-1)?.namespace ?? '';
     repaired.push({ subject, namespace, problem: verdict.problem });
-    if (!command.dryRun) yield* after(verdict.mutations);
+    if (command.dryRun) continue;
+    yield* after(verdict.mutations);
+    // Who came while there was no row met nobody to lose against.
+    const history = yield* subjectHistory(subject);
+    for (const one of history)
+      yield* after(conflictsAmong(one, subject, verdict.namespaces.at(-1) ?? '', history));
   }
   const recounted: string[] = [];
   for (const namespace of [...namespaces].sort()) {
@@ -155,11 +160,19 @@ function* restore({
 function* conflictsOf(operation: VerifiedOperation): Generator<ReadRequest, readonly Mutation[], never> {
   const { subject, namespace } = operation;
   const history = yield* subjectHistory(subject);
-  return history.flatMap((other): Mutation[] => {
-    const lost = loserOf<HistoricEdit>(operation, other);
+  return conflictsAmong(operation, subject, namespace, history);
+}
+
+const conflictsAmong = (
+  one: HistoricEdit,
+  subject: string,
+  namespace: string,
+  history: readonly HistoricEdit[],
+): readonly Mutation[] =>
+  history.flatMap((other): Mutation[] => {
+    const lost = loserOf(one, other);
     return lost === null ? [] : [{ mutation: 'record-conflict', subject, namespace, ...lost }];
   });
-}
 
 /**
  * The operation that made the row, where the log should have it and does not: then the row knows better than the log, and
