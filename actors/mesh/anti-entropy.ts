@@ -8,7 +8,7 @@ import {
   type Dated,
 } from '../../protocol/mesh/ranges-replies.js';
 import type { MissingPayload, RepairOutcome } from '../../protocol/mesh/repair-terms.js';
-import type { Have, WireOperation } from '../../protocol/mesh/wire.js';
+import type { Have } from '../../protocol/mesh/wire.js';
 import { operationId } from '../../protocol/operation-log.js';
 import type { Clock, Log } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
@@ -263,14 +263,9 @@ export class AntiEntropy {
     };
   }
 
-  private async repair(request: {
-    readonly subjects: readonly string[];
-    readonly recount: readonly string[];
-    readonly recountQuotas?: boolean;
-    readonly countLater?: boolean;
-    readonly operations?: readonly WireOperation[];
-    readonly withheld?: readonly string[];
-  }): Promise<RepairOutcome | null> {
+  private async repair(
+    request: Pick<Parameters<RepairRows>[0], 'subjects' | 'recount'> & Partial<Parameters<RepairRows>[0]>,
+  ): Promise<RepairOutcome | null> {
     const { repair, log, stopping } = this.parts;
     if (stopping()) return null;
     const done = await repair({ operations: [], withheld: [], dryRun: false, ...request });

@@ -1,5 +1,5 @@
 import type { Roster } from '../../protocol/mesh/peer.js';
-import type { RepairOutcome } from '../../protocol/mesh/repair-terms.js';
+import type { RepairOutcome, RepairSubjects } from '../../protocol/mesh/repair-terms.js';
 import type { ApplyOutcome, VerifiedBatch } from '../../protocol/mesh/store-terms.js';
 import type { PeerTransport } from '../../protocol/mesh/transport.js';
 import type { OperationPage, WireOperation } from '../../protocol/mesh/wire.js';
@@ -41,16 +41,9 @@ export interface MeshParts {
 }
 
 /** Repairs rows; what a peer sent wrongly is `refused`, a failure is one of this node's store. */
-export type RepairRows = (request: {
-  readonly subjects: readonly string[];
-  readonly operations: readonly WireOperation[];
-  /** Ids of operations whose payload this node may not hold. */
-  readonly withheld: readonly string[];
-  readonly recount: readonly string[];
-  readonly recountQuotas?: boolean;
-  readonly countLater?: boolean;
-  readonly dryRun: boolean;
-}) => Promise<Result<RepairOutcome>>;
+export type RepairRows = (
+  request: Omit<RepairSubjects, 'kind' | 'operations'> & { readonly operations: readonly WireOperation[] },
+) => Promise<Result<RepairOutcome>>;
 
 /**
  * How many peers are asked, without a cause, in one interval of catch-up or comparison: any of them knows of everything,

@@ -92,8 +92,7 @@ export function* decideRepairSubjects(command: RepairSubjects): Deciding<Outcome
     yield* after(verdict.mutations);
     // Who came while there was no row met nobody to lose against.
     const history = yield* subjectHistory(subject);
-    for (const one of history)
-      yield* after(conflictsAmong(one, subject, verdict.namespaces.at(-1) ?? '', history));
+    yield* after(history.flatMap((one) => conflictsAmong(one, subject, namespace, history)));
   }
   const recounted: string[] = [];
   for (const namespace of [...namespaces].sort()) {

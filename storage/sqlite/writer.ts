@@ -1,6 +1,7 @@
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import { decide } from '../../protocol/decide/decide.js';
 import type { Decision, DecisionContext, ReadRequest } from '../../protocol/decide/decision.js';
+import type { RepairSubjects } from '../../protocol/mesh/repair-terms.js';
 import type { QuotaLimits } from '../../protocol/quota.js';
 import { fail, type Result } from '../../protocol/result.js';
 import type { Crypto, Signer } from '../../protocol/seams.js';
@@ -165,19 +166,20 @@ export class Writer {
 
   /** Makes rows anew from the log. What they count for is counted at the end of the batch. */
   private mend(subjects: readonly string[], nowMs: number): void {
-    const none = { operations: [], withheld: [], recount: [], dryRun: false };
-    const command = { kind: 'repair-subjects', subjects, ...none, countLater: true } as const;
-    const done = this.attempt({ command, nowMs }, false);
+    const done = this.repair({ subjects, countLater: true }, nowMs);
     if (!(done instanceof DamagedRowError) && done.ok && 'uncounted' in done.value)
       for (const namespace of done.value.uncounted) this.uncounted.add(namespace);
   }
 
   private countMended(nowMs: number): void {
     if (this.uncounted.size === 0) return;
-    const none = { subjects: [], operations: [], withheld: [], dryRun: false };
-    const command = { kind: 'repair-subjects', recount: [...this.uncounted], ...none } as const;
-    this.attempt({ command: { ...command, recountQuotas: true }, nowMs }, false);
+    this.repair({ recount: [...this.uncounted], recountQuotas: true }, nowMs);
     this.uncounted.clear();
+  }
+
+  private repair(request: Partial<RepairSubjects>, nowMs: number) {
+    const none = { subjects: [], operations: [], withheld: [], recount: [], dryRun: false };
+    return this.attempt({ command: { ...none, ...request, kind: 'repair-subjects' }, nowMs }, false);
   }
 
   /**

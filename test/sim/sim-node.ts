@@ -110,9 +110,9 @@ export class SimNode {
   /** Founders are members from the beginning; one that joins later is `outside` before, one that left `departed`. */
   standing: 'outside' | 'member' | 'departed' = 'member';
   readonly pace: DiskPace = { syncMinMs: 0.2, syncMaxMs: 3, lateReads: 0.1 };
-  /** Crash at the next sync. */
   /** True once its disk has changed something by itself. */
   spoiled = false;
+  /** Crash at the next sync. */
   nextCrash: 'before' | 'after' | null = null;
   run: NodeRun | null = null;
   runs = 0;
