@@ -9,6 +9,7 @@ import { type StorageThread, storageThread } from '../../actors/storage/storage-
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import * as limits from '../../protocol/limits.js';
 import type { Answers, Query } from '../../protocol/queries.js';
+import { HealingStore } from '../../storage/healing-store.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import type { TimedCommand } from '../../storage/port.js';
 import { openReader } from '../../storage/sqlite/connection.js';
@@ -112,7 +113,8 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     synchronous: settings.synchronous,
   };
   const points = openReader(settings.dbPath, { mapped: false });
-  const store = new ThreadedStore(writer, readers, new Reader(points, systemCrypto), systemClock);
+  const threads = new ThreadedStore(writer, readers, new Reader(points, systemCrypto), systemClock);
+  const store = new HealingStore(threads, log);
   const touches = new DeferredTouches(store, systemScheduler, log, lifePolicyOf(settings));
 
   const semantic = openSemantics(settings, store, log);

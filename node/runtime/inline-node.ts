@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { HealingStore } from '../../storage/healing-store.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { lifePolicyOf } from '../config/life-policy.js';
@@ -49,7 +50,7 @@ export async function openInlineNode(
     busyTimeoutMs: BUSY_TIMEOUT_MS,
     synchronous: settings.synchronous,
   });
-  const store = new InlineStore({
+  const inline = new InlineStore({
     db,
     clock: systemClock,
     scheduler: systemScheduler,
@@ -60,6 +61,7 @@ export async function openInlineNode(
     reportBug: (error) => log.error({ err: error }, 'a command failed unexpectedly'),
     shared: settings.dbPath !== ':memory:',
   });
+  const store = new HealingStore(inline, log);
   const touches = new DeferredTouches(store, systemScheduler, log, lifePolicyOf(settings));
   const semantics = openSemantics(settings, store, log);
   const semantic = semantics?.role ?? NO_SEMANTICS;

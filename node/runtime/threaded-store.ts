@@ -87,7 +87,7 @@ export class ThreadedStore implements Store {
     const ranked = await this.ask({ kind: 'rank-memories', request, prepared }, options);
     if (!ranked.ok) return ranked;
     if (this.closed) return fail('SHUTTING_DOWN', 'the store is closing');
-    return ok(this.points.readRanked(query.request, ranked.value as RankedMemories));
+    return this.points.readWinners(query.request, ranked.value as RankedMemories);
   }
 
   private ask(query: Query, options: CallOptions): Promise<Result<Answers[Query['kind']]>> {

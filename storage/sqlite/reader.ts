@@ -7,7 +7,7 @@ import type {
   SearchMemories,
 } from '../../protocol/queries.js';
 import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
-import { ok, type Result } from '../../protocol/result.js';
+import { fail, ok, type Result } from '../../protocol/result.js';
 import type { Crypto } from '../../protocol/seams.js';
 import { auditHeadPath, readAuditHead } from './audit-head.js';
 import type { Connection } from './connection.js';
@@ -41,7 +41,7 @@ import { memoriesSince } from './queries/since.js';
 import { storeStats } from './queries/stats.js';
 import { supersededPayloads } from './queries/superseded.js';
 import { RecallIndex } from './recall/recall.js';
-import { SELECT_ROW, type SqlRow } from './rows.js';
+import { DamagedRowError, SELECT_ROW, type SqlRow } from './rows.js';
 import { Statements } from './statements.js';
 import { visibleRows } from './visibility.js';
 
@@ -62,8 +62,18 @@ export class Reader {
     this.recall = new RecallIndex(db);
   }
 
+  /** A row that cannot be read is named in the failure, so that it can be made anew. */
   run<Q extends Query>(query: Q): Result<AnswerOf<Q>>;
   run(query: Query): Result<Answers[Query['kind']]> {
+    return namingDamage(() => this.answer(query));
+  }
+
+  /** The rows that another thread has ranked. */
+  readWinners(request: RecallRequest, ranked: RankedMemories): Result<Answers['recall-memories']> {
+    return namingDamage(() => ok(this.readRanked(request, ranked)));
+  }
+
+  private answer(query: Query): Result<Answers[Query['kind']]> {
     switch (query.kind) {
       case 'get-memory':
         return getMemory(this.statements, query);
@@ -184,7 +194,7 @@ export class Reader {
   }
 
   /** The ranked rows, read again through the gate: an index may lag behind, what is shown may not. */
-  readRanked(request: RecallRequest, ranked: RankedMemories): Answers['recall-memories'] {
+  private readRanked(request: RecallRequest, ranked: RankedMemories): Answers['recall-memories'] {
     const scores = new Map(ranked.rows.map(({ rid, score }) => [rid, score]));
     const { rows, truncated } = this.visibleInOrder([...scores.keys()], request.viewer, request.now);
     return {
@@ -204,5 +214,14 @@ export class Reader {
       )
       .iterate({ ...gate.parameters, rids: `[${rids.join(',')}]` }) as Iterable<SqlRow>;
     return readPage(cursor);
+  }
+}
+
+function namingDamage<T>(read: () => Result<T>): Result<T> {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof DamagedRowError)) throw error;
+    return fail('INTERNAL', error.message, { damaged_id: error.id });
   }
 }

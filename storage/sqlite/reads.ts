@@ -33,6 +33,8 @@ interface OwnerRow {
   expires_at_ms: number;
 }
 
+const NOT_LEFT_OUT = (parameter: string): string => `m.id NOT IN (SELECT value FROM json_each(${parameter}))`;
+
 /** Loads the rows that decisions ask for, inside the write transaction. */
 export class DecisionReads {
   private readonly byId;
@@ -48,6 +50,8 @@ export class DecisionReads {
   private readonly link;
   private readonly subjects;
   private readonly repair;
+  /** JSON array of ids. */
+  private leftOut = '[]';
 
   constructor(
     db: Connection,
@@ -69,9 +73,9 @@ export class DecisionReads {
     this.titleExpiry = db.prepare<[string, string], { expires_at: string | null }>(
       'SELECT expires_at FROM memories WHERE title = ? AND namespace = ? AND conflict_of IS NULL',
     );
-    this.expired = db.prepare<[string, number], SqlRow>(
+    this.expired = db.prepare<[string, string, number], SqlRow>(
       `SELECT ${SELECT_ROW} FROM memories m WHERE m.expires_at IS NOT NULL AND m.expires_at <= ?
-         AND m.namespace <> '${AGENTS_NAMESPACE}' ORDER BY m.expires_at LIMIT ?`,
+         AND m.namespace <> '${AGENTS_NAMESPACE}' AND ${NOT_LEFT_OUT('?')} ORDER BY m.expires_at LIMIT ?`,
     );
     this.envelope = db.prepare<[string], { memory_id: string }>(
       'SELECT memory_id FROM write_envelopes WHERE fingerprint = ?',
@@ -90,6 +94,11 @@ export class DecisionReads {
     );
   }
 
+  /** Rows that sweeps are not shown, because nobody can read them. */
+  leaveOut(ids: ReadonlySet<string>): void {
+    this.leftOut = JSON.stringify([...ids]);
+  }
+
   answer(request: Exclude<ReadRequest, { read: 'after' }>, context: DecisionContext): unknown {
     switch (request.read) {
       case 'memory-by-id':
@@ -101,7 +110,7 @@ export class DecisionReads {
       case 'title-expiry':
         return this.titleExpiry.get(request.title, request.namespace) ?? null;
       case 'expired-memories':
-        return this.expired.all(request.before, request.limit).map(memoryFromSql);
+        return this.expired.all(request.before, this.leftOut, request.limit).map(memoryFromSql);
       case 'quota-use':
         return this.quotas.use(request.holder, request.namespace);
       case 'used-envelope':
@@ -126,8 +135,11 @@ export class DecisionReads {
       case 'forgettable-memories': {
         const filter = forgettable(request.filter, context.now);
         const rows = this.texts
-          .get(`SELECT ${SELECT_ROW} FROM memories m WHERE ${filter.sql} ORDER BY m.rid LIMIT @limit`)
-          .all({ ...filter.parameters, limit: request.limit }) as SqlRow[];
+          .get(
+            `SELECT ${SELECT_ROW} FROM memories m WHERE ${filter.sql} AND ${NOT_LEFT_OUT('@leftOut')}
+             ORDER BY m.rid LIMIT @limit`,
+          )
+          .all({ ...filter.parameters, leftOut: this.leftOut, limit: request.limit }) as SqlRow[];
         return rows.map(memoryFromSql);
       }
       case 'last-edit':

@@ -116,6 +116,7 @@ export class Writer {
       this.quotas.clear();
       this.digests.clear();
       this.mutations.accept(new Set());
+      this.reads.leaveOut(new Set());
       this.uncounted.clear();
       const results = batch.map(runOne);
       this.countMended(batch[0]?.nowMs ?? 0);
@@ -149,12 +150,19 @@ export class Writer {
 
   private runInSavepoint(timed: TimedCommand): Result<OutcomeOf<Command>> {
     const mended = new Set<string>();
+    const lost = new Set<string>();
     for (;;) {
       this.mutations.accept(mended);
+      this.reads.leaveOut(lost);
       const result = this.attempt(timed, false);
       if (!(result instanceof DamagedRowError)) return result;
+      if (lost.has(result.id)) return internal();
+      if (mended.has(result.id)) {
+        // Neither it nor the log can be read: whoever asked for it fails, whoever sweeps goes on without it.
+        lost.add(result.id);
+        continue;
+      }
       this.reportBug(result);
-      if (mended.has(result.id)) return internal();
       // They are made anew from the log; where the log cannot tell, the row is all that is known.
       const damaged = new Set([result.id]);
       this.mutations.accept(mended, damaged);

@@ -443,6 +443,33 @@ describe('a write on top of a damaged row', () => {
     assert.deepEqual(await one.state(), before);
   });
 
+  const filter = { namespace: 'team', tier: null, pattern: null, throughRid: null, viewer: OPERATOR };
+  const sweeps = {
+    'expire-memories': { kind: 'expire-memories', limit: 2, archive: true },
+    'forget-memories': { kind: 'forget-memories', filter, limit: 2, archive: true, by: 'ai:tester' },
+  } as const;
+  for (const [name, sweep] of Object.entries(sweeps)) {
+    it(`does not hold up ${name} where nobody can read it`, async () => {
+      const one = replica('a', START_MS);
+      const ids: string[] = [];
+      for (const n of [1, 2, 3, 4, 5]) {
+        const expires_at = new Date(START_MS + n * 1000).toISOString();
+        const memory = aMemory({ title: `row ${n}`, content: 'short-lived', namespace: 'team', expires_at });
+        ids.push(memory.id);
+        await one.run(storing(memory));
+      }
+      const lost = ids.slice(0, 2);
+      for (const id of lost) {
+        one.db.prepare("UPDATE memories SET tags = '[' WHERE id = ?").run(id);
+        one.db.prepare('UPDATE operations SET payload = NULL WHERE subject = ?').run(id);
+      }
+      if (name === 'expire-memories') one.nowMs += 60_000;
+      assert.equal(((await one.run(sweep)) as { more: boolean }).more, true);
+      assert.equal(((await one.run(sweep)) as { more: boolean }).more, false);
+      assert.deepEqual(one.db.prepare('SELECT id FROM memories ORDER BY rid').pluck().all(), lost);
+    });
+  }
+
   it('does not undo to what the log does not say', async () => {
     const { one, ids } = await furnished();
     one.db.prepare("UPDATE operations SET payload = replace(payload, 'content', 'c0ntent')").run();
