@@ -7,9 +7,10 @@ import { visibleRows } from './visibility.js';
 
 /**
  * The rows of `memories m` that a forget means (interface §4.4): any word of the pattern, and only rows that the viewer
- * sees and may change, which agent records never are. A pattern without a word matches nothing.
+ * sees and may change, which agent records never are. A pattern without a word matches nothing. `madeAnew` is a JSON array
+ * of ids: rows that have a new number because the forgetting itself found them damaged.
  */
-export function forgettable(filter: ForgetFilter, now: string): FilterSql {
+export function forgettable(filter: ForgetFilter, now: string, madeAnew = '[]'): FilterSql {
   const { viewer } = filter;
   const gate = visibleRows('m', viewer, now);
   // A record among them would have the whole batch refused, and whoever registers decides what words it holds.
@@ -28,8 +29,9 @@ export function forgettable(filter: ForgetFilter, now: string): FilterSql {
     parameters['tier'] = filter.tier;
   }
   if (filter.throughRid !== null) {
-    clauses.push('m.rid <= @through');
+    clauses.push('(m.rid <= @through OR m.id IN (SELECT value FROM json_each(@madeAnew)))');
     parameters['through'] = filter.throughRid;
+    parameters['madeAnew'] = madeAnew;
   }
   if (filter.pattern !== null) {
     const { terms } = analyseQuery(filter.pattern);

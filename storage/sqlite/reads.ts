@@ -50,7 +50,8 @@ export class DecisionReads {
   private readonly link;
   private readonly subjects;
   private readonly repair;
-  /** JSON array of ids. */
+  /** JSON arrays of ids. */
+  private madeAnew = '[]';
   private leftOut = '[]';
 
   constructor(
@@ -94,9 +95,10 @@ export class DecisionReads {
     );
   }
 
-  /** Rows that sweeps are not shown, because nobody can read them. */
-  leaveOut(ids: ReadonlySet<string>): void {
-    this.leftOut = JSON.stringify([...ids]);
+  /** What was found out of damaged rows: those that the command had made anew, and those of them that nobody can read. */
+  accept(madeAnew: ReadonlySet<string>, unreadable: ReadonlySet<string>): void {
+    this.madeAnew = JSON.stringify([...madeAnew]);
+    this.leftOut = JSON.stringify([...unreadable]);
   }
 
   answer(request: Exclude<ReadRequest, { read: 'after' }>, context: DecisionContext): unknown {
@@ -133,7 +135,7 @@ export class DecisionReads {
       case 'purgeable-memories':
         return this.purgeable(request);
       case 'forgettable-memories': {
-        const filter = forgettable(request.filter, context.now);
+        const filter = forgettable(request.filter, context.now, this.madeAnew);
         const rows = this.texts
           .get(
             `SELECT ${SELECT_ROW} FROM memories m WHERE ${filter.sql} AND ${NOT_LEFT_OUT('@leftOut')}

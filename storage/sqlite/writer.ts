@@ -116,7 +116,7 @@ export class Writer {
       this.quotas.clear();
       this.digests.clear();
       this.mutations.accept(new Set());
-      this.reads.leaveOut(new Set());
+      this.reads.accept(new Set(), new Set());
       this.uncounted.clear();
       const results = batch.map(runOne);
       this.countMended(batch[0]?.nowMs ?? 0);
@@ -153,7 +153,7 @@ export class Writer {
     const lost = new Set<string>();
     for (;;) {
       this.mutations.accept(mended);
-      this.reads.leaveOut(lost);
+      this.reads.accept(mended, lost);
       const result = this.attempt(timed, false);
       if (!(result instanceof DamagedRowError)) return result;
       if (lost.has(result.id)) return internal();

@@ -470,6 +470,20 @@ describe('a write on top of a damaged row', () => {
     });
   }
 
+  it('forgets what it had to make anew, and nothing that came later', async () => {
+    const { one, ids } = await furnished();
+    const throughRid = one.db.prepare('SELECT max(rid) FROM memories').pluck().get() as number;
+    const later = aMemory({ title: 'later', content: 'later', namespace: 'team' });
+    await one.run(storing(later));
+    one.db.prepare("UPDATE memories SET content = 'damaged' WHERE id = ?").run(ids[1]);
+    one.db.prepare("UPDATE memories SET tags = '[' WHERE id = ?").run(ids[2]);
+    const forgetting = { kind: 'forget-memories', limit: 100, archive: false, by: 'ai:tester' } as const;
+    const done = await one.run({ ...forgetting, filter: { ...filter, throughRid } });
+    assert.deepEqual(done, { deleted: 3, more: false });
+    assert.deepEqual(one.db.prepare('SELECT id FROM memories').pluck().all(), [later.id]);
+    assert.deepEqual(one.audit(), []);
+  });
+
   it('does not undo to what the log does not say', async () => {
     const { one, ids } = await furnished();
     one.db.prepare("UPDATE operations SET payload = replace(payload, 'content', 'c0ntent')").run();
