@@ -31,6 +31,10 @@ interface OriginEnd {
   readonly hlc: string;
 }
 
+/** The row of an operation under a name or number that its disk made of its own; one with these hashes is no other's. */
+const STRAYED = `SELECT min(commit_sequence) FROM operations
+  WHERE prev_hash = @prevHash AND payload_hash = @payloadHash AND hlc = @hlc`;
+
 /** What an appended operation gives to the row that it changes. */
 export interface Stamp {
   readonly hlc: string;
@@ -262,45 +266,41 @@ export class OperationLog {
   }
 
   /**
-   * Takes an operation back as its origin made it; what it does is the caller's. An operation whose row is gone gets a
-   * free local position before the one that follows it.
+   * Takes an operation back as its origin made it; what it does is the caller's. Its row is mended where it is, also when
+   * it stands under another origin or number. One whose row is gone gets a free local position before the one that
+   * follows it, or the next one where none is free.
    */
   restore(operation: VerifiedOperation): void {
     const { origin, seq, hlc, kind, namespace, subject, payloadHash, prevHash, payload } = operation;
-    const seen = JSON.stringify(operation.seen);
-    const updated = this.db
-      .prepare(
-        `UPDATE operations SET hlc = ?, kind = ?, namespace = ?, subject = ?, seen = ?, payload_hash = ?, prev_hash = ?,
-           payload = ? WHERE origin = ? AND origin_seq = ?`,
-      )
-      .run(hlc, kind, namespace, subject, seen, payloadHash, prevHash, payload, origin, seq);
-    if (updated.changes > 0) return;
+    const values = {
+      ...{ origin, seq, hlc, kind, namespace, subject, payloadHash, prevHash, payload },
+      seen: JSON.stringify(operation.seen),
+    };
+    const mended = (where: string): boolean =>
+      this.db
+        .prepare(
+          `UPDATE operations SET origin = @origin, origin_seq = @seq, hlc = @hlc, kind = @kind, namespace = @namespace,
+             subject = @subject, seen = @seen, payload_hash = @payloadHash, prev_hash = @prevHash, payload = @payload
+           WHERE ${where}`,
+        )
+        .run(values).changes > 0;
+    if (mended('origin = @origin AND origin_seq = @seq') || mended(`commit_sequence = (${STRAYED})`)) return;
+    const state = this.current();
     // Those that follow come back first, so that the order of the positions is that of the origin.
-    this.db
+    const { lastInsertRowid } = this.db
       .prepare(
         `INSERT INTO operations (commit_sequence, origin, origin_seq, hlc, kind, namespace, subject, seen, payload_hash,
            prev_hash, payload, rid)
-         SELECT max(o.commit_sequence) - 1, @origin, @seq, @hlc, @kind, @namespace, @subject, @seen, @payloadHash,
-           @prevHash, @payload, (SELECT rid FROM memories WHERE id = @subject)
+         SELECT coalesce(max(o.commit_sequence) - 1, @end), @origin, @seq, @hlc, @kind, @namespace, @subject, @seen,
+           @payloadHash, @prevHash, @payload, (SELECT rid FROM memories WHERE id = @subject)
          FROM (SELECT @end AS commit_sequence UNION ALL SELECT commit_sequence FROM operations) o
          WHERE o.commit_sequence > 1
            AND o.commit_sequence <= coalesce(
              (SELECT commit_sequence FROM operations WHERE origin = @origin AND origin_seq = @seq + 1), @end)
            AND NOT EXISTS (SELECT 1 FROM operations n WHERE n.commit_sequence = o.commit_sequence - 1)`,
       )
-      .run({
-        origin,
-        seq,
-        hlc,
-        kind,
-        namespace,
-        subject,
-        seen,
-        payloadHash,
-        prevHash,
-        payload,
-        end: this.current().commit_sequence + 1,
-      });
+      .run({ ...values, end: state.commit_sequence + 1 });
+    state.commit_sequence = Math.max(state.commit_sequence, Number(lastInsertRowid));
   }
 
   /** Lets payloads go; headers stay. */

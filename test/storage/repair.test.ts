@@ -302,6 +302,31 @@ describe('an operation that the log lost', () => {
     assert.deepEqual(other.audit(), []);
   });
 
+  const strays = {
+    'another number': 'UPDATE operations SET origin_seq = 99 WHERE origin_seq = 3',
+    'another origin': "UPDATE operations SET origin = 'peer-c/epocha' WHERE origin_seq = 3",
+  };
+  for (const [name, sql] of Object.entries(strays)) {
+    it(`is mended where it is when it stands under ${name}`, async () => {
+      const { one, other } = await twoAlike();
+      other.db.prepare(sql).run();
+      await repair(other, { operations: [verified(await at(one, 3))] });
+      assert.deepEqual([await other.read(), other.audit()], [await one.read(), []]);
+    });
+  }
+
+  it('gets the next position where none is free, and others go on behind it', async () => {
+    const { one, other } = await twoAlike();
+    other.db.prepare("UPDATE operations SET origin_seq = 99, hlc = 'none' WHERE origin_seq = 3").run();
+    await repair(other, { operations: [verified(await at(one, 3))] });
+    assert.equal((await one.read()).length, (await other.read()).filter(({ seq }) => seq < 99).length);
+    const memory = aMemory({ title: 'later', content: 'later', namespace: 'team' });
+    await other.run(storing(memory));
+    await one.run(storing(aMemory({ title: 'of a', content: 'of a', namespace: 'team' })));
+    const more = await one.read({ 'peer-a/epocha': 7 });
+    assert.equal((await other.apply(more)).applied, more.length);
+  });
+
   it('hinders no other when its header cannot be read, and comes back', async () => {
     const { one, other } = await twoAlike();
     const before = await other.read();
