@@ -3,8 +3,7 @@ import type { OperationPlace } from './mesh/ranges.js';
 import type { ParkReason, WireOperation } from './mesh/wire.js';
 import { operationId } from './operation-log.js';
 import { concernsMemory, linkOf, versionOf } from './parse-payload.js';
-import { awayVersion, type Dot, isLater, type Version } from './replica.js';
-import { includes } from './version-vector.js';
+import { awayVersion, type Dot, isLater, maximal, type Version } from './replica.js';
 
 /** An operation as the log holds it; a payload that is not its hash's counts as lost. */
 export interface LoggedOperation extends WireOperation {
@@ -47,14 +46,14 @@ export function versionsTold(
     one.payload === null && (one.parked === 'elsewhere' || isNamed(one));
   const concerned = operations.filter((one) => concernsMemory(one.kind) && !isFinal(one));
   // What went elsewhere may lie in the scope by now.
-  const stubs = maximalOf(concerned).filter((one) => isStub(one) && !isNamed(one));
+  const stubs = maximal(concerned).filter((one) => isStub(one) && !isNamed(one));
   let candidates = concerned.filter((one) => !isStub(one) || isWithheld(one));
   for (;;) {
     const versions: Version[] = [];
     const away: OperationPlace[] = [];
     const lost: LoggedOperation[] = [];
     const wrong = new Set<LoggedOperation>();
-    for (const operation of maximalOf(candidates)) {
+    for (const operation of maximal(candidates)) {
       const { payload } = operation;
       if (payload === null) {
         if (!isWithheld(operation)) lost.push(operation);
@@ -78,15 +77,6 @@ export function versionsTold(
     const unparked = candidates.filter(({ parked, payload }) => parked !== null && payload !== null);
     return { state: versions, unparked: unparked.map(placeOf), wanted, away };
   }
-}
-
-const maximalOf = (candidates: Candidates): Candidates =>
-  candidates.filter((one) => !candidates.some((other) => supersedes(other, one)));
-
-function supersedes(other: LoggedOperation, one: LoggedOperation): boolean {
-  if (other === one) return false;
-  if (other.origin === one.origin && other.seq > one.seq) return true;
-  return includes(other.seen, one.origin, one.seq);
 }
 
 /** A link with the operation that wrote it. */

@@ -176,6 +176,63 @@ export interface HistoricEdit extends Dot {
   readonly seen: VersionVector;
 }
 
+type Seeing = Pick<HistoricEdit, 'origin' | 'seq' | 'seen'>;
+
+/**
+ * Those of one subject's operations that none of the others has seen, nor the same node followed up. One pass: a subject may
+ * have thousands.
+ */
+export function maximal<T extends Seeing>(operations: readonly T[]): readonly T[] {
+  const superseded = new Map<string, number>();
+  const supersede = (origin: string, until: number) => {
+    if ((superseded.get(origin) ?? 0) < until) superseded.set(origin, until);
+  };
+  for (const { origin, seq, seen } of operations) {
+    // Everything before it, and nothing else of its own node, whatever it says.
+    supersede(origin, seq - 1);
+    for (const [other, until] of Object.entries(seen)) if (other !== origin) supersede(other, until);
+  }
+  return operations.filter(({ origin, seq }) => (superseded.get(origin) ?? 0) < seq);
+}
+
+/**
+ * Who lost against whom among one subject's operations. Of another node's operations those may be concurrent with one that
+ * lie between what it has seen and the first that has seen it, so a history without conflicts costs next to nothing.
+ */
+export function lossesAmong<T extends HistoricEdit>(
+  operations: readonly T[],
+): readonly { readonly loser: T; readonly winner: T }[] {
+  const lines = new Map<string, T[]>();
+  for (const one of operations.toSorted((a, b) => a.seq - b.seq)) {
+    const line = lines.get(one.origin);
+    if (line === undefined) lines.set(one.origin, [one]);
+    else line.push(one);
+  }
+  const losses: { loser: T; winner: T }[] = [];
+  for (const one of operations) {
+    for (const [origin, line] of lines) {
+      for (let at = firstAfter(line, one.seen[origin] ?? 0); at < line.length; at += 1) {
+        const other = line[at]!;
+        if (includes(other.seen, one.origin, one.seq)) break;
+        const lost = isLater(one, other) ? loserOf(one, other) : null;
+        if (lost !== null) losses.push(lost);
+      }
+    }
+  }
+  return losses;
+}
+
+/** The index of the first operation of a node, in their order, that is beyond a sequence. */
+function firstAfter(line: readonly Dot[], seq: number): number {
+  let [from, to] = [0, line.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (line[middle]!.seq > seq) to = middle;
+    else from = middle + 1;
+  }
+  return from;
+}
+
 const EDITS = new Set(['store', 'update', 'restore']);
 const DELETIONS = new Set(['delete', 'archive']);
 

@@ -52,6 +52,7 @@ export type ReadRequest =
   | { readonly read: 'nonce-used'; readonly peerId: string; readonly fingerprint: string }
   | { readonly read: 'subject-versions'; readonly id: string }
   | { readonly read: 'subject-history'; readonly id: string }
+  | { readonly read: 'subject-namespaces'; readonly id: string }
   | { readonly read: 'subject-places'; readonly id: string }
   | { readonly read: 'link-stamp'; readonly link: LinkKey }
   | ({ readonly read: 'parked-operations' } & ParkedPage)
@@ -444,6 +445,11 @@ export function* subjectVersions(id: string): Generator<ReadRequest, readonly Ve
 /** The contested operations of a subject that the log has. */
 export function* subjectHistory(id: string): Generator<ReadRequest, readonly HistoricEdit[], never> {
   return (yield { read: 'subject-history', id }) as readonly HistoricEdit[];
+}
+
+/** All namespaces that operations of a subject name, whatever became of them. */
+export function* subjectNamespaces(id: string): Generator<ReadRequest, readonly string[], never> {
+  return (yield { read: 'subject-namespaces', id }) as readonly string[];
 }
 
 /** Where the operations of a memory put it that have an effect, or had to leave one to others. */

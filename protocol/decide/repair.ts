@@ -23,6 +23,7 @@ import {
   ELSEWHERE,
   type HistoricEdit,
   loserOf,
+  lossesAmong,
   memoryOf,
   type Settled,
   settle,
@@ -92,7 +93,9 @@ export function* decideRepairSubjects(command: RepairSubjects): Deciding<Outcome
     yield* after(verdict.mutations);
     // Who came while there was no row met nobody to lose against.
     const history = yield* subjectHistory(subject);
-    yield* after(history.flatMap((one) => conflictsAmong(one, subject, namespace, history)));
+    yield* after(
+      lossesAmong(history).map((lost) => ({ mutation: 'record-conflict', subject, namespace, ...lost })),
+    );
   }
   const recounted: string[] = [];
   for (const namespace of [...namespaces].sort()) {
@@ -159,19 +162,11 @@ function* restore({
 function* conflictsOf(operation: VerifiedOperation): Generator<ReadRequest, readonly Mutation[], never> {
   const { subject, namespace } = operation;
   const history = yield* subjectHistory(subject);
-  return conflictsAmong(operation, subject, namespace, history);
-}
-
-const conflictsAmong = (
-  one: HistoricEdit,
-  subject: string,
-  namespace: string,
-  history: readonly HistoricEdit[],
-): readonly Mutation[] =>
-  history.flatMap((other): Mutation[] => {
-    const lost = loserOf(one, other);
+  return history.flatMap((other): Mutation[] => {
+    const lost = loserOf<HistoricEdit>(operation, other);
     return lost === null ? [] : [{ mutation: 'record-conflict', subject, namespace, ...lost }];
   });
+}
 
 /**
  * The operation that made the row, where the log should have it and does not: then the row knows better than the log, and

@@ -1,7 +1,8 @@
 import { mayHold } from '../mesh/peer.js';
-import type { SubjectPlace, VerifiedOperation } from '../mesh/store-terms.js';
+import type { VerifiedOperation } from '../mesh/store-terms.js';
+import { maximal } from '../replica.js';
 import { includes } from '../version-vector.js';
-import { type ReadRequest, subjectPlaces } from './decision.js';
+import { type ReadRequest, subjectNamespaces, subjectPlaces } from './decision.js';
 
 /**
  * True for an operation that lies in the scope of its maker and changes a memory that lies outside. Only operations of
@@ -14,23 +15,16 @@ import { type ReadRequest, subjectPlaces } from './decision.js';
 export function* reachesOut(operation: VerifiedOperation): Generator<ReadRequest, boolean, never> {
   const { scope, kind, subject, seen, origin, seq } = operation;
   if (scope === null || kind === 'link' || kind === 'unlink') return false;
+  const isOutside = (namespace: string) => !mayHold({ allowedNamespaces: scope }, namespace);
+  // Nearly all were never outside: that is soon seen, and a memory may have thousands of operations.
+  if (!(yield* subjectNamespaces(subject)).some(isOutside)) return false;
   const all = yield* subjectPlaces(subject);
   // What was built on it says nothing of what it was allowed to do.
-  const places = all.filter((place) => !includes({ ...place.seen, [place.origin]: place.seq }, origin, seq));
+  const places = all.filter((place) =>
+    place.origin === origin ? place.seq < seq : !includes(place.seen, origin, seq),
+  );
   const known = places.filter((place) => includes(seen, place.origin, place.seq));
   // Whoever has seen nothing of a memory that there is means one of his own, which nobody else can have put elsewhere.
-  const meant = known.length > 0 ? latest(known) : places;
-  return meant.some(({ namespace }) => !mayHold({ allowedNamespaces: scope }, namespace));
-}
-
-/** Those that none of the others has seen. */
-function latest(places: readonly SubjectPlace[]): readonly SubjectPlace[] {
-  const isFollowed = (place: SubjectPlace) =>
-    places.some(
-      (other) =>
-        other !== place &&
-        (includes(other.seen, place.origin, place.seq) ||
-          (other.origin === place.origin && other.seq > place.seq)),
-    );
-  return places.filter((place) => !isFollowed(place));
+  const meant = known.length > 0 ? maximal(known) : places;
+  return meant.some(({ namespace }) => isOutside(namespace));
 }

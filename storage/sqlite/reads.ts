@@ -169,6 +169,8 @@ export class DecisionReads {
         return this.subjects.versions(request.id);
       case 'subject-history':
         return this.subjects.history(request.id);
+      case 'subject-namespaces':
+        return this.subjects.namespaces(request.id);
       case 'subject-places':
         return this.subjects.places(request.id);
       case 'link-stamp':

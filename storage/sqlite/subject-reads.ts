@@ -54,6 +54,9 @@ export class SubjectReads {
         `SELECT * FROM operations WHERE subject = ? AND parked IS NULL
            AND kind IN ('store', 'update', 'restore', 'delete', 'archive')`,
       ),
+      namespaces: db
+        .prepare<[string], string>('SELECT DISTINCT namespace FROM operations WHERE subject = ?')
+        .pluck(),
       places: db.prepare<[string], OperationSqlRow>(
         "SELECT * FROM operations WHERE subject = ? AND (parked IS NULL OR parked = 'elsewhere')",
       ),
@@ -122,6 +125,10 @@ export class SubjectReads {
       kind: row.kind,
       seen: vectorOf(row.seen),
     }));
+  }
+
+  namespaces(id: string): readonly string[] {
+    return this.statements.namespaces.all(id);
   }
 
   places(id: string): readonly SubjectPlace[] {
