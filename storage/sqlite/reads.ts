@@ -61,8 +61,8 @@ export class DecisionReads {
     private readonly digests: Digests,
     private readonly crypto: Crypto,
   ) {
-    this.repair = new RepairReads(db, crypto);
     this.subjects = new SubjectReads(db);
+    this.repair = new RepairReads(db, crypto, this.subjects);
     this.texts = new Statements(db);
     this.byId = db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`);
     this.life = db.prepare<[string], MemoryLife>(
@@ -186,6 +186,7 @@ export class DecisionReads {
       case 'parked-operations':
         return this.subjects.parked(request);
       case 'subject-log':
+        this.log.flush();
         return this.repair.log(request.subject);
       case 'stored-subject':
         return this.repair.stored(request.subject);

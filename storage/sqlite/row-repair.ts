@@ -2,8 +2,8 @@ import type { DecisionContext, Mutation, StoredSubject } from '../../protocol/de
 import { type Link, linkId, linkPayload } from '../../protocol/link.js';
 import type { MemoryRow } from '../../protocol/memory.js';
 import { TEXT_RANGE_ROWS } from '../../protocol/mesh/scrub-terms.js';
-import type { ParkReason } from '../../protocol/mesh/wire.js';
-import { memoryPayload } from '../../protocol/operation-log.js';
+import type { ParkReason, WireOperation } from '../../protocol/mesh/wire.js';
+import { headerHash, memoryPayload, type OperationHeader } from '../../protocol/operation-log.js';
 import type { LoggedOperation } from '../../protocol/repair.js';
 import { memoryOf } from '../../protocol/replica.js';
 import type { Crypto } from '../../protocol/seams.js';
@@ -16,6 +16,7 @@ import type { QuotaLedger } from './quota-ledger.js';
 import type { ReplicaRows } from './replica-rows.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
 import { Statements } from './statements.js';
+import type { SubjectReads } from './subject-reads.js';
 
 interface Held {
   readonly rid: number;
@@ -37,20 +38,34 @@ export class RepairReads {
   constructor(
     db: Connection,
     private readonly crypto: Crypto,
+    private readonly chain: Pick<SubjectReads, 'operationHash'>,
   ) {
     this.texts = new Statements(db);
   }
 
+  /** Of an operation that is not what the chain demands its place alone is known. */
   log(subject: string): readonly LoggedOperation[] {
     const rows = this.texts
       .get('SELECT * FROM operations WHERE subject = ? ORDER BY commit_sequence')
       .all(subject) as OperationSqlRow[];
     return rows.map((row) => {
       const operation = operationFromSql(row);
+      const parked = row.parked as ParkReason | null;
+      if (!this.isChained(operation, parked)) {
+        const kind = subject.includes('|') ? 'link' : 'update';
+        return { ...operation, kind, seen: {}, payload: null, parked };
+      }
       const { payload, payloadHash } = operation;
       const sound = payload !== null && this.crypto.sha256Hex(payload) === payloadHash;
-      return { ...operation, payload: sound ? payload : null, parked: row.parked as ParkReason | null };
+      return { ...operation, payload: sound ? payload : null, parked };
     });
+  }
+
+  private isChained(operation: WireOperation, parked: ParkReason | null): boolean {
+    // A history that was set aside is nobody's chain.
+    if (parked === 'forked') return true;
+    const hash = this.chain.operationHash(operation.origin, operation.seq);
+    return hash === null || hash === headerHash(operation as OperationHeader, this.crypto);
   }
 
   stored(subject: string): StoredSubject {

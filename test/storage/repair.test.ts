@@ -450,6 +450,36 @@ describe('a write on top of a damaged row', () => {
     assert.deepEqual(await two.state(), await one.state());
   });
 
+  const headers = {
+    'what it had seen': `UPDATE operations SET seen = '{"peer-a/epocha":1,"peer-b/epochb":9}' WHERE origin_seq = 2`,
+    'its stamp': "UPDATE operations SET hlc = '9' || substr(hlc, 2) WHERE origin_seq = 2",
+    'its kind': "UPDATE operations SET kind = 'none' WHERE origin_seq = 2",
+  };
+  for (const [name, sql] of Object.entries(headers)) {
+    it(`does not take from the log what its chain does not vouch for: ${name}`, async () => {
+      const [one, two] = [replica('a', START_MS), replica('b', START_MS)];
+      const memory = aMemory({ title: 'contended', content: 'one', namespace: 'team' });
+      await one.run(storing(memory));
+      await two.apply(await one.read());
+      await one.run(updating(memory.id, { content: 'two' }));
+      const genuine = await one.read();
+      one.db.prepare(sql).run();
+      two.nowMs += 1000;
+      await two.run(updating(memory.id, { content: 'meanwhile, elsewhere' }));
+      one.nowMs += 2000;
+      await one.run(updating(memory.id, { priority: 9 }));
+      const sent = (await one.read()).filter(({ seq }) => seq > 2);
+      assert.deepEqual(sent[0]!.seen, { 'peer-a/epocha': 2 });
+      // The other edit is named as lost, and not gone without a word.
+      await two.apply([genuine[1]!, ...sent]);
+      const lost = two.db.prepare('SELECT origin FROM conflicts').pluck().all();
+      assert.ok(lost.includes('peer-b/epochb'));
+      assert.deepEqual((await repair(one, { subjects: [memory.id] })).repaired, []);
+      await repair(one, { operations: [verified(genuine[1]!)] });
+      assert.deepEqual([(await repair(one, { subjects: [memory.id] })).sound, one.audit()], [1, []]);
+    });
+  }
+
   it('builds on the row where the log has nothing better', async () => {
     const { one, ids } = await furnished();
     one.db.prepare("UPDATE memories SET content = 'all that is left' WHERE id = ?").run(ids[0]);
