@@ -66,7 +66,7 @@ class Scrub {
   constructor(private readonly parts: ScrubParts) {}
 
   async run(): Promise<Result<ScrubReport>> {
-    const stages = [this.log, this.memories, this.relations, this.sums, this.words];
+    const stages = [this.log, this.memories, this.tombstones, this.relations, this.sums, this.words];
     for (const stage of stages) {
       if (this.parts.stopping?.() === true) return ok(this.report(false));
       const done = await stage.call(this);
@@ -141,6 +141,17 @@ class Scrub {
       const page = await this.query({ kind: 'scrub-rows', after, limit: PAGE_ROWS });
       if (!page.ok) return failed(page.error);
       this.rows += page.value.looked;
+      const done = await this.look(page.value.suspects);
+      if (!done.ok) return failed(done.error);
+      if (page.value.next === null) return ok(null);
+      after = page.value.next;
+    }
+  }
+
+  private async tombstones(): Promise<Result<null>> {
+    for (let after = ''; ; ) {
+      const page = await this.query({ kind: 'scrub-tombstones', after, limit: PAGE_ROWS });
+      if (!page.ok) return failed(page.error);
       const done = await this.look(page.value.suspects);
       if (!done.ok) return failed(done.error);
       if (page.value.next === null) return ok(null);

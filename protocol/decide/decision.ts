@@ -7,7 +7,7 @@ import type { EpochNotice } from '../mesh/epoch-notice.js';
 import type { OperationPlace } from '../mesh/ranges.js';
 import type { SavePeerProgress, SubjectPlace, UsedNonce, VerifiedOperation } from '../mesh/store-terms.js';
 import type { ParkReason, WireOperation } from '../mesh/wire.js';
-import type { MemoryImage, OperationKind, PurgeReason } from '../operation-log.js';
+import type { MemoryImage, OperationKind, PurgeReason, Removal } from '../operation-log.js';
 import type { QuotaLimits, QuotaUse } from '../quota.js';
 import type { LoggedOperation } from '../repair.js';
 import type { Dot, HistoricEdit, Settled, Version } from '../replica.js';
@@ -81,6 +81,9 @@ export interface LastEdit {
   readonly after: MemoryImage | null;
 }
 
+/** What a tombstone holds beside its stamps. */
+export type StoredRemoval = Omit<Removal, 'image'> & { readonly seen: VersionVector };
+
 /** What the tables hold of a subject, as far as it can be read. */
 export interface StoredSubject {
   /** True for a row of a memory, readable or not. */
@@ -90,7 +93,7 @@ export interface StoredSubject {
   readonly namespace: string | null;
   /** The digest is that of the row, and the full text has an entry. */
   readonly whole: boolean;
-  readonly tombstone: Dot | null;
+  readonly tombstone: (Dot & StoredRemoval) | null;
   readonly siblings: readonly Pick<Dot, 'origin' | 'seq'>[];
   readonly link: { readonly link: Link; readonly namespace: string; readonly stamp: Dot } | null;
 }

@@ -238,9 +238,12 @@ function problemOf(
     if (exists) return settled?.removal?.reason === ELSEWHERE ? 'elsewhere' : 'surplus';
     // A tombstone beside no operation says nothing that is replicated.
     if (settled === null) return null;
-    const stamp = { hlc: settled.hlc, origin: settled.origin, seq: settled.seq };
     if (tombstone === null) return 'missing';
-    const right = sameDots([stamp], [tombstone]) && sameDots(stored.siblings, siblings);
+    const { hlc, origin, seq, covers: seen } = settled;
+    const { image: _copy, ...removal } = settled.removal;
+    const right =
+      canonicalJson({ hlc, origin, seq, seen, ...removal }) === canonicalJson({ ...tombstone }) &&
+      sameDots(stored.siblings, siblings);
     return right ? null : 'damaged';
   }
   if (!exists) return 'missing';

@@ -5,6 +5,7 @@ import type { Have } from './wire.js';
 export type ScrubCommand = NoteIntegrity | ReindexRows | DropPayloads;
 export type ScrubQuery =
   | ScrubRows
+  | ScrubTombstones
   | ScrubLinks
   | ScrubLog
   | ScrubIndex
@@ -23,6 +24,14 @@ export interface ScrubRows {
   readonly kind: 'scrub-rows';
   /** Row numbers beyond this one. */
   readonly after: number;
+  readonly limit: number;
+}
+
+/** Tombstones that are not what their operation says. */
+export interface ScrubTombstones {
+  readonly kind: 'scrub-tombstones';
+  /** Ids beyond this one. */
+  readonly after: string;
   readonly limit: number;
 }
 
@@ -133,6 +142,7 @@ export interface ScrubOutcomes {
 
 export interface ScrubAnswers {
   readonly 'scrub-rows': ScrubPage<number>;
+  readonly 'scrub-tombstones': ScrubPage<string>;
   readonly 'scrub-links': ScrubPage<readonly [string, string, string]>;
   readonly 'scrub-log': ScrubLogPage;
   readonly 'scrub-index': { readonly sums: readonly TextSum[]; readonly next: string | null };

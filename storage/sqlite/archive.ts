@@ -1,6 +1,6 @@
 import type { ArchivedMemory, ArchivedRow, PurgeableRow } from '../../protocol/life-commands.js';
 import type { Tier } from '../../protocol/memory.js';
-import type { VersionVector } from '../../protocol/version-vector.js';
+import { vectorOf } from './operation-rows.js';
 import { memoryFromSql, ROW_COLUMNS, type SqlRow } from './rows.js';
 
 /** The select list of an archived memory over the alias `a`; its vector stays in the table. */
@@ -28,7 +28,7 @@ export const ARCHIVED_SEEN = `coalesce((SELECT t.seen FROM tombstones t WHERE t.
 export function archivedRowFromSql(row: SqlRow): ArchivedRow {
   return {
     ...archivedFromSql(row),
-    seen: JSON.parse(row['subject_seen'] as string) as VersionVector,
+    seen: vectorOf(row['subject_seen'] as string),
     highestVersion: row['subject_version'] as number,
   };
 }
@@ -38,6 +38,6 @@ export function purgeableFromSql(row: SqlRow): PurgeableRow {
     id: row['id'] as string,
     namespace: row['namespace'] as string,
     archivedAt: row['archived_at'] as string,
-    seen: JSON.parse(row['subject_seen'] as string) as VersionVector,
+    seen: vectorOf(row['subject_seen'] as string),
   };
 }

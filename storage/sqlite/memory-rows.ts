@@ -1,12 +1,12 @@
 import { EMBED_STATES } from '../../protocol/commands.js';
 import type { Memory, MemoryRow } from '../../protocol/memory.js';
 import { type MemoryImage, memoryPayload, type Removal } from '../../protocol/operation-log.js';
-import { sameVector, type VersionVector } from '../../protocol/version-vector.js';
+import type { VersionVector } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
 import { type Digests, isDigest } from './digests.js';
-import { coversOf, type OperationStamp } from './operation-rows.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { DamagedRowError, memoryToSql, ROW_COLUMNS } from './rows.js';
+import { Stamps } from './stamps.js';
 import { TitleSlots } from './title-slots.js';
 
 /** The last operation of a subject, for its row or its tombstone. */
@@ -33,6 +33,7 @@ export interface Replacement {
 export class MemoryRows {
   private readonly statements;
   private readonly titles;
+  private readonly stamps;
   private readonly namespaceIds = new Map<string, number>();
   private accepted: ReadonlySet<string> = new Set();
   private found: Set<string> | null = null;
@@ -43,6 +44,7 @@ export class MemoryRows {
     private readonly digests: Digests,
   ) {
     this.titles = new TitleSlots(db);
+    this.stamps = new Stamps(db);
     const assignments = ROW_COLUMNS.filter((column) => column !== 'id').map((column) => `${column} = ?`);
     this.statements = {
       insert: db.prepare(
@@ -88,13 +90,6 @@ export class MemoryRows {
       dropArchived: db.prepare('DELETE FROM archived_memories WHERE id = ?'),
       state: db.prepare<[string], { rid: number; digest: Uint8Array | null; conflict_of: string | null }>(
         'SELECT rid, digest, conflict_of FROM memories WHERE id = ?',
-      ),
-      operation: db.prepare<[string, number], OperationStamp>(
-        'SELECT hlc, origin, origin_seq, seen FROM operations WHERE origin = ? AND origin_seq = ?',
-      ),
-      siblings: db.prepare<[string], OperationStamp>(
-        `SELECT o.hlc, o.origin, o.origin_seq, o.seen FROM siblings s
-         JOIN operations o ON o.origin = s.origin AND o.origin_seq = s.origin_seq WHERE s.subject = ?`,
       ),
       embedState: db.prepare('UPDATE memories SET embed_state = ? WHERE rid = ?'),
       addNamespace: db.prepare('INSERT OR IGNORE INTO namespaces (name) VALUES (?)'),
@@ -269,17 +264,10 @@ export class MemoryRows {
   /** What a disk did to a row must not become somebody's edit and reach other nodes as one. */
   private expectWhole(row: Memory, digest: Uint8Array | null): void {
     if (this.accepted.has(row.id)) return;
-    if (isDigest(digest, this.digests.of(row.id, memoryPayload(row))) && this.isStamped(row)) return;
+    if (isDigest(digest, this.digests.of(row.id, memoryPayload(row))) && this.stamps.hold(row.id, row))
+      return;
     if (this.found === null) throw new DamagedRowError(row.id);
     this.found.add(row.id);
-  }
-
-  /** True when the stamps of a row, which its digest leaves out, are those of the operations that made it. */
-  private isStamped({ id, hlc, origin, origin_seq: seq, seen }: Memory): boolean {
-    const last = this.statements.operation.get(origin, seq);
-    if (last?.hlc !== hlc) return false;
-    const siblings = this.statements.siblings.all(id);
-    return sameVector(seen, coversOf(siblings.length === 0 ? [last] : siblings));
   }
 
   private namespaceId(name: string): number {

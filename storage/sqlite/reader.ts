@@ -34,7 +34,14 @@ import {
   readDigests,
   readOperations,
 } from './queries/replication.js';
-import { integrityNotes, scrubLinks, scrubLog, scrubNamespaces, scrubRows } from './queries/scrub.js';
+import {
+  integrityNotes,
+  scrubLinks,
+  scrubLog,
+  scrubNamespaces,
+  scrubRows,
+  scrubTombstones,
+} from './queries/scrub.js';
 import { scrubIndex, scrubTexts } from './queries/scrub-index.js';
 import { findContradictions, nearestMemory } from './queries/similar.js';
 import { memoriesSince } from './queries/since.js';
@@ -162,6 +169,8 @@ export class Reader {
         return ok(readLogged(this.statements, this.hashes(), query));
       case 'scrub-rows':
         return ok(scrubRows(this.statements, this.hashes(), query));
+      case 'scrub-tombstones':
+        return ok(scrubTombstones(this.statements, query));
       case 'scrub-links':
         return ok(scrubLinks(this.statements, this.hashes(), query));
       case 'scrub-log':

@@ -19,6 +19,7 @@ import type { Connection } from './connection.js';
 import type { Digests } from './digests.js';
 import { forgettable } from './forget.js';
 import type { OperationLog } from './log.js';
+import { vectorOf } from './operation-rows.js';
 import { agentKey } from './queries/agents.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { RepairReads } from './row-repair.js';
@@ -46,7 +47,6 @@ export class DecisionReads {
   private readonly owner;
   private readonly envelope;
   private readonly texts;
-  private readonly tombstone;
   private readonly link;
   private readonly subjects;
   private readonly repair;
@@ -87,9 +87,6 @@ export class DecisionReads {
     this.owner = db.prepare<[], OwnerRow>(
       'SELECT holder, role, fencing, expires_at_ms FROM database_owner WHERE singleton = 1',
     );
-    this.tombstone = db.prepare<[string], { seen: string; deleted_at: string }>(
-      'SELECT seen, deleted_at FROM tombstones WHERE id = ?',
-    );
     this.link = db.prepare<[string, string, string], { found: number }>(
       'SELECT 1 AS found FROM memory_links WHERE source_id = ? AND target_id = ? AND relation = ?',
     );
@@ -97,6 +94,7 @@ export class DecisionReads {
 
   /** What was found out of damaged rows: those that the command had made anew, and those of them that nobody can read. */
   accept(madeAnew: ReadonlySet<string>, unreadable: ReadonlySet<string>): void {
+    this.subjects.accept(madeAnew);
     this.madeAnew = JSON.stringify([...madeAnew]);
     this.leftOut = JSON.stringify([...unreadable]);
   }
@@ -124,6 +122,7 @@ export class DecisionReads {
       case 'database-owner':
         return ownerFromSql(this.owner.get());
       case 'archived-memory': {
+        this.subjects.tombstone(request.id);
         const row = this.texts
           .get(
             `SELECT ${SELECT_ARCHIVED}, ${ARCHIVED_SEEN} AS subject_seen, ${ARCHIVED_VERSION} AS subject_version
@@ -147,8 +146,8 @@ export class DecisionReads {
       case 'last-edit':
         return this.lastEdit(request.id);
       case 'tombstone': {
-        const row = this.tombstone.get(request.id);
-        return row === undefined ? null : { seen: JSON.parse(row.seen), deleted_at: row.deleted_at };
+        const row = this.subjects.tombstone(request.id);
+        return row === null ? null : { seen: vectorOf(row.seen), deleted_at: row.deleted_at };
       }
       case 'link-exists': {
         const { source_id, target_id, relation } = request.link;
@@ -206,7 +205,10 @@ export class DecisionReads {
          WHERE a.archived_at <= @before${owned} ORDER BY a.archived_at, a.id LIMIT @limit`,
       )
       .all({ before, limit, ...(ownerId === null ? {} : { owner: ownerId }) }) as SqlRow[];
-    return rows.map(purgeableFromSql);
+    return rows.map((row) => {
+      this.subjects.tombstone(String(row['id']));
+      return purgeableFromSql(row);
+    });
   }
 
   private lastEdit(id: string): LastEdit | null {

@@ -11,7 +11,7 @@ import type { Connection } from './connection.js';
 import { isDigest } from './digests.js';
 import { type LinkSqlRow, linkFromSql } from './link-sql.js';
 import type { MemoryRows } from './memory-rows.js';
-import { type OperationSqlRow, operationFromSql } from './operation-rows.js';
+import { type OperationSqlRow, operationFromSql, vectorOf } from './operation-rows.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import type { ReplicaRows } from './replica-rows.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
@@ -71,8 +71,11 @@ export class RepairReads {
   stored(subject: string): StoredSubject {
     const held = this.texts.get(HELD).get(subject) as Held | undefined;
     const tombstone = this.texts
-      .get('SELECT hlc, origin, origin_seq AS seq FROM tombstones WHERE id = ?')
-      .get(subject) as StoredSubject['tombstone'] | undefined;
+      .get(
+        `SELECT hlc, origin, origin_seq AS seq, namespace, title, seen, kind, reason, expires_at AS expiresAt, version
+         FROM tombstones WHERE id = ?`,
+      )
+      .get(subject) as (NonNullable<StoredSubject['tombstone']> & { readonly seen: never }) | undefined;
     const siblings = this.texts
       .get('SELECT origin, origin_seq AS seq FROM siblings WHERE subject = ?')
       .all(subject) as StoredSubject['siblings'];
@@ -83,7 +86,7 @@ export class RepairReads {
       memory,
       namespace: held?.counted ?? null,
       whole: link !== null ? link.whole : memory !== null && held !== undefined && this.whole(held, memory),
-      tombstone: tombstone ?? null,
+      tombstone: tombstone === undefined ? null : { ...tombstone, seen: vectorOf(tombstone.seen) },
       siblings,
       link,
     };

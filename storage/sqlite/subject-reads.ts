@@ -5,14 +5,16 @@ import type { WireOperation } from '../../protocol/mesh/wire.js';
 import type { RemovalKind } from '../../protocol/operation-log.js';
 import { concernsMemory, versionOf } from '../../protocol/parse-payload.js';
 import { awayVersion, type Dot, type HistoricEdit, type Version } from '../../protocol/replica.js';
-import type { VersionVector } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
 import { type OperationSqlRow, operationFromSql, vectorOf } from './operation-rows.js';
-import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
+import { DamagedRowError, memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
+import { Stamps } from './stamps.js';
 
-interface TombstoneRow {
+/** A row of `tombstones`. */
+export interface TombstoneRow {
   namespace: string;
   title: string;
+  deleted_at: string;
   hlc: string;
   origin: string;
   origin_seq: number;
@@ -26,8 +28,11 @@ interface TombstoneRow {
 /** What merging must know of a subject, read inside the write transaction. */
 export class SubjectReads {
   private readonly statements;
+  private readonly stamps;
+  private accepted: ReadonlySet<string> = new Set();
 
   constructor(db: Connection) {
+    this.stamps = new Stamps(db);
     this.statements = {
       head: db.prepare<[string], { seq: number; head: string }>(
         'SELECT seq, head FROM origins WHERE origin = ?',
@@ -86,6 +91,19 @@ export class SubjectReads {
     };
   }
 
+  /** Takes these memories' tombstones as they are, because nothing knows better. Other damaged ones are thrown. */
+  accept(ids: ReadonlySet<string>): void {
+    this.accepted = ids;
+  }
+
+  /** What is built on a tombstone names what that has seen, so it must be what was written. */
+  tombstone(id: string): TombstoneRow | null {
+    const row = this.statements.tombstone.get(id);
+    if (row === undefined) return null;
+    if (this.accepted.has(id) || this.stamps.hold(id, { ...row, seen: vectorOf(row.seen) })) return row;
+    throw new DamagedRowError(id);
+  }
+
   originHead(origin: string): { seq: number; head: string } | null {
     return this.statements.head.get(origin) ?? null;
   }
@@ -113,8 +131,8 @@ export class SubjectReads {
       const { hlc, origin, origin_seq: seq, seen: covers } = memory;
       return [{ hlc, origin, seq, covers, image: memory, removal: null }];
     }
-    const tombstone = this.statements.tombstone.get(id);
-    return tombstone === undefined ? [] : [tombstoneVersion(tombstone)];
+    const tombstone = this.tombstone(id);
+    return tombstone === null ? [] : [tombstoneVersion(tombstone)];
   }
 
   history(id: string): readonly HistoricEdit[] {
@@ -185,7 +203,7 @@ function tombstoneVersion(row: TombstoneRow): Version {
     hlc: row.hlc,
     origin: row.origin,
     seq: row.origin_seq,
-    covers: JSON.parse(row.seen) as VersionVector,
+    covers: vectorOf(row.seen),
     image: null,
     removal: {
       kind: row.kind,

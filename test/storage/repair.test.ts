@@ -546,3 +546,74 @@ describe('a write on top of a damaged row', () => {
     await assert.rejects(one.run(undo), /CONFLICT/);
   });
 });
+
+describe('a tombstone that is not what was written', () => {
+  const damages = {
+    'what it has seen': `UPDATE tombstones SET seen = '{"peer-a/epocha":2,"peer-b/epochb":9}'`,
+    'unreadable, what it has seen': "UPDATE tombstones SET seen = '{'",
+    'its stamp': "UPDATE tombstones SET hlc = '9' || substr(hlc, 2)",
+    'its kind': "UPDATE tombstones SET kind = 'expire'",
+    'its reason': "UPDATE tombstones SET reason = 'none'",
+    'its version': 'UPDATE tombstones SET version = 99',
+    'its title': "UPDATE tombstones SET title = 'none'",
+    'another operation': 'UPDATE tombstones SET origin_seq = 1',
+  };
+  async function buried() {
+    const one = replica('a', START_MS);
+    const memory = aMemory({ title: 'gone', content: 'one', namespace: 'team' });
+    await one.run(storing(memory));
+    await one.run(deleting(memory.id));
+    return { one, memory, right: one.db.prepare('SELECT * FROM tombstones').get() };
+  }
+  for (const [name, sql] of Object.entries(damages)) {
+    it(`is found by a scrub, and made anew: ${name}`, async () => {
+      const { one, memory, right } = await buried();
+      const scrub = { kind: 'scrub-tombstones', after: '', limit: 10 } as const;
+      const none = { looked: 1, suspects: [], next: null };
+      assert.deepEqual(await one.store.query(scrub), { ok: true, value: none });
+      one.db.prepare(sql).run();
+      assert.deepEqual(await one.store.query(scrub), {
+        ok: true,
+        value: { ...none, suspects: [memory.id] },
+      });
+      const done = await repair(one, { subjects: [memory.id] });
+      assert.deepEqual(done.repaired, [{ subject: memory.id, namespace: 'team', problem: 'damaged' }]);
+      assert.deepEqual(one.db.prepare('SELECT * FROM tombstones').get(), right);
+      assert.deepEqual((await repair(one, { subjects: [memory.id] })).repaired, []);
+    });
+  }
+
+  const ttlSeconds = { short: 60, mid: 60, long: null };
+  const builders = {
+    'import-memory': ({ id }: { id: string }) =>
+      ({
+        kind: 'import-memory',
+        memory: aMemory({ id, title: 'back', namespace: 'team' }),
+        archive: true,
+      }) as const,
+    'restore-memory': ({ id }: { id: string }) =>
+      ({ kind: 'restore-memory', id, viewer: OPERATOR, archive: true, ttlSeconds }) as const,
+  };
+  for (const [kind, command] of Object.entries(builders)) {
+    for (const name of ['what it has seen', 'unreadable, what it has seen', 'its stamp'] as const) {
+      it(`is no ground for ${kind}: ${name}`, async () => {
+        const { one, memory } = await buried();
+        one.db.prepare(damages[name]).run();
+        await one.run(command(memory));
+        assert.deepEqual((await one.read()).at(-1)!.seen, { 'peer-a/epocha': 2 });
+        assert.deepEqual(one.audit(), []);
+      });
+    }
+  }
+
+  it('is no ground for what comes from another node', async () => {
+    const { one, memory } = await buried();
+    const two = replica('b', START_MS + 5000);
+    await two.apply((await one.read()).slice(0, 1));
+    await two.run(updating(memory.id, { content: 'meanwhile, elsewhere' }));
+    one.db.prepare(damages['what it has seen']).run();
+    await one.apply(await two.read({ 'peer-a/epocha': 1 }));
+    await two.apply((await one.read()).slice(1, 2));
+    assert.deepEqual([await one.state(), one.audit()], [await two.state(), []]);
+  });
+});

@@ -9,17 +9,19 @@ import type {
   ScrubLog,
   ScrubLogPage,
   ScrubRows,
+  ScrubTombstones,
 } from '../../../protocol/mesh/scrub-terms.js';
 import { headerHash, memoryPayload } from '../../../protocol/operation-log.js';
-import { concernsMemory } from '../../../protocol/parse-payload.js';
+import { concernsMemory, versionOf } from '../../../protocol/parse-payload.js';
 import { GLOBAL_QUOTA_NAMESPACE } from '../../../protocol/quota.js';
 import type { Crypto } from '../../../protocol/seams.js';
 import { sameVector } from '../../../protocol/version-vector.js';
 import { isDigest } from '../digests.js';
 import { type LinkSqlRow, linkFromSql } from '../link-sql.js';
-import { coversOf, type OperationSqlRow, operationFromSql } from '../operation-rows.js';
+import { coversOf, type OperationSqlRow, operationFromSql, vectorOf } from '../operation-rows.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
+import type { TombstoneRow } from '../subject-reads.js';
 
 /** Rows whose hash is not their digest, or not that of the operation that wrote them. */
 export function scrubRows(
@@ -63,6 +65,61 @@ function isWhole(row: SqlRow & { digest: unknown }, crypto: Crypto): boolean {
   } catch {
     return false;
   }
+}
+
+/** Tombstones of which hash or stamps are not those of the operation that wrote them; those of several are looked at closely. */
+export function scrubTombstones(
+  statements: Statements,
+  { after, limit }: ScrubTombstones,
+): ScrubAnswers['scrub-tombstones'] {
+  const rows = statements
+    .get(
+      `SELECT t.*, o.hlc AS operation_hlc, o.seen AS operation_seen,
+         o.kind AS operation_kind, o.payload
+       FROM tombstones t LEFT JOIN operations o ON o.origin = t.origin AND o.origin_seq = t.origin_seq
+       WHERE t.id > ? ORDER BY t.id LIMIT ?`,
+    )
+    .all(after, limit) as BuriedRow[];
+  const suspects = rows.filter((row) => !isBuriedWhole(row)).map(({ id }) => id);
+  const next = rows.length < limit ? null : rows.at(-1)!.id;
+  return { looked: rows.length, suspects, next };
+}
+
+type BuriedRow = TombstoneRow & {
+  readonly id: string;
+  readonly operation_hlc: string | null;
+  readonly operation_seen: string | null;
+  readonly operation_kind: string | null;
+  readonly payload: string | null;
+};
+
+function isBuriedWhole(row: BuriedRow): boolean {
+  const { id, namespace, title, hlc, origin, origin_seq, kind, reason, expires_at, version } = row;
+  const operation = { hlc, origin, origin_seq, seen: String(row.operation_seen) };
+  if (
+    row.operation_hlc !== hlc ||
+    row.operation_kind !== kind ||
+    !sameVector(vectorOf(row.seen), coversOf([operation]))
+  )
+    return false;
+  if (typeof row.payload !== 'string') return true;
+  const source = {
+    origin,
+    seq: origin_seq,
+    hlc,
+    kind,
+    namespace,
+    subject: id,
+    seen: {},
+    payload: row.payload,
+  };
+  const removal = versionOf(source)?.removal;
+  return (
+    removal?.title === title &&
+    removal.reason === reason &&
+    removal.expiresAt === expires_at &&
+    removal.version === version
+  );
 }
 
 export function scrubLinks(
