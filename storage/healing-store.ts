@@ -1,6 +1,7 @@
 import type { Command, OutcomeOf } from '../protocol/commands.js';
+import type { RepairSubjects } from '../protocol/mesh/repair-terms.js';
 import type { AnswerOf, Query } from '../protocol/queries.js';
-import type { Failure, Result } from '../protocol/result.js';
+import type { Result } from '../protocol/result.js';
 import type { Log } from '../protocol/seams.js';
 import type { CallOptions, Store } from './port.js';
 
@@ -20,16 +21,24 @@ export class HealingStore implements Store {
 
   async query<Q extends Query>(query: Q, options?: CallOptions): Promise<Result<AnswerOf<Q>>> {
     const healed = new Set<string>();
-    for (;;) {
-      const result = await this.store.query(query, options);
-      const id = result.ok ? null : damagedRow(result.error);
-      if (id === null || healed.has(id) || healed.size >= HEALED_MAX) return result;
+    const uncounted = new Set<string>();
+    let result = await this.store.query(query, options);
+    for (let id = damagedRow(result); id !== null; id = damagedRow(result)) {
+      if (healed.has(id) || healed.size >= HEALED_MAX) break;
       healed.add(id);
       this.log.error({ memory: id }, 'a row cannot be read; it is made anew from the log');
-      const nothing = { operations: [], withheld: [], recount: [], dryRun: false };
-      const made = await this.store.execute({ kind: 'repair-subjects', subjects: [id], ...nothing }, options);
-      if (!made.ok) return result;
+      const made = await this.repair({ subjects: [id], countLater: true }, options);
+      if (!made.ok) break;
+      for (const namespace of made.value.uncounted) uncounted.add(namespace);
+      result = await this.store.query(query, options);
     }
+    if (uncounted.size > 0) await this.repair({ recount: [...uncounted], recountQuotas: true }, options);
+    return result;
+  }
+
+  private repair(request: Partial<RepairSubjects>, options?: CallOptions) {
+    const none = { subjects: [], operations: [], withheld: [], recount: [], dryRun: false };
+    return this.store.execute({ ...none, ...request, kind: 'repair-subjects' }, options);
   }
 
   close(): Promise<void> {
@@ -37,7 +46,8 @@ export class HealingStore implements Store {
   }
 }
 
-function damagedRow({ code, details }: Failure): string | null {
-  const id = details?.['damaged_id'];
-  return code === 'INTERNAL' && typeof id === 'string' ? id : null;
+function damagedRow(result: Result<unknown>): string | null {
+  if (result.ok || result.error.code !== 'INTERNAL') return null;
+  const id = result.error.details?.['damaged_id'];
+  return typeof id === 'string' ? id : null;
 }

@@ -178,12 +178,27 @@ export class AntiEntropy {
     namespace: string,
     comparable: boolean,
   ): Promise<number | null> {
-    const { store } = this.parts;
-    // The digest of the namespace itself may be what is wrong; counting it costs the writer a look at every row.
-    const counted = comparable ? await this.repair({ subjects: [], recount: [namespace] }) : NOTHING_COUNTED;
+    // The sums of the namespace itself may be what is wrong; counting them costs the writer a look at every row.
+    const counting = { subjects: [], recount: [namespace], recountQuotas: true };
+    const counted = comparable ? await this.repair(counting) : NOTHING_COUNTED;
     if (counted === null) return null;
-    let repaired = counted.recounted.length;
     const uncounted = new Set<string>();
+    const repaired = await this.repairRanges(record, namespace, uncounted);
+    // Also what was repaired before the peer went away.
+    if (uncounted.size > 0) {
+      const sums = await this.repair({ subjects: [], recount: [...uncounted], recountQuotas: true });
+      if (sums === null) return null;
+    }
+    return repaired === null ? null : repaired + counted.recounted.length;
+  }
+
+  private async repairRanges(
+    record: PeerRecord,
+    namespace: string,
+    uncounted: Set<string>,
+  ): Promise<number | null> {
+    const { store } = this.parts;
+    let repaired = 0;
     for (let from: number | null = 0; from !== null; ) {
       const ranges = await store.query({ kind: 'read-ranges', namespace }, { lane: 'background' });
       if (!ranges.ok) return null;
@@ -206,10 +221,6 @@ export class AntiEntropy {
       repaired += done;
       // A peer that does not move on would keep this node for ever.
       from = theirs.next !== null && theirs.next > from ? theirs.next : null;
-    }
-    if (uncounted.size > 0) {
-      const sums = await this.repair({ subjects: [], recount: [...uncounted], recountQuotas: true });
-      if (sums === null) return null;
     }
     return repaired;
   }

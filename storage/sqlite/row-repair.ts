@@ -155,6 +155,8 @@ export class RowRepair {
       const reason = settled.removal?.reason ?? '';
       this.memories.archive(archive, reason, { hlc, origin, origin_seq: seq, seen }, now);
     }
+    // The name that its number stands for may be what is damaged.
+    this.memories.forgetNamespaces();
     if (held !== undefined) this.memories.erase(held.rid, held);
     this.replicas.keepSiblings(id, siblings);
     if (settled === null) this.memories.unbury(id);

@@ -77,6 +77,21 @@ describe('anti-entropy between two nodes', () => {
     assert.equal(b.mesh.status().peers[0]!.rows, 'equal');
   });
 
+  it('counts again what holders are charged where rows were made anew and not counted', async () => {
+    const mesh = start(['a', 'b']);
+    const [a, b] = [mesh.node('a'), mesh.node('b')];
+    const ids = await furnished(mesh);
+    const charged = () =>
+      b.db.prepare('SELECT namespace, current_storage_bytes FROM agent_quotas ORDER BY namespace').all();
+    const before = charged();
+    b.db.prepare("UPDATE memories SET content = 'flipped', digest = zeroblob(32)").run();
+    const none = { operations: [], withheld: [], recount: [], dryRun: false };
+    await b.replica.run({ kind: 'repair-subjects', subjects: ids, ...none, countLater: true });
+    assert.notDeepEqual(charged(), before);
+    await until(() => JSON.stringify(charged()) === JSON.stringify(before));
+    await alike(a, b);
+  });
+
   it('fetches payloads that a log lost', async () => {
     const mesh = start(['a', 'b']);
     const [a, b] = [mesh.node('a'), mesh.node('b')];

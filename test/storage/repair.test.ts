@@ -221,6 +221,14 @@ describe('a row that is not what the log says', () => {
     assert.deepEqual([await one.state(), one.audit()], [before, []]);
     assert.equal(one.db.prepare('SELECT count(*) FROM siblings').pluck().get(), 2);
   });
+
+  it('counts for the right namespace again when that lost its name, and is made anew once', async () => {
+    const { one, ids } = await furnished();
+    one.db.prepare("UPDATE namespaces SET name = 'tean' WHERE name = 'team'").run();
+    assert.equal((await repair(one, { subjects: ids })).repaired.length, 3);
+    assert.deepEqual((await repair(one, { subjects: ids })).repaired, []);
+    assert.deepEqual(one.audit(), []);
+  });
 });
 
 describe('an operation that the log lost', () => {
