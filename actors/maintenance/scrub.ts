@@ -1,3 +1,4 @@
+import { canonicalJson } from '../../protocol/canonical-json.js';
 import * as limits from '../../protocol/limits.js';
 import type { OperationPlace } from '../../protocol/mesh/ranges.js';
 import type { RepairedRow, RepairOutcome } from '../../protocol/mesh/repair-terms.js';
@@ -130,8 +131,10 @@ class Scrub {
         bytesMax: Number.MAX_SAFE_INTEGER,
       });
       if (!again.ok) return failed(again.error);
-      for (const { origin, seq, payload } of again.value.operations)
-        if (payload !== null) this.lost.delete(operationId(origin, seq));
+      const given = new Set(operations.map(headerOf));
+      for (const operation of again.value.operations)
+        if (operation.payload !== null || given.has(headerOf(operation)))
+          this.lost.delete(operationId(operation.origin, operation.seq));
     }
     return ok(null);
   }
@@ -263,3 +266,5 @@ class Scrub {
     return done;
   }
 }
+
+const headerOf = (operation: WireOperation): string => canonicalJson({ ...operation, payload: null });

@@ -5,13 +5,17 @@ import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { operationId } from '../../protocol/operation-log.js';
 import type { PeerClient } from './peer-client.js';
 
-/** Asks peers, one after the other, for operations that are missing here; what nobody gives is left out. */
+/**
+ * Asks peers, one after the other, for operations that are missing here; what nobody gives is left out. One whose payload
+ * nobody has, because all have let it go, comes as its header.
+ */
 export async function askBack(
   client: PeerClient,
   peers: readonly Peer[],
   places: readonly OperationPlace[],
 ): Promise<readonly WireOperation[]> {
   const found = new Map<string, WireOperation>();
+  const headers = new Map<string, WireOperation>();
   let wanted = places;
   for (const peer of peers) {
     wanted = wanted.filter(({ origin, seq }) => !found.has(operationId(origin, seq)));
@@ -23,8 +27,8 @@ export async function askBack(
     if (!answer.ok) continue;
     for (const operation of answer.reply.operations) {
       const id = operationId(operation.origin, operation.seq);
-      if (operation.payload !== null && asked.has(id)) found.set(id, operation);
+      if (asked.has(id)) (operation.payload === null ? headers : found).set(id, operation);
     }
   }
-  return [...found.values()];
+  return [...new Map([...headers, ...found]).values()];
 }

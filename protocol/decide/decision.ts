@@ -58,6 +58,7 @@ export type ReadRequest =
   | ({ readonly read: 'parked-operations' } & ParkedPage)
   | { readonly read: 'epoch-notices'; readonly origin: string }
   | { readonly read: 'renamed-whole'; readonly from: string; readonly keep: number; readonly to: string }
+  | { readonly read: 'logged-hash'; readonly origin: string; readonly seq: number }
   | { readonly read: 'is-logged'; readonly origin: string; readonly seq: number }
   | { readonly read: 'subjects-beyond'; readonly origin: string; readonly seq: number }
   | { readonly read: 'subject-log'; readonly subject: string }
@@ -414,6 +415,11 @@ export function* isRenamedWhole(
   to: string,
 ): Generator<ReadRequest, boolean, never> {
   return (yield { read: 'renamed-whole', from, keep, to }) as boolean;
+}
+
+/** The hash of the header that the log holds at a place, right or wrong; null where it holds none. */
+export function* loggedHash(origin: string, seq: number): Generator<ReadRequest, string | null, never> {
+  return (yield { read: 'logged-hash', origin, seq }) as string | null;
 }
 
 /** True when the log has an operation at a place. */

@@ -35,6 +35,7 @@ import {
   decided,
   digestHolds,
   isLogged,
+  loggedHash,
   logOrigin,
   type Mutation,
   operationHash,
@@ -144,9 +145,11 @@ function* restore({
   for (const operation of operations.toSorted((a, b) => b.seq - a.seq)) {
     const { origin, seq, payload, refusal, subject } = operation;
     const known = yield* operationHash(origin, seq);
-    const fits = known !== null && known === operation.hash && payload !== null && refusal === null;
+    const fits = known !== null && known === operation.hash && refusal === null;
+    // A header without its payload is better than none, or a wrong one; where it is right there is nothing to take.
+    const idle = fits && payload === null && (yield* loggedHash(origin, seq)) === operation.hash;
     const reaching = fits && (yield* reachesOut(operation));
-    if (!fits || reaching) {
+    if (!fits || idle || reaching) {
       refused += 1;
       continue;
     }

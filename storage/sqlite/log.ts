@@ -280,7 +280,8 @@ export class OperationLog {
       this.db
         .prepare(
           `UPDATE operations SET origin = @origin, origin_seq = @seq, hlc = @hlc, kind = @kind, namespace = @namespace,
-             subject = @subject, seen = @seen, payload_hash = @payloadHash, prev_hash = @prevHash, payload = @payload
+             subject = @subject, seen = @seen, payload_hash = @payloadHash, prev_hash = @prevHash,
+             payload = coalesce(@payload, payload)
            WHERE ${where}`,
         )
         .run(values).changes > 0;

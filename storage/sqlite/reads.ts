@@ -178,6 +178,8 @@ export class DecisionReads {
         return this.subjects.epochNotices(request.origin);
       case 'renamed-whole':
         return this.subjects.renamedWhole(request);
+      case 'logged-hash':
+        return this.repair.loggedHash(request.origin, request.seq);
       case 'is-logged':
         return this.subjects.isLogged(request.origin, request.seq);
       case 'subjects-beyond':

@@ -61,6 +61,13 @@ export class RepairReads {
     });
   }
 
+  loggedHash(origin: string, seq: number): string | null {
+    const row = this.texts
+      .get('SELECT * FROM operations WHERE origin = ? AND origin_seq = ?')
+      .get(origin, seq) as OperationSqlRow | undefined;
+    return row === undefined ? null : headerHash(operationFromSql(row) as OperationHeader, this.crypto);
+  }
+
   private isChained(operation: WireOperation, parked: ParkReason | null): boolean {
     // A history that was set aside is nobody's chain.
     if (parked === 'forked') return true;

@@ -67,6 +67,26 @@ describe('a scrub', () => {
     }
   });
 
+  const broken = {
+    damaged: "UPDATE operations SET hlc = '9' || substr(hlc, 2) WHERE origin_seq = 2",
+    gone: 'DELETE FROM operations WHERE origin_seq = 2',
+  };
+  for (const [name, sql] of Object.entries(broken)) {
+    it(`takes the header of an operation back whose payload all have let go: ${name}`, async () => {
+      const { one, other } = await furnished();
+      for (const { db } of [one, other])
+        db.prepare('UPDATE operations SET payload = NULL WHERE origin_seq = 2').run();
+      other.db.prepare(sql).run();
+      const alone = await scrubbed(other);
+      assert.deepEqual([alone.restored_operations, alone.lost], [0, ['peer-a/epocha/2']]);
+      const report = await scrubbed(other, one);
+      assert.deepEqual([report.restored_operations, report.lost], [1, []]);
+      assert.deepEqual([await other.read(), other.audit()], [await one.read(), []]);
+      const again = await scrubbed(other, one);
+      assert.deepEqual([again.restored_operations, again.damaged_operations], [0, 0]);
+    });
+  }
+
   it('finds nothing wrong with rows of concurrent versions', async () => {
     const { one, other, ids } = await furnished();
     for (const [each, content] of [
