@@ -1,5 +1,6 @@
 import { createHash, createPublicKey, verify, X509Certificate } from 'node:crypto';
 import { CERTIFICATES_KEPT } from '../../../protocol/limits.js';
+import { matchesGlob } from '../../../protocol/mesh/peer.js';
 import { fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Crypto, Random } from '../../../protocol/seams.js';
 import { publicKeyFromText, signatureFromText } from '../../identity/key-text.js';
@@ -47,6 +48,8 @@ export async function acceptJoin(
   }
   const room = roomFor(roster.read(), facts.peer_id, facts.url);
   if (!room.ok) return room;
+  const scope = scopeFor(roster.read(), facts.peer_id, terms.allowed_namespaces);
+  if (!scope.ok) return scope;
   const winner = before ?? invites.use(invite, claim);
   if (winner.peer_id !== claim.peer_id || winner.tls_key !== claim.tls_key || invites.isExpired(terms)) {
     return fail('FORBIDDEN', 'this invitation was used already: ask for another one');
@@ -117,6 +120,23 @@ function roomFor(known: Statements, peerId: string, url: string | null): Result<
     }
   }
   return ok(null);
+}
+
+/**
+ * CONFLICT when a node that was in the mesh would come back with less than it had: nodes that join later would judge what
+ * it wrote by the new scope, and so hold less than the others.
+ */
+function scopeFor(known: Statements, peerId: string, now: readonly string[] | null): Result<null> {
+  const before = known.get(peerId)?.statement.allowed_namespaces;
+  if (before === undefined || now === null) return ok(null);
+  const isKept = (glob: string) =>
+    now.some((each) => each === glob || (each.endsWith('**') && matchesGlob(each, glob)));
+  if (before?.every(isKept) === true) return ok(null);
+  const had = before === null ? 'every namespace' : before.join(', ');
+  return fail(
+    'CONFLICT',
+    `${peerId} was in this mesh with ${had}, and what it wrote stands: invite it with no less, or let it join under a new key`,
+  );
 }
 
 function certify(
