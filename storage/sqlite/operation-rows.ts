@@ -31,6 +31,10 @@ export function vectorOf(seen: string): VersionVector {
   }
 }
 
+/** One bit of a record's header makes a blob of a text, with the same bytes; what is neither of the two is lost. */
+const textOf = (stored: unknown): string | null =>
+  stored instanceof Uint8Array ? Buffer.from(stored).toString() : typeof stored === 'string' ? stored : null;
+
 /** An operation as it travels. */
 export function operationFromSql(row: OperationSqlRow): WireOperation {
   return {
@@ -43,9 +47,16 @@ export function operationFromSql(row: OperationSqlRow): WireOperation {
     seen: vectorOf(row.seen),
     payloadHash: row.payload_hash,
     prevHash: row.prev_hash,
-    payload: row.payload,
+    payload: textOf(row.payload),
   };
 }
+
+const HASH = /^[0-9a-f]{64}$/;
+
+/** False for a row whose header nobody would take for one: a page with it would be refused with all that is in it. */
+export const hasHeader = ({ payload_hash, prev_hash, ...row }: OperationSqlRow): boolean =>
+  [row.origin, row.hlc, row.kind, row.namespace, row.subject].every((text) => typeof text === 'string') &&
+  [payload_hash, prev_hash].every((hash) => typeof hash === 'string' && HASH.test(hash));
 
 /** The columns of an operation that stamp its row. */
 export interface OperationStamp {

@@ -13,7 +13,7 @@ import type {
 import { peerOfOrigin, type SignedHead, type WireOperation } from '../../../protocol/mesh/wire.js';
 import { operationId } from '../../../protocol/operation-log.js';
 import { parseRfc3339Ms } from '../../../protocol/time.js';
-import { type OperationSqlRow, operationFromSql } from '../operation-rows.js';
+import { hasHeader, type OperationSqlRow, operationFromSql } from '../operation-rows.js';
 import type { Statements } from '../statements.js';
 
 interface OriginRow {
@@ -82,7 +82,7 @@ function pageOf(statements: Statements, query: ReadOperations): ReadOperationsAn
     }
     const own = peerOfOrigin(origin) === selfPeer;
     // Not beyond the head that was read: others write between two statements, and the end must be the head's.
-    const rows = readOrigin(statements, origin, { after: from, upTo }, own, {
+    const { rows, hash } = readOrigin(statements, origin, { after: from, upTo, head }, own, {
       operations: query.limit - operations.length,
       bytes: query.bytesMax - bytes,
     });
@@ -95,9 +95,8 @@ function pageOf(statements: Statements, query: ReadOperations): ReadOperationsAn
         lacking.push({ origin, seq: row.origin_seq, namespace: row.namespace, kind: row.kind });
     }
     const seq = last.origin_seq;
-    const hash = seq === head.seq ? head.hash : followerOf(statements, origin, seq);
     ends[origin] = { seq, hash };
-    if (last.head_signature !== null) heads.push({ origin, seq, hash, signature: last.head_signature });
+    if (isSigned(last)) heads.push({ origin, seq, hash, signature: last.head_signature });
     if (seq < upTo) more = true;
   }
   return { operations, heads, ends, more, lacking };
@@ -106,38 +105,45 @@ function pageOf(statements: Statements, query: ReadOperations): ReadOperationsAn
 const sizeOf = ({ payload, seen, subject, namespace }: OperationSqlRow): number =>
   HEADER_BYTES + (payload?.length ?? 0) + seen.length + subject.length + namespace.length;
 
-/** Consecutive operations of an origin; a foreign one's up to a signed head, without which nobody believes them. */
+const isSigned = (row: OperationSqlRow): row is OperationSqlRow & { readonly head_signature: string } =>
+  typeof row.head_signature === 'string';
+
+/**
+ * Consecutive operations of an origin with the header hash of the last: what its follower names, or the head. They end
+ * before what is lost or cannot be read; a foreign one's at a signed head, without which nobody believes them.
+ */
 function readOrigin(
   statements: Statements,
   origin: string,
-  { after, upTo }: { readonly after: number; readonly upTo: number },
+  { after, upTo, head }: { readonly after: number; readonly upTo: number; readonly head: OriginHead },
   own: boolean,
   room: { readonly operations: number; readonly bytes: number },
-): readonly OperationSqlRow[] {
+): { readonly rows: readonly OperationSqlRow[]; readonly hash: string } {
   const rows: OperationSqlRow[] = [];
-  let signed = 0;
+  let end = 0;
+  let hash = '';
   let bytes = 0;
+  const mayEnd = (known: string) => {
+    const last = rows.at(-1);
+    if (last === undefined || !(own || isSigned(last))) return;
+    end = rows.length;
+    hash = known;
+  };
   const cursor = statements
     .get(
       'SELECT * FROM operations WHERE origin = ? AND origin_seq > ? AND origin_seq <= ? ORDER BY origin_seq',
     )
-    .iterate(origin, after, upTo) as IterableIterator<OperationSqlRow>;
+    .iterate(origin, after, Math.min(upTo + 1, head.seq)) as IterableIterator<OperationSqlRow>;
   for (const row of cursor) {
+    if (row.origin_seq !== after + rows.length + 1 || !hasHeader(row)) break;
+    mayEnd(row.prev_hash);
     const full = rows.length >= room.operations || (rows.length > 0 && bytes + sizeOf(row) > room.bytes);
-    if (full && (own || signed > 0 || rows.length >= UNSIGNED_RUN_MAX)) break;
+    if (row.origin_seq > upTo || (full && (own || end > 0 || rows.length >= UNSIGNED_RUN_MAX))) break;
     rows.push(row);
     bytes += sizeOf(row);
-    if (row.head_signature !== null) signed = rows.length;
+    if (row.origin_seq === head.seq) mayEnd(head.hash);
   }
-  return own ? rows : rows.slice(0, signed);
-}
-
-/** The header hash of an operation is what its follower names. */
-function followerOf(statements: Statements, origin: string, seq: number): string {
-  const row = statements
-    .get('SELECT prev_hash FROM operations WHERE origin = ? AND origin_seq = ?')
-    .get(origin, seq + 1) as { prev_hash: string };
-  return row.prev_hash;
+  return { rows: rows.slice(0, end), hash };
 }
 
 export function readDigests(statements: Statements): ReadDigestsAnswer {

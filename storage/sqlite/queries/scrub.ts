@@ -18,7 +18,7 @@ import type { Crypto } from '../../../protocol/seams.js';
 import { sameVector } from '../../../protocol/version-vector.js';
 import { isDigest } from '../digests.js';
 import { type LinkSqlRow, linkFromSql } from '../link-sql.js';
-import { coversOf, type OperationSqlRow, operationFromSql, vectorOf } from '../operation-rows.js';
+import { coversOf, hasHeader, type OperationSqlRow, operationFromSql, vectorOf } from '../operation-rows.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 import type { TombstoneRow } from '../subject-reads.js';
@@ -174,9 +174,14 @@ export function scrubLog(
     const { origin, origin_seq: seq, subject, payload, parked, kind } = row;
     // A history that was set aside is nobody's chain.
     if (parked === 'forked') continue;
+    if (!hasHeader(row)) {
+      damaged.push({ origin: String(origin), seq });
+      continue;
+    }
     damaged.push(...lostBefore(statements, origin, seq));
     const known = statements.get(KNOWN_HASH).get({ origin, seq }) as { hash: string } | undefined;
-    const sound = payload === null || crypto.sha256Hex(payload) === row.payload_hash;
+    const isIts = typeof payload === 'string' && crypto.sha256Hex(payload) === row.payload_hash;
+    const sound = typeof row.seen === 'string' && (payload === null || isIts);
     if (!sound || (known !== undefined && known.hash !== hashOf(row, crypto))) damaged.push({ origin, seq });
     if (kind === EPOCH_KIND) continue;
     if (parked === null && (payload === null || !hasTrace(statements, row))) suspects.add(subject);

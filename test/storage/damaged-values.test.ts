@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type ScrubReport, scrub } from '../../actors/maintenance/scrub.js';
+import { operationId } from '../../protocol/operation-log.js';
+import type { AnswerOf, Query } from '../../protocol/queries.js';
+import { aMemory, storing } from '../support/memories.js';
+import { type Replica, replica, verified } from '../support/replicas.js';
+
+const START_MS = 1_772_000_000_000;
+const ORIGIN = 'peer-a/epocha';
+
+/** A replica with some memories. */
+async function filled(name: string, count: number) {
+  const one = replica(name, START_MS);
+  const ids: string[] = [];
+  for (let n = 1; n <= count; n += 1) {
+    const memory = aMemory({ title: `row ${n} of ${name}`, namespace: 'team' });
+    ids.push(memory.id);
+    await one.run(storing(memory));
+  }
+  return { one, ids };
+}
+
+async function ask<Q extends Query>(one: Replica, query: Q): Promise<AnswerOf<Q>> {
+  const answer = await one.store.query(query);
+  if (!answer.ok) throw new Error(answer.error.message);
+  return answer.value;
+}
+
+const page = (one: Replica, have: Record<string, number> = {}) =>
+  ask(one, { kind: 'read-operations', have, origins: null, limit: 1000, bytesMax: 1e9 });
+
+/** `peer` gives back what it has. */
+async function scrubbed(one: Replica, peer: Replica | null = null): Promise<ScrubReport> {
+  const done = await scrub({
+    store: one.store,
+    dryRun: false,
+    repair: (request) =>
+      one.store.execute({
+        ...request,
+        kind: 'repair-subjects',
+        operations: request.operations.map(verified),
+      }),
+    askBack: async (places) => {
+      const wanted = new Set(places.map(({ origin, seq }) => operationId(origin, seq)));
+      const all = peer === null ? [] : await peer.read();
+      return all.filter(({ origin, seq }) => wanted.has(operationId(origin, seq)));
+    },
+  });
+  if (!done.ok) throw new Error(done.error.message);
+  return done.value;
+}
+
+describe('an operation whose columns are of another type', () => {
+  it('travels with the payload that it has, and is mended by the scrub', async () => {
+    const { one } = await filled('a', 4);
+    const before = await one.read();
+    one.db.exec('UPDATE operations SET payload = CAST(payload AS BLOB) WHERE origin_seq = 2');
+    assert.deepEqual(await one.read(), before);
+    const report = await scrubbed(one);
+    assert.deepEqual([report.damaged_operations, report.restored_operations, report.lost], [1, 1, []]);
+    const type = one.db.prepare('SELECT typeof(payload) FROM operations WHERE origin_seq = 2').pluck();
+    assert.deepEqual([type.get(), one.audit()], ['text', []]);
+  });
+
+  for (const column of ['subject', 'namespace', 'kind', 'hlc', 'payload_hash', 'prev_hash', 'seen']) {
+    it(`hinders no other, and comes back: ${column}`, async () => {
+      const { one } = await filled('a', 4);
+      const { one: other } = await filled('c', 3);
+      const peer = replica('b', START_MS);
+      await peer.apply(await one.read());
+      await one.apply(await other.read());
+      const before = await one.read();
+      one.db.exec(
+        `UPDATE operations SET ${column} = CAST(${column} AS BLOB) WHERE origin = '${ORIGIN}' AND origin_seq = 3`,
+      );
+      const { operations } = await page(one);
+      assert.equal(operations.filter(({ origin }) => origin === 'peer-c/epochc').length, 3);
+      for (const { seen: _seen, payload: _payload, ...texts } of operations)
+        assert.ok(Object.values(texts).every((value) => typeof value !== 'object'));
+      const report = await scrubbed(one, peer);
+      assert.deepEqual([report.damaged_operations, report.lost], [column === 'prev_hash' ? 2 : 1, []]);
+      assert.deepEqual([await one.read(), one.audit()], [before, []]);
+    });
+  }
+});
+
+describe('a row of the log that is lost', () => {
+  it('ends the own operations of a page at the last one that another vouches for', async () => {
+    const { one } = await filled('a', 5);
+    const operations = await one.read();
+    one.db.exec('DELETE FROM operations WHERE origin_seq = 5');
+    const read = await page(one);
+    assert.deepEqual(read.operations, operations.slice(0, 3));
+    assert.deepEqual(read.ends, { [ORIGIN]: { seq: 3, hash: operations[3]!.prevHash } });
+    assert.deepEqual((await page(one, { [ORIGIN]: 3 })).more, false);
+  });
+
+  it('ends a page in the middle, so that what stands before it is taken', async () => {
+    const { one } = await filled('a', 6);
+    one.db.exec('DELETE FROM operations WHERE origin_seq = 4');
+    const read = await page(one);
+    const last = read.operations.at(-1)!;
+    assert.deepEqual(read.ends, { [ORIGIN]: { seq: 2, hash: verified(last).hash } });
+    assert.deepEqual((await page(one, { [ORIGIN]: 3 })).operations, []);
+    assert.equal((await page(one, { [ORIGIN]: 4 })).operations.length, 2);
+  });
+
+  it('ends those of another origin at a head that it signed, and everybody else travels', async () => {
+    const { one } = await filled('a', 5);
+    const { one: other } = await filled('c', 3);
+    const between = replica('b', START_MS);
+    const operations = await one.read();
+    for (const [from, to] of [
+      [0, 2],
+      [2, 4],
+      [4, 5],
+    ])
+      await between.apply(operations.slice(from, to));
+    await between.apply(await other.read());
+    between.db.exec(`DELETE FROM operations WHERE origin = '${ORIGIN}' AND origin_seq = 5`);
+    const read = await page(between);
+    assert.deepEqual(read.operations, [...operations.slice(0, 2), ...(await other.read())]);
+    assert.deepEqual(
+      read.heads.map(({ origin, seq, hash }) => [origin, seq, hash]),
+      [operations[1]!, (await other.read()).at(-1)!].map((end) => [end.origin, end.seq, verified(end).hash]),
+    );
+    const report = await scrubbed(between, one);
+    assert.deepEqual([report.lost, between.audit()], [[], []]);
+  });
+});
