@@ -129,3 +129,33 @@ describe('a row of the log that is lost', () => {
     assert.deepEqual([report.lost, between.audit()], [[], []]);
   });
 });
+
+describe('a link whose signature is of another type', () => {
+  for (const signature of ['7', "'text'", '1.5']) {
+    it(`is made anew, and the scrub goes on: ${signature}`, async () => {
+      const { one, ids } = await filled('a', 3);
+      const link = {
+        source_id: ids[0]!,
+        target_id: ids[1]!,
+        relation: 'related_to',
+        created_at: '2026-01-01T00:00:00.000Z',
+        valid_from: null,
+        valid_until: null,
+        observed_by: null,
+        signature: null,
+        attest_level: 'unsigned',
+        signed_at: null,
+      } as const;
+      await one.run({ kind: 'import-link', link });
+      one.db.exec(`UPDATE memory_links SET signature = ${signature}`);
+      one.db.prepare("UPDATE memories SET content = 'damaged' WHERE id = ?").run(ids[2]);
+      const { repaired, complete } = await scrubbed(one);
+      assert.deepEqual(
+        repaired.map(({ problem }) => problem),
+        ['damaged', 'damaged'],
+      );
+      const stored = one.db.prepare('SELECT signature FROM memory_links').pluck().get();
+      assert.deepEqual([complete, stored, one.audit()], [true, null, []]);
+    });
+  }
+});
