@@ -3,7 +3,8 @@ import type { Connection } from './connection.js';
 
 const DIGEST_BYTES = 32;
 
-const isReadable = (stored: unknown): stored is Uint8Array =>
+/** True for what can be the digest of a row. */
+export const isReadable = (stored: unknown): stored is Uint8Array =>
   stored instanceof Uint8Array && stored.length === DIGEST_BYTES;
 
 /** True for the digest of a row that is this one. What a disk made of it may be of any type. */

@@ -159,3 +159,29 @@ describe('a link whose signature is of another type', () => {
     });
   }
 });
+
+describe('a digest that is none', () => {
+  for (const digest of ['CAST(digest AS TEXT)', '7', 'zeroblob(31)', 'NULL']) {
+    it(`leaves the digests of the others as they are: ${digest}`, async () => {
+      const { one, ids } = await filled('a', 4);
+      const ranges = Array.from({ length: 256 }, (_, range) => range);
+      const subjects = async () =>
+        (
+          await ask(one, {
+            kind: 'read-range-subjects',
+            namespace: 'team',
+            ranges,
+            limit: 1e6,
+          })
+        ).subjects;
+      const before = await subjects();
+      one.db.prepare(`UPDATE memories SET digest = ${digest} WHERE id = ?`).run(ids[1]);
+      assert.deepEqual(
+        await subjects(),
+        before.map(([subject, hash]) => [subject, subject === ids[1] ? '' : hash]),
+      );
+      const { ranges: sums } = await ask(one, { kind: 'read-ranges', namespace: 'team' });
+      assert.ok(Object.values(sums).includes('0'.repeat(64)));
+    });
+  }
+});

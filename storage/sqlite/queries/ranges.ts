@@ -8,13 +8,14 @@ import type {
 import type { WireOperation } from '../../../protocol/mesh/wire.js';
 import { memoryPayload } from '../../../protocol/operation-log.js';
 import type { Crypto } from '../../../protocol/seams.js';
+import { isReadable } from '../digests.js';
 import { type OperationSqlRow, operationFromSql } from '../operation-rows.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 
 interface SubjectRow {
   readonly subject: string;
-  readonly digest: Uint8Array | null;
+  readonly digest: unknown;
 }
 
 const SUBJECTS = `SELECT id AS subject, digest FROM memories
@@ -22,8 +23,7 @@ const SUBJECTS = `SELECT id AS subject, digest FROM memories
   UNION ALL
   SELECT source_id || '|' || target_id || '|' || relation, digest FROM memory_links WHERE namespace = @namespace`;
 
-const hex = (digest: Uint8Array | null): string =>
-  digest === null ? '' : Buffer.from(digest.buffer, digest.byteOffset, digest.byteLength).toString('hex');
+const hex = (digest: unknown): string => (isReadable(digest) ? Buffer.from(digest).toString('hex') : '');
 
 /** The digest of each range of a namespace: the sum (exclusive or) over its rows, as that of the namespace itself. */
 export function readRanges(
@@ -40,7 +40,7 @@ export function readRanges(
       sum = Buffer.alloc(32);
       sums.set(bucket, sum);
     }
-    if (digest === null) continue;
+    if (!isReadable(digest)) continue;
     for (let i = 0; i < 32; i += 1) sum[i] = sum[i]! ^ digest[i]!;
   }
   const ordered = [...sums].sort(([a], [b]) => a - b);
