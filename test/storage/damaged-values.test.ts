@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { type ScrubReport, scrub } from '../../actors/maintenance/scrub.js';
 import { operationId } from '../../protocol/operation-log.js';
 import type { AnswerOf, Query } from '../../protocol/queries.js';
-import { aMemory, storing } from '../support/memories.js';
+import { aMemory, OPERATOR, storing } from '../support/memories.js';
 import { type Replica, replica, verified } from '../support/replicas.js';
 
 const START_MS = 1_772_000_000_000;
@@ -50,6 +50,16 @@ async function scrubbed(one: Replica, peer: Replica | null = null): Promise<Scru
   if (!done.ok) throw new Error(done.error.message);
   return done.value;
 }
+
+const updating = (id: string, content: string) =>
+  ({
+    kind: 'update-memory',
+    id,
+    patch: { content },
+    expectedVersion: null,
+    viewer: OPERATOR,
+    archive: true,
+  }) as const;
 
 describe('an operation whose columns are of another type', () => {
   it('travels with the payload that it has, and is mended by the scrub', async () => {
@@ -184,4 +194,25 @@ describe('a digest that is none', () => {
       assert.ok(Object.values(sums).includes('0'.repeat(64)));
     });
   }
+});
+
+it('retention goes on beside operations that cannot be read', async () => {
+  const { one, ids } = await filled('a', 3);
+  for (const id of ids) for (const content of ['second', 'third']) await one.run(updating(id, content));
+  const query = {
+    kind: 'superseded-payloads',
+    before: '9999999999999-00000',
+    everyoneHas: null,
+    after: 0,
+    limit: 500,
+  } as const;
+  const superseded = async () => (await ask(one, query)).places.map(({ seq }) => seq);
+  assert.deepEqual(await superseded(), [1, 2, 3, 4, 6, 8]);
+  // It is the last edit of the first memory; the one before it has seen how that began.
+  for (const seen of ["'{'", 'CAST(seen AS BLOB)', "'7'"]) {
+    one.db.exec(`UPDATE operations SET seen = ${seen} WHERE origin_seq = 5`);
+    assert.deepEqual(await superseded(), [1, 2, 3, 6, 8]);
+  }
+  one.db.exec(`UPDATE operations SET origin = 'peer-a"epocha' WHERE origin_seq = 9`);
+  assert.deepEqual(await superseded(), [1, 2, 3, 6, 8]);
 });

@@ -21,7 +21,8 @@ export function supersededPayloads(
       `SELECT o.commit_sequence, o.origin, o.origin_seq AS seq,
          o.payload IS NOT NULL AND o.parked IS NULL AND o.kind IN ${VERSIONS}
          AND EXISTS (SELECT 1 FROM operations n WHERE n.subject = o.subject AND n.hlc < @before AND n.parked IS NULL
-           AND n.kind IN ${VERSIONS} AND coalesce(n.seen ->> ('$."' || o.origin || '"'), 0) >= o.origin_seq)
+           AND n.kind IN ${VERSIONS} AND EXISTS (SELECT 1 FROM json_each(iif(json_valid(n.seen), n.seen, '{}')) v
+             WHERE v.key = o.origin AND v.value >= o.origin_seq))
          AND NOT EXISTS (SELECT 1 FROM conflicts c WHERE c.origin = o.origin AND c.origin_seq = o.origin_seq)
          AND NOT EXISTS (SELECT 1 FROM siblings s WHERE s.subject = o.subject AND s.origin = o.origin
            AND s.origin_seq = o.origin_seq) AS superseded
