@@ -216,3 +216,23 @@ it('retention goes on beside operations that cannot be read', async () => {
   one.db.exec(`UPDATE operations SET origin = 'peer-a"epocha' WHERE origin_seq = 9`);
   assert.deepEqual(await superseded(), [1, 2, 3, 6, 8]);
 });
+
+it('a conflict whose payload is damaged is listed without its text, beside the others', async () => {
+  const { one, ids } = await filled('a', 2);
+  const { one: other } = await filled('b', 0);
+  await other.apply(await one.read());
+  for (const id of ids) {
+    await one.run(updating(id, 'here'));
+    await other.run(updating(id, 'there'));
+  }
+  await other.apply(await one.read());
+  const conflicts = () => ask(other, { kind: 'list-conflicts', limit: 10 });
+  const before = await conflicts();
+  assert.equal(before.length, 2);
+  const [first, second] = before as [(typeof before)[0], (typeof before)[0]];
+  const damage = other.db.prepare(
+    "UPDATE operations SET payload = 'X' || payload WHERE origin || '/' || origin_seq = ?",
+  );
+  damage.run(first.op_id);
+  assert.deepEqual(await conflicts(), [{ ...first, lost: null }, second]);
+});

@@ -187,7 +187,7 @@ interface ConflictRow {
   subject: string;
   namespace: string;
   winner: string;
-  payload: string | null;
+  payload: unknown;
 }
 
 interface HiddenRow {
@@ -195,6 +195,15 @@ interface HiddenRow {
   namespace: string;
   title: string;
   conflict_of: string;
+}
+
+/** What a payload says; null where the log has let it go, or it cannot be read. */
+function imageOf(payload: unknown): Record<string, unknown> | null {
+  try {
+    return JSON.parse(String(payload)) as Record<string, unknown> | null;
+  } catch {
+    return null;
+  }
 }
 
 /** Versions that lost, then rows whose title another row holds. */
@@ -219,7 +228,7 @@ export function listConflicts(statements: Statements, { limit }: ListConflicts):
       namespace: row.namespace,
       op_id: operationId(row.origin, row.origin_seq),
       winner: row.winner,
-      lost: row.payload === null ? null : (JSON.parse(row.payload) as Record<string, unknown>),
+      lost: imageOf(row.payload),
     })),
     ...hidden.map((row) => ({
       kind: 'title' as const,
