@@ -9,7 +9,17 @@ import { instantFromMs } from '../../protocol/time.js';
 import type { TimedCommand } from '../port.js';
 import { AuditChain } from './audit-chain.js';
 import { AuditHeadFile, auditHeadPath } from './audit-head.js';
-import { type Connection, isBusy, isDiskError, isFull, sqliteCode } from './connection.js';
+import {
+  type Connection,
+  indexedTables,
+  indexesAgree,
+  isBusy,
+  isDiskError,
+  isFull,
+  isIndexDamage,
+  rebuildIndexes,
+  sqliteCode,
+} from './connection.js';
 import { Digests } from './digests.js';
 import { FileIdentity } from './file-identity.js';
 import { OperationLog } from './log.js';
@@ -18,6 +28,9 @@ import { QuotaLedger } from './quota-ledger.js';
 import { DecisionReads } from './reads.js';
 import { DamagedRowError } from './rows.js';
 import { WalRelief } from './wal-relief.js';
+
+/** Between two looks at all indexes when the first one was in vain; each keeps the writer for a while. */
+const INDEXES_EVERY_MS = 60_000;
 
 /** The database is locked by another process; nothing of the batch was applied, so it may be tried again. */
 export class DatabaseBusyError extends Error {}
@@ -52,6 +65,8 @@ export class Writer {
   private readonly relief: WalRelief;
   /** Namespaces of rows that this transaction has made anew. */
   private readonly uncounted = new Set<string>();
+  /** When indexes were looked at last without use. */
+  private indexesInVainMs = Number.NEGATIVE_INFINITY;
 
   private readonly db: Connection;
   private readonly quota: QuotaLimits;
@@ -90,19 +105,22 @@ export class Writer {
       return batch.map(() => fail('DATABASE_ERROR', lost));
     }
     if (!this.relief.hasRoom(batch[0]?.nowMs ?? 0)) return batch.map(() => diskFull());
-    return this.transaction(batch, (timed) => this.runBare(timed)) ?? this.runIsolated(batch);
+    return this.transaction(batch, 'bare') ?? this.runIsolated(batch);
   }
 
   private runIsolated(batch: readonly TimedCommand[]): Result<OutcomeOf<Command>>[] {
-    const results = this.transaction(batch, (timed) => this.runInSavepoint(timed));
+    const results = this.transaction(batch, 'isolated');
     if (results === null) throw new Error('a batch of isolated commands failed as a whole');
     return results;
   }
 
-  /** Null when a command threw for another reason than the disk; nothing has been changed then. */
+  /**
+   * Null when a bare command met a damaged index, or one threw for another reason than the disk; nothing has been changed
+   * then.
+   */
   private transaction(
     batch: readonly TimedCommand[],
-    runOne: (timed: TimedCommand) => Result<OutcomeOf<Command>>,
+    how: 'bare' | 'isolated',
     again = false,
   ): Result<OutcomeOf<Command>>[] | null {
     try {
@@ -118,7 +136,9 @@ export class Writer {
       this.mutations.accept(new Set());
       this.reads.accept(new Set(), new Set());
       this.uncounted.clear();
-      const results = batch.map(runOne);
+      const results = batch.map((timed) =>
+        how === 'bare' ? this.runBare(timed) : this.runInSavepoint(timed),
+      );
       this.countMended(batch[0]?.nowMs ?? 0);
       this.quotas.flush();
       this.digests.flush();
@@ -129,9 +149,9 @@ export class Writer {
     } catch (error) {
       this.abandon();
       if (isBusy(error)) throw new DatabaseBusyError('the database is locked by another process');
-      if (!isDiskError(error)) return null;
+      if (!isDiskError(error) || (how === 'bare' && isIndexDamage(error))) return null;
       const relieved = isFull(error) && this.relief.full(batch[0]?.nowMs ?? 0);
-      if (relieved && !again) return this.transaction(batch, runOne, true);
+      if (relieved && !again) return this.transaction(batch, how, true);
       return batch.map(() => storageFailure(error));
     }
   }
@@ -194,7 +214,11 @@ export class Writer {
    * Runs a command in a savepoint; a row that it must not build on is answered, and has cost nothing. A rehearsal is
    * always undone.
    */
-  private attempt(timed: TimedCommand, rehearsal: boolean): Result<OutcomeOf<Command>> | DamagedRowError {
+  private attempt(
+    timed: TimedCommand,
+    rehearsal: boolean,
+    again = false,
+  ): Result<OutcomeOf<Command>> | DamagedRowError {
     const mark = this.log.mark();
     this.quotas.flush();
     this.digests.flush();
@@ -208,7 +232,7 @@ export class Writer {
       }
     } catch (error) {
       // A full disk or an I/O error may have ended the transaction; then the whole batch has failed.
-      if (!this.db.inTransaction || isDiskError(error)) throw error;
+      if (!this.db.inTransaction || (isDiskError(error) && !isIndexDamage(error))) throw error;
       failure = error;
     }
     this.sql.rollbackTo.run();
@@ -218,6 +242,11 @@ export class Writer {
     this.digests.clear();
     this.mutations.forgetNamespaces();
     this.audit.takeHead();
+    if (isIndexDamage(failure)) {
+      if (!again && this.mendIndexes(timed.nowMs)) return this.attempt(timed, rehearsal, true);
+      if (again) this.indexesInVainMs = timed.nowMs;
+      return storageFailure(failure);
+    }
     if (rehearsal) return internal();
     if (failure instanceof DamagedRowError) return failure;
     if (/UNIQUE constraint failed: memories\.(id|title)/.test(String(failure))) {
@@ -225,6 +254,27 @@ export class Writer {
     }
     this.reportBug(failure);
     return internal();
+  }
+
+  /** Builds indexes anew where they do not agree with their table; false when all do, or it was just tried in vain. */
+  private mendIndexes(nowMs: number): boolean {
+    if (Math.abs(nowMs - this.indexesInVainMs) < INDEXES_EVERY_MS) return false;
+    const damaged = indexedTables(this.db).filter((table) => !indexesAgree(this.db, table));
+    if (damaged.length === 0) {
+      this.indexesInVainMs = nowMs;
+      return false;
+    }
+    this.reportBug(
+      new Error(`indexes of ${damaged.join(', ')} did not agree with the rows; they are built anew`),
+    );
+    for (const table of damaged) this.rebuildIndexes(table);
+    return true;
+  }
+
+  private rebuildIndexes(table: string): void {
+    for (const failure of rebuildIndexes(this.db, table)) {
+      this.reportBug(new Error(`an index of ${table} could not be built anew: ${failure}`));
+    }
   }
 
   private decide(command: Command, context: DecisionContext): Result<Decision<OutcomeOf<Command>>> {
