@@ -36,6 +36,8 @@ export interface ScrubReport {
   readonly digests: readonly string[];
   /** Ranges of rows whose full text was not that of their texts. */
   readonly full_text: number;
+  /** Tables of which an index did not agree with the rows. */
+  readonly indexes: number;
   /** False when it was ended early, or the store did not answer. */
   readonly complete: boolean;
 }
@@ -46,7 +48,8 @@ const LOST_SHOWN = 20;
 
 /**
  * Hashes all rows, operations and words again (design: mesh, "A weekly scrub") and repairs what is not what it was: rows from
- * the own log, operations from a peer whose copy has the hash that the chain demands, digests and full text from the rows.
+ * the own log, operations from a peer whose copy has the hash that the chain demands, digests, full text and indexes from
+ * the rows.
  */
 export async function scrub(parts: ScrubParts): Promise<Result<ScrubReport>> {
   return new Scrub(parts).run();
@@ -59,6 +62,7 @@ class Scrub {
   private damaged = 0;
   private restored = 0;
   private fullText = 0;
+  private tables = 0;
   /** By subject: looking only, one is seen more than once. */
   private readonly repaired = new Map<string, RepairedRow>();
   private readonly lost = new Set<string>();
@@ -67,7 +71,15 @@ class Scrub {
   constructor(private readonly parts: ScrubParts) {}
 
   async run(): Promise<Result<ScrubReport>> {
-    const stages = [this.log, this.memories, this.tombstones, this.relations, this.sums, this.words];
+    const stages = [
+      this.indexes,
+      this.log,
+      this.memories,
+      this.tombstones,
+      this.relations,
+      this.sums,
+      this.words,
+    ];
     for (const stage of stages) {
       if (this.parts.stopping?.() === true) return ok(this.report(false));
       const done = await stage.call(this);
@@ -88,11 +100,32 @@ class Scrub {
       lost_count: this.lost.size,
       digests: this.digests,
       full_text: this.fullText,
+      indexes: this.tables,
       complete,
     };
   }
 
-  /** The log first, because rows are judged by it. */
+  /** Before anything else: no row can be taken away that an index does not know. */
+  private async indexes(): Promise<Result<null>> {
+    for (let after = ''; ; ) {
+      const page = await this.query({ kind: 'scrub-table', after });
+      if (!page.ok) return failed(page.error);
+      const { damaged: table, next } = page.value;
+      if (table !== null) {
+        this.tables += 1;
+        const done = this.parts.dryRun ? ok(null) : await this.rebuild(table);
+        if (!done.ok) return failed(done.error);
+      }
+      if (next === null) return ok(null);
+      after = next;
+    }
+  }
+
+  private rebuild(table: string) {
+    return this.parts.store.execute({ kind: 'rebuild-indexes', table }, { lane: 'background' });
+  }
+
+  /** The log before the rows, because rows are judged by it. */
   private async log(): Promise<Result<null>> {
     // Each once, however many of its operations make one look closely.
     const subjects = new Set<string>();

@@ -50,6 +50,7 @@ export function problemsOf(report: ScrubReport): number {
     report.damaged_operations +
     report.digests.length +
     report.full_text +
+    report.indexes +
     report.lost_count
   );
 }

@@ -1,4 +1,5 @@
 import type { Command, OutcomeOf } from '../commands.js';
+import type { RebuildIndexes } from '../mesh/scrub-terms.js';
 import { decideBindAgentKey, decideRegisterAgent, guardAgentRecords } from './agent.js';
 import {
   decideApplyOperations,
@@ -27,13 +28,16 @@ import { decideTouch } from './touch.js';
 import { decideUndoEdit } from './undo-edit.js';
 import { decideUpdate } from './update.js';
 
+/** A command that changes what is remembered. */
+export type DecidedCommand = Exclude<Command, RebuildIndexes>;
+
 /** The decision of a command, with what holds for all of them. */
-export function* decide(command: Command, context: DecisionContext): Deciding<OutcomeOf<Command>> {
+export function* decide(command: DecidedCommand, context: DecisionContext): Deciding<OutcomeOf<Command>> {
   return audited(command, guardAgentRecords(command, yield* rulesOf(command, context)));
 }
 
 /** The one place where a kind meets its rules. */
-function rulesOf(command: Command, context: DecisionContext): Deciding<OutcomeOf<Command>> {
+function rulesOf(command: DecidedCommand, context: DecisionContext): Deciding<OutcomeOf<Command>> {
   switch (command.kind) {
     case 'store-memory':
       return decideStore(command, context);

@@ -2,13 +2,14 @@ import type { OperationPlace } from './ranges.js';
 import type { Have } from './wire.js';
 
 /** Commands and queries of a store that the scrub uses; all pages, so that no thread is kept for long. */
-export type ScrubCommand = NoteIntegrity | ReindexRows | DropPayloads;
+export type ScrubCommand = NoteIntegrity | ReindexRows | RebuildIndexes | DropPayloads;
 export type ScrubQuery =
   | ScrubRows
   | ScrubTombstones
   | ScrubLinks
   | ScrubLog
   | ScrubIndex
+  | ScrubTable
   | ScrubTexts
   | ScrubNamespaces
   | IntegrityNotes
@@ -80,6 +81,12 @@ export interface ScrubIndex {
   readonly limit: number;
 }
 
+/** Whether the engine's own indexes of a table agree with it: of the first table, by name, beyond this one. */
+export interface ScrubTable {
+  readonly kind: 'scrub-table';
+  readonly after: string;
+}
+
 /** What the index should say of some rows, by their texts; and which rows these are. */
 export interface ScrubTexts {
   readonly kind: 'scrub-texts';
@@ -92,6 +99,12 @@ export interface ScrubTexts {
 export interface ReindexRows {
   readonly kind: 'reindex-rows';
   readonly range: number;
+}
+
+/** Builds the engine's own indexes of a table anew; rows stay as they are, so nothing is decided. */
+export interface RebuildIndexes {
+  readonly kind: 'rebuild-indexes';
+  readonly table: string;
 }
 
 /** What was last found out about the state of the rows. */
@@ -137,6 +150,7 @@ export interface IntegrityNote {
 export interface ScrubOutcomes {
   readonly 'note-integrity': Readonly<Record<never, never>>;
   readonly 'reindex-rows': { readonly rows: number };
+  readonly 'rebuild-indexes': Readonly<Record<string, never>>;
   readonly 'drop-payloads': Readonly<Record<never, never>>;
 }
 
@@ -145,6 +159,11 @@ export interface ScrubAnswers {
   readonly 'scrub-tombstones': ScrubPage<string>;
   readonly 'scrub-links': ScrubPage<readonly [string, string, string]>;
   readonly 'scrub-log': ScrubLogPage;
+  readonly 'scrub-table': {
+    /** The table that was looked at, when its indexes do not agree with it. */
+    readonly damaged: string | null;
+    readonly next: string | null;
+  };
   readonly 'scrub-index': { readonly sums: readonly TextSum[]; readonly next: string | null };
   readonly 'scrub-texts': {
     readonly sum: readonly [number, number];

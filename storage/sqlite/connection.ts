@@ -112,83 +112,10 @@ export function isUnreadable(error: unknown): boolean {
   return /^SQLITE_(IOERR|CORRUPT|NOTADB)/.test(sqliteCode(error) ?? '');
 }
 
-/** True where an index does not agree with its table. The transaction stands, and the index can be built anew. */
-export function isIndexDamage(error: unknown): boolean {
-  return sqliteCode(error) === 'SQLITE_CORRUPT_INDEX';
+/** True for damage that the engine met in the file: of an index, most often, which can be built anew. */
+export function isCorruption(error: unknown): boolean {
+  return sqliteCode(error)?.startsWith('SQLITE_CORRUPT') === true;
 }
-
-/** Tables of which SQLite keeps indexes, by name. */
-export function indexedTables(db: Connection): readonly string[] {
-  const sql = `SELECT name FROM pragma_table_list AS listed
-    WHERE schema = 'main' AND type = 'table' AND EXISTS (SELECT 1 FROM pragma_index_list(listed.name)) ORDER BY name`;
-  return db.prepare(sql).pluck().all() as string[];
-}
-
-/** Looks at every row of a table. */
-export function indexesAgree(db: Connection, table: string): boolean {
-  try {
-    const said = db.pragma(`integrity_check(${quoted(table)})`) as { integrity_check: string }[];
-    return !said.some(({ integrity_check }) => /^Tree |\bindex\b|PRIMARY KEY order/.test(integrity_check));
-  } catch (error) {
-    // An entry or a value that makes no sense ends the check.
-    if (isDiskError(error) && !isCorruption(error)) throw error;
-    return false;
-  }
-}
-
-/**
- * Builds the indexes of a table anew, within the transaction; answers why one of them could not be, which then stays as
- * it was.
- */
-export function rebuildIndexes(db: Connection, table: string): readonly unknown[] {
-  const names = db.prepare('SELECT name FROM pragma_index_list(?)').pluck().all(table) as string[];
-  const failures: unknown[] = [];
-  for (const name of names) {
-    let failure = inSavepoint(db, () => db.exec(`REINDEX ${quoted(name)}`));
-    if (isConstraint(failure) && name === TITLES) failure = inSavepoint(db, () => partTitles(db));
-    if (failure !== null) failures.push(failure);
-  }
-  return failures;
-}
-
-const TITLES = 'memories_title';
-
-/**
- * A title that the disk changed may now be that of another row, which the index still leads to. The changed one gets a
- * title of its own, no more wrong than before, until the row is made anew like any that is damaged.
- */
-function partTitles(db: Connection): void {
-  const sql = db.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().get(TITLES) as string;
-  const others = `SELECT 1 FROM memories other INDEXED BY ${TITLES}
-    WHERE other.conflict_of IS NULL AND other.title = m.title AND other.namespace = m.namespace AND other.rid <> m.rid`;
-  const changed = db
-    .prepare(`SELECT rid FROM memories m NOT INDEXED WHERE conflict_of IS NULL AND EXISTS (${others})`)
-    .pluck()
-    .all();
-  db.exec(`DROP INDEX ${TITLES}`);
-  const part = db.prepare("UPDATE memories SET title = title || ' #' || rid WHERE rid = ?");
-  for (const rid of changed) part.run(rid);
-  db.exec(sql);
-}
-
-/** Undoes what meets damage, a clash or a value that makes no sense, and answers that; errors of the disk are thrown. */
-function inSavepoint(db: Connection, run: () => void): unknown {
-  db.exec('SAVEPOINT rebuild');
-  let failure: unknown = null;
-  try {
-    run();
-  } catch (error) {
-    if (!db.inTransaction || (isDiskError(error) && !isCorruption(error))) throw error;
-    db.exec('ROLLBACK TO rebuild');
-    failure = error;
-  }
-  db.exec('RELEASE rebuild');
-  return failure;
-}
-
-const isCorruption = (error: unknown) => sqliteCode(error)?.startsWith('SQLITE_CORRUPT') === true;
-const isConstraint = (error: unknown) => sqliteCode(error)?.startsWith('SQLITE_CONSTRAINT') === true;
-const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
 /** True for errors of the file or the disk, which concern the whole transaction and not one statement. */
 export function isDiskError(error: unknown): boolean {

@@ -42,7 +42,7 @@ import {
   scrubRows,
   scrubTombstones,
 } from './queries/scrub.js';
-import { scrubIndex, scrubTexts } from './queries/scrub-index.js';
+import { scrubIndex, scrubTable, scrubTexts } from './queries/scrub-index.js';
 import { findContradictions, nearestMemory } from './queries/similar.js';
 import { memoriesSince } from './queries/since.js';
 import { storeStats } from './queries/stats.js';
@@ -175,6 +175,8 @@ export class Reader {
         return ok(scrubLinks(this.statements, this.hashes(), query));
       case 'scrub-log':
         return ok(scrubLog(this.statements, this.hashes(), query));
+      case 'scrub-table':
+        return ok(scrubTable(this.db, query));
       case 'scrub-index':
         return ok(scrubIndex(this.db, query));
       case 'scrub-texts':

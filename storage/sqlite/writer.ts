@@ -1,25 +1,15 @@
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import { decide } from '../../protocol/decide/decide.js';
+import { type DecidedCommand, decide } from '../../protocol/decide/decide.js';
 import type { Decision, DecisionContext, ReadRequest } from '../../protocol/decide/decision.js';
 import type { RepairSubjects } from '../../protocol/mesh/repair-terms.js';
 import type { QuotaLimits } from '../../protocol/quota.js';
-import { fail, type Result } from '../../protocol/result.js';
+import { fail, ok, type Result } from '../../protocol/result.js';
 import type { Crypto, Signer } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { TimedCommand } from '../port.js';
 import { AuditChain } from './audit-chain.js';
 import { AuditHeadFile, auditHeadPath } from './audit-head.js';
-import {
-  type Connection,
-  indexedTables,
-  indexesAgree,
-  isBusy,
-  isDiskError,
-  isFull,
-  isIndexDamage,
-  rebuildIndexes,
-  sqliteCode,
-} from './connection.js';
+import { type Connection, isBusy, isCorruption, isDiskError, isFull, sqliteCode } from './connection.js';
 import { Digests } from './digests.js';
 import { FileIdentity } from './file-identity.js';
 import { OperationLog } from './log.js';
@@ -27,10 +17,8 @@ import { Mutations } from './mutations.js';
 import { QuotaLedger } from './quota-ledger.js';
 import { DecisionReads } from './reads.js';
 import { DamagedRowError } from './rows.js';
+import { TableIndexes } from './table-indexes.js';
 import { WalRelief } from './wal-relief.js';
-
-/** Between two looks at all indexes when the first one was in vain; each keeps the writer for a while. */
-const INDEXES_EVERY_MS = 60_000;
 
 /** The database is locked by another process; nothing of the batch was applied, so it may be tried again. */
 export class DatabaseBusyError extends Error {}
@@ -60,13 +48,12 @@ export class Writer {
   private readonly mutations;
   private readonly reads;
   private readonly sql;
+  private readonly indexes;
   /** Null for a database in memory. */
   private readonly file: FileIdentity | null;
   private readonly relief: WalRelief;
   /** Namespaces of rows that this transaction has made anew. */
   private readonly uncounted = new Set<string>();
-  /** When indexes were looked at last without use. */
-  private indexesInVainMs = Number.NEGATIVE_INFINITY;
 
   private readonly db: Connection;
   private readonly quota: QuotaLimits;
@@ -84,6 +71,7 @@ export class Writer {
     this.audit = new AuditChain(db, crypto, signer, headFile);
     this.digests = new Digests(db, crypto);
     this.mutations = new Mutations(db, this.log, this.quotas, this.digests, this.audit);
+    this.indexes = new TableIndexes(db, reportBug);
     this.reads = new DecisionReads(db, this.quotas, this.log, this.digests, crypto);
     this.sql = {
       begin: db.prepare('BEGIN IMMEDIATE'),
@@ -115,8 +103,8 @@ export class Writer {
   }
 
   /**
-   * Null when a bare command met a damaged index, or one threw for another reason than the disk; nothing has been changed
-   * then.
+   * Null when a bare command met damage in the file, or one threw for another reason than the disk; nothing has been
+   * changed then.
    */
   private transaction(
     batch: readonly TimedCommand[],
@@ -149,7 +137,7 @@ export class Writer {
     } catch (error) {
       this.abandon();
       if (isBusy(error)) throw new DatabaseBusyError('the database is locked by another process');
-      if (!isDiskError(error) || (how === 'bare' && isIndexDamage(error))) return null;
+      if (!isDiskError(error) || (how === 'bare' && isCorruption(error))) return null;
       const relieved = isFull(error) && this.relief.full(batch[0]?.nowMs ?? 0);
       if (relieved && !again) return this.transaction(batch, how, true);
       return batch.map(() => storageFailure(error));
@@ -157,6 +145,10 @@ export class Writer {
   }
 
   private runBare({ command, nowMs }: TimedCommand): Result<OutcomeOf<Command>> {
+    if (command.kind === 'rebuild-indexes') {
+      this.indexes.rebuild(command.table);
+      return ok({});
+    }
     const context: DecisionContext = { nowMs, now: instantFromMs(nowMs), quota: this.quota };
     const before = this.log.own();
     const decision = this.decide(command, context);
@@ -232,7 +224,7 @@ export class Writer {
       }
     } catch (error) {
       // A full disk or an I/O error may have ended the transaction; then the whole batch has failed.
-      if (!this.db.inTransaction || (isDiskError(error) && !isIndexDamage(error))) throw error;
+      if (!this.db.inTransaction || (isDiskError(error) && !isCorruption(error))) throw error;
       failure = error;
     }
     this.sql.rollbackTo.run();
@@ -242,9 +234,9 @@ export class Writer {
     this.digests.clear();
     this.mutations.forgetNamespaces();
     this.audit.takeHead();
-    if (isIndexDamage(failure)) {
-      if (!again && this.mendIndexes(timed.nowMs)) return this.attempt(timed, rehearsal, true);
-      if (again) this.indexesInVainMs = timed.nowMs;
+    if (isCorruption(failure)) {
+      if (!again && this.indexes.mend(timed.nowMs)) return this.attempt(timed, rehearsal, true);
+      if (again) this.indexes.wasInVain(timed.nowMs);
       return storageFailure(failure);
     }
     if (rehearsal) return internal();
@@ -256,28 +248,7 @@ export class Writer {
     return internal();
   }
 
-  /** Builds indexes anew where they do not agree with their table; false when all do, or it was just tried in vain. */
-  private mendIndexes(nowMs: number): boolean {
-    if (Math.abs(nowMs - this.indexesInVainMs) < INDEXES_EVERY_MS) return false;
-    const damaged = indexedTables(this.db).filter((table) => !indexesAgree(this.db, table));
-    if (damaged.length === 0) {
-      this.indexesInVainMs = nowMs;
-      return false;
-    }
-    this.reportBug(
-      new Error(`indexes of ${damaged.join(', ')} did not agree with the rows; they are built anew`),
-    );
-    for (const table of damaged) this.rebuildIndexes(table);
-    return true;
-  }
-
-  private rebuildIndexes(table: string): void {
-    for (const failure of rebuildIndexes(this.db, table)) {
-      this.reportBug(new Error(`an index of ${table} could not be built anew: ${failure}`));
-    }
-  }
-
-  private decide(command: Command, context: DecisionContext): Result<Decision<OutcomeOf<Command>>> {
+  private decide(command: DecidedCommand, context: DecisionContext): Result<Decision<OutcomeOf<Command>>> {
     const deciding = decide(command, context);
     let step = deciding.next();
     while (!step.done) {

@@ -1,11 +1,13 @@
 import {
   type ScrubAnswers,
   type ScrubIndex,
+  type ScrubTable,
   type ScrubTexts,
   TEXT_RANGE_ROWS,
   type TextSum,
 } from '../../../protocol/mesh/scrub-terms.js';
 import type { Connection } from '../connection.js';
+import { indexedTables, indexesAgree } from '../table-indexes.js';
 
 /**
  * Compares the full text with the rows. The index holds no texts, so its words are summed up, order-free, by ranges
@@ -48,6 +50,13 @@ function withScratch<T>(db: Connection, run: () => T): T {
   } finally {
     if (readOnly) db.pragma('query_only = ON');
   }
+}
+
+/** Whether the indexes of the next table agree with it. */
+export function scrubTable(db: Connection, { after }: ScrubTable): ScrubAnswers['scrub-table'] {
+  const [table, ...more] = indexedTables(db).filter((name) => name > after);
+  const damaged = table !== undefined && !indexesAgree(db, table) ? table : null;
+  return { damaged, next: more.length > 0 ? (table ?? null) : null };
 }
 
 export function scrubIndex(db: Connection, { after, limit }: ScrubIndex): ScrubAnswers['scrub-index'] {
