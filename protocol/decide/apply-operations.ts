@@ -20,22 +20,24 @@ import {
   type Deciding,
   type DecisionContext,
   decided,
+  type Mutation,
+  memoryById,
+  type ReadRequest,
+} from './decision.js';
+import {
   epochNotices,
   isRenamedWhole,
   linkStamp,
   logOrigin,
-  type Mutation,
-  memoryById,
   nonceUsed,
   operationHash,
   originHead,
   parkedOperations,
   parkedReason,
-  type ReadRequest,
   subjectHistory,
   subjectsBeyond,
   subjectVersions,
-} from './decision.js';
+} from './log-reads.js';
 import { repairSubjects } from './repair.js';
 import { reachesOut } from './scope.js';
 

@@ -33,19 +33,21 @@ import {
   after,
   type Deciding,
   decided,
+  type Mutation,
+  type ReadRequest,
+  type StoredSubject,
+} from './decision.js';
+import {
   digestHolds,
   isLogged,
   loggedHash,
   logOrigin,
-  type Mutation,
   operationHash,
   originHead,
-  type ReadRequest,
-  type StoredSubject,
   storedSubject,
   subjectHistory,
   subjectLog,
-} from './decision.js';
+} from './log-reads.js';
 import { reachesOut } from './scope.js';
 
 /**

@@ -2,7 +2,8 @@ import { mayHold } from '../mesh/peer.js';
 import type { VerifiedOperation } from '../mesh/store-terms.js';
 import { maximal } from '../replica.js';
 import { includes } from '../version-vector.js';
-import { type ReadRequest, subjectNamespaces, subjectPlaces } from './decision.js';
+import type { ReadRequest } from './decision.js';
+import { subjectNamespaces, subjectPlaces } from './log-reads.js';
 
 /**
  * True for an operation that lies in the scope of its maker and changes a memory that lies outside. Only operations of

@@ -1,6 +1,7 @@
 import type { Outcomes } from '../commands.js';
 import type { DropPayloads, NoteIntegrity, ReindexRows } from '../mesh/scrub-terms.js';
-import { type Deciding, decided, type Mutation, rowsOfRange } from './decision.js';
+import { type Deciding, decided, type Mutation } from './decision.js';
+import { rowsOfRange } from './log-reads.js';
 
 /** Remembers what was found out about the state of the rows; local, not replicated. */
 // biome-ignore lint/correctness/useYield: a decision is a generator, and this one has nothing to ask.
