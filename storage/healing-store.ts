@@ -10,6 +10,9 @@ const HEALED_MAX = 32;
 
 /** Has a row that a query cannot read made anew from the log, and asks again: one row does not fail every recall. */
 export class HealingStore implements Store {
+  /** Rows that the log cannot tell either. */
+  private readonly hopeless = new Set<string>();
+
   constructor(
     private readonly store: Store,
     private readonly log: Log,
@@ -24,7 +27,8 @@ export class HealingStore implements Store {
     const uncounted = new Set<string>();
     let result = await this.store.query(query, options);
     for (let id = damagedRow(result); id !== null; id = damagedRow(result)) {
-      if (healed.has(id) || healed.size >= HEALED_MAX) break;
+      if (healed.has(id)) this.hopeless.add(id);
+      if (this.hopeless.has(id) || healed.size >= HEALED_MAX) break;
       healed.add(id);
       this.log.error({ memory: id }, 'a row cannot be read; it is made anew from the log');
       const made = await this.repair({ subjects: [id], countLater: true }, options);

@@ -164,7 +164,8 @@ class Scrub {
         bytesMax: Number.MAX_SAFE_INTEGER,
       });
       if (!again.ok) return failed(again.error);
-      const given = new Set(operations.map(headerOf));
+      const held = new Set(own.value.operations.map(headerOf));
+      const given = new Set(operations.map(headerOf).filter((header) => !held.has(header)));
       for (const operation of again.value.operations)
         if (operation.payload !== null || given.has(headerOf(operation)))
           this.lost.delete(operationId(operation.origin, operation.seq));

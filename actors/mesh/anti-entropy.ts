@@ -178,11 +178,11 @@ export class AntiEntropy {
     namespace: string,
     comparable: boolean,
   ): Promise<number | null> {
-    // The sums of the namespace itself may be what is wrong; counting them costs the writer a look at every row.
-    const counting = { subjects: [], recount: [namespace], recountQuotas: true };
-    const counted = comparable ? await this.repair(counting) : NOTHING_COUNTED;
+    // The digest of the namespace itself may be what is wrong; counting it costs the writer a look at every row.
+    const counted = comparable ? await this.repair({ subjects: [], recount: [namespace] }) : NOTHING_COUNTED;
     if (counted === null) return null;
-    const uncounted = new Set<string>();
+    // A sum that was wrong may be that of rows that were made anew and never counted.
+    const uncounted = new Set(counted.recounted);
     const repaired = await this.repairRanges(record, namespace, uncounted);
     // Also what was repaired before the peer went away.
     if (uncounted.size > 0) {

@@ -29,6 +29,7 @@ import {
   settle,
   type Version,
 } from '../replica.js';
+import { includes } from '../version-vector.js';
 import {
   after,
   type Deciding,
@@ -148,8 +149,7 @@ function* restore({
     const { origin, seq, payload, refusal, subject } = operation;
     const known = yield* operationHash(origin, seq);
     const fits = known !== null && known === operation.hash && refusal === null;
-    // A header without its payload is better than none, or a wrong one; where it is right there is nothing to take.
-    const idle = fits && payload === null && (yield* loggedHash(origin, seq)) === operation.hash;
+    const idle = fits && payload === null && !(yield* wantsHeader(operation));
     const reaching = fits && (yield* reachesOut(operation));
     if (!fits || idle || reaching) {
       refused += 1;
@@ -161,6 +161,26 @@ function* restore({
     yield* after([{ mutation: 'restore-operation', operation }, ...(yield* conflictsOf(operation))]);
   }
   return { subjects, restored, refused };
+}
+
+/**
+ * True where the log has a wrong header or none, and knows a later version by its payload: then nobody needs this one's, and
+ * all may have let it go. Of others nobody knows whether that is so or the payload is only kept back.
+ */
+function* wantsHeader({
+  origin,
+  seq,
+  hash,
+  subject,
+}: VerifiedOperation): Generator<ReadRequest, boolean, never> {
+  if ((yield* loggedHash(origin, seq)) === hash) return false;
+  const log = yield* subjectLog(subject);
+  return log.some(
+    (one) =>
+      one.payload !== null &&
+      one.parked === null &&
+      (one.origin === origin ? one.seq > seq : includes(one.seen, origin, seq)),
+  );
 }
 
 /** Whoever lost against an operation that had no payload before. */

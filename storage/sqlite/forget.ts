@@ -5,12 +5,18 @@ import type { FilterSql } from './filter.js';
 import { wordExpression } from './recall/postings.js';
 import { visibleRows } from './visibility.js';
 
+const MADE_ANEW = 'm.id IN (SELECT value FROM json_each(@madeAnew))';
+
 /**
  * The rows of `memories m` that a forget means (interface §4.4): any word of the pattern, and only rows that the viewer
  * sees and may change, which agent records never are. A pattern without a word matches nothing. `madeAnew` is a JSON array
- * of ids: rows that have a new number because the forgetting itself found them damaged.
+ * of ids: rows that have a new number because the forgetting itself found them damaged, and come first in its order.
  */
-export function forgettable(filter: ForgetFilter, now: string, madeAnew = '[]'): FilterSql {
+export function forgettable(
+  filter: ForgetFilter,
+  now: string,
+  madeAnew = '[]',
+): FilterSql & { readonly order: string } {
   const { viewer } = filter;
   const gate = visibleRows('m', viewer, now);
   // A record among them would have the whole batch refused, and whoever registers decides what words it holds.
@@ -29,9 +35,9 @@ export function forgettable(filter: ForgetFilter, now: string, madeAnew = '[]'):
     parameters['tier'] = filter.tier;
   }
   if (filter.throughRid !== null) {
-    clauses.push('(m.rid <= @through OR m.id IN (SELECT value FROM json_each(@madeAnew)))');
+    // Without the alternative it is a range of row numbers.
+    clauses.push(madeAnew === '[]' ? 'm.rid <= @through' : `(m.rid <= @through OR ${MADE_ANEW})`);
     parameters['through'] = filter.throughRid;
-    parameters['madeAnew'] = madeAnew;
   }
   if (filter.pattern !== null) {
     const { terms } = analyseQuery(filter.pattern);
@@ -41,5 +47,7 @@ export function forgettable(filter: ForgetFilter, now: string, madeAnew = '[]'):
       parameters['expression'] = terms.map(({ word }) => wordExpression(word)).join(' OR ');
     }
   }
-  return { sql: clauses.join(' AND '), parameters };
+  const sql = clauses.join(' AND ');
+  if (madeAnew === '[]') return { sql, parameters, order: 'm.rid' };
+  return { sql, parameters: { ...parameters, madeAnew }, order: `${MADE_ANEW} DESC, m.rid` };
 }

@@ -138,7 +138,7 @@ export class DecisionReads {
         const rows = this.texts
           .get(
             `SELECT ${SELECT_ROW} FROM memories m WHERE ${filter.sql} AND ${NOT_LEFT_OUT('@leftOut')}
-             ORDER BY m.rid LIMIT @limit`,
+             ORDER BY ${filter.order} LIMIT @limit`,
           )
           .all({ ...filter.parameters, leftOut: this.leftOut, limit: request.limit }) as SqlRow[];
         return rows.map(memoryFromSql);

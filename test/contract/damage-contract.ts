@@ -71,6 +71,8 @@ export function damageContract(name: string, open: () => Promise<StoreUnderTest>
       const answer = await store.query(query);
       assert.ok(!answer.ok && answer.error.code === 'INTERNAL');
       assert.deepEqual(told, [id]);
+      assert.deepEqual(await store.query(query), answer);
+      assert.deepEqual(told, [id], 'nor is it tried again');
       await under.close();
     });
 

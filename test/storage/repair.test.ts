@@ -547,6 +547,22 @@ describe('a write on top of a damaged row', () => {
     assert.deepEqual(one.audit(), []);
   });
 
+  it('forgets what it had to make anew although a batch holds fewer than there are', async () => {
+    const one = replica('a', START_MS);
+    for (let n = 0; n < 7; n += 1) await one.run(storing(aMemory({ title: `t${n}`, namespace: 'team' })));
+    one.db.prepare("UPDATE memories SET content = 'damaged' WHERE rid = 2").run();
+    const command = { kind: 'forget-memories', limit: 3, archive: false, by: 'ai:tester' } as const;
+    const deleted: number[] = [];
+    for (let more = true; more; ) {
+      const done = await one.run({ ...command, filter: { ...filter, throughRid: 7 } });
+      const outcome = done as { readonly deleted: number; readonly more: boolean };
+      deleted.push(outcome.deleted);
+      more = outcome.more;
+    }
+    assert.deepEqual(deleted, [3, 3, 1]);
+    assert.deepEqual(one.db.prepare('SELECT id FROM memories').pluck().all(), []);
+  });
+
   it('does not undo to what the log does not say', async () => {
     const { one, ids } = await furnished();
     one.db.prepare("UPDATE operations SET payload = replace(payload, 'content', 'c0ntent')").run();

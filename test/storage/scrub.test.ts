@@ -87,6 +87,21 @@ describe('a scrub', () => {
     });
   }
 
+  it('does not take a header where somebody may only keep the payload back', async () => {
+    const { one, other } = await furnished();
+    // The operation that a row is of: nobody may have let its payload go.
+    const seq = 20;
+    one.db.prepare('UPDATE operations SET payload = NULL WHERE origin_seq = ?').run(seq);
+    one.db.prepare('DELETE FROM memories WHERE origin_seq = ?').run(seq);
+    other.db.prepare('DELETE FROM operations WHERE origin_seq = ?').run(seq);
+    const before = rows(other);
+    const report = await scrubbed(other, one);
+    assert.deepEqual([report.restored_operations, report.lost], [0, [`peer-a/epocha/${seq}`]]);
+    assert.deepEqual(rows(other), before);
+    const beyond = (await other.read()).filter((each) => each.seq >= seq);
+    assert.deepEqual(beyond, [], 'a page ends before it');
+  });
+
   it('finds nothing wrong with rows of concurrent versions', async () => {
     const { one, other, ids } = await furnished();
     for (const [each, content] of [

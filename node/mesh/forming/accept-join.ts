@@ -1,6 +1,5 @@
 import { createHash, createPublicKey, verify, X509Certificate } from 'node:crypto';
 import { CERTIFICATES_KEPT } from '../../../protocol/limits.js';
-import { matchesGlob } from '../../../protocol/mesh/peer.js';
 import { fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Crypto, Random } from '../../../protocol/seams.js';
 import { publicKeyFromText, signatureFromText } from '../../identity/key-text.js';
@@ -128,9 +127,9 @@ function roomFor(known: Statements, peerId: string, url: string | null): Result<
  */
 function scopeFor(known: Statements, peerId: string, now: readonly string[] | null): Result<null> {
   const before = known.get(peerId)?.statement.allowed_namespaces;
-  if (before === undefined || now === null) return ok(null);
+  if (before === undefined || now === null || now.includes('**')) return ok(null);
   const isKept = (glob: string) =>
-    now.some((each) => each === glob || (each.endsWith('**') && matchesGlob(each, glob)));
+    now.some((each) => each === glob || (each.endsWith('/**') && `${glob}/`.startsWith(each.slice(0, -2))));
   if (before?.every(isKept) === true) return ok(null);
   const had = before === null ? 'every namespace' : before.join(', ');
   return fail(

@@ -14,6 +14,7 @@ import type {
 import { headerHash, memoryPayload } from '../../../protocol/operation-log.js';
 import { concernsMemory, versionOf } from '../../../protocol/parse-payload.js';
 import { GLOBAL_QUOTA_NAMESPACE } from '../../../protocol/quota.js';
+import { ELSEWHERE } from '../../../protocol/replica.js';
 import type { Crypto } from '../../../protocol/seams.js';
 import { sameVector } from '../../../protocol/version-vector.js';
 import { isDigest } from '../digests.js';
@@ -96,11 +97,9 @@ type BuriedRow = TombstoneRow & {
 function isBuriedWhole(row: BuriedRow): boolean {
   const { id, namespace, title, hlc, origin, origin_seq, kind, reason, expires_at, version } = row;
   const operation = { hlc, origin, origin_seq, seen: String(row.operation_seen) };
-  if (
-    row.operation_hlc !== hlc ||
-    row.operation_kind !== kind ||
-    !sameVector(vectorOf(row.seen), coversOf([operation]))
-  )
+  // What went elsewhere was no removal where it was written.
+  const isKind = row.operation_kind === kind || reason === ELSEWHERE;
+  if (row.operation_hlc !== hlc || !isKind || !sameVector(vectorOf(row.seen), coversOf([operation])))
     return false;
   if (typeof row.payload !== 'string') return true;
   const source = {
