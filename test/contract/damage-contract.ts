@@ -5,44 +5,18 @@ import type { Query } from '../../protocol/queries.js';
 import type { Log } from '../../protocol/seams.js';
 import { HealingStore } from '../../storage/healing-store.js';
 import { auditLog } from '../support/log-audit.js';
-import { aMemory, OPERATOR, storing } from '../support/memories.js';
+import { aMemory, anyMemory, OPERATOR, recalling, storing } from '../support/memories.js';
 import type { StoreUnderTest } from './store-contract.js';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00.000Z');
 const now = new Date(NOW_MS).toISOString();
 
-const filter = {
-  namespace: null,
-  tier: null,
-  minPriority: null,
-  since: null,
-  until: null,
-  tags: [],
-  agentId: null,
-  viewer: OPERATOR,
-  now,
-  limit: 100,
-  offset: 0,
-};
-const recall = {
-  query: 'ferry',
-  namespace: null,
-  limit: 5,
-  tags: [],
-  since: null,
-  until: null,
-  kinds: null,
-  viewer: OPERATOR,
-  now,
-  vectors: null,
-};
-
 /** Queries that show a memory. */
 const showing = (id: string): readonly Query[] => [
   { kind: 'get-memory', id, viewer: OPERATOR, now },
-  { kind: 'list-memories', filter, family: null },
-  { kind: 'search-memories', query: 'ferry', filter, sourceUri: null },
-  { kind: 'recall-memories', request: recall },
+  { kind: 'list-memories', filter: anyMemory(now), family: null },
+  { kind: 'search-memories', query: 'ferry', filter: anyMemory(now), sourceUri: null },
+  { kind: 'recall-memories', request: recalling('ferry', now) },
   { kind: 'export-memories', viewer: OPERATOR, now, after: null, limit: 100, bytesMax: 1_000_000 },
 ];
 

@@ -4,7 +4,7 @@ import { EMBED_STATES } from '../../protocol/commands.js';
 import { editStamp } from '../../protocol/replica.js';
 import type { Store } from '../../storage/port.js';
 import { auditLog } from '../support/log-audit.js';
-import { aMemory, OPERATOR, storing, tenant } from '../support/memories.js';
+import { aMemory, anyMemory, OPERATOR, recalling, storing, tenant } from '../support/memories.js';
 
 /** A store under test, on a database file of its own. */
 export interface StoreUnderTest {
@@ -48,19 +48,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
     const code = (result: { ok: boolean; error?: { code: string } }) =>
       result.ok ? 'ok' : result.error?.code;
     const listed = async (viewer = OPERATOR, nowMs = START_MS) => {
-      const filter = {
-        namespace: null,
-        tier: null,
-        minPriority: null,
-        since: null,
-        until: null,
-        tags: [],
-        agentId: null,
-        viewer,
-        now: at(nowMs),
-        limit: 100,
-        offset: 0,
-      };
+      const filter = { ...anyMemory(at(nowMs)), viewer };
       const result = await store.query({ kind: 'list-memories', filter, family: null });
       assert.ok(result.ok);
       return result.value.memories.map((memory) => memory.title);
@@ -375,18 +363,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
       const recall = () =>
         store.query({
           kind: 'recall-memories',
-          request: {
-            query: 'when does the ferry leave?',
-            namespace: null,
-            limit: 5,
-            tags: [],
-            since: null,
-            until: null,
-            kinds: null,
-            viewer: OPERATOR,
-            now: at(START_MS),
-            vectors: null,
-          },
+          request: recalling('when does the ferry leave?', at(START_MS)),
         });
       const found = await recall();
       assert.ok(found.ok);
@@ -402,18 +379,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
 
     it('gives a prepared recall the answer of an unprepared one', async () => {
       for (const title of ['ferry one', 'ferry two', 'harbour']) await stored({ title });
-      const request = {
-        query: 'ferry two',
-        namespace: null,
-        limit: 5,
-        tags: [],
-        since: null,
-        until: null,
-        kinds: null,
-        viewer: OPERATOR,
-        now: at(START_MS),
-        vectors: null,
-      };
+      const request = recalling('ferry two', at(START_MS));
       const plain = await store.query({ kind: 'recall-memories', request });
       const preparing = store.query({ kind: 'prepare-recall', key: 'k', request });
       const prepared = await store.query({ kind: 'recall-memories', request, prepared: 'k' });

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { type ScrubReport, scrub } from '../../actors/maintenance/scrub.js';
 import { operationId } from '../../protocol/operation-log.js';
 import type { AnswerOf, Query } from '../../protocol/queries.js';
-import { aMemory, OPERATOR, storing } from '../support/memories.js';
+import { aMemory, linking, storing, updating } from '../support/memories.js';
 import { type Replica, replica, verified } from '../support/replicas.js';
 
 const START_MS = 1_772_000_000_000;
@@ -51,15 +51,7 @@ async function scrubbed(one: Replica, peer: Replica | null = null): Promise<Scru
   return done.value;
 }
 
-const updating = (id: string, content: string) =>
-  ({
-    kind: 'update-memory',
-    id,
-    patch: { content },
-    expectedVersion: null,
-    viewer: OPERATOR,
-    archive: true,
-  }) as const;
+const rewriting = (id: string, content: string) => updating(id, { content });
 
 describe('an operation whose columns are of another type', () => {
   it('travels with the payload that it has, and is mended by the scrub', async () => {
@@ -144,19 +136,7 @@ describe('a link whose signature is of another type', () => {
   for (const signature of ['7', "'text'", '1.5']) {
     it(`is made anew, and the scrub goes on: ${signature}`, async () => {
       const { one, ids } = await filled('a', 3);
-      const link = {
-        source_id: ids[0]!,
-        target_id: ids[1]!,
-        relation: 'related_to',
-        created_at: '2026-01-01T00:00:00.000Z',
-        valid_from: null,
-        valid_until: null,
-        observed_by: null,
-        signature: null,
-        attest_level: 'unsigned',
-        signed_at: null,
-      } as const;
-      await one.run({ kind: 'import-link', link });
+      await one.run(linking(ids[0]!, ids[1]!));
       one.db.exec(`UPDATE memory_links SET signature = ${signature}`);
       one.db.prepare("UPDATE memories SET content = 'damaged' WHERE id = ?").run(ids[2]);
       const { repaired, complete } = await scrubbed(one);
@@ -198,7 +178,7 @@ describe('a digest that is none', () => {
 
 it('retention goes on beside operations that cannot be read', async () => {
   const { one, ids } = await filled('a', 3);
-  for (const id of ids) for (const content of ['second', 'third']) await one.run(updating(id, content));
+  for (const id of ids) for (const content of ['second', 'third']) await one.run(rewriting(id, content));
   const query = {
     kind: 'superseded-payloads',
     before: '9999999999999-00000',
@@ -222,8 +202,8 @@ it('a conflict whose payload is damaged is listed without its text, beside the o
   const { one: other } = await filled('b', 0);
   await other.apply(await one.read());
   for (const id of ids) {
-    await one.run(updating(id, 'here'));
-    await other.run(updating(id, 'there'));
+    await one.run(rewriting(id, 'here'));
+    await other.run(rewriting(id, 'there'));
   }
   await other.apply(await one.read());
   const conflicts = () => ask(other, { kind: 'list-conflicts', limit: 10 });

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { RepairOutcome, RepairSubjects } from '../../protocol/mesh/repair-terms.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { operationId } from '../../protocol/operation-log.js';
-import { aMemory, OPERATOR, storing } from '../support/memories.js';
+import { aMemory, deleting, linking, OPERATOR, storing, updating } from '../support/memories.js';
 import { type Replica, replica, verified } from '../support/replicas.js';
 
 const START_MS = 1_772_000_000_000;
@@ -17,26 +17,6 @@ const NOTHING: Omit<RepairSubjects, 'kind'> = {
 };
 const repair = async (one: Replica, request: Partial<RepairSubjects>) =>
   (await one.run({ kind: 'repair-subjects', ...NOTHING, ...request })) as RepairOutcome;
-
-const updating = (id: string, patch: Record<string, unknown>) =>
-  ({ kind: 'update-memory', id, patch, expectedVersion: null, viewer: OPERATOR, archive: true }) as const;
-const deleting = (id: string) => ({ kind: 'delete-memory', id, viewer: OPERATOR, archive: true }) as const;
-const linking = (source_id: string, target_id: string) =>
-  ({
-    kind: 'import-link',
-    link: {
-      source_id,
-      target_id,
-      relation: 'related_to',
-      created_at: '2026-01-01T00:00:00.000Z',
-      valid_from: null,
-      valid_until: null,
-      observed_by: null,
-      signature: null,
-      attest_level: 'unsigned',
-      signed_at: null,
-    },
-  }) as const;
 
 function audited(one: Replica): string[] {
   try {

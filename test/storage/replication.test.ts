@@ -5,7 +5,7 @@ import { systemCrypto } from '../../node/seams.js';
 import { epochPayload } from '../../protocol/mesh/epoch-notice.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { instantFromMs } from '../../protocol/time.js';
-import { aMemory, OPERATOR, storing } from '../support/memories.js';
+import { aMemory, deleting, OPERATOR, storing, updating } from '../support/memories.js';
 import { type Replica, replica, verified } from '../support/replicas.js';
 
 const START_MS = 1_772_000_000_000;
@@ -47,23 +47,14 @@ const titleOf = async (one: Replica, id: string) => {
   return read.ok ? read.value.memory.title : null;
 };
 
-const updating = (id: string, content: string) =>
-  ({
-    kind: 'update-memory',
-    id,
-    patch: { content },
-    expectedVersion: null,
-    viewer: OPERATOR,
-    archive: true,
-  }) as const;
-const deleting = (id: string) => ({ kind: 'delete-memory', id, viewer: OPERATOR, archive: true }) as const;
+const rewriting = (id: string, content: string) => updating(id, { content });
 
 describe('operations of other nodes', () => {
   it('make the same rows, and change nothing when they come again', async () => {
     const [a, b] = [replica('a', START_MS), replica('b', START_MS)];
     const memory = aMemory({ title: 'one' });
     await a.run(storing(memory));
-    await a.run(updating(memory.id, 'changed'));
+    await a.run(rewriting(memory.id, 'changed'));
     const operations = await a.read();
     const first = await b.apply(operations);
     assert.equal(first.applied, 2);
@@ -118,15 +109,15 @@ describe('operations of other nodes', () => {
     await b.apply(common);
     // The copy is taken here; what the original does next is lost with it.
     const sql = a.db.serialize();
-    await a.run(updating(edited.id, 'lost with the disk'));
+    await a.run(rewriting(edited.id, 'lost with the disk'));
     await a.run(storing({ title: 'lost too' }));
     await exchange(a, b);
     const restored = replica('a', START_MS + 5000, sql);
-    await restored.run(updating(edited.id, 'written after'));
+    await restored.run(rewriting(edited.id, 'written after'));
     await restored.run(deleting(gone.id));
     const fresh = aMemory({ title: 'fresh' });
     await restored.run(storing(fresh));
-    await restored.run(updating(fresh.id, 'fresh, edited'));
+    await restored.run(rewriting(fresh.id, 'fresh, edited'));
     await restored.run({ kind: 'begin-epoch', epoch: 'second', reason: 'put back', keep: 3 });
     assert.deepEqual(restored.audit(), []);
     await settled([restored, b]);
@@ -153,7 +144,7 @@ describe('operations of other nodes', () => {
     // One node hears what the original wrote, another what the copy that was put back wrote under the same numbers.
     const first = aMemory({ title: 'before it was put back' });
     await a.run(storing(first));
-    await a.run(updating(memory.id, 'lost with the disk'));
+    await a.run(rewriting(memory.id, 'lost with the disk'));
     await exchange(a, lost);
     const restored = replica('a', START_MS + 5000, copy);
     const second = aMemory({ title: 'after it was put back' });
@@ -162,7 +153,7 @@ describe('operations of other nodes', () => {
     await restored.run(storing({ title: 'and more' }));
     await exchange(restored, written);
     // What this node makes of it has seen numbers that mean something else elsewhere.
-    await written.run(updating(second.id, 'edited elsewhere'));
+    await written.run(rewriting(second.id, 'edited elsewhere'));
     await restored.run({ kind: 'begin-epoch', epoch: 'second', reason: 'put back', keep: 1 });
     assert.deepEqual(restored.audit(), []);
     // A node that has nothing yet hears the history that has another name now, and then the notice.
@@ -230,9 +221,9 @@ describe('operations of other nodes', () => {
     const memory = aMemory({ title: 'shared' });
     await a.run(storing(memory));
     await exchange(a, b);
-    await a.run(updating(memory.id, 'from a'));
+    await a.run(rewriting(memory.id, 'from a'));
     b.nowMs += 1000;
-    await b.run(updating(memory.id, 'from b'));
+    await b.run(rewriting(memory.id, 'from b'));
     await settled([a, b]);
     await assertEqual([a, b]);
     const conflicts = await a.store.query({ kind: 'list-conflicts', limit: 10 });
@@ -250,7 +241,7 @@ describe('operations of other nodes', () => {
     await exchange(a, b);
     for (const { id } of [edited, read]) await a.run(deleting(id));
     b.nowMs += 1000;
-    await b.run(updating(edited.id, 'unseen'));
+    await b.run(rewriting(edited.id, 'unseen'));
     const lastAt = instantFromMs(b.nowMs);
     await b.run({ kind: 'touch-memories', touches: [{ id: read.id, count: 1, lastAt }], policy });
     await settled([a, b]);
@@ -270,7 +261,7 @@ describe('operations of other nodes', () => {
     const memory = aMemory();
     await a.run(storing(memory));
     await exchange(a, b);
-    await b.run(updating(memory.id, 'edited'));
+    await b.run(rewriting(memory.id, 'edited'));
     await exchange(b, c);
     await a.run(deleting(memory.id));
     await settled([a, b, watching]);
@@ -342,7 +333,7 @@ describe('operations of other nodes', () => {
           else if (what === 'store') {
             const memory = aMemory({ id, title: `title ${which % 2}`, content, tier: 'mid' });
             await attempt({ kind: 'import-memory', memory, archive: true });
-          } else if (what === 'update') await attempt(updating(id, content));
+          } else if (what === 'update') await attempt(rewriting(id, content));
           else if (what === 'delete') await attempt(deleting(id));
           else if (what === 'promote') {
             await attempt({ kind: 'promote-memory', id, targetTier: 'long', viewer: OPERATOR });

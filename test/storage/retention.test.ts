@@ -3,22 +3,14 @@ import { describe, it } from 'node:test';
 import { scrub } from '../../actors/maintenance/scrub.js';
 import { hadByAll, retentionRound } from '../../actors/mesh/retention-duty.js';
 import { Standing } from '../../actors/mesh/standing.js';
-import { aMemory, OPERATOR, storing } from '../support/memories.js';
+import { aMemory, OPERATOR, storing, updating } from '../support/memories.js';
 import { type Replica, replica, verified } from '../support/replicas.js';
 
 const START_MS = 1_772_000_000_000;
 const DAY_MS = 86_400_000;
 const KEPT_MS = 90 * DAY_MS;
 
-const updating = (id: string, content: string) =>
-  ({
-    kind: 'update-memory',
-    id,
-    patch: { content },
-    expectedVersion: null,
-    viewer: OPERATOR,
-    archive: true,
-  }) as const;
+const rewriting = (id: string, content: string) => updating(id, { content });
 
 type Records = Parameters<typeof hadByAll>[0];
 const round = (one: Replica, records: Records = []) =>
@@ -49,7 +41,7 @@ async function furnished() {
   const [kept, gone] = [aMemory({ title: 'kept' }), aMemory({ title: 'gone' })];
   await one.run(storing(kept));
   await one.run(storing(gone));
-  await one.run(updating(kept.id, 'once'));
+  await one.run(rewriting(kept.id, 'once'));
   await one.run({ kind: 'delete-memory', id: gone.id, viewer: OPERATOR, archive: true });
   return { one, kept: kept.id, gone: gone.id };
 }
@@ -71,7 +63,7 @@ describe('retention', () => {
   it('counts from the version that superseded a payload, so that a recent edit can be undone', async () => {
     const { one, kept } = await furnished();
     one.nowMs += 2 * KEPT_MS;
-    await one.run(updating(kept, 'twice'));
+    await one.run(rewriting(kept, 'twice'));
     await round(one);
     assert.deepEqual(payloads(one), of(3, 4, 5));
     const undone = await one.store.execute({
@@ -106,14 +98,14 @@ describe('retention', () => {
     const { one, kept } = await furnished();
     const other = replica('b', START_MS);
     await other.apply(await one.read());
-    await one.run(updating(kept, 'here'));
-    await other.run(updating(kept, 'there'));
+    await one.run(rewriting(kept, 'here'));
+    await other.run(rewriting(kept, 'there'));
     await one.apply(await other.read());
     assert.equal(one.db.prepare('SELECT count(*) FROM conflicts').pluck().get(), 1);
     one.nowMs += 2 * KEPT_MS;
     await round(one);
     assert.deepEqual(payloads(one), [...of(3, 4, 5).slice(1), 'peer-b/epochb:1']);
-    await one.run(updating(kept, 'both'));
+    await one.run(rewriting(kept, 'both'));
     one.nowMs += 2 * KEPT_MS;
     await round(one);
     const lost = one.db.prepare("SELECT origin || ':' || origin_seq FROM conflicts").pluck().get() as string;
@@ -125,7 +117,7 @@ describe('retention', () => {
 
   it('leaves a log from which a new node comes to the same rows, and in which a scrub misses nothing', async () => {
     const { one, kept } = await furnished();
-    await one.run(updating(kept, 'twice'));
+    await one.run(rewriting(kept, 'twice'));
     one.nowMs += 2 * KEPT_MS;
     await round(one);
     const fresh = replica('c', one.nowMs);

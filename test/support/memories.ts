@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { StoreMemory } from '../../protocol/commands.js';
+import type { DeleteMemory, StoreMemory, UpdateMemory } from '../../protocol/commands.js';
 import type { Memory } from '../../protocol/memory.js';
 import { newMemory } from '../../protocol/new-memory.js';
+import type { MemoryFilter } from '../../protocol/queries.js';
 import type { QuotaLimits } from '../../protocol/quota.js';
-import type { Viewer } from '../../protocol/ranking/types.js';
+import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
 
 /** Sees every row. */
 export const OPERATOR: Viewer = { all: true, agentId: null, asNamespace: null };
@@ -40,3 +41,67 @@ export function storing(fields: Partial<Memory> = {}, rest: Partial<StoreMemory>
     ...rest,
   };
 }
+
+/** The command that changes some fields of a memory. */
+export const updating = (id: string, patch: UpdateMemory['patch']): UpdateMemory => ({
+  kind: 'update-memory',
+  id,
+  patch,
+  expectedVersion: null,
+  viewer: OPERATOR,
+  archive: true,
+});
+
+export const deleting = (id: string): DeleteMemory => ({
+  kind: 'delete-memory',
+  id,
+  viewer: OPERATOR,
+  archive: true,
+});
+
+/** The command that takes over an unsigned link between two memories. */
+export const linking = (source_id: string, target_id: string) =>
+  ({
+    kind: 'import-link',
+    link: {
+      source_id,
+      target_id,
+      relation: 'related_to',
+      created_at: '2026-01-01T00:00:00.000Z',
+      valid_from: null,
+      valid_until: null,
+      observed_by: null,
+      signature: null,
+      attest_level: 'unsigned',
+      signed_at: null,
+    },
+  }) as const;
+
+/** The first hundred of all memories, for lists. */
+export const anyMemory = (now: string): MemoryFilter => ({
+  namespace: null,
+  tier: null,
+  minPriority: null,
+  since: null,
+  until: null,
+  tags: [],
+  agentId: null,
+  viewer: OPERATOR,
+  now,
+  limit: 100,
+  offset: 0,
+});
+
+/** A recall by words among all memories. */
+export const recalling = (query: string, now: string): RecallRequest => ({
+  query,
+  namespace: null,
+  limit: 5,
+  tags: [],
+  since: null,
+  until: null,
+  kinds: null,
+  viewer: OPERATOR,
+  now,
+  vectors: null,
+});
