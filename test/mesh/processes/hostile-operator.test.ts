@@ -60,6 +60,18 @@ describe('a mesh whose operators do strange things', () => {
     await drained();
   });
 
+  it('does not take a node back with less than it had', async () => {
+    const node = mesh.nodes[1]!;
+    const invite = (...scope: string[]) => mesh.nodes[0]!.must(['mesh', 'invite', ...scope]);
+    const join = async (token: string) =>
+      node.cli(['mesh', 'join', '-', ...node.place, '--json'], token.trim());
+    const refused = await join(await invite('--namespaces', 'team/**'));
+    assert.notEqual(refused.code, 0);
+    assert.match(refused.out + refused.err, /was in this mesh with every namespace/);
+    const again = await join(await invite());
+    assert.equal(again.code, 0, again.out + again.err);
+  });
+
   it('serves one home by two daemons', async () => {
     const node = mesh.nodes[1]!;
     const port = await freePort();
