@@ -1,5 +1,5 @@
 import type { Command, OutcomeOf } from '../protocol/commands.js';
-import type { RepairSubjects } from '../protocol/mesh/repair-terms.js';
+import { repairOf } from '../protocol/mesh/repair-terms.js';
 import type { AnswerOf, Query } from '../protocol/queries.js';
 import type { Result } from '../protocol/result.js';
 import type { Log } from '../protocol/seams.js';
@@ -31,18 +31,14 @@ export class HealingStore implements Store {
       if (this.hopeless.has(id) || healed.size >= HEALED_MAX) break;
       healed.add(id);
       this.log.error({ memory: id }, 'a row cannot be read; it is made anew from the log');
-      const made = await this.repair({ subjects: [id], countLater: true }, options);
+      const made = await this.store.execute(repairOf({ subjects: [id], countLater: true }), options);
       if (!made.ok) break;
       for (const namespace of made.value.uncounted) uncounted.add(namespace);
       result = await this.store.query(query, options);
     }
-    if (uncounted.size > 0) await this.repair({ recount: [...uncounted], recountQuotas: true }, options);
+    const counting = repairOf({ recount: [...uncounted], recountQuotas: true });
+    if (uncounted.size > 0) await this.store.execute(counting, options);
     return result;
-  }
-
-  private repair(request: Partial<RepairSubjects>, options?: CallOptions) {
-    const none = { subjects: [], operations: [], withheld: [], recount: [], dryRun: false };
-    return this.store.execute({ ...none, ...request, kind: 'repair-subjects' }, options);
   }
 
   close(): Promise<void> {

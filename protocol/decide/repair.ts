@@ -2,12 +2,13 @@ import { canonicalJson } from '../canonical-json.js';
 import type { Outcomes } from '../commands.js';
 import { linkId, linkPayload } from '../link.js';
 import type { OperationPlace } from '../mesh/ranges.js';
-import type {
-  MissingPayload,
-  RepairedRow,
-  RepairOutcome,
-  RepairSubjects,
-  RowProblem,
+import {
+  type MissingPayload,
+  type RepairedRow,
+  type RepairOutcome,
+  type RepairSubjects,
+  type RowProblem,
+  repairOf,
 } from '../mesh/repair-terms.js';
 import type { VerifiedOperation } from '../mesh/store-terms.js';
 import { memoryPayload } from '../operation-log.js';
@@ -128,8 +129,7 @@ export function* decideRepairSubjects(command: RepairSubjects): Deciding<Outcome
 
 /** Brings subjects to what the log of this node means, and their namespaces with them. */
 export function* repairSubjects(subjects: readonly string[]): Generator<ReadRequest, void, never> {
-  const none = { operations: [], withheld: [], recount: [], dryRun: false };
-  yield* decideRepairSubjects({ kind: 'repair-subjects', subjects, ...none });
+  yield* decideRepairSubjects(repairOf({ subjects }));
 }
 
 /** Takes operations back into the log; answers whose they are. */

@@ -33,6 +33,17 @@ export interface RepairSubjects {
   readonly dryRun: boolean;
 }
 
+/** A repair that asks for nothing but what is given. */
+export const repairOf = (request: Partial<RepairSubjects>): RepairSubjects => ({
+  subjects: [],
+  operations: [],
+  withheld: [],
+  recount: [],
+  dryRun: false,
+  ...request,
+  kind: 'repair-subjects',
+});
+
 /**
  * `damaged`: row or digest say something else than the log; `missing`: there was no row; `surplus`: there was one that no
  * operation made; `elsewhere`: the memory moved out of what this node may hold.

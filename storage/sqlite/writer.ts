@@ -1,7 +1,7 @@
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import { type DecidedCommand, decide } from '../../protocol/decide/decide.js';
 import type { Decision, DecisionContext, ReadRequest } from '../../protocol/decide/decision.js';
-import type { RepairSubjects } from '../../protocol/mesh/repair-terms.js';
+import { type RepairSubjects, repairOf } from '../../protocol/mesh/repair-terms.js';
 import type { QuotaLimits } from '../../protocol/quota.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
 import type { Crypto, Signer } from '../../protocol/seams.js';
@@ -198,8 +198,7 @@ export class Writer {
   }
 
   private repair(request: Partial<RepairSubjects>, nowMs: number) {
-    const none = { subjects: [], operations: [], withheld: [], recount: [], dryRun: false };
-    return this.attempt({ command: { ...none, ...request, kind: 'repair-subjects' }, nowMs }, false);
+    return this.attempt({ command: repairOf(request), nowMs }, false);
   }
 
   /**

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
+import { repairOf } from '../../protocol/mesh/repair-terms.js';
 import { type EntropyNode, startEntropyMesh } from '../support/entropy-mesh.js';
 import { aMemory, OPERATOR, storing } from '../support/memories.js';
 import { until } from '../support/mesh.js';
@@ -85,8 +86,7 @@ describe('anti-entropy between two nodes', () => {
       b.db.prepare('SELECT namespace, current_storage_bytes FROM agent_quotas ORDER BY namespace').all();
     const before = charged();
     b.db.prepare("UPDATE memories SET content = 'flipped', digest = zeroblob(32)").run();
-    const none = { operations: [], withheld: [], recount: [], dryRun: false };
-    await b.replica.run({ kind: 'repair-subjects', subjects: ids, ...none, countLater: true });
+    await b.replica.run(repairOf({ subjects: ids, countLater: true }));
     assert.notDeepEqual(charged(), before);
     await until(() => JSON.stringify(charged()) === JSON.stringify(before));
     await alike(a, b);

@@ -3,17 +3,16 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { scrub } from '../../actors/maintenance/scrub.js';
 import { problemsOf } from '../../actors/mesh/scrub-duty.js';
 import { systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
-import type { Command } from '../../protocol/commands.js';
 import { headerHash } from '../../protocol/operation-log.js';
 import { type Connection, openReader } from '../../storage/sqlite/connection.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { auditLog } from '../support/log-audit.js';
-import { aMemory, OPERATOR, storing, UNLIMITED } from '../support/memories.js';
+import { aMemory, deleting, storing, UNLIMITED, updating } from '../support/memories.js';
 import { replica, verified } from '../support/replicas.js';
+import { scrubbed } from '../support/scrubbed.js';
 
 const START_MS = 1_772_000_000_000;
 const ROWS = 6;
@@ -81,31 +80,7 @@ async function damaged(text: string, at = 0, bits = 1, expires_at: string | null
   return { ids, one: open(path) };
 }
 
-const update = (id: string, text: string): Command => ({
-  kind: 'update-memory',
-  id,
-  patch: { content: text },
-  expectedVersion: null,
-  viewer: OPERATOR,
-  archive: true,
-});
-const remove = (id: string): Command => ({ kind: 'delete-memory', id, viewer: OPERATOR, archive: true });
-
-const scrubbed = async ({ store }: Opened, dryRun = false) => {
-  const done = await scrub({
-    store,
-    dryRun,
-    repair: (request) =>
-      store.execute({
-        ...request,
-        kind: 'repair-subjects',
-        operations: request.operations.map(verified),
-      }),
-    askBack: async () => [],
-  });
-  assert.ok(done.ok, JSON.stringify(done));
-  return done.value;
-};
+const update = (id: string, text: string) => updating(id, { content: text });
 
 const codes = (results: readonly { ok: boolean; error?: { code: string } }[]) =>
   results.map(({ ok, error }) => (ok ? 'ok' : error?.code));
@@ -120,7 +95,7 @@ const reported = ({ bugs }: Opened) => bugs.filter((bug) => bug.includes('did no
 describe('a byte that the disk flips in an indexed column', () => {
   for (const [name, change] of [
     ['an update', (id: string) => update(id, 'written on top')],
-    ['a delete', remove],
+    ['a delete', deleting],
   ] as const) {
     it(`is healed by ${name} of the row, beside its neighbours`, async () => {
       const { ids, one } = await damaged(IN_TABLE);
@@ -190,7 +165,7 @@ describe('a byte that the disk flips in an indexed column', () => {
 
   it('is healed by a scrub, and looking only changes nothing', async () => {
     const { ids, one } = await damaged(IN_TABLE);
-    const looked = await scrubbed(one, true);
+    const looked = await scrubbed(one, null, true);
     assert.equal(looked.indexes, 1);
     assert.notEqual(one.db.pragma('integrity_check', { simple: true }), 'ok');
     const report = await scrubbed(one);
@@ -238,7 +213,7 @@ describe('a byte that the disk flips in an indexed column', () => {
     for (let i = 0; i < 3; i += 1) {
       const results = await Promise.all([
         one.store.execute(update(ids[0]!, `one neighbour ${i}`)),
-        one.store.execute(remove(ids[2]!)),
+        one.store.execute(deleting(ids[2]!)),
         one.store.execute(update(ids[1]!, `another ${i}`)),
       ]);
       assert.deepEqual(codes(results), ['ok', 'DATABASE_ERROR', 'ok']);
@@ -252,7 +227,7 @@ describe('a byte that the disk flips in an indexed column', () => {
 describe('a byte that the disk flips beside a damaged index', () => {
   it('leaves an index as it is where it cannot be computed, and the others are built', async () => {
     const { ids, one: whole } = await damaged(IN_TABLE);
-    assert.ok((await whole.store.execute(remove(ids[5]!))).ok);
+    assert.ok((await whole.store.execute(deleting(ids[5]!))).ok);
     await whole.store.close();
     // The owner of an archived row is taken out of its metadata.
     const bytes = readFileSync(whole.path);
@@ -276,7 +251,7 @@ describe('a byte that the disk flips in an index', () => {
   it('is healed by a write to the row', async () => {
     const { ids, one } = await damaged(IN_INDEX);
     const results = await Promise.all([
-      one.store.execute(remove(ids[2]!)),
+      one.store.execute(deleting(ids[2]!)),
       one.store.execute(update(ids[1]!, 'a neighbour')),
     ]);
     assert.deepEqual(codes(results), ['ok', 'ok']);

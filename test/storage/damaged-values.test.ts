@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ScrubReport, scrub } from '../../actors/maintenance/scrub.js';
-import { operationId } from '../../protocol/operation-log.js';
 import type { AnswerOf, Query } from '../../protocol/queries.js';
 import { aMemory, linking, storing, updating } from '../support/memories.js';
 import { type Replica, replica, verified } from '../support/replicas.js';
+import { scrubbed } from '../support/scrubbed.js';
 
 const START_MS = 1_772_000_000_000;
 const ORIGIN = 'peer-a/epocha';
@@ -29,27 +28,6 @@ async function ask<Q extends Query>(one: Replica, query: Q): Promise<AnswerOf<Q>
 
 const page = (one: Replica, have: Record<string, number> = {}) =>
   ask(one, { kind: 'read-operations', have, origins: null, limit: 1000, bytesMax: 1e9 });
-
-/** `peer` gives back what it has. */
-async function scrubbed(one: Replica, peer: Replica | null = null): Promise<ScrubReport> {
-  const done = await scrub({
-    store: one.store,
-    dryRun: false,
-    repair: (request) =>
-      one.store.execute({
-        ...request,
-        kind: 'repair-subjects',
-        operations: request.operations.map(verified),
-      }),
-    askBack: async (places) => {
-      const wanted = new Set(places.map(({ origin, seq }) => operationId(origin, seq)));
-      const all = peer === null ? [] : await peer.read();
-      return all.filter(({ origin, seq }) => wanted.has(operationId(origin, seq)));
-    },
-  });
-  if (!done.ok) throw new Error(done.error.message);
-  return done.value;
-}
 
 const rewriting = (id: string, content: string) => updating(id, { content });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { RepairOutcome, RepairSubjects } from '../../protocol/mesh/repair-terms.js';
+import { type RepairOutcome, type RepairSubjects, repairOf } from '../../protocol/mesh/repair-terms.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { operationId } from '../../protocol/operation-log.js';
 import { aMemory, deleting, linking, OPERATOR, storing, updating } from '../support/memories.js';
@@ -8,15 +8,8 @@ import { type Replica, replica, verified } from '../support/replicas.js';
 
 const START_MS = 1_772_000_000_000;
 
-const NOTHING: Omit<RepairSubjects, 'kind'> = {
-  subjects: [],
-  operations: [],
-  withheld: [],
-  recount: [],
-  dryRun: false,
-};
 const repair = async (one: Replica, request: Partial<RepairSubjects>) =>
-  (await one.run({ kind: 'repair-subjects', ...NOTHING, ...request })) as RepairOutcome;
+  (await one.run(repairOf(request))) as RepairOutcome;
 
 function audited(one: Replica): string[] {
   try {

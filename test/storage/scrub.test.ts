@@ -1,33 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ScrubReport, scrub } from '../../actors/maintenance/scrub.js';
 import { problemsOf } from '../../actors/mesh/scrub-duty.js';
-import { operationId } from '../../protocol/operation-log.js';
 import { aMemory, OPERATOR, storing } from '../support/memories.js';
-import { type Replica, replica, verified } from '../support/replicas.js';
+import { type Replica, replica } from '../support/replicas.js';
+import { scrubbed } from '../support/scrubbed.js';
 
 const START_MS = 1_772_000_000_000;
-
-/** Scrubs a replica; `peer` gives back what it has. */
-async function scrubbed(one: Replica, peer: Replica | null = null, dryRun = false): Promise<ScrubReport> {
-  const done = await scrub({
-    store: one.store,
-    dryRun,
-    repair: (request) =>
-      one.store.execute({
-        ...request,
-        kind: 'repair-subjects',
-        operations: request.operations.map(verified),
-      }),
-    askBack: async (places) => {
-      if (peer === null) return [];
-      const wanted = new Set(places.map(({ origin, seq }) => operationId(origin, seq)));
-      return (await peer.read()).filter(({ origin, seq }) => wanted.has(operationId(origin, seq)));
-    },
-  });
-  assert.ok(done.ok);
-  return done.value;
-}
 
 async function furnished() {
   const one = replica('a', START_MS);
