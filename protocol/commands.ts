@@ -1,5 +1,9 @@
 import type { AgentRecord } from './agent.js';
+import type { AdoptPeer } from './decide/adopt.js';
 import type { OnConflict } from './decide/store.js';
+import type { DropLink } from './graph/links.js';
+import type { ClearStandard, SetStandard } from './graph/standards.js';
+import type { Standard } from './kinds/standard-kind.js';
 import type { LifeCommand, LifeOutcomes } from './life-commands.js';
 import type { Link } from './link.js';
 import type { Citation, Kind, Memory, MemoryRow, Tier } from './memory.js';
@@ -27,6 +31,10 @@ export type Command =
   | ReleaseOwnership
   | ImportMemory
   | ImportLink
+  | DropLink
+  | SetStandard
+  | ClearStandard
+  | AdoptPeer
   | LifeCommand
   | MeshCommand;
 
@@ -252,6 +260,14 @@ export interface Outcomes extends LifeOutcomes, MeshOutcomes {
   /** `id` is that of the row that holds the text now, which a merge may have kept. */
   'import-memory': { readonly id: string; readonly change: 'created' | 'updated' | 'unchanged' };
   'import-link': { readonly change: 'created' | 'unchanged' };
+  'drop-link': { readonly dropped: Link };
+  'set-standard': { readonly standard: Standard };
+  'clear-standard': { readonly cleared: boolean };
+  /** The node that is the home now, and the makers whose subjects it took over, with their home numbers. */
+  'adopt-peer': {
+    readonly home: string;
+    readonly adopted: readonly { readonly peer_id: string; readonly number: number }[];
+  };
 }
 
 export type OutcomeOf<C extends Command> = Outcomes[C['kind']];

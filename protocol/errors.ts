@@ -63,6 +63,8 @@ export const ERRORS = {
   AUDIT_CHAIN_BROKEN: { http: 500, exit: 1 },
   INTERNAL: { http: 500, jsonRpc: -32603, exit: 70 },
   DATABASE_ERROR: { http: 500, exit: 70 },
+  /** A row is not what was written; it waits for its repair. */
+  DATA_DAMAGED: { http: 500, exit: 70 },
   OVERLOADED: { http: 503, exit: 75 },
   UNAVAILABLE: { http: 503, exit: 75 },
   SHUTTING_DOWN: { http: 503, exit: 75 },
@@ -71,6 +73,10 @@ export const ERRORS = {
   ACTOR_RESTARTED: { http: 503, exit: 75 },
   MIGRATION_REFUSED: { http: 500, exit: 78 },
   CONFIG_INVALID: { http: 500, exit: 78 },
+  /** Only the home node of a subject may change it. */
+  NOT_HOME: { http: 409, exit: 1 },
+  /** The home of a subject did not answer; nothing was changed that this node knows of. */
+  HOME_UNREACHABLE: { http: 503, exit: 75 },
   /** A backup without a usable manifest, or one that is of another file. */
   BACKUP_UNVERIFIED: { http: 400, exit: 1 },
   /** A backup whose bytes are not those that were written. */

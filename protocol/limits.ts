@@ -290,3 +290,6 @@ export const SCRUB_INTERVAL_DAYS = 7;
 export const SCRUB_INTERVAL_DAYS_MAX = 365;
 export const PAYLOAD_KEPT_DAYS = 90;
 export const PAYLOAD_KEPT_DAYS_MAX = 36_500;
+
+/** Adoptions of one node that are looked at. */
+export const ADOPTIONS_MAX = 1000;

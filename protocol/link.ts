@@ -1,4 +1,4 @@
-import { canonicalJson } from './canonical-json.js';
+import type { Rest } from './kinds/payload.js';
 
 /** Relations between memories (interface §2.2). */
 export const RELATIONS = [
@@ -28,25 +28,14 @@ export interface Link {
   readonly signature: string | null;
   readonly attest_level: string;
   readonly signed_at: string | null;
+  /** Members of its image that this release does not know. */
+  readonly rest: Rest;
 }
+
+/** The members that identify a link. */
+export type LinkKey = Pick<Link, 'source_id' | 'target_id' | 'relation'>;
 
 /** The id of a link, which is also the subject of its operations (reference-http §3.3). */
-export function linkId(link: Pick<Link, 'source_id' | 'target_id' | 'relation'>): string {
+export function linkId(link: LinkKey): string {
   return `${link.source_id}|${link.target_id}|${link.relation}`;
-}
-
-/** The post-image of a link, for the operation log. */
-export function linkPayload(link: Link): string {
-  return canonicalJson({
-    source_id: link.source_id,
-    target_id: link.target_id,
-    relation: link.relation,
-    created_at: link.created_at,
-    valid_from: link.valid_from,
-    valid_until: link.valid_until,
-    observed_by: link.observed_by,
-    signature: link.signature,
-    attest_level: link.attest_level,
-    signed_at: link.signed_at,
-  });
 }

@@ -1,3 +1,4 @@
+import type { Rest } from './kinds/payload.js';
 import { canonicalInstant } from './time.js';
 import type { VersionVector } from './version-vector.js';
 
@@ -87,8 +88,10 @@ export interface Memory {
   readonly write_signature: WriteSignature | null;
   /** Stamp of the write that created the row; never changes. */
   readonly created_hlc: string;
-  /** Stamp of the last edit, which reads and promotions leave (`editStamp` in replica.ts). */
+  /** Stamp of the last edit, which reads and promotions leave (`editStamp` in kinds/version.ts). */
   readonly edited: string;
+  /** Members of its image that this release does not know. */
+  readonly rest: Rest;
   /** Stamp and origin (`<peer_id>/<db_epoch>`, sequence) of the last replicated write. */
   readonly hlc: string;
   readonly origin: string;
@@ -163,7 +166,7 @@ export function higherTier(a: Tier, b: Tier): Tier {
 }
 
 /** The agent that owns a memory, or null for rows without one. */
-export function ownerOf(memory: Memory): string | null {
+export function ownerOf(memory: Pick<Memory, 'metadata'>): string | null {
   const owner = memory.metadata['agent_id'];
   return typeof owner === 'string' ? owner : null;
 }

@@ -1,3 +1,4 @@
+import { NO_REST } from './kinds/payload.js';
 import type { Memory } from './memory.js';
 
 type Given = Pick<Memory, 'id' | 'namespace' | 'title' | 'content' | 'source' | 'metadata'>;
@@ -31,6 +32,7 @@ export function newMemory(now: string, given: Given & Partial<Memory>): Memory {
     write_signature: null,
     created_hlc: '',
     edited: '',
+    rest: NO_REST,
     hlc: '',
     origin: '',
     origin_seq: 0,

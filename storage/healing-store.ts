@@ -1,4 +1,5 @@
 import type { Command, OutcomeOf } from '../protocol/commands.js';
+import type { KindNamespace } from '../protocol/mesh/ranges.js';
 import { repairOf } from '../protocol/mesh/repair-terms.js';
 import type { AnswerOf, Query } from '../protocol/queries.js';
 import type { Result } from '../protocol/result.js';
@@ -24,20 +25,23 @@ export class HealingStore implements Store {
 
   async query<Q extends Query>(query: Q, options?: CallOptions): Promise<Result<AnswerOf<Q>>> {
     const healed = new Set<string>();
-    const uncounted = new Set<string>();
+    const uncounted: KindNamespace[] = [];
     let result = await this.store.query(query, options);
     for (let id = damagedRow(result); id !== null; id = damagedRow(result)) {
       if (healed.has(id)) this.hopeless.add(id);
       if (this.hopeless.has(id) || healed.size >= HEALED_MAX) break;
       healed.add(id);
       this.log.error({ memory: id }, 'a row cannot be read; it is made anew from the log');
-      const made = await this.store.execute(repairOf({ subjects: [id], countLater: true }), options);
+      const made = await this.store.execute(
+        repairOf({ subjects: [{ kind: 'memory', id }], countLater: true }),
+        options,
+      );
       if (!made.ok) break;
-      for (const namespace of made.value.uncounted) uncounted.add(namespace);
+      uncounted.push(...made.value.uncounted);
       result = await this.store.query(query, options);
     }
-    const counting = repairOf({ recount: [...uncounted], recountQuotas: true });
-    if (uncounted.size > 0) await this.store.execute(counting, options);
+    const counting = repairOf({ recount: uncounted, recountQuotas: true });
+    if (uncounted.length > 0) await this.store.execute(counting, options);
     return result;
   }
 

@@ -1,6 +1,8 @@
 import { canonicalJson } from '../../protocol/canonical-json.js';
+import type { Subject } from '../../protocol/kinds/kind.js';
+import { KINDS, type Kinds } from '../../protocol/kinds/kinds.js';
 import * as limits from '../../protocol/limits.js';
-import type { OperationPlace } from '../../protocol/mesh/ranges.js';
+import type { KindNamespace, OperationPlace } from '../../protocol/mesh/ranges.js';
 import type { RepairedRow, RepairOutcome } from '../../protocol/mesh/repair-terms.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { operationId } from '../../protocol/operation-log.js';
@@ -13,6 +15,8 @@ export interface ScrubParts {
   readonly repair: RepairRows;
   /** Asks the peers for operations, one after the other; what nobody has is left out. */
   readonly askBack: (places: readonly OperationPlace[]) => Promise<readonly WireOperation[]>;
+  /** Left out: every kind of this release. */
+  readonly kinds?: Kinds | undefined;
   /** True looks only. */
   readonly dryRun: boolean;
   /** Ends it early, with what was found. */
@@ -21,8 +25,8 @@ export interface ScrubParts {
 
 /** What a scrub found; what was repaired or, looking only, would be. */
 export interface ScrubReport {
-  readonly rows: number;
-  readonly links: number;
+  /** Rows that were looked at, by kind. */
+  readonly rows: Readonly<Record<string, number>>;
   readonly operations: number;
   readonly repaired: readonly RepairedRow[];
   /** Operations of the log that were damaged or gone. */
@@ -33,7 +37,7 @@ export interface ScrubReport {
   readonly lost: readonly string[];
   readonly lost_count: number;
   /** Namespaces whose digest was not that of their rows. */
-  readonly digests: readonly string[];
+  readonly digests: readonly KindNamespace[];
   /** Ranges of rows whose full text was not that of their texts. */
   readonly full_text: number;
   /** Tables of which an index did not agree with the rows. */
@@ -56,8 +60,7 @@ export async function scrub(parts: ScrubParts): Promise<Result<ScrubReport>> {
 }
 
 class Scrub {
-  private rows = 0;
-  private links = 0;
+  private readonly rows: Record<string, number> = {};
   private operations = 0;
   private damaged = 0;
   private restored = 0;
@@ -66,20 +69,12 @@ class Scrub {
   /** By subject: looking only, one is seen more than once. */
   private readonly repaired = new Map<string, RepairedRow>();
   private readonly lost = new Set<string>();
-  private readonly digests: string[] = [];
+  private readonly digests: KindNamespace[] = [];
 
   constructor(private readonly parts: ScrubParts) {}
 
   async run(): Promise<Result<ScrubReport>> {
-    const stages = [
-      this.indexes,
-      this.log,
-      this.memories,
-      this.tombstones,
-      this.relations,
-      this.sums,
-      this.words,
-    ];
+    const stages = [this.indexes, this.log, this.subjects, this.tombstones, this.sums, this.words];
     for (const stage of stages) {
       if (this.parts.stopping?.() === true) return ok(this.report(false));
       const done = await stage.call(this);
@@ -91,7 +86,6 @@ class Scrub {
   private report(complete: boolean): ScrubReport {
     return {
       rows: this.rows,
-      links: this.links,
       operations: this.operations,
       repaired: [...this.repaired.values()],
       damaged_operations: this.damaged,
@@ -128,7 +122,7 @@ class Scrub {
   /** The log before the rows, because rows are judged by it. */
   private async log(): Promise<Result<null>> {
     // Each once, however many of its operations make one look closely.
-    const subjects = new Set<string>();
+    const subjects = new Map<string, Subject>();
     for (let after = 0; ; ) {
       const page = await this.query({ kind: 'scrub-log', after, limit: PAGE_ROWS });
       if (!page.ok) return failed(page.error);
@@ -137,8 +131,8 @@ class Scrub {
       this.damaged += damaged.length;
       const taken = await this.takeBack(damaged);
       if (!taken.ok) return failed(taken.error);
-      for (const subject of suspects) subjects.add(subject);
-      if (next === null) return this.look([...subjects]);
+      for (const subject of suspects) subjects.set(`${subject.kind}\n${subject.id}`, subject);
+      if (next === null) return this.look([...subjects.values()]);
       after = next;
     }
   }
@@ -173,21 +167,29 @@ class Scrub {
     return ok(null);
   }
 
-  private async memories(): Promise<Result<null>> {
-    for (let after = 0; ; ) {
-      const page = await this.query({ kind: 'scrub-rows', after, limit: PAGE_ROWS });
-      if (!page.ok) return failed(page.error);
-      this.rows += page.value.looked;
-      const done = await this.look(page.value.suspects);
-      if (!done.ok) return failed(done.error);
-      if (page.value.next === null) return ok(null);
-      after = page.value.next;
+  private async subjects(): Promise<Result<null>> {
+    for (const { name } of (this.parts.kinds ?? KINDS).all) {
+      this.rows[name] = 0;
+      for (let after: string | null = null; ; ) {
+        const page: Awaited<ReturnType<typeof this.rowsAfter>> = await this.rowsAfter(name, after);
+        if (!page.ok) return failed(page.error);
+        this.rows[name] += page.value.looked;
+        const done = await this.look(page.value.suspects);
+        if (!done.ok) return failed(done.error);
+        if (page.value.next === null) break;
+        after = page.value.next;
+      }
     }
+    return ok(null);
+  }
+
+  private rowsAfter(of: string, after: string | null) {
+    return this.query({ kind: 'scrub-rows', of, after, limit: PAGE_ROWS } as const);
   }
 
   private async tombstones(): Promise<Result<null>> {
-    for (let after = ''; ; ) {
-      const page = await this.query({ kind: 'scrub-tombstones', after, limit: PAGE_ROWS });
+    for (let after: Subject | null = null; ; ) {
+      const page: Awaited<ReturnType<typeof this.tombstonesAfter>> = await this.tombstonesAfter(after);
       if (!page.ok) return failed(page.error);
       const done = await this.look(page.value.suspects);
       if (!done.ok) return failed(done.error);
@@ -196,20 +198,12 @@ class Scrub {
     }
   }
 
-  private async relations(): Promise<Result<null>> {
-    for (let after: readonly [string, string, string] = ['', '', '']; ; ) {
-      const page = await this.query({ kind: 'scrub-links', after, limit: PAGE_ROWS });
-      if (!page.ok) return failed(page.error);
-      this.links += page.value.looked;
-      const done = await this.look(page.value.suspects);
-      if (!done.ok) return failed(done.error);
-      if (page.value.next === null) return ok(null);
-      after = page.value.next;
-    }
+  private tombstonesAfter(after: Subject | null) {
+    return this.query({ kind: 'scrub-tombstones', after, limit: PAGE_ROWS } as const);
   }
 
   /** Looks at subjects closely; asks peers for what a row needs and the log lost. */
-  private async look(subjects: readonly string[]): Promise<Result<null>> {
+  private async look(subjects: readonly Subject[]): Promise<Result<null>> {
     for (let at = 0; at < subjects.length; at += limits.REPAIR_SUBJECTS_MAX) {
       const own = await this.repair({ subjects: subjects.slice(at, at + limits.REPAIR_SUBJECTS_MAX) });
       if (!own.ok) return failed(own.error);
@@ -217,7 +211,7 @@ class Scrub {
       if (missing.length === 0) continue;
       const operations = await this.parts.askBack(missing.slice(0, limits.RANGE_OPERATIONS_MAX));
       const again = await this.repair({
-        subjects: [...new Set(missing.map(({ subject }) => subject))],
+        subjects: missing.map(({ kind, subject: id }) => ({ kind, id })),
         operations,
       });
       if (!again.ok) return failed(again.error);
@@ -234,8 +228,8 @@ class Scrub {
   private async sums(): Promise<Result<null>> {
     const known = await this.query({ kind: 'scrub-namespaces' });
     if (!known.ok) return failed(known.error);
-    for (const namespace of known.value.namespaces) {
-      const done = await this.repair({ subjects: [], recount: [namespace], recountQuotas: true });
+    for (const sum of known.value.sums) {
+      const done = await this.repair({ subjects: [], recount: [sum], recountQuotas: true });
       if (!done.ok) return failed(done.error);
     }
     return ok(null);
@@ -283,9 +277,9 @@ class Scrub {
   private query: Store['query'] = (query) => this.parts.store.query(query, { lane: 'background' });
 
   private async repair(request: {
-    readonly subjects: readonly string[];
+    readonly subjects: readonly Subject[];
     readonly operations?: readonly WireOperation[];
-    readonly recount?: readonly string[];
+    readonly recount?: readonly KindNamespace[];
     readonly recountQuotas?: boolean;
   }): Promise<Result<RepairOutcome>> {
     const { repair, dryRun } = this.parts;
@@ -294,7 +288,7 @@ class Scrub {
     const done = await repair({ ...none, countLater: true, dryRun, ...request });
     if (!done.ok) return done;
     const { repaired, restored, recounted } = done.value;
-    for (const row of repaired) this.repaired.set(row.subject, row);
+    for (const row of repaired) this.repaired.set(`${row.kind}\n${row.subject}`, row);
     this.restored += restored;
     this.digests.push(...recounted);
     return done;

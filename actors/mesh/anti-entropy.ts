@@ -1,6 +1,8 @@
+import type { Subject } from '../../protocol/kinds/kind.js';
 import * as limits from '../../protocol/limits.js';
+import { digestsWithin, namespacesOf } from '../../protocol/mesh/digest.js';
 import { mayHold } from '../../protocol/mesh/peer.js';
-import { differingSubjects, type RangesQuestion } from '../../protocol/mesh/ranges.js';
+import { differingSubjects, type KindNamespace, type RangesQuestion } from '../../protocol/mesh/ranges.js';
 import {
   checkNamespacesReply,
   checkOperationsReply,
@@ -96,13 +98,13 @@ export class AntiEntropy {
     record: PeerRecord,
     comparison: Comparison,
     repaired: number,
-    differing: readonly string[],
+    differing: readonly KindNamespace[],
   ): void {
     const { clock, log, onEvent, records } = this.parts;
     const intervalMs = this.parts.intervalMs * Math.max(1, records().length / PEERS_ASKED);
     const { peerId, entropy } = record;
     const wasDiverged = entropy.diverged;
-    entropy.note(comparison, differing, instantFromMs(clock.nowMs()));
+    entropy.note(comparison, namespacesOf(differing), instantFromMs(clock.nowMs()));
     const waits = { behind: BEHIND_MS, repaired: REPAIRED_MS, unequal: UNEQUAL_MS };
     const waitMs =
       comparison === 'equal' || comparison === 'failed'
@@ -116,7 +118,7 @@ export class AntiEntropy {
     if (entropy.diverged !== wasDiverged) this.noteAlarm();
     if (entropy.diverged && !wasDiverged) {
       log.error(
-        { code: 'MESH_DIVERGED', peer: peerId, namespaces: differing.slice(0, 5) },
+        { code: 'MESH_DIVERGED', peer: peerId, namespaces: namespacesOf(differing.slice(0, 5)) },
         'the rows differ from a peer although both have the same operations',
       );
     }
@@ -139,22 +141,18 @@ export class AntiEntropy {
 
   private async compare(
     record: PeerRecord,
-  ): Promise<{ comparison: Comparison; repaired: number; differing: readonly string[] }> {
+  ): Promise<{ comparison: Comparison; repaired: number; differing: readonly KindNamespace[] }> {
     const { store } = this.parts;
     const failed = { comparison: 'failed', repaired: 0, differing: [] } as const;
     const before = await store.query({ kind: 'known-origins' });
     const digests = await store.query({ kind: 'read-digests' });
     const after = await store.query({ kind: 'known-origins' });
     if (!before.ok || !digests.ok || !after.ok) return failed;
-    const ours = Object.entries(digests.value.namespaces).filter(([name]) => mayHold(record.peer, name));
+    const ours = digestsWithin(digests.value.digests, (name) => mayHold(record.peer, name));
     const have = haveOf(before.value.heads);
-    const answer = await this.ask(
-      record,
-      { kind: 'namespaces', have, digests: Object.fromEntries(ours) },
-      checkNamespacesReply,
-    );
+    const answer = await this.ask(record, { kind: 'namespaces', have, digests: ours }, checkNamespacesReply);
     if (answer === null) return failed;
-    const differing = answer.differing.filter((name) => mayHold(record.peer, name));
+    const differing = answer.differing.filter(({ namespace }) => mayHold(record.peer, namespace));
     if (differing.length === 0) return { comparison: 'equal', repaired: 0, differing };
     const still = before.value.commitSequence === after.value.commitSequence;
     const comparable = still && sameHave(have, answer.have);
@@ -163,8 +161,8 @@ export class AntiEntropy {
     // A look that was forced is not followed by another one at once.
     record.entropy.behind = 0;
     let repaired = 0;
-    for (const namespace of differing.slice(0, limits.RANGE_NAMESPACES_MAX)) {
-      const done = await this.repairNamespace(record, namespace, comparable);
+    for (const of of differing.slice(0, limits.RANGE_NAMESPACES_MAX)) {
+      const done = await this.repairNamespace(record, of, comparable);
       if (done === null) return { comparison: 'failed', repaired, differing };
       repaired += done;
     }
@@ -175,18 +173,18 @@ export class AntiEntropy {
   /** Rows repaired; null when somebody did not answer. */
   private async repairNamespace(
     record: PeerRecord,
-    namespace: string,
+    of: KindNamespace,
     comparable: boolean,
   ): Promise<number | null> {
     // The digest of the namespace itself may be what is wrong; counting it costs the writer a look at every row.
-    const counted = comparable ? await this.repair({ subjects: [], recount: [namespace] }) : NOTHING_COUNTED;
+    const counted = comparable ? await this.repair({ subjects: [], recount: [of] }) : NOTHING_COUNTED;
     if (counted === null) return null;
     // A sum that was wrong may be that of rows that were made anew and never counted.
-    const uncounted = new Set(counted.recounted);
-    const repaired = await this.repairRanges(record, namespace, uncounted);
+    const uncounted: KindNamespace[] = [...counted.recounted];
+    const repaired = await this.repairRanges(record, of, uncounted);
     // Also what was repaired before the peer went away.
-    if (uncounted.size > 0) {
-      const sums = await this.repair({ subjects: [], recount: [...uncounted], recountQuotas: true });
+    if (uncounted.length > 0) {
+      const sums = await this.repair({ subjects: [], recount: uncounted, recountQuotas: true });
       if (sums === null) return null;
     }
     return repaired === null ? null : repaired + counted.recounted.length;
@@ -194,28 +192,29 @@ export class AntiEntropy {
 
   private async repairRanges(
     record: PeerRecord,
-    namespace: string,
-    uncounted: Set<string>,
+    of: KindNamespace,
+    uncounted: KindNamespace[],
   ): Promise<number | null> {
     const { store } = this.parts;
     let repaired = 0;
     for (let from: number | null = 0; from !== null; ) {
-      const ranges = await store.query({ kind: 'read-ranges', namespace }, { lane: 'background' });
+      const ranges = await store.query({ kind: 'read-ranges', of }, { lane: 'background' });
       if (!ranges.ok) return null;
-      const question = { kind: 'subjects', namespace, ranges: ranges.value.ranges, from } as const;
+      const question = { kind: 'subjects', of, ranges: ranges.value.ranges, from } as const;
       const theirs: Awaited<ReturnType<typeof this.askSubjects>> = await this.askSubjects(record, question);
       if (theirs === null) return null;
       const ours = await store.query(
         {
           kind: 'read-range-subjects',
-          namespace,
+          of,
           ranges: theirs.ranges,
           limit: Number.MAX_SAFE_INTEGER,
         },
         { lane: 'background' },
       );
       if (!ours.ok) return null;
-      const subjects = differingSubjects(ours.value.subjects, theirs.subjects);
+      const ids = differingSubjects(ours.value.subjects, theirs.subjects);
+      const subjects = ids.map((id) => ({ kind: of.kind, id }));
       const done = await this.repairSubjects(record, subjects, uncounted);
       if (done === null) return null;
       repaired += done;
@@ -232,15 +231,15 @@ export class AntiEntropy {
   /** Rows repaired, whose namespaces are then `uncounted`; null when somebody did not answer. */
   private async repairSubjects(
     record: PeerRecord,
-    subjects: readonly string[],
-    uncounted: Set<string>,
+    subjects: readonly Subject[],
+    uncounted: KindNamespace[],
   ): Promise<number | null> {
     let repaired = 0;
     for (let at = 0; at < subjects.length; at += limits.REPAIR_SUBJECTS_MAX) {
       const some = subjects.slice(at, at + limits.REPAIR_SUBJECTS_MAX);
       const own = await this.repair({ subjects: some, recount: [], countLater: true });
       if (own === null) return null;
-      for (const namespace of own.uncounted) uncounted.add(namespace);
+      uncounted.push(...own.uncounted);
       repaired += own.repaired.length;
       const missing = own.missing.slice(0, limits.RANGE_OPERATIONS_MAX);
       if (missing.length === 0) continue;
@@ -248,13 +247,13 @@ export class AntiEntropy {
       if (back === null) return null;
       if (back.operations.length + back.withheld.length === 0) continue;
       const again = await this.repair({
-        subjects: [...new Set(missing.map(({ subject }) => subject))],
+        subjects: missing.map(({ kind, subject: id }) => ({ kind, id })),
         recount: [],
         countLater: true,
         ...back,
       });
       if (again === null) return null;
-      for (const namespace of again.uncounted) uncounted.add(namespace);
+      uncounted.push(...again.uncounted);
       repaired += again.repaired.length + again.restored;
     }
     return repaired;

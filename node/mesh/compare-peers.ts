@@ -1,4 +1,5 @@
 import { compareDigests } from '../../protocol/mesh/compare-digests.js';
+import { namespacesOf } from '../../protocol/mesh/digest.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { ReadDigestsAnswer } from '../../protocol/mesh/store-terms.js';
 import type { PeerReply, PeerTransport } from '../../protocol/mesh/transport.js';
@@ -50,13 +51,8 @@ async function compare(peer: Peer, parts: CompareParts): Promise<ComparedPeer> {
   const reply = await parts.transport.send(peer, { ...unsigned, headers: parts.sign(unsigned) }, TIMEOUT_MS);
   const answer = DIGESTS_ANSWER.safeParse(jsonOf(reply));
   if (!answer.success) return { ...silent, problem: problemOf(reply) };
-  const { equal, differing } = compareDigests(
-    parts.digests.namespaces,
-    answer.data.namespaces,
-    parts.scope,
-    peer,
-  );
-  return { ...about, reachable: true, equal, differing, problem: null };
+  const { equal, differing } = compareDigests(parts.digests.digests, answer.data.digests, parts.scope, peer);
+  return { ...about, reachable: true, equal, differing: namespacesOf(differing), problem: null };
 }
 
 const jsonOf = (reply: PeerReply): unknown =>

@@ -1,5 +1,6 @@
 import { errorRow } from '../../protocol/errors.js';
 import * as limits from '../../protocol/limits.js';
+import { digestsWithin } from '../../protocol/mesh/digest.js';
 import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
 import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
 import { WHOAMI_PATH } from '../../protocol/mesh/whoami.js';
@@ -215,9 +216,7 @@ async function digests(parts: MeshRoutesParts, message: ReceivedMessage): Promis
   if (!all.ok) return failed(all.error);
   return ok({
     peer_id: parts.peerId,
-    namespaces: Object.fromEntries(
-      Object.entries(all.value.namespaces).filter(([namespace]) => mayHold(peer.value, namespace)),
-    ),
+    digests: digestsWithin(all.value.digests, (namespace) => mayHold(peer.value, namespace)),
     rows: all.value.rows,
     wall_clock: instantFromMs(parts.clock.nowMs()),
   });

@@ -16,7 +16,7 @@ export const ROSTER_BODY = z.object({ statements: z.array(z.unknown()) });
 /** Answer of `GET /api/v1/mesh/digests`. */
 export const DIGESTS_ANSWER = z.object({
   peer_id: z.string(),
-  namespaces: z.record(z.string(), z.string()),
+  digests: z.record(z.string(), z.record(z.string(), z.string())),
   rows: z.number(),
   wall_clock: z.string(),
 });

@@ -1,3 +1,4 @@
+import { heldNamespaces } from '../../protocol/mesh/digest.js';
 import { peerOfStatement } from '../../protocol/mesh/roster-statement.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
 import type { Store } from '../../storage/port.js';
@@ -45,7 +46,7 @@ export async function surveyMesh(parts: SurveyParts): Promise<Result<Survey>> {
     peer_id: parts.peerId,
     mesh_id: formed?.facts.mesh_id ?? null,
     daemon,
-    namespaces: Object.keys(own.value.namespaces).length,
+    namespaces: heldNamespaces(own.value.digests).length,
     rows: own.value.rows,
   };
   if (daemon?.compared != null) return ok({ ...facts, peers: daemon.compared });

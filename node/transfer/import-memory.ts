@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { agentIdProblem, RESERVED_PRINCIPALS } from '../../protocol/ids.js';
+import { NO_REST } from '../../protocol/kinds/payload.js';
 import type { Link } from '../../protocol/link.js';
 import type { Memory } from '../../protocol/memory.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
@@ -98,6 +99,7 @@ function memoryOf(call: Call, row: z.output<typeof importedMemory.input>): Memor
     write_signature: row.write_signature ?? null,
     created_hlc: '',
     edited: '',
+    rest: NO_REST,
     hlc: '',
     origin: '',
     origin_seq: 0,
@@ -127,6 +129,7 @@ export function readyLink(
     observed_by: trusted ? (row.observed_by ?? null) : call.caller.agentId,
     signature: trusted ? (row.signature ?? null) : null,
     attest_level: trusted ? row.attest_level : 'unsigned',
+    rest: NO_REST,
     signed_at: trusted ? (row.signed_at ?? null) : null,
   });
 }

@@ -2,18 +2,9 @@ import { AGENTS_NAMESPACE, agentOf, agentTitle } from '../agent.js';
 import type { BindAgentKey, Command, Outcomes, RegisterAgent, SignedEnvelope } from '../commands.js';
 import { type Memory, ownerOf } from '../memory.js';
 import { type Failure, fail, type Result } from '../result.js';
-import {
-  agentKey,
-  type Deciding,
-  type Decision,
-  type DecisionContext,
-  decided,
-  type Mutation,
-  memoryById,
-  memoryByTitle,
-  type ReadRequest,
-  usedEnvelope,
-} from './decision.js';
+import { type Deciding, type Decision, type DecisionContext, decided } from './deciding.js';
+import { insertMemory, replaceMemory, writesMemoriesOf } from './memory-writes.js';
+import { memoryById, memoryByTitle, type ReadRequest, read } from './reads.js';
 
 /** The commands that may write agent records. */
 const AGENT_COMMANDS: ReadonlySet<Command['kind']> = new Set(['register-agent', 'bind-agent-key']);
@@ -24,26 +15,9 @@ const AGENT_COMMANDS: ReadonlySet<Command['kind']> = new Set(['register-agent', 
  */
 export function guardAgentRecords<T>(command: Command, result: Result<Decision<T>>): Result<Decision<T>> {
   if (!result.ok || AGENT_COMMANDS.has(command.kind)) return result;
-  return result.value.mutations.some(writesAgentRecord)
+  return result.value.mutations.some((mutation) => writesMemoriesOf(mutation, AGENTS_NAMESPACE))
     ? fail('FORBIDDEN', `namespace "${AGENTS_NAMESPACE}" takes registered agents only`)
     : result;
-}
-
-/** True for a change that makes, changes, moves or removes an agent record; reads that are counted are none. */
-function writesAgentRecord(mutation: Mutation): boolean {
-  switch (mutation.mutation) {
-    case 'insert-memory':
-    case 'restore-memory':
-    case 'remove-memory':
-      return mutation.memory.namespace === AGENTS_NAMESPACE;
-    case 'replace-memory':
-      return (
-        mutation.operation !== 'life' &&
-        [mutation.before, mutation.memory].some(({ namespace }) => namespace === AGENTS_NAMESPACE)
-      );
-    default:
-      return false;
-  }
 }
 
 /**
@@ -65,7 +39,7 @@ export function* decideRegisterAgent(
     const squatter = yield* memoryById(memory.id);
     const record = squatter === null ? memory : { ...memory, id: command.spareId };
     return decided({ agent: agentOf(record), id: record.id, created: true }, [
-      { mutation: 'insert-memory', operation: 'store', memory: record },
+      insertMemory(record),
       audit(viewer.agentId ?? self ?? '', 'agent.registered', record),
     ]);
   }
@@ -82,13 +56,7 @@ export function* decideRegisterAgent(
     version: known.version + 1,
   };
   return decided({ agent: agentOf(refreshed), id: known.id, created: false }, [
-    {
-      mutation: 'replace-memory',
-      operation: 'update',
-      before: known,
-      memory: refreshed,
-      reembed: known.content !== refreshed.content,
-    },
+    replaceMemory(known, refreshed, { reembed: known.content !== refreshed.content }),
     audit(viewer.agentId ?? self ?? '', 'agent.refreshed', refreshed),
   ]);
 }
@@ -112,7 +80,7 @@ export function* decideBindAgentKey(
   };
   const type = command.publicKey === null ? 'agent.key_revoked' : 'agent.key_bound';
   return decided({ agent: agentOf(memory) }, [
-    { mutation: 'replace-memory', operation: 'update', before: known, memory, reembed: false },
+    replaceMemory(known, memory, { reembed: false }),
     audit(command.by, type, memory),
   ]);
 }
@@ -128,7 +96,7 @@ function audit(by: string, type: string, memory: Memory) {
  * its key is no longer the agent's (ATTESTATION_FAILED).
  */
 export function* envelopeProblem(envelope: SignedEnvelope): Generator<ReadRequest, Failure | null, never> {
-  const memoryId = yield* usedEnvelope(envelope.fingerprint);
+  const memoryId = yield* read('used-envelope', { fingerprint: envelope.fingerprint });
   if (memoryId !== null) {
     return {
       code: 'ATTESTATION_REPLAYED',
@@ -136,6 +104,6 @@ export function* envelopeProblem(envelope: SignedEnvelope): Generator<ReadReques
       details: { existing_id: memoryId },
     };
   }
-  if ((yield* agentKey(envelope.agentId)) === envelope.publicKey) return null;
+  if ((yield* read('agent-key', { agentId: envelope.agentId })) === envelope.publicKey) return null;
   return { code: 'ATTESTATION_FAILED', message: 'the signing key is not bound to this agent' };
 }

@@ -1,5 +1,7 @@
 import type { Outcomes } from '../commands.js';
 import { hlcMs, isHlc } from '../hlc.js';
+import type { Kind } from '../kinds/kind.js';
+import { covers, type Version } from '../kinds/version.js';
 import { CLOCK_AHEAD_MS_MAX } from '../limits.js';
 import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../mesh/epoch-notice.js';
 import type {
@@ -11,33 +13,14 @@ import type {
 } from '../mesh/store-terms.js';
 import type { Have, ParkedOperation, ParkReason, RefusalReason, RefusedOperation } from '../mesh/wire.js';
 import { operationId } from '../operation-log.js';
-import { concernsMemory, linkOf, purgeReasonOf, versionOf } from '../parse-payload.js';
-import { type HistoricEdit, isLater, joinVersions, loserOf, settle, type Version } from '../replica.js';
+import { purgeReasonOf, versionOf } from '../replication/payloads.js';
+import { type HistoricEdit, joinVersions, loserOf, settle } from '../replication/versions.js';
 import { fail } from '../result.js';
-import { includes, type VersionVector } from '../version-vector.js';
-import {
-  after,
-  type Deciding,
-  type DecisionContext,
-  decided,
-  type Mutation,
-  memoryById,
-  type ReadRequest,
-} from './decision.js';
-import {
-  epochNotices,
-  isRenamedWhole,
-  linkStamp,
-  logOrigin,
-  nonceUsed,
-  operationHash,
-  originHead,
-  parkedOperations,
-  parkedReason,
-  subjectHistory,
-  subjectsBeyond,
-  subjectVersions,
-} from './log-reads.js';
+import { includes } from '../version-vector.js';
+import { type Deciding, type DecisionContext, decided } from './deciding.js';
+import { isOfHome } from './home.js';
+import type { Mutation } from './mutations.js';
+import { after, type Reading, read } from './reads.js';
 import { repairSubjects } from './repair.js';
 import { reachesOut } from './scope.js';
 
@@ -53,16 +36,15 @@ export function* decideApplyOperations(
   const { nonce } = command;
   const first: Mutation[] = [];
   if (nonce !== null) {
-    const used = yield* nonceUsed(nonce);
+    const used = yield* read('nonce-used', nonce);
     if (used) return replayed();
     first.push({ mutation: 'use-nonce', nonce });
   }
   yield* after(first);
-  const self = yield* logOrigin();
+  const self = yield* read('log-origin', {});
   const signatures = new Map(command.heads.map((head) => [operationId(head.origin, head.seq), head]));
   const parked: ParkedOperation[] = [];
   const refused: RefusedOperation[] = [];
-  const changed: string[] = [];
   const have: Record<string, number> = {};
   const blocked = new Set<string>();
   const notices = new Map<string, readonly EpochNotice[]>();
@@ -71,14 +53,14 @@ export function* decideApplyOperations(
   for (const operation of command.operations) {
     const { origin, seq } = operation;
     if (blocked.has(origin)) continue;
-    if (!notices.has(origin)) notices.set(origin, yield* epochNotices(origin));
+    if (!notices.has(origin)) notices.set(origin, yield* read('epoch-notices', { origin }));
     const isRenamed = ({ keep, renamed }: EpochNotice) => seq === keep + 1 && operation.hash === renamed;
     const place = notices.get(origin)!.some(isRenamed)
       ? yield* refusedAsRenamed(origin)
       : yield* placeOf(operation, self, context);
     have[origin] = place.have;
     if (place.kind === 'known') {
-      const reason = yield* parkedReason(origin, seq);
+      const reason = yield* read('parked-reason', { origin, seq });
       // Whoever offers it again must hear again that it has no effect.
       if (reason === null) noop += 1;
       else parked.push({ op_id: operationId(origin, seq), reason });
@@ -90,7 +72,7 @@ export function* decideApplyOperations(
       refused.push({ origin, seq, reason: place.reason });
       continue;
     }
-    const effect = yield* effectOf(operation);
+    const effect = yield* effectOf(operation, context);
     const head = signatures.get(operationId(origin, seq));
     const append: Mutation = {
       mutation: 'append-foreign',
@@ -104,9 +86,8 @@ export function* decideApplyOperations(
     if (effect.parked !== null) parked.push({ op_id: operationId(origin, seq), reason: effect.parked });
     else if (effect.mutations.length === 0) noop += 1;
     else applied += 1;
-    if (effect.changed) changed.push(operation.subject);
   }
-  return decided({ applied, noop, changed, refused, parked, have: have as Have }, []);
+  return decided({ applied, noop, refused, parked, have: have as Have }, []);
 }
 
 type Place =
@@ -119,15 +100,15 @@ function* placeOf(
   operation: VerifiedOperation,
   self: { readonly origin: string; readonly seq: number },
   context: DecisionContext,
-): Generator<ReadRequest, Place, never> {
+): Reading<Place> {
   const { origin, seq } = operation;
   const own = origin === self.origin;
-  const known = own ? null : yield* originHead(origin);
+  const known = own ? null : yield* read('origin-head', { origin });
   const have = own ? self.seq : (known?.seq ?? 0);
   const refused = (reason: RefusalReason): Place => ({ kind: 'refused', have, reason });
   if (seq <= have) {
     // Another operation under a number that is taken: somebody's database was put back and went on.
-    const hash = yield* operationHash(origin, seq);
+    const hash = yield* read('operation-hash', { origin, seq });
     return hash === null || hash === operation.hash ? { kind: 'known', have } : refused('fork');
   }
   if (own) return refused('own_ahead');
@@ -139,132 +120,122 @@ function* placeOf(
 }
 
 /** A history that has another origin now is not taken under its old one. */
-function* refusedAsRenamed(origin: string): Generator<ReadRequest, Place, never> {
-  const known = yield* originHead(origin);
+function* refusedAsRenamed(origin: string): Reading<Place> {
+  const known = yield* read('origin-head', { origin });
   return { kind: 'refused', have: known?.seq ?? 0, reason: 'fork' };
 }
 
 interface Effect {
   readonly parked: ParkReason | null;
   readonly mutations: readonly Mutation[];
-  /** True when the text of a memory is another now. */
-  readonly changed: boolean;
 }
 
-const parkedFor = (parked: ParkReason): Effect => ({ parked, mutations: [], changed: false });
+const parkedFor = (parked: ParkReason): Effect => ({ parked, mutations: [] });
+const without: Effect = { parked: null, mutations: [] };
 
-/** What an operation does here. */
-function* effectOf(operation: VerifiedOperation): Generator<ReadRequest, Effect, never> {
-  const { payload, kind, refusal } = operation;
+type Readable = VerifiedOperation & { readonly payload: string };
+
+/** The effect of an operation here. */
+function* effectOf(operation: VerifiedOperation, context: DecisionContext): Reading<Effect> {
+  const { payload, refusal } = operation;
   if (refusal !== null && refusal !== 'internal') return parkedFor(refusal);
   if (payload === null) return parkedFor('out_of_scope');
+  const meaning = context.kinds.ofWord(operation.kind);
   // Before anything that is only put off: its scope is not asked again.
-  const reaching = yield* reachesOut(operation);
+  const reaching = meaning !== null && (yield* reachesOut(operation, meaning.kind));
   if (reaching) return parkedFor('out_of_scope');
   if (refusal !== null) return parkedFor(refusal);
-  if (kind === 'link') return yield* linkEffect({ ...operation, payload });
-  if (kind === 'purge') return yield* purgeEffect({ ...operation, payload });
-  if (kind === EPOCH_KIND) return yield* epochEffect({ ...operation, payload });
-  if (!concernsMemory(kind)) return parkedFor('unknown_kind');
-  const version = versionOf({ ...operation, payload });
+  if (operation.kind === EPOCH_KIND) return yield* epochEffect({ ...operation, payload }, context);
+  if (meaning === null) return parkedFor('unknown_kind');
+  if (meaning.role === 'note') return yield* NOTES[operation.kind]!({ ...operation, payload }, meaning.kind);
+  const version = versionOf(meaning.kind, meaning.role, { ...operation, payload });
   if (version === null) return parkedFor('invalid');
-  return yield* memoryEffect(operation, version);
+  return yield* subjectEffect(operation, meaning.kind, version);
 }
 
-function* memoryEffect(
-  operation: VerifiedOperation,
-  incoming: Version,
-): Generator<ReadRequest, Effect, never> {
-  const { subject, namespace } = operation;
-  const state = yield* subjectVersions(subject);
+function* subjectEffect(operation: VerifiedOperation, kind: Kind, incoming: Version): Reading<Effect> {
+  const { subject: id, namespace } = operation;
+  if (kind.writer === 'home' && !(yield* isOfHome(id, operation.origin, incoming))) {
+    return parkedFor('not_home');
+  }
+  const subject = { kind: kind.name, id };
+  const state = yield* read('subject-versions', subject);
   const mutations: Mutation[] = [];
   // A version that has seen all there is cannot be in conflict with anything.
   if (!state.every((version) => includes(incoming.covers, version.origin, version.seq))) {
-    const history = yield* subjectHistory(subject);
+    const history = yield* read('subject-history', subject);
     for (const other of history) {
-      const lost = loserOf<HistoricEdit>(operation, other);
-      if (lost !== null) mutations.push({ mutation: 'record-conflict', subject, namespace, ...lost });
+      const lost = loserOf<HistoricEdit>(kind, operation, other);
+      if (lost !== null) {
+        mutations.push({ mutation: 'record-conflict', kind: kind.name, subject: id, namespace, ...lost });
+      }
     }
   }
-  const seen: VersionVector[] = state.map((version) => version.covers);
-  if (seen.some((covers) => includes(covers, incoming.origin, incoming.seq))) {
-    return { parked: null, mutations, changed: false };
-  }
+  if (state.some((version) => covers(version, incoming))) return { parked: null, mutations };
   const versions = joinVersions(state, [incoming]);
-  const before = yield* memoryById(subject);
-  const settled = settle(versions);
+  const before = yield* read('subject-row', subject);
+  const settled = settle(kind, versions);
   mutations.push({
-    mutation: 'settle-memory',
-    id: subject,
+    mutation: 'settle',
+    ...subject,
     before,
     settled,
     siblings: versions.length > 1 ? versions : [],
     known: state.length > 0,
     // Only the removal that stands, when it comes: an older one must not bring a purged copy back.
-    archive: settled.removal?.image === incoming.removal?.image ? (incoming.removal?.image ?? null) : null,
+    archive: settled.removal?.was === incoming.removal?.was ? (incoming.removal?.was ?? null) : null,
   });
-  const changed =
-    settled.image !== null &&
-    (before === null || before.title !== settled.image.title || before.content !== settled.image.content);
-  return { parked: null, mutations, changed };
+  return { parked: null, mutations };
 }
+
+/** Effects of operations that are no version of their subject, by word. */
+const NOTES: Readonly<Record<string, (operation: Readable, kind: Kind) => Reading<Effect>>> = {
+  purge: purgeEffect,
+};
 
 /**
  * A purge takes the archived copy that it has seen, and is no version of the memory. How long an archive is kept is each
- * node's setting, so what only grew too old stays.
+ * node's setting, so a copy that only grew too old stays.
  */
-function* purgeEffect(
-  operation: VerifiedOperation & { readonly payload: string },
-): Generator<ReadRequest, Effect, never> {
+function* purgeEffect(operation: Readable, kind: Kind): Reading<Effect> {
   const { subject: id, seen } = operation;
   const reason = purgeReasonOf(operation.payload);
   if (reason === null) return parkedFor('invalid');
-  const versions = yield* subjectVersions(id);
+  const versions = yield* read('subject-versions', { kind: kind.name, id });
   const gone = versions.every(({ origin, seq, image }) => image === null && includes(seen, origin, seq));
-  const mutations: Mutation[] = gone && reason === 'request' ? [{ mutation: 'drop-archived', id }] : [];
-  return { parked: null, mutations, changed: false };
+  return gone && reason === 'request'
+    ? { parked: null, mutations: [{ mutation: 'drop-archived', id }] }
+    : without;
 }
 
 /**
  * An origin has two histories, and here is the one that goes on under the origin of the notice, which came before it: it
  * is set aside, its rows become what the log means without it, and the other history can come.
  */
-function* epochEffect(
-  operation: VerifiedOperation & { readonly payload: string },
-): Generator<ReadRequest, Effect, never> {
+function* epochEffect(operation: Readable, context: DecisionContext): Reading<Effect> {
   const notice = epochNoticeOf(operation);
   if (notice === null) return parkedFor('invalid');
   const { from, keep, renamed } = notice;
-  const here = yield* operationHash(from, keep + 1);
-  if (here !== renamed) return { parked: null, mutations: [], changed: false };
+  const here = yield* read('operation-hash', { origin: from, seq: keep + 1 });
+  if (here !== renamed) return without;
   // Only what is here under its other name as well may lose this one.
-  const whole = yield* isRenamedWhole(from, keep, operation.origin);
+  const whole = yield* read('renamed-whole', { from, keep, to: operation.origin });
   if (!whole) return parkedFor('invalid');
-  const subjects = yield* subjectsBeyond(from, keep);
+  const subjects = yield* read('subjects-beyond', { origin: from, seq: keep });
   yield* after([{ mutation: 'set-branch-aside', origin: from, keep, to: operation.origin }]);
-  yield* repairSubjects(subjects);
-  return { parked: null, mutations: [], changed: true };
-}
-
-/** Of two links between the same memories with the same relation the later stands. */
-function* linkEffect(
-  operation: VerifiedOperation & { readonly payload: string },
-): Generator<ReadRequest, Effect, never> {
-  const link = linkOf(operation.payload);
-  if (link === null || operation.subject !== `${link.source_id}|${link.target_id}|${link.relation}`) {
-    return parkedFor('invalid');
-  }
-  const known = yield* linkStamp(link);
-  if (known !== null && !isLater(operation, known)) return { parked: null, mutations: [], changed: false };
-  return { parked: null, mutations: [{ mutation: 'settle-link', link, operation }], changed: false };
+  yield* repairSubjects(subjects, context);
+  return without;
 }
 
 /** Lets parked operations that could have an effect now have it. */
-export function* decideRetryParked(command: RetryParked): Deciding<Outcomes['retry-parked']> {
-  const operations = yield* parkedOperations(command);
+export function* decideRetryParked(
+  command: RetryParked,
+  context: DecisionContext,
+): Deciding<Outcomes['retry-parked']> {
+  const operations = yield* read('parked-operations', command);
   let applied = 0;
   for (const [, wire] of operations) {
-    const effect = yield* effectOf({ ...wire, hash: '', refusal: null, scope: null });
+    const effect = yield* effectOf({ ...wire, hash: '', refusal: null, scope: null }, context);
     if (effect.parked !== null) continue;
     applied += 1;
     const { origin, seq } = wire;
@@ -275,23 +246,27 @@ export function* decideRetryParked(command: RetryParked): Deciding<Outcomes['ret
 
 /** Remembers a nonce for good. */
 export function* decideUseNonce({ nonce }: UseNonce): Deciding<Outcomes['use-nonce']> {
-  const used = yield* nonceUsed(nonce);
+  const used = yield* read('nonce-used', nonce);
   return used ? replayed() : decided({}, [{ mutation: 'use-nonce', nonce }]);
 }
 
 const replayed = () => fail('x_memory_nonce_replay', 'this nonce was used before');
 
 /** Goes on under another epoch, after which the old origin's operations come back from peers like anybody's. */
-export function* decideBeginEpoch(command: BeginEpoch): Deciding<Outcomes['begin-epoch']> {
+export function* decideBeginEpoch(
+  command: BeginEpoch,
+  context: DecisionContext,
+): Deciding<Outcomes['begin-epoch']> {
   const { epoch, reason } = command;
-  const self = yield* logOrigin();
+  const self = yield* read('log-origin', {});
   const keep = command.keep ?? self.seq;
   if (keep > self.seq) return fail('CONFLICT', 'the log ends before the operation that is to be the last');
-  const renamed = keep < self.seq ? yield* operationHash(self.origin, keep + 1) : null;
+  const renamed =
+    keep < self.seq ? yield* read('operation-hash', { origin: self.origin, seq: keep + 1 }) : null;
   const notice = renamed === null ? null : { from: self.origin, keep, renamed };
-  const subjects = yield* subjectsBeyond(self.origin, keep);
+  const subjects = yield* read('subjects-beyond', { origin: self.origin, seq: keep });
   yield* after([{ mutation: 'begin-epoch', epoch, reason, keep, notice }]);
-  yield* repairSubjects(subjects);
-  const { origin } = yield* logOrigin();
+  yield* repairSubjects(subjects, context);
+  const { origin } = yield* read('log-origin', {});
   return decided({ origin }, []);
 }

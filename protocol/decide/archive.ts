@@ -4,16 +4,11 @@ import type { Memory } from '../memory.js';
 import { fail, failed } from '../result.js';
 import { instantAfter } from '../time.js';
 import { isExpired, isVisible, mayChange } from './access.js';
-import {
-  archivedMemory,
-  type Deciding,
-  type DecisionContext,
-  decided,
-  type Mutation,
-  memoryById,
-  purgeableMemories,
-} from './decision.js';
+import { type Deciding, type DecisionContext, decided } from './deciding.js';
+import { insertMemory, removeMemory } from './memory-writes.js';
+import type { Mutation } from './mutations.js';
 import { storageProblem } from './quota.js';
+import { memoryById, read } from './reads.js';
 import { titleRoom } from './title-room.js';
 import { notOwner } from './update.js';
 
@@ -40,13 +35,7 @@ export function* decideArchive(
       mayChange(row, command.viewer);
     (takes ? archived : missing).push(id);
     if (takes) {
-      mutations.push({
-        mutation: 'remove-memory',
-        operation: 'archive',
-        memory: row,
-        reason: command.reason,
-        archive: true,
-      });
+      mutations.push(removeMemory(row, { word: 'archive', reason: command.reason, archive: true }));
     }
   }
   return decided({ archived, missing }, mutations);
@@ -63,7 +52,7 @@ export function* decideRestore(
   command: RestoreMemory,
   context: DecisionContext,
 ): Deciding<Outcomes['restore-memory']> {
-  const archived = yield* archivedMemory(command.id);
+  const archived = yield* read('archived-memory', { id: command.id });
   if (archived === null || !isVisible(archived.memory, command.viewer)) return notArchived();
   if (!mayChange(archived.memory, command.viewer)) return notOwner();
   const live = yield* memoryById(command.id);
@@ -76,10 +65,7 @@ export function* decideRestore(
   if (!room.ok) return failed(room.error);
   const full = yield* storageProblem(memory, context);
   if (full !== null) return failed(full);
-  return decided({ memory, expiryRenewed }, [
-    ...room.value,
-    { mutation: 'restore-memory', operation: 'restore', memory },
-  ]);
+  return decided({ memory, expiryRenewed }, [...room.value, insertMemory(memory, 'restore')]);
 }
 
 function restored(archived: ArchivedRow, command: RestoreMemory, context: DecisionContext) {
@@ -102,7 +88,11 @@ function restored(archived: ArchivedRow, command: RestoreMemory, context: Decisi
 
 /** Purges up to `limit` archived rows for good, the oldest first. */
 export function* decidePurge(command: PurgeArchive): Deciding<Outcomes['purge-archive']> {
-  const rows = yield* purgeableMemories(command.before, command.ownerId, command.limit);
+  const rows = yield* read('purgeable-memories', {
+    before: command.before,
+    ownerId: command.ownerId,
+    limit: command.limit,
+  });
   return decided(
     { purged: rows.length, more: rows.length === command.limit },
     rows.map((row) => ({

@@ -1,7 +1,8 @@
 import type { AuditEvent } from '../audit.js';
 import type { Command } from '../commands.js';
 import type { Result } from '../result.js';
-import type { Decision, Mutation } from './decision.js';
+import type { Decision } from './deciding.js';
+import type { Mutation } from './mutations.js';
 
 /**
  * Records the acts that take many memories away at once, in the transaction that does them. Single writes stand in the
@@ -43,4 +44,4 @@ function eventOf(command: Command, mutations: readonly Mutation[]): AuditEvent |
   }
 }
 
-const REMOVALS: ReadonlySet<Mutation['mutation']> = new Set(['remove-memory', 'purge-archived']);
+const REMOVALS: ReadonlySet<Mutation['mutation']> = new Set(['remove', 'purge-archived']);

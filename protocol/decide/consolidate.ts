@@ -6,8 +6,11 @@ import type { Memory, MemoryRow } from '../memory.js';
 import { newMemory } from '../new-memory.js';
 import { fail, failed } from '../result.js';
 import { isExpired, isVisible, mayChange } from './access.js';
-import { type Deciding, type DecisionContext, decided, type Mutation, memoryById } from './decision.js';
+import { type Deciding, type DecisionContext, decided } from './deciding.js';
+import { insertMemory, removeMemory } from './memory-writes.js';
+import type { Mutation } from './mutations.js';
 import { chargeFor } from './quota.js';
+import { memoryById } from './reads.js';
 import { nextTitle, titleRoom } from './title-room.js';
 import { notOwner } from './update.js';
 
@@ -57,7 +60,7 @@ export function* decideConsolidate(
     ...before,
     ...sources.map(archiving),
     ...charge.value,
-    { mutation: 'insert-memory', operation: 'store', memory },
+    insertMemory(memory),
   ]);
 }
 
@@ -66,13 +69,8 @@ export function notFoundOf(missing: readonly string[]) {
   return fail('NOT_FOUND', `memory not found: ${missing.join(', ')}`, { missing });
 }
 
-const archiving = (memory: MemoryRow): Mutation => ({
-  mutation: 'remove-memory',
-  operation: 'archive',
-  memory,
-  reason: 'consolidate',
-  archive: true,
-});
+const archiving = (memory: MemoryRow): Mutation =>
+  removeMemory(memory, { word: 'archive', reason: 'consolidate', archive: true });
 
 function consolidated(
   sources: readonly MemoryRow[],

@@ -1,5 +1,9 @@
 import type { Command, OutcomeOf } from '../commands.js';
+import { decideDropLink, decideImportLink } from '../graph/links.js';
+import { decideClearStandard, decideSetStandard } from '../graph/standards.js';
 import type { RebuildIndexes } from '../mesh/scrub-terms.js';
+import { failed } from '../result.js';
+import { decideAdoptPeer } from './adopt.js';
 import { decideBindAgentKey, decideRegisterAgent, guardAgentRecords } from './agent.js';
 import {
   decideApplyOperations,
@@ -10,9 +14,10 @@ import {
 import { decideArchive, decidePurge, decideRestore } from './archive.js';
 import { audited } from './audit.js';
 import { decideConsolidate } from './consolidate.js';
-import type { Deciding, DecisionContext } from './decision.js';
+import type { Deciding, DecisionContext } from './deciding.js';
 import { decideEmbeddings } from './embedding.js';
-import { decideImport, decideImportLink } from './import.js';
+import { homeProblem } from './home.js';
+import { decideImport } from './import.js';
 import { decidePrune } from './observations.js';
 import { decideClaim, decideRelease } from './ownership.js';
 import { decidePeerProgress } from './peer-progress.js';
@@ -33,7 +38,9 @@ export type DecidedCommand = Exclude<Command, RebuildIndexes>;
 
 /** The decision of a command, with what holds for all of them. */
 export function* decide(command: DecidedCommand, context: DecisionContext): Deciding<OutcomeOf<Command>> {
-  return audited(command, guardAgentRecords(command, yield* rulesOf(command, context)));
+  const result = audited(command, guardAgentRecords(command, yield* rulesOf(command, context)));
+  const elsewhere = result.ok ? yield* homeProblem(result.value.mutations, context) : null;
+  return elsewhere === null ? result : failed(elsewhere);
 }
 
 /** The one place where a kind meets its rules. */
@@ -83,6 +90,14 @@ function rulesOf(command: DecidedCommand, context: DecisionContext): Deciding<Ou
       return decideImport(command, context);
     case 'import-link':
       return decideImportLink(command, context);
+    case 'drop-link':
+      return decideDropLink(command, context);
+    case 'set-standard':
+      return decideSetStandard(command, context);
+    case 'clear-standard':
+      return decideClearStandard(command);
+    case 'adopt-peer':
+      return decideAdoptPeer(command, context);
     case 'receive-memory':
       return decideReceive(command, context);
     case 'save-peer-progress':
@@ -92,11 +107,11 @@ function rulesOf(command: DecidedCommand, context: DecisionContext): Deciding<Ou
     case 'use-nonce':
       return decideUseNonce(command);
     case 'retry-parked':
-      return decideRetryParked(command);
+      return decideRetryParked(command, context);
     case 'begin-epoch':
-      return decideBeginEpoch(command);
+      return decideBeginEpoch(command, context);
     case 'repair-subjects':
-      return decideRepairSubjects(command);
+      return decideRepairSubjects(command, context);
     case 'note-integrity':
       return decideNoteIntegrity(command);
     case 'reindex-rows':

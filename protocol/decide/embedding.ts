@@ -1,5 +1,7 @@
 import type { Outcomes, PutEmbeddings } from '../commands.js';
-import { type Deciding, decided, type Mutation, memoryById } from './decision.js';
+import { type Deciding, decided } from './deciding.js';
+import type { Mutation } from './mutations.js';
+import { memoryById } from './reads.js';
 
 /** Stores vectors beside the rows they were made from; a row that changed meanwhile keeps waiting. Local. */
 export function* decideEmbeddings(command: PutEmbeddings): Deciding<Outcomes['put-embeddings']> {

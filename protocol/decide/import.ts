@@ -1,18 +1,12 @@
-import type { ImportLink, ImportMemory, Outcomes } from '../commands.js';
+import type { ImportMemory, Outcomes } from '../commands.js';
+import { memoryPayload } from '../kinds/memory-kind.js';
 import { type Memory, type MemoryRow, ownerOf } from '../memory.js';
-import { memoryPayload } from '../operation-log.js';
 import { fail } from '../result.js';
 import { isExpired } from './access.js';
-import {
-  type Deciding,
-  type DecisionContext,
-  decided,
-  linkBetween,
-  type Mutation,
-  memoryById,
-  memoryByTitle,
-  tombstoneOf,
-} from './decision.js';
+import { type Deciding, type DecisionContext, decided } from './deciding.js';
+import { insertMemory, replaceMemory } from './memory-writes.js';
+import type { Mutation } from './mutations.js';
+import { memoryById, memoryByTitle, read } from './reads.js';
 import { giveWay, mergedMemory } from './store.js';
 
 /**
@@ -46,18 +40,14 @@ export function* decideImport(
     const revived = { ...memory, seen: named.seen, created_hlc: named.created_hlc };
     return decided({ id: memory.id, change: 'created' }, [
       ...room,
-      { mutation: 'replace-memory', operation: 'update', before: named, memory: revived, reembed: true },
+      replaceMemory(named, revived, { reembed: true }),
     ]);
   }
   // A deleted memory comes back after its deletion, for those who merge the two.
-  const tombstone = yield* tombstoneOf(memory.id);
+  const tombstone = yield* read('tombstone', { kind: 'memory', id: memory.id });
   return decided({ id: memory.id, change: 'created' }, [
     ...room,
-    {
-      mutation: 'insert-memory',
-      operation: 'store',
-      memory: { ...memory, seen: tombstone?.seen ?? {} },
-    },
+    insertMemory({ ...memory, seen: tombstone?.seen ?? {} }),
   ]);
 }
 
@@ -73,7 +63,7 @@ function mergeInto(row: MemoryRow, incoming: Memory, context: DecisionContext, b
   const reembed = row.title !== title || row.content !== incoming.content;
   return decided({ id: row.id, change: 'updated' as const }, [
     ...before,
-    { mutation: 'replace-memory', operation: 'update', before: row, memory: merged, reembed },
+    replaceMemory(row, merged, { reembed }),
   ]);
 }
 
@@ -104,23 +94,4 @@ function keptAttestation(row: MemoryRow, merged: Memory, incoming: Memory): Memo
       ...(attested_by === undefined ? {} : { attested_by }),
     },
   };
-}
-
-/** Imports a link between two memories that exist; a link that is there already stays as it is. */
-export function* decideImportLink(
-  { link }: ImportLink,
-  context: DecisionContext,
-): Deciding<Outcomes['import-link']> {
-  if (link.source_id === link.target_id) return fail('VALIDATION_FAILED', 'a memory cannot link to itself');
-  const source = yield* memoryById(link.source_id);
-  const target = yield* memoryById(link.target_id);
-  for (const end of [source, target]) {
-    if (end === null || isExpired(end, context.now))
-      return fail('NOT_FOUND', 'an end of the link is missing');
-  }
-  const stored = yield* linkBetween(link);
-  if (stored) return decided({ change: 'unchanged' }, []);
-  return decided({ change: 'created' }, [
-    { mutation: 'insert-link', link, namespace: source!.namespace, rid: source!.rid },
-  ]);
 }

@@ -1,5 +1,6 @@
 import type { ClaimOwnership, Outcomes, ReleaseOwnership } from '../commands.js';
-import { type Deciding, type DecisionContext, databaseOwner, decided } from './decision.js';
+import { type Deciding, type DecisionContext, decided } from './deciding.js';
+import { read } from './reads.js';
 
 /**
  * Claims or renews the ownership of the database. A daemon takes it from an MCP process at once; otherwise the holder
@@ -9,7 +10,7 @@ export function* decideClaim(
   command: ClaimOwnership,
   context: DecisionContext,
 ): Deciding<Outcomes['claim-ownership']> {
-  const current = yield* databaseOwner();
+  const current = yield* read('database-owner', {});
   // A lease that ends later than any lease could was made before the clock was set back.
   const alive =
     current !== null &&
@@ -34,7 +35,7 @@ export function* decideClaim(
 
 /** Gives the ownership up, so that the next process need not wait for the lease to run out. */
 export function* decideRelease(command: ReleaseOwnership): Deciding<Outcomes['release-ownership']> {
-  const current = yield* databaseOwner();
+  const current = yield* read('database-owner', {});
   if (current === null || current.holder !== command.holder) return decided({ released: false }, []);
   return decided({ released: true }, [
     { mutation: 'put-database-owner', owner: { ...current, expiresAtMs: 0 } },

@@ -3,8 +3,10 @@ import { withAncestors } from '../ids.js';
 import { higherTier, type Memory, type MemoryRow } from '../memory.js';
 import { fail, failed } from '../result.js';
 import { isExpired, isVisible, mayChange } from './access.js';
-import { type Deciding, type DecisionContext, decided, memoryById } from './decision.js';
+import { type Deciding, type DecisionContext, decided } from './deciding.js';
+import { insertMemory, replaceMemory } from './memory-writes.js';
 import { chargeFor } from './quota.js';
+import { memoryById } from './reads.js';
 import { titleRoom } from './title-room.js';
 import { claimed, notFound, notOwner } from './update.js';
 
@@ -33,9 +35,7 @@ export function* decidePromote(
     updated_at: context.now,
     version: row.version + 1,
   };
-  return decided({ memory }, [
-    { mutation: 'replace-memory', operation: 'promote', before: row, memory, reembed: false },
-  ]);
+  return decided({ memory }, [replaceMemory(row, memory, { word: 'promote', reembed: false })]);
 }
 
 /**
@@ -73,9 +73,5 @@ function* cloneInto(
   if (!room.ok) return failed(room.error);
   const charge = yield* chargeFor(clone, null, context);
   if (!charge.ok) return failed(charge.error);
-  return decided({ memory: clone }, [
-    ...room.value,
-    ...charge.value,
-    { mutation: 'insert-memory', operation: 'store', memory: clone },
-  ]);
+  return decided({ memory: clone }, [...room.value, ...charge.value, insertMemory(clone)]);
 }

@@ -2,14 +2,9 @@ import type { EnsureQuota, Outcomes } from '../commands.js';
 import type { Memory } from '../memory.js';
 import { chargedBytes, freshUse, holderOf, type QuotaUse, rolledUse, secondsToNextDay } from '../quota.js';
 import { type Failure, failed, ok, type Result } from '../result.js';
-import {
-  type Deciding,
-  type DecisionContext,
-  decided,
-  type Mutation,
-  quotaUse,
-  type ReadRequest,
-} from './decision.js';
+import { type Deciding, type DecisionContext, decided } from './deciding.js';
+import type { Mutation } from './mutations.js';
+import { type ReadRequest, read } from './reads.js';
 
 /**
  * The quota clause of a write: QUOTA_EXCEEDED when the owner of the row would exceed its memories of the day (new
@@ -29,7 +24,8 @@ export function* chargeFor(
   if (before !== null && added <= 0) return ok([]);
 
   const use = rolledUse(
-    (yield* quotaUse(holder, namespace)) ?? freshUse(holder, namespace, limits, context.now),
+    (yield* read('quota-use', { holder: holder, namespace: namespace })) ??
+      freshUse(holder, namespace, limits, context.now),
     context.now,
   );
   if (added > 0 && use.storageBytes + added > limits.storageBytes) {
@@ -52,7 +48,8 @@ export function* storageProblem(
   context: DecisionContext,
 ): Generator<ReadRequest, Failure | null, never> {
   const holder = holderOf(memory);
-  const use = holder === null ? null : yield* quotaUse(holder, memory.namespace);
+  const use =
+    holder === null ? null : yield* read('quota-use', { holder: holder, namespace: memory.namespace });
   if (use === null || use.storageBytes + chargedBytes(memory) <= context.quota.storageBytes) return null;
   return exceeded(use, 'storage_bytes', use.storageBytes, context.quota.storageBytes);
 }
@@ -80,7 +77,7 @@ export function* decideEnsureQuota(
 ): Deciding<Outcomes['ensure-quota']> {
   const { holder, namespace } = command;
   const limits = context.quota;
-  const known = yield* quotaUse(holder, namespace);
+  const known = yield* read('quota-use', { holder: holder, namespace: namespace });
   if (known !== null) return decided({ use: { ...rolledUse(known, context.now), limits } }, []);
   return decided({ use: freshUse(holder, namespace, limits, context.now) }, [
     { mutation: 'charge-quota', holder, namespace, limits, memories: 0, links: 0 },

@@ -1,18 +1,13 @@
 import type { Outcomes } from '../commands.js';
+import { memoryPayload } from '../kinds/memory-kind.js';
 import { higherTier, type Memory, type MemoryRow, ownerOf } from '../memory.js';
 import { mayHold } from '../mesh/peer.js';
 import type { ReceiveMemory } from '../mesh/store-terms.js';
-import { memoryPayload } from '../operation-log.js';
 import { fail } from '../result.js';
 import { isExpired } from './access.js';
-import {
-  type Deciding,
-  type DecisionContext,
-  decided,
-  memoryById,
-  memoryByTitle,
-  tombstoneOf,
-} from './decision.js';
+import { type Deciding, type DecisionContext, decided } from './deciding.js';
+import { insertMemory, replaceMemory } from './memory-writes.js';
+import { memoryById, memoryByTitle, read } from './reads.js';
 import { giveWay, withAttestation } from './store.js';
 
 type Outcome = Outcomes['receive-memory'];
@@ -44,14 +39,14 @@ export function* decideReceive(command: ReceiveMemory, context: DecisionContext)
     const revived = { ...memory, seen: named.seen, created_hlc: named.created_hlc };
     return decided({ id: memory.id, change: 'created' }, [
       ...room,
-      { mutation: 'replace-memory', operation: 'update', before: named, memory: revived, reembed: true },
+      replaceMemory(named, revived, { reembed: true }),
     ]);
   }
-  const tombstone = yield* tombstoneOf(memory.id);
+  const tombstone = yield* read('tombstone', { kind: 'memory', id: memory.id });
   if (tombstone !== null && memory.updated_at <= tombstone.deleted_at) return unchanged(memory.id);
   return decided({ id: memory.id, change: 'created' }, [
     ...room,
-    { mutation: 'insert-memory', operation: 'store', memory: { ...memory, seen: tombstone?.seen ?? {} } },
+    insertMemory({ ...memory, seen: tombstone?.seen ?? {} }),
   ]);
 }
 
@@ -62,9 +57,7 @@ function merged(row: MemoryRow, incoming: Memory) {
   const same = memoryPayload({ ...memory, updated_at: row.updated_at, version: row.version });
   if (same === memoryPayload(row)) return unchanged(row.id);
   const reembed = row.title !== memory.title || row.content !== memory.content;
-  return decided<Outcome>({ id: row.id, change: 'updated' }, [
-    { mutation: 'replace-memory', operation: 'update', before: row, memory, reembed },
-  ]);
+  return decided<Outcome>({ id: row.id, change: 'updated' }, [replaceMemory(row, memory, { reembed })]);
 }
 
 /** The stored row with what is newer; its id, creation and owner stay. Equal instants are decided by the ids. */

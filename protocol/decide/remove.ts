@@ -1,14 +1,9 @@
 import type { DeleteMemory, ExpireMemories, Outcomes } from '../commands.js';
 import type { ForgetMemories } from '../life-commands.js';
 import { isExpired, isVisible, mayDelete } from './access.js';
-import {
-  type Deciding,
-  type DecisionContext,
-  decided,
-  expiredMemories,
-  forgettableMemories,
-  memoryById,
-} from './decision.js';
+import { type Deciding, type DecisionContext, decided } from './deciding.js';
+import { removeMemory } from './memory-writes.js';
+import { memoryById, read } from './reads.js';
 import { giveWay } from './store.js';
 import { notFound, notOwner } from './update.js';
 
@@ -21,13 +16,7 @@ export function* decideDelete(
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
   if (!mayDelete(row, command.viewer)) return notOwner();
   return decided({ id: row.id, archived: command.archive }, [
-    {
-      mutation: 'remove-memory',
-      operation: 'delete',
-      memory: row,
-      reason: 'delete',
-      archive: command.archive,
-    },
+    removeMemory(row, { word: 'delete', reason: 'delete', archive: command.archive }),
   ]);
 }
 
@@ -36,7 +25,7 @@ export function* decideExpire(
   command: ExpireMemories,
   context: DecisionContext,
 ): Deciding<Outcomes['expire-memories']> {
-  const rows = yield* expiredMemories(context.now, command.limit);
+  const rows = yield* read('expired-memories', { before: context.now, limit: command.limit });
   return decided(
     { expired: rows.length, more: rows.length === command.limit },
     rows.map((row) => giveWay(row, command.archive)),
@@ -45,15 +34,11 @@ export function* decideExpire(
 
 /** Deletes up to `limit` rows that a filter means; the filter leaves out what the caller may not change. */
 export function* decideForget(command: ForgetMemories): Deciding<Outcomes['forget-memories']> {
-  const rows = yield* forgettableMemories(command.filter, command.limit);
+  const rows = yield* read('forgettable-memories', { filter: command.filter, limit: command.limit });
   return decided(
     { deleted: rows.length, more: rows.length === command.limit },
-    rows.map((memory) => ({
-      mutation: 'remove-memory' as const,
-      operation: 'delete' as const,
-      memory,
-      reason: 'forget',
-      archive: command.archive,
-    })),
+    rows.map((memory) =>
+      removeMemory(memory, { word: 'delete', reason: 'forget', archive: command.archive }),
+    ),
   );
 }

@@ -1,7 +1,8 @@
 import { canonicalJson } from '../canonical-json.js';
 import type { Outcomes } from '../commands.js';
-import { linkId, linkPayload } from '../link.js';
-import type { OperationPlace } from '../mesh/ranges.js';
+import type { Kind, Subject } from '../kinds/kind.js';
+import type { Settled, Version } from '../kinds/version.js';
+import type { KindNamespace, OperationPlace } from '../mesh/ranges.js';
 import {
   type MissingPayload,
   type RepairedRow,
@@ -11,104 +12,95 @@ import {
   repairOf,
 } from '../mesh/repair-terms.js';
 import type { VerifiedOperation } from '../mesh/store-terms.js';
-import { memoryPayload } from '../operation-log.js';
-import {
-  type LoggedOperation,
-  linkTold,
-  sameDots,
-  type Told,
-  versionsTold,
-  type WrittenLink,
-} from '../repair.js';
-import {
-  ELSEWHERE,
-  type HistoricEdit,
-  loserOf,
-  lossesAmong,
-  memoryOf,
-  type Settled,
-  settle,
-  type Version,
-} from '../replica.js';
+import { type Derived, deriveVersions, type LoggedOperation, sameDots } from '../replication/derive.js';
+import { ELSEWHERE, type HistoricEdit, loserOf, lossesAmong, settle } from '../replication/versions.js';
 import { includes } from '../version-vector.js';
-import {
-  after,
-  type Deciding,
-  decided,
-  type Mutation,
-  type ReadRequest,
-  type StoredSubject,
-} from './decision.js';
-import {
-  digestHolds,
-  isLogged,
-  loggedHash,
-  logOrigin,
-  operationHash,
-  originHead,
-  storedSubject,
-  subjectHistory,
-  subjectLog,
-} from './log-reads.js';
+import { type Deciding, type DecisionContext, decided } from './deciding.js';
+import type { Mutation } from './mutations.js';
+import { after, type Reading, read, type StoredSubject } from './reads.js';
 import { reachesOut } from './scope.js';
+
+/** Texts that name things of two parts, in a set or a map. */
+const keyOf = (...parts: readonly string[]): string => parts.join('\n');
+
+class Sums {
+  private readonly byKey = new Map<string, KindNamespace>();
+
+  constructor(given: readonly KindNamespace[]) {
+    for (const each of given) this.add(each.kind, each.namespace);
+  }
+
+  add(kind: string, namespace: string): void {
+    this.byKey.set(keyOf(kind, namespace), { kind, namespace });
+  }
+
+  sorted(): readonly KindNamespace[] {
+    return [...this.byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
+  }
+}
 
 /**
  * Brings the rows of subjects to what the log means, whatever they say now (design: mesh, "Anti-entropy"). Idempotent:
- * what is right is not written.
+ * a row that is right is not written.
  */
-export function* decideRepairSubjects(command: RepairSubjects): Deciding<Outcomes['repair-subjects']> {
+export function* decideRepairSubjects(
+  command: RepairSubjects,
+  context: DecisionContext,
+): Deciding<Outcomes['repair-subjects']> {
   const repaired: RepairedRow[] = [];
   const missing: MissingPayload[] = [];
-  const namespaces = new Set(command.recount);
-  const charged = new Set(command.recountQuotas === true ? command.recount : []);
-  const uncounted = new Set<string>();
+  const unreadable: MissingPayload[] = [];
+  const sums = new Sums(command.recount);
+  const charged = new Set(
+    command.recountQuotas === true ? command.recount.map(({ namespace }) => namespace) : [],
+  );
+  const uncounted = new Sums([]);
   const withheld = new Set(command.withheld);
-  const back = yield* restore(command);
+  const back = yield* restore(command, context);
+  const subjects = new Map(
+    [...command.subjects, ...back.subjects.values()].map((each) => [keyOf(each.kind, each.id), each]),
+  );
   let sound = 0;
-  for (const subject of new Set([...command.subjects, ...back.subjects])) {
-    const stored = yield* storedSubject(subject);
-    const log = yield* subjectLog(subject);
-    const hole = yield* holeOf(log, stored);
+  for (const [key, subject] of subjects) {
+    const kind = context.kinds.named(subject.kind);
+    // A later release wrote it; this one has no row of it.
+    if (kind === null) continue;
+    const stored = yield* read('stored-subject', subject);
+    const log = yield* read('subject-log', subject);
+    const gap = yield* gapOf(log, stored);
     const verdict =
-      hole !== null
-        ? { problem: null, mutations: [], namespaces: [], wanted: [hole] }
-        : isLink(log, stored)
-          ? linkVerdict(stored, linkTold(log))
-          : memoryVerdict(subject, stored, versionsTold(log, withheld), back.subjects.has(subject));
-    for (const place of verdict.wanted) {
+      gap !== null
+        ? { ...NOTHING, missing: [gap] }
+        : verdictOf(kind, subject.id, stored, deriveVersions(kind, log, withheld), back.subjects.has(key));
+    const about = (place: OperationPlace): MissingPayload => {
       const logged = log.find(({ origin, seq }) => origin === place.origin && seq === place.seq);
-      const namespace = logged?.namespace ?? stored.memory?.namespace ?? '';
-      missing.push({ ...place, subject, namespace });
-    }
+      const namespace = logged?.namespace ?? stored.row?.namespace ?? '';
+      return { ...place, kind: kind.name, subject: subject.id, namespace };
+    };
+    missing.push(...verdict.missing.map(about));
+    unreadable.push(...verdict.unreadable.map(about));
     if (verdict.problem === null) {
-      if (verdict.wanted.length === 0) sound += 1;
+      if (verdict.missing.length + verdict.unreadable.length === 0) sound += 1;
       continue;
     }
     for (const each of verdict.namespaces) {
       if (command.countLater === true) {
-        uncounted.add(each);
+        uncounted.add(kind.name, each);
         continue;
       }
-      namespaces.add(each);
+      sums.add(kind.name, each);
       charged.add(each);
     }
     const namespace = verdict.namespaces.at(-1) ?? log.at(-1)?.namespace ?? '';
-    repaired.push({ subject, namespace, problem: verdict.problem });
+    repaired.push({ kind: kind.name, subject: subject.id, namespace, problem: verdict.problem });
     if (command.dryRun) continue;
     yield* after(verdict.mutations);
-    // Who came while there was no row met nobody to lose against.
-    const history = yield* subjectHistory(subject);
-    yield* after(
-      lossesAmong(history).map((lost) => ({ mutation: 'record-conflict', subject, namespace, ...lost })),
-    );
+    // An operation that came while there was no row met no row to lose against.
+    const history = yield* read('subject-history', subject);
+    yield* after(lossesAmong(kind, history).map((lost) => conflict(kind, subject.id, namespace, lost)));
   }
-  const recounted: string[] = [];
-  for (const namespace of [...namespaces].sort()) {
-    if (yield* digestHolds(namespace)) continue;
-    recounted.push(namespace);
-    if (!command.dryRun) yield* after([{ mutation: 'recount-digest', namespace }]);
-  }
-  // What a damaged row was counted with is not known.
+  const recounted = yield* recount(sums.sorted(), command.dryRun);
+  // The bytes that a damaged row was counted with are not known.
   if (!command.dryRun) {
     yield* after(
       [...charged].sort().map((namespace): Mutation => ({ mutation: 'recount-quotas', namespace })),
@@ -116,65 +108,76 @@ export function* decideRepairSubjects(command: RepairSubjects): Deciding<Outcome
   }
   const { restored, refused } = back;
   const outcome: RepairOutcome = {
-    repaired,
-    missing,
-    restored,
-    refused,
-    sound,
-    recounted,
-    uncounted: [...uncounted].sort(),
+    ...{ repaired, missing, restored, refused, sound, recounted, unreadable },
+    uncounted: uncounted.sorted(),
   };
   return decided(outcome, []);
 }
 
-/** Brings subjects to what the log of this node means, and their namespaces with them. */
-export function* repairSubjects(subjects: readonly string[]): Generator<ReadRequest, void, never> {
-  yield* decideRepairSubjects(repairOf({ subjects }));
+function* recount(sums: readonly KindNamespace[], dryRun: boolean): Reading<readonly KindNamespace[]> {
+  const recounted: KindNamespace[] = [];
+  for (const sum of sums) {
+    if (yield* read('digest-holds', sum)) continue;
+    recounted.push(sum);
+    if (!dryRun) yield* after([{ mutation: 'recount-digest', ...sum }]);
+  }
+  return recounted;
 }
 
-/** Takes operations back into the log; answers whose they are. */
-function* restore({
-  operations,
-  dryRun,
-}: RepairSubjects): Generator<
-  ReadRequest,
-  { readonly subjects: ReadonlySet<string>; readonly restored: number; readonly refused: number },
-  never
-> {
-  const subjects = new Set<string>();
+/** Brings subjects to what the log of this node means, and their namespaces with them. */
+export function* repairSubjects(subjects: readonly Subject[], context: DecisionContext): Reading<void> {
+  yield* decideRepairSubjects(repairOf({ subjects }), context);
+}
+
+function conflict(
+  { name: kind }: Kind,
+  subject: string,
+  namespace: string,
+  lost: { readonly loser: HistoricEdit; readonly winner: HistoricEdit },
+): Mutation {
+  return { mutation: 'record-conflict', kind, subject, namespace, ...lost };
+}
+
+interface Restored {
+  /** By key. */
+  readonly subjects: ReadonlyMap<string, Subject>;
+  readonly restored: number;
+  readonly refused: number;
+}
+
+/** Takes operations back into the log; answers their subjects. */
+function* restore({ operations, dryRun }: RepairSubjects, { kinds }: DecisionContext): Reading<Restored> {
+  const subjects = new Map<string, Subject>();
   let refused = 0;
   let restored = 0;
   // The chain says what an operation must be by the one that follows it, so the last comes first.
   for (const operation of operations.toSorted((a, b) => b.seq - a.seq)) {
-    const { origin, seq, payload, refusal, subject } = operation;
-    const known = yield* operationHash(origin, seq);
+    const { origin, seq, payload, refusal, subject: id } = operation;
+    const kind = kinds.ofWord(operation.kind)?.kind ?? null;
+    const known = yield* read('operation-hash', { origin, seq });
     const fits = known !== null && known === operation.hash && refusal === null;
-    const idle = fits && payload === null && !(yield* wantsHeader(operation));
-    const reaching = fits && (yield* reachesOut(operation));
+    const idle = fits && payload === null && !(kind !== null && (yield* wantsHeader(operation, kind)));
+    const reaching = fits && kind !== null && (yield* reachesOut(operation, kind));
     if (!fits || idle || reaching) {
       refused += 1;
       continue;
     }
     restored += 1;
-    subjects.add(subject);
+    if (kind !== null) subjects.set(keyOf(kind.name, id), { kind: kind.name, id });
     if (dryRun) continue;
-    yield* after([{ mutation: 'restore-operation', operation }, ...(yield* conflictsOf(operation))]);
+    const conflicts = kind === null ? [] : yield* conflictsOf(operation, kind);
+    yield* after([{ mutation: 'restore-operation', operation }, ...conflicts]);
   }
   return { subjects, restored, refused };
 }
 
 /**
- * True where the log has a wrong header or none, and knows a later version by its payload: then nobody needs this one's, and
- * all may have let it go. Of others nobody knows whether that is so or the payload is only kept back.
+ * True where the log has a wrong header or no header, and knows a later version by its payload: then no node needs this
+ * one's, and all may have let it go. Of others it is not known whether that is so or the payload is only kept back.
  */
-function* wantsHeader({
-  origin,
-  seq,
-  hash,
-  subject,
-}: VerifiedOperation): Generator<ReadRequest, boolean, never> {
-  if ((yield* loggedHash(origin, seq)) === hash) return false;
-  const log = yield* subjectLog(subject);
+function* wantsHeader({ origin, seq, hash, subject: id }: VerifiedOperation, kind: Kind): Reading<boolean> {
+  if ((yield* read('logged-hash', { origin, seq })) === hash) return false;
+  const log = yield* read('subject-log', { kind: kind.name, id });
   return log.some(
     (one) =>
       one.payload !== null &&
@@ -183,138 +186,109 @@ function* wantsHeader({
   );
 }
 
-/** Whoever lost against an operation that had no payload before. */
-function* conflictsOf(operation: VerifiedOperation): Generator<ReadRequest, readonly Mutation[], never> {
-  const { subject, namespace } = operation;
-  const history = yield* subjectHistory(subject);
+/** The losers against an operation that had no payload before. */
+function* conflictsOf(operation: VerifiedOperation, kind: Kind): Reading<readonly Mutation[]> {
+  const { subject: id, namespace } = operation;
+  const history = yield* read('subject-history', { kind: kind.name, id });
   return history.flatMap((other): Mutation[] => {
-    const lost = loserOf<HistoricEdit>(operation, other);
-    return lost === null ? [] : [{ mutation: 'record-conflict', subject, namespace, ...lost }];
+    const lost = loserOf<HistoricEdit>(kind, operation, other);
+    return lost === null ? [] : [conflict(kind, id, namespace, lost)];
   });
 }
 
 /**
  * The operation that made the row, where the log should have it and does not: then the row knows better than the log, and
- * is left alone until somebody gives the operation back.
+ * is left as it is until a peer gives the operation back.
  */
-function* holeOf(
-  log: readonly LoggedOperation[],
-  { memory }: StoredSubject,
-): Generator<ReadRequest, OperationPlace | null, never> {
-  if (memory === null) return null;
-  const { origin, origin_seq: seq } = memory;
+function* gapOf(log: readonly LoggedOperation[], { row }: StoredSubject): Reading<OperationPlace | null> {
+  if (row === null) return null;
+  const { origin, origin_seq: seq } = row.stamp;
   if (log.some((one) => one.origin === origin && one.seq === seq)) return null;
   // Under the name of another subject it is there.
-  if (yield* isLogged(origin, seq)) return null;
-  const self = yield* logOrigin();
-  const end = origin === self.origin ? self.seq : ((yield* originHead(origin))?.seq ?? 0);
+  if (yield* read('is-logged', { origin, seq })) return null;
+  const self = yield* read('log-origin', {});
+  const end = origin === self.origin ? self.seq : ((yield* read('origin-head', { origin }))?.seq ?? 0);
   return seq >= 1 && seq <= end ? { origin, seq } : null;
 }
-
-const isLink = (log: readonly LoggedOperation[], stored: StoredSubject): boolean =>
-  stored.link !== null || log.some(({ kind }) => kind === 'link');
 
 interface Verdict {
   /** Null for a row that is right, or of which nothing can be said. */
   readonly problem: RowProblem | null;
   readonly mutations: readonly Mutation[];
-  /** Whose digests the repair changes, the row's own last. */
+  /** The namespaces whose digests the repair changes, the row's own last. */
   readonly namespaces: readonly string[];
-  readonly wanted: Told<unknown>['wanted'];
+  readonly missing: readonly OperationPlace[];
+  readonly unreadable: readonly OperationPlace[];
 }
 
-function memoryVerdict(
+const NOTHING: Verdict = { problem: null, mutations: [], namespaces: [], missing: [], unreadable: [] };
+
+function verdictOf(
+  kind: Kind,
   id: string,
   stored: StoredSubject,
-  told: Told<readonly Version[]>,
+  derived: Derived,
   isBack: boolean,
 ): Verdict {
-  const { wanted, unparked, away } = told;
-  if (told.state === null) return { problem: null, mutations: [], namespaces: [], wanted };
-  const settled = told.state.length === 0 ? null : settle(told.state);
-  const siblings = told.state.length > 1 ? told.state : [];
-  const problem = problemOf(stored, settled, siblings);
-  if (problem === null && unparked.length + away.length === 0)
-    return { problem, mutations: [], namespaces: [], wanted };
+  const { versions, missing, unreadable, unparked, outOfScope } = derived;
+  if (versions === null) return { ...NOTHING, missing, unreadable };
+  const settled = versions.length === 0 ? null : settle(kind, versions);
+  const siblings = versions.length > 1 ? versions : [];
+  const problem = problemOf(kind, stored, settled, siblings);
+  if (problem === null && unparked.length + outOfScope.length === 0) return { ...NOTHING, missing };
   const mutations: Mutation[] = [
     ...unparked.map((place): Mutation => ({ mutation: 'unpark', ...place })),
-    ...away.map((place): Mutation => ({ mutation: 'park-elsewhere', ...place })),
+    ...outOfScope.map((place): Mutation => ({ mutation: 'park-elsewhere', ...place })),
     {
-      mutation: 'rebuild-memory',
-      id,
-      settled,
-      siblings,
-      archive: isBack ? (settled?.removal?.image ?? null) : null,
+      ...{ mutation: 'rebuild', kind: kind.name, id, settled, siblings },
+      archive: isBack ? (settled?.removal?.was ?? null) : null,
     },
   ];
-  const now = settled?.image?.namespace;
-  const namespaces = [stored.memory?.namespace, stored.namespace, now].filter((each) => each != null);
-  return { problem: problem ?? 'damaged', mutations, namespaces, wanted };
+  const now = settled?.image == null ? null : settled.namespace;
+  const namespaces = [stored.row?.namespace, stored.counted, now].filter((each) => each != null);
+  return { problem: problem ?? 'damaged', mutations, namespaces, missing, unreadable };
 }
 
-/** What is wrong with the rows of a memory. */
+/** The problem of the rows of a subject. */
 function problemOf(
+  kind: Kind,
   stored: StoredSubject,
   settled: Settled | null,
   siblings: readonly Version[],
 ): RowProblem | null {
-  const { memory, exists, tombstone } = stored;
-  if (settled === null || settled.image === null) {
-    if (exists) return settled?.removal?.reason === ELSEWHERE ? 'elsewhere' : 'surplus';
-    // A tombstone beside no operation says nothing that is replicated.
-    if (settled === null) return null;
-    if (tombstone === null) return 'missing';
-    const { hlc, origin, seq, covers: seen } = settled;
-    const { image: _copy, ...removal } = settled.removal;
-    const right =
-      canonicalJson({ hlc, origin, seq, seen, ...removal }) === canonicalJson({ ...tombstone }) &&
-      sameDots(stored.siblings, siblings);
-    return right ? null : 'damaged';
-  }
-  if (!exists) return 'missing';
-  if (memory === null || !stored.whole) return 'damaged';
-  const expected = memoryOf(settled, memory);
-  const { hlc, origin, origin_seq, seen } = expected;
+  const { exists, tombstone } = stored;
+  if (settled !== null && settled.image !== null) return rowProblem(kind, stored, settled, siblings);
+  if (exists) return settled?.removal?.reason === ELSEWHERE ? 'elsewhere' : 'surplus';
+  // A tombstone without an operation says nothing that is replicated.
+  if (settled === null) return null;
+  if (tombstone === null) return 'missing';
+  const { hlc, origin, seq, covers: seen, namespace } = settled;
+  const { word, reason, facts } = settled.removal!;
+  const text = (said: typeof facts) => kind.removal.text(said);
+  const stamp = { hlc, origin, seq, seen, namespace, word, reason };
+  const { facts: said, ...held } = tombstone;
   const right =
-    memoryPayload(memory) === memoryPayload(expected) &&
-    canonicalJson([memory.hlc, memory.origin, memory.origin_seq, memory.seen]) ===
-      canonicalJson([hlc, origin, origin_seq, seen]) &&
-    tombstone === null &&
+    said !== null &&
+    canonicalJson(stamp) === canonicalJson(held) &&
+    text(facts) === text(said) &&
     sameDots(stored.siblings, siblings);
   return right ? null : 'damaged';
 }
 
-function linkVerdict(stored: StoredSubject, told: Told<readonly WrittenLink[]>): Verdict {
-  const { wanted, unparked } = told;
-  if (told.state === null) return { problem: null, mutations: [], namespaces: [], wanted };
-  const written = told.state[0];
-  const there = stored.link;
-  const before = there === null ? [] : [there.namespace];
-  if (written === undefined) {
-    if (there === null) return { problem: null, mutations: [], namespaces: [], wanted };
-    return {
-      problem: 'surplus',
-      mutations: [{ mutation: 'drop-link', link: there.link }],
-      namespaces: before,
-      wanted,
-    };
-  }
-  const { link, by } = written;
+function rowProblem(
+  kind: Kind,
+  { exists, row, whole, tombstone, siblings: kept }: StoredSubject,
+  settled: Settled & { readonly image: object },
+  siblings: readonly Version[],
+): RowProblem | null {
+  if (!exists) return 'missing';
+  if (row === null || !whole) return 'damaged';
+  const { hlc, origin, seq: origin_seq, covers: seen, namespace } = settled;
   const right =
-    there !== null &&
-    stored.whole &&
-    linkId(there.link) === linkId(link) &&
-    linkPayload(there.link) === linkPayload(link) &&
-    there.namespace === by.namespace &&
-    sameDots([there.stamp], [by]);
-  if (right && unparked.length === 0) return { problem: null, mutations: [], namespaces: [], wanted };
-  return {
-    problem: there === null ? 'missing' : 'damaged',
-    mutations: [
-      ...unparked.map((place): Mutation => ({ mutation: 'unpark', ...place })),
-      { mutation: 'settle-link', link, operation: by },
-    ],
-    namespaces: [...before, by.namespace],
-    wanted,
-  };
+    kind.payload.text(row.image) === kind.payload.text(settled.image) &&
+    row.namespace === namespace &&
+    canonicalJson(row.stamp) === canonicalJson({ hlc, origin, origin_seq, seen }) &&
+    tombstone === null &&
+    sameDots(kept, siblings);
+  return right ? null : 'damaged';
 }

@@ -4,7 +4,9 @@ import { SUPERSEDES_MAX } from '../limits.js';
 import type { Memory } from '../memory.js';
 import { fail } from '../result.js';
 import { isExpired, isVisible, mayChange } from './access.js';
-import { type Deciding, type DecisionContext, decided, memoryById } from './decision.js';
+import { type Deciding, type DecisionContext, decided } from './deciding.js';
+import { removeMemory, replaceMemory } from './memory-writes.js';
+import { memoryById } from './reads.js';
 import { notFound, notOwner } from './update.js';
 
 /**
@@ -35,7 +37,7 @@ export function* decideResolve(
     version: kept.version + 1,
   };
   return decided({ winner: kept.id, loser: gone.id }, [
-    { mutation: 'replace-memory', operation: 'update', before: kept, memory, reembed: false },
-    { mutation: 'remove-memory', operation: 'archive', memory: gone, reason: 'superseded', archive: true },
+    replaceMemory(kept, memory, { reembed: false }),
+    removeMemory(gone, { word: 'archive', reason: 'superseded', archive: true }),
   ]);
 }

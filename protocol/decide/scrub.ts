@@ -1,7 +1,8 @@
 import type { Outcomes } from '../commands.js';
 import type { DropPayloads, NoteIntegrity, ReindexRows } from '../mesh/scrub-terms.js';
-import { type Deciding, decided, type Mutation } from './decision.js';
-import { rowsOfRange } from './log-reads.js';
+import { type Deciding, decided } from './deciding.js';
+import type { Mutation } from './mutations.js';
+import { read } from './reads.js';
 
 /** Remembers what was found out about the state of the rows; local, not replicated. */
 // biome-ignore lint/correctness/useYield: a decision is a generator, and this one has nothing to ask.
@@ -17,7 +18,7 @@ export function* decideNoteIntegrity({
 
 /** Indexes the full text of a range of rows anew. */
 export function* decideReindexRows({ range }: ReindexRows): Deciding<Outcomes['reindex-rows']> {
-  const rows = yield* rowsOfRange(range);
+  const rows = yield* read('rows-of-range', { range });
   return decided({ rows }, [{ mutation: 'reindex-rows', range }]);
 }
 

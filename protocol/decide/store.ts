@@ -5,15 +5,11 @@ import { fail, failed } from '../result.js';
 import { characters } from '../utf8.js';
 import { isExpired, isVisible, mayChange } from './access.js';
 import { envelopeProblem } from './agent.js';
-import {
-  type Deciding,
-  type DecisionContext,
-  decided,
-  type Mutation,
-  memoryByTitle,
-  titleExpiry,
-} from './decision.js';
+import { type Deciding, type DecisionContext, decided } from './deciding.js';
+import { insertMemory, removeMemory, replaceMemory } from './memory-writes.js';
+import type { Mutation } from './mutations.js';
 import { chargeFor } from './quota.js';
+import { memoryByTitle, read } from './reads.js';
 
 /** What to do when (title, namespace) is taken (reference-http §2.3). */
 export const ON_CONFLICT = ['error', 'merge', 'version'] as const;
@@ -62,7 +58,7 @@ function* insert(
     ...before,
     ...charge.value,
     ...useOf(command.envelope, memory.id),
-    { mutation: 'insert-memory', operation: 'store', memory },
+    insertMemory(memory),
   ]);
 }
 
@@ -78,7 +74,7 @@ function summaryOf({ id, tier, namespace, title, version }: Memory) {
 
 /** The expired row that held a title makes room for its successor. */
 export function giveWay(holder: MemoryRow, archive: boolean): Mutation {
-  return { mutation: 'remove-memory', operation: 'expire', memory: holder, reason: 'ttl_expired', archive };
+  return removeMemory(holder, { word: 'expire', reason: 'ttl_expired', archive });
 }
 
 function titleTaken(holder: MemoryRow, command: StoreMemory) {
@@ -97,7 +93,7 @@ function* insertUnderNextTitle(
   for (let n = 2; n <= TITLE_VERSION_MAX; n += 1) {
     const title = `${memory.title} (${n})`;
     if (characters(title) > TITLE_LENGTH_MAX) break;
-    const taken = yield* titleExpiry(title, memory.namespace);
+    const taken = yield* read('title-expiry', { title, namespace: memory.namespace });
     if (taken === null) return yield* insert(retitled(memory, title), [], command, context);
     if (taken.expires_at !== null && taken.expires_at <= context.now) {
       const holder = yield* memoryByTitle(title, memory.namespace);
@@ -128,7 +124,7 @@ function* merge(
   return decided({ stored: summaryOf(merged), created: false }, [
     ...charge.value,
     ...useOf(command.envelope, holder.id),
-    { mutation: 'replace-memory', operation: 'update', before: holder, memory: merged, reembed },
+    replaceMemory(holder, merged, { reembed }),
   ]);
 }
 

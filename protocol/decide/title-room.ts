@@ -5,7 +5,9 @@ import type { Viewer } from '../ranking/types.js';
 import { fail, ok, type Result } from '../result.js';
 import { characters } from '../utf8.js';
 import { isExpired, isVisible } from './access.js';
-import { type DecisionContext, type Mutation, memoryByTitle, type ReadRequest } from './decision.js';
+import type { DecisionContext } from './deciding.js';
+import type { Mutation } from './mutations.js';
+import { memoryByTitle, type ReadRequest } from './reads.js';
 import { giveWay } from './store.js';
 
 /** Who asks for a title, and which rows leave in the same transaction anyway. */

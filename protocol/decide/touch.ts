@@ -3,15 +3,10 @@ import { ACCESS_COUNT_MAX, LIFE_INTERVAL_SECONDS } from '../limits.js';
 import type { Memory } from '../memory.js';
 import { instantAfter } from '../time.js';
 import { isExpired } from './access.js';
-import {
-  type Deciding,
-  type DecisionContext,
-  decided,
-  type MemoryLife,
-  type Mutation,
-  memoryById,
-  memoryLife,
-} from './decision.js';
+import { type Deciding, type DecisionContext, decided } from './deciding.js';
+import { replaceMemory } from './memory-writes.js';
+import type { Mutation } from './mutations.js';
+import { type MemoryLife, memoryById, read } from './reads.js';
 
 /**
  * Applies reads that have happened: counts the access, extends the expiry as a floor, and promotes a mid row at its
@@ -25,7 +20,7 @@ export function* decideTouch(
   const promoted: string[] = [];
   let touched = 0;
   for (const touch of command.touches) {
-    const life = yield* memoryLife(touch.id);
+    const life = yield* read('memory-life', { id: touch.id });
     if (life === null || isExpired(life, context.now)) continue;
     touched += 1;
     const accessCount = Math.min(life.access_count + touch.count, ACCESS_COUNT_MAX);
@@ -35,14 +30,9 @@ export function* decideTouch(
     const row = moved === null ? null : yield* memoryById(life.id);
     if (moved !== null && row !== null) {
       if (moved.tier !== undefined) promoted.push(row.id);
-      mutations.push({
-        mutation: 'replace-memory',
-        operation: 'life',
-        before: row,
-        memory: { ...row, ...moved },
-        reembed: false,
-        lifeAt: context.now,
-      });
+      mutations.push(
+        replaceMemory(row, { ...row, ...moved }, { word: 'life', reembed: false, lifeAt: context.now }),
+      );
     }
     mutations.push({
       mutation: 'count-access',

@@ -1,13 +1,14 @@
 import { canonicalJson } from '../canonical-json.js';
 import type { Outcomes } from '../commands.js';
+import type { MemoryImage } from '../kinds/memory-kind.js';
 import type { UndoEdit } from '../life-commands.js';
-import type { Memory, MemoryRow } from '../memory.js';
-import { PRESERVED_METADATA_KEYS } from '../memory.js';
-import type { MemoryImage } from '../operation-log.js';
+import { type Memory, type MemoryRow, PRESERVED_METADATA_KEYS } from '../memory.js';
 import { fail, failed } from '../result.js';
 import { isExpired, isVisible, mayChange } from './access.js';
-import { type Deciding, type DecisionContext, decided, lastEdit, memoryById } from './decision.js';
+import { type Deciding, type DecisionContext, decided } from './deciding.js';
+import { replaceMemory } from './memory-writes.js';
 import { chargeFor } from './quota.js';
+import { memoryById, read } from './reads.js';
 import { titleRoom } from './title-room.js';
 import { claimedWhenTextChanged, notFound, notOwner } from './update.js';
 
@@ -39,7 +40,7 @@ export function* decideUndoEdit(
   const row = yield* memoryById(command.id);
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
   if (!mayChange(row, command.viewer)) return notOwner();
-  const edit = yield* lastEdit(row.id);
+  const edit = yield* read('last-edit', { id: row.id });
   if (edit === null) return fail('NOT_FOUND', 'nothing to undo: this memory was never edited');
   if (edit.before === null) {
     return fail('CONFLICT', 'nothing to undo: the log no longer holds the memory as it was before its edit');
@@ -55,10 +56,7 @@ export function* decideUndoEdit(
   if (!charge.ok) return failed(charge.error);
   if (command.dryRun) return decided({ memory: { ...memory, version: row.version }, changed }, []);
   const reembed = memory.title !== row.title || memory.content !== row.content;
-  return decided({ memory, changed }, [
-    ...room.value,
-    { mutation: 'replace-memory', operation: 'update', before: row, memory, reembed },
-  ]);
+  return decided({ memory, changed }, [...room.value, replaceMemory(row, memory, { reembed })]);
 }
 
 function undone(

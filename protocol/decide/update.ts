@@ -2,15 +2,11 @@ import type { MemoryPatch, Outcomes, UpdateMemory } from '../commands.js';
 import { higherTier, type Memory, type MemoryRow } from '../memory.js';
 import { fail, failed } from '../result.js';
 import { isExpired, isVisible, mayChange } from './access.js';
-import {
-  type Deciding,
-  type DecisionContext,
-  decided,
-  type Mutation,
-  memoryById,
-  memoryByTitle,
-} from './decision.js';
+import { type Deciding, type DecisionContext, decided } from './deciding.js';
+import { replaceMemory } from './memory-writes.js';
+import type { Mutation } from './mutations.js';
 import { chargeFor } from './quota.js';
+import { memoryById, memoryByTitle } from './reads.js';
 import { giveWay, preserveMetadata } from './store.js';
 
 /** The answer for an id that is unknown, or whose row the caller may not see. */
@@ -60,11 +56,7 @@ export function* decideUpdate(
   const charge = yield* chargeFor(memory, row, context);
   if (!charge.ok) return failed(charge.error);
   const reembed = memory.title !== row.title || memory.content !== row.content;
-  return decided({ memory }, [
-    ...before,
-    ...charge.value,
-    { mutation: 'replace-memory', operation: 'update', before: row, memory, reembed },
-  ]);
+  return decided({ memory }, [...before, ...charge.value, replaceMemory(row, memory, { reembed })]);
 }
 
 /** What the row says of itself follows from its kind, so a merge keeps them too (reference-http §2.3). */

@@ -1,21 +1,38 @@
 import { mayHold, type Peer } from './peer.js';
+import type { KindDigests, KindNamespace } from './ranges.js';
 
 export interface DigestComparison {
   readonly equal: boolean;
-  /** Namespaces that both may hold and that differ, in order. */
-  readonly differing: readonly string[];
-  /** Namespaces that were compared. */
+  /** Digests of what both may hold that differ, in order. */
+  readonly differing: readonly KindNamespace[];
+  /** Digests that were compared. */
   readonly compared: number;
 }
 
-type Digests = Readonly<Record<string, string>>;
 type Holder = Pick<Peer, 'allowedNamespaces'>;
 
-/** Compares the digests of two nodes over the namespaces that both may hold. One that a node has not is empty there. */
-export function compareDigests(ours: Digests, theirs: Digests, us: Holder, them: Holder): DigestComparison {
-  const shared = [...new Set([...Object.keys(ours), ...Object.keys(theirs)])]
-    .filter((namespace) => mayHold(us, namespace) && mayHold(them, namespace))
-    .sort();
-  const differing = shared.filter((namespace) => ours[namespace] !== theirs[namespace]);
-  return { equal: differing.length === 0, differing, compared: shared.length };
+/**
+ * Compares the digests of two nodes over the kinds that both know and the namespaces that both may hold. A namespace that
+ * a node does not name is empty there.
+ */
+export function compareDigests(
+  ours: KindDigests,
+  theirs: KindDigests,
+  us: Holder,
+  them: Holder,
+): DigestComparison {
+  const differing: KindNamespace[] = [];
+  let compared = 0;
+  for (const kind of Object.keys(ours).sort()) {
+    const [mine, others] = [ours[kind]!, theirs[kind]];
+    if (others === undefined) continue;
+    const shared = [...new Set([...Object.keys(mine), ...Object.keys(others)])]
+      .filter((namespace) => mayHold(us, namespace) && mayHold(them, namespace))
+      .sort();
+    compared += shared.length;
+    for (const namespace of shared) {
+      if (mine[namespace] !== others[namespace]) differing.push({ kind, namespace });
+    }
+  }
+  return { equal: differing.length === 0, differing, compared };
 }

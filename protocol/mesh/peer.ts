@@ -1,3 +1,4 @@
+import { KINDS, type Kinds } from '../kinds/kinds.js';
 import { EPOCH_KIND } from './epoch-notice.js';
 
 /** A node of the mesh as another one knows it. */
@@ -38,12 +39,24 @@ export function mayHold(peer: Pick<Peer, 'allowedNamespaces'>, namespace: string
   return globs === null || globs.some((glob) => matchesGlob(glob, namespace));
 }
 
-/** True when a peer may have the payload of an operation; what concerns the log itself is everybody's. */
+interface Worded {
+  /** The word of the operation. */
+  readonly kind: string;
+  readonly namespace: string;
+}
+
+/** True when a peer may write an operation; one that concerns the log itself every peer may write. */
+export function mayWrite(peer: Pick<Peer, 'allowedNamespaces'>, { kind, namespace }: Worded): boolean {
+  return kind === EPOCH_KIND || mayHold(peer, namespace);
+}
+
+/** True when a peer may have the payload of an operation; some kinds go to every peer. */
 export function mayHave(
   peer: Pick<Peer, 'allowedNamespaces'>,
-  { kind, namespace }: { readonly kind: string; readonly namespace: string },
+  operation: Worded,
+  kinds: Kinds = KINDS,
 ): boolean {
-  return kind === EPOCH_KIND || mayHold(peer, namespace);
+  return kinds.ofWord(operation.kind)?.kind.reach === 'everybody' || mayWrite(peer, operation);
 }
 
 /** `*` stands for one segment, a final `**` for any suffix (reference-federation §1.3). */

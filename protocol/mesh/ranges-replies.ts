@@ -15,7 +15,7 @@ const range = count.max(RANGE_BUCKETS - 1);
 
 const namespaces = z.object({
   have: z.record(text, count).refine((have) => Object.keys(have).length <= ORIGINS_MAX),
-  differing: z.array(text),
+  differing: z.array(z.object({ kind: text, namespace: text })),
   compared: count,
   wall_clock: instant,
 });

@@ -14,6 +14,15 @@ export function bucketOf(subject: string, crypto: Crypto): number {
   return crypto.sha256(subject)[0]!;
 }
 
+/** Digests by kind and namespace, hex. Two nodes compare only the kinds that both name. */
+export type KindDigests = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** The rows of one kind in one namespace, which have one digest. */
+export interface KindNamespace {
+  readonly kind: string;
+  readonly namespace: string;
+}
+
 /** Where an operation stands in its origin. */
 export interface OperationPlace {
   readonly origin: string;
@@ -25,13 +34,13 @@ export type RangesQuestion =
       /** Which namespaces differ? Only those that both may hold are compared. */
       readonly kind: 'namespaces';
       readonly have: Have;
-      /** Digests of the asker, hex. */
-      readonly digests: Readonly<Record<string, string>>;
+      /** Digests of the asker, with an entry for each kind that it knows. */
+      readonly digests: KindDigests;
     }
   | {
       /** Which subjects are there in the ranges that differ? */
       readonly kind: 'subjects';
-      readonly namespace: string;
+      readonly of: KindNamespace;
       /** Digests of the asker's ranges by number, hex; a range without rows is left out. */
       readonly ranges: Readonly<Record<string, string>>;
       /** Ranges before this one were compared already. */
@@ -45,8 +54,8 @@ export type RangesQuestion =
 
 export interface NamespacesReply {
   readonly have: Have;
-  /** In order. */
-  readonly differing: readonly string[];
+  /** By kind and namespace, in order. */
+  readonly differing: readonly KindNamespace[];
   readonly compared: number;
 }
 

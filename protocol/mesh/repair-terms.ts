@@ -1,4 +1,5 @@
-import type { OperationPlace, Ranges } from './ranges.js';
+import type { Subject } from '../kinds/kind.js';
+import type { KindNamespace, OperationPlace, Ranges } from './ranges.js';
 import type { VerifiedOperation } from './store-terms.js';
 import type { WireOperation } from './wire.js';
 
@@ -12,7 +13,7 @@ export type RepairQuery = ReadRanges | ReadRangeSubjects | ReadLogged;
  */
 export interface RepairSubjects {
   readonly kind: 'repair-subjects';
-  readonly subjects: readonly string[];
+  readonly subjects: readonly Subject[];
   /**
    * Operations from a peer. One is taken only when its header's hash is the one that the log's chain demands at its
    * place; its subject is looked at as well.
@@ -20,9 +21,9 @@ export interface RepairSubjects {
   readonly operations: readonly VerifiedOperation[];
   /** Ids of operations whose payload this node may not hold: what they made is elsewhere, and no row here. */
   readonly withheld: readonly string[];
-  /** Namespaces whose digest is counted anew from the rows. */
-  readonly recount: readonly string[];
-  /** Sums up anew what the rows of these namespaces use of their holders' quotas. */
+  /** Digests that are counted again from the rows. */
+  readonly recount: readonly KindNamespace[];
+  /** Sums up again what the rows of these namespaces use of their holders' quotas. */
   readonly recountQuotas?: boolean;
   /**
    * Leaves digests and quotas of what it repairs to a later count, which costs a look at every row of a namespace: the
@@ -51,6 +52,7 @@ export const repairOf = (request: Partial<RepairSubjects>): RepairSubjects => ({
 export type RowProblem = 'damaged' | 'missing' | 'surplus' | 'elsewhere';
 
 export interface RepairedRow {
+  readonly kind: string;
   readonly subject: string;
   readonly namespace: string;
   readonly problem: RowProblem;
@@ -58,6 +60,7 @@ export interface RepairedRow {
 
 /** An operation without whose payload a subject cannot be settled. */
 export interface MissingPayload extends OperationPlace {
+  readonly kind: string;
   readonly subject: string;
   readonly namespace: string;
 }
@@ -71,22 +74,24 @@ export interface RepairOutcome {
   readonly refused: number;
   /** Subjects that were right. */
   readonly sound: number;
-  /** Namespaces whose digest was not the sum of its rows. */
-  readonly recounted: readonly string[];
-  /** Namespaces that are to be counted, because of `countLater`. */
-  readonly uncounted: readonly string[];
+  /** Digests that were not the sum of their rows. */
+  readonly recounted: readonly KindNamespace[];
+  /** Digests that are to be counted, because of `countLater`. */
+  readonly uncounted: readonly KindNamespace[];
+  /** Operations that have an effect and that this release cannot read; the rows of their subjects stay as they are. */
+  readonly unreadable: readonly MissingPayload[];
 }
 
 /** Digests of the ranges of a namespace. */
 export interface ReadRanges {
   readonly kind: 'read-ranges';
-  readonly namespace: string;
+  readonly of: KindNamespace;
 }
 
 /** Subjects of some ranges of a namespace with the digests of their rows, by subject. */
 export interface ReadRangeSubjects {
   readonly kind: 'read-range-subjects';
-  readonly namespace: string;
+  readonly of: KindNamespace;
   /** In order. */
   readonly ranges: readonly number[];
   /** Ends behind a range at which there are at least so many. */

@@ -1,4 +1,5 @@
-import type { OperationPlace } from './ranges.js';
+import type { Subject } from '../kinds/kind.js';
+import type { KindNamespace, OperationPlace } from './ranges.js';
 import type { Have } from './wire.js';
 
 /** Commands and queries of a store that the scrub uses; all pages, so that no thread is kept for long. */
@@ -6,7 +7,6 @@ export type ScrubCommand = NoteIntegrity | ReindexRows | RebuildIndexes | DropPa
 export type ScrubQuery =
   | ScrubRows
   | ScrubTombstones
-  | ScrubLinks
   | ScrubLog
   | ScrubIndex
   | ScrubTable
@@ -15,30 +15,26 @@ export type ScrubQuery =
   | IntegrityNotes
   | SupersededPayloads;
 
-/** Namespaces for which something is counted, those without rows included. */
+/** Kinds and namespaces for which something is counted, those without rows included. */
 export interface ScrubNamespaces {
   readonly kind: 'scrub-namespaces';
 }
 
-/** Rows of memories that are not what their digest or their operation says. */
+/** Rows of a kind that are not what their digest or their operation says. */
 export interface ScrubRows {
   readonly kind: 'scrub-rows';
-  /** Row numbers beyond this one. */
-  readonly after: number;
+  /** The kind of the rows. */
+  readonly of: string;
+  /** Rows beyond this place, as the page before names it; null begins. */
+  readonly after: string | null;
   readonly limit: number;
 }
 
 /** Tombstones that are not what their operation says. */
 export interface ScrubTombstones {
   readonly kind: 'scrub-tombstones';
-  /** Ids beyond this one. */
-  readonly after: string;
-  readonly limit: number;
-}
-
-export interface ScrubLinks {
-  readonly kind: 'scrub-links';
-  readonly after: readonly [source: string, target: string, relation: string];
+  /** Subjects beyond this one; null begins. */
+  readonly after: Subject | null;
   readonly limit: number;
 }
 
@@ -53,7 +49,7 @@ export interface ScrubLog {
 export interface ScrubPage<Next> {
   readonly looked: number;
   /** Subjects to be looked at closely. */
-  readonly suspects: readonly string[];
+  readonly suspects: readonly Subject[];
   /** Null at the end. */
   readonly next: Next | null;
 }
@@ -155,9 +151,8 @@ export interface ScrubOutcomes {
 }
 
 export interface ScrubAnswers {
-  readonly 'scrub-rows': ScrubPage<number>;
-  readonly 'scrub-tombstones': ScrubPage<string>;
-  readonly 'scrub-links': ScrubPage<readonly [string, string, string]>;
+  readonly 'scrub-rows': ScrubPage<string>;
+  readonly 'scrub-tombstones': ScrubPage<Subject>;
   readonly 'scrub-log': ScrubLogPage;
   readonly 'scrub-table': {
     /** The table that was looked at, when its indexes do not agree with it. */
@@ -172,7 +167,7 @@ export interface ScrubAnswers {
     /** The last range that has rows. */
     readonly last: number;
   };
-  readonly 'scrub-namespaces': { readonly namespaces: readonly string[] };
+  readonly 'scrub-namespaces': { readonly sums: readonly KindNamespace[] };
   readonly 'superseded-payloads': {
     readonly places: readonly OperationPlace[];
     /** Null at the end. */

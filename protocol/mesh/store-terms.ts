@@ -1,6 +1,6 @@
 import type { Memory, MemoryRow } from '../memory.js';
 import type { VersionVector } from '../version-vector.js';
-import type { OperationPlace } from './ranges.js';
+import type { KindDigests, OperationPlace } from './ranges.js';
 import type { RepairAnswers, RepairCommand, RepairOutcomes, RepairQuery } from './repair-terms.js';
 import type { ScrubAnswers, ScrubCommand, ScrubOutcomes, ScrubQuery } from './scrub-terms.js';
 import type {
@@ -83,8 +83,6 @@ export interface ApplyOutcome {
   readonly applied: number;
   /** Known before. */
   readonly noop: number;
-  /** Ids of the rows whose text changed here. */
-  readonly changed: readonly string[];
   readonly refused: readonly RefusedOperation[];
   /** Of these operations, those that are in the log without effect, now or from before. */
   readonly parked: readonly ParkedOperation[];
@@ -232,13 +230,13 @@ export interface ReadDigests {
 }
 
 export interface ReadDigestsAnswer {
-  /** Of each namespace that holds something, hex. */
-  readonly namespaces: Readonly<Record<string, string>>;
-  /** Live memories and links that went in. */
+  /** By kind and namespace, hex, as far as there are rows; a kind without rows has an empty entry. */
+  readonly digests: KindDigests;
+  /** Live subjects that went in. */
   readonly rows: number;
 }
 
-/** Where an operation of a memory put it that has an effect, or had to leave one to others. */
+/** Where an operation of a subject put it that has an effect, or had to leave one to others. */
 export interface SubjectPlace {
   readonly origin: string;
   readonly seq: number;
@@ -272,6 +270,8 @@ export interface ListConflicts {
 
 export interface Conflict {
   readonly kind: 'version' | 'title';
+  /** The kind of the subject. */
+  readonly of: string;
   readonly subject: string;
   readonly namespace: string;
   /** The operation that lost; null for a title. */

@@ -5,9 +5,7 @@ import type { OperationHeader } from '../operation-log.js';
  */
 
 /** An operation as it travels: its header and its payload, or a stub without payload where the receiver may not have it. */
-export interface WireOperation extends Omit<OperationHeader, 'kind'> {
-  /** A kind that the receiver does not know is parked. */
-  readonly kind: string;
+export interface WireOperation extends OperationHeader {
   /** The canonical JSON whose SHA-256 is `payloadHash`; null in a stub. */
   readonly payload: string | null;
 }
@@ -79,6 +77,8 @@ export type ParkReason =
   | 'bad_signature'
   | 'invalid'
   | 'internal'
+  /** Only the home of the subject may write it, and its maker is not the home. */
+  | 'not_home'
   /** Written under numbers that were given twice, and here under another origin as well. */
   | 'forked'
   /** Out of scope, and the memory that was here went there: it is no row here. Peers are told `out_of_scope`. */

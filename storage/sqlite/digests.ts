@@ -1,5 +1,6 @@
 import type { Crypto } from '../../protocol/seams.js';
 import type { Connection } from './connection.js';
+import type { KindPages } from './kinds/tables.js';
 
 const DIGEST_BYTES = 32;
 
@@ -11,65 +12,74 @@ export const isReadable = (stored: unknown): stored is Uint8Array =>
 export const isDigest = (stored: unknown, digest: Uint8Array): boolean =>
   stored instanceof Uint8Array && Buffer.compare(stored, digest) === 0;
 
+interface Sum {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly digest: Uint8Array;
+  entries: number;
+  changed: boolean;
+}
+
 /**
- * Digests of the replicated state, kept in the write transaction: for each namespace the sum (exclusive or) over its
- * live memories and links of SHA-256(subject, post-image hash). Order does not matter, so replicas that hold the same rows
- * have the same digest however they came by them.
+ * Digests of the replicated state, kept in the write transaction: for each kind and namespace the sum (exclusive or) over
+ * its rows of SHA-256(subject, image hash). Order does not matter, so replicas that hold the same rows have the same
+ * digest however they came by them.
  */
 export class Digests {
-  private readonly sums = new Map<string, { digest: Uint8Array; entries: number; changed: boolean }>();
+  private readonly sums = new Map<string, Sum>();
   private readonly load;
   private readonly save;
   private readonly drop;
-  private readonly rows;
 
   constructor(
-    db: Connection,
+    private readonly db: Connection,
     private readonly crypto: Crypto,
+    private readonly pages: KindPages,
   ) {
-    this.load = db.prepare<[string], { digest: Uint8Array; entries: number }>(
-      'SELECT digest, entries FROM namespace_digests WHERE namespace = ?',
+    this.load = db.prepare<[string, string], { digest: Uint8Array; entries: number }>(
+      'SELECT digest, entries FROM namespace_digests WHERE kind = ? AND namespace = ?',
     );
     this.save = db.prepare(
-      'INSERT OR REPLACE INTO namespace_digests (namespace, digest, entries) VALUES (?, ?, ?)',
+      'INSERT OR REPLACE INTO namespace_digests (kind, namespace, digest, entries) VALUES (?, ?, ?, ?)',
     );
-    this.drop = db.prepare('DELETE FROM namespace_digests WHERE namespace = ?');
-    this.rows = db.prepare<[{ namespace: string }], { digest: Uint8Array | null }>(
-      `SELECT digest FROM memories WHERE ns_id = (SELECT ns_id FROM namespaces WHERE name = @namespace)
-       UNION ALL SELECT digest FROM memory_links WHERE namespace = @namespace`,
-    );
+    this.drop = db.prepare('DELETE FROM namespace_digests WHERE kind = ? AND namespace = ?');
   }
 
-  /** The digest of one subject in a state whose post-image has this text. */
+  /** The digest of one subject in a state whose image has this text. */
   of(subject: string, payload: string): Uint8Array {
     return this.crypto.sha256(`${subject}\n${payload}`);
   }
 
   /** Takes a subject's old digest out of its namespace. */
-  leave(namespace: string, digest: Uint8Array | null): void {
-    if (isReadable(digest)) this.add(namespace, digest, -1);
+  leave(kind: string, namespace: string, digest: Uint8Array | null): void {
+    if (isReadable(digest)) this.add(kind, namespace, digest, -1);
   }
 
-  join(namespace: string, digest: Uint8Array): void {
-    this.add(namespace, digest, 1);
+  join(kind: string, namespace: string, digest: Uint8Array): void {
+    this.add(kind, namespace, digest, 1);
   }
 
-  /** True when a namespace's digest is the sum over its rows. */
-  holds(namespace: string): boolean {
-    const counted = this.count(namespace);
-    const kept = this.sum(namespace);
+  /** True when the digest of a namespace is the sum over its rows of a kind. */
+  holds(kind: string, namespace: string): boolean {
+    const counted = this.count(kind, namespace);
+    const kept = this.sum(kind, namespace);
     return counted.entries === kept.entries && Buffer.compare(counted.digest, kept.digest) === 0;
   }
 
-  /** Counts a namespace's digest anew from its rows. */
-  recount(namespace: string): void {
-    this.sums.set(namespace, { ...this.count(namespace), changed: true });
+  /** Counts the digest of a namespace again from its rows of a kind. */
+  recount(kind: string, namespace: string): void {
+    this.sums.set(keyOf(kind, namespace), { kind, namespace, ...this.count(kind, namespace), changed: true });
   }
 
-  private count(namespace: string): { digest: Uint8Array; entries: number } {
+  private count(kind: string, namespace: string): { digest: Uint8Array; entries: number } {
     const digest = new Uint8Array(DIGEST_BYTES);
     let entries = 0;
-    for (const row of this.rows.iterate({ namespace })) {
+    const pages = this.pages.of(kind);
+    if (pages === null) return { digest, entries };
+    const rows = this.db
+      .prepare<[{ namespace: string }], { digest: Uint8Array | null }>(pages.digestsSql)
+      .iterate({ namespace });
+    for (const row of rows) {
       if (!isReadable(row.digest)) continue;
       for (let i = 0; i < DIGEST_BYTES; i += 1) digest[i] = digest[i]! ^ row.digest[i]!;
       entries += 1;
@@ -79,36 +89,36 @@ export class Digests {
 
   /** Writes what changed; before a commit or a savepoint. */
   flush(): void {
-    for (const [namespace, sum] of this.sums) {
+    for (const sum of this.sums.values()) {
       if (!sum.changed) continue;
       sum.changed = false;
-      if (sum.entries === 0) this.drop.run(namespace);
-      else this.save.run(namespace, sum.digest, sum.entries);
+      if (sum.entries === 0) this.drop.run(sum.kind, sum.namespace);
+      else this.save.run(sum.kind, sum.namespace, sum.digest, sum.entries);
     }
   }
 
-  /** Forgets what it holds: at the start of a transaction, and when something was rolled back. */
+  /** Forgets what it holds: at the start of a transaction, and after a rollback. */
   clear(): void {
     this.sums.clear();
   }
 
-  private sum(namespace: string): { digest: Uint8Array; entries: number; changed: boolean } {
-    const known = this.sums.get(namespace);
+  private sum(kind: string, namespace: string): Sum {
+    const key = keyOf(kind, namespace);
+    const known = this.sums.get(key);
     if (known !== undefined) return known;
-    const row = this.load.get(namespace);
-    const sum = {
-      digest: row === undefined ? new Uint8Array(DIGEST_BYTES) : Uint8Array.from(row.digest),
-      entries: row?.entries ?? 0,
-      changed: false,
-    };
-    this.sums.set(namespace, sum);
+    const row = this.load.get(kind, namespace);
+    const digest = row === undefined ? new Uint8Array(DIGEST_BYTES) : Uint8Array.from(row.digest);
+    const sum: Sum = { kind, namespace, digest, entries: row?.entries ?? 0, changed: false };
+    this.sums.set(key, sum);
     return sum;
   }
 
-  private add(namespace: string, digest: Uint8Array, entries: number): void {
-    const sum = this.sum(namespace);
+  private add(kind: string, namespace: string, digest: Uint8Array, entries: number): void {
+    const sum = this.sum(kind, namespace);
     for (let i = 0; i < DIGEST_BYTES; i += 1) sum.digest[i] = sum.digest[i]! ^ digest[i]!;
     sum.entries += entries;
     sum.changed = true;
   }
 }
+
+const keyOf = (kind: string, namespace: string): string => `${kind}\n${namespace}`;

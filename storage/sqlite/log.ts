@@ -1,5 +1,6 @@
+import type { RowStamp } from '../../protocol/decide/reads.js';
 import { nextHlc } from '../../protocol/hlc.js';
-import type { Memory } from '../../protocol/memory.js';
+import type { Kinds } from '../../protocol/kinds/kinds.js';
 import {
   EPOCH_KIND,
   EPOCH_NAMESPACE,
@@ -9,7 +10,7 @@ import {
 import type { OperationPlace } from '../../protocol/mesh/ranges.js';
 import type { VerifiedOperation } from '../../protocol/mesh/store-terms.js';
 import type { ParkReason } from '../../protocol/mesh/wire.js';
-import { headerHash, type OperationHeader, type OperationKind } from '../../protocol/operation-log.js';
+import { headerHash, type OperationHeader } from '../../protocol/operation-log.js';
 import type { Crypto } from '../../protocol/seams.js';
 import { withWrite } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
@@ -35,13 +36,8 @@ interface OriginEnd {
 const STRAYED = `SELECT min(commit_sequence) FROM operations
   WHERE prev_hash = @prevHash AND payload_hash = @payloadHash AND hlc = @hlc`;
 
-/** What an appended operation gives to the row that it changes. */
-export interface Stamp {
-  readonly hlc: string;
-  readonly origin: string;
-  readonly origin_seq: number;
-  readonly seen: Memory['seen'];
-}
+/** The stamps that an appended operation gives to the row that it changes. */
+export type Stamp = RowStamp;
 
 /**
  * Appends operations inside the write transaction. The counters (clock, sequences, chain head) live in one row: they
@@ -61,6 +57,7 @@ export class OperationLog {
   constructor(
     private readonly db: Connection,
     private readonly crypto: Crypto,
+    private readonly kinds: Kinds,
   ) {
     this.load = db.prepare<[], LogStateRow>(
       'SELECT peer_id, db_epoch, commit_sequence, origin_seq, chain_head, hlc FROM log_state WHERE singleton = 1',
@@ -107,7 +104,7 @@ export class OperationLog {
       operation.payloadHash,
       operation.prevHash,
       operation.payload,
-      operation.subject,
+      this.isMemory(operation.kind) ? operation.subject : null,
       parked,
       headSignature,
     );
@@ -210,7 +207,7 @@ export class OperationLog {
   }
 
   /** Reserves the stamp of the next operation on a subject that has seen `seen`. */
-  stamp(seen: Memory['seen'], nowMs: number): Stamp {
+  stamp(seen: RowStamp['seen'], nowMs: number): Stamp {
     const state = this.current();
     const origin = `${state.peer_id}/${state.db_epoch}`;
     state.hlc = nextHlc(state.hlc, nowMs);
@@ -227,10 +224,10 @@ export class OperationLog {
   append(
     stamp: Stamp,
     operation: {
-      readonly kind: OperationKind;
+      readonly kind: string;
       readonly namespace: string;
       readonly subject: string;
-      readonly seen: Memory['seen'];
+      readonly seen: RowStamp['seen'];
       readonly payload: string;
       readonly rid: number | null;
     },
@@ -293,14 +290,14 @@ export class OperationLog {
         `INSERT INTO operations (commit_sequence, origin, origin_seq, hlc, kind, namespace, subject, seen, payload_hash,
            prev_hash, payload, rid)
          SELECT coalesce(max(o.commit_sequence) - 1, @end), @origin, @seq, @hlc, @kind, @namespace, @subject, @seen,
-           @payloadHash, @prevHash, @payload, (SELECT rid FROM memories WHERE id = @subject)
+           @payloadHash, @prevHash, @payload, (SELECT rid FROM memories WHERE id = @memory)
          FROM (SELECT @end AS commit_sequence UNION ALL SELECT commit_sequence FROM operations) o
          WHERE o.commit_sequence > 1
            AND o.commit_sequence <= coalesce(
              (SELECT commit_sequence FROM operations WHERE origin = @origin AND origin_seq = @seq + 1), @end)
            AND NOT EXISTS (SELECT 1 FROM operations n WHERE n.commit_sequence = o.commit_sequence - 1)`,
       )
-      .run({ ...values, end: state.commit_sequence + 1 });
+      .run({ ...values, memory: this.isMemory(kind) ? subject : null, end: state.commit_sequence + 1 });
     state.commit_sequence = Math.max(state.commit_sequence, Number(lastInsertRowid));
   }
 
@@ -308,6 +305,11 @@ export class OperationLog {
   dropPayloads(places: readonly OperationPlace[]): void {
     const drop = this.db.prepare('UPDATE operations SET payload = NULL WHERE origin = ? AND origin_seq = ?');
     for (const { origin, seq } of places) drop.run(origin, seq);
+  }
+
+  /** Followers of the log find the row of a memory by its number. */
+  private isMemory(word: string): boolean {
+    return this.kinds.ofWord(word)?.kind.table === 'memories';
   }
 
   private current(): LogStateRow {

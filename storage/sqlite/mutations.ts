@@ -1,52 +1,54 @@
 import { EMBED_STATES } from '../../protocol/commands.js';
-import type { DecisionContext, Mutation } from '../../protocol/decide/decision.js';
+import type { DecisionContext } from '../../protocol/decide/deciding.js';
+import type { Mutation } from '../../protocol/decide/mutations.js';
 import { USED_ENVELOPE_KEPT_MS } from '../../protocol/limits.js';
-import { linkId, linkPayload } from '../../protocol/link.js';
-import type { Memory } from '../../protocol/memory.js';
-import {
-  memoryPayload,
-  type OperationKind,
-  purgePayload,
-  type Removal,
-  removalPayload,
-} from '../../protocol/operation-log.js';
-import { editStamp, memoryOf } from '../../protocol/replica.js';
+import { purgePayload } from '../../protocol/replication/payloads.js';
 import type { AuditChain } from './audit-chain.js';
 import type { Connection } from './connection.js';
 import type { Digests } from './digests.js';
-import { LinkRows } from './link-rows.js';
-import type { OperationLog, Stamp } from './log.js';
-import { MemoryRows } from './memory-rows.js';
+import { Subjects } from './kinds/subjects.js';
+import type { SubjectTables } from './kinds/tables.js';
+import type { OperationLog } from './log.js';
 import { ObservationLedger } from './observations.js';
 import { PeerLedger } from './peer-progress.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { ReplicaRows } from './replica-rows.js';
 import { RowRepair } from './row-repair.js';
 
+type Names = Mutation['mutation'];
+
+/** How each mutation is applied. A write answers the image as stored, stamps included. */
+type Appliers = {
+  readonly [N in Names]: (
+    mutation: Extract<Mutation, { mutation: N }>,
+    context: DecisionContext,
+  ) => object | void;
+};
+
 /** Applies typed mutations inside the write transaction; the only code that changes rows. */
 export class Mutations {
   private readonly statements;
+  private readonly subjects;
   private readonly observations;
-  private readonly memories;
-  private readonly links;
   private readonly replicas;
   private readonly peers;
   private readonly repair;
+  private readonly appliers: Appliers;
 
   constructor(
     db: Connection,
     private readonly log: OperationLog,
     private readonly quotas: QuotaLedger,
     private readonly digests: Digests,
-    /** Null where nothing is done in anybody's name: in migrations. */
+    private readonly tables: SubjectTables,
+    /** Null where nothing is done in an agent's name: in migrations. */
     private readonly audit: AuditChain | null,
   ) {
     this.observations = new ObservationLedger(db);
-    this.memories = new MemoryRows(db, quotas, digests);
-    this.links = new LinkRows(db, digests);
     this.replicas = new ReplicaRows(db);
+    this.subjects = new Subjects(db, tables, log, this.replicas);
     this.peers = new PeerLedger(db);
-    this.repair = new RowRepair(db, this.memories, this.replicas, quotas);
+    this.repair = new RowRepair(db, quotas);
     this.statements = {
       countAccess: db.prepare('UPDATE memories SET access_count = ?, last_accessed_at = ? WHERE id = ?'),
       embedState: db.prepare('UPDATE memories SET embed_state = ? WHERE rid = ?'),
@@ -64,251 +66,72 @@ export class Mutations {
       ),
       dropEnvelopes: db.prepare('DELETE FROM write_envelopes WHERE expires_at_ms < ?'),
     };
+    this.appliers = this.appliersOf();
   }
 
   /** Forgets interned namespaces, because the transaction that made them was rolled back. */
   forgetNamespaces(): void {
-    this.memories.forgetNamespaces();
+    this.tables.memories.forgetNamespaces();
   }
 
-  /** What to do about damaged rows (MemoryRows.accept). */
-  accept(ids: ReadonlySet<string>, found: Set<string> | null = null): void {
-    this.memories.accept(ids, found);
+  /** Applies one mutation; answers the image as stored, stamps included, of one that writes. */
+  apply(mutation: Mutation, context: DecisionContext): object | null {
+    const applier = this.appliers[mutation.mutation] as Appliers['write'];
+    return applier(mutation as Extract<Mutation, { mutation: 'write' }>, context) ?? null;
   }
 
-  /** Applies one mutation; answers the memory as stored, stamps included, for those that write one. */
-  apply(mutation: Mutation, context: DecisionContext): Memory | null {
-    switch (mutation.mutation) {
-      case 'insert-memory':
-        return this.insertMemory(mutation.memory, mutation.operation, context);
-      case 'replace-memory':
-        return this.replaceMemory(mutation, context);
-      case 'remove-memory':
-        this.removeMemory(mutation, context);
-        return null;
-      case 'count-access':
-        this.statements.countAccess.run(mutation.accessCount, mutation.lastAccessedAt, mutation.id);
-        return null;
-      case 'put-embedding':
-        this.putEmbedding(mutation);
-        return null;
-      case 'charge-quota': {
+  private appliersOf(): Appliers {
+    const { statements, subjects, log, replicas, repair } = this;
+    return {
+      write: (mutation, context) => subjects.write(mutation, context),
+      remove: (mutation, context) => subjects.remove(mutation, context),
+      settle: (mutation, context) => subjects.settle(mutation, context),
+      rebuild: (mutation, context) => subjects.rebuild(mutation, context),
+      'count-access': ({ accessCount, lastAccessedAt, id }) => {
+        statements.countAccess.run(accessCount, lastAccessedAt, id);
+      },
+      'put-embedding': (mutation) => this.putEmbedding(mutation),
+      'charge-quota': (mutation, { now }) => {
         const { limits, memories, links } = mutation;
-        this.quotas.charge(mutation, limits, { memories, links }, context.now);
-        return null;
-      }
-      case 'use-envelope':
-        this.statements.dropEnvelopes.run(context.nowMs - USED_ENVELOPE_KEPT_MS);
-        this.statements.useEnvelope.run(mutation.fingerprint, mutation.memoryId, mutation.expiresAtMs);
-        return null;
-      case 'append-audit':
-        this.audit?.append(mutation.event, context.now);
-        return null;
-      case 'record-recall':
-        this.observations.record(mutation.observation);
-        return null;
-      case 'consume-recall':
-        this.observations.consume(mutation.consumption);
-        return null;
-      case 'save-peer-progress':
-        this.peers.save(mutation.command);
-        return null;
-      case 'prune-observations':
-        this.observations.prune(mutation.before, mutation.limit);
-        return null;
-      case 'put-database-owner': {
-        const { holder, role, fencing, expiresAtMs } = mutation.owner;
-        this.statements.putOwner.run(holder, role, fencing, expiresAtMs);
-        return null;
-      }
-      case 'rebuild-memory':
-        this.repair.rebuild(mutation, context);
-        return null;
-      case 'drop-link':
-        this.links.drop(mutation.link);
-        return null;
-      case 'restore-operation':
-        this.log.restore(mutation.operation);
-        return null;
-      case 'recount-digest':
-        this.digests.recount(mutation.namespace);
-        return null;
-      case 'recount-quotas':
-        this.repair.recountQuotas(mutation.namespace, context.now);
-        return null;
-      case 'drop-payloads':
-        this.log.dropPayloads(mutation.places);
-        return null;
-      case 'reindex-rows':
-        this.repair.reindex(mutation.range);
-        return null;
-      case 'note-integrity':
-        this.repair.note(mutation.name, mutation.facts, context.now);
-        return null;
-      case 'park-elsewhere':
-        this.replicas.parkElsewhere(mutation.origin, mutation.seq);
-        return null;
-      case 'restore-memory':
-        return this.insertMemory(mutation.memory, mutation.operation, context);
-      case 'purge-archived':
-        this.purgeArchived(mutation, context);
-        return null;
-      case 'insert-link':
-        this.insertLink(mutation, context);
-        return null;
-      case 'use-nonce':
-        this.replicas.useNonce(mutation.nonce, context.nowMs);
-        return null;
-      case 'append-foreign':
-        this.log.appendForeign(mutation.operation, mutation.parked, mutation.headSignature);
-        return null;
-      case 'settle-memory':
-        this.settleMemory(mutation, context);
-        return null;
-      case 'settle-link':
-        this.settleLink(mutation);
-        return null;
-      case 'record-conflict': {
-        const { loser, winner, subject, namespace } = mutation;
-        this.replicas.recordConflict(loser, winner, subject, namespace);
-        return null;
-      }
-      case 'drop-archived':
-        this.memories.dropArchived(mutation.id);
-        return null;
-      case 'unpark':
-        this.replicas.unpark(mutation.origin, mutation.seq);
-        return null;
-      case 'set-branch-aside':
-        this.log.setBranchAside(mutation.origin, mutation.keep, mutation.to);
-        return null;
-      case 'begin-epoch':
-        this.log.beginEpoch({ ...mutation, nowMs: context.nowMs }, mutation);
-        return null;
-    }
-  }
-
-  private insertMemory(memory: Memory, kind: OperationKind, context: DecisionContext): Memory {
-    const stamp = this.log.stamp(memory.seen, context.nowMs);
-    // A row that comes back was created when it was first stored.
-    const created_hlc = kind === 'restore' && memory.created_hlc !== '' ? memory.created_hlc : stamp.hlc;
-    const stamped: Memory = { ...memory, ...stamp, created_hlc, edited: editOf(stamp) };
-    const payload = memoryPayload(stamped);
-    const rid = this.memories.insert(stamped, payload, context.now);
-    if (Object.keys(memory.seen).length > 0) {
-      this.memories.unbury(memory.id);
-      this.replicas.keepSiblings(memory.id, []);
-    }
-    if (kind === 'restore') this.memories.leaveArchive(stamped, rid);
-    this.append(stamp, kind, memory, payload, rid);
-    return stamped;
-  }
-
-  private replaceMemory(
-    mutation: Extract<Mutation, { mutation: 'replace-memory' }>,
-    context: DecisionContext,
-  ): Memory {
-    const { memory, before, operation, reembed } = mutation;
-    const stamp = this.log.stamp(memory.seen, context.nowMs);
-    const text = operation === 'update';
-    const edited = text ? editOf(stamp) : memory.edited;
-    const stamped: Memory = { ...memory, ...stamp, edited };
-    const payload = memoryPayload(stamped);
-    const how = { text, reembed, lifeAt: mutation.lifeAt ?? null };
-    const rid = this.memories.replace(before, stamped, payload, how, context.now);
-    this.replicas.keepSiblings(memory.id, []);
-    this.append(stamp, operation, memory, payload, rid);
-    return stamped;
-  }
-
-  private removeMemory(
-    mutation: Extract<Mutation, { mutation: 'remove-memory' }>,
-    context: DecisionContext,
-  ): void {
-    const { memory: row, operation, reason, archive } = mutation;
-    const stamp = this.log.stamp(row.seen, context.nowMs);
-    const { namespace, title, expires_at: expiresAt, version } = row;
-    const removal: Removal = { kind: operation, namespace, title, reason, expiresAt, version, image: null };
-    if (archive) this.memories.archive(row, reason, row, context.now);
-    this.memories.remove(row, removal, stamp, context.now);
-    this.replicas.keepSiblings(row.id, []);
-    this.append(stamp, operation, row, removalPayload(row, reason, archive), row.rid);
-  }
-
-  private purgeArchived(
-    { row, reason }: Extract<Mutation, { mutation: 'purge-archived' }>,
-    context: DecisionContext,
-  ): void {
-    const stamp = this.log.stamp(row.seen, context.nowMs);
-    this.memories.dropArchived(row.id);
-    const payload = purgePayload(row, row.archivedAt, reason);
-    this.append(stamp, 'purge', row, payload, null);
-  }
-
-  private insertLink(
-    mutation: Extract<Mutation, { mutation: 'insert-link' }>,
-    context: DecisionContext,
-  ): void {
-    const { link, namespace, rid } = mutation;
-    const stamp = this.log.stamp({}, context.nowMs);
-    const payload = linkPayload(link);
-    this.links.write(link, namespace, payload, stamp);
-    this.log.append(stamp, { kind: 'link', namespace, subject: linkId(link), seen: {}, payload, rid });
-  }
-
-  private append(
-    stamp: Stamp,
-    kind: OperationKind,
-    subject: Pick<Memory, 'id' | 'namespace' | 'seen'>,
-    payload: string,
-    rid: number | null,
-  ): void {
-    const { id, namespace, seen } = subject;
-    this.log.append(stamp, { kind, namespace, subject: id, seen, payload, rid });
-  }
-
-  /** Brings a row to what its versions on all nodes mean. */
-  private settleMemory(
-    mutation: Extract<Mutation, { mutation: 'settle-memory' }>,
-    context: DecisionContext,
-  ): void {
-    this.writeSettled(mutation, context);
-    // The row was held against those that it was made of.
-    if (mutation.known) this.replicas.keepSiblings(mutation.id, mutation.siblings);
-  }
-
-  private writeSettled(
-    mutation: Extract<Mutation, { mutation: 'settle-memory' }>,
-    context: DecisionContext,
-  ): void {
-    const { id, before, settled, known } = mutation;
-    if (settled.image === null) {
-      const { removal, hlc, origin, seq, covers } = settled;
-      const stamp = { hlc, origin, origin_seq: seq, seen: covers };
-      if (mutation.archive !== null) {
-        this.memories.archive(mutation.archive, removal.reason, stamp, context.now);
-      }
-      if (before === null) this.memories.bury(id, removal, stamp, context.now);
-      else this.memories.remove(before, removal, stamp, context.now);
-      return;
-    }
-    const memory = memoryOf(settled, before);
-    const payload = memoryPayload(memory);
-    if (before === null) {
-      const rid = this.memories.insert(memory, payload, context.now);
-      if (known) this.memories.leaveArchive(memory, rid);
-      return;
-    }
-    const { tier, expires_at, updated_at, version, edited } = memory;
-    const text = memoryPayload({ ...before, tier, expires_at, updated_at, version, edited }) !== payload;
-    const reembed = before.title !== memory.title || before.content !== memory.content;
-    this.memories.replace(before, memory, payload, { text, reembed, lifeAt: null }, context.now);
-  }
-
-  private settleLink({ link, operation }: Extract<Mutation, { mutation: 'settle-link' }>): void {
-    const { hlc, origin, seq } = operation;
-    const stamp = { hlc, origin, origin_seq: seq, seen: { ...operation.seen, [origin]: seq } };
-    this.links.write(link, operation.namespace, linkPayload(link), stamp);
+        this.quotas.charge(mutation, limits, { memories, links }, now);
+      },
+      'use-envelope': ({ fingerprint, memoryId, expiresAtMs }, { nowMs }) => {
+        statements.dropEnvelopes.run(nowMs - USED_ENVELOPE_KEPT_MS);
+        statements.useEnvelope.run(fingerprint, memoryId, expiresAtMs);
+      },
+      'append-audit': ({ event }, { now }) => {
+        this.audit?.append(event, now);
+      },
+      'record-recall': ({ observation }) => this.observations.record(observation),
+      'consume-recall': ({ consumption }) => this.observations.consume(consumption),
+      'prune-observations': ({ before, limit }) => this.observations.prune(before, limit),
+      'save-peer-progress': ({ command }) => this.peers.save(command),
+      'put-database-owner': ({ owner: { holder, role, fencing, expiresAtMs } }) => {
+        statements.putOwner.run(holder, role, fencing, expiresAtMs);
+      },
+      'purge-archived': ({ row, reason }, { nowMs }) => {
+        const { id: subject, namespace, seen } = row;
+        const stamp = log.stamp(seen, nowMs);
+        this.tables.memories.dropArchived(subject);
+        const payload = purgePayload(row, row.archivedAt, reason);
+        log.append(stamp, { kind: 'purge', namespace, subject, seen, payload, rid: null });
+      },
+      'drop-archived': ({ id }) => this.tables.memories.dropArchived(id),
+      'use-nonce': ({ nonce }, { nowMs }) => replicas.useNonce(nonce, nowMs),
+      'append-foreign': ({ operation, parked, headSignature }) =>
+        log.appendForeign(operation, parked, headSignature),
+      'restore-operation': ({ operation }) => log.restore(operation),
+      'recount-digest': ({ kind, namespace }) => this.digests.recount(kind, namespace),
+      'recount-quotas': ({ namespace }, { now }) => repair.recountQuotas(namespace, now),
+      'drop-payloads': ({ places }) => log.dropPayloads(places),
+      'reindex-rows': ({ range }) => repair.reindex(range),
+      'note-integrity': ({ name, facts }, { now }) => repair.note(name, facts, now),
+      'record-conflict': (mutation) => replicas.recordConflict(mutation),
+      unpark: ({ origin, seq }) => replicas.unpark(origin, seq),
+      'park-elsewhere': ({ origin, seq }) => replicas.parkElsewhere(origin, seq),
+      'begin-epoch': (mutation, { nowMs }) => log.beginEpoch({ ...mutation, nowMs }, mutation),
+      'set-branch-aside': ({ origin, keep, to }) => log.setBranchAside(origin, keep, to),
+    };
   }
 
   private putEmbedding(mutation: Extract<Mutation, { mutation: 'put-embedding' }>): void {
@@ -320,5 +143,3 @@ export class Mutations {
     }
   }
 }
-
-const editOf = ({ hlc, origin, origin_seq: seq }: Stamp): string => editStamp({ hlc, origin, seq });

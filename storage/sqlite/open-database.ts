@@ -9,6 +9,7 @@ import {
   startLog,
   switchEpoch,
 } from './database-setup.js';
+import { upgradeForm } from './migrations/form.js';
 import { migrate } from './migrations/migrate.js';
 import { SCHEMA } from './schema.js';
 
@@ -24,6 +25,7 @@ export function openDatabase(options: OpenOptions): Connection {
   try {
     const version = schemaVersion(db);
     if (version !== SCHEMA_VERSION) prepare(db, options);
+    upgradeForm(db, options);
     continueEpoch(db, options);
     db.pragma(`busy_timeout = ${options.busyTimeoutMs}`);
     return db;

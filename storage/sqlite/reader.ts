@@ -1,3 +1,4 @@
+import { KINDS, type Kinds } from '../../protocol/kinds/kinds.js';
 import type {
   AnswerOf,
   Answers,
@@ -11,6 +12,8 @@ import { fail, ok, type Result } from '../../protocol/result.js';
 import type { Crypto } from '../../protocol/seams.js';
 import { auditHeadPath, readAuditHead } from './audit-head.js';
 import type { Connection } from './connection.js';
+import { DamagedRowError } from './damage.js';
+import { KindPages } from './kinds/tables.js';
 import { type RowPage, readPage } from './page.js';
 import { agentKey, listAgents } from './queries/agents.js';
 import { archiveStats, findArchived, listArchive } from './queries/archive.js';
@@ -25,7 +28,7 @@ import { linkAttestations, recallObservations } from './queries/observations.js'
 import { listPeerProgress } from './queries/peer-progress.js';
 import { currentOwner, logPosition, namespaceIds } from './queries/position.js';
 import { listQuotas } from './queries/quotas.js';
-import { readLogged, readRangeSubjects, readRanges } from './queries/ranges.js';
+import { readLogged, readRangeSubjects, readRanges, type SubjectSource } from './queries/ranges.js';
 import {
   findOperation,
   knownOrigins,
@@ -34,21 +37,14 @@ import {
   readDigests,
   readOperations,
 } from './queries/replication.js';
-import {
-  integrityNotes,
-  scrubLinks,
-  scrubLog,
-  scrubNamespaces,
-  scrubRows,
-  scrubTombstones,
-} from './queries/scrub.js';
+import { integrityNotes, scrubLog, scrubNamespaces, scrubRows, scrubTombstones } from './queries/scrub.js';
 import { scrubIndex, scrubTable, scrubTexts } from './queries/scrub-index.js';
 import { findContradictions, nearestMemory } from './queries/similar.js';
 import { memoriesSince } from './queries/since.js';
 import { storeStats } from './queries/stats.js';
 import { supersededPayloads } from './queries/superseded.js';
 import { RecallIndex } from './recall/recall.js';
-import { DamagedRowError, SELECT_ROW, type SqlRow } from './rows.js';
+import { SELECT_ROW, type SqlRow } from './rows.js';
 import { Statements } from './statements.js';
 import { visibleRows } from './visibility.js';
 
@@ -59,12 +55,15 @@ import { visibleRows } from './visibility.js';
 export class Reader {
   private readonly statements;
   private readonly recall;
+  private readonly pages: KindPages;
 
   constructor(
     private readonly db: Connection,
     /** For queries that hash; null where none are asked. */
     private readonly crypto: Crypto | null = null,
+    private readonly kinds: Kinds = KINDS,
   ) {
+    this.pages = new KindPages(kinds);
     this.statements = new Statements(db);
     this.recall = new RecallIndex(db);
   }
@@ -154,7 +153,7 @@ export class Reader {
       case 'read-operations':
         return ok(readOperations(this.statements, query));
       case 'read-digests':
-        return ok(readDigests(this.statements));
+        return ok(readDigests(this.statements, this.kinds));
       case 'find-operation':
         return ok(findOperation(this.statements, query));
       case 'list-conflicts':
@@ -162,19 +161,17 @@ export class Reader {
       case 'list-nonces':
         return ok(listNonces(this.statements));
       case 'read-ranges':
-        return ok(readRanges(this.statements, this.hashes(), query));
+        return ok(readRanges(this.source(), query));
       case 'read-range-subjects':
-        return ok(readRangeSubjects(this.statements, this.hashes(), query));
+        return ok(readRangeSubjects(this.source(), query));
       case 'read-logged':
-        return ok(readLogged(this.statements, this.hashes(), query));
+        return ok(readLogged(this.source(), query));
       case 'scrub-rows':
-        return ok(scrubRows(this.statements, this.hashes(), query));
+        return ok(scrubRows(this.source(), query));
       case 'scrub-tombstones':
-        return ok(scrubTombstones(this.statements, query));
-      case 'scrub-links':
-        return ok(scrubLinks(this.statements, this.hashes(), query));
+        return ok(scrubTombstones(this.source(), query));
       case 'scrub-log':
-        return ok(scrubLog(this.statements, this.hashes(), query));
+        return ok(scrubLog(this.source(), query));
       case 'scrub-table':
         return ok(scrubTable(this.db, query));
       case 'scrub-index':
@@ -184,10 +181,14 @@ export class Reader {
       case 'scrub-namespaces':
         return ok(scrubNamespaces(this.statements));
       case 'superseded-payloads':
-        return ok(supersededPayloads(this.statements, query));
+        return ok(supersededPayloads(this.statements, this.kinds, query));
       case 'integrity-notes':
         return ok(integrityNotes(this.statements));
     }
+  }
+
+  private source(): SubjectSource {
+    return { statements: this.statements, crypto: this.hashes(), pages: this.pages };
   }
 
   private hashes(): Crypto {

@@ -1,12 +1,10 @@
 import { AGENTS_NAMESPACE } from '../../protocol/agent.js';
-import type {
-  DatabaseOwner,
-  DecisionContext,
-  LastEdit,
-  MemoryLife,
-  ReadRequest,
-} from '../../protocol/decide/decision.js';
-import type { MemoryImage } from '../../protocol/operation-log.js';
+import type { DecisionContext } from '../../protocol/decide/deciding.js';
+import type { DatabaseOwner, LastEdit, MemoryLife, ReadName, Reads } from '../../protocol/decide/reads.js';
+import { type MemoryImage, memoryKind } from '../../protocol/kinds/memory-kind.js';
+import { parsedObject } from '../../protocol/kinds/payload.js';
+import type { ArchivedRow, ForgetFilter } from '../../protocol/life-commands.js';
+import type { MemoryRow } from '../../protocol/memory.js';
 import type { Crypto } from '../../protocol/seams.js';
 import {
   ARCHIVED_SEEN,
@@ -18,11 +16,12 @@ import {
 import type { Connection } from './connection.js';
 import type { Digests } from './digests.js';
 import { forgettable } from './forget.js';
+import type { SubjectTables } from './kinds/tables.js';
 import type { OperationLog } from './log.js';
 import { vectorOf } from './operation-rows.js';
 import { agentKey } from './queries/agents.js';
 import type { QuotaLedger } from './quota-ledger.js';
-import { RepairReads } from './row-repair.js';
+import { rowsOfRange } from './row-repair.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
 import { Statements } from './statements.js';
 import { SubjectReads } from './subject-reads.js';
@@ -34,7 +33,15 @@ interface OwnerRow {
   expires_at_ms: number;
 }
 
-const NOT_LEFT_OUT = (parameter: string): string => `m.id NOT IN (SELECT value FROM json_each(${parameter}))`;
+/** Sweeps go on without rows that wait for their repair. */
+const NOT_SUSPECT = "m.id NOT IN (SELECT id FROM suspects WHERE kind = 'memory')";
+
+type Answers = {
+  readonly [K in Exclude<ReadName, 'after'>]: (
+    request: Reads[K]['request'],
+    context: DecisionContext,
+  ) => Reads[K]['answer'];
+};
 
 /** Loads the rows that decisions ask for, inside the write transaction. */
 export class DecisionReads {
@@ -47,12 +54,8 @@ export class DecisionReads {
   private readonly owner;
   private readonly envelope;
   private readonly texts;
-  private readonly link;
   private readonly subjects;
-  private readonly repair;
-  /** JSON arrays of ids. */
-  private madeAnew = '[]';
-  private leftOut = '[]';
+  private readonly answers: Answers;
 
   constructor(
     db: Connection,
@@ -60,9 +63,9 @@ export class DecisionReads {
     private readonly log: OperationLog,
     private readonly digests: Digests,
     private readonly crypto: Crypto,
+    private readonly tables: SubjectTables,
   ) {
-    this.subjects = new SubjectReads(db);
-    this.repair = new RepairReads(db, crypto, this.subjects);
+    this.subjects = new SubjectReads(db, tables, crypto);
     this.texts = new Statements(db);
     this.byId = db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`);
     this.life = db.prepare<[string], MemoryLife>(
@@ -74,9 +77,9 @@ export class DecisionReads {
     this.titleExpiry = db.prepare<[string, string], { expires_at: string | null }>(
       'SELECT expires_at FROM memories WHERE title = ? AND namespace = ? AND conflict_of IS NULL',
     );
-    this.expired = db.prepare<[string, string, number], SqlRow>(
+    this.expired = db.prepare<[string, number], SqlRow>(
       `SELECT ${SELECT_ROW} FROM memories m WHERE m.expires_at IS NOT NULL AND m.expires_at <= ?
-         AND m.namespace <> '${AGENTS_NAMESPACE}' AND ${NOT_LEFT_OUT('?')} ORDER BY m.expires_at LIMIT ?`,
+         AND m.namespace <> '${AGENTS_NAMESPACE}' AND ${NOT_SUSPECT} ORDER BY m.expires_at LIMIT ?`,
     );
     this.envelope = db.prepare<[string], { memory_id: string }>(
       'SELECT memory_id FROM write_envelopes WHERE fingerprint = ?',
@@ -87,118 +90,90 @@ export class DecisionReads {
     this.owner = db.prepare<[], OwnerRow>(
       'SELECT holder, role, fencing, expires_at_ms FROM database_owner WHERE singleton = 1',
     );
-    this.link = db.prepare<[string, string, string], { found: number }>(
-      'SELECT 1 AS found FROM memory_links WHERE source_id = ? AND target_id = ? AND relation = ?',
-    );
+    this.answers = this.answersOf();
   }
 
-  /** What was found out of damaged rows: those that the command had made anew, and those of them that nobody can read. */
-  accept(madeAnew: ReadonlySet<string>, unreadable: ReadonlySet<string>): void {
-    this.subjects.accept(madeAnew);
-    this.madeAnew = JSON.stringify([...madeAnew]);
-    this.leftOut = JSON.stringify([...unreadable]);
+  /** Answers a read of a decision. */
+  answer<K extends Exclude<ReadName, 'after'>>(
+    request: { readonly read: K } & Reads[K]['request'],
+    context: DecisionContext,
+  ): Reads[K]['answer'] {
+    return this.answers[request.read](request, context);
   }
 
-  answer(request: Exclude<ReadRequest, { read: 'after' }>, context: DecisionContext): unknown {
-    switch (request.read) {
-      case 'memory-by-id':
-        return oneRow(this.byId.get(request.id));
-      case 'memory-life':
-        return this.life.get(request.id) ?? null;
-      case 'memory-by-title':
-        return oneRow(this.byTitle.get(request.title, request.namespace));
-      case 'title-expiry':
-        return this.titleExpiry.get(request.title, request.namespace) ?? null;
-      case 'expired-memories':
-        return this.expired.all(request.before, this.leftOut, request.limit).map(memoryFromSql);
-      case 'quota-use':
-        return this.quotas.use(request.holder, request.namespace);
-      case 'used-envelope':
-        return this.envelope.get(request.fingerprint)?.memory_id ?? null;
-      case 'agent-key':
-        return agentKey(this.texts, request.agentId);
-      case 'oldest-observation':
-        return this.oldestObservation.get()?.observed_at ?? null;
-      case 'database-owner':
-        return ownerFromSql(this.owner.get());
-      case 'archived-memory': {
-        this.subjects.tombstone(request.id);
-        const row = this.texts
-          .get(
-            `SELECT ${SELECT_ARCHIVED}, ${ARCHIVED_SEEN} AS subject_seen, ${ARCHIVED_VERSION} AS subject_version
-             FROM archived_memories a WHERE a.id = ?`,
-          )
-          .get(request.id) as SqlRow | undefined;
-        return row === undefined ? null : archivedRowFromSql(row);
-      }
-      case 'purgeable-memories':
-        return this.purgeable(request);
-      case 'forgettable-memories': {
-        const filter = forgettable(request.filter, context.now, this.madeAnew);
-        const rows = this.texts
-          .get(
-            `SELECT ${SELECT_ROW} FROM memories m WHERE ${filter.sql} AND ${NOT_LEFT_OUT('@leftOut')}
-             ORDER BY ${filter.order} LIMIT @limit`,
-          )
-          .all({ ...filter.parameters, leftOut: this.leftOut, limit: request.limit }) as SqlRow[];
-        return rows.map(memoryFromSql);
-      }
-      case 'last-edit':
-        return this.lastEdit(request.id);
-      case 'tombstone': {
-        const row = this.subjects.tombstone(request.id);
+  private answersOf(): Answers {
+    const { subjects, log, tables } = this;
+    return {
+      'memory-by-id': ({ id }) => oneRow(this.byId.get(id)),
+      'memory-life': ({ id }) => this.life.get(id) ?? null,
+      'memory-by-title': ({ title, namespace }) => oneRow(this.byTitle.get(title, namespace)),
+      'title-expiry': ({ title, namespace }) => this.titleExpiry.get(title, namespace) ?? null,
+      'expired-memories': ({ before, limit }) => this.expired.all(before, limit).map(memoryFromSql),
+      'quota-use': ({ holder, namespace }) => this.quotas.use(holder, namespace),
+      'used-envelope': ({ fingerprint }) => this.envelope.get(fingerprint)?.memory_id ?? null,
+      'agent-key': ({ agentId }) => agentKey(this.texts, agentId),
+      'oldest-observation': () => this.oldestObservation.get()?.observed_at ?? null,
+      'database-owner': () => ownerFromSql(this.owner.get()),
+      'archived-memory': ({ id }) => this.archived(id),
+      'purgeable-memories': (request) => this.purgeable(request),
+      'forgettable-memories': ({ filter, limit }, { now }) => this.forgettable(filter, limit, now),
+      'last-edit': ({ id }) => this.lastEdit(id),
+      'subject-row': ({ kind, id }) => tables.of(kind).row(id),
+      tombstone: (subject) => {
+        const row = tables.tombstones.whole(subject);
         return row === null ? null : { seen: vectorOf(row.seen), deleted_at: row.deleted_at };
-      }
-      case 'link-exists': {
-        const { source_id, target_id, relation } = request.link;
-        return this.link.get(source_id, target_id, relation) !== undefined;
-      }
-      case 'log-origin':
-        return this.log.own();
-      case 'origin-head':
-        return this.log.unwrittenEnd(request.origin) ?? this.subjects.originHead(request.origin);
-      case 'operation-hash':
-        this.log.flush();
-        return this.subjects.operationHash(request.origin, request.seq);
-      case 'parked-reason':
-        return this.subjects.parkedReason(request.origin, request.seq);
-      case 'nonce-used':
-        return this.subjects.nonceUsed(request.peerId, request.fingerprint);
-      case 'subject-versions':
-        return this.subjects.versions(request.id);
-      case 'subject-history':
-        return this.subjects.history(request.id);
-      case 'subject-namespaces':
-        return this.subjects.namespaces(request.id);
-      case 'subject-places':
-        return this.subjects.places(request.id);
-      case 'link-stamp':
-        return this.subjects.linkStamp(request.link);
-      case 'epoch-notices':
-        return this.subjects.epochNotices(request.origin);
-      case 'renamed-whole':
-        return this.subjects.renamedWhole(request);
-      case 'logged-hash':
-        return this.repair.loggedHash(request.origin, request.seq);
-      case 'is-logged':
-        return this.subjects.isLogged(request.origin, request.seq);
-      case 'subjects-beyond':
-        return this.subjects.subjectsBeyond(request.origin, request.seq);
-      case 'parked-operations':
-        return this.subjects.parked(request);
-      case 'subject-log':
-        this.log.flush();
-        return this.repair.log(request.subject);
-      case 'stored-subject':
-        return this.repair.stored(request.subject);
-      case 'rows-of-range':
-        return this.repair.rowsOfRange(request.range);
-      case 'digest-holds':
-        return this.digests.holds(request.namespace);
-    }
+      },
+      'subject-versions': (subject) => subjects.versions(subject),
+      'subject-history': (subject) => subjects.history(subject),
+      'subject-namespaces': (subject) => subjects.namespaces(subject),
+      'subject-places': (subject) => subjects.places(subject),
+      'subject-log': (subject) => {
+        log.flush();
+        return subjects.log(subject);
+      },
+      'stored-subject': (subject) => subjects.stored(subject),
+      'subjects-beyond': ({ origin, seq }) => subjects.subjectsBeyond(origin, seq),
+      'digest-holds': ({ kind, namespace }) => this.digests.holds(kind, namespace),
+      'records-with': ({ kind, member, value, limit }) => tables.records(kind).rowsWith(member, value, limit),
+      'log-origin': () => log.own(),
+      'origin-head': ({ origin }) => log.unwrittenEnd(origin) ?? subjects.originHead(origin),
+      'operation-hash': ({ origin, seq }) => {
+        log.flush();
+        return subjects.operationHash(origin, seq);
+      },
+      'parked-reason': ({ origin, seq }) => subjects.parkedReason(origin, seq),
+      'nonce-used': ({ peerId, fingerprint }) => subjects.nonceUsed(peerId, fingerprint),
+      'parked-operations': (page) => subjects.parked(page),
+      'epoch-notices': ({ origin }) => subjects.epochNotices(origin),
+      'renamed-whole': (names) => subjects.renamedWhole(names),
+      'logged-hash': ({ origin, seq }) => subjects.loggedHash(origin, seq),
+      'is-logged': ({ origin, seq }) => subjects.isLogged(origin, seq),
+      'rows-of-range': ({ range }) => rowsOfRange(this.texts, range),
+    };
   }
 
-  private purgeable(request: Extract<ReadRequest, { read: 'purgeable-memories' }>) {
+  private archived(id: string): ArchivedRow | null {
+    this.tables.tombstones.whole({ kind: memoryKind.name, id });
+    const row = this.texts
+      .get(
+        `SELECT ${SELECT_ARCHIVED}, ${ARCHIVED_SEEN} AS subject_seen, ${ARCHIVED_VERSION} AS subject_version
+         FROM archived_memories a WHERE a.id = ?`,
+      )
+      .get(id) as SqlRow | undefined;
+    return row === undefined ? null : archivedRowFromSql(row);
+  }
+
+  private forgettable(filter: ForgetFilter, limit: number, now: string): readonly MemoryRow[] {
+    const { sql, parameters, order } = forgettable(filter, now);
+    const rows = this.texts
+      .get(
+        `SELECT ${SELECT_ROW} FROM memories m WHERE ${sql} AND ${NOT_SUSPECT} ORDER BY ${order} LIMIT @limit`,
+      )
+      .all({ ...parameters, limit }) as SqlRow[];
+    return rows.map(memoryFromSql);
+  }
+
+  private purgeable(request: Reads['purgeable-memories']['request']) {
     const { before, ownerId, limit } = request;
     const owned = ownerId === null ? '' : ' AND a.owner_id = @owner';
     const rows = this.texts
@@ -208,7 +183,7 @@ export class DecisionReads {
       )
       .all({ before, limit, ...(ownerId === null ? {} : { owner: ownerId }) }) as SqlRow[];
     return rows.map((row) => {
-      this.subjects.tombstone(String(row['id']));
+      this.tables.tombstones.whole({ kind: memoryKind.name, id: String(row['id']) });
       return purgeableFromSql(row);
     });
   }
@@ -234,7 +209,7 @@ export class DecisionReads {
   /** The post-image of a payload; null where the log has let it go, or lost it. */
   private imageOf({ payload, payload_hash }: LoggedImage): MemoryImage | null {
     const sound = payload !== null && this.crypto.sha256Hex(payload) === payload_hash;
-    return sound ? (JSON.parse(payload) as MemoryImage) : null;
+    return sound ? memoryKind.payload.parse(parsedObject(payload)) : null;
   }
 }
 

@@ -1,6 +1,7 @@
+import type { Mutation } from '../../protocol/decide/mutations.js';
+import type { Dot } from '../../protocol/kinds/version.js';
 import type { UsedNonce } from '../../protocol/mesh/store-terms.js';
 import { operationId } from '../../protocol/operation-log.js';
-import type { Dot } from '../../protocol/replica.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { Connection } from './connection.js';
 
@@ -10,10 +11,10 @@ export class ReplicaRows {
 
   constructor(db: Connection) {
     this.statements = {
-      dropSiblings: db.prepare('DELETE FROM siblings WHERE subject = ?'),
-      addSibling: db.prepare('INSERT INTO siblings (subject, origin, origin_seq) VALUES (?, ?, ?)'),
+      dropSiblings: db.prepare('DELETE FROM siblings WHERE kind = ? AND subject = ?'),
+      addSibling: db.prepare('INSERT INTO siblings (kind, subject, origin, origin_seq) VALUES (?, ?, ?, ?)'),
       addConflict: db.prepare(
-        `INSERT INTO conflicts (origin, origin_seq, subject, namespace, winner) VALUES (?, ?, ?, ?, ?)
+        `INSERT INTO conflicts (origin, origin_seq, kind, subject, namespace, winner) VALUES (?, ?, ?, ?, ?, ?)
          ON CONFLICT DO NOTHING`,
       ),
       dropNonces: db.prepare('DELETE FROM federation_nonce_cache WHERE last_touch < ?'),
@@ -27,15 +28,16 @@ export class ReplicaRows {
     };
   }
 
-  /** Keeps the concurrent versions of a subject; none when it has one version alone. */
-  keepSiblings(subject: string, siblings: readonly Dot[]): void {
-    this.statements.dropSiblings.run(subject);
-    for (const { origin, seq } of siblings) this.statements.addSibling.run(subject, origin, seq);
+  /** Keeps the concurrent versions of a subject; a single version needs no list. */
+  keepSiblings(kind: string, subject: string, siblings: readonly Dot[]): void {
+    this.statements.dropSiblings.run(kind, subject);
+    for (const { origin, seq } of siblings) this.statements.addSibling.run(kind, subject, origin, seq);
   }
 
-  recordConflict(loser: Dot, winner: Dot, subject: string, namespace: string): void {
+  recordConflict(mutation: Extract<Mutation, { mutation: 'record-conflict' }>): void {
+    const { kind, loser, winner, subject, namespace } = mutation;
     const by = operationId(winner.origin, winner.seq);
-    this.statements.addConflict.run(loser.origin, loser.seq, subject, namespace, by);
+    this.statements.addConflict.run(loser.origin, loser.seq, kind, subject, namespace, by);
   }
 
   /** `last_touch` is when the nonce may be forgotten. */

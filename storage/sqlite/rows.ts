@@ -1,4 +1,6 @@
+import { NO_REST, type Rest } from '../../protocol/kinds/payload.js';
 import type { Kind, Memory, MemoryRow, Tier } from '../../protocol/memory.js';
+import { DamagedRowError } from './damage.js';
 
 /** Columns of `memories` that make a MemoryRow, in insert order; `kind` is stored as `memory_kind`. */
 export const ROW_COLUMNS = [
@@ -34,6 +36,7 @@ export const ROW_COLUMNS = [
   'write_signature',
   'created_hlc',
   'edited',
+  'rest',
   'hlc',
   'origin',
   'origin_seq',
@@ -45,13 +48,6 @@ export const SELECT_ROW = `m.rid, m.life_at, ${ROW_COLUMNS.map((column) => `m.${
 
 type SqlValue = string | number | null;
 export type SqlRow = Record<string, SqlValue>;
-
-/** A row cannot be read, or is not what was written. */
-export class DamagedRowError extends Error {
-  constructor(readonly id: string) {
-    super(`the row of memory ${id} is not what was written`);
-  }
-}
 
 const EMPTY_ARRAY: readonly never[] = [];
 const EMPTY_OBJECT = {};
@@ -69,7 +65,7 @@ export function memoryFromSql(row: SqlRow): MemoryRow {
   try {
     return parsed(row);
   } catch {
-    throw new DamagedRowError(String(row['id']));
+    throw new DamagedRowError('memory', String(row['id']));
   }
 }
 
@@ -109,11 +105,21 @@ function parsed(row: SqlRow): MemoryRow {
     write_signature: parseJson(row['write_signature']!, null),
     created_hlc: row['created_hlc'] as string,
     edited: row['edited'] as string,
+    rest: restFromSql(row['rest']!),
     hlc: row['hlc'] as string,
     origin: row['origin'] as string,
     origin_seq: row['origin_seq'] as number,
     seen: parseJson(row['seen']!, EMPTY_OBJECT),
   };
+}
+
+/** Members that this release does not know, from their column. */
+export function restFromSql(text: SqlValue): Rest {
+  return parseJson<Rest>(text, NO_REST);
+}
+
+export function restToSql(rest: Rest): string {
+  return rest === NO_REST ? '{}' : JSON.stringify(rest);
 }
 
 const jsonOrNull = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
@@ -153,6 +159,7 @@ export function memoryToSql(memory: Memory): SqlValue[] {
     jsonOrNull(memory.write_signature),
     memory.created_hlc,
     memory.edited,
+    restToSql(memory.rest),
     memory.hlc,
     memory.origin,
     memory.origin_seq,

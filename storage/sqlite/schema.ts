@@ -42,12 +42,89 @@ export const MEMORY_COLUMNS = `
   write_signature TEXT,
   created_hlc TEXT NOT NULL DEFAULT '',
   edited TEXT NOT NULL DEFAULT '',
+  rest TEXT NOT NULL DEFAULT '{}',
   hlc TEXT NOT NULL DEFAULT '',
   origin TEXT NOT NULL DEFAULT '',
   origin_seq INTEGER NOT NULL DEFAULT 0,
   seen TEXT NOT NULL DEFAULT '{}'`;
 
+/** Tables of what replicates that are the same for every kind: records, tombstones, concurrent versions, losers, digests. */
+export const REPLICA_TABLES = `
+CREATE TABLE records (
+  rid INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  id TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  owner_id TEXT,
+  payload TEXT NOT NULL,
+  hlc TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  origin_seq INTEGER NOT NULL,
+  seen TEXT NOT NULL,
+  digest BLOB,
+  UNIQUE (kind, id)
+);
+CREATE INDEX records_namespace ON records (kind, namespace);
+
+-- facts: what the kind says of a removal, as canonical JSON.
+CREATE TABLE tombstones (
+  kind TEXT NOT NULL,
+  id TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  deleted_at TEXT NOT NULL,
+  hlc TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  origin_seq INTEGER NOT NULL,
+  seen TEXT NOT NULL,
+  word TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  facts TEXT NOT NULL DEFAULT '{}',
+  PRIMARY KEY (kind, id)
+);
+
+CREATE TABLE siblings (
+  kind TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  origin_seq INTEGER NOT NULL,
+  PRIMARY KEY (kind, subject, origin, origin_seq)
+) WITHOUT ROWID;
+
+CREATE TABLE conflicts (
+  origin TEXT NOT NULL,
+  origin_seq INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  winner TEXT NOT NULL,
+  PRIMARY KEY (origin, origin_seq)
+) WITHOUT ROWID;
+
+CREATE TABLE namespace_digests (
+  kind TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  entries INTEGER NOT NULL,
+  PRIMARY KEY (kind, namespace)
+) WITHOUT ROWID;
+
+-- Subjects whose rows a command could not build on; local.
+CREATE TABLE suspects (
+  kind TEXT NOT NULL,
+  id TEXT NOT NULL,
+  noted_at TEXT NOT NULL,
+  PRIMARY KEY (kind, id)
+) WITHOUT ROWID;`;
+
+/**
+ * The form of the database within its schema version, in SQLite's `user_version`: databases of an earlier form are
+ * brought to this one when they are opened for writing (migrations/form.ts). Schema 55 is unreleased, so it keeps its number.
+ */
+export const DATABASE_FORM = 2;
+
 export const SCHEMA = `
+PRAGMA user_version = ${DATABASE_FORM};
+
 CREATE TABLE schema_version (version INTEGER NOT NULL, applied_at TEXT NOT NULL);
 
 CREATE TABLE namespaces (
@@ -117,6 +194,7 @@ CREATE TABLE memory_links (
   origin_seq INTEGER NOT NULL DEFAULT 0,
   seen TEXT NOT NULL DEFAULT '{}',
   digest BLOB,
+  rest TEXT NOT NULL DEFAULT '{}',
   PRIMARY KEY (source_id, target_id, relation)
 ) WITHOUT ROWID;
 CREATE INDEX memory_links_target ON memory_links (target_id);
@@ -139,27 +217,7 @@ CREATE TABLE archived_memories (
 CREATE INDEX archived_memories_archived_at ON archived_memories (archived_at);
 CREATE INDEX archived_memories_owner ON archived_memories (owner_id, archived_at);
 
-CREATE TABLE tombstones (
-  id TEXT PRIMARY KEY,
-  namespace TEXT NOT NULL,
-  title TEXT NOT NULL,
-  deleted_at TEXT NOT NULL,
-  hlc TEXT NOT NULL,
-  origin TEXT NOT NULL,
-  origin_seq INTEGER NOT NULL,
-  seen TEXT NOT NULL,
-  kind TEXT NOT NULL DEFAULT 'delete',
-  reason TEXT NOT NULL DEFAULT 'delete',
-  expires_at TEXT,
-  version INTEGER NOT NULL DEFAULT 1
-);
-
-CREATE TABLE namespace_meta (
-  namespace TEXT PRIMARY KEY,
-  standard_id TEXT,
-  parent_namespace TEXT,
-  updated_at TEXT NOT NULL
-);
+${REPLICA_TABLES}
 
 CREATE TABLE agent_quotas (
   agent_id TEXT NOT NULL,
@@ -264,28 +322,6 @@ CREATE TABLE origins (
   seq INTEGER NOT NULL,
   head TEXT NOT NULL,
   hlc TEXT NOT NULL
-) WITHOUT ROWID;
-
-CREATE TABLE siblings (
-  subject TEXT NOT NULL,
-  origin TEXT NOT NULL,
-  origin_seq INTEGER NOT NULL,
-  PRIMARY KEY (subject, origin, origin_seq)
-) WITHOUT ROWID;
-
-CREATE TABLE conflicts (
-  origin TEXT NOT NULL,
-  origin_seq INTEGER NOT NULL,
-  subject TEXT NOT NULL,
-  namespace TEXT NOT NULL,
-  winner TEXT NOT NULL,
-  PRIMARY KEY (origin, origin_seq)
-) WITHOUT ROWID;
-
-CREATE TABLE namespace_digests (
-  namespace TEXT PRIMARY KEY,
-  digest BLOB NOT NULL,
-  entries INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 CREATE TABLE log_state (

@@ -1,73 +1,63 @@
-import type { LinkKey, ParkedPage } from '../../protocol/decide/decision.js';
+import type { ParkedPage, Row, StoredSubject } from '../../protocol/decide/reads.js';
+import { type Kind, type Subject, wordsOf } from '../../protocol/kinds/kind.js';
+import type { Version } from '../../protocol/kinds/version.js';
 import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../../protocol/mesh/epoch-notice.js';
 import type { SubjectPlace } from '../../protocol/mesh/store-terms.js';
-import type { WireOperation } from '../../protocol/mesh/wire.js';
-import type { RemovalKind } from '../../protocol/operation-log.js';
-import { concernsMemory, versionOf } from '../../protocol/parse-payload.js';
-import { awayVersion, type Dot, type HistoricEdit, type Version } from '../../protocol/replica.js';
+import type { ParkReason, WireOperation } from '../../protocol/mesh/wire.js';
+import { headerHash } from '../../protocol/operation-log.js';
+import type { LoggedOperation } from '../../protocol/replication/derive.js';
+import { versionOf } from '../../protocol/replication/payloads.js';
+import { type HistoricEdit, outOfScopeVersion } from '../../protocol/replication/versions.js';
+import type { Crypto } from '../../protocol/seams.js';
 import type { Connection } from './connection.js';
+import { DamagedRowError } from './damage.js';
+import type { SubjectTables } from './kinds/tables.js';
 import { type OperationSqlRow, operationFromSql, vectorOf } from './operation-rows.js';
-import { DamagedRowError, memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
-import { Stamps } from './stamps.js';
 
-/** A row of `tombstones`. */
-export interface TombstoneRow {
-  namespace: string;
-  title: string;
-  deleted_at: string;
-  hlc: string;
-  origin: string;
-  origin_seq: number;
-  seen: string;
-  kind: RemovalKind;
-  reason: string;
-  expires_at: string | null;
-  version: number;
-}
+/** The hash that the chain demands of an operation: its follower names it, or the end of the chain does. */
+export const CHAINED_HASH = `SELECT prev_hash AS hash FROM operations WHERE origin = @origin AND origin_seq = @seq + 1
+  UNION ALL SELECT head FROM origins WHERE origin = @origin AND seq = @seq
+  UNION ALL SELECT chain_head FROM log_state WHERE peer_id || '/' || db_epoch = @origin AND origin_seq = @seq`;
 
-/** What merging must know of a subject, read inside the write transaction. */
+/** What merging and repair must know of a subject, read inside the write transaction. */
 export class SubjectReads {
   private readonly statements;
-  private readonly stamps;
-  private accepted: ReadonlySet<string> = new Set();
 
-  constructor(db: Connection) {
-    this.stamps = new Stamps(db);
+  constructor(
+    db: Connection,
+    private readonly tables: SubjectTables,
+    private readonly crypto: Crypto,
+  ) {
     this.statements = {
       head: db.prepare<[string], { seq: number; head: string }>(
         'SELECT seq, head FROM origins WHERE origin = ?',
       ),
-      hash: db.prepare<[{ origin: string; seq: number }], { hash: string }>(
-        `SELECT prev_hash AS hash FROM operations WHERE origin = @origin AND origin_seq = @seq + 1
-         UNION ALL SELECT head FROM origins WHERE origin = @origin AND seq = @seq
-         UNION ALL SELECT chain_head FROM log_state WHERE peer_id || '/' || db_epoch = @origin AND origin_seq = @seq`,
-      ),
-      parkedReason: db.prepare<[string, number], { parked: string | null }>(
+      hash: db.prepare<[{ origin: string; seq: number }], { hash: string }>(CHAINED_HASH),
+      parkedReason: db.prepare<[string, number], { parked: ParkReason | null }>(
         `SELECT iif(parked = 'elsewhere', 'out_of_scope', parked) AS parked FROM operations
          WHERE origin = ? AND origin_seq = ?`,
       ),
       nonce: db.prepare<[string, Buffer], { n: number }>(
         'SELECT 1 AS n FROM federation_nonce_cache WHERE peer_id = ? AND fingerprint = ?',
       ),
-      siblings: db.prepare<[string], OperationSqlRow>(
+      siblings: db.prepare<[string, string], OperationSqlRow>(
         `SELECT o.* FROM siblings s JOIN operations o ON o.origin = s.origin AND o.origin_seq = s.origin_seq
-         WHERE s.subject = ?`,
+         WHERE s.kind = ? AND s.subject = ?`,
       ),
-      row: db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`),
-      tombstone: db.prepare<[string], TombstoneRow>('SELECT * FROM tombstones WHERE id = ?'),
-      history: db.prepare<[string], OperationSqlRow>(
-        `SELECT * FROM operations WHERE subject = ? AND parked IS NULL
-           AND kind IN ('store', 'update', 'restore', 'delete', 'archive')`,
+      kept: db.prepare<[string, string], { origin: string; seq: number }>(
+        'SELECT origin, origin_seq AS seq FROM siblings WHERE kind = ? AND subject = ?',
       ),
-      namespaces: db
-        .prepare<[string], string>('SELECT DISTINCT namespace FROM operations WHERE subject = ?')
-        .pluck(),
-      places: db.prepare<[string], OperationSqlRow>(
+      log: db.prepare<[string], OperationSqlRow>(
+        'SELECT * FROM operations WHERE subject = ? ORDER BY commit_sequence',
+      ),
+      effective: db.prepare<[string], OperationSqlRow>(
+        'SELECT * FROM operations WHERE subject = ? AND parked IS NULL',
+      ),
+      placed: db.prepare<[string], OperationSqlRow>(
         "SELECT * FROM operations WHERE subject = ? AND (parked IS NULL OR parked = 'elsewhere')",
       ),
-      link: db.prepare<[string, string, string], { hlc: string; origin: string; origin_seq: number }>(
-        `SELECT hlc, origin, origin_seq FROM memory_links
-         WHERE source_id = ? AND target_id = ? AND relation = ?`,
+      namespaces: db.prepare<[string], { kind: string; namespace: string }>(
+        'SELECT DISTINCT kind, namespace FROM operations WHERE subject = ?',
       ),
       notices: db.prepare<[string], { origin: string; subject: string; payload: string }>(
         `SELECT origin, subject, payload FROM operations
@@ -79,41 +69,31 @@ export class SubjectReads {
              AND n.hlc = o.hlc AND n.kind = o.kind AND n.subject = o.subject)
          LIMIT 1`,
       ),
-      beyond: db
-        .prepare<[string, number], string>(
-          'SELECT DISTINCT subject FROM operations WHERE origin = ? AND origin_seq > ? ORDER BY subject',
-        )
-        .pluck(),
+      beyond: db.prepare<[string, number], { kind: string; subject: string }>(
+        `SELECT DISTINCT kind, subject FROM operations WHERE origin = ? AND origin_seq > ?
+         ORDER BY subject, kind`,
+      ),
       parked: db.prepare<[ParkedPage], OperationSqlRow & { readonly commit_sequence: number }>(
         `SELECT * FROM operations WHERE parked IS NOT NULL AND payload IS NOT NULL AND commit_sequence > @after
-           AND parked IN ('unknown_kind', 'internal') ORDER BY commit_sequence LIMIT @limit OFFSET @skip`,
+           AND parked IN ('unknown_kind', 'internal', 'invalid', 'not_home')
+         ORDER BY commit_sequence LIMIT @limit OFFSET @skip`,
+      ),
+      at: db.prepare<[string, number], OperationSqlRow>(
+        'SELECT * FROM operations WHERE origin = ? AND origin_seq = ?',
       ),
     };
-  }
-
-  /** Takes these memories' tombstones as they are, because nothing knows better. Other damaged ones are thrown. */
-  accept(ids: ReadonlySet<string>): void {
-    this.accepted = ids;
-  }
-
-  /** What is built on a tombstone names what that has seen, so it must be what was written. */
-  tombstone(id: string): TombstoneRow | null {
-    const row = this.statements.tombstone.get(id);
-    if (row === undefined) return null;
-    if (this.accepted.has(id) || this.stamps.hold(id, { ...row, seen: vectorOf(row.seen) })) return row;
-    throw new DamagedRowError(id);
   }
 
   originHead(origin: string): { seq: number; head: string } | null {
     return this.statements.head.get(origin) ?? null;
   }
 
-  /** What the follower of an operation names, or where its chain ends. */
+  /** The hash that the follower of an operation names, or the end of its chain. */
   operationHash(origin: string, seq: number): string | null {
     return this.statements.hash.get({ origin, seq })?.hash ?? null;
   }
 
-  parkedReason(origin: string, seq: number): string | null {
+  parkedReason(origin: string, seq: number): ParkReason | null {
     return this.statements.parkedReason.get(origin, seq)?.parked ?? null;
   }
 
@@ -122,21 +102,20 @@ export class SubjectReads {
   }
 
   /** Concurrent versions are read from the log; a single one is the row itself, or its tombstone. */
-  versions(id: string): readonly Version[] {
-    const siblings = this.statements.siblings.all(id);
-    if (siblings.length > 0) return siblings.map((row) => siblingVersion(row));
-    const row = this.statements.row.get(id);
-    if (row !== undefined) {
-      const memory = memoryFromSql(row);
-      const { hlc, origin, origin_seq: seq, seen: covers } = memory;
-      return [{ hlc, origin, seq, covers, image: memory, removal: null }];
-    }
-    const tombstone = this.tombstone(id);
-    return tombstone === null ? [] : [tombstoneVersion(tombstone)];
+  versions({ kind: name, id }: Subject): readonly Version[] {
+    const kind = this.kind(name);
+    const siblings = this.statements.siblings.all(name, id);
+    if (siblings.length > 0) return siblings.map((row) => siblingVersion(kind, row));
+    const row = this.tables.of(name).row(id);
+    if (row !== null) return [versionOfRow(row)];
+    const tombstone = this.tables.tombstones.version(kind, id);
+    return tombstone === null ? [] : [tombstone];
   }
 
-  history(id: string): readonly HistoricEdit[] {
-    return this.statements.history.all(id).map((row) => ({
+  history({ kind: name, id }: Subject): readonly HistoricEdit[] {
+    const { contested } = this.kind(name);
+    const rows = this.statements.effective.all(id).filter(({ kind }) => contested.includes(kind));
+    return rows.map((row) => ({
       hlc: row.hlc,
       origin: row.origin,
       seq: row.origin_seq,
@@ -145,25 +124,51 @@ export class SubjectReads {
     }));
   }
 
-  namespaces(id: string): readonly string[] {
-    return this.statements.namespaces.all(id);
+  namespaces({ kind: name, id }: Subject): readonly string[] {
+    const words = this.kind(name).words;
+    const rows = this.statements.namespaces.all(id).filter(({ kind }) => kind in words);
+    return [...new Set(rows.map(({ namespace }) => namespace))];
   }
 
-  places(id: string): readonly SubjectPlace[] {
-    return this.statements.places
-      .all(id)
-      .filter(({ kind }) => concernsMemory(kind))
-      .map((row) => ({
-        origin: row.origin,
-        seq: row.origin_seq,
-        namespace: row.namespace,
-        seen: vectorOf(row.seen),
-      }));
+  places({ kind: name, id }: Subject): readonly SubjectPlace[] {
+    const versions = wordsOf(this.kind(name), 'image', 'removal');
+    const rows = this.statements.placed.all(id).filter(({ kind }) => versions.includes(kind));
+    return rows.map((row) => ({
+      origin: row.origin,
+      seq: row.origin_seq,
+      namespace: row.namespace,
+      seen: vectorOf(row.seen),
+    }));
   }
 
-  linkStamp({ source_id, target_id, relation }: LinkKey): Dot | null {
-    const row = this.statements.link.get(source_id, target_id, relation);
-    return row === undefined ? null : { hlc: row.hlc, origin: row.origin, seq: row.origin_seq };
+  /** Of an operation that is not what the chain demands only its place is known. */
+  log({ kind: name, id }: Subject): readonly LoggedOperation[] {
+    const { words } = this.kind(name);
+    const [image = ''] = wordsOf(this.kind(name), 'image');
+    return this.statements.log.all(id).flatMap((row): LoggedOperation[] => {
+      const operation = operationFromSql(row);
+      const parked = row.parked as ParkReason | null;
+      if (!this.isChained(operation, parked)) {
+        return [{ ...operation, kind: image, seen: {}, payload: null, parked }];
+      }
+      if (!(operation.kind in words)) return [];
+      const { payload, payloadHash } = operation;
+      const sound = payload !== null && this.crypto.sha256Hex(payload) === payloadHash;
+      return [{ ...operation, payload: sound ? payload : null, parked }];
+    });
+  }
+
+  stored({ kind: name, id }: Subject): StoredSubject {
+    return {
+      ...this.tables.of(name).stored(id),
+      tombstone: this.tables.tombstones.stored(this.kind(name), id),
+      siblings: this.statements.kept.all(name, id),
+    };
+  }
+
+  loggedHash(origin: string, seq: number): string | null {
+    const row = this.statements.at.get(origin, seq);
+    return row === undefined ? null : headerHash(operationFromSql(row), this.crypto);
   }
 
   epochNotices(origin: string): readonly EpochNotice[] {
@@ -179,41 +184,43 @@ export class SubjectReads {
     return this.statements.parkedReason.get(origin, seq) !== undefined;
   }
 
-  subjectsBeyond(origin: string, seq: number): readonly string[] {
-    return this.statements.beyond.all(origin, seq);
+  subjectsBeyond(origin: string, seq: number): readonly Subject[] {
+    const subjects = new Map<string, Subject>();
+    for (const { kind: word, subject: id } of this.statements.beyond.all(origin, seq)) {
+      const kind = this.tables.kinds.ofWord(word)?.kind.name;
+      if (kind !== undefined) subjects.set(`${kind}\n${id}`, { kind, id });
+    }
+    return [...subjects.values()];
   }
 
   parked({ after, skip, limit }: ParkedPage): readonly (readonly [number, WireOperation])[] {
     const rows = this.statements.parked.all({ after, skip, limit });
     return rows.map((row) => [row.commit_sequence, operationFromSql(row)]);
   }
+
+  private kind(name: string): Kind {
+    return this.tables.kinds.of(name);
+  }
+
+  private isChained(operation: WireOperation, parked: ParkReason | null): boolean {
+    // A history that was set aside is in no chain.
+    if (parked === 'forked') return true;
+    const hash = this.operationHash(operation.origin, operation.seq);
+    return hash === null || hash === headerHash(operation, this.crypto);
+  }
 }
 
-function siblingVersion(row: OperationSqlRow): Version {
+function versionOfRow({ namespace, image, stamp }: Row): Version {
+  const { hlc, origin, origin_seq: seq, seen: covers } = stamp;
+  return { hlc, origin, seq, covers, namespace, image, removal: null };
+}
+
+function siblingVersion(kind: Kind, row: OperationSqlRow): Version {
   const { payload, ...header } = operationFromSql(row);
-  if (payload === null && row.parked === 'elsewhere') return awayVersion(header);
-  const version = payload === null ? null : versionOf({ ...header, payload });
+  if (payload === null && row.parked === 'elsewhere') return outOfScopeVersion(kind, header);
+  const role = kind.words[row.kind] ?? 'note';
+  const version = payload === null ? null : versionOf(kind, role, { ...header, payload });
   // Only versions that took effect are kept as siblings, and their payloads are referenced.
-  if (version === null) throw new Error(`the log lost the payload of ${row.origin}/${row.origin_seq}`);
+  if (version === null) throw new DamagedRowError(kind.name, row.subject);
   return version;
-}
-
-function tombstoneVersion(row: TombstoneRow): Version {
-  return {
-    hlc: row.hlc,
-    origin: row.origin,
-    seq: row.origin_seq,
-    covers: vectorOf(row.seen),
-    image: null,
-    removal: {
-      kind: row.kind,
-      namespace: row.namespace,
-      title: row.title,
-      reason: row.reason,
-      expiresAt: row.expires_at,
-      version: row.version,
-      // Its copy, if there is one, is in the archive already.
-      image: null,
-    },
-  };
 }

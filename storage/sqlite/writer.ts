@@ -1,7 +1,9 @@
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import { type DecidedCommand, decide } from '../../protocol/decide/decide.js';
-import type { Decision, DecisionContext, ReadRequest } from '../../protocol/decide/decision.js';
-import { type RepairSubjects, repairOf } from '../../protocol/mesh/repair-terms.js';
+import type { Decision, DecisionContext } from '../../protocol/decide/deciding.js';
+import type { ReadRequest } from '../../protocol/decide/reads.js';
+import { KINDS, type Kinds } from '../../protocol/kinds/kinds.js';
+import type { Memory } from '../../protocol/memory.js';
 import type { QuotaLimits } from '../../protocol/quota.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
 import type { Crypto, Signer } from '../../protocol/seams.js';
@@ -10,13 +12,14 @@ import type { TimedCommand } from '../port.js';
 import { AuditChain } from './audit-chain.js';
 import { AuditHeadFile, auditHeadPath } from './audit-head.js';
 import { type Connection, isBusy, isCorruption, isDiskError, isFull, sqliteCode } from './connection.js';
+import { DamagedRowError } from './damage.js';
 import { Digests } from './digests.js';
 import { FileIdentity } from './file-identity.js';
+import { KindPages, SubjectTables } from './kinds/tables.js';
 import { OperationLog } from './log.js';
 import { Mutations } from './mutations.js';
 import { QuotaLedger } from './quota-ledger.js';
 import { DecisionReads } from './reads.js';
-import { DamagedRowError } from './rows.js';
 import { TableIndexes } from './table-indexes.js';
 import { WalRelief } from './wal-relief.js';
 
@@ -31,6 +34,8 @@ export interface WriterParts {
   /** Signs the audit chain; null leaves it unsigned. */
   readonly signer: Signer | null;
   readonly quota: QuotaLimits;
+  /** Left out: every kind of this release. */
+  readonly kinds?: Kinds;
 }
 
 /**
@@ -52,27 +57,32 @@ export class Writer {
   /** Null for a database in memory. */
   private readonly file: FileIdentity | null;
   private readonly relief: WalRelief;
-  /** Namespaces of rows that this transaction has made anew. */
-  private readonly uncounted = new Set<string>();
+  private readonly suspect;
+  private readonly kinds: Kinds;
 
   private readonly db: Connection;
   private readonly quota: QuotaLimits;
   private readonly reportBug: (error: unknown) => void;
 
-  constructor({ db, crypto, reportBug, signer, quota }: WriterParts) {
+  constructor({ db, crypto, reportBug, signer, quota, kinds = KINDS }: WriterParts) {
     this.db = db;
+    this.kinds = kinds;
     this.quota = quota;
     this.reportBug = reportBug;
     this.file = db.memory ? null : new FileIdentity(db.name);
     this.relief = new WalRelief(db);
-    this.log = new OperationLog(db, crypto);
+    this.log = new OperationLog(db, crypto, kinds);
     this.quotas = new QuotaLedger(db);
     const headFile = db.memory ? null : new AuditHeadFile(auditHeadPath(db.name));
     this.audit = new AuditChain(db, crypto, signer, headFile);
-    this.digests = new Digests(db, crypto);
-    this.mutations = new Mutations(db, this.log, this.quotas, this.digests, this.audit);
+    this.digests = new Digests(db, crypto, new KindPages(kinds));
+    const tables = new SubjectTables(db, kinds, this.quotas, this.digests);
+    this.mutations = new Mutations(db, this.log, this.quotas, this.digests, tables, this.audit);
     this.indexes = new TableIndexes(db, reportBug);
-    this.reads = new DecisionReads(db, this.quotas, this.log, this.digests, crypto);
+    this.reads = new DecisionReads(db, this.quotas, this.log, this.digests, crypto, tables);
+    this.suspect = db.prepare<[string, string, string]>(
+      'INSERT OR IGNORE INTO suspects (kind, id, noted_at) VALUES (?, ?, ?)',
+    );
     this.sql = {
       begin: db.prepare('BEGIN IMMEDIATE'),
       commit: db.prepare('COMMIT'),
@@ -121,13 +131,9 @@ export class Writer {
       this.log.begin();
       this.quotas.clear();
       this.digests.clear();
-      this.mutations.accept(new Set());
-      this.reads.accept(new Set(), new Set());
-      this.uncounted.clear();
       const results = batch.map((timed) =>
         how === 'bare' ? this.runBare(timed) : this.runInSavepoint(timed),
       );
-      this.countMended(batch[0]?.nowMs ?? 0);
       this.quotas.flush();
       this.digests.flush();
       this.log.finish();
@@ -149,7 +155,12 @@ export class Writer {
       this.indexes.rebuild(command.table);
       return ok({});
     }
-    const context: DecisionContext = { nowMs, now: instantFromMs(nowMs), quota: this.quota };
+    const context: DecisionContext = {
+      nowMs,
+      now: instantFromMs(nowMs),
+      quota: this.quota,
+      kinds: this.kinds,
+    };
     const before = this.log.own();
     const decision = this.decide(command, context);
     if (!decision.ok) return decision;
@@ -160,67 +171,20 @@ export class Writer {
       : result;
   }
 
-  private runInSavepoint(timed: TimedCommand): Result<OutcomeOf<Command>> {
-    const mended = new Set<string>();
-    const lost = new Set<string>();
-    for (;;) {
-      this.mutations.accept(mended);
-      this.reads.accept(mended, lost);
-      const result = this.attempt(timed, false);
-      if (!(result instanceof DamagedRowError)) return result;
-      if (lost.has(result.id)) return internal();
-      if (mended.has(result.id)) {
-        // Neither it nor the log can be read: whoever asked for it fails, whoever sweeps goes on without it.
-        lost.add(result.id);
-        continue;
-      }
-      this.reportBug(result);
-      // They are made anew from the log; where the log cannot tell, the row is all that is known.
-      const damaged = new Set([result.id]);
-      this.mutations.accept(mended, damaged);
-      this.attempt(timed, true);
-      this.mend([...damaged], timed.nowMs);
-      for (const id of damaged) mended.add(id);
-    }
-  }
-
-  /** Makes rows anew from the log. What they count for is counted at the end of the batch. */
-  private mend(subjects: readonly string[], nowMs: number): void {
-    const done = this.repair({ subjects, countLater: true }, nowMs);
-    if (!(done instanceof DamagedRowError) && done.ok && 'uncounted' in done.value)
-      for (const namespace of done.value.uncounted) this.uncounted.add(namespace);
-  }
-
-  private countMended(nowMs: number): void {
-    if (this.uncounted.size === 0) return;
-    this.repair({ recount: [...this.uncounted], recountQuotas: true }, nowMs);
-    this.uncounted.clear();
-  }
-
-  private repair(request: Partial<RepairSubjects>, nowMs: number) {
-    return this.attempt({ command: repairOf(request), nowMs }, false);
-  }
-
   /**
-   * Runs a command in a savepoint; a row that it must not build on is answered, and has cost nothing. A rehearsal is
-   * always undone.
+   * Runs a command in a savepoint, so that one that throws costs the others of its batch nothing. One that met a damaged row
+   * marks its subject as suspect, which wakes the repair.
    */
-  private attempt(
-    timed: TimedCommand,
-    rehearsal: boolean,
-    again = false,
-  ): Result<OutcomeOf<Command>> | DamagedRowError {
+  private runInSavepoint(timed: TimedCommand, again = false): Result<OutcomeOf<Command>> {
     const mark = this.log.mark();
     this.quotas.flush();
     this.digests.flush();
     this.sql.savepoint.run();
-    let failure: unknown = null;
+    let failure: unknown;
     try {
       const result = this.runBare(timed);
-      if (!rehearsal) {
-        this.sql.release.run();
-        return result;
-      }
+      this.sql.release.run();
+      return result;
     } catch (error) {
       // A full disk or an I/O error may have ended the transaction; then the whole batch has failed.
       if (!this.db.inTransaction || (isDiskError(error) && !isCorruption(error))) throw error;
@@ -234,12 +198,19 @@ export class Writer {
     this.mutations.forgetNamespaces();
     this.audit.takeHead();
     if (isCorruption(failure)) {
-      if (!again && this.indexes.mend(timed.nowMs)) return this.attempt(timed, rehearsal, true);
+      if (!again && this.indexes.mend(timed.nowMs)) return this.runInSavepoint(timed, true);
       if (again) this.indexes.wasInVain(timed.nowMs);
       return storageFailure(failure);
     }
-    if (rehearsal) return internal();
-    if (failure instanceof DamagedRowError) return failure;
+    return this.failureOf(failure, timed.nowMs);
+  }
+
+  private failureOf(failure: unknown, nowMs: number): Result<OutcomeOf<Command>> {
+    if (failure instanceof DamagedRowError) {
+      const { kind, id } = failure;
+      this.suspect.run(kind, id, instantFromMs(nowMs));
+      return damaged(kind, id);
+    }
     if (/UNIQUE constraint failed: memories\.(id|title)/.test(String(failure))) {
       return fail('CONFLICT', 'a memory with this id already exists');
     }
@@ -273,8 +244,8 @@ export class Writer {
     for (const mutation of decision.mutations) {
       const stored = this.mutations.apply(mutation, context);
       // The caller sees the memory with the stamps that it got.
-      if (stored !== null && 'memory' in value && value.memory.id === stored.id) {
-        value = { ...value, memory: stored };
+      if (mutation.mutation === 'write' && 'memory' in value && value.memory.id === mutation.id) {
+        value = { ...value, memory: stored as Memory };
       }
     }
     return { ok: true, value };
@@ -294,6 +265,12 @@ export class Writer {
     this.mutations.forgetNamespaces();
     if (this.db.inTransaction) this.sql.rollback.run();
   }
+}
+
+/** The failure of a command that met a row that is not what was written. */
+export function damaged(kind: string, id: string): Result<never> {
+  const message = `the row of ${kind} ${id} is damaged; it is repaired in the background, so try again in a moment`;
+  return fail('DATA_DAMAGED', message, { damaged_kind: kind, damaged_id: id });
 }
 
 const internal = (): Result<never> => fail('INTERNAL', 'internal server error');

@@ -36,8 +36,8 @@ export class Roots {
 
   equal(): boolean {
     const states = this.readers.map((_, index) => {
-      const { rows, namespaces } = this.ask(index, { kind: 'read-digests' });
-      return `${rows} ${rootDigest(namespaces, () => true, systemCrypto)}`;
+      const { rows, digests } = this.ask(index, { kind: 'read-digests' });
+      return `${rows} ${rootDigest(digests, () => true, systemCrypto)}`;
     });
     return new Set(states).size === 1;
   }

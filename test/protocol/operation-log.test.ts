@@ -3,15 +3,9 @@ import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { verifyEd25519 } from '../../node/identity/verify-ed25519.js';
 import type { Memory, MemoryRow } from '../../protocol/memory.js';
-import {
-  CHAIN_GENESIS,
-  headerHash,
-  memoryPayload,
-  OPERATION_KINDS,
-  type OperationHeader,
-  operationId,
-  removalPayload,
-} from '../../protocol/operation-log.js';
+import { CHAIN_GENESIS, headerHash, OPERATION_KINDS, type OperationHeader, operationId } from '../../protocol/operation-log.js';
+import { memoryPayload } from '../../protocol/kinds/memory-kind.js';
+import { removalPayload } from '../../protocol/replication/payloads.js';
 import type { Crypto } from '../../protocol/seams.js';
 import { withWrite } from '../../protocol/version-vector.js';
 import { aMemory } from '../support/memories.js';

@@ -15,7 +15,7 @@ import type { PeerTransport } from '../../protocol/mesh/transport.js';
 import type { Appended, Result } from '../../protocol/result.js';
 import type { Signer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
-import { DamagedRowError } from '../../storage/sqlite/rows.js';
+import { DamagedRowError } from '../../storage/sqlite/damage.js';
 import type { Dice } from './dice.js';
 import { SimDisk } from './disk.js';
 import type { Mutant } from './mutant.js';

@@ -1,20 +1,16 @@
 import Database from 'better-sqlite3';
 import { systemCrypto } from '../../node/seams.js';
 import { canonicalJson } from '../../protocol/canonical-json.js';
-import { type Link, linkId, linkPayload } from '../../protocol/link.js';
+import { type Link, linkId } from '../../protocol/link.js';
+import { linkPayload } from '../../protocol/kinds/link-kind.js';
 import type { MemoryRow } from '../../protocol/memory.js';
 import { EPOCH_KIND } from '../../protocol/mesh/epoch-notice.js';
-import { CHAIN_GENESIS, headerHash, memoryPayload } from '../../protocol/operation-log.js';
-import { versionOf } from '../../protocol/parse-payload.js';
+import { CHAIN_GENESIS, headerHash } from '../../protocol/operation-log.js';
+import { memoryPayload } from '../../protocol/kinds/memory-kind.js';
+import { versionOf } from '../../protocol/replication/payloads.js';
 import { chargedBytes, holderOf } from '../../protocol/quota.js';
-import {
-  awayVersion,
-  type Dot,
-  isLater,
-  joinVersions,
-  settle,
-  type Version,
-} from '../../protocol/replica.js';
+import { awayVersion, joinVersions, settle } from '../../protocol/replication/versions.js';
+import { type Dot, isLater, type Version } from '../../protocol/kinds/version.js';
 import { includes, type VersionVector } from '../../protocol/version-vector.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../../storage/sqlite/rows.js';
 

@@ -7,7 +7,7 @@ import { headerHash } from '../../protocol/operation-log.js';
 import type { Clock } from '../../protocol/seams.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
-import { DamagedRowError } from '../../storage/sqlite/rows.js';
+import { DamagedRowError } from '../../storage/sqlite/damage.js';
 import { auditDatabase } from './log-audit.js';
 import { UNLIMITED } from './memories.js';
 

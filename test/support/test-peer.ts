@@ -9,13 +9,8 @@ import { signMessage } from '../../protocol/mesh/message-signing.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
 import { headBytes, type SignedHead, type WireOperation } from '../../protocol/mesh/wire.js';
-import {
-  CHAIN_GENESIS,
-  headerHash,
-  memoryPayload,
-  type OperationHeader,
-  type OperationKind,
-} from '../../protocol/operation-log.js';
+import { CHAIN_GENESIS, headerHash, type OperationHeader, type OperationKind } from '../../protocol/operation-log.js';
+import { memoryPayload } from '../../protocol/kinds/memory-kind.js';
 import type { Signer } from '../../protocol/seams.js';
 import { aMemory } from './memories.js';
 

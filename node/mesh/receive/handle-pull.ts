@@ -148,5 +148,5 @@ async function rootFor(parts: PullParts, peer: Peer, commitSequence: number): Pr
   const after = await parts.store.query({ kind: 'known-origins' });
   if (!after.ok) return failed(after.error);
   if (after.value.commitSequence !== commitSequence) return ok(null);
-  return ok(rootDigest(digests.value.namespaces, (namespace) => mayHold(peer, namespace), parts.crypto));
+  return ok(rootDigest(digests.value.digests, (namespace) => mayHold(peer, namespace), parts.crypto));
 }

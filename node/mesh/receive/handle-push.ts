@@ -159,7 +159,6 @@ async function applyBatch(
 async function applyOneByOne({ store }: PushParts, command: ApplyOperations): Promise<ApplyOutcome> {
   let applied = 0;
   let noop = 0;
-  const changed: string[] = [];
   const refused: RefusedOperation[] = [];
   const parked: ParkedOperation[] = [];
   const have: Record<string, number> = {};
@@ -186,13 +185,12 @@ async function applyOneByOne({ store }: PushParts, command: ApplyOperations): Pr
     const { value } = outcome;
     applied += value.applied;
     noop += value.noop;
-    changed.push(...value.changed);
     refused.push(...value.refused);
     parked.push(...value.parked);
     Object.assign(have, value.have);
     if (value.refused.length > 0) stopped.add(origin);
   }
-  return { applied, noop, changed, refused, parked, have };
+  return { applied, noop, refused, parked, have };
 }
 
 /** The latest stamp of each peer, over all of its epochs, as an instant. */

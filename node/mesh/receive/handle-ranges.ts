@@ -17,6 +17,7 @@ import type { Store } from '../../../storage/port.js';
 
 const ORIGIN_LENGTH_MAX = 256;
 const NAMESPACE_LENGTH_MAX = 4096;
+const { HEADER_WORD_LENGTH_MAX: WORD_LENGTH_MAX } = limits;
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
 const origin = z.string().max(ORIGIN_LENGTH_MAX);
@@ -24,11 +25,17 @@ const question = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('namespaces'),
     have: z.record(origin, z.int().min(0)),
-    digests: z.record(z.string().max(NAMESPACE_LENGTH_MAX), digest),
+    digests: z.record(
+      z.string().max(WORD_LENGTH_MAX),
+      z.record(z.string().max(NAMESPACE_LENGTH_MAX), digest),
+    ),
   }),
   z.object({
     kind: z.literal('subjects'),
-    namespace: z.string().max(NAMESPACE_LENGTH_MAX),
+    of: z.object({
+      kind: z.string().max(WORD_LENGTH_MAX),
+      namespace: z.string().max(NAMESPACE_LENGTH_MAX),
+    }),
     ranges: z.record(z.string().regex(/^\d{1,3}$/), digest),
     from: z.int().min(0).max(RANGE_BUCKETS),
   }),
@@ -96,7 +103,7 @@ async function compareNamespaces(
   if (!ours.ok) return failed(ours.error);
   // The asker leaves out what this node may not hold.
   const all = { allowedNamespaces: null };
-  const { differing, compared } = compareDigests(ours.value.namespaces, theirs, all, peer);
+  const { differing, compared } = compareDigests(ours.value.digests, theirs, all, peer);
   const have = Object.entries(known.value.heads).map(([name, { seq }]) => [name, seq]);
   return ok({ have: Object.fromEntries(have), differing, compared });
 }
@@ -104,17 +111,17 @@ async function compareNamespaces(
 async function compareRanges(
   store: Store,
   peer: Peer,
-  { namespace, ranges: theirs, from }: Extract<RangesQuestion, { kind: 'subjects' }>,
+  { of, ranges: theirs, from }: Extract<RangesQuestion, { kind: 'subjects' }>,
 ): Promise<Result<SubjectsReply>> {
   // As of a namespace that does not exist.
   const nothing = { subjects: [], ranges: [], next: null };
-  if (!mayHold(peer, namespace)) return ok(nothing);
-  const ours = await store.query({ kind: 'read-ranges', namespace }, { lane: 'background' });
+  if (!mayHold(peer, of.namespace)) return ok(nothing);
+  const ours = await store.query({ kind: 'read-ranges', of }, { lane: 'background' });
   if (!ours.ok) return failed(ours.error);
   const differing = differingRanges(ours.value.ranges, theirs, from);
   if (differing.length === 0) return ok(nothing);
   const read = await store.query(
-    { kind: 'read-range-subjects', namespace, ranges: differing, limit: limits.RANGE_SUBJECTS_MAX },
+    { kind: 'read-range-subjects', of, ranges: differing, limit: limits.RANGE_SUBJECTS_MAX },
     { lane: 'background' },
   );
   if (!read.ok) return failed(read.error);

@@ -1,5 +1,5 @@
 import { namespaceProblem } from '../../../protocol/ids.js';
-import { mayHave, type Peer } from '../../../protocol/mesh/peer.js';
+import { mayWrite, type Peer } from '../../../protocol/mesh/peer.js';
 import type { VerifiedBatch, VerifiedOperation } from '../../../protocol/mesh/store-terms.js';
 import {
   headBytes,
@@ -9,7 +9,7 @@ import {
   type SignedHead,
   type WireOperation,
 } from '../../../protocol/mesh/wire.js';
-import { headerHash, type OperationHeader } from '../../../protocol/operation-log.js';
+import { headerHash } from '../../../protocol/operation-log.js';
 import type { Crypto } from '../../../protocol/seams.js';
 import { signatureFromText } from '../../identity/key-text.js';
 import type { AuthorJudge } from './author.js';
@@ -107,8 +107,7 @@ function follow(
   if (before !== undefined && (operation.seq !== before.seq + 1 || operation.prevHash !== before.hash)) {
     return null;
   }
-  // The hash takes the kind as it stands, known or not.
-  const hash = headerHash(operation as OperationHeader, crypto);
+  const hash = headerHash(operation, crypto);
   return { ...operation, hash, refusal: null, scope: null };
 }
 
@@ -117,9 +116,9 @@ function judged(verified: VerifiedOperation, origins: Origins, authors: AuthorJu
   if (payload === null) return verified;
   const scope = origins.scopeOf(peerOfOrigin(verified.origin));
   const operation = { ...verified, scope: scope.allowedNamespaces };
-  if (!mayHave(scope, operation)) return { ...operation, payload: null };
+  if (!mayWrite(scope, operation)) return { ...operation, payload: null };
   if (namespaceProblem(operation.namespace) !== null) return { ...operation, refusal: 'invalid' };
-  return authors.holds(payload) ? operation : { ...operation, refusal: 'bad_signature' };
+  return authors.holds(operation.kind, payload) ? operation : { ...operation, refusal: 'bad_signature' };
 }
 
 /** The last head of an origin that its peer has signed and that is one of these operations. */

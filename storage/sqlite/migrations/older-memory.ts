@@ -1,3 +1,4 @@
+import { NO_REST } from '../../../protocol/kinds/payload.js';
 import { ACCESS_COUNT_MAX, PRIORITY_MAX, PRIORITY_MIN } from '../../../protocol/limits.js';
 import { type Citation, KINDS, type Memory, TIERS } from '../../../protocol/memory.js';
 import type { Crypto } from '../../../protocol/seams.js';
@@ -93,6 +94,7 @@ export function memoryFromOlderRow(row: OlderRow, rowid: number, now: string, cr
     write_signature: null,
     created_hlc: '',
     edited: '',
+    rest: NO_REST,
     hlc: '',
     origin: '',
     origin_seq: 0,

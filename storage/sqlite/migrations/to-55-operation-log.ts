@@ -1,15 +1,13 @@
-import type { DecisionContext } from '../../../protocol/decide/decision.js';
-import type { Link } from '../../../protocol/link.js';
+import { insertMemory } from '../../../protocol/decide/memory-writes.js';
+import { linkKind } from '../../../protocol/kinds/link-kind.js';
+import { linkId } from '../../../protocol/link.js';
 import type { Memory } from '../../../protocol/memory.js';
-import { instantFromMs } from '../../../protocol/time.js';
 import { type Connection, openWriter } from '../connection.js';
 import { DatabaseRefusedError, startLog } from '../database-setup.js';
-import { Digests } from '../digests.js';
-import { OperationLog } from '../log.js';
-import { Mutations } from '../mutations.js';
-import { DEFAULT_LIMITS, QuotaLedger } from '../quota-ledger.js';
+import { type LinkSqlRow, linkFromSql } from '../kinds/link-table.js';
 import { memoryToSql, ROW_COLUMNS } from '../rows.js';
 import { SCHEMA } from '../schema.js';
+import { type Engine, engineOf, standardsOf } from './form.js';
 import { memoryFromOlderRow, OLDER_MEMORY_COLUMNS, type OlderRow } from './older-memory.js';
 import { olderInstant, olderTextOrNull } from './older-values.js';
 import type { MigrationContext, MigrationStep } from './step.js';
@@ -41,7 +39,8 @@ export const to55: MigrationStep = {
   to: 55,
   apply(db, context) {
     refuseEncryptedRows(db);
-    const known = new Set(schemaTables('table'));
+    // Standards become records.
+    const known = new Set([...schemaTables('table'), 'namespace_meta']);
     for (const table of schemaTables('virtual')) db.exec(`DROP TABLE IF EXISTS "${table}"`);
     const aside = tableNames(db, 'table').filter((name) => known.has(name));
     for (const table of aside) setAside(db, table);
@@ -49,7 +48,7 @@ export const to55: MigrationStep = {
     startLog(db, context.options, `migrated from schema ${context.from}`);
     for (const table of aside) {
       if (table === 'recall_observations') moveObservations(db, context.now);
-      else if (table !== 'memories' && table !== 'archived_memories') moveOtherTable(db, table, context.now);
+      else if (!MOVED_APART.has(table)) moveOtherTable(db, table, context.now);
     }
     // Counted anew from the rows: older releases never gave the bytes of deleted rows back.
     db.exec('UPDATE agent_quotas SET current_storage_bytes = 0');
@@ -57,6 +56,9 @@ export const to55: MigrationStep = {
     moveArchive(db, context);
   },
 };
+
+/** Tables whose rows become memories and records of the log. */
+const MOVED_APART = new Set(['memories', 'archived_memories', 'namespace_meta']);
 
 function schemaTables(type: 'table' | 'virtual'): string[] {
   const fresh = openWriter(':memory:', 0);
@@ -84,15 +86,8 @@ function refuseEncryptedRows(db: Connection): void {
 }
 
 function moveMemories(db: Connection, { options, now }: MigrationContext): void {
-  const decision: DecisionContext = {
-    nowMs: options.nowMs,
-    now: instantFromMs(options.nowMs),
-    quota: DEFAULT_LIMITS,
-  };
-  const log = new OperationLog(db, options.crypto);
-  const quotas = new QuotaLedger(db);
-  const digests = new Digests(db, options.crypto);
-  const mutations = new Mutations(db, log, quotas, digests, null);
+  const engine = engineOf(db, options);
+  const { log, quotas, digests, mutations, context } = engine;
   const taken = db.prepare<[string, string]>(
     'SELECT 1 FROM memories WHERE title = ? AND namespace = ? AND conflict_of IS NULL',
   );
@@ -100,40 +95,42 @@ function moveMemories(db: Connection, { options, now }: MigrationContext): void 
   for (const [rowid, row] of olderRows(db, 'memories', OLDER_MEMORY_COLUMNS)) {
     const older = memoryFromOlderRow(row, rowid, now, options.crypto);
     const title = freeTitle(older, (candidate) => taken.get(candidate, older.namespace) !== undefined);
-    mutations.apply({ mutation: 'insert-memory', operation: 'store', memory: { ...older, title } }, decision);
+    mutations.apply(insertMemory({ ...older, title }), context);
   }
-  moveLinks(db, mutations, decision);
+  moveLinks(db, engine);
+  moveStandards(db, engine, now);
   quotas.flush();
   digests.flush();
   log.finish();
   dropAside(db, 'memories');
 }
 
+type OlderLink = Omit<LinkSqlRow, 'digest'> & { readonly source_namespace: string | null };
+
 /** Older links stand in no log; now they do, so that they replicate. */
-function moveLinks(db: Connection, mutations: Mutations, context: DecisionContext): void {
+function moveLinks(db: Connection, { mutations, context }: Engine): void {
   const rows = db
     .prepare(
-      `SELECT l.*, m.rid AS source_rid, m.namespace AS source_namespace
-       FROM memory_links l LEFT JOIN memories m ON m.id = l.source_id`,
+      `SELECT l.*, m.namespace AS source_namespace FROM memory_links l LEFT JOIN memories m ON m.id = l.source_id`,
     )
     .all() as OlderLink[];
-  for (const { source_rid: rid, source_namespace, signature, ...link } of rows) {
+  db.exec('DELETE FROM memory_links');
+  for (const row of rows) {
+    const link = linkFromSql(row);
+    const subject = { kind: linkKind.name, id: linkId(link), namespace: row.source_namespace ?? 'global' };
     mutations.apply(
-      {
-        mutation: 'insert-link',
-        link: { ...link, signature: signature === null ? null : Buffer.from(signature).toString('base64') },
-        namespace: source_namespace ?? 'global',
-        rid,
-      },
+      { mutation: 'write', ...subject, word: 'link', seen: {}, before: null, image: link },
       context,
     );
   }
 }
 
-interface OlderLink extends Omit<Link, 'signature'> {
-  signature: Uint8Array | null;
-  source_rid: number | null;
-  source_namespace: string | null;
+function moveStandards(db: Connection, engine: Engine, now: string): void {
+  const older = asideName('namespace_meta');
+  if (!tableNames(db, 'table').includes(older)) return;
+  db.prepare(`UPDATE "${older}" SET updated_at = coalesce(older_instant(updated_at), @now)`).run({ now });
+  standardsOf(db, older, engine);
+  db.exec(`DROP TABLE "${older}"`);
 }
 
 // Titles that differed only as bytes (a blob, invalid UTF-8) may be equal as text.

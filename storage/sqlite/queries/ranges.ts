@@ -1,4 +1,4 @@
-import { bucketOf } from '../../../protocol/mesh/ranges.js';
+import { bucketOf, type KindNamespace } from '../../../protocol/mesh/ranges.js';
 import type {
   ReadLogged,
   ReadRangeSubjects,
@@ -6,11 +6,10 @@ import type {
   RepairAnswers,
 } from '../../../protocol/mesh/repair-terms.js';
 import type { WireOperation } from '../../../protocol/mesh/wire.js';
-import { memoryPayload } from '../../../protocol/operation-log.js';
 import type { Crypto } from '../../../protocol/seams.js';
 import { isReadable } from '../digests.js';
+import type { KindPages } from '../kinds/tables.js';
 import { type OperationSqlRow, operationFromSql } from '../operation-rows.js';
-import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 
 interface SubjectRow {
@@ -18,23 +17,28 @@ interface SubjectRow {
   readonly digest: unknown;
 }
 
-const SUBJECTS = `SELECT id AS subject, digest FROM memories
-    WHERE ns_id = (SELECT ns_id FROM namespaces WHERE name = @namespace)
-  UNION ALL
-  SELECT source_id || '|' || target_id || '|' || relation, digest FROM memory_links WHERE namespace = @namespace`;
-
 const hex = (digest: unknown): string => (isReadable(digest) ? Buffer.from(digest).toString('hex') : '');
 
+/** What queries over subjects need: statements, hashes, and the rows of each kind. */
+export interface SubjectSource {
+  readonly statements: Statements;
+  readonly crypto: Crypto;
+  readonly pages: KindPages;
+}
+
+function rowsOf(
+  { statements, pages }: SubjectSource,
+  { kind, namespace }: KindNamespace,
+): Iterable<SubjectRow> {
+  const sql = pages.of(kind)?.digestsSql;
+  return sql === undefined ? [] : (statements.get(sql).iterate({ namespace }) as Iterable<SubjectRow>);
+}
+
 /** The digest of each range of a namespace: the sum (exclusive or) over its rows, as that of the namespace itself. */
-export function readRanges(
-  statements: Statements,
-  crypto: Crypto,
-  { namespace }: ReadRanges,
-): RepairAnswers['read-ranges'] {
+export function readRanges(source: SubjectSource, { of }: ReadRanges): RepairAnswers['read-ranges'] {
   const sums = new Map<number, Buffer>();
-  const rows = statements.get(SUBJECTS).iterate({ namespace }) as IterableIterator<SubjectRow>;
-  for (const { subject, digest } of rows) {
-    const bucket = bucketOf(subject, crypto);
+  for (const { subject, digest } of rowsOf(source, of)) {
+    const bucket = bucketOf(subject, source.crypto);
     let sum = sums.get(bucket);
     if (sum === undefined) {
       sum = Buffer.alloc(32);
@@ -49,13 +53,13 @@ export function readRanges(
 
 /** Subjects of some ranges with their digests. */
 export function readRangeSubjects(
-  statements: Statements,
-  crypto: Crypto,
-  { namespace, ranges, limit }: ReadRangeSubjects,
+  source: SubjectSource,
+  { of, ranges, limit }: ReadRangeSubjects,
 ): RepairAnswers['read-range-subjects'] {
   const wanted = new Map(ranges.map((bucket) => [bucket, [] as [string, string][]]));
-  const rows = statements.get(SUBJECTS).iterate({ namespace }) as IterableIterator<SubjectRow>;
-  for (const { subject, digest } of rows) wanted.get(bucketOf(subject, crypto))?.push([subject, hex(digest)]);
+  for (const { subject, digest } of rowsOf(source, of)) {
+    wanted.get(bucketOf(subject, source.crypto))?.push([subject, hex(digest)]);
+  }
   const subjects: [string, string][] = [];
   const read: number[] = [];
   for (const bucket of ranges) {
@@ -66,10 +70,13 @@ export function readRangeSubjects(
   return { subjects, ranges: read };
 }
 
-/** Operations of the log by their places; a payload that the log lost comes from the row that it made, if that stands. */
+/**
+ * Operations of the log by their places; a payload that the log lost comes from the row that it made, if that stands. Only
+ * from the row of this very operation: the subject and the hash of another one are no secret, and a header that repeats
+ * them under a namespace of its own must not get the text.
+ */
 export function readLogged(
-  statements: Statements,
-  crypto: Crypto,
+  { statements, crypto, pages }: SubjectSource,
   { places, bytesMax }: ReadLogged,
 ): RepairAnswers['read-logged'] {
   const operations: WireOperation[] = [];
@@ -82,28 +89,11 @@ export function readLogged(
     if (row === undefined) continue;
     const operation = operationFromSql(row);
     const isIts = (text: string | null) => text !== null && crypto.sha256Hex(text) === operation.payloadHash;
-    const payload = [operation.payload, imageOf(statements, operation)].find(isIts) ?? null;
+    const kind = pages.kinds.ofWord(operation.kind)?.kind.name;
+    const text = kind === undefined ? null : (pages.of(kind)?.textOf(statements, operation) ?? null);
+    const payload = [operation.payload, text].find(isIts) ?? null;
     operations.push({ ...operation, payload });
     bytes += payload?.length ?? 0;
   }
   return { operations };
-}
-
-/**
- * What the log lost the row may still say, if this very operation made it: another one's subject and hash are no secret,
- * and a stub that repeats them under a namespace of its own must not get the text.
- */
-function imageOf(statements: Statements, { subject, origin, seq, namespace }: WireOperation): string | null {
-  const row = statements
-    .get(
-      `SELECT ${SELECT_ROW} FROM memories m
-       WHERE m.id = ? AND m.origin = ? AND m.origin_seq = ? AND m.namespace = ?`,
-    )
-    .get(subject, origin, seq, namespace);
-  if (row === undefined) return null;
-  try {
-    return memoryPayload(memoryFromSql(row as SqlRow));
-  } catch {
-    return null;
-  }
 }

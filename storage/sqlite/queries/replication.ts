@@ -1,3 +1,4 @@
+import type { Kinds } from '../../../protocol/kinds/kinds.js';
 import type {
   Conflict,
   FindOperation,
@@ -146,14 +147,18 @@ function readOrigin(
   return { rows: rows.slice(0, end), hash };
 }
 
-export function readDigests(statements: Statements): ReadDigestsAnswer {
+/** Digests by kind and namespace. Every kind of the list has an entry, so that peers see which kinds this node knows. */
+export function readDigests(statements: Statements, { all }: Kinds): ReadDigestsAnswer {
   const rows = statements
-    .get('SELECT namespace, lower(hex(digest)) AS digest, entries FROM namespace_digests ORDER BY namespace')
-    .all() as { namespace: string; digest: string; entries: number }[];
-  return {
-    namespaces: Object.fromEntries(rows.map((row) => [row.namespace, row.digest])),
-    rows: rows.reduce((sum, row) => sum + row.entries, 0),
-  };
+    .get(
+      'SELECT kind, namespace, lower(hex(digest)) AS digest, entries FROM namespace_digests ORDER BY namespace',
+    )
+    .all() as { kind: string; namespace: string; digest: string; entries: number }[];
+  const known = all.map(({ name }) => {
+    const own = rows.filter(({ kind }) => kind === name);
+    return [name, Object.fromEntries(own.map(({ namespace, digest }) => [namespace, digest]))] as const;
+  });
+  return { digests: Object.fromEntries(known), rows: rows.reduce((sum, row) => sum + row.entries, 0) };
 }
 
 export function findOperation(statements: Statements, { opId }: FindOperation): FoundOperation | null {
@@ -184,6 +189,7 @@ export function findOperation(statements: Statements, { opId }: FindOperation): 
 interface ConflictRow {
   origin: string;
   origin_seq: number;
+  kind: string;
   subject: string;
   namespace: string;
   winner: string;
@@ -224,6 +230,7 @@ export function listConflicts(statements: Statements, { limit }: ListConflicts):
   return [
     ...lost.map((row) => ({
       kind: 'version' as const,
+      of: row.kind,
       subject: row.subject,
       namespace: row.namespace,
       op_id: operationId(row.origin, row.origin_seq),
@@ -232,6 +239,7 @@ export function listConflicts(statements: Statements, { limit }: ListConflicts):
     })),
     ...hidden.map((row) => ({
       kind: 'title' as const,
+      of: 'memory',
       subject: row.id,
       namespace: row.namespace,
       op_id: null,

@@ -1,3 +1,5 @@
+import { wordsOf } from '../../../protocol/kinds/kind.js';
+import type { Kinds } from '../../../protocol/kinds/kinds.js';
 import type { ScrubAnswers, SupersededPayloads } from '../../../protocol/mesh/scrub-terms.js';
 import type { Statements } from '../statements.js';
 
@@ -8,20 +10,30 @@ interface Row {
   readonly superseded: number;
 }
 
-/** Kinds that make versions of a memory. */
-const VERSIONS = "('store', 'update', 'promote', 'life', 'restore', 'delete', 'expire', 'archive')";
+/** True for two operations that make versions of one kind whose superseded payloads are dropped. */
+function isOfOneKind({ all }: Kinds, a: string, b: string): string {
+  const alternatives = all
+    .filter(({ superseded }) => superseded === 'dropped')
+    .map((kind) => {
+      const words = wordsOf(kind, 'image', 'removal').map((word) => `'${word}'`);
+      const list = `(${words.join(', ')})`;
+      return `(${a}.kind IN ${list} AND ${b}.kind IN ${list})`;
+    });
+  return `(${alternatives.join(' OR ')})`;
+}
 
 /** Payloads of versions that another one has seen for long, that everybody has, and that no conflict lists. */
 export function supersededPayloads(
   statements: Statements,
+  kinds: Kinds,
   { before, everyoneHas, after, limit }: SupersededPayloads,
 ): ScrubAnswers['superseded-payloads'] {
   const rows = statements
     .get(
       `SELECT o.commit_sequence, o.origin, o.origin_seq AS seq,
-         o.payload IS NOT NULL AND o.parked IS NULL AND o.kind IN ${VERSIONS}
+         o.payload IS NOT NULL AND o.parked IS NULL
          AND EXISTS (SELECT 1 FROM operations n WHERE n.subject = o.subject AND n.hlc < @before AND n.parked IS NULL
-           AND n.kind IN ${VERSIONS} AND EXISTS (SELECT 1 FROM json_each(iif(json_valid(n.seen), n.seen, '{}')) v
+           AND ${isOfOneKind(kinds, 'n', 'o')} AND EXISTS (SELECT 1 FROM json_each(iif(json_valid(n.seen), n.seen, '{}')) v
              WHERE v.key = o.origin AND v.value >= o.origin_seq))
          AND NOT EXISTS (SELECT 1 FROM conflicts c WHERE c.origin = o.origin AND c.origin_seq = o.origin_seq)
          AND NOT EXISTS (SELECT 1 FROM siblings s WHERE s.subject = o.subject AND s.origin = o.origin

@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict';
 import type { OutcomeOf } from '../../../protocol/commands.js';
 import { type DecidedCommand, decide } from '../../../protocol/decide/decide.js';
-import type {
-  DatabaseOwner,
-  Decision,
-  DecisionContext,
-  LastEdit,
-  Mutation,
-  ReadRequest,
-} from '../../../protocol/decide/decision.js';
+import type { DatabaseOwner, LastEdit, ReadRequest } from '../../../protocol/decide/reads.js';
+import type { Decision, DecisionContext } from '../../../protocol/decide/deciding.js';
+import type { Mutation } from '../../../protocol/decide/mutations.js';
 import type { ArchivedRow } from '../../../protocol/life-commands.js';
 import type { Memory, MemoryRow } from '../../../protocol/memory.js';
 import type { Result } from '../../../protocol/result.js';

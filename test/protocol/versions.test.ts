@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type HistoricEdit, loserOf, lossesAmong, maximal } from '../../protocol/replica.js';
+import { type HistoricEdit, loserOf, lossesAmong, maximal } from '../../protocol/replication/versions.js';
 import { includes, joined, type VersionVector } from '../../protocol/version-vector.js';
 
 /** Random numbers of a seed, the same on every run. */

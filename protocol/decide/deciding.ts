@@ -1,0 +1,34 @@
+import type { Kinds } from '../kinds/kinds.js';
+import type { QuotaLimits } from '../quota.js';
+import type { Result } from '../result.js';
+import type { Mutation } from './mutations.js';
+import type { ReadRequest } from './reads.js';
+
+/**
+ * How a write decides. A decision is a generator: it yields the rows that it must read, the engine loads them inside
+ * the write transaction and answers, and it returns the typed mutations to apply, or a failure. It is pure, so one
+ * copy of the rules serves every engine, the simulator and replicated operations. Because a read may depend on the
+ * answer to the one before, nothing has to be loaded on suspicion.
+ */
+export type Deciding<T> = Generator<ReadRequest, Result<Decision<T>>, never>;
+
+export interface Decision<T> {
+  readonly mutations: readonly Mutation[];
+  readonly value: T;
+}
+
+/** Facts of the call that the rules may use. */
+export interface DecisionContext {
+  /** Wall clock of the call. */
+  readonly nowMs: number;
+  /** The same as a canonical instant. */
+  readonly now: string;
+  /** What an agent may hold on this node. */
+  readonly quota: QuotaLimits;
+  /** What replicates. */
+  readonly kinds: Kinds;
+}
+
+export function decided<T>(value: T, mutations: readonly Mutation[]): Result<Decision<T>> {
+  return { ok: true, value: { mutations, value } };
+}

@@ -1,0 +1,85 @@
+import type { Adoption } from '../kinds/adoption-kind.js';
+import { adoptionKind } from '../kinds/adoption-kind.js';
+import { homeId, homeNumberOf, makerOf, numberIn } from '../kinds/home.js';
+import type { Kind } from '../kinds/kind.js';
+import type { Version } from '../kinds/version.js';
+import { ADOPTIONS_MAX } from '../limits.js';
+import { peerOfOrigin } from '../mesh/wire.js';
+import type { Failure } from '../result.js';
+import type { DecisionContext } from './deciding.js';
+import type { Mutation } from './mutations.js';
+import { type Reading, read } from './reads.js';
+
+/** The node that may change a subject, and its number among the homes of the subject: 0 for the maker. */
+export interface Home {
+  readonly peerId: string;
+  readonly number: number;
+}
+
+/** The home of a subject: its maker, or the node that adopted the maker's subjects last. */
+export function* homeOf(id: string): Reading<Home> {
+  const maker = makerOf(id);
+  const adoptions = yield* adoptionsOf(maker);
+  return adoptions.reduce<Home>(
+    (home, { home: peerId, number }) => (isLaterHome({ peerId, number }, home) ? { peerId, number } : home),
+    { peerId: maker, number: 0 },
+  );
+}
+
+const isLaterHome = (a: Home, b: Home): boolean =>
+  a.number !== b.number ? a.number > b.number : a.peerId > b.peerId;
+
+/** All adoptions of the subjects that a node made. */
+export function* adoptionsOf(maker: string): Reading<readonly Adoption[]> {
+  return yield* adoptionsBy('peer_id', maker);
+}
+
+export function* adoptionsBy(member: 'peer_id' | 'home', value: string): Reading<readonly Adoption[]> {
+  const asked = { kind: adoptionKind.name, member, value, limit: ADOPTIONS_MAX };
+  const rows = yield* read('records-with', asked);
+  return rows.map(({ image }) => image as Adoption);
+}
+
+/**
+ * True when the maker of a version is the home that the version names. The verdict follows from the maker's own log, in
+ * which its adoption stands before what it writes as the home, so every node comes to the same one.
+ */
+export function* isOfHome(id: string, origin: string, version: Version): Reading<boolean> {
+  const author = peerOfOrigin(origin);
+  const number = homeNumberOf(version);
+  const maker = makerOf(id);
+  if (number === 0) return author === maker;
+  const adoption = { kind: adoptionKind.name, id: homeId(author, `${maker}/${number}`) };
+  return (yield* read('subject-row', adoption)) !== null;
+}
+
+/**
+ * Refuses what a node would write to a subject of another home, or under an older number: NOT_HOME, with the home in the
+ * details, so that the request can be forwarded there.
+ */
+export function* homeProblem(
+  mutations: readonly Mutation[],
+  { kinds }: DecisionContext,
+): Reading<Failure | null> {
+  const self = peerOfOrigin((yield* read('log-origin', {})).origin);
+  for (const mutation of mutations) {
+    if (mutation.mutation !== 'write' && mutation.mutation !== 'remove') continue;
+    const kind: Kind = kinds.of(mutation.kind);
+    if (kind.writer !== 'home') continue;
+    const home = yield* homeOf(mutation.id);
+    if (home.peerId !== self) return notHome(mutation.id, home);
+    const said = mutation.mutation === 'write' ? mutation.image : mutation.facts;
+    const number = numberIn(said);
+    if (number !== home.number) throw new Error(`a write of ${mutation.id} lacks home number ${home.number}`);
+  }
+  return null;
+}
+
+/** The answer to a request that only the home of a subject may decide. */
+export function notHome(id: string, { peerId, number }: Home): Failure {
+  return {
+    code: 'NOT_HOME',
+    message: `only the home node ${peerId} may change this; send the request there`,
+    details: { subject: id, home: peerId, home_number: number },
+  };
+}

@@ -1,0 +1,60 @@
+import type { ImportLink, Outcomes } from '../commands.js';
+import { isExpired, isVisible, mayChange } from '../decide/access.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { memoryById, read } from '../decide/reads.js';
+import { linkKind } from '../kinds/link-kind.js';
+import { NO_REST } from '../kinds/payload.js';
+import { type Link, type LinkKey, linkId } from '../link.js';
+import type { Viewer } from '../ranking/types.js';
+import { fail } from '../result.js';
+
+/** Removes a link; its tombstone replicates. */
+export interface DropLink {
+  readonly kind: 'drop-link';
+  readonly link: LinkKey;
+  readonly viewer: Viewer;
+}
+
+/** Imports a link between two memories that exist; a link that is there already stays as it is. */
+export function* decideImportLink(
+  { link }: ImportLink,
+  context: DecisionContext,
+): Deciding<Outcomes['import-link']> {
+  if (link.source_id === link.target_id) return fail('VALIDATION_FAILED', 'a memory cannot link to itself');
+  const source = yield* memoryById(link.source_id);
+  const target = yield* memoryById(link.target_id);
+  for (const end of [source, target]) {
+    if (end === null || isExpired(end, context.now))
+      return fail('NOT_FOUND', 'an end of the link is missing');
+  }
+  const subject = { kind: linkKind.name, id: linkId(link) };
+  if ((yield* read('subject-row', subject)) !== null) return decided({ change: 'unchanged' }, []);
+  // A link that was dropped comes back after its removal, for nodes that merge the two.
+  const tombstone = yield* read('tombstone', subject);
+  return decided({ change: 'created' }, [
+    {
+      ...{ mutation: 'write', ...subject, word: 'link', namespace: source!.namespace },
+      ...{ seen: tombstone?.seen ?? {}, before: null, image: link },
+    },
+  ]);
+}
+
+/** Removes a link. NOT_FOUND for a link that is not there or whose source the caller may not see, FORBIDDEN for one that it may not change. */
+export function* decideDropLink(
+  { link, viewer }: DropLink,
+  context: DecisionContext,
+): Deciding<Outcomes['drop-link']> {
+  const subject = { kind: linkKind.name, id: linkId(link) };
+  const row = yield* read('subject-row', subject);
+  const source = yield* memoryById(link.source_id);
+  const shown = source !== null && !isExpired(source, context.now) && isVisible(source, viewer);
+  if (row === null || !shown) return fail('NOT_FOUND', 'link not found');
+  if (!mayChange(source, viewer)) return fail('FORBIDDEN', 'the source of the link belongs to another agent');
+  const { namespace, stamp } = row;
+  return decided({ dropped: row.image as Link }, [
+    {
+      ...{ mutation: 'remove', ...subject, word: 'link.drop', namespace, seen: stamp.seen },
+      ...{ before: row.image, reason: 'delete', facts: { rest: NO_REST }, keepCopy: false },
+    },
+  ]);
+}

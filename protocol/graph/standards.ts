@@ -1,0 +1,82 @@
+import type { Outcomes } from '../commands.js';
+import { isExpired, isVisible } from '../decide/access.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { memoryById, read } from '../decide/reads.js';
+import { namespaceProblem } from '../ids.js';
+import { NO_REST } from '../kinds/payload.js';
+import { type Standard, standardKind } from '../kinds/standard-kind.js';
+import type { Viewer } from '../ranking/types.js';
+import { fail } from '../result.js';
+
+/** Pins a memory as the standard of a namespace, or names the namespace that it inherits from (interface §2.5). */
+export interface SetStandard {
+  readonly kind: 'set-standard';
+  readonly namespace: string;
+  /** The memory that becomes the standard; null leaves only the parent. */
+  readonly standardId: string | null;
+  readonly parent: string | null;
+  readonly viewer: Viewer;
+}
+
+/** Takes the standard of a namespace away; the memory stays. */
+export interface ClearStandard {
+  readonly kind: 'clear-standard';
+  readonly namespace: string;
+}
+
+/** Sets a standard. NOT_FOUND for a memory that the caller cannot see; VALIDATION_FAILED for a namespace that cannot be. */
+export function* decideSetStandard(
+  command: SetStandard,
+  context: DecisionContext,
+): Deciding<Outcomes['set-standard']> {
+  const { namespace, standardId, parent, viewer } = command;
+  for (const [field, value] of [
+    ['namespace', namespace],
+    ['parent', parent],
+  ] as const) {
+    const problem = value === null ? null : namespaceProblem(value);
+    if (problem !== null) return fail('VALIDATION_FAILED', `${field}: ${problem}`, { fields: [field] });
+  }
+  if (standardId === null && parent === null) {
+    return fail('VALIDATION_FAILED', 'a standard names a memory or a parent', { fields: ['id'] });
+  }
+  if (parent === namespace) {
+    return fail('VALIDATION_FAILED', 'a namespace cannot be its own parent', { fields: ['parent'] });
+  }
+  if (standardId !== null) {
+    const memory = yield* memoryById(standardId);
+    if (memory === null || isExpired(memory, context.now) || !isVisible(memory, viewer)) {
+      return fail('NOT_FOUND', 'memory not found');
+    }
+  }
+  const subject = { kind: standardKind.name, id: namespace };
+  const row = yield* read('subject-row', subject);
+  const before = (row?.image as Standard | undefined) ?? null;
+  const said = { standard_id: standardId, parent_namespace: parent, set_by: viewer.agentId };
+  if (before !== null && isSame(before, said)) return decided({ standard: before }, []);
+  const tombstone = row === null ? yield* read('tombstone', subject) : null;
+  const image: Standard = { rest: NO_REST, ...before, namespace, ...said, updated_at: context.now };
+  const seen = row?.stamp.seen ?? tombstone?.seen ?? {};
+  return decided({ standard: image }, [
+    { mutation: 'write', ...subject, word: 'standard.put', namespace, seen, before, image },
+  ]);
+}
+
+function isSame(a: Standard, b: Pick<Standard, 'standard_id' | 'parent_namespace' | 'set_by'>): boolean {
+  return (
+    a.standard_id === b.standard_id && a.parent_namespace === b.parent_namespace && a.set_by === b.set_by
+  );
+}
+
+/** Clears a standard; one that is not set stays so. */
+export function* decideClearStandard({ namespace }: ClearStandard): Deciding<Outcomes['clear-standard']> {
+  const subject = { kind: standardKind.name, id: namespace };
+  const row = yield* read('subject-row', subject);
+  if (row === null) return decided({ cleared: false }, []);
+  return decided({ cleared: true }, [
+    {
+      ...{ mutation: 'remove', ...subject, word: 'standard.drop', namespace, seen: row.stamp.seen },
+      ...{ before: row.image, reason: 'clear', facts: { rest: NO_REST }, keepCopy: false },
+    },
+  ]);
+}

@@ -1,0 +1,41 @@
+import { homeId } from './home.js';
+import { isCount, isText, type Rest } from './payload.js';
+import { recordKind } from './record-kind.js';
+
+/** Says that a node took over the subjects of a lost one (design: kinds). Its id is `<new home>/<lost peer>/<number>`. */
+export interface Adoption {
+  /** The node whose subjects move. */
+  readonly peer_id: string;
+  /** The node that is their home from now on. */
+  readonly home: string;
+  /** The home number, greater than that of every home before. */
+  readonly number: number;
+  readonly adopted_at: string;
+  readonly adopted_by: string;
+  readonly rest: Rest;
+}
+
+/** A namespace that holds no memories: what it names concerns the whole mesh. */
+export const MESH_NAMESPACE = '_mesh';
+
+export const adoptionKind = recordKind<Adoption>({
+  name: 'adoption',
+  members: {
+    peer_id: { accepts: isText, default: '' },
+    home: { accepts: isText, default: '' },
+    number: { accepts: isCount, default: 0 },
+    adopted_at: { accepts: isText, default: '' },
+    adopted_by: { accepts: isText, default: '' },
+  },
+  idOf: ({ peer_id, number, home }) => homeId(home, `${peer_id}/${number}`),
+  losers: 'dropped',
+  reach: 'everybody',
+  // Only the node itself can say that it took subjects over.
+  writer: 'home',
+  superseded: 'kept',
+  exported: false,
+  indexes: [
+    { name: 'adoption_of', members: ['peer_id'] },
+    { name: 'adoption_by', members: ['home'] },
+  ],
+});

@@ -1,0 +1,52 @@
+import { peerIdOf } from '../mesh/peer-id.js';
+import { canonicalInstant } from '../time.js';
+import { writeEnvelopeBytes } from '../write-envelope.js';
+import type { AuthorContext } from './kind.js';
+import { isObject, parsedObject } from './payload.js';
+
+/**
+ * Verifies what the payload of a memory says of its author: a memory that claims to be attested carries a signature over
+ * its text, by a key that is fit to sign. An agent that attests for another one is a node, whose id follows from its key.
+ * All of it follows from the payload only, so every node comes to the same verdict; which key an agent has bound is each
+ * reader's question. Covers the memory that a removal took as well. Payloads of another shape claim nothing.
+ */
+export function claimHolds(payload: string, author: AuthorContext): boolean {
+  // Only texts that can hold the word are parsed; JSON may spell it with escapes.
+  if (!payload.includes('agent_attested') && !payload.includes('\\u')) return true;
+  const image = parsedObject(payload);
+  return image === null || (imageHolds(image, author) && imageHolds(objectOr(image['was']), author));
+}
+
+type Value = Readonly<Record<string, unknown>>;
+
+function imageHolds(image: Value, author: AuthorContext): boolean {
+  const metadata = objectOr(image['metadata']);
+  if (metadata['attest_level'] !== 'agent_attested') return true;
+  const { agent_id: agentId, attested_by: attestedBy } = metadata;
+  const signed = objectOr(image['write_signature']);
+  const { namespace, title, kind, content } = image;
+  const texts = {
+    agentId,
+    namespace,
+    title,
+    kind,
+    content,
+    createdAt: signed['created_at'],
+    keyText: signed['public_key'],
+    signatureText: signed['signature'],
+  };
+  if (!allTexts(texts) || canonicalInstant(texts.createdAt) === null) return false;
+  const publicKey = author.keyFromText(texts.keyText);
+  const signature = author.signatureFromText(texts.signatureText);
+  if (publicKey === null || signature === null) return false;
+  const { crypto } = author;
+  if (attestedBy !== undefined && attestedBy !== peerIdOf(publicKey, crypto)) return false;
+  const contentSha256 = crypto.sha256(texts.content);
+  return crypto.verify(publicKey, writeEnvelopeBytes({ ...texts, contentSha256 }), signature);
+}
+
+const objectOr = (value: unknown): Value => (isObject(value) ? value : {});
+
+function allTexts<K extends string>(values: Record<K, unknown>): values is Record<K, string> {
+  return Object.values(values).every((value) => typeof value === 'string');
+}

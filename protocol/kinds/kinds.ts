@@ -1,0 +1,48 @@
+import { adoptionKind } from './adoption-kind.js';
+import type { Kind, Role } from './kind.js';
+import { linkKind } from './link-kind.js';
+import { memoryKind } from './memory-kind.js';
+import { standardKind } from './standard-kind.js';
+
+/** An operation's word as its kind understands it. */
+export interface Meaning {
+  readonly kind: Kind;
+  readonly role: Role;
+}
+
+/** A list of kinds with its look-ups. */
+export class Kinds {
+  private readonly byName: ReadonlyMap<string, Kind>;
+  private readonly byWord: ReadonlyMap<string, Meaning>;
+
+  constructor(readonly all: readonly Kind[]) {
+    this.byName = new Map(all.map((kind) => [kind.name, kind]));
+    const words = all.flatMap((kind) =>
+      Object.entries(kind.words).map(([word, role]) => [word, { kind, role }] as const),
+    );
+    this.byWord = new Map(words);
+    if (this.byName.size < all.length || this.byWord.size < words.length) {
+      throw new Error('two kinds share a name or a word');
+    }
+  }
+
+  /** The kind with a name, which the caller has from this list. */
+  of(name: string): Kind {
+    const kind = this.byName.get(name);
+    if (kind === undefined) throw new Error(`there is no kind "${name}"`);
+    return kind;
+  }
+
+  /** The kind with a name; null for one that this release does not know. */
+  named(name: string): Kind | null {
+    return this.byName.get(name) ?? null;
+  }
+
+  /** What an operation's word means; null for one that this release does not know. */
+  ofWord(word: string): Meaning | null {
+    return this.byWord.get(word) ?? null;
+  }
+}
+
+/** Every kind that replicates. A new one is declared in a file of its own and listed here. */
+export const KINDS = new Kinds([memoryKind, linkKind, standardKind, adoptionKind]);

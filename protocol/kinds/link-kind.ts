@@ -1,0 +1,36 @@
+import { type Link, linkId, RELATIONS } from '../link.js';
+import type { Kind } from './kind.js';
+import { isText, isTextOrNull, oneOf, payloadOf } from './payload.js';
+import { NO_FACTS, plain } from './plain.js';
+
+const text = { accepts: isText, default: '' };
+const maybe = { accepts: isTextOrNull, default: null };
+
+/** A relation between two memories. Its namespace is that of its source when it was made, which its header names. */
+export const linkKind: Kind<Link> = {
+  ...plain<Link>(),
+  name: 'link',
+  words: { link: 'image', 'link.drop': 'removal' },
+  contested: ['link', 'link.drop'],
+  payload: payloadOf<Link>({
+    source_id: text,
+    target_id: text,
+    relation: { accepts: oneOf(RELATIONS), default: 'related_to' },
+    created_at: text,
+    valid_from: maybe,
+    valid_until: maybe,
+    observed_by: maybe,
+    signature: maybe,
+    attest_level: { accepts: isText, default: 'unsigned' },
+    signed_at: maybe,
+  }),
+  removal: NO_FACTS,
+  idOf: linkId,
+  ownerOf: ({ observed_by }) => observed_by,
+  superseded: 'dropped',
+  exported: true,
+  table: 'memory_links',
+};
+
+/** The image of a link as its operations carry it. */
+export const linkPayload = (link: Link): string => linkKind.payload.text(link);

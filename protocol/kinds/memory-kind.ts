@@ -1,0 +1,200 @@
+import { higherTier, KINDS, type Memory, ownerOf, TIERS } from '../memory.js';
+import { claimHolds } from './author-claim.js';
+import { latest, latestOrNever, mergeBy } from './joins.js';
+import type { Kind } from './kind.js';
+import {
+  isFilled,
+  isInteger,
+  isIntegerOrNull,
+  isObject,
+  isObjectOrNull,
+  isText,
+  isTextOrNull,
+  type Members,
+  oneOf,
+  payloadOf,
+  type Rest,
+} from './payload.js';
+import {
+  covers,
+  editDot,
+  type Facts,
+  type LiveVersion,
+  type Removal,
+  type Settled,
+  type Version,
+} from './version.js';
+
+const LOCAL_KEYS = ['access_count', 'last_accessed_at', 'hlc', 'origin', 'origin_seq', 'seen'] as const;
+
+/**
+ * The replicated part of a memory. Local counters (access_count, last_accessed_at) and the stamps, which the header of
+ * the operation carries, are left out.
+ */
+export type MemoryImage = Pick<Memory, Exclude<keyof Memory, (typeof LOCAL_KEYS)[number]>>;
+
+const MEMBERS: Members<MemoryImage> = {
+  id: { accepts: isFilled, default: '' },
+  tier: { accepts: oneOf(TIERS), default: 'mid' },
+  namespace: { accepts: isFilled, default: '' },
+  title: { accepts: isText, default: '' },
+  content: { accepts: isText, default: '' },
+  tags: { accepts: (value) => Array.isArray(value) && value.every(isText), default: [] },
+  priority: {
+    accepts: (value) => isInteger(value) && (value as number) >= 1 && (value as number) <= 10,
+    default: 5,
+  },
+  confidence: { accepts: (value) => typeof value === 'number' && value >= 0 && value <= 1, default: 1 },
+  source: { accepts: isText, default: 'api' },
+  created_at: { accepts: isText, default: '' },
+  updated_at: { accepts: isText, default: '' },
+  expires_at: { accepts: isTextOrNull, default: null },
+  metadata: { accepts: isObject, default: {} },
+  kind: { accepts: oneOf(KINDS), default: 'observation' },
+  reflection_depth: { accepts: isInteger, default: 0 },
+  atomised_into: { accepts: isIntegerOrNull, default: null },
+  atom_of: { accepts: isTextOrNull, default: null },
+  entity_id: { accepts: isTextOrNull, default: null },
+  persona_version: { accepts: isIntegerOrNull, default: null },
+  citations: { accepts: (value) => Array.isArray(value) && value.every(isObject), default: [] },
+  source_uri: { accepts: isTextOrNull, default: null },
+  source_span: { accepts: isObjectOrNull, default: null },
+  confidence_source: { accepts: isText, default: 'caller_provided' },
+  confidence_signals: { accepts: isObjectOrNull, default: null },
+  confidence_decayed_at: { accepts: isTextOrNull, default: null },
+  mentioned_entity_id: { accepts: isTextOrNull, default: null },
+  version: { accepts: isVersion, default: 1 },
+  write_signature: { accepts: isObjectOrNull, default: null },
+  created_hlc: { accepts: isText, default: '' },
+  edited: { accepts: isText, default: '' },
+};
+
+/** What the removal of a memory says besides its reason. */
+export interface MemoryRemoval {
+  readonly title: string;
+  /** The expiry that an `expire` acted on. */
+  readonly expires_at: string | null;
+  /** Version of the row that was removed. */
+  readonly version: number;
+}
+
+const removal = payloadOf<MemoryRemoval & { readonly rest: Rest }>({
+  title: { accepts: isText, default: '' },
+  expires_at: { accepts: isTextOrNull, default: null },
+  version: { accepts: isVersion, default: 1 },
+});
+
+function isVersion(value: unknown): boolean {
+  return isInteger(value) && (value as number) >= 1;
+}
+
+/** What the removal of a memory says, by its types. */
+export const memoryRemoval = ({ facts }: Pick<Removal, 'facts'>): MemoryRemoval =>
+  facts as unknown as MemoryRemoval;
+
+const joinLife = mergeBy<MemoryImage>({ tier: higherTier, expires_at: latestOrNever, updated_at: latest });
+
+/** A memory: its row has full text, vectors, a title of its own and an archive. */
+export const memoryKind: Kind<MemoryImage> = {
+  name: 'memory',
+  words: {
+    store: 'image',
+    update: 'image',
+    promote: 'image',
+    life: 'image',
+    restore: 'image',
+    delete: 'removal',
+    expire: 'removal',
+    archive: 'removal',
+    purge: 'note',
+  },
+  contested: ['store', 'update', 'restore', 'delete', 'archive'],
+  payload: payloadOf(MEMBERS),
+  removal: removal as unknown as Kind['removal'],
+  idOf: ({ id }) => id,
+  namespaceOf: ({ namespace }) => namespace,
+  ownerOf: (image) => ownerOf(image),
+  // Reads and promotions leave the stamp of the last edit, so they neither win against one nor bring a memory back.
+  editOf: (version) => editDot(version.image.edited) ?? version,
+  merge: (versions, winner) => {
+    const first = versions.map(({ image }) => image).reduce(earlierCreation);
+    const { created_at, created_hlc } = first;
+    return withOwner({ ...joinLife(versions, winner), created_at, created_hlc }, first.metadata['agent_id']);
+  },
+  ends: (by, version) => {
+    if (!covers(by, memoryKind.editOf(version))) return false;
+    if (by.removal.word !== 'expire') return true;
+    // An expiry ends only a version that is not to live longer than the expiry knew.
+    const { expires_at } = version.image;
+    return expires_at !== null && expires_at <= (memoryRemoval(by.removal).expires_at ?? '');
+  },
+  settled: numbered,
+  reach: 'namespace',
+  writer: 'anybody',
+  superseded: 'dropped',
+  movable: true,
+  authorHolds: claimHolds,
+  exported: true,
+  table: 'memories',
+};
+
+/** Which of two images was created first; images of one edit differ only in tier and expiry. */
+function earlierCreation(best: MemoryImage, image: MemoryImage): MemoryImage {
+  const earlier =
+    image.created_hlc < best.created_hlc ||
+    (image.created_hlc === best.created_hlc && image.edited < best.edited);
+  return earlier ? image : best;
+}
+
+/**
+ * The number of the outcome. A single version keeps its own; concurrent ones make a version that none of them was. So it
+ * is for removals: what one of them ended may have been shown under that number.
+ */
+function numbered(
+  outcome: Settled<MemoryImage>,
+  versions: readonly Version<MemoryImage>[],
+): Settled<MemoryImage> {
+  const highest = Math.max(...versions.map(numberOf));
+  const version = versions.length === 1 ? highest : highest + 1;
+  if (numberOf(outcome) === version) return outcome;
+  if (outcome.image !== null) return { ...outcome, image: { ...outcome.image, version } };
+  const facts: Facts = { ...outcome.removal.facts, version };
+  return { ...outcome, removal: { ...outcome.removal, facts } };
+}
+
+const numberOf = (version: Pick<Version<MemoryImage>, 'image' | 'removal'>): number =>
+  version.image?.version ?? memoryRemoval(version.removal!).version;
+
+/** The row belongs to its first creator; a signature over another agent's text does not attest that. */
+function withOwner(image: MemoryImage, owner: unknown): MemoryImage {
+  if (image.metadata['agent_id'] === owner) return image;
+  const { agent_id: _agent, attested_by: _by, ...metadata } = image.metadata;
+  return {
+    ...image,
+    metadata: {
+      ...metadata,
+      ...(owner === undefined ? {} : { agent_id: owner }),
+      attest_level: 'claimed',
+    },
+    write_signature: null,
+  };
+}
+
+/** The memory of a version in which it lives; what is local comes from the row as it was, if there was one. */
+export function memoryOf(version: LiveVersion<MemoryImage>, before: Memory | null): Memory {
+  return {
+    ...version.image,
+    access_count: before?.access_count ?? 0,
+    last_accessed_at: before?.last_accessed_at ?? null,
+    hlc: version.hlc,
+    origin: version.origin,
+    origin_seq: version.seq,
+    seen: version.covers,
+  };
+}
+
+/** The image of a memory as its operations carry it. */
+export const memoryPayload = (memory: MemoryImage): string => memoryKind.payload.text(memory);
+
+/** Why an archived copy was purged: on request, or because it was older than `storage.archive_max_days`. */
+export type PurgeReason = 'request' | 'retention';

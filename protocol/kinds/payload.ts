@@ -1,0 +1,106 @@
+import { canonicalJson } from '../canonical-json.js';
+
+/** Members of a payload that this release does not know; they are kept and written back unchanged. */
+export type Rest = Readonly<Record<string, unknown>>;
+
+export const NO_REST: Rest = Object.freeze({});
+
+/** One member of a payload. */
+export interface Member<T = unknown> {
+  /** True for a value that a row can hold, so that no payload of a peer can break one. */
+  readonly accepts: (value: unknown) => boolean;
+  /** What a text that lacks the member means. */
+  readonly default: T;
+  /**
+   * True for a member that came after the first format of its kind: its text is left out while it holds the default, so
+   * that older texts serialise to the same bytes.
+   */
+  readonly later?: boolean;
+}
+
+/** A member for each property of an image, its `rest` excepted. */
+export type Members<I> = { readonly [K in Exclude<keyof I, 'rest'>]: Member<I[K]> };
+
+/** How the images of a kind become text, and text becomes images. */
+export interface Payload<I> {
+  readonly keys: readonly string[];
+  /** Canonical JSON: equal images have equal texts. Members that are not declared, other than those of `rest`, are left out. */
+  text(image: I): string;
+  /** Null for a value that no row of this kind can hold. */
+  parse(value: unknown): I | null;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** The payload of images with these members. An image keeps what it does not declare in `rest`. */
+export function payloadOf<I extends { readonly rest: Rest }>(members: Members<I>): Payload<I> {
+  const byKey = new Map(Object.entries(members as Readonly<Record<string, Member>>));
+  const keys = [...byKey.keys()].sort();
+  const written = keys.map((key) => {
+    const member = byKey.get(key)!;
+    const omitted = member.later === true ? canonicalJson(member.default) : null;
+    return [key, `${JSON.stringify(key)}:`, omitted] as const;
+  });
+  return {
+    keys,
+    text(image) {
+      const values = image as unknown as Values;
+      // The keys are known and in order, so nothing is sorted for an image without unknown members.
+      if (isEmpty(image.rest)) {
+        const texts: string[] = [];
+        for (const [key, prefix, omitted] of written) {
+          const value = values[key];
+          const text = typeof value === 'string' ? JSON.stringify(value) : canonicalJson(value);
+          if (text !== omitted) texts.push(prefix + text);
+        }
+        return `{${texts.join(',')}}`;
+      }
+      const present = written.filter(([key, , omitted]) => canonicalJson(values[key]) !== omitted);
+      const known = present.map(([key]) => [key, values[key]] as const);
+      const unknown = Object.entries(image.rest).filter(([key]) => !byKey.has(key));
+      return canonicalJson(Object.fromEntries([...known, ...unknown]));
+    },
+    parse(value) {
+      if (!isObject(value)) return null;
+      const image: Record<string, unknown> = {};
+      for (const [key, member] of byKey) {
+        const given = value[key];
+        const held = given === undefined ? member.default : given;
+        if (!member.accepts(held)) return null;
+        image[key] = held;
+      }
+      const unknown = Object.entries(value).filter(([key]) => !byKey.has(key));
+      image['rest'] = unknown.length === 0 ? NO_REST : Object.fromEntries(unknown);
+      return image as unknown as I;
+    },
+  };
+}
+
+function isEmpty(rest: Rest): boolean {
+  for (const _ in rest) return false;
+  return true;
+}
+
+/** The value of a JSON object; null for any other text. */
+export function parsedObject(text: string): Values | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+export const isObject = (value: unknown): value is Values =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+export const isText = (value: unknown): value is string => typeof value === 'string';
+export const isFilled = (value: unknown): boolean => isText(value) && value !== '';
+export const isTextOrNull = (value: unknown): value is string | null => value === null || isText(value);
+export const isInteger = (value: unknown): boolean => Number.isSafeInteger(value);
+export const isCount = (value: unknown): boolean => isInteger(value) && (value as number) >= 0;
+export const isIntegerOrNull = (value: unknown): boolean => value === null || isInteger(value);
+export const isObjectOrNull = (value: unknown): boolean => value === null || isObject(value);
+export const oneOf =
+  (words: readonly string[]) =>
+  (value: unknown): boolean =>
+    words.includes(value as string);

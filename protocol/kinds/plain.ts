@@ -1,0 +1,25 @@
+import { mergeBy } from './joins.js';
+import type { Kind } from './kind.js';
+import { type Payload, payloadOf, type Rest } from './payload.js';
+import { covers, type Facts } from './version.js';
+
+/** The removal of a kind that says nothing but the reason. */
+export const NO_FACTS: Payload<Facts> = payloadOf<{ readonly rest: Rest }>({}) as unknown as Payload<Facts>;
+
+/** What holds for a kind unless it says otherwise: of concurrent versions the latest edit stands, whole. */
+export function plain<I extends object>(): Pick<
+  Kind<I>,
+  'namespaceOf' | 'editOf' | 'merge' | 'ends' | 'settled' | 'reach' | 'writer' | 'movable' | 'authorHolds'
+> {
+  return {
+    namespaceOf: () => null,
+    editOf: (version) => version,
+    merge: mergeBy<I>({}),
+    ends: (by, version) => covers(by, version),
+    settled: (outcome) => outcome,
+    reach: 'namespace',
+    writer: 'anybody',
+    movable: false,
+    authorHolds: () => true,
+  };
+}

@@ -1,0 +1,53 @@
+import { HOME_NUMBER } from './home.js';
+import { type Joins, mergeBy } from './joins.js';
+import type { Kind, RecordIndex } from './kind.js';
+import { isCount, type Members, payloadOf, type Rest } from './payload.js';
+import { plain } from './plain.js';
+import type { Facts } from './version.js';
+
+/** What the declaration of a record kind says; the rest follows. */
+export interface RecordKind<I extends object> {
+  readonly name: string;
+  readonly members: Members<I>;
+  /** The id of the subject; null where only the operation's header names it. */
+  readonly idOf: (image: I) => string | null;
+  readonly ownerOf?: (image: I) => string | null;
+  /** Joins of members that do not follow the latest edit. */
+  readonly joins?: Joins<I>;
+  /** Whether versions that lose are listed as conflicts. */
+  readonly losers: 'listed' | 'dropped';
+  readonly reach?: Kind['reach'];
+  readonly writer?: Kind['writer'];
+  readonly superseded?: Kind['superseded'];
+  readonly authorHolds?: Kind['authorHolds'];
+  readonly exported: boolean;
+  readonly indexes?: readonly RecordIndex[];
+}
+
+/** A kind whose subjects are rows of `records`, with the words `<name>.put` and `<name>.drop`. */
+export function recordKind<I extends { readonly rest: Rest }>(declared: RecordKind<I>): Kind<I> {
+  const { name, joins = {} as Joins<I>, writer = 'anybody' } = declared;
+  const [put, drop] = [`${name}.put`, `${name}.drop`];
+  // A version of a subject with a home says which home wrote it.
+  const number = { accepts: isCount, default: 0, later: true };
+  const home = writer === 'home' ? { [HOME_NUMBER]: number } : {};
+  const members = { ...declared.members, ...home } as unknown as Members<I>;
+  const facts = home as unknown as Members<Facts>;
+  return {
+    ...plain<I>(),
+    name,
+    words: { [put]: 'image', [drop]: 'removal' },
+    contested: declared.losers === 'listed' ? [put, drop] : [],
+    payload: payloadOf(members),
+    removal: payloadOf<Facts>(facts),
+    idOf: declared.idOf,
+    ownerOf: declared.ownerOf ?? (() => null),
+    merge: mergeBy(joins),
+    reach: declared.reach ?? 'namespace',
+    writer,
+    superseded: declared.superseded ?? 'dropped',
+    ...(declared.authorHolds === undefined ? {} : { authorHolds: declared.authorHolds }),
+    exported: declared.exported,
+    table: { indexes: declared.indexes ?? [] },
+  };
+}

@@ -1,0 +1,31 @@
+import { isText, isTextOrNull, type Rest } from './payload.js';
+import { recordKind } from './record-kind.js';
+
+/** The standard of a namespace: the memory that it pins (interface §2.5). Its id is the namespace. */
+export interface Standard {
+  readonly namespace: string;
+  /** The memory that is the standard; null where only a parent is set. */
+  readonly standard_id: string | null;
+  /** The namespace that it inherits from, where that is not its ancestor. */
+  readonly parent_namespace: string | null;
+  /** The agent that set it. */
+  readonly set_by: string | null;
+  readonly updated_at: string;
+  readonly rest: Rest;
+}
+
+export const standardKind = recordKind<Standard>({
+  name: 'standard',
+  members: {
+    namespace: { accepts: isText, default: '' },
+    standard_id: { accepts: isTextOrNull, default: null },
+    parent_namespace: { accepts: isTextOrNull, default: null },
+    set_by: { accepts: isTextOrNull, default: null },
+    updated_at: { accepts: isText, default: '' },
+  },
+  idOf: ({ namespace }) => namespace,
+  ownerOf: ({ set_by }) => set_by,
+  losers: 'listed',
+  exported: true,
+  indexes: [{ name: 'standard_memory', members: ['standard_id'] }],
+});

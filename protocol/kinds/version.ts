@@ -1,0 +1,73 @@
+import { includes, type VersionVector } from '../version-vector.js';
+import type { Rest } from './payload.js';
+
+/** Where a version stands in the log. */
+export interface Dot {
+  readonly hlc: string;
+  readonly origin: string;
+  readonly seq: number;
+}
+
+export interface VersionBase extends Dot {
+  /** What it has seen, itself included. */
+  readonly covers: VersionVector;
+  readonly namespace: string;
+}
+
+/** A version in which the subject lives. */
+export interface LiveVersion<I extends object = object> extends VersionBase {
+  readonly image: I;
+  readonly removal: null;
+}
+
+/** What a removal says besides subject, namespace and reason; its kind declares the members. */
+export type Facts = { readonly [member: string]: unknown } & { readonly rest: Rest };
+
+/** What a removal says: enough to leave a tombstone, and to judge it against versions that it has not seen. */
+export interface Removal<I extends object = object> {
+  /** The word of its operation. */
+  readonly word: string;
+  readonly reason: string;
+  readonly facts: Facts;
+  /** What was removed, for the archives of all nodes; null keeps no copy. */
+  readonly was: I | null;
+}
+
+/** A version in which the subject is gone. */
+export interface RemovedVersion<I extends object = object> extends VersionBase {
+  readonly image: null;
+  readonly removal: Removal<I>;
+}
+
+export type Version<I extends object = object> = LiveVersion<I> | RemovedVersion<I>;
+
+/** What a set of versions means: the row or the tombstone, with the stamp of the latest and all that they have seen. */
+export type Settled<I extends object = object> = Version<I>;
+
+/**
+ * The stamp of an edit, which its memory keeps until the next one: `<hlc> <origin> <seq>`. Text order is stamp order.
+ * Reads and promotions leave it, so they can neither win against an edit nor bring a deleted memory back.
+ */
+export function editStamp({ hlc, origin, seq }: Dot): string {
+  return `${hlc} ${origin} ${String(seq).padStart(12, '0')}`;
+}
+
+/** The write that an edit stamp names; null for another text. */
+export function editDot(stamp: string): Dot | null {
+  const [hlc, origin, seq, ...rest] = stamp.split(' ');
+  if (hlc === undefined || origin === undefined || seq === undefined || rest.length > 0) return null;
+  return /^\d{12}$/.test(seq) ? { hlc, origin, seq: Number(seq) } : null;
+}
+
+/** True when a version has seen an operation. */
+export const covers = (
+  by: { readonly covers: VersionVector },
+  { origin, seq }: Pick<Dot, 'origin' | 'seq'>,
+): boolean => includes(by.covers, origin, seq);
+
+/** True when the stamp on the left is later. */
+export function isLater(a: Dot, b: Dot): boolean {
+  if (a.hlc !== b.hlc) return a.hlc > b.hlc;
+  if (a.origin !== b.origin) return a.origin > b.origin;
+  return a.seq > b.seq;
+}

@@ -1,0 +1,161 @@
+import { homeNumberOf } from '../kinds/home.js';
+import { latestEdit } from '../kinds/joins.js';
+import type { Kind } from '../kinds/kind.js';
+import { NO_REST } from '../kinds/payload.js';
+import {
+  covers,
+  type Dot,
+  isLater,
+  type Removal,
+  type RemovedVersion,
+  type Settled,
+  type Version,
+  type VersionBase,
+} from '../kinds/version.js';
+import { includes, joined, type VersionVector } from '../version-vector.js';
+
+/**
+ * How replicas agree (design: mesh, "Merging"). The state of a subject is the set of its maximal versions: those that
+ * no other version has seen. Joining two states is the union without what is covered, so it is commutative,
+ * associative and idempotent by construction; the row is a pure function of the set.
+ */
+
+/** The reason of a removal that stands for a move to a namespace that this node may not hold. */
+export const ELSEWHERE = 'elsewhere';
+
+/**
+ * The version that an operation makes whose payload this node may not hold: the subject is out of scope, so here it
+ * counts as removed until a version comes that brings it back.
+ */
+export function outOfScopeVersion<I extends object>(
+  kind: Kind<I>,
+  operation: Dot & { readonly namespace: string; readonly seen: VersionVector },
+): RemovedVersion<I> {
+  const { hlc, origin, seq, seen, namespace } = operation;
+  const word = Object.entries(kind.words).find(([, role]) => role === 'removal')?.[0] ?? '';
+  const facts = kind.removal.parse({}) ?? { rest: NO_REST };
+  const removal: Removal<I> = { word, reason: ELSEWHERE, facts, was: null };
+  return { hlc, origin, seq, covers: { ...seen, [origin]: seq }, namespace, image: null, removal };
+}
+
+const same = (a: Dot, b: Dot): boolean => a.origin === b.origin && a.seq === b.seq;
+
+/** Joins two states. */
+export function joinVersions<V extends VersionBase>(a: readonly V[], b: readonly V[]): readonly V[] {
+  const all = [...a, ...b.filter((version) => !a.some((known) => same(known, version)))];
+  return all.filter((version) => !all.some((other) => !same(other, version) && covers(other, version)));
+}
+
+const latest = <T extends Dot>(versions: readonly T[]): T =>
+  versions.reduce((best, version) => (isLater(version, best) ? version : best));
+
+/** What a state (one version at least) means. */
+export function settle<I extends object>(kind: Kind<I>, versions: readonly Version<I>[]): Settled<I> {
+  const seen = joined(versions.map((version) => version.covers));
+  const { hlc, origin, seq } = latest(versions);
+  const stamp = { hlc, origin, seq, covers: seen };
+  const judged = kind.writer === 'home' ? ofLatestHome(versions) : versions;
+  const removed = judged.filter((version) => version.removal !== null);
+  const living = judged
+    .filter((version) => version.removal === null)
+    .filter((version) => !removed.some((removal) => kind.ends(removal, version)));
+  if (living.length === 0) {
+    const { namespace, removal } = latest(removed);
+    return kind.settled({ ...stamp, namespace, image: null, removal }, versions);
+  }
+  const winner = latestEdit(kind, living);
+  const image = living.length === 1 ? winner.image : kind.merge(living, winner);
+  const namespace = kind.namespaceOf(image) ?? winner.namespace;
+  return kind.settled({ ...stamp, namespace, image, removal: null }, versions);
+}
+
+/** Versions that the latest home wrote: what a former home wrote beside them has no say. */
+function ofLatestHome<I extends object>(versions: readonly Version<I>[]): readonly Version<I>[] {
+  const number = Math.max(...versions.map(homeNumberOf));
+  return versions.filter((version) => homeNumberOf(version) === number);
+}
+
+/** An operation of a subject, as far as losing goes. */
+export interface HistoricEdit extends Dot {
+  /** The word of the operation. */
+  readonly kind: string;
+  /** What it had seen, itself not included. */
+  readonly seen: VersionVector;
+}
+
+type Seeing = Pick<HistoricEdit, 'origin' | 'seq' | 'seen'>;
+
+/**
+ * Those of one subject's operations that none of the others has seen, nor the same node followed up. One pass: a subject may
+ * have thousands.
+ */
+export function maximal<T extends Seeing>(operations: readonly T[]): readonly T[] {
+  const superseded = new Map<string, number>();
+  const supersede = (origin: string, until: number) => {
+    if ((superseded.get(origin) ?? 0) < until) superseded.set(origin, until);
+  };
+  for (const { origin, seq, seen } of operations) {
+    // Everything before it, and nothing else of its own node, whatever it says.
+    supersede(origin, seq - 1);
+    for (const [other, until] of Object.entries(seen)) if (other !== origin) supersede(other, until);
+  }
+  return operations.filter(({ origin, seq }) => (superseded.get(origin) ?? 0) < seq);
+}
+
+/**
+ * Who lost against whom among one subject's operations. Of another node's operations those may be concurrent with one that
+ * lie between what it has seen and the first that has seen it, so a history without conflicts costs next to nothing.
+ */
+export function lossesAmong<T extends HistoricEdit>(
+  kind: Pick<Kind, 'words' | 'contested'>,
+  operations: readonly T[],
+): readonly { readonly loser: T; readonly winner: T }[] {
+  const lines = new Map<string, T[]>();
+  for (const one of operations.toSorted((a, b) => a.seq - b.seq)) {
+    const line = lines.get(one.origin);
+    if (line === undefined) lines.set(one.origin, [one]);
+    else line.push(one);
+  }
+  const losses: { loser: T; winner: T }[] = [];
+  for (const one of operations) {
+    for (const [origin, line] of lines) {
+      for (let at = firstAfter(line, one.seen[origin] ?? 0); at < line.length; at += 1) {
+        const other = line[at]!;
+        if (includes(other.seen, one.origin, one.seq)) break;
+        const lost = isLater(one, other) ? loserOf(kind, one, other) : null;
+        if (lost !== null) losses.push(lost);
+      }
+    }
+  }
+  return losses;
+}
+
+/** The index of the first operation of a node, in their order, that is beyond a sequence. */
+function firstAfter(line: readonly Dot[], seq: number): number {
+  let [from, to] = [0, line.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (line[middle]!.seq > seq) to = middle;
+    else from = middle + 1;
+  }
+  return from;
+}
+
+/**
+ * Who of two concurrent operations on one subject lost, or null: of two edits the earlier, of a deletion and an edit
+ * the deletion. A pure function of the two, so every node lists the same losers in whatever order they came.
+ */
+export function loserOf<T extends HistoricEdit>(
+  kind: Pick<Kind, 'words' | 'contested'>,
+  a: T,
+  b: T,
+): { loser: T; winner: T } | null {
+  if (!kind.contested.includes(a.kind) || !kind.contested.includes(b.kind)) return null;
+  // What one node wrote one after the other is never concurrent, also where the later write began again.
+  if (a.origin === b.origin) return null;
+  if (includes(a.seen, b.origin, b.seq) || includes(b.seen, a.origin, a.seq)) return null;
+  const [aRemoves, bRemoves] = [kind.words[a.kind] === 'removal', kind.words[b.kind] === 'removal'];
+  if (aRemoves && bRemoves) return null;
+  const aLoses = aRemoves !== bRemoves ? aRemoves : isLater(b, a);
+  return aLoses ? { loser: a, winner: b } : { loser: b, winner: a };
+}

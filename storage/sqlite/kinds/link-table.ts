@@ -1,0 +1,204 @@
+import type { Row, RowStamp } from '../../../protocol/decide/reads.js';
+import { linkKind } from '../../../protocol/kinds/link-kind.js';
+import { type Link, type LinkKey, linkId, type Relation } from '../../../protocol/link.js';
+import type { Connection } from '../connection.js';
+import { DamagedRowError } from '../damage.js';
+import { type Digests, isDigest } from '../digests.js';
+import { vectorOf } from '../operation-rows.js';
+import { restFromSql, restToSql } from '../rows.js';
+import type { Stamps } from '../stamps.js';
+import { isStampedBy, OPERATION_COLUMNS, type OperationColumns } from './scrub-row.js';
+import type { Place, SubjectPages, SubjectTable } from './subject-table.js';
+
+/** A row of `memory_links`. */
+export interface LinkSqlRow extends Omit<Link, 'signature' | 'rest'> {
+  readonly signature: Uint8Array | null;
+  readonly rest: string;
+  readonly namespace: string;
+  readonly hlc: string;
+  readonly origin: string;
+  readonly origin_seq: number;
+  readonly seen: string;
+  readonly digest: Uint8Array | null;
+}
+
+/** A damaged signature may be of any type; a text that no link has shows the damage. */
+const base64Of = (signature: unknown): string =>
+  signature instanceof Uint8Array ? Buffer.from(signature).toString('base64') : '?';
+
+/** The replicated columns of a link's row. */
+export function linkFromSql(
+  row: Omit<LinkSqlRow, 'hlc' | 'origin' | 'origin_seq' | 'seen' | 'digest' | 'namespace'>,
+): Link {
+  const { source_id, target_id, relation, created_at, valid_from, valid_until, observed_by } = row;
+  const signature = row.signature === null ? null : base64Of(row.signature);
+  const { attest_level, signed_at } = row;
+  const times = { created_at, valid_from, valid_until };
+  const rest = restFromSql(row.rest);
+  return { source_id, target_id, relation, ...times, observed_by, signature, attest_level, signed_at, rest };
+}
+
+/** The members that the id of a link names. Ids of memories and relations hold no `|`. */
+function keyOf(id: string): [source: string, target: string, relation: string] {
+  const [source = '', target = '', relation = ''] = id.split('|');
+  return [source, target, relation];
+}
+
+const BY_KEY = 'source_id = ? AND target_id = ? AND relation = ?';
+
+/**
+ * The rows of links. They stay when a memory at one of their ends goes, because replicas may learn of the two in any
+ * order; reads show a link only between memories that live.
+ */
+export class LinkTable implements SubjectTable {
+  private readonly put;
+  private readonly one;
+  private readonly drop;
+
+  constructor(
+    db: Connection,
+    private readonly digests: Digests,
+    private readonly stamps: Stamps,
+  ) {
+    this.put = db.prepare(
+      `INSERT INTO memory_links (source_id, target_id, relation, created_at, valid_from, valid_until, observed_by,
+         signature, attest_level, signed_at, rest, namespace, hlc, origin, origin_seq, seen, digest)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.one = db.prepare<[string, string, string], LinkSqlRow>(`SELECT * FROM memory_links WHERE ${BY_KEY}`);
+    this.drop = db.prepare(`DELETE FROM memory_links WHERE ${BY_KEY}`);
+  }
+
+  row(id: string): Row<Link> | null {
+    const sql = this.one.get(...keyOf(id));
+    if (sql === undefined) return null;
+    const row = rowOf(id, sql);
+    if (!this.isWhole(row, sql)) throw new DamagedRowError(linkKind.name, id);
+    return row;
+  }
+
+  stored(id: string): ReturnType<SubjectTable['stored']> {
+    const sql = this.one.get(...keyOf(id));
+    if (sql === undefined) return { exists: false, row: null, counted: null, whole: false };
+    const row = rowOf(id, sql);
+    const whole = isDigest(sql.digest, this.digestOf(row.image));
+    return { exists: true, row, counted: sql.namespace, whole };
+  }
+
+  stamped(image: object): object {
+    return image;
+  }
+
+  ofVersion({ image }: { readonly image: object }): object {
+    return image;
+  }
+
+  insert({ namespace }: Place, image: object, stamp: RowStamp): null {
+    const link = image as Link;
+    const digest = this.digestOf(link);
+    this.put.run(
+      link.source_id,
+      link.target_id,
+      link.relation,
+      link.created_at,
+      link.valid_from,
+      link.valid_until,
+      link.observed_by,
+      link.signature === null ? null : Buffer.from(link.signature, 'base64'),
+      link.attest_level,
+      link.signed_at,
+      restToSql(link.rest),
+      namespace,
+      stamp.hlc,
+      stamp.origin,
+      stamp.origin_seq,
+      JSON.stringify(stamp.seen),
+      digest,
+    );
+    this.digests.join(linkKind.name, namespace, digest);
+    return null;
+  }
+
+  replace(before: Row, place: Place, image: object, stamp: RowStamp): null {
+    this.remove(before);
+    return this.insert(place, image, stamp);
+  }
+
+  /** `row` compared it when it was read. */
+  remove({ id }: Row): null {
+    this.erase(id);
+    return null;
+  }
+
+  erase(id: string): void {
+    const before = this.one.get(...keyOf(id));
+    if (before === undefined) return;
+    this.drop.run(...keyOf(id));
+    this.digests.leave(linkKind.name, before.namespace, before.digest);
+  }
+
+  keepCopy(): void {}
+
+  takeBack(): void {}
+
+  private isWhole(row: Row<Link>, sql: LinkSqlRow): boolean {
+    const held = { ...row.stamp, seen: vectorOf(sql.seen) };
+    return isDigest(sql.digest, this.digestOf(row.image)) && this.stamps.hold(linkKind.name, row.id, held);
+  }
+
+  private digestOf(link: Link): Uint8Array {
+    return this.digests.of(linkId(link), linkKind.payload.text(link));
+  }
+}
+
+function rowOf(id: string, sql: LinkSqlRow): Row<Link> {
+  const { hlc, origin, origin_seq, namespace } = sql;
+  return {
+    id,
+    namespace,
+    image: linkFromSql(sql),
+    stamp: { hlc, origin, origin_seq, seen: vectorOf(sql.seen) },
+  };
+}
+
+const SUBJECT = "source_id || '|' || target_id || '|' || relation";
+
+/** The links as readers see them. */
+export const linkPages: SubjectPages = {
+  digestsSql: `SELECT ${SUBJECT} AS subject, digest FROM memory_links WHERE namespace = @namespace`,
+  exists: (statements, id) =>
+    statements.get(`SELECT 1 FROM memory_links WHERE ${BY_KEY}`).get(...keyOf(id)) !== undefined,
+  scrub: (statements, crypto, { after, limit }) => {
+    const rows = statements
+      .get(
+        `SELECT l.*, ${OPERATION_COLUMNS} FROM memory_links l
+           LEFT JOIN operations o ON o.origin = l.origin AND o.origin_seq = l.origin_seq
+         WHERE (l.source_id, l.target_id, l.relation) > (?, ?, ?)
+         ORDER BY l.source_id, l.target_id, l.relation LIMIT ?`,
+      )
+      .all(...keyOf(after ?? ''), limit) as (LinkSqlRow & OperationColumns)[];
+    const suspects: string[] = [];
+    for (const row of rows) {
+      const link = linkFromSql(row);
+      const payload = linkKind.payload.text(link);
+      const id = linkId(link);
+      const whole =
+        isDigest(row.digest, crypto.sha256(`${id}\n${payload}`)) &&
+        row.payload_hash === crypto.sha256Hex(payload) &&
+        isStampedBy(row);
+      if (!whole) suspects.push(id);
+    }
+    const last = rows.at(-1);
+    const next = rows.length < limit || last === undefined ? null : linkIdOf(last);
+    return { looked: rows.length, suspects: suspects.map((id) => ({ kind: linkKind.name, id })), next };
+  },
+  textOf: (statements, { subject, origin, seq, namespace }) => {
+    const row = statements
+      .get(`SELECT * FROM memory_links WHERE ${BY_KEY} AND origin = ? AND origin_seq = ? AND namespace = ?`)
+      .get(...keyOf(subject), origin, seq, namespace) as LinkSqlRow | undefined;
+    return row === undefined ? null : linkKind.payload.text(linkFromSql(row));
+  },
+};
+
+const linkIdOf = ({ source_id, target_id, relation }: LinkKey & { readonly relation: Relation }): string =>
+  linkId({ source_id, target_id, relation });

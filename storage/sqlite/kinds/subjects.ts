@@ -1,0 +1,146 @@
+import type { DecisionContext } from '../../../protocol/decide/deciding.js';
+import type { Rebuild, Remove, Settle, Write } from '../../../protocol/decide/mutations.js';
+import type { RowStamp } from '../../../protocol/decide/reads.js';
+import { wordsOf } from '../../../protocol/kinds/kind.js';
+import type { Settled } from '../../../protocol/kinds/version.js';
+import { removalPayload } from '../../../protocol/replication/payloads.js';
+import type { Connection } from '../connection.js';
+import type { OperationLog } from '../log.js';
+import type { ReplicaRows } from '../replica-rows.js';
+import { Statements } from '../statements.js';
+import type { SubjectTables } from './tables.js';
+
+/** Changes subjects of any kind: local writes, which append their operation, and what replication and repair bring. */
+export class Subjects {
+  private readonly statements: Statements;
+
+  constructor(
+    db: Connection,
+    private readonly tables: SubjectTables,
+    private readonly log: OperationLog,
+    private readonly replicas: ReplicaRows,
+  ) {
+    this.statements = new Statements(db);
+  }
+
+  /** Writes a row and its operation; answers the image as stored, stamps included. */
+  write(mutation: Write, { nowMs, now }: DecisionContext): object {
+    const { kind: name, word, id, namespace, seen, before, reembed, lifeAt } = mutation;
+    const kind = this.tables.kinds.of(name);
+    const table = this.tables.of(name);
+    const stamp = this.log.stamp(seen, nowMs);
+    const image = table.stamped(mutation.image, word, stamp);
+    const place = { id, namespace };
+    const how = {
+      ...(kind.movable ? { text: word === 'update' } : {}),
+      ...(reembed === undefined ? {} : { reembed }),
+      ...(lifeAt === undefined ? {} : { lifeAt }),
+    };
+    const rid =
+      before === null
+        ? table.insert(place, image, stamp, now)
+        : table.replace(this.rowOf(id, namespace, before, seen), place, image, stamp, how, now);
+    // A subject that was never here has neither tombstone nor siblings.
+    if (Object.keys(seen).length > 0) {
+      if (before === null) this.tables.tombstones.drop(name, id);
+      this.replicas.keepSiblings(name, id, []);
+    }
+    if (word === 'restore') table.takeBack(image, rid);
+    this.log.append(stamp, {
+      kind: word,
+      namespace,
+      subject: id,
+      seen,
+      payload: kind.payload.text(image),
+      rid,
+    });
+    return { ...image, ...stamp };
+  }
+
+  /** Removes a row, leaves a tombstone and appends the operation. */
+  remove(mutation: Remove, { nowMs, now }: DecisionContext): void {
+    const { kind: name, word, id, namespace, seen, before, reason, facts, keepCopy } = mutation;
+    const kind = this.tables.kinds.of(name);
+    const table = this.tables.of(name);
+    const stamp = this.log.stamp(seen, nowMs);
+    const row = this.rowOf(id, namespace, before, seen);
+    if (keepCopy) table.keepCopy(before, reason, row.stamp, now);
+    const rid = table.remove(row, now);
+    this.tables.tombstones.putStamped(kind, id, { namespace, word, reason, facts }, stamp, now);
+    this.replicas.keepSiblings(name, id, []);
+    const payload = removalPayload(kind, { id, namespace }, { reason, facts, was: keepCopy ? before : null });
+    this.log.append(stamp, { kind: word, namespace, subject: id, seen, payload, rid });
+  }
+
+  /** Brings a row to what its versions on all nodes mean. */
+  settle(mutation: Settle, { now }: Pick<DecisionContext, 'now'>): void {
+    const { kind: name, id, before, settled, siblings, known, archive } = mutation;
+    const kind = this.tables.kinds.of(name);
+    const table = this.tables.of(name);
+    const { namespace } = settled;
+    const stamp = stampOf(settled);
+    if (settled.image === null) {
+      if (archive !== null) table.keepCopy(archive, settled.removal.reason, stamp, now);
+      if (before !== null) table.remove(before, now);
+      this.tables.tombstones.put(kind, id, settled, now);
+    } else {
+      const image = table.ofVersion(settled, before?.image ?? null);
+      if (before !== null) table.replace(before, { id, namespace }, image, stamp, {}, now);
+      else {
+        const rid = table.insert({ id, namespace }, image, stamp, now);
+        if (known) this.revive(name, id, image, rid);
+      }
+    }
+    // The row was compared with those that it was made of.
+    if (known) this.replicas.keepSiblings(name, id, siblings);
+  }
+
+  /** Builds a row again, whatever it is now. A memory gets a new row number; its vectors are computed again. */
+  rebuild(mutation: Rebuild, { now }: Pick<DecisionContext, 'now'>): void {
+    const { kind: name, id, settled, siblings, archive } = mutation;
+    const kind = this.tables.kinds.of(name);
+    const table = this.tables.of(name);
+    const before = table.stored(id).row;
+    if (archive !== null && settled !== null) {
+      table.keepCopy(archive, settled.removal?.reason ?? '', stampOf(settled), now);
+    }
+    table.erase(id);
+    this.replicas.keepSiblings(name, id, siblings);
+    if (settled === null) this.tables.tombstones.drop(name, id);
+    else if (settled.image === null) {
+      const deletedAt = this.tables.tombstones.deletedAt({ kind: name, id });
+      this.tables.tombstones.put(kind, id, settled, deletedAt ?? now);
+    } else {
+      const { namespace } = settled;
+      const image = table.ofVersion(settled, before?.image ?? null);
+      const rid = table.insert({ id, namespace }, image, stampOf(settled), now);
+      this.revive(name, id, image, rid);
+      if (rid !== null) this.renumber(wordsOf(kind, 'image', 'removal', 'note'), id, rid);
+    }
+  }
+
+  private revive(kind: string, id: string, image: object, rid: number | null): void {
+    this.tables.of(kind).takeBack(image, rid);
+    this.tables.tombstones.drop(kind, id);
+  }
+
+  /** The log names the row by its number, so that followers of the log find it. */
+  private renumber(words: readonly string[], id: string, rid: number): void {
+    this.statements
+      .get('UPDATE operations SET rid = ? WHERE subject = ? AND kind IN (SELECT value FROM json_each(?))')
+      .run(rid, id, JSON.stringify(words));
+  }
+
+  /** The row that a decision was given, with the stamps that it has. */
+  private rowOf(id: string, namespace: string, image: object, seen: RowStamp['seen']) {
+    const { hlc = '', origin = '', origin_seq = 0 } = image as Partial<RowStamp>;
+    return { id, namespace, image, stamp: { hlc, origin, origin_seq, seen } };
+  }
+}
+
+const stampOf = ({ hlc, origin, seq, covers }: Settled): RowStamp => ({
+  hlc,
+  origin,
+  origin_seq: seq,
+  seen: covers,
+});

@@ -1,0 +1,111 @@
+import type { RowStamp, StoredTombstone } from '../../../protocol/decide/reads.js';
+import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
+import { parsedObject } from '../../../protocol/kinds/payload.js';
+import type { Facts, RemovedVersion, Version } from '../../../protocol/kinds/version.js';
+import type { Connection } from '../connection.js';
+import { DamagedRowError } from '../damage.js';
+import { vectorOf } from '../operation-rows.js';
+import type { Stamps } from '../stamps.js';
+
+/** A row of `tombstones`. */
+export interface TombstoneRow {
+  readonly kind: string;
+  readonly id: string;
+  readonly namespace: string;
+  readonly deleted_at: string;
+  readonly hlc: string;
+  readonly origin: string;
+  readonly origin_seq: number;
+  readonly seen: string;
+  readonly word: string;
+  readonly reason: string;
+  readonly facts: string;
+}
+
+/** The tombstones of all kinds: a removed subject with what its removal said. */
+export class Tombstones {
+  private readonly one;
+  private readonly write;
+  private readonly remove;
+
+  constructor(
+    db: Connection,
+    private readonly stamps: Stamps,
+  ) {
+    this.one = db.prepare<[string, string], TombstoneRow>(
+      'SELECT * FROM tombstones WHERE kind = ? AND id = ?',
+    );
+    this.write = db.prepare(
+      `INSERT OR REPLACE INTO tombstones
+         (kind, id, namespace, deleted_at, hlc, origin, origin_seq, seen, word, reason, facts)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.remove = db.prepare('DELETE FROM tombstones WHERE kind = ? AND id = ?');
+  }
+
+  /** A command builds on what a tombstone has seen, so it must be what was written. Throws DamagedRowError. */
+  whole({ kind, id }: Subject): TombstoneRow | null {
+    const row = this.one.get(kind, id);
+    if (row === undefined) return null;
+    if (this.stamps.hold(kind, id, { ...row, seen: vectorOf(row.seen) })) return row;
+    throw new DamagedRowError(kind, id);
+  }
+
+  /** The tombstone in whatever state it is. */
+  stored(kind: Kind, id: string): StoredTombstone | null {
+    const row = this.one.get(kind.name, id);
+    if (row === undefined) return null;
+    const { hlc, origin, origin_seq: seq, namespace, word, reason } = row;
+    return { hlc, origin, seq, namespace, seen: vectorOf(row.seen), word, reason, facts: factsOf(kind, row) };
+  }
+
+  /** The version that a tombstone is; its copy, if there is one, is in the archive already. */
+  version(kind: Kind, id: string): Version | null {
+    const row = this.whole({ kind: kind.name, id });
+    if (row === null) return null;
+    const facts = factsOf(kind, row);
+    if (facts === null) throw new DamagedRowError(kind.name, id);
+    const { hlc, origin, origin_seq: seq, namespace, word, reason } = row;
+    const removal = { word, reason, facts, was: null };
+    return { hlc, origin, seq, covers: vectorOf(row.seen), namespace, image: null, removal };
+  }
+
+  deletedAt({ kind, id }: Subject): string | null {
+    return this.one.get(kind, id)?.deleted_at ?? null;
+  }
+
+  put(kind: Kind, id: string, version: RemovedVersion, deletedAt: string): void {
+    const { hlc, origin, seq: origin_seq, covers: seen, namespace, removal } = version;
+    this.putStamped(kind, id, { namespace, ...removal }, { hlc, origin, origin_seq, seen }, deletedAt);
+  }
+
+  putStamped(
+    kind: Kind,
+    id: string,
+    said: {
+      readonly namespace: string;
+      readonly word: string;
+      readonly reason: string;
+      readonly facts: Facts;
+    },
+    { hlc, origin, origin_seq, seen }: RowStamp,
+    deletedAt: string,
+  ): void {
+    const { namespace, word, reason, facts } = said;
+    const text = kind.removal.text(facts);
+    this.write.run(
+      ...[kind.name, id, namespace, deletedAt, hlc, origin, origin_seq],
+      ...[JSON.stringify(seen), word, reason, text],
+    );
+  }
+
+  drop(kind: string, id: string): void {
+    this.remove.run(kind, id);
+  }
+}
+
+/** What a removal said; null for a text that cannot be read. */
+export function factsOf(kind: Kind, { facts }: Pick<TombstoneRow, 'facts'>): Facts | null {
+  const value = parsedObject(String(facts));
+  return value === null ? null : kind.removal.parse(value);
+}

@@ -1,0 +1,191 @@
+import { decide } from '../../../protocol/decide/decide.js';
+import type { DecisionContext } from '../../../protocol/decide/deciding.js';
+import type { ReadRequest } from '../../../protocol/decide/reads.js';
+import type { Subject } from '../../../protocol/kinds/kind.js';
+import { KINDS } from '../../../protocol/kinds/kinds.js';
+import { NO_REST } from '../../../protocol/kinds/payload.js';
+import { type Standard, standardKind } from '../../../protocol/kinds/standard-kind.js';
+import { repairOf } from '../../../protocol/mesh/repair-terms.js';
+import { instantFromMs } from '../../../protocol/time.js';
+import type { Connection } from '../connection.js';
+import { DatabaseRefusedError, type OpenOptions } from '../database-setup.js';
+import { Digests } from '../digests.js';
+import { recordIndexes } from '../kinds/record-table.js';
+import { KindPages, SubjectTables } from '../kinds/tables.js';
+import { OperationLog } from '../log.js';
+import { Mutations } from '../mutations.js';
+import { DEFAULT_LIMITS, QuotaLedger } from '../quota-ledger.js';
+import { DecisionReads } from '../reads.js';
+import { DATABASE_FORM, REPLICA_TABLES } from '../schema.js';
+import { dropAside, setAside } from './tables.js';
+
+/**
+ * Brings a database of an earlier form of schema 55 to today's, in one transaction. Safe when several processes open the
+ * same file: one upgrades, the others wait for it and find nothing to do.
+ */
+export function upgradeForm(db: Connection, options: OpenOptions): void {
+  if (formOf(db) < DATABASE_FORM) {
+    db.pragma('foreign_keys = OFF');
+    db.pragma('legacy_alter_table = ON');
+    db.exec('BEGIN IMMEDIATE');
+    try {
+      if (formOf(db) < DATABASE_FORM) toSecondForm(db, options);
+      db.exec('COMMIT');
+    } catch (error) {
+      if (db.inTransaction) db.exec('ROLLBACK');
+      const cause = error instanceof Error ? error.message : String(error);
+      throw new DatabaseRefusedError(
+        `the database could not be brought to today's form (${cause}); it is as it was`,
+        {
+          cause: error,
+        },
+      );
+    } finally {
+      db.pragma('legacy_alter_table = OFF');
+      db.pragma('foreign_keys = ON');
+    }
+  } else if (formOf(db) > DATABASE_FORM) {
+    throw new DatabaseRefusedError('a newer release wrote this database: install a newer release');
+  }
+  createRecordIndexes(db);
+}
+
+function formOf(db: Connection): number {
+  // Databases of the first form do not say so.
+  return Math.max(1, db.pragma('user_version', { simple: true }) as number);
+}
+
+/** Indexes of kinds that came after the database was made. */
+function createRecordIndexes(db: Connection): void {
+  const there = new Set(
+    db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'records'").pluck().all(),
+  );
+  for (const sql of recordIndexes(KINDS)) {
+    if (!there.has(/records_\w+/.exec(sql)![0])) db.exec(sql);
+  }
+}
+
+const COPIED: Readonly<Record<string, string>> = {
+  tombstones: `INSERT INTO tombstones
+      (kind, id, namespace, deleted_at, hlc, origin, origin_seq, seen, word, reason, facts)
+    SELECT 'memory', id, namespace, deleted_at, hlc, origin, origin_seq, seen, kind, reason,
+      json_object('expires_at', expires_at, 'title', title, 'version', version) FROM older_tombstones`,
+  siblings: `INSERT INTO siblings (kind, subject, origin, origin_seq)
+    SELECT 'memory', subject, origin, origin_seq FROM older_siblings`,
+  conflicts: `INSERT INTO conflicts (origin, origin_seq, kind, subject, namespace, winner)
+    SELECT origin, origin_seq, 'memory', subject, namespace, winner FROM older_conflicts`,
+};
+
+/** Tables that are the same for all kinds, unknown members, digests by kind, and standards as records. */
+function toSecondForm(db: Connection, options: OpenOptions): void {
+  for (const table of ['memories', 'archived_memories', 'memory_links']) {
+    db.exec(`ALTER TABLE ${table} ADD COLUMN rest TEXT NOT NULL DEFAULT '{}'`);
+  }
+  for (const table of Object.keys(COPIED)) setAside(db, table);
+  db.exec('DROP TABLE namespace_digests');
+  db.exec(REPLICA_TABLES);
+  for (const [table, sql] of Object.entries(COPIED)) {
+    db.exec(sql);
+    dropAside(db, table);
+  }
+  const engine = engineOf(db, options);
+  engine.log.begin();
+  for (const { kind, namespace } of countedPlaces(db)) engine.digests.recount(kind, namespace);
+  standardsOf(db, 'namespace_meta', engine);
+  db.exec('DROP TABLE namespace_meta');
+  engine.run(repairOf({ subjects: linksOfSeveralNodes(db) }));
+  engine.quotas.flush();
+  engine.digests.flush();
+  engine.log.finish();
+  db.pragma(`user_version = ${DATABASE_FORM}`);
+}
+
+function countedPlaces(db: Connection): readonly { kind: string; namespace: string }[] {
+  return db
+    .prepare(
+      `SELECT 'memory' AS kind, name AS namespace FROM namespaces WHERE ns_id IN (SELECT ns_id FROM memories)
+       UNION SELECT 'link', namespace FROM memory_links`,
+    )
+    .all() as { kind: string; namespace: string }[];
+}
+
+/** Before this form the later of two links stood; now both are versions, which are kept while neither has seen the other. */
+function linksOfSeveralNodes(db: Connection): readonly Subject[] {
+  const ids = db
+    .prepare(
+      `SELECT subject FROM operations WHERE kind = 'link' AND parked IS NULL
+       GROUP BY subject HAVING count(DISTINCT origin) > 1`,
+    )
+    .pluck()
+    .all() as string[];
+  return ids.map((id) => ({ kind: 'link', id }));
+}
+
+interface OlderStandard {
+  readonly namespace: string;
+  readonly standard_id: string | null;
+  readonly parent_namespace: string | null;
+  readonly updated_at: string;
+}
+
+/** Standards stood in no log; now they do, so that they replicate. */
+export function standardsOf(
+  db: Connection,
+  table: string,
+  { mutations, context }: Pick<Engine, 'mutations' | 'context'>,
+): void {
+  const rows = db
+    .prepare(
+      `SELECT namespace, standard_id, parent_namespace, updated_at FROM "${table}"
+       WHERE standard_id IS NOT NULL OR parent_namespace IS NOT NULL ORDER BY namespace`,
+    )
+    .all() as OlderStandard[];
+  for (const { namespace, standard_id, parent_namespace, updated_at } of rows) {
+    const said = { namespace, standard_id, parent_namespace, updated_at };
+    const image: Standard = { ...said, set_by: null, rest: NO_REST };
+    const subject = { kind: standardKind.name, id: namespace, namespace };
+    mutations.apply(
+      { mutation: 'write', ...subject, word: 'standard.put', seen: {}, before: null, image },
+      context,
+    );
+  }
+}
+
+/** The parts of a writer, for upgrades that run inside their own transaction. */
+export interface Engine {
+  readonly log: OperationLog;
+  readonly quotas: QuotaLedger;
+  readonly digests: Digests;
+  readonly mutations: Mutations;
+  readonly context: DecisionContext;
+  /** Runs a command whose decision applies what it decides while it reads. */
+  run(command: Parameters<typeof decide>[0]): void;
+}
+
+/** Builds an engine over a database that is being upgraded. */
+export function engineOf(db: Connection, { nowMs, crypto }: Pick<OpenOptions, 'nowMs' | 'crypto'>): Engine {
+  const context: DecisionContext = {
+    nowMs,
+    now: instantFromMs(nowMs),
+    quota: DEFAULT_LIMITS,
+    kinds: KINDS,
+  };
+  const log = new OperationLog(db, crypto, KINDS);
+  const quotas = new QuotaLedger(db);
+  const digests = new Digests(db, crypto, new KindPages(KINDS));
+  const tables = new SubjectTables(db, KINDS, quotas, digests);
+  const mutations = new Mutations(db, log, quotas, digests, tables, null);
+  const reads = new DecisionReads(db, quotas, log, digests, crypto, tables);
+  const run: Engine['run'] = (command) => {
+    const deciding = decide(command, context) as Generator<ReadRequest, unknown, unknown>;
+    for (let step = deciding.next(); !step.done; ) {
+      const request = step.value;
+      if (request.read !== 'after') step = deciding.next(reads.answer(request, context));
+      else {
+        for (const mutation of request.mutations) mutations.apply(mutation, context);
+        step = deciding.next(undefined);
+      }
+    }
+  };
+  return { log, quotas, digests, mutations, context, run };
+}
