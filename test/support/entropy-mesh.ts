@@ -32,13 +32,14 @@ export const entropyPeer = (name: string) => new TestPeer(`entropy ${name}`);
 
 /**
  * Starts nodes that know each other. `scopes`: globs that all others grant a node, by its name. `replicas`: what a node
- * goes on with instead of an empty database, by its name.
+ * goes on with instead of an empty database, by its name. `others`: peers that all know and that are not there.
  */
 export function startEntropyMesh(
   names: readonly string[],
   options: {
     readonly scopes?: Readonly<Record<string, readonly string[]>>;
     readonly replicas?: Readonly<Record<string, Replica>>;
+    readonly others?: readonly Peer[];
     readonly intercept?: Intercept;
     readonly intervalMs?: number;
   } = {},
@@ -55,7 +56,8 @@ export function startEntropyMesh(
   for (const name of names) {
     const { peerId, signer } = peers.get(name)!;
     const one = options.replicas?.[name] ?? replica(peerId.slice('peer-'.length), Date.now());
-    const roster = new TestRoster(...names.filter((each) => each !== name).map((each) => asPeer(each)));
+    const members = names.filter((each) => each !== name).map((each) => asPeer(each));
+    const roster = new TestRoster(...members, ...(options.others ?? []));
     const log = keptLog();
     const events: MeshEvent[] = [];
     let mesh: Mesh | null = null;
