@@ -4,9 +4,18 @@ import type { Memory } from '../../protocol/memory.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 import { type EntropyNode, startEntropyMesh } from '../support/entropy-mesh.js';
 import { type DatabaseFacts, databaseFacts, digestsOf } from '../support/formats/database-facts.js';
-import { databaseOf, type Expected, expectedOf, formatsKept } from '../support/formats/format-folders.js';
+import {
+  databaseOf,
+  type Expected,
+  expectedMeshOf,
+  expectedOf,
+  formatsKept,
+} from '../support/formats/format-folders.js';
+import { asked, heldBy, stored } from '../support/formats/format-mesh.js';
 import { formatPeer, formatPeers, openFormat } from '../support/formats/format-node.js';
+import { startMoved, unpackedMesh } from '../support/formats/kept-mesh.js';
 import { deleting, linking, storing, updating } from '../support/memories.js';
+import type { ProcessMesh } from './processes/process-mesh.js';
 
 const EQUAL_WITHIN_MS = 20_000;
 const FROM_SCOPE = ['out_of_scope', 'elsewhere'];
@@ -76,6 +85,76 @@ for (const format of formatsKept()) {
   });
 }
 
+for (const format of formatsKept()) {
+  describe(`a mesh of format ${format} whose nodes run this release`, () => {
+    const expected = expectedMeshOf(format);
+    let mesh: ProcessMesh;
+    before(async () => {
+      mesh = await unpackedMesh(format);
+    });
+    after(() => mesh.close());
+
+    it('knows itself', async () => {
+      for (const node of mesh.nodes) {
+        const status = JSON.parse(await node.must(['mesh', 'status', '--json'])) as Record<string, unknown>;
+        assert.deepEqual([status['mesh_id'], status['peer_id']], [expected.mesh_id, node.peerId]);
+      }
+    });
+
+    it('comes up again at other places, equal', async () => {
+      await startMoved(mesh, (node) => mesh.join(node));
+      assert.deepEqual(
+        mesh.nodes.map(({ peerId }) => peerId),
+        expected.peer_ids,
+      );
+      await mesh.drain(EQUAL_WITHIN_MS);
+      for (const node of mesh.nodes)
+        for (const [id, row] of Object.entries(expected.facts.memories)) {
+          const shown = (await asked(node, 'GET', `/memories/${id}`)).body['memory'] as Memory;
+          const { title, content, version } = row as Memory;
+          assert.deepEqual([shown.title, shown.content, shown.version], [title, content, version]);
+        }
+    });
+
+    it('takes writes on each node, and ends equal', async () => {
+      const shared = idOf('Edited on all sides');
+      const gone = idOf('Alone at n2');
+      const written = await Promise.all(
+        mesh.nodes.map(async (node, index) => {
+          const id = await stored(node, `New at ${node.name}`, 'team');
+          await asked(node, 'PUT', `/memories/${shared}`, { content: `edited again at ${node.name}` });
+          const other = idOf(`third of n${index}`);
+          await asked(node, 'PUT', `/memories/${other}`, { tags: [node.name] });
+          return id;
+        }),
+      );
+      await asked(mesh.nodes[1]!, 'DELETE', `/memories/${gone}`);
+      await mesh.drain(EQUAL_WITHIN_MS);
+      await mesh.end();
+      const [first, ...others] = await Promise.all(mesh.nodes.map(heldBy));
+      for (const other of others) {
+        assertSame(other, first!);
+        assert.deepEqual(logged(other), logged(first!));
+      }
+      const ids = [...Object.keys(expected.facts.memories), ...written].filter((id) => id !== gone);
+      assert.deepEqual(Object.keys(first!.memories).sort(), ids.sort());
+      assert.deepEqual(first!.links, expected.facts.links);
+      assert.ok(Object.keys(first!.tombstones).includes(gone));
+      for (const held of [first!, ...others]) assert.deepEqual(parkedOf(held), parkedOf(expected.facts));
+      const before = Object.keys(expected.facts.log);
+      assert.deepEqual(
+        before.filter((opId) => logged(first!)[opId]?.hash !== expected.facts.log[opId]!.hash),
+        [],
+      );
+    });
+
+    function idOf(title: string): string {
+      const rows = Object.entries(expected.facts.memories);
+      return rows.find(([, row]) => (row as Memory).title === title)![0];
+    }
+  });
+}
+
 /** Where the chains of all origins end, and the digests. */
 async function stateOf({ replica: { store } }: EntropyNode): Promise<string> {
   const known = await store.query({ kind: 'known-origins' });
@@ -92,9 +171,12 @@ function assertSame(one: DatabaseFacts, other: DatabaseFacts): void {
   assert.deepEqual(replicated(one.memories), replicated(other.memories));
   assert.deepEqual(one.links, other.links);
   assert.deepEqual(Object.keys(one.tombstones), Object.keys(other.tombstones));
-  assert.deepEqual(one.conflicts, other.conflicts);
+  assert.deepEqual(lost(one), lost(other));
   assert.deepEqual(one.agents, other.agents);
 }
+
+/** What lost against something; against which of several later ones is as a node heard of them. */
+const lost = ({ conflicts }: DatabaseFacts) => conflicts.map(({ winner: _, ...conflict }) => conflict);
 
 const replicated = (memories: DatabaseFacts['memories']) =>
   Object.entries(memories as Record<string, Record<string, unknown>>).map(
@@ -102,13 +184,13 @@ const replicated = (memories: DatabaseFacts['memories']) =>
   );
 
 /** Operations that have no effect, and why; that a node may not hold something has two names. */
-const parkedOf = ({ log }: DatabaseFacts) =>
+const parkedOf = ({ log }: Pick<DatabaseFacts, 'log'>) =>
   Object.entries(log).flatMap(([opId, { parked }]) =>
     parked === null ? [] : [[opId, FROM_SCOPE.includes(parked) ? 'out_of_scope' : parked]],
   );
 
 /** What was written, whatever became of it. */
-const logged = ({ log }: DatabaseFacts) =>
+const logged = ({ log }: Pick<DatabaseFacts, 'log'>) =>
   Object.fromEntries(
     Object.entries(log).map(([opId, { parked: _, payload: __, ...header }]) => [opId, header]),
   );

@@ -28,10 +28,15 @@ export const formatPeers = (state: Peer['state']): readonly Peer[] =>
 
 const SIGNERS = new Map(FORMAT_NODES.map((name) => [formatPeer(name).peerId, formatPeer(name)]));
 
-/** Opens a kept database, or a new one, with the release that runs. */
+/** Opens a kept database, or a new one, as a node's with the release that runs. */
 export function openFormat(path: string, name: FormatNodeName, nowMs: number, epoch: string): Replica {
   const { peerId, signer } = formatPeer(name);
-  const db: Database.Database = openDatabase({
+  return replicaOver(openAs(path, peerId, nowMs, epoch), nowMs, signer);
+}
+
+/** Opens a database as a peer's. */
+export function openAs(path: string, peerId: string, nowMs: number, epoch: string): Database.Database {
+  return openDatabase({
     path,
     identity: { peerId },
     nowMs,
@@ -40,7 +45,6 @@ export function openFormat(path: string, name: FormatNodeName, nowMs: number, ep
     busyTimeoutMs: 100,
     synchronous: 'OFF',
   });
-  return replicaOver(db, nowMs, signer);
 }
 
 /** A node that makes a part of a kept database's history. */

@@ -9,8 +9,9 @@ import { join } from 'node:path';
 import { instantFromMs } from '../../../protocol/time.js';
 import { temporaryFolder } from '../daemon-process.js';
 import { databaseFacts, digestsOf } from './database-facts.js';
-import { FORMATS_FOLDER, keepDatabase, keepExpected } from './format-folders.js';
+import { FORMATS_FOLDER, keepDatabase, keepExpected, keepMesh } from './format-folders.js';
 import { FormatHistory } from './format-history.js';
+import { writeMesh } from './format-mesh.js';
 import { openFormat } from './format-node.js';
 
 const [format = '', part = 'all'] = process.argv.slice(2);
@@ -18,6 +19,7 @@ if (!/^[1-9]\d*$/.test(format)) throw new Error('name the number of the format, 
 const folder = join(FORMATS_FOLDER, format);
 mkdirSync(folder, { recursive: true });
 if (part !== 'mesh') await keepHistory();
+if (part !== 'database') await keepThree();
 
 async function keepHistory(): Promise<void> {
   const { path, endsMs } = await new FormatHistory(temporaryFolder('format')).write();
@@ -27,4 +29,13 @@ async function keepHistory(): Promise<void> {
   await store.close();
   keepDatabase(path, folder);
   keepExpected(folder, { ended_at: instantFromMs(endsMs), facts, digests });
+}
+
+async function keepThree(): Promise<void> {
+  const { mesh, expected } = await writeMesh();
+  keepMesh(
+    mesh.nodes.map(({ home }) => home),
+    folder,
+    expected,
+  );
 }
