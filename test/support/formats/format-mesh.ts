@@ -3,8 +3,8 @@ import { ProcessMesh } from '../../mesh/processes/process-mesh.js';
 import type { ProcessNode } from '../../mesh/processes/process-node.js';
 import { replicaOver } from '../replicas.js';
 import { type DatabaseFacts, databaseFacts } from './database-facts.js';
+import { HISTORY_STARTS_MS } from './format-cast.js';
 import type { ExpectedMesh } from './format-folders.js';
-import { HISTORY_STARTS_MS } from './format-history.js';
 import { openAs } from './format-node.js';
 
 const NODES = 3;

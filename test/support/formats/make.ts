@@ -10,7 +10,7 @@ import { instantFromMs } from '../../../protocol/time.js';
 import { temporaryFolder } from '../daemon-process.js';
 import { databaseFacts, digestsOf } from './database-facts.js';
 import { FORMATS_FOLDER, keepDatabase, keepExpected, keepMesh } from './format-folders.js';
-import { FormatHistory } from './format-history.js';
+import { writeHistory } from './format-history.js';
 import { writeMesh } from './format-mesh.js';
 import { openFormat } from './format-node.js';
 
@@ -22,7 +22,7 @@ if (part !== 'mesh') await keepHistory();
 if (part !== 'database') await keepThree();
 
 async function keepHistory(): Promise<void> {
-  const { path, endsMs } = await new FormatHistory(temporaryFolder('format')).write();
+  const { path, endsMs } = await writeHistory(temporaryFolder('format'));
   const { store, db } = openFormat(path, 'ash', endsMs, '');
   const facts = await databaseFacts(store, db);
   const digests = await digestsOf(store);
