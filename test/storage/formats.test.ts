@@ -55,6 +55,10 @@ for (const format of formatsKept()) {
         ),
         [],
       );
+      assert.ok(
+        taken.some(({ payload }) => !payload),
+        'a superseded payload was let go',
+      );
       const origins = new Set(Object.keys(log).map((opId) => opId.slice(0, opId.lastIndexOf('/'))));
       assert.ok(origins.size >= 3, `${origins.size} origins`);
       const conflicts = expected.facts.conflicts.map(({ kind }) => kind);

@@ -1,6 +1,6 @@
 import { FormatCast } from './format-cast.js';
 import { agents } from './scenes-agents.js';
-import { archive, purges, reads } from './scenes-life.js';
+import { archive, letGo, purges, reads } from './scenes-life.js';
 import { concurrent, ofALaterRelease, putBack, scoped } from './scenes-mesh.js';
 import { local, plainWrites, relations } from './scenes-writes.js';
 
@@ -22,6 +22,7 @@ export async function writeHistory(
   await scoped(cast);
   await ofALaterRelease(cast);
   await reads(cast);
+  await letGo(cast);
   await local(cast);
   await cast.close();
   return { path: cast.ash.path, endsMs: cast.nowMs };

@@ -1,6 +1,6 @@
 import type { PurgeReason } from '../../../protocol/operation-log.js';
 import { instantFromMs } from '../../../protocol/time.js';
-import { OPERATOR } from '../memories.js';
+import { OPERATOR, updating } from '../memories.js';
 import { type FormatCast, HOUR_MS } from './format-cast.js';
 import type { FormatNode } from './format-node.js';
 
@@ -94,4 +94,13 @@ export async function reads(cast: FormatCast): Promise<void> {
       },
     ],
   });
+}
+
+/** A superseded payload is let go, as it is when it is old; its header stays. */
+export async function letGo(cast: FormatCast): Promise<void> {
+  const { ash } = cast;
+  const id = await cast.store(ash, { title: 'Stored long ago', content: 'let go', tier: 'long' });
+  const { heads, self } = await cast.origins(ash);
+  await cast.run(ash, updating(id, { content: 'edited since' }));
+  await cast.run(ash, { kind: 'drop-payloads', places: [{ origin: self, seq: heads[self]!.seq }] });
 }
