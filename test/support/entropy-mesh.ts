@@ -27,16 +27,24 @@ export interface EntropyNode {
 /** What a node may do to a message that it is sent; null lets it through. */
 export type Intercept = (to: string, request: PeerRequest) => PeerReply | null;
 
-/** Starts nodes that know each other. `scopes`: globs that all others grant a node, by its name. */
+/** The peer that a node of such a mesh is, by its name. */
+export const entropyPeer = (name: string) => new TestPeer(`entropy ${name}`);
+
+/**
+ * Starts nodes that know each other. `scopes`: globs that all others grant a node, by its name. `replicas`: what a node
+ * goes on with instead of an empty database, by its name. `others`: peers that all know and that are not there.
+ */
 export function startEntropyMesh(
   names: readonly string[],
   options: {
     readonly scopes?: Readonly<Record<string, readonly string[]>>;
+    readonly replicas?: Readonly<Record<string, Replica>>;
+    readonly others?: readonly Peer[];
     readonly intercept?: Intercept;
     readonly intervalMs?: number;
   } = {},
 ) {
-  const peers = new Map(names.map((name) => [name, new TestPeer(`entropy ${name}`)]));
+  const peers = new Map(names.map((name) => [name, entropyPeer(name)]));
   const receivers = new Map<string, SyncReceiver>();
   const nodes = new Map<string, EntropyNode>();
   const asPeer = (name: string, fields: Partial<Peer> = {}): Peer =>
@@ -47,8 +55,9 @@ export function startEntropyMesh(
     });
   for (const name of names) {
     const { peerId, signer } = peers.get(name)!;
-    const one = replica(peerId.slice('peer-'.length), Date.now());
-    const roster = new TestRoster(...names.filter((each) => each !== name).map((each) => asPeer(each)));
+    const one = options.replicas?.[name] ?? replica(peerId.slice('peer-'.length), Date.now());
+    const members = names.filter((each) => each !== name).map((each) => asPeer(each));
+    const roster = new TestRoster(...members, ...(options.others ?? []));
     const log = keptLog();
     const events: MeshEvent[] = [];
     let mesh: Mesh | null = null;

@@ -4,7 +4,7 @@ import type { Command } from '../../protocol/commands.js';
 import type { ApplyOutcome, VerifiedOperation } from '../../protocol/mesh/store-terms.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { headerHash } from '../../protocol/operation-log.js';
-import type { Clock } from '../../protocol/seams.js';
+import type { Clock, Signer } from '../../protocol/seams.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { DamagedRowError } from '../../storage/sqlite/damage.js';
@@ -36,7 +36,6 @@ export const verified = (operation: WireOperation): VerifiedOperation => ({
 
 /** With `image`, the bytes of another replica's database as a plain copy. */
 export function replica(name: string, nowMs: number, image?: Buffer): Replica {
-  const clock: Clock = { nowMs: () => self.nowMs, monotonicMs: () => self.nowMs };
   const db =
     image !== undefined
       ? new Database(image)
@@ -48,6 +47,12 @@ export function replica(name: string, nowMs: number, image?: Buffer): Replica {
           freshEpoch: `epoch${name}`,
           busyTimeoutMs: 100,
         });
+  return replicaOver(db, nowMs);
+}
+
+/** A replica over a database that is open already. */
+export function replicaOver(db: Database.Database, nowMs: number, signer: Signer | null = null): Replica {
+  const clock: Clock = { nowMs: () => self.nowMs, monotonicMs: () => self.nowMs };
   const store = new InlineStore({
     db,
     clock,
@@ -58,7 +63,7 @@ export function replica(name: string, nowMs: number, image?: Buffer): Replica {
       // A test that damages a row says so itself.
       if (!(error instanceof DamagedRowError)) throw error;
     },
-    signer: null,
+    signer,
     quota: UNLIMITED,
     shared: false,
   });
