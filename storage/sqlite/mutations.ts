@@ -19,10 +19,7 @@ type Names = Mutation['mutation'];
 
 /** How each mutation is applied. A write answers the image as stored, stamps included. */
 type Appliers = {
-  readonly [N in Names]: (
-    mutation: Extract<Mutation, { mutation: N }>,
-    context: DecisionContext,
-  ) => object | void;
+  readonly [N in Names]: (mutation: Extract<Mutation, { mutation: N }>, context: DecisionContext) => unknown;
 };
 
 /** Applies typed mutations inside the write transaction; the only code that changes rows. */
@@ -77,7 +74,8 @@ export class Mutations {
   /** Applies one mutation; answers the image as stored, stamps included, of one that writes. */
   apply(mutation: Mutation, context: DecisionContext): object | null {
     const applier = this.appliers[mutation.mutation] as Appliers['write'];
-    return applier(mutation as Extract<Mutation, { mutation: 'write' }>, context) ?? null;
+    const stored = applier(mutation as Extract<Mutation, { mutation: 'write' }>, context);
+    return mutation.mutation === 'write' ? (stored as object) : null;
   }
 
   private appliersOf(): Appliers {

@@ -1,7 +1,8 @@
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import { type DecidedCommand, decide } from '../../protocol/decide/decide.js';
+import { type Chain, type DecidedCommand, decide } from '../../protocol/decide/chain.js';
 import type { Decision, DecisionContext } from '../../protocol/decide/deciding.js';
 import type { ReadRequest } from '../../protocol/decide/reads.js';
+import { CHAIN } from '../../protocol/decide/rules.js';
 import { KINDS, type Kinds } from '../../protocol/kinds/kinds.js';
 import type { Memory } from '../../protocol/memory.js';
 import type { QuotaLimits } from '../../protocol/quota.js';
@@ -36,6 +37,8 @@ export interface WriterParts {
   readonly quota: QuotaLimits;
   /** Left out: every kind of this release. */
   readonly kinds?: Kinds;
+  /** Left out: the rules of this release. */
+  readonly chain?: Chain;
 }
 
 /**
@@ -59,13 +62,15 @@ export class Writer {
   private readonly relief: WalRelief;
   private readonly suspect;
   private readonly kinds: Kinds;
+  private readonly chain: Chain;
 
   private readonly db: Connection;
   private readonly quota: QuotaLimits;
   private readonly reportBug: (error: unknown) => void;
 
-  constructor({ db, crypto, reportBug, signer, quota, kinds = KINDS }: WriterParts) {
+  constructor({ db, crypto, reportBug, signer, quota, kinds = KINDS, chain = CHAIN }: WriterParts) {
     this.db = db;
+    this.chain = chain;
     this.kinds = kinds;
     this.quota = quota;
     this.reportBug = reportBug;
@@ -219,7 +224,7 @@ export class Writer {
   }
 
   private decide(command: DecidedCommand, context: DecisionContext): Result<Decision<OutcomeOf<Command>>> {
-    const deciding = decide(command, context);
+    const deciding = decide(command, context, this.chain);
     let step = deciding.next();
     while (!step.done) {
       // The generator's next() is typed for a caller without answers; each read helper casts what it receives.

@@ -43,8 +43,8 @@ export function spoil(
       return changed(db, "UPDATE memories SET content = content || '~' WHERE id = ?", id);
     }
     case 'digest changed': {
-      const name = anyOf(dice, db, 'SELECT namespace FROM namespace_digests ORDER BY namespace');
-      const sql = 'UPDATE namespace_digests SET digest = zeroblob(32) WHERE namespace = ?';
+      const name = anyOf(dice, db, "SELECT kind || ' ' || namespace FROM namespace_digests ORDER BY 1");
+      const sql = "UPDATE namespace_digests SET digest = zeroblob(32) WHERE kind || ' ' || namespace = ?";
       return name === null ? null : changed(db, sql, name);
     }
     case 'payload changed':

@@ -1,14 +1,23 @@
+import type { Role } from '../../protocol/kinds/kind.js';
+import { digestsWithin, heldNamespaces } from '../../protocol/mesh/digest.js';
 import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
 import { operationId } from '../../protocol/operation-log.js';
+import type { KindDigests } from '../../protocol/mesh/ranges.js';
 import type { Checks } from './checks.js';
 import { type BornOperation, type Ledger, nameOf } from './ledger.js';
+import { SIM_KINDS } from './sim-kinds.js';
 import type { SimNode } from './sim-node.js';
 import type { Invocation } from './workload.js';
 import type { World } from './world.js';
 
 /** Operations by which somebody wrote a text that must not be lost. */
-const EDITS: ReadonlySet<string> = new Set(['store', 'update', 'restore']);
-const DELETIONS: ReadonlySet<string> = new Set(['delete', 'archive']);
+const isEdit = ({ kind }: BornOperation): boolean => isContested(kind, 'image');
+const isDeletion = ({ kind }: BornOperation): boolean => isContested(kind, 'removal');
+
+function isContested(word: string, role: Role): boolean {
+  const meaning = SIM_KINDS.ofWord(word);
+  return meaning?.role === role && meaning.kind.contested.includes(word);
+}
 
 export interface EndParts {
   readonly world: World;
@@ -21,7 +30,7 @@ export interface EndParts {
 interface Look {
   readonly node: SimNode;
   readonly heads: string;
-  readonly digests: Readonly<Record<string, unknown>>;
+  readonly digests: KindDigests;
 }
 
 /** What keeps a mesh from being one; empty when it has converged. */
@@ -43,7 +52,7 @@ export async function differences(nodes: readonly SimNode[]): Promise<string[]> 
     looks.push({
       node,
       heads: JSON.stringify(sorted(origins.value.heads)),
-      digests: digests.value.namespaces,
+      digests: digests.value.digests,
     });
     for (const alarm of node.alarms()) found.push(`${node.name} says: ${alarm}`);
   }
@@ -56,13 +65,25 @@ export async function differences(nodes: readonly SimNode[]): Promise<string[]> 
     const [theirs, own] = [within(scope, first.digests), within(scope, look.digests)];
     if (theirs !== own) found.push(`rows of ${names}: ${theirs} ${own}`);
     if (own !== JSON.stringify(sorted(look.digests)))
-      found.push(`${look.node.name} has rows out of its scope: ${Object.keys(look.digests).join(' ')}`);
+      found.push(`${look.node.name} has rows out of its scope: ${heldNamespaces(look.digests).join(' ')}`);
   }
   return found;
 }
 
-const within = (scope: Peer, digests: Look['digests']) =>
-  JSON.stringify(sorted(digests).filter(([namespace]) => mayHold(scope, namespace)));
+/** The digests of what a node may hold; kinds that go to every node are held by all. */
+const within = (scope: Peer, digests: KindDigests) =>
+  JSON.stringify(
+    sorted(
+      Object.fromEntries(
+        Object.entries(digests).map(([kind, namespaces]) => [
+          kind,
+          SIM_KINDS.of(kind).reach === 'everybody'
+            ? namespaces
+            : digestsWithin({ kind: namespaces }, (name) => mayHold(scope, name))['kind'],
+        ]),
+      ),
+    ),
+  );
 
 const sorted = (value: Readonly<Record<string, unknown>>) =>
   Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -155,7 +176,7 @@ function checkOperation(
   losers: ReadonlySet<string | null>,
 ): void {
   const others = (ledger.bySubject.get(operation.subject) ?? []).filter((other) => other !== operation);
-  if (EDITS.has(operation.kind)) {
+  if (isEdit(operation)) {
     if (others.some((other) => ledger.hasSeen(other, operation))) return;
     const content = (JSON.parse(operation.payload) as { content: string }).content;
     const { renamed } = operation;
@@ -163,8 +184,8 @@ function checkOperation(
     if (row?.content === content || losers.has(operation.id) || lost) return;
     const is = row === undefined ? 'there is no row' : `the row says ${row.content}`;
     world.violate(node.name, 'lost write', `${describe(operation)} is no loser and ${is}`);
-  } else if (DELETIONS.has(operation.kind) && row !== undefined) {
-    const reason = others.some((other) => EDITS.has(other.kind) && !ledger.hasSeen(operation, other));
+  } else if (isDeletion(operation) && row !== undefined) {
+    const reason = others.some((other) => isEdit(other) && !ledger.hasSeen(operation, other));
     if (!reason)
       world.violate(node.name, 'resurrection', `${describe(operation)}, and the row is there again`);
   }
@@ -177,7 +198,7 @@ function checkRow(
   row: LiveRow,
   operations: readonly BornOperation[],
 ): void {
-  const edits = operations.filter((operation) => EDITS.has(operation.kind));
+  const edits = operations.filter((operation) => isEdit(operation));
   const current = edits.filter((edit) => !edits.some((other) => ledger.hasSeen(other, edit)));
   const contents = current.map(({ payload }) => (JSON.parse(payload) as { content: string }).content);
   if (contents.length > 0 && !contents.includes(row.content)) {

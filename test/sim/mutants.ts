@@ -39,7 +39,7 @@ function instead(
 function allTaken({ operations }: ApplyOperations): ApplyOutcome {
   const have: Record<string, number> = {};
   for (const { origin, seq } of operations) have[origin] = Math.max(have[origin] ?? 0, seq);
-  return { applied: operations.length, noop: 0, changed: [], refused: [], parked: [], have };
+  return { applied: operations.length, noop: 0, refused: [], parked: [], have };
 }
 
 const timedOut = (reply: PeerReply) => reply.kind === 'timeout';
@@ -127,7 +127,7 @@ export const MUTANTS: readonly Mutant[] = [
     seeds: 4,
     store: applying((apply) => async (command) => {
       const operations = command.operations.map((operation) =>
-        operation.seq % 7 === 0 ? { ...operation, refusal: 'invalid' as const } : operation,
+        operation.seq % 7 === 0 ? { ...operation, refusal: 'bad_signature' as const } : operation,
       );
       const applied = await apply({ ...command, operations });
       return applied.ok ? ok({ ...applied.value, parked: [] }) : applied;
@@ -195,7 +195,7 @@ export const MUTANTS: readonly Mutant[] = [
       const deletes = command.operations.filter(({ kind }) => kind === 'delete');
       const ids = new Set(deletes.map(({ origin, seq }) => operationId(origin, seq)));
       const operations = command.operations.map((each) =>
-        each.kind === 'delete' ? { ...each, refusal: 'invalid' as const } : each,
+        each.kind === 'delete' ? { ...each, refusal: 'bad_signature' as const } : each,
       );
       const applied = await apply({ ...command, operations });
       if (!applied.ok) return applied;

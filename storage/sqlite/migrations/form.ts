@@ -1,6 +1,7 @@
-import { decide } from '../../../protocol/decide/decide.js';
+import { type DecidedCommand, decide } from '../../../protocol/decide/chain.js';
 import type { DecisionContext } from '../../../protocol/decide/deciding.js';
 import type { ReadRequest } from '../../../protocol/decide/reads.js';
+import { CHAIN } from '../../../protocol/decide/rules.js';
 import type { Subject } from '../../../protocol/kinds/kind.js';
 import { KINDS } from '../../../protocol/kinds/kinds.js';
 import { NO_REST } from '../../../protocol/kinds/payload.js';
@@ -159,7 +160,7 @@ export interface Engine {
   readonly mutations: Mutations;
   readonly context: DecisionContext;
   /** Runs a command whose decision applies what it decides while it reads. */
-  run(command: Parameters<typeof decide>[0]): void;
+  run(command: DecidedCommand): void;
 }
 
 /** Builds an engine over a database that is being upgraded. */
@@ -177,7 +178,7 @@ export function engineOf(db: Connection, { nowMs, crypto }: Pick<OpenOptions, 'n
   const mutations = new Mutations(db, log, quotas, digests, tables, null);
   const reads = new DecisionReads(db, quotas, log, digests, crypto, tables);
   const run: Engine['run'] = (command) => {
-    const deciding = decide(command, context) as Generator<ReadRequest, unknown, unknown>;
+    const deciding = decide(command, context, CHAIN) as Generator<ReadRequest, unknown, unknown>;
     for (let step = deciding.next(); !step.done; ) {
       const request = step.value;
       if (request.read !== 'after') step = deciding.next(reads.answer(request, context));

@@ -1,6 +1,7 @@
+import { CHAIN } from '../../../protocol/decide/rules.js';
 import assert from 'node:assert/strict';
 import type { OutcomeOf } from '../../../protocol/commands.js';
-import { type DecidedCommand, decide } from '../../../protocol/decide/decide.js';
+import { type DecidedCommand, decide } from '../../../protocol/decide/chain.js';
 import type { DatabaseOwner, LastEdit, ReadRequest } from '../../../protocol/decide/reads.js';
 import type { Decision, DecisionContext } from '../../../protocol/decide/deciding.js';
 import type { Mutation } from '../../../protocol/decide/mutations.js';
@@ -84,7 +85,7 @@ export function decideOver<C extends DecidedCommand>(
     }
   };
   const before = JSON.stringify(rows);
-  const deciding = decide(command, context) as Generator<
+  const deciding = decide(command, context, CHAIN) as Generator<
     ReadRequest,
     Result<Decision<OutcomeOf<C>>>,
     unknown

@@ -1,0 +1,69 @@
+import type { Command, Outcomes } from '../commands.js';
+import type { RebuildIndexes } from '../mesh/scrub-terms.js';
+import { type Failure, failed, type Result } from '../result.js';
+import { guardAgentRecords } from './agent.js';
+import { audited } from './audit.js';
+import type { Deciding, Decision, DecisionContext } from './deciding.js';
+import { homeProblem } from './home.js';
+import type { Mutation } from './mutations.js';
+import type { Reading } from './reads.js';
+
+/** A command that changes what is remembered. */
+export type DecidedCommand = Exclude<Command, RebuildIndexes>;
+
+/** The rule of a command: what it changes, or why not. */
+export type Rule<K extends DecidedCommand['kind']> = (
+  command: Extract<DecidedCommand, { readonly kind: K }>,
+  context: DecisionContext,
+) => Deciding<Outcomes[K]>;
+
+/** Each command with its rule. */
+export type Rules = { readonly [K in DecidedCommand['kind']]: Rule<K> };
+
+type Outcome = Outcomes[DecidedCommand['kind']];
+
+/** Everything that stands around the rules. A store has one chain; tests give it rules and seams of their own. */
+export interface Chain {
+  readonly rules: Rules;
+  /** Governance: says why a command may not be decided now, before its rule is asked. */
+  readonly policy: (command: DecidedCommand, context: DecisionContext) => Reading<Failure | null>;
+  /** What other parties hear of a decision: mutations that are applied with it. */
+  readonly events: (
+    command: DecidedCommand,
+    decision: Decision<Outcome>,
+    context: DecisionContext,
+  ) => readonly Mutation[];
+}
+
+/** A policy that lets every command be decided. */
+// biome-ignore lint/correctness/useYield: a policy may read, and this one does not need to.
+export function* allowAll(): Reading<null> {
+  return null;
+}
+
+/** The decision of a command: policy, rule, guards, audit and events, in this order, in one transaction. */
+export function* decide(
+  command: DecidedCommand,
+  context: DecisionContext,
+  { rules, policy, events }: Chain,
+): Deciding<Outcome> {
+  const refused = yield* policy(command, context);
+  if (refused !== null) return failed(refused);
+  const rule = rules[command.kind] as Rule<DecidedCommand['kind']>;
+  const guarded = guardAgentRecords(command, yield* rule(command as never, context));
+  const elsewhere = guarded.ok ? yield* homeProblem(guarded.value.mutations, context) : null;
+  if (elsewhere !== null) return failed(elsewhere);
+  return announced(command, audited(command, guarded), events, context);
+}
+
+function announced(
+  command: DecidedCommand,
+  result: Result<Decision<Outcome>>,
+  events: Chain['events'],
+  context: DecisionContext,
+): Result<Decision<Outcome>> {
+  if (!result.ok) return result;
+  const { value, mutations } = result.value;
+  const heard = events(command, result.value, context);
+  return heard.length === 0 ? result : { ok: true, value: { value, mutations: [...mutations, ...heard] } };
+}
