@@ -1,6 +1,9 @@
+import type { Command } from '../../protocol/commands.js';
 import type { Have } from '../../protocol/mesh/wire.js';
+import type { Result } from '../../protocol/result.js';
 import { type Supervisor, startSupervisor } from '../core/supervisor.js';
 import { loopChild } from '../maintenance/loop.js';
+import { forwardTo } from './forward.js';
 import { DeliveryLedger, type Remembered, recall } from './ledger.js';
 import { Links } from './links.js';
 import { meshStatus } from './mesh-status.js';
@@ -27,6 +30,8 @@ export interface Mesh {
   replicated(origin: string, from: number, to: number, deadlineMs: number): Promise<QuorumOutcome>;
   /** Who has one of this node's operations. */
   acknowledgements(origin: string, seq: number): readonly Acknowledgement[];
+  /** Passes a command on to the home of its subject. */
+  forward(peerId: string, command: Command): Promise<Result<Readonly<Record<string, unknown>>>>;
   /**
    * False while writes must wait: at the start until the peers have been asked, at most 2 s, and when the database was
    * put back until the node has caught up under a new epoch.
@@ -188,6 +193,10 @@ class Replication implements Mesh {
       const reason = standing.parked.get(seq) ?? null;
       return { peerId, state: reason === null ? 'durable' : 'parked', reason };
     });
+  }
+
+  forward(peerId: string, command: Command): Promise<Result<Readonly<Record<string, unknown>>>> {
+    return forwardTo(this.client, this.records.get(peerId)?.peer ?? null, peerId, command);
   }
 
   accepting(): boolean {

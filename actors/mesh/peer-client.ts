@@ -1,4 +1,6 @@
+import type { Command } from '../../protocol/commands.js';
 import { encodeCursor } from '../../protocol/mesh/cursor.js';
+import { COMMANDS_PATH, checkForwardedReply, type ForwardedReply } from '../../protocol/mesh/forward.js';
 import { signMessage } from '../../protocol/mesh/message-signing.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { RangesQuestion } from '../../protocol/mesh/ranges.js';
@@ -102,6 +104,16 @@ export class PeerClient {
     const message = { method: 'POST', path: RANGES_PATH, query: '', body } as const;
     const headers = signMessage({ ...message, peerId: self.peerId, signer: self.signer, random });
     return this.send(peer, { ...message, headers }, check);
+  }
+
+  /** Passes a command on to the home of its subject. */
+  forward(peer: Peer, command: Command): Promise<Delivered<ForwardedReply>> {
+    const { self, clock, random } = this.parts;
+    const said = { sender_wall_clock: instantFromMs(clock.nowMs()), command };
+    const body = new TextEncoder().encode(JSON.stringify(said));
+    const message = { method: 'POST', path: COMMANDS_PATH, query: '', body } as const;
+    const headers = signMessage({ ...message, peerId: self.peerId, signer: self.signer, random });
+    return this.send(peer, { ...message, headers }, checkForwardedReply);
   }
 
   private async send<R extends { readonly wall_clock: string }>(

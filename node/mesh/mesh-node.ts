@@ -3,6 +3,7 @@ import { errorRow } from '../../protocol/errors.js';
 import { CHANGE_POLL_MS } from '../../protocol/limits.js';
 import { HINTS_PATH } from '../../protocol/mesh/hint.js';
 import { signMessage } from '../../protocol/mesh/message-signing.js';
+import { fail } from '../../protocol/result.js';
 import type { Random, Scheduler, Signer } from '../../protocol/seams.js';
 import type { ListenerTls } from '../http/listener-tls.js';
 import type { PeerRoute } from '../http/peer-route.js';
@@ -15,7 +16,7 @@ import type { HintHub } from './hints/hint-hub.js';
 import { MeshHost } from './mesh-host.js';
 import { openFileRoster, openReceiver } from './open-receiver.js';
 import type { SyncReceiver } from './receive/sync-receiver.js';
-import { rangesRoutes, syncRoutes } from './receive/sync-routes.js';
+import { commandRoutes, rangesRoutes, syncRoutes } from './receive/sync-routes.js';
 
 export interface MeshNodeParts {
   readonly services: Services;
@@ -61,7 +62,8 @@ export class MeshNode {
           onHeard: (peerId, have, reads) => this.#mesh?.heard(peerId, have, reads),
           onDiffering: (peerId) => this.#mesh?.differing(peerId),
         });
-        return [...syncRoutes(this.#receiver), ...rangesRoutes(this.#receiver)];
+        const receiver = this.#receiver;
+        return [...syncRoutes(receiver), ...rangesRoutes(receiver), ...commandRoutes(receiver)];
       },
     });
   }
@@ -76,6 +78,9 @@ export class MeshNode {
     return {
       quorumWrites,
       quorumTimeoutMs,
+      forward: (peerId, command) =>
+        this.#mesh?.forward(peerId, command) ??
+        Promise.resolve(fail('HOME_UNREACHABLE', `replication has not begun, so ${peerId} cannot be asked`)),
       accepting: () => this.#mesh?.accepting() ?? this.#closed,
       whenAccepting: async () => {
         await this.#whenBegun;

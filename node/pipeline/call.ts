@@ -7,6 +7,7 @@ import type { Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
 import type { SemanticIndex } from '../semantic/semantic-index.js';
 import type { TokenCounter } from '../semantic/token-counter.js';
+import type { Forward } from './home-store.js';
 
 export type Surface = 'http' | 'mcp' | 'cli';
 
@@ -69,6 +70,8 @@ export interface Replication {
   whenAccepting(): Promise<void>;
   /** How many nodes durably have these operations of the own log, by `deadlineMs` (monotonic) at the latest. */
   replicated(origin: string, from: number, to: number, deadlineMs: number): Promise<QuorumOutcome>;
+  /** Passes a command on to the home of its subject. */
+  readonly forward: Forward;
 }
 
 /** What a node is made of, as operations use it. */

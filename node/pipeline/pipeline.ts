@@ -1,8 +1,10 @@
+import { CHAIN } from '../../protocol/decide/rules.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
 import { attest } from './attest.js';
 import { boundedServices } from './bounded-services.js';
 import type { Call, Caller, ProgressReport, Services, Surface } from './call.js';
+import { HomeStore } from './home-store.js';
 import type { Operation } from './operation.js';
 import { parseInput } from './parse.js';
 import { RecordingStore, withQuorum } from './replicate.js';
@@ -58,7 +60,10 @@ export async function runOperation(
 
     const bounded =
       request.deadlineMs === undefined ? services : boundedServices(services, request.deadlineMs);
-    const recording = replication === undefined ? null : new RecordingStore(bounded.store);
+    const recording =
+      replication === undefined
+        ? null
+        : new RecordingStore(new HomeStore(bounded.store, CHAIN.forwarded, replication.forward));
     const call: Call = {
       surface: request.surface,
       caller: request.caller,

@@ -33,6 +33,11 @@ export interface Chain {
     decision: Decision<Outcome>,
     context: DecisionContext,
   ) => readonly Mutation[];
+  /**
+   * Commands that the home of a subject takes from other nodes, each with the check of what they send; null for another
+   * shape.
+   */
+  readonly forwarded: Readonly<Partial<Record<string, (sent: unknown) => DecidedCommand | null>>>;
 }
 
 /** A policy that lets every command be decided. */

@@ -68,5 +68,5 @@ export const RULES: Rules = {
   'drop-payloads': decideDropPayloads,
 };
 
-/** The chain of this release. Nothing restricts a command yet, and no event leaves. */
-export const CHAIN: Chain = { rules: RULES, policy: allowAll, events: () => [] };
+/** The chain of this release. Nothing restricts a command yet, no event leaves, and no command needs a home. */
+export const CHAIN: Chain = { rules: RULES, policy: allowAll, events: () => [], forwarded: {} };

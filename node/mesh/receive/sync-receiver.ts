@@ -1,5 +1,9 @@
+import type { Chain } from '../../../protocol/decide/chain.js';
+import { CHAIN } from '../../../protocol/decide/rules.js';
+import type { Kinds } from '../../../protocol/kinds/kinds.js';
 import { SYNC_SINCE_LIMIT, SYNC_SINCE_LIMIT_MAX } from '../../../protocol/limits.js';
 import { decodeCursor } from '../../../protocol/mesh/cursor.js';
+import { COMMANDS_PATH, parseForwarded } from '../../../protocol/mesh/forward.js';
 import type { MessagePolicy, Senders } from '../../../protocol/mesh/message-verdict.js';
 import type { Peer, Roster } from '../../../protocol/mesh/peer.js';
 import type { RepairOutcome, RepairSubjects } from '../../../protocol/mesh/repair-terms.js';
@@ -8,6 +12,7 @@ import type { ReceivedMessage } from '../../../protocol/mesh/transport.js';
 import type { Have, OperationPage, WireOperation } from '../../../protocol/mesh/wire.js';
 import { type Failure, fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Crypto, Log, Signer } from '../../../protocol/seams.js';
+import { instantFromMs } from '../../../protocol/time.js';
 import type { Store } from '../../../storage/port.js';
 import { parseJsonBody } from '../../http/json-body.js';
 import { parseQuery } from '../../http/query-string.js';
@@ -58,8 +63,12 @@ export interface SyncReceiverOptions {
   readonly onOwnAhead?: (origin: string, seq: number, peerId: string) => void;
   /** A peer asked what differs, and something does. */
   readonly onDiffering?: (peerId: string) => void;
+  /** Left out: the commands of this release that a home decides. */
+  readonly forwarded?: Chain['forwarded'] | undefined;
   /** Nonces remembered of one peer at most. */
   readonly noncesMax?: number;
+  /** Left out: every kind of this release. */
+  readonly kinds?: Kinds | undefined;
 }
 
 /** What is to be repaired, before anything of it is believed. */
@@ -84,7 +93,7 @@ export class SyncReceiver {
         roster.peers().find((peer) => peer.fingerprints.includes(fingerprint))?.peerId ?? null,
     };
     this.#gate = new MessageGate({ ...options, senders });
-    this.#authors = new AuthorJudge(options.crypto);
+    this.#authors = new AuthorJudge(options.crypto, options.kinds);
     this.#origins = {
       keyOf: (id) => (id === peerId ? (signer?.publicKey ?? null) : (roster.find(id)?.publicKey ?? null)),
       scopeOf: (id) => roster.find(id) ?? UNRESTRICTED,
@@ -122,12 +131,19 @@ export class SyncReceiver {
   async #answer(message: ReceivedMessage): Promise<Result<object>> {
     const push = message.method === 'POST' && message.path.endsWith('/sync/push');
     const ranges = message.method === 'POST' && message.path.endsWith('/mesh/ranges');
-    if (!push && !ranges && !(message.method === 'GET' && message.path.endsWith('/sync/since'))) {
+    const forwarded = message.method === 'POST' && message.path === COMMANDS_PATH;
+    if (
+      !push &&
+      !ranges &&
+      !forwarded &&
+      !(message.method === 'GET' && message.path.endsWith('/sync/since'))
+    ) {
       return fail('ROUTE_NOT_FOUND', 'no such route');
     }
     const believed = await this.#gate.admit(message);
     if (!believed.ok) return failed(believed.error);
     if (ranges) return this.#ranges(message, believed.value);
+    if (forwarded) return this.#forwarded(message, believed.value);
     return push ? this.#push(message, believed.value) : this.#since(message, believed.value);
   }
 
@@ -169,6 +185,28 @@ export class SyncReceiver {
       if (differing.length > 0) this.#options.onDiffering?.(believed.peer.peerId);
     }
     return answered;
+  }
+
+  /** Decides what another node passes on, as the home of its subject. Peers with a scope may not ask for it. */
+  async #forwarded({ body }: ReceivedMessage, believed: Believed): Promise<Result<object>> {
+    const { store, clock, forwarded = CHAIN.forwarded } = this.#options;
+    if (believed.peer.allowedNamespaces !== null || believed.peer.pullDenied === true) {
+      return fail('FORBIDDEN', 'a peer with a scope cannot pass requests on');
+    }
+    const json = parseJsonBody(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
+    if (!json.ok) return failed(json.error);
+    const read = parseForwarded(json.value);
+    if (!read.ok) return failed(read.error);
+    const dated = this.#gate.date(believed, read.value.sentAt, 'sender_wall_clock');
+    if (!dated.ok) return failed(dated.error);
+    const used = await this.#gate.use(dated.value.nonce);
+    if (!used.ok) return failed(used.error);
+    const command = forwarded[read.value.command.kind]?.(read.value.command) ?? null;
+    if (command === null) return fail('VALIDATION_FAILED', 'the command is not one that a home decides');
+    const decided = await store.execute(command);
+    this.#options.onHeard?.(believed.peer.peerId, null, null);
+    const outcome = decided.ok ? { ok: true, value: decided.value } : decided;
+    return ok({ outcome, wall_clock: instantFromMs(clock.nowMs()) });
   }
 
   /**

@@ -51,3 +51,18 @@ export function rangesRoutes(receiver: Receiver): readonly PeerRoute[] {
     },
   ];
 }
+
+/** The route by which nodes pass on what only the home of a subject decides (design: kinds). */
+export function commandRoutes(receiver: Receiver): readonly PeerRoute[] {
+  return [
+    {
+      kind: 'peer',
+      name: 'mesh_commands',
+      method: 'POST',
+      path: '/mesh/commands',
+      summary: 'Decide a request as the home of its subject, for another node; signed like a push.',
+      access: 'peers',
+      answer: answerOf(receiver),
+    },
+  ];
+}

@@ -1,0 +1,25 @@
+import type { Command } from '../../protocol/commands.js';
+import type { Peer } from '../../protocol/mesh/peer.js';
+import { fail, type Result } from '../../protocol/result.js';
+import type { PeerClient } from './peer-client.js';
+
+/**
+ * Passes a command on to the home of its subject and answers what the home answered: HOME_UNREACHABLE at once where the
+ * home cannot be called, and after the time of a request where it does not answer. Then the outcome is unknown.
+ */
+export async function forwardTo(
+  client: PeerClient,
+  peer: Peer | null,
+  peerId: string,
+  command: Command,
+): Promise<Result<Readonly<Record<string, unknown>>>> {
+  if (peer === null || peer.url === null || peer.state !== 'member')
+    return unreachable(peerId, 'this node has no address of it');
+  const delivered = await client.forward(peer, command);
+  return delivered.ok ? delivered.reply.outcome : unreachable(peerId, delivered.message);
+}
+
+function unreachable(peerId: string, cause: string): Result<never> {
+  const message = `the home node ${peerId} cannot be reached (${cause}); try again, or adopt its subjects with "mesh adopt"`;
+  return fail('HOME_UNREACHABLE', message, { home: peerId });
+}

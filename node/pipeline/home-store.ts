@@ -1,0 +1,36 @@
+import type { Command, OutcomeOf } from '../../protocol/commands.js';
+import type { Chain } from '../../protocol/decide/chain.js';
+import type { AnswerOf, Query } from '../../protocol/queries.js';
+import type { Result } from '../../protocol/result.js';
+import type { CallOptions, Store } from '../../storage/port.js';
+
+/** Passes a command on to another node. */
+export type Forward = (
+  peerId: string,
+  command: Command,
+) => Promise<Result<Readonly<Record<string, unknown>>>>;
+
+/** A store that passes on what only the home of a subject may decide, and answers what the home answered. */
+export class HomeStore implements Store {
+  constructor(
+    private readonly store: Store,
+    private readonly forwarded: Chain['forwarded'],
+    private readonly forward: Forward,
+  ) {}
+
+  async execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
+    const result = await this.store.execute(command, options);
+    if (result.ok || result.error.code !== 'NOT_HOME') return result;
+    const home = result.error.details?.['home'];
+    if (typeof home !== 'string' || this.forwarded[command.kind] === undefined) return result;
+    return (await this.forward(home, command)) as Result<OutcomeOf<C>>;
+  }
+
+  query<Q extends Query>(query: Q, options?: CallOptions): Promise<Result<AnswerOf<Q>>> {
+    return this.store.query(query, options);
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
+}
