@@ -8,7 +8,7 @@ import { IMPORT_MEMORIES_MAX, IMPORT_ROW_BYTES_MAX } from '../protocol/limits.js
 import { fail, failed, ok, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
-import { ImportTotals } from './import-totals.js';
+import { type Chunk, ImportTotals } from './import-totals.js';
 import { type JsonItem, JsonItems } from './json-items.js';
 import { withLocalNode } from './local-node.js';
 import { Progress } from './progress.js';
@@ -77,12 +77,6 @@ async function run(
 function sourceOf(parsed: ParsedArguments): AsyncIterable<Uint8Array> {
   const file = parsed.positionals[0];
   return file === undefined || file === '-' ? process.stdin : createReadStream(file);
-}
-
-/** Rows that go together. */
-export interface Chunk {
-  readonly memories: unknown[];
-  readonly links: unknown[];
 }
 
 /** Reads the document and hands over its rows; links wait for the memories, which may come after them. */

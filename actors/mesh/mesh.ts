@@ -1,6 +1,6 @@
 import type { Have } from '../../protocol/mesh/wire.js';
+import { loopChild } from '../core/loop.js';
 import { type Supervisor, startSupervisor } from '../core/supervisor.js';
-import { loopChild } from '../maintenance/loop.js';
 import { DeliveryLedger, type Remembered, recall } from './ledger.js';
 import { Links } from './links.js';
 import { meshStatus } from './mesh-status.js';

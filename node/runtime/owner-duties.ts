@@ -1,7 +1,7 @@
 import type { ChildSpec } from '../../actors/core/child.js';
+import { loopChild } from '../../actors/core/loop.js';
 import { backfillRound } from '../../actors/maintenance/backfill.js';
 import { expiryRound } from '../../actors/maintenance/expiry.js';
-import { loopChild } from '../../actors/maintenance/loop.js';
 import { observationsRound } from '../../actors/maintenance/observations.js';
 import { type Ownership, OwnershipLease } from '../../actors/maintenance/ownership.js';
 import { CHANGE_POLL_MS } from '../../protocol/limits.js';
