@@ -12,13 +12,11 @@ import { instantFromMs } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
 import { isLoopbackHost } from '../http/host-guard.js';
-import type { ListenerTls } from '../http/listener-tls.js';
 import type { PeerRoute } from '../http/peer-route.js';
-import type { HttpSurface } from '../http/server.js';
 import { comparePeers } from './compare-peers.js';
 import { fingerprintOfCertificate } from './forming/certificate.js';
 import { MeshState, type StateSeams } from './forming/mesh-state.js';
-import { MeshListener } from './mesh-listener.js';
+import { MeshListener, type OpenSurface } from './mesh-listener.js';
 import { MeshRoster } from './mesh-roster.js';
 import { certificateGate, meshRoutes, type PeerGate } from './mesh-routes.js';
 import type { MeshStatusAnswer, OperationStanding, PeerStanding } from './mesh-terms.js';
@@ -49,7 +47,6 @@ export interface MeshHostParts extends StateSeams {
   readonly hintLines?: () => readonly string[];
   /** Who has an own operation. */
   readonly acknowledgements?: (origin: string, seq: number) => readonly Acknowledgement[];
-  readonly openSurface: (tls: ListenerTls, routes: readonly PeerRoute[]) => HttpSurface;
 }
 
 /**
@@ -123,14 +120,15 @@ export class MeshHost {
     });
     this.#listener = new MeshListener({
       place: () => this.state.formed?.facts.listen ?? null,
-      open: () => parts.openSurface(this.state.listenerTls(), this.routes),
+      tls: () => this.state.listenerTls(),
+      routes: this.routes,
       scheduler,
       log,
     });
   }
 
   /** Listens where the mesh says, and follows its folder from now on. A place that cannot be had is tried again. */
-  async start(): Promise<void> {
+  async start(openSurface: OpenSurface): Promise<void> {
     const { folder } = this.state;
     this.#watch = new WatchedFiles({
       paths: () => [
@@ -150,7 +148,7 @@ export class MeshHost {
     });
     // A node that was removed ends its connections, and those to who was removed.
     this.roster.onChange(() => this.transport.keepOnly(this.#members()));
-    await this.#listener.follow();
+    await this.#listener.start(openSurface);
     this.#exchange.start();
     this.#wired.start();
   }

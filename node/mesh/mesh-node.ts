@@ -4,15 +4,15 @@ import { CHANGE_POLL_MS } from '../../protocol/limits.js';
 import { HINTS_PATH } from '../../protocol/mesh/hint.js';
 import { signMessage } from '../../protocol/mesh/message-signing.js';
 import type { Random, Scheduler, Signer } from '../../protocol/seams.js';
-import type { ListenerTls } from '../http/listener-tls.js';
 import type { PeerRoute } from '../http/peer-route.js';
-import { answerRaw, type HttpSurface } from '../http/server.js';
+import { answerRaw } from '../http/server.js';
 import type { Upgrade, UpgradeRoute } from '../http/upgrade.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { FederationCondition, Replication, Services } from '../pipeline/call.js';
 import { BACKGROUND_POLICY } from '../runtime/policies.js';
 import type { HintHub } from './hints/hint-hub.js';
 import { MeshHost } from './mesh-host.js';
+import type { OpenSurface } from './mesh-listener.js';
 import { openFileRoster, openReceiver } from './open-receiver.js';
 import type { SyncReceiver } from './receive/sync-receiver.js';
 import { rangesRoutes, syncRoutes } from './receive/sync-routes.js';
@@ -24,7 +24,6 @@ export interface MeshNodeParts {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly metrics: Metrics;
-  readonly openSurface: (tls: ListenerTls, routes: readonly PeerRoute[]) => HttpSurface;
 }
 
 /** All of the mesh that a daemon has: the host that peers talk to, the receiver of their messages, and replication. */
@@ -50,7 +49,6 @@ export class MeshNode {
       random: parts.random,
       manual: openFileRoster(services),
       signer: parts.signer,
-      openSurface: parts.openSurface,
       gate: (message) => this.#receiver!.admit(message),
       sign: (request) => signMessage({ ...request, ...services, signer: parts.signer, random: parts.random }),
       hintLines: () => this.#hints?.connected ?? [],
@@ -87,11 +85,11 @@ export class MeshNode {
     };
   }
 
-  /** Once the store answers. */
-  async start(): Promise<void> {
+  /** Once the store answers. `openSurface` makes the surface that peers call. */
+  async start(openSurface: OpenSurface): Promise<void> {
     const { services, signer, scheduler, random, metrics } = this.#parts;
     const { settings, store, clock, log, peerId } = services;
-    await this.#host.start();
+    await this.#host.start(openSurface);
     this.#mesh = startMesh({
       self: { peerId, signer },
       store,

@@ -63,18 +63,18 @@ export async function openMeshHost(
     random: systemRandom,
     crypto: systemCrypto,
     log,
-    openSurface: (tls, peerRoutes) =>
-      createHttpSurface({
-        services: node.services,
-        operations: [],
-        metrics: new Metrics(),
-        peerRoutes,
-        peersOnly: true,
-        tls,
-      }),
     ...more,
   });
-  await host.start();
+  await host.start((tls, peerRoutes) =>
+    createHttpSurface({
+      services: node.services,
+      operations: [],
+      metrics: new Metrics(),
+      peerRoutes,
+      peersOnly: true,
+      tls,
+    }),
+  );
   return {
     host,
     log,
