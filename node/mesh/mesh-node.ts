@@ -13,6 +13,7 @@ import { BACKGROUND_POLICY } from '../runtime/policies.js';
 import type { HintHub } from './hints/hint-hub.js';
 import { MeshHost } from './mesh-host.js';
 import type { OpenSurface } from './mesh-listener.js';
+import { MeshPeers } from './mesh-peers.js';
 import { openFileRoster, openReceiver } from './open-receiver.js';
 import type { SyncReceiver } from './receive/sync-receiver.js';
 import { rangesRoutes, syncRoutes } from './receive/sync-routes.js';
@@ -31,7 +32,7 @@ export class MeshNode {
   readonly #parts: MeshNodeParts;
   readonly #host: MeshHost;
   #mesh: Mesh | null = null;
-  #receiver: SyncReceiver | null = null;
+  readonly #receiver: SyncReceiver;
   #closed = false;
   /** Replication has begun, or never will. */
   #begun!: () => void;
@@ -42,25 +43,26 @@ export class MeshNode {
 
   constructor(parts: MeshNodeParts) {
     this.#parts = parts;
-    const { services, metrics } = parts;
+    const { services, metrics, scheduler, random } = parts;
+    const manual = openFileRoster(services);
+    const peers = new MeshPeers({ ...services, scheduler, random, manual });
+    const receiver = openReceiver(services, peers.roster, metrics, {
+      onHeard: (peerId, have, reads) => this.#mesh?.heard(peerId, have, reads),
+      onDiffering: (peerId) => this.#mesh?.differing(peerId),
+    });
+    this.#receiver = receiver;
     this.#host = new MeshHost({
       ...services,
-      scheduler: parts.scheduler,
-      random: parts.random,
-      manual: openFileRoster(services),
+      scheduler,
+      random,
+      peers,
       signer: parts.signer,
-      gate: (message) => this.#receiver!.admit(message),
-      sign: (request) => signMessage({ ...request, ...services, signer: parts.signer, random: parts.random }),
+      gate: (message) => receiver.admit(message),
+      sign: (request) => signMessage({ ...request, ...services, signer: parts.signer, random }),
       hintLines: () => this.#hints?.connected ?? [],
       replicationStatus: () => this.#mesh?.status() ?? null,
       acknowledgements: (origin, seq) => this.#mesh?.acknowledgements(origin, seq) ?? [],
-      syncRoutes: (roster) => {
-        this.#receiver = openReceiver(services, roster, metrics, {
-          onHeard: (peerId, have, reads) => this.#mesh?.heard(peerId, have, reads),
-          onDiffering: (peerId) => this.#mesh?.differing(peerId),
-        });
-        return [...syncRoutes(this.#receiver), ...rangesRoutes(this.#receiver)];
-      },
+      syncRoutes: [...syncRoutes(receiver), ...rangesRoutes(receiver)],
     });
   }
 
@@ -95,9 +97,9 @@ export class MeshNode {
       store,
       roster: this.#host.roster,
       transport: this.#host.transport,
-      judge: (page) => this.#receiver!.judge(page),
-      apply: (page, from) => this.#receiver!.take(page, from),
-      repair: (request) => this.#receiver!.repair(request),
+      judge: (page) => this.#receiver.judge(page),
+      apply: (page, from) => this.#receiver.take(page, from),
+      repair: (request) => this.#receiver.repair(request),
       settings: {
         quorumWrites: settings.quorumWrites,
         quorumTimeoutMs: settings.quorumTimeoutMs,
@@ -155,7 +157,7 @@ export class MeshNode {
   }
 
   async #takeLine({ request, socket, head, message }: Upgrade): Promise<void> {
-    const peer = await this.#receiver!.admit(message);
+    const peer = await this.#receiver.admit(message);
     if (!peer.ok) return answerRaw(socket, errorRow(peer.error.code).http, peer.error);
     if (this.#hints === null) {
       return answerRaw(socket, 503, { code: 'UNAVAILABLE', message: 'this node is not ready for hints' });

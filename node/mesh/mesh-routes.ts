@@ -53,6 +53,11 @@ export interface MeshRoutesParts extends StateSeams {
 
 /** The routes by which a mesh is formed and looked at; those of replication are elsewhere. */
 export function meshRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
+  return [...memberRoutes(parts), ...operatorRoutes(parts)];
+}
+
+/** What nodes ask each other. */
+function memberRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
   return [
     {
       kind: 'peer',
@@ -92,6 +97,12 @@ export function meshRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
       access: 'peers',
       answer: async ({ query }) => reply(answerWhoami(query, parts.peerId, parts.signer)),
     },
+  ];
+}
+
+/** What the people and programs that run the node ask it. */
+function operatorRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
+  return [
     {
       kind: 'peer',
       name: 'mesh_status',
