@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type MemoryRow, memoryJson } from '../../protocol/memory.js';
 import { provenanceOf } from '../../protocol/provenance.js';
+import type { Answers } from '../../protocol/queries.js';
 import { applyBudget } from '../../protocol/ranking/budget.js';
 import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
 import { fail, failed, ok } from '../../protocol/result.js';
@@ -143,7 +144,7 @@ async function rank(call: Call, input: RecallInput, { query, viewer, recalled, r
 }
 
 function metaOf(
-  { mode, candidates, confidenceFilteredOut, blendWeight }: RecallAnswer,
+  { mode, candidates, confidenceFilteredOut, blendWeight }: Answers['recall-memories'],
   evidence: object | string,
   input: RecallInput,
 ) {
