@@ -2,7 +2,7 @@ import { z } from 'zod';
 import * as limits from '../../protocol/limits.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import { defineOperation } from '../pipeline/operation.js';
-import type { SemanticAbsence } from '../semantic/semantic-index.js';
+import type { SemanticAbsence } from '../semantics/semantic-index.js';
 import * as fields from './fields.js';
 
 const nearestOutput = z.object({

@@ -7,7 +7,7 @@ import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
-import { NO_SEMANTICS } from '../semantic/no-semantics.js';
+import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import * as fields from './fields.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
 

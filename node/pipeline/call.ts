@@ -5,8 +5,8 @@ import type { Viewer } from '../../protocol/ranking/types.js';
 import type { Clock, Crypto, Log, Random, Signer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
-import type { SemanticIndex } from '../semantic/semantic-index.js';
-import type { TokenCounter } from '../semantic/token-counter.js';
+import type { SemanticIndex } from '../semantics/semantic-index.js';
+import type { TokenCounter } from '../semantics/token-counter.js';
 
 export type Surface = 'http' | 'mcp' | 'cli';
 

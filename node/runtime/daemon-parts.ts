@@ -11,7 +11,7 @@ import { Metrics } from '../observability/metrics.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import type { Services } from '../pipeline/call.js';
 import { systemClock, systemRandom, systemScheduler } from '../seams.js';
-import { NO_SEMANTICS } from '../semantic/no-semantics.js';
+import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import { DaemonCondition } from './daemon-condition.js';
 import { DaemonStorage } from './daemon-storage.js';
 import { openOnce } from './database-file.js';

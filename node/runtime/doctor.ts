@@ -23,7 +23,7 @@ import type { Profile } from '../mcp/profile.js';
 import { type MeshStatusAnswer, STATUS_PATH } from '../mesh/mesh-terms.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
-import { lazyTokenCounter } from '../semantic/token-counter.js';
+import { lazyTokenCounter } from '../semantics/token-counter.js';
 
 /** Sections that are examined only when somebody asks for them. */
 export interface MoreSections {

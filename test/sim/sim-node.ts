@@ -8,7 +8,7 @@ import type { Caller, Services } from '../../node/pipeline/call.js';
 import { type Answer, runOperation } from '../../node/pipeline/pipeline.js';
 import { RememberedSessions } from '../../node/runtime/recall-sessions.js';
 import { DeferredTouches } from '../../node/runtime/touch-queue.js';
-import { NO_SEMANTICS } from '../../node/semantic/no-semantics.js';
+import { NO_SEMANTICS } from '../../node/semantics/no-semantics.js';
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { PeerTransport } from '../../protocol/mesh/transport.js';

@@ -1,6 +1,6 @@
 import type { Call, Condition } from '../../pipeline/call.js';
 import { FAMILIES, type Family } from '../../pipeline/operation.js';
-import type { SemanticState } from '../../semantic/semantic-index.js';
+import type { SemanticState } from '../../semantics/semantic-index.js';
 
 export type RecallMode = 'hybrid' | 'degraded' | 'keyword_only';
 
