@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { parseJsonText } from '../node/http/json-body.js';
+import type { Caller } from '../node/identity/caller.js';
 import { memoryImport } from '../node/operations/memory-import.js';
-import type { Caller, Services } from '../node/pipeline/call.js';
+import type { Services } from '../node/pipeline/call.js';
 import { runOperation } from '../node/pipeline/pipeline.js';
 import { operatorView } from '../node/transfer/operator-view.js';
 import { IMPORT_MEMORIES_MAX, IMPORT_ROW_BYTES_MAX } from '../protocol/limits.js';

@@ -1,5 +1,5 @@
-import { listedTools, type Profile } from '../mcp/profile.js';
-import { toolRow } from '../mcp/tool-list.js';
+import { listedTools, type Profile } from '../bindings/profile.js';
+import { toolRow } from '../bindings/tool-list.js';
 import type { Operation } from '../pipeline/operation.js';
 import type { TokenCounter } from '../semantics/token-counter.js';
 import { type Section, SectionBuilder } from './report.js';

@@ -4,7 +4,7 @@ import type { ReadDigestsAnswer } from '../../protocol/mesh/store-terms.js';
 import type { PeerReply, PeerTransport } from '../../protocol/mesh/transport.js';
 import type { Clock } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
-import { API_PREFIX } from '../http/operation-route.js';
+import { API_PREFIX } from '../bindings/operation-route.js';
 import { parseJson } from './forming/mesh-folder.js';
 import { type ComparedPeer, DIGESTS_ANSWER, DIGESTS_PATH } from './mesh-terms.js';
 import type { SignRequest } from './roster-exchange.js';

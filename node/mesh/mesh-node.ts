@@ -9,7 +9,7 @@ import { answerRaw } from '../http/server.js';
 import type { Upgrade, UpgradeRoute } from '../http/upgrade.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { FederationCondition, Replication, Services } from '../pipeline/call.js';
-import { BACKGROUND_POLICY } from '../runtime/policies.js';
+import { BACKGROUND_POLICY } from '../restart-policies.js';
 import type { HintHub } from './hints/hint-hub.js';
 import { MeshHost } from './mesh-host.js';
 import type { OpenSurface } from './mesh-listener.js';

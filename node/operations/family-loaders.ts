@@ -3,9 +3,9 @@ import * as limits from '../../protocol/limits.js';
 import { memoryJson } from '../../protocol/memory.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation, FAMILIES, type Family } from '../pipeline/operation.js';
 import { chooseFamily } from './choose-family.js';
-import * as fields from './fields.js';
 
 const k = z
   .int()

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import * as limits from '../../protocol/limits.js';
 import type { MemoryFilter } from '../../protocol/queries.js';
 import type { Call } from '../pipeline/call.js';
-import * as fields from './fields.js';
+import * as fields from '../pipeline/fields.js';
 
 /** The filters that list and search share (interface §4.2, §4.3). */
 export const filterFields = {

@@ -6,9 +6,9 @@ import { applyBudget } from '../../protocol/ranking/budget.js';
 import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
-import * as fields from './fields.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
 
 /** Recalls what is relevant to a context (interface §4.3). */

@@ -5,7 +5,7 @@ import { KINDS } from '../../protocol/memory.js';
 import type { RecallFilter } from '../../protocol/ranking/types.js';
 import { ageSeconds, instantAfter } from '../../protocol/time.js';
 import type { Call } from '../pipeline/call.js';
-import * as fields from './fields.js';
+import * as fields from '../pipeline/fields.js';
 
 /** What a recall takes (reference-http §4.1, reference-mcp-cli §1.2). */
 export const recallInput = z.object({

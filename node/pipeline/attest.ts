@@ -1,7 +1,8 @@
 import { SIGNED_WRITE_FRESHNESS_MS } from '../../protocol/limits.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import type { Caller } from '../identity/caller.js';
 import { judgeWrite } from '../identity/sign-write.js';
-import type { Attestation, Caller, Services } from './call.js';
+import type { Attestation, Services } from './call.js';
 import type { Operation } from './operation.js';
 import { signedFields } from './signed-fields.js';
 

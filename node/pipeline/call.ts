@@ -1,27 +1,14 @@
 import type { QuorumOutcome } from '../../actors/mesh/parts.js';
 import type { RecallConsumption, RecallObservation, SignedEnvelope } from '../../protocol/commands.js';
 import type { WriteSignature } from '../../protocol/memory.js';
-import type { Viewer } from '../../protocol/ranking/types.js';
 import type { Clock, Crypto, Log, Random, Signer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
+import type { Caller } from '../identity/caller.js';
 import type { SemanticIndex } from '../semantics/semantic-index.js';
 import type { TokenCounter } from '../semantics/token-counter.js';
 
 export type Surface = 'http' | 'mcp' | 'cli';
-
-/** Who calls, as far as the surface knows. */
-export interface Caller {
-  /** The identity that a write is stamped with. */
-  readonly agentId: string;
-  /** Explicit and configured ids name an agent; made ones (`host:…`, `anonymous:…`) name a process or a request. */
-  readonly claimed: 'explicit' | 'configured' | 'made';
-  /** What the caller may see. */
-  readonly viewer: Viewer;
-  readonly admin: boolean;
-  /** Uses this machine's own files (MCP, CLI), so the machine's key may sign for it. */
-  readonly local: boolean;
-}
 
 /** How a write is attested, once the pipeline has decided it. */
 export interface Attestation {

@@ -1,8 +1,9 @@
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
+import type { Caller } from '../identity/caller.js';
 import { attest } from './attest.js';
 import { boundedServices } from './bounded-services.js';
-import type { Call, Caller, ProgressReport, Services, Surface } from './call.js';
+import type { Call, ProgressReport, Services, Surface } from './call.js';
 import type { Operation } from './operation.js';
 import { parseInput } from './parse.js';
 import { RecordingStore, withQuorum } from './replicate.js';

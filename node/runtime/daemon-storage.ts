@@ -14,10 +14,10 @@ import { type Connection, openReader } from '../../storage/sqlite/connection.js'
 import { Reader } from '../../storage/sqlite/reader.js';
 import { quotaLimits } from '../config/quota-limits.js';
 import type { Settings } from '../config/settings.js';
+import { STORAGE_POLICY } from '../restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import type { StorageThreadData } from '../threads/messages.js';
 import { spawnStorageThread } from '../threads/spawn.js';
-import { STORAGE_POLICY } from './policies.js';
 import { type ReaderQueue, ThreadedStore, type WriterQueue } from './threaded-store.js';
 
 const READERS_MAX = 4;

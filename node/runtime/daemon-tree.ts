@@ -1,9 +1,9 @@
 import type { FailureReport } from '../../actors/core/supervision.js';
 import { type Supervisor, startSupervisor, supervisorChild } from '../../actors/core/supervisor.js';
+import { BACKGROUND_POLICY } from '../restart-policies.js';
 import { systemClock, systemRandom, systemScheduler } from '../seams.js';
 import type { DaemonParts } from './daemon-parts.js';
 import { gaugesChild } from './gauges.js';
-import { BACKGROUND_POLICY } from './policies.js';
 
 /** Starts the supervision tree of a daemon: storage, then maintenance. The condition shows its children from now on. */
 export function startTree(parts: DaemonParts): Supervisor {

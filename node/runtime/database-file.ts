@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Connection } from '../../storage/sqlite/connection.js';
 import type { Settings } from '../config/settings.js';
-import { openForWriting } from './open-for-writing.js';
+import { openForWriting } from '../threads/open-for-writing.js';
 
 const BUSY_TIMEOUT_MS = 1000;
 

@@ -2,10 +2,10 @@ import type { ChildSpec } from '../../actors/core/child.js';
 import { loopChild } from '../../actors/core/loop.js';
 import type { MeshNode } from '../mesh/mesh-node.js';
 import type { Metrics } from '../observability/metrics.js';
+import { BACKGROUND_POLICY } from '../restart-policies.js';
 import { systemClock, systemScheduler } from '../seams.js';
 import type { DaemonCondition } from './daemon-condition.js';
 import type { DaemonStorage } from './daemon-storage.js';
-import { BACKGROUND_POLICY } from './policies.js';
 import type { DeferredTouches } from './touch-queue.js';
 
 const GAUGES_INTERVAL_MS = 2000;

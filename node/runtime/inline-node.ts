@@ -10,7 +10,7 @@ import { stderrLog } from '../log.js';
 import type { Catalogue, Services } from '../pipeline/call.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
-import { openForWriting } from './open-for-writing.js';
+import { openForWriting } from '../threads/open-for-writing.js';
 import { openSemantics } from './open-semantics.js';
 import type { OwnerDutiesParts } from './owner-duties.js';
 import { servicesOf } from './services.js';

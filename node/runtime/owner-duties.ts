@@ -8,10 +8,10 @@ import { CHANGE_POLL_MS } from '../../protocol/limits.js';
 import type { Clock, Log, Random, Scheduler } from '../../protocol/seams.js';
 import { instantAfter, instantFromMs } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
+import { BACKGROUND_POLICY } from '../restart-policies.js';
 import type { LocalSemantics } from '../semantics/local-semantics.js';
 import { OwnerSocket } from '../semantics/owner-socket.js';
 import type { Semantics } from './open-semantics.js';
-import { BACKGROUND_POLICY } from './policies.js';
 
 /** What the duties of an owner need. */
 export interface OwnerDutiesParts {

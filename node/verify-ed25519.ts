@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
-import { PUBLIC_KEYS_IMPORTED_MAX } from '../../protocol/limits.js';
+import { PUBLIC_KEYS_IMPORTED_MAX } from '../protocol/limits.js';
 
 export const PUBLIC_KEY_BYTES = 32;
 export const SIGNATURE_BYTES = 64;
