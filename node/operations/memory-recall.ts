@@ -5,7 +5,7 @@ import type { Answers } from '../../protocol/queries.js';
 import { applyBudget } from '../../protocol/ranking/budget.js';
 import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
 import { fail, failed, ok } from '../../protocol/result.js';
-import type { Call } from '../pipeline/call.js';
+import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
@@ -69,7 +69,7 @@ export const memoryRecall = defineOperation({
   run: recall,
 });
 
-async function recall(call: Call, input: RecallInput) {
+async function recall(call: ReadCall, input: RecallInput) {
   const query = input.context.trim();
   if (query === '') return fail('VALIDATION_FAILED', 'context is required', { fields: ['context'] });
   const { recallSessions, random, tokens } = call.services;
@@ -115,7 +115,7 @@ interface Asked {
 }
 
 /** Ranks the memories by words and by meaning; says so where meaning is not to be had. */
-async function rank(call: Call, input: RecallInput, { query, viewer, recalled, recallId }: Asked) {
+async function rank(call: ReadCall, input: RecallInput, { query, viewer, recalled, recallId }: Asked) {
   const { store, semantic } = call.services;
   const { namespace, limit, filter } = recallScope(call, input);
   const request: RecallRequest = {
@@ -165,7 +165,7 @@ function metaOf(
 
 /** The reading is counted, and kept for the ledger, in the background. */
 function record(
-  call: Call,
+  call: ReadCall,
   recallId: string,
   retriever: string,
   memories: readonly MemoryRow[],
@@ -185,7 +185,7 @@ function isVerbose(input: RecallInput): boolean {
 }
 
 /** The decoration of each row; the rows alone decide which there are and in which order. */
-async function provenance(call: Call, memories: readonly MemoryRow[], viewer: Viewer) {
+async function provenance(call: ReadCall, memories: readonly MemoryRow[], viewer: Viewer) {
   const ids = memories.map(({ id }) => id);
   const links = await call.services.store.query({ kind: 'link-attestations', ids, viewer, now: call.now });
   const levels = new Map(links.ok ? links.value.levels : []);

@@ -2,7 +2,7 @@ import type { QuorumOutcome } from '../../actors/mesh/parts.js';
 import type { RecallConsumption, RecallObservation, SignedEnvelope } from '../../protocol/commands.js';
 import type { WriteSignature } from '../../protocol/memory.js';
 import type { Clock, Crypto, Log, Random, Signer } from '../../protocol/seams.js';
-import type { Store } from '../../storage/port.js';
+import type { ReadStore, Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
 import type { Caller } from '../identity/caller.js';
 import type { SemanticIndex } from '../semantics/semantic-index.js';
@@ -58,9 +58,9 @@ export interface Replication {
   replicated(origin: string, from: number, to: number, deadlineMs: number): Promise<QuorumOutcome>;
 }
 
-/** What a node is made of, as operations use it. */
-export interface Services {
-  readonly store: Store;
+/** What a node is made of, as operations that read use it. What a read leaves behind goes through `touches`. */
+export interface ReadServices {
+  readonly store: ReadStore;
   readonly semantic: SemanticIndex;
   readonly tokens: TokenCounter;
   readonly touches: TouchQueue;
@@ -79,6 +79,11 @@ export interface Services {
   readonly catalogue: Catalogue;
   /** What runs and what is degraded, for capabilities and health. */
   readonly condition: () => Condition;
+}
+
+/** What a node is made of, as operations that write use it. */
+export interface Services extends ReadServices {
+  readonly store: Store;
   /** Absent where nothing is replicated: in processes beside the daemon. */
   readonly replication?: Replication;
 }
@@ -131,16 +136,19 @@ export interface FederationCondition {
 export type ProgressReport = (done: number, of: number | null) => void;
 
 /** One call of an operation, after the pipeline has resolved the caller. */
-export interface Call {
+export interface Call<S extends ReadServices = Services> {
   readonly surface: Surface;
   readonly caller: Caller;
   readonly attestation: Attestation;
   /** Wall clock of the call, in milliseconds and as a canonical instant. */
   readonly nowMs: number;
   readonly now: string;
-  readonly services: Services;
+  readonly services: S;
   /** The MCP profile in force, or `full` where profiles do not exist. */
   readonly profile: 'core' | 'full';
   /** Tells whoever waits how far a long operation is, and of how much when that is known. */
   readonly progress: ProgressReport;
 }
+
+/** One call of an operation that reads; an operation that writes may pass its own call to what takes this. */
+export type ReadCall = Call<ReadServices>;

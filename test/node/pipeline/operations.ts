@@ -9,7 +9,7 @@ import { tenant } from '../../support/memories.js';
 export function anOperation(changes: {
   readonly input?: z.ZodObject;
   readonly guards?: Guards;
-  readonly run?: Operation['run'];
+  readonly run?: Operation<z.ZodObject, z.ZodType, 'write'>['run'];
 }): Operation {
   return defineOperation({
     name: 'memory_try',
