@@ -7,7 +7,7 @@ import { getPrompt, listPrompts } from './prompts.js';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from './rpc-error.js';
 
 /** The version that every client is told, whatever it asks for (interface §1, §9). */
-export const PROTOCOL_VERSION = '2024-11-05';
+const PROTOCOL_VERSION = '2024-11-05';
 
 /** What the server offers; called only when a client asks for it. */
 export interface Tools {
