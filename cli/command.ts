@@ -44,3 +44,6 @@ export interface Command {
 }
 
 export const PROGRAM = 'mnemesh';
+
+/** How each command is loaded, by its name; `group member` makes a member of a group. */
+export type CommandTable = Readonly<Record<string, () => Promise<Command>>>;

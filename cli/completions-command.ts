@@ -1,33 +1,33 @@
 import { ok } from '../protocol/result.js';
-import { type Command, PROGRAM } from './command.js';
+import { type Command, type CommandTable, PROGRAM } from './command.js';
 import { commandTree } from './completions/command-tree.js';
 import { defineCommand } from './define-command.js';
 import { isSet } from './global-flags.js';
-import { NATIVE_COMMANDS } from './native-commands.js';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
 /** Prints a script that completes commands, flags and values; it asks nobody while one types. */
-export const completionsCommand: Command = defineCommand({
-  name: 'completions',
-  summary: 'Print the completion script for a shell.',
-  positionals: [{ name: 'shell', doc: 'The shell: bash, zsh or fish', choices: SHELLS }],
-  examples: [
-    `completions bash > ~/.local/share/bash-completion/completions/${PROGRAM}`,
-    `completions zsh > "\${fpath[1]}/_${PROGRAM}"`,
-    `completions fish > ~/.config/fish/completions/${PROGRAM}.fish`,
-  ],
-  run: async (parsed, terminal) => {
-    const shell = parsed.positionals[0] as Shell;
-    const script = await scriptFor(shell);
-    await terminal.print(isSet(parsed, 'json') ? `${JSON.stringify({ shell, script })}\n` : script);
-    return ok(0);
-  },
-});
+export const completionsCommand = (natives: CommandTable): Command =>
+  defineCommand({
+    name: 'completions',
+    summary: 'Print the completion script for a shell.',
+    positionals: [{ name: 'shell', doc: 'The shell: bash, zsh or fish', choices: SHELLS }],
+    examples: [
+      `completions bash > ~/.local/share/bash-completion/completions/${PROGRAM}`,
+      `completions zsh > "\${fpath[1]}/_${PROGRAM}"`,
+      `completions fish > ~/.config/fish/completions/${PROGRAM}.fish`,
+    ],
+    run: async (parsed, terminal) => {
+      const shell = parsed.positionals[0] as Shell;
+      const script = await scriptFor(shell, natives);
+      await terminal.print(isSet(parsed, 'json') ? `${JSON.stringify({ shell, script })}\n` : script);
+      return ok(0);
+    },
+  });
 
-async function scriptFor(shell: Shell): Promise<string> {
-  const tree = commandTree(await everyCommand());
+async function scriptFor(shell: Shell, natives: CommandTable): Promise<string> {
+  const tree = commandTree(await everyCommand(natives));
   switch (shell) {
     case 'bash':
       return (await import('./completions/bash.js')).bashCompletions(tree);
@@ -39,10 +39,10 @@ async function scriptFor(shell: Shell): Promise<string> {
 }
 
 /** All commands, operations first. */
-async function everyCommand(): Promise<Command[]> {
+async function everyCommand(natives: CommandTable): Promise<Command[]> {
   const { operationTable } = await import('./operation-table.js');
   const { operationCommand } = await import('./operation-command.js');
   const operations = await Promise.all((await operationTable()).map((entry) => entry.load()));
-  const natives = await Promise.all(Object.values(NATIVE_COMMANDS).map((load) => load()));
-  return [...operations.map(operationCommand), ...natives];
+  const others = await Promise.all(Object.values(natives).map((load) => load()));
+  return [...operations.map(operationCommand), ...others];
 }

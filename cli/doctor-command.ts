@@ -1,7 +1,7 @@
+import { PROFILES } from '../node/bindings/profile.js';
 import { inspectConfiguration } from '../node/config/load-settings.js';
+import { countToolTokens, examineNode, examineRemotes } from '../node/doctor/examine-node.js';
 import type { DoctorReport } from '../node/doctor/report.js';
-import { PROFILES } from '../node/mcp/profile.js';
-import { countToolTokens, examineNode, examineRemotes } from '../node/runtime/doctor.js';
 import { fail, ok, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';

@@ -1,4 +1,4 @@
-import type { Services } from '../node/pipeline/call.js';
+import type { ReadServices } from '../node/pipeline/call.js';
 import { ExportFailedError, exportDocument } from '../node/transfer/export-document.js';
 import { operatorView } from '../node/transfer/operator-view.js';
 import type { Viewer } from '../protocol/ranking/types.js';
@@ -47,7 +47,7 @@ export const exportCommand = defineCommand({
 async function run(
   parsed: ParsedArguments,
   terminal: Terminal,
-  services: Services,
+  services: ReadServices,
   viewer: Viewer,
 ): Promise<Result<number>> {
   const out = flagValue(parsed, 'out');

@@ -1,14 +1,15 @@
 import { createReadStream } from 'node:fs';
 import { parseJsonText } from '../node/http/json-body.js';
+import type { Caller } from '../node/identity/caller.js';
 import { memoryImport } from '../node/operations/memory-import.js';
-import type { Caller, Services } from '../node/pipeline/call.js';
+import type { Services } from '../node/pipeline/call.js';
 import { runOperation } from '../node/pipeline/pipeline.js';
 import { operatorView } from '../node/transfer/operator-view.js';
 import { IMPORT_MEMORIES_MAX, IMPORT_ROW_BYTES_MAX } from '../protocol/limits.js';
 import { fail, failed, ok, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
-import { ImportTotals } from './import-totals.js';
+import { type Chunk, ImportTotals } from './import-totals.js';
 import { type JsonItem, JsonItems } from './json-items.js';
 import { withLocalNode } from './local-node.js';
 import { Progress } from './progress.js';
@@ -77,12 +78,6 @@ async function run(
 function sourceOf(parsed: ParsedArguments): AsyncIterable<Uint8Array> {
   const file = parsed.positionals[0];
   return file === undefined || file === '-' ? process.stdin : createReadStream(file);
-}
-
-/** Rows that go together. */
-export interface Chunk {
-  readonly memories: unknown[];
-  readonly links: unknown[];
 }
 
 /** Reads the document and hands over its rows; links wait for the memories, which may come after them. */

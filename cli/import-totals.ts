@@ -1,5 +1,3 @@
-import type { Chunk } from './import-command.js';
-
 /** Errors that are told one by one; the rest is counted. */
 const ERRORS_TOLD_MAX = 1000;
 
@@ -10,6 +8,12 @@ interface Counts {
   readonly links: number;
   readonly merged?: Readonly<Record<string, string>>;
   readonly errors: readonly string[];
+}
+
+/** Rows that go together. */
+export interface Chunk {
+  readonly memories: unknown[];
+  readonly links: unknown[];
 }
 
 /** What the calls of one import came to. */

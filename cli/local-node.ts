@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
+import type { Caller } from '../node/identity/caller.js';
 import { localCaller, localIdentity } from '../node/identity/local-caller.js';
-import type { Caller, Services } from '../node/pipeline/call.js';
+import type { Services } from '../node/pipeline/call.js';
 import { NO_CATALOGUE, openInlineNode } from '../node/runtime/inline-node.js';
 import { failed, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { PROFILES } from '../node/mcp/profile.js';
+import { PROFILES } from '../node/bindings/profile.js';
 import { systemClock, systemRandom, systemScheduler } from '../node/seams.js';
 import { ok, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';

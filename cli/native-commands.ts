@@ -1,10 +1,10 @@
-import type { Command } from './command.js';
+import type { CommandTable } from './command.js';
 
 /**
  * Commands that are no operation, by name; `group member` makes a member of a group. Each is loaded when it is called, so
  * that nobody waits for what another command needs; they are declared with `defineCommand`.
  */
-export const NATIVE_COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+export const NATIVE_COMMANDS: CommandTable = {
   serve: async () => (await import('./serve-command.js')).serveCommand,
   mcp: async () => (await import('./mcp-command.js')).mcpCommand,
   'identity generate': async () => (await import('./identity/generate-command.js')).generateCommand,
@@ -18,7 +18,7 @@ export const NATIVE_COMMANDS: Readonly<Record<string, () => Promise<Command>>> =
   import: async () => (await import('./import-command.js')).importCommand,
   backup: async () => (await import('./backup-command.js')).backupCommand,
   restore: async () => (await import('./restore-command.js')).restoreCommand,
-  completions: async () => (await import('./completions-command.js')).completionsCommand,
+  completions: async () => (await import('./completions-command.js')).completionsCommand(NATIVE_COMMANDS),
   'mesh init': async () => (await import('./mesh/init-command.js')).initCommand,
   'mesh invite': async () => (await import('./mesh/invite-command.js')).inviteCommand,
   'mesh join': async () => (await import('./mesh/join-command.js')).joinCommand,

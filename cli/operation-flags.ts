@@ -26,7 +26,7 @@ export function isRequired(operation: CliOperation, field: string): boolean {
 }
 
 /** The letter that stands for a field, if any. */
-export function shortOf(operation: CliOperation, field: string): string | undefined {
+function shortOf(operation: CliOperation, field: string): string | undefined {
   return Object.entries(operation.cli.short ?? {}).find(([, named]) => named === field)?.[0];
 }
 

@@ -2,7 +2,7 @@ import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip, gzipSync } from 'node:zlib';
 import type { Clock, Compressor, Crypto, Random, Scheduler, Timer } from '../protocol/seams.js';
-import { verifyEd25519 } from './identity/verify-ed25519.js';
+import { verifyEd25519 } from './verify-ed25519.js';
 
 /**
  * The real world behind the seams. This file and the simulator's are the only ones that touch the clock, timers and

@@ -259,7 +259,6 @@ export const VECTOR_HITS_MAX = 100;
 export const VECTOR_CANDIDATES_MAX = 8192;
 /** Hits that are wanted of a filtered search: where few rows pass, each costs many that do not. */
 export const VECTOR_FILTERED_HITS_MAX = 50;
-export const EMBEDDER_IDLE_UNLOAD_MS = 600_000;
 
 // Shutdown
 export const SHUTDOWN_GRACE_MS = 30_000;

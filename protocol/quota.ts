@@ -56,7 +56,7 @@ export function secondsToNextDay(instant: string): number {
 }
 
 /** The UTC day of a canonical instant, as the instant of its start. */
-export function dayOf(instant: string): string {
+function dayOf(instant: string): string {
   return `${instant.slice(0, 10)}T00:00:00.000Z`;
 }
 

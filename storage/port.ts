@@ -11,14 +11,18 @@ export interface CallOptions {
   readonly timeoutMs?: number;
 }
 
+/** The half of a store that cannot write: queries in, answers out, all plain data. */
+export interface ReadStore {
+  query<Q extends Query>(query: Q, options?: CallOptions): Promise<Result<AnswerOf<Q>>>;
+}
+
 /**
  * The store: commands in, queries out, all plain data. An outcome means that the change and its operation are on
  * disk. Failures of the store itself are codes: OVERLOADED (not taken), DEADLINE and ACTOR_RESTARTED (outcome
  * unknown), STORAGE_FULL and DATABASE_ERROR (not applied), SHUTTING_DOWN (not taken).
  */
-export interface Store {
+export interface Store extends ReadStore {
   execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>>;
-  query<Q extends Query>(query: Q, options?: CallOptions): Promise<Result<AnswerOf<Q>>>;
   close(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import { EMBED_STATES, type EmbeddedRow } from '../../protocol/commands.js';
 import type { Answers } from '../../protocol/queries.js';
 import type { Result } from '../../protocol/result.js';
 import type { Store } from '../../storage/port.js';
-import type { NextRound } from './loop.js';
+import type { NextRound } from '../core/loop.js';
 
 type Pending = Answers['pending-embeddings']['rows'][number];
 

@@ -1,6 +1,6 @@
 import { GC_BATCH_MAX, GC_INTERVAL_MS, REMOVE_BATCH_MAX } from '../../protocol/limits.js';
 import type { Store } from '../../storage/port.js';
-import type { NextRound } from './loop.js';
+import type { NextRound } from '../core/loop.js';
 
 const RETRY_MS = GC_INTERVAL_MS / 30;
 

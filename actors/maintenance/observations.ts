@@ -1,6 +1,6 @@
 import { OBSERVATIONS_BATCH_MAX, OBSERVATIONS_PRUNE_INTERVAL_MS } from '../../protocol/limits.js';
 import type { Store } from '../../storage/port.js';
-import type { NextRound } from './loop.js';
+import type { NextRound } from '../core/loop.js';
 
 /**
  * One round of keeping the ledger of recalls young: removes what was observed before an instant, a bounded batch in

@@ -1,7 +1,7 @@
 import { OWNER_LEASE_MS, OWNER_RENEW_MS } from '../../protocol/limits.js';
 import type { Clock } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
-import type { NextRound } from './loop.js';
+import type { NextRound } from '../core/loop.js';
 
 /** Whether this process owns the database, and since which fencing number. */
 export interface Ownership {

@@ -8,7 +8,7 @@ import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { operationId } from '../../protocol/operation-log.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
 import type { Store } from '../../storage/port.js';
-import type { RepairRows } from '../mesh/parts.js';
+import type { RepairRows } from './repair-rows.js';
 
 export interface ScrubParts {
   readonly store: Store;

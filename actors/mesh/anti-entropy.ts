@@ -15,8 +15,10 @@ import { operationId } from '../../protocol/operation-log.js';
 import type { Clock, Log } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
-import type { NextRound } from '../maintenance/loop.js';
-import { type MeshEvent, PEERS_ASKED, type RepairRows } from './parts.js';
+import type { NextRound } from '../core/loop.js';
+import type { RepairRows } from '../maintenance/repair-rows.js';
+import type { Comparison } from './entropy-state.js';
+import { type MeshEvent, PEERS_ASKED } from './parts.js';
 import type { Delivered, PeerClient } from './peer-client.js';
 import type { PeerRecord } from './peer-record.js';
 
@@ -32,9 +34,6 @@ export interface AntiEntropyParts {
   /** True once nothing new is to be begun. */
   readonly stopping: () => boolean;
 }
-
-/** `behind`: the other has operations that one of the two lacks, so that rows may well differ. */
-export type Comparison = 'equal' | 'behind' | 'repaired' | 'unequal' | 'failed';
 
 /** A peer whose operations are still on their way is asked again after this. */
 const BEHIND_MS = 2000;

@@ -1,4 +1,5 @@
-import type { Comparison } from './anti-entropy.js';
+/** `behind`: the other has operations that one of the two lacks, so that rows may well differ. */
+export type Comparison = 'equal' | 'behind' | 'repaired' | 'unequal' | 'failed';
 
 /** A difference that outlives this many comparisons is not one that somebody is about to repair. */
 const UNEQUAL_MAX = 3;

@@ -1,5 +1,4 @@
 import { type BackoffPolicy, backoffDelayMs } from '../core/backoff.js';
-import type { PeerState } from './parts.js';
 
 /** Why a delivery failed, in types that no peer chooses (reference-federation §4.2, #2671). */
 export type Cause =
@@ -25,6 +24,12 @@ export const REFUSAL_CAUSES = [
   'other',
 ] as const;
 export type RefusalCause = (typeof REFUSAL_CAUSES)[number];
+
+/**
+ * probing: nothing is known yet. healthy: the last message was answered. suspect: some were not. cut: many in a row
+ * were not, or the other side is not who it should be; looked at again at leisure.
+ */
+export type PeerState = 'probing' | 'healthy' | 'suspect' | 'cut';
 
 /** What is known of a peer's reachability and willingness. */
 export interface LinkState {

@@ -1,8 +1,8 @@
 import type { Command } from '../../protocol/commands.js';
 import type { Have } from '../../protocol/mesh/wire.js';
 import type { Result } from '../../protocol/result.js';
+import { loopChild } from '../core/loop.js';
 import { type Supervisor, startSupervisor } from '../core/supervisor.js';
-import { loopChild } from '../maintenance/loop.js';
 import { forwardTo } from './forward.js';
 import { DeliveryLedger, type Remembered, recall } from './ledger.js';
 import { Links } from './links.js';

@@ -1,13 +1,14 @@
 import type { Roster } from '../../protocol/mesh/peer.js';
-import type { RepairOutcome, RepairSubjects } from '../../protocol/mesh/repair-terms.js';
 import type { ApplyOutcome, VerifiedBatch } from '../../protocol/mesh/store-terms.js';
 import type { PeerTransport } from '../../protocol/mesh/transport.js';
-import type { OperationPage, WireOperation } from '../../protocol/mesh/wire.js';
+import type { OperationPage } from '../../protocol/mesh/wire.js';
 import type { Result } from '../../protocol/result.js';
 import type { Clock, Log, Random, Scheduler, Signer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import type { RestartPolicy } from '../core/restart-policy.js';
-import type { Comparison } from './anti-entropy.js';
+import type { RepairRows } from '../maintenance/repair-rows.js';
+import type { Comparison } from './entropy-state.js';
+import type { PeerState } from './link-state.js';
 
 /** What replication is made of; everything that touches the world is a seam. */
 export interface MeshParts {
@@ -39,11 +40,6 @@ export interface MeshParts {
   /** Counters, for `/metrics`. */
   readonly onEvent?: (event: MeshEvent) => void;
 }
-
-/** Repairs rows; what a peer sent wrongly is `refused`, a failure is one of this node's store. */
-export type RepairRows = (
-  request: Omit<RepairSubjects, 'kind' | 'operations'> & { readonly operations: readonly WireOperation[] },
-) => Promise<Result<RepairOutcome>>;
 
 /**
  * How many peers are asked, without a cause, in one interval of catch-up or comparison: any of them knows of everything,
@@ -120,12 +116,6 @@ export interface QuorumOutcome {
 
 /** `unreachable`: too few peers can be reached; `parked`: peers have it without its taking effect. */
 export type QuorumMiss = 'timeout' | 'unreachable' | 'parked' | 'stopping';
-
-/**
- * probing: nothing is known yet. healthy: the last message was answered. suspect: some were not. cut: many in a row
- * were not, or the other side is not who it should be; looked at again at leisure.
- */
-export type PeerState = 'probing' | 'healthy' | 'suspect' | 'cut';
 
 /** A peer as `mesh status`, `/metrics` and `doctor` show it. */
 export interface PeerStatus {

@@ -18,9 +18,9 @@ import {
   errorTagOf,
 } from './reply-checks.js';
 
-export const PUSH_PATH = '/api/v1/sync/push';
-export const SINCE_PATH = '/api/v1/sync/since';
-export const RANGES_PATH = '/api/v1/mesh/ranges';
+const PUSH_PATH = '/api/v1/sync/push';
+const SINCE_PATH = '/api/v1/sync/since';
+const RANGES_PATH = '/api/v1/mesh/ranges';
 
 /** A peer's answer with what was measured on the way, or why there is none. */
 export type Delivered<R> =

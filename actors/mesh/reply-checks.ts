@@ -30,7 +30,7 @@ export type CheckedPullReply = Pick<
 };
 
 /** An answer beyond this is not read. */
-export const REPLY_BYTES_MAX = 16 * 1024 * 1024;
+const REPLY_BYTES_MAX = 16 * 1024 * 1024;
 const ORIGINS_MAX = 100_000;
 const TEXT_MAX = 1024;
 

@@ -2,7 +2,7 @@ import { formatHlc } from '../../protocol/hlc.js';
 import type { Have } from '../../protocol/mesh/wire.js';
 import type { Clock } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
-import type { NextRound } from '../maintenance/loop.js';
+import type { NextRound } from '../core/loop.js';
 import type { PeerRecord } from './peer-record.js';
 
 export interface RetentionParts {

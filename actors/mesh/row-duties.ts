@@ -2,7 +2,7 @@ import { ENTROPY_INTERVAL_MS } from '../../protocol/limits.js';
 import type { OperationPlace } from '../../protocol/mesh/ranges.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import type { ChildSpec } from '../core/child.js';
-import { loopChild } from '../maintenance/loop.js';
+import { loopChild } from '../core/loop.js';
 import { AntiEntropy } from './anti-entropy.js';
 import { askBack } from './ask-back.js';
 import type { MeshParts } from './parts.js';

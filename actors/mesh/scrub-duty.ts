@@ -1,7 +1,7 @@
 import type { Clock, Log } from '../../protocol/seams.js';
 import { parseRfc3339Ms } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
-import type { NextRound } from '../maintenance/loop.js';
+import type { NextRound } from '../core/loop.js';
 import { type ScrubParts, type ScrubReport, scrub } from '../maintenance/scrub.js';
 import type { MeshEvent } from './parts.js';
 

@@ -11,7 +11,7 @@ export const ENTRIES = [
   PROGRAM_ENTRY,
   'node/threads/writer-thread.js',
   'node/threads/reader-thread.js',
-  'node/embedding/builtin-thread.js',
+  'node/semantics/builtin-thread.js',
   'storage/vectors/vector-thread.js',
 ];
 

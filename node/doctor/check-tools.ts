@@ -1,7 +1,7 @@
-import { listedTools, type Profile } from '../mcp/profile.js';
-import { toolRow } from '../mcp/tool-list.js';
+import { listedTools, type Profile } from '../bindings/profile.js';
+import { toolRow } from '../bindings/tool-list.js';
 import type { Operation } from '../pipeline/operation.js';
-import type { TokenCounter } from '../semantic/token-counter.js';
+import type { TokenCounter } from '../semantics/token-counter.js';
 import { type Section, SectionBuilder } from './report.js';
 
 /** What a client pays at every start of a session; the reference's own bound. */

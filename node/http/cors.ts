@@ -1,4 +1,5 @@
-import type { Exchange, ExtraHeaders } from './exchange.js';
+import type { Exchange } from './exchange.js';
+import type { ExtraHeaders } from './headers.js';
 
 /** Which other sites' pages may use this node (interface §4: none; here: those that the operator lists). */
 export interface Cors {

@@ -4,11 +4,8 @@ import { REQUEST_BODY_BYTES_MAX } from '../../protocol/limits.js';
 import type { Failure } from '../../protocol/result.js';
 import type { Compressor, Scheduler } from '../../protocol/seams.js';
 import { acceptsGzip, type CodedBody, compress, isCompressible } from './content-coding.js';
-import type { Cors } from './cors.js';
+import type { ExtraHeaders } from './headers.js';
 import { LINGER_BYTES_MAX, LINGER_MS } from './http-limits.js';
-
-/** Headers of an answer beside those that every answer has: name, value, name, value. */
-export type ExtraHeaders = readonly string[];
 
 export const JSON_TYPE = 'application/json';
 const NO_HEADERS: ExtraHeaders = [];
@@ -22,7 +19,8 @@ const isRetryable = (status: number) => status === 429 || status === UNAVAILABLE
 export interface ExchangeOwner {
   readonly scheduler: Scheduler;
   readonly compressor: Compressor;
-  readonly cors: Cors;
+  /** Says what an answer to a page of another site has to carry. */
+  readonly cors: { headers(origin: string | undefined): ExtraHeaders };
   /** True while the surface drains: the last answer that a connection is owed then ends it. */
   readonly draining: boolean;
   /** True when no later request has come on the same connection; only then may its answer end the connection. */

@@ -26,6 +26,3 @@ export const LINGER_BYTES_MAX = 16 * 1024 * 1024;
 /** How finely deadlines are watched. */
 export const SWEEP_INTERVAL_MS_MIN = 5;
 export const SWEEP_INTERVAL_MS_MAX = 1000;
-/** An error names at most this many unknown fields, each cut to this length. */
-export const NAMED_FIELDS_MAX = 16;
-export const NAMED_FIELD_LENGTH_MAX = 64;

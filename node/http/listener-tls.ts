@@ -70,32 +70,12 @@ export function createTlsServer(
     // Not who signed it, but whether it is on the list decides.
     rejectUnauthorized: false,
   });
-  let refused = 0;
-  const known = new Map<TLSSocket, { readonly certificate: Uint8Array; client: TlsClient }>();
-  const admit = (socket: TLSSocket): boolean => {
-    if (clients === null) return true;
-    const der = socket.getPeerX509Certificate()?.raw;
-    if (der === undefined) return false;
-    const fingerprint = crypto.sha256Hex(der);
-    const standing = clients.judge(der, fingerprint);
-    if (standing === null) {
-      // A stranger who knocks all day must not fill the log.
-      refused += 1;
-      log[refused <= REFUSALS_WARNED_MAX ? 'warn' : 'debug'](
-        { code: 'CLIENT_NOT_ADMITTED', fingerprint },
-        'a client was refused: its certificate is on no list',
-      );
-      return false;
-    }
-    known.set(socket, { certificate: der, client: { fingerprint, standing } });
-    socket.once('close', () => known.delete(socket));
-    return true;
-  };
-  // What serves HTTP on a new connection is called for admitted ones alone.
+  const admission = clients === null ? null : new ClientAdmission(clients, crypto, log);
+  // What serves HTTP on a new connection is called only for admitted ones.
   const serve = server.listeners('secureConnection') as ((socket: TLSSocket) => void)[];
   server.removeAllListeners('secureConnection');
   server.on('secureConnection', (socket: TLSSocket) => {
-    if (!admit(socket)) socket.destroy();
+    if (admission?.admit(socket) === false) socket.destroy();
     else for (const each of serve) each.call(server, socket);
   });
   server.on('tlsClientError', (error, socket) => {
@@ -104,19 +84,60 @@ export function createTlsServer(
   });
   const stops = [
     certificate.onChange(() => server.setSecureContext(context())),
-    clients?.onChange(() => {
-      for (const [socket, entry] of known) {
-        const standing = clients.judge(entry.certificate, entry.client.fingerprint);
-        if (standing === null) socket.destroy();
-        else entry.client = { ...entry.client, standing };
-      }
-    }),
+    clients?.onChange(() => admission?.judgeAgain()),
   ];
   return {
     server,
-    clientOf: (socket) => known.get(socket as TLSSocket)?.client ?? null,
+    clientOf: (socket) => admission?.clientOf(socket) ?? null,
     release: () => {
       for (const stop of stops) stop?.();
     },
   };
+}
+
+/** The clients that a listener has admitted by their certificates. */
+class ClientAdmission {
+  readonly #known = new Map<TLSSocket, { readonly certificate: Uint8Array; client: TlsClient }>();
+  readonly #clients: ClientGate;
+  readonly #crypto: Crypto;
+  readonly #log: Log;
+  #refused = 0;
+
+  constructor(clients: ClientGate, crypto: Crypto, log: Log) {
+    this.#clients = clients;
+    this.#crypto = crypto;
+    this.#log = log;
+  }
+
+  admit(socket: TLSSocket): boolean {
+    const der = socket.getPeerX509Certificate()?.raw;
+    if (der === undefined) return false;
+    const fingerprint = this.#crypto.sha256Hex(der);
+    const standing = this.#clients.judge(der, fingerprint);
+    if (standing === null) {
+      // A stranger who knocks all day must not fill the log.
+      this.#refused += 1;
+      this.#log[this.#refused <= REFUSALS_WARNED_MAX ? 'warn' : 'debug'](
+        { code: 'CLIENT_NOT_ADMITTED', fingerprint },
+        'a client was refused: its certificate is on no list',
+      );
+      return false;
+    }
+    this.#known.set(socket, { certificate: der, client: { fingerprint, standing } });
+    socket.once('close', () => this.#known.delete(socket));
+    return true;
+  }
+
+  /** Ends the connections whose client is admitted no longer. */
+  judgeAgain(): void {
+    for (const [socket, entry] of this.#known) {
+      const standing = this.#clients.judge(entry.certificate, entry.client.fingerprint);
+      if (standing === null) socket.destroy();
+      else entry.client = { ...entry.client, standing };
+    }
+  }
+
+  clientOf(socket: object): TlsClient | null {
+    return this.#known.get(socket as TLSSocket)?.client ?? null;
+  }
 }

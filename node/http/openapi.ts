@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { ERRORS, type ErrorCode } from '../../protocol/errors.js';
+import { API_PREFIX, type OperationRoute, operationRoutes } from '../bindings/operation-route.js';
 import { isRequired } from '../pipeline/coerce.js';
 import type { Operation } from '../pipeline/operation.js';
 import { MISSED_FIELDS } from '../pipeline/replicate.js';
 import { VERSION } from '../version.js';
 import { JSON_TYPE } from './exchange.js';
-import { API_PREFIX, type OperationRoute, operationRoutes } from './operation-route.js';
 import type { PeerRoute } from './peer-route.js';
 import { pathsOf, SERVICE, type ServiceRoute } from './service-route.js';
 

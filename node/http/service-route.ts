@@ -1,4 +1,4 @@
-import { API_PREFIX } from './operation-route.js';
+import { API_PREFIX } from '../bindings/operation-route.js';
 
 /** The service's own name, as `/health` and the metrics carry it. */
 export const SERVICE = 'mnemesh';

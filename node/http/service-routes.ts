@@ -1,5 +1,5 @@
-import { listedTools } from '../mcp/profile.js';
-import { toolRow } from '../mcp/tool-list.js';
+import { listedTools } from '../bindings/profile.js';
+import { toolRow } from '../bindings/tool-list.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { Services } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';

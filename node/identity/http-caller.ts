@@ -2,7 +2,7 @@ import { agentIdProblem } from '../../protocol/ids.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
 import type { Log, Random } from '../../protocol/seams.js';
 import type { Settings } from '../config/settings.js';
-import type { Caller } from '../pipeline/call.js';
+import type { Caller } from './caller.js';
 
 /** An `agent_id` that a write carries beside its header, and where. */
 export interface Claim {

@@ -1,5 +1,5 @@
+import { SIGNATURE_BYTES } from '../verify-ed25519.js';
 import { KEY_BYTES } from './key-file.js';
-import { SIGNATURE_BYTES } from './verify-ed25519.js';
 
 /**
  * Keys and signatures as text. A text is read only when it is the one that the bytes are written as: no white space, no

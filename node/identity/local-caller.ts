@@ -3,8 +3,7 @@ import { AGENT_ID_LENGTH_MAX } from '../../protocol/limits.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
 import type { Random } from '../../protocol/seams.js';
 import type { Settings } from '../config/settings.js';
-import type { Caller } from '../pipeline/call.js';
-import type { Operation } from '../pipeline/operation.js';
+import type { Caller } from './caller.js';
 
 /** The process that a made id names. */
 export interface LocalProcess {
@@ -60,7 +59,7 @@ export function localCaller(
  * so it names nobody there.
  */
 export function explicitAgentId(
-  operation: Operation,
+  operation: { readonly effect: 'read' | 'write' },
   input: Readonly<Record<string, unknown>>,
 ): string | null {
   if (operation.effect !== 'write') return null;

@@ -1,11 +1,11 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { Profile } from '../bindings/profile.js';
 import { explicitAgentId, type LocalIdentity, localCaller } from '../identity/local-caller.js';
 import type { Services } from '../pipeline/call.js';
 import { fieldTypes } from '../pipeline/coerce.js';
 import type { McpBinding, Operation } from '../pipeline/operation.js';
 import { runOperation } from '../pipeline/pipeline.js';
 import { toonText } from '../pipeline/toon-text.js';
-import type { Profile } from './profile.js';
 import { failureBody, rpcErrorOf } from './rpc-error.js';
 
 /** What a session knows about its caller and its node. */

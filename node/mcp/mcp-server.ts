@@ -1,13 +1,13 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { CallToolResult, ServerResult } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
+import type { ToolRow } from '../bindings/tool-list.js';
 import { VERSION } from '../version.js';
 import { getPrompt, listPrompts } from './prompts.js';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from './rpc-error.js';
-import type { ToolRow } from './tool-list.js';
 
 /** The version that every client is told, whatever it asks for (interface §1, §9). */
-export const PROTOCOL_VERSION = '2024-11-05';
+const PROTOCOL_VERSION = '2024-11-05';
 
 /** What the server offers; called only when a client asks for it. */
 export interface Tools {

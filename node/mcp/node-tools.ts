@@ -1,8 +1,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { Profile } from '../bindings/profile.js';
 import type { LocalIdentity } from '../identity/local-caller.js';
 import type { Services } from '../pipeline/call.js';
 import type { Tools } from './mcp-server.js';
-import type { Profile } from './profile.js';
 
 /** The answer of every tool while the node cannot be opened; the message says what its operator can do. */
 function unavailable(error: unknown): CallToolResult {
@@ -41,8 +41,8 @@ export class NodeTools implements Tools {
   async list() {
     const [{ OPERATIONS }, { listedTools }, { toolRow }] = await Promise.all([
       import('../operations/registry.js'),
-      import('./profile.js'),
-      import('./tool-list.js'),
+      import('../bindings/profile.js'),
+      import('../bindings/tool-list.js'),
     ]);
     return listedTools(OPERATIONS, this.profile).map(toolRow);
   }
@@ -68,7 +68,7 @@ export class NodeTools implements Tools {
   private async callNow(name: string, args: Record<string, unknown>, clientName: string | null) {
     const [{ OPERATIONS }, { callableTool }, { callTool }] = await Promise.all([
       import('../operations/registry.js'),
-      import('./profile.js'),
+      import('../bindings/profile.js'),
       import('./call-tool.js'),
     ]);
     const operation = callableTool(OPERATIONS, this.profile, name);

@@ -1,11 +1,11 @@
 import type { Readable, Writable } from 'node:stream';
 import { PARENT_POLL_MS } from '../../protocol/limits.js';
 import type { Scheduler, Timer } from '../../protocol/seams.js';
+import type { Profile } from '../bindings/profile.js';
 import type { LocalIdentity } from '../identity/local-caller.js';
 import { LineTransport } from './line-transport.js';
 import { createMcpServer } from './mcp-server.js';
 import { NodeTools, type OpenNode } from './node-tools.js';
-import type { Profile } from './profile.js';
 
 export interface StdioSession {
   readonly profile: Profile;

@@ -5,25 +5,12 @@ import type { ReadDigestsAnswer } from '../../protocol/mesh/store-terms.js';
 import type { PeerReply, PeerTransport } from '../../protocol/mesh/transport.js';
 import type { Clock } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
-import { API_PREFIX } from '../http/operation-route.js';
+import { API_PREFIX } from '../bindings/operation-route.js';
 import { parseJson } from './forming/mesh-folder.js';
-import { DIGESTS_ANSWER, DIGESTS_PATH } from './mesh-terms.js';
+import { type ComparedPeer, DIGESTS_ANSWER, DIGESTS_PATH } from './mesh-terms.js';
 import type { SignRequest } from './roster-exchange.js';
 
 const TIMEOUT_MS = 3000;
-
-/** How a peer's state compares with this node's. */
-export interface ComparedPeer {
-  readonly peer_id: string;
-  readonly url: string | null;
-  readonly state: 'member' | 'departed';
-  readonly reachable: boolean;
-  /** Null where the peer did not answer. */
-  readonly equal: boolean | null;
-  /** Namespaces that differ. */
-  readonly differing: readonly string[];
-  readonly problem: string | null;
-}
 
 export interface CompareParts {
   /** Everybody but this node. */

@@ -1,41 +1,28 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { rootCertificates } from 'node:tls';
 import type { Acknowledgement, MeshStatus } from '../../actors/mesh/parts.js';
 import { MESH_POLL_MS } from '../../protocol/limits.js';
-import type { Peer, Roster } from '../../protocol/mesh/peer.js';
 import { peerOfStatement } from '../../protocol/mesh/roster-statement.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { Signer } from '../../protocol/seams.js';
-import { StartRefusedError } from '../../protocol/start-refused.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
-import type { Settings } from '../config/settings.js';
-import { isLoopbackHost } from '../http/host-guard.js';
-import type { ListenerTls } from '../http/listener-tls.js';
 import type { PeerRoute } from '../http/peer-route.js';
-import type { HttpSurface } from '../http/server.js';
 import { comparePeers } from './compare-peers.js';
 import { fingerprintOfCertificate } from './forming/certificate.js';
-import { MeshState, type StateSeams } from './forming/mesh-state.js';
-import { MeshListener } from './mesh-listener.js';
-import { MeshRoster } from './mesh-roster.js';
+import type { MeshState, StateSeams } from './forming/mesh-state.js';
+import { MeshListener, type OpenSurface } from './mesh-listener.js';
+import type { MeshPeers } from './mesh-peers.js';
+import type { MeshRoster } from './mesh-roster.js';
 import { certificateGate, meshRoutes, type PeerGate } from './mesh-routes.js';
 import type { MeshStatusAnswer, OperationStanding, PeerStanding } from './mesh-terms.js';
 import { contactFields, RosterExchange, type SignRequest } from './roster-exchange.js';
-import { CertificateFiles, fingerprintOfPem } from './tls/certificate-files.js';
-import { PeerFingerprintsFile } from './tls/peer-fingerprints-file.js';
 import { WatchedFiles } from './tls/watched-files.js';
-import { type PeerTrust, UndiciTransport } from './undici-transport.js';
-import { WiredPeers } from './wired-peers.js';
-import { WiredRoster } from './wired-roster.js';
+import type { UndiciTransport } from './undici-transport.js';
 
 export interface MeshHostParts extends StateSeams {
-  readonly settings: Settings;
+  readonly peers: MeshPeers;
   readonly peerId: string;
   readonly store: Store;
-  /** Peers that were enrolled by hand. */
-  readonly manual?: Roster | null;
   /** Says who this node is; null without a key. */
   readonly signer?: Signer | null;
   /** Judges messages of peers whose certificate is no member's, by their signatures. */
@@ -43,13 +30,12 @@ export interface MeshHostParts extends StateSeams {
   /** Signs messages to peers. */
   readonly sign?: SignRequest;
   /** Routes of replication, served to peers beside those of the mesh. */
-  readonly syncRoutes?: (roster: Roster) => readonly PeerRoute[];
+  readonly syncRoutes?: readonly PeerRoute[];
   readonly replicationStatus?: () => MeshStatus | null;
   /** Peers to whom there is a line for hints. */
   readonly hintLines?: () => readonly string[];
   /** Who has an own operation. */
   readonly acknowledgements?: (origin: string, seq: number) => readonly Acknowledgement[];
-  readonly openSurface: (tls: ListenerTls, routes: readonly PeerRoute[]) => HttpSurface;
 }
 
 /**
@@ -65,72 +51,48 @@ export class MeshHost {
   readonly #parts: MeshHostParts;
   readonly #exchange: RosterExchange;
   readonly #listener: MeshListener;
-  /** What `--quorum-client-cert` and `--quorum-ca-cert` name. */
-  readonly #clientFiles: CertificateFiles | null;
-  readonly #authorities: readonly string[] | null;
-  readonly #pins: PeerFingerprintsFile | null;
-  readonly #wired: WiredPeers;
-  /** Asks who answers at an address, before that is anybody. */
-  readonly #asking: UndiciTransport;
   #watch: WatchedFiles | null = null;
 
   constructor(parts: MeshHostParts) {
-    const { settings, peerId, scheduler, log } = parts;
+    const { peers, scheduler, log } = parts;
+    const { state, roster, transport } = peers;
     this.#parts = parts;
-    const { quorumClientCert, quorumClientKey, quorumCaCert } = settings;
-    this.#clientFiles =
-      quorumClientCert === null || quorumClientKey === null
-        ? null
-        : new CertificateFiles(quorumClientCert, quorumClientKey, parts);
-    this.#authorities = quorumCaCert === null ? null : [...rootCertificates, readAuthorities(quorumCaCert)];
-    const { fedPeerFingerprints, quorumPeers } = settings;
-    this.#pins = fedPeerFingerprints === null ? null : new PeerFingerprintsFile(fedPeerFingerprints, parts);
-    this.#asking = new UndiciTransport({ trustOf: (peer) => this.#trustByHand(peer), scheduler });
-    this.#wired = new WiredPeers({
-      ...parts,
-      urls: quorumPeers,
-      self: peerId,
-      find: (id) => this.roster.find(id),
-      transport: this.#asking,
-    });
-    this.state = new MeshState(settings.home, parts);
-    this.state.open();
-    const manual = parts.manual == null ? null : new WiredRoster(parts.manual, this.#wired);
-    this.roster = new MeshRoster(this.state, peerId, manual);
-    this.transport = new UndiciTransport({ trustOf: (peer) => this.#trustOf(peer), scheduler });
+    this.state = state;
+    this.roster = roster;
+    this.transport = transport;
     this.routes = [
       ...meshRoutes({
         ...parts,
-        state: this.state,
-        roster: this.roster,
-        gate: eitherGate(certificateGate(this.state, this.roster), parts.gate),
-        isOwn: (fingerprint) =>
-          this.#clientFiles !== null && fingerprintOfPem(this.#clientFiles.current().cert) === fingerprint,
+        state,
+        roster,
+        gate: eitherGate(certificateGate(state, roster), parts.gate),
+        isOwn: (fingerprint) => peers.trust.isOwn(fingerprint),
         compared: () => this.#compared(),
         operation: (id) => this.#operation(id),
         signer: parts.signer ?? null,
         status: () => this.status(),
         heard: (peerId) => this.#exchange.heard(peerId),
       }),
-      ...(parts.syncRoutes?.(this.roster) ?? []),
+      ...(parts.syncRoutes ?? []),
     ];
     this.#exchange = new RosterExchange({
       ...parts,
-      state: this.state,
-      roster: this.roster,
-      transport: this.transport,
+      state,
+      roster,
+      transport,
       sign: parts.sign ?? UNSIGNED,
     });
     this.#listener = new MeshListener({
-      place: () => this.state.formed?.facts.listen ?? null,
-      open: () => parts.openSurface(this.state.listenerTls(), this.routes),
+      place: () => state.formed?.facts.listen ?? null,
+      tls: () => state.listenerTls(),
+      routes: this.routes,
       scheduler,
       log,
     });
   }
 
   /** Listens where the mesh says, and follows its folder from now on. A place that cannot be had is tried again. */
-  async start(): Promise<void> {
+  async start(openSurface: OpenSurface): Promise<void> {
     const { folder } = this.state;
     this.#watch = new WatchedFiles({
       paths: () => [
@@ -149,34 +111,31 @@ export class MeshHost {
       },
     });
     // A node that was removed ends its connections, and those to who was removed.
-    this.roster.onChange(() => this.transport.keepOnly(this.#members()));
-    await this.#listener.follow();
+    this.roster.onChange(() => this.#parts.peers.keepMembers());
+    await this.#listener.start(openSurface);
     this.#exchange.start();
-    this.#wired.start();
+    this.#parts.peers.wired.start();
   }
 
   async drain(graceMs: number): Promise<void> {
     this.#watch?.stop();
     this.#exchange.stop();
-    this.#wired.stop();
+    this.#parts.peers.wired.stop();
     await this.#listener.drain(graceMs);
   }
 
   async close(): Promise<void> {
     this.#watch?.stop();
     this.#exchange.stop();
-    this.#wired.stop();
-    this.#pins?.close();
-    this.#clientFiles?.close();
-    this.roster.close();
+    this.#parts.peers.wired.stop();
+    this.#parts.peers.unfollow();
     await this.#listener.close();
-    await this.transport.close();
-    await this.#asking.close();
+    await this.#parts.peers.close();
   }
 
   /** Peers that the operator named by address; the mesh is meant to be no smaller. */
   get wiredCount(): number {
-    return this.#wired.count;
+    return this.#parts.peers.wired.count;
   }
 
   status(): MeshStatusAnswer {
@@ -210,7 +169,7 @@ export class MeshHost {
           })),
         ...this.#enrolledByHand(),
       ],
-      wired: this.#wired.list(),
+      wired: this.#parts.peers.wired.list(),
       hint_lines: hintLines?.() ?? [],
       replication: replicationStatus?.() ?? null,
     };
@@ -266,44 +225,6 @@ export class MeshHost {
         serial: 0,
       }));
   }
-
-  #members(): ReadonlySet<string> {
-    return new Set(
-      this.roster
-        .peers()
-        .filter(({ state }) => state === 'member')
-        .map(({ peerId }) => peerId),
-    );
-  }
-
-  #trustOf(peer: Peer): PeerTrust {
-    const formed = this.state.formed;
-    return formed !== null && this.roster.isStated(peer.peerId)
-      ? {
-          client: formed.pair,
-          authorities: [formed.authority],
-          names: 'peer',
-          fingerprints: peer.fingerprints,
-        }
-      : this.#trustByHand(peer);
-  }
-
-  /** Peers that were wired by hand: the flags say what is presented and believed. */
-  #trustByHand(peer: Peer): PeerTrust {
-    const host = peer.url === null ? '' : new URL(peer.url).hostname.toLowerCase();
-    const pinned = this.#pins?.get(host);
-    const { apiKey } = this.#parts.settings;
-    // In the clear the key goes to this machine alone.
-    const isSafe = peer.url !== null && (peer.url.startsWith('https:') || isLoopbackHost(host));
-    return {
-      client: this.#clientFiles?.current() ?? null,
-      authorities: this.#authorities,
-      names: 'host',
-      // With pins configured every peer needs one: a host without any has none that fits.
-      fingerprints: pinned ?? (this.#pins === null ? peer.fingerprints : ['none']),
-      ...(apiKey !== null && isSafe ? { headers: { 'x-api-key': apiKey.reveal() } } : {}),
-    };
-  }
 }
 
 const UNSIGNED: SignRequest = () => ({ 'content-type': 'application/json' });
@@ -315,15 +236,4 @@ function eitherGate(byCertificate: PeerGate, bySignature: PeerGate | undefined):
     const judged = await byCertificate(message);
     return judged.ok ? judged : bySignature(message);
   };
-}
-
-function readAuthorities(path: string): string {
-  try {
-    const pem = readFileSync(path, 'utf8');
-    new X509Certificate(pem);
-    return pem;
-  } catch (error) {
-    const why = (error as NodeJS.ErrnoException).code ?? 'no PEM certificate';
-    throw new StartRefusedError('CONFIG_INVALID', `cannot use the authorities in ${path}: ${why}`);
-  }
 }

@@ -1,10 +1,16 @@
 import type { Log, Scheduler, Timer } from '../../protocol/seams.js';
+import type { ListenerTls } from '../http/listener-tls.js';
+import type { PeerRoute } from '../http/peer-route.js';
 import type { HttpSurface } from '../http/server.js';
+
+/** Makes the surface that peers call. */
+export type OpenSurface = (tls: ListenerTls, routes: readonly PeerRoute[]) => HttpSurface;
 
 export interface MeshListenerParts {
   /** Where to listen now; null for nowhere. */
   readonly place: () => { readonly host: string; readonly port: number } | null;
-  readonly open: () => HttpSurface;
+  readonly tls: () => ListenerTls;
+  readonly routes: readonly PeerRoute[];
   readonly scheduler: Scheduler;
   readonly log: Log;
 }
@@ -14,6 +20,7 @@ const RETRY_MS = 5000;
 /** The listener for peers, which follows the mesh's facts. A place that cannot be had is tried again, and said. */
 export class MeshListener {
   readonly #parts: MeshListenerParts;
+  #open: OpenSurface | null = null;
   #surface: HttpSurface | null = null;
   #at = '';
   #retry: Timer | null = null;
@@ -27,6 +34,12 @@ export class MeshListener {
 
   get listening(): boolean {
     return this.#surface !== null;
+  }
+
+  /** Listens where the mesh says, from now on. Never rejects. */
+  start(open: OpenSurface): Promise<void> {
+    this.#open = open;
+    return this.follow();
   }
 
   /** Listens where the mesh says now. Never rejects. */
@@ -51,9 +64,10 @@ export class MeshListener {
   }
 
   async #follow(): Promise<void> {
-    const { place, open, log, scheduler } = this.#parts;
+    const { place, tls, routes, log, scheduler } = this.#parts;
+    const open = this.#open;
     this.#retry?.cancel();
-    if (this.#stopped) return;
+    if (this.#stopped || open === null) return;
     const wanted = place();
     const at = wanted === null ? '' : JSON.stringify(wanted);
     if (at === this.#at) return;
@@ -62,7 +76,7 @@ export class MeshListener {
     this.#at = '';
     this.problem = null;
     if (wanted === null) return;
-    const surface = open();
+    const surface = open(tls(), routes);
     try {
       await surface.listen(wanted.host, wanted.port);
       this.#surface = surface;

@@ -5,15 +5,16 @@ import { HINTS_PATH } from '../../protocol/mesh/hint.js';
 import { signMessage } from '../../protocol/mesh/message-signing.js';
 import { fail } from '../../protocol/result.js';
 import type { Random, Scheduler, Signer } from '../../protocol/seams.js';
-import type { ListenerTls } from '../http/listener-tls.js';
 import type { PeerRoute } from '../http/peer-route.js';
-import { answerRaw, type HttpSurface } from '../http/server.js';
+import { answerRaw } from '../http/server.js';
 import type { Upgrade, UpgradeRoute } from '../http/upgrade.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { FederationCondition, Replication, Services } from '../pipeline/call.js';
-import { BACKGROUND_POLICY } from '../runtime/policies.js';
+import { BACKGROUND_POLICY } from '../restart-policies.js';
 import type { HintHub } from './hints/hint-hub.js';
 import { MeshHost } from './mesh-host.js';
+import type { OpenSurface } from './mesh-listener.js';
+import { MeshPeers } from './mesh-peers.js';
 import { openFileRoster, openReceiver } from './open-receiver.js';
 import type { SyncReceiver } from './receive/sync-receiver.js';
 import { commandRoutes, rangesRoutes, syncRoutes } from './receive/sync-routes.js';
@@ -25,7 +26,6 @@ export interface MeshNodeParts {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly metrics: Metrics;
-  readonly openSurface: (tls: ListenerTls, routes: readonly PeerRoute[]) => HttpSurface;
 }
 
 /** All of the mesh that a daemon has: the host that peers talk to, the receiver of their messages, and replication. */
@@ -33,7 +33,7 @@ export class MeshNode {
   readonly #parts: MeshNodeParts;
   readonly #host: MeshHost;
   #mesh: Mesh | null = null;
-  #receiver: SyncReceiver | null = null;
+  readonly #receiver: SyncReceiver;
   #closed = false;
   /** Replication has begun, or never will. */
   #begun!: () => void;
@@ -44,27 +44,26 @@ export class MeshNode {
 
   constructor(parts: MeshNodeParts) {
     this.#parts = parts;
-    const { services, metrics } = parts;
+    const { services, metrics, scheduler, random } = parts;
+    const manual = openFileRoster(services);
+    const peers = new MeshPeers({ ...services, scheduler, random, manual });
+    const receiver = openReceiver(services, peers.roster, metrics, {
+      onHeard: (peerId, have, reads) => this.#mesh?.heard(peerId, have, reads),
+      onDiffering: (peerId) => this.#mesh?.differing(peerId),
+    });
+    this.#receiver = receiver;
     this.#host = new MeshHost({
       ...services,
-      scheduler: parts.scheduler,
-      random: parts.random,
-      manual: openFileRoster(services),
+      scheduler,
+      random,
+      peers,
       signer: parts.signer,
-      openSurface: parts.openSurface,
-      gate: (message) => this.#receiver!.admit(message),
-      sign: (request) => signMessage({ ...request, ...services, signer: parts.signer, random: parts.random }),
+      gate: (message) => receiver.admit(message),
+      sign: (request) => signMessage({ ...request, ...services, signer: parts.signer, random }),
       hintLines: () => this.#hints?.connected ?? [],
       replicationStatus: () => this.#mesh?.status() ?? null,
       acknowledgements: (origin, seq) => this.#mesh?.acknowledgements(origin, seq) ?? [],
-      syncRoutes: (roster) => {
-        this.#receiver = openReceiver(services, roster, metrics, {
-          onHeard: (peerId, have, reads) => this.#mesh?.heard(peerId, have, reads),
-          onDiffering: (peerId) => this.#mesh?.differing(peerId),
-        });
-        const receiver = this.#receiver;
-        return [...syncRoutes(receiver), ...rangesRoutes(receiver), ...commandRoutes(receiver)];
-      },
+      syncRoutes: [...syncRoutes(receiver), ...rangesRoutes(receiver), ...commandRoutes(receiver)],
     });
   }
 
@@ -92,19 +91,19 @@ export class MeshNode {
     };
   }
 
-  /** Once the store answers. */
-  async start(): Promise<void> {
+  /** Once the store answers. `openSurface` makes the surface that peers call. */
+  async start(openSurface: OpenSurface): Promise<void> {
     const { services, signer, scheduler, random, metrics } = this.#parts;
     const { settings, store, clock, log, peerId } = services;
-    await this.#host.start();
+    await this.#host.start(openSurface);
     this.#mesh = startMesh({
       self: { peerId, signer },
       store,
       roster: this.#host.roster,
       transport: this.#host.transport,
-      judge: (page) => this.#receiver!.judge(page),
-      apply: (page, from) => this.#receiver!.take(page, from),
-      repair: (request) => this.#receiver!.repair(request),
+      judge: (page) => this.#receiver.judge(page),
+      apply: (page, from) => this.#receiver.take(page, from),
+      repair: (request) => this.#receiver.repair(request),
       settings: {
         quorumWrites: settings.quorumWrites,
         quorumTimeoutMs: settings.quorumTimeoutMs,
@@ -162,7 +161,7 @@ export class MeshNode {
   }
 
   async #takeLine({ request, socket, head, message }: Upgrade): Promise<void> {
-    const peer = await this.#receiver!.admit(message);
+    const peer = await this.#receiver.admit(message);
     if (!peer.ok) return answerRaw(socket, errorRow(peer.error.code).http, peer.error);
     if (this.#hints === null) {
       return answerRaw(socket, 503, { code: 'UNAVAILABLE', message: 'this node is not ready for hints' });

@@ -8,8 +8,8 @@ import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { Signer } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
+import { API_PREFIX } from '../bindings/operation-route.js';
 import { JSON_TYPE } from '../http/exchange.js';
-import { API_PREFIX } from '../http/operation-route.js';
 import type { MessageOrigin, PeerRoute } from '../http/peer-route.js';
 import { parseQuery } from '../http/query-string.js';
 import type { Reply } from '../http/service-route.js';
@@ -54,6 +54,11 @@ export interface MeshRoutesParts extends StateSeams {
 
 /** The routes by which a mesh is formed and looked at; those of replication are elsewhere. */
 export function meshRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
+  return [...memberRoutes(parts), ...operatorRoutes(parts)];
+}
+
+/** What nodes ask each other. */
+function memberRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
   return [
     {
       kind: 'peer',
@@ -93,6 +98,12 @@ export function meshRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
       access: 'peers',
       answer: async ({ query }) => reply(answerWhoami(query, parts.peerId, parts.signer)),
     },
+  ];
+}
+
+/** What the people and programs that run the node ask it. */
+function operatorRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
+  return [
     {
       kind: 'peer',
       name: 'mesh_status',

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Acknowledgement, MeshStatus } from '../../actors/mesh/parts.js';
 import type { FoundOperation } from '../../protocol/mesh/store-terms.js';
-import type { ComparedPeer } from './compare-peers.js';
 
 /** What nodes of a mesh ask each other beside operations. */
 
@@ -62,6 +61,19 @@ export interface PeerStanding {
   readonly allowed_namespaces: readonly string[] | null;
   /** 0 for a peer that was enrolled by hand. */
   readonly serial: number;
+}
+
+/** How a peer's state compares with this node's. */
+export interface ComparedPeer {
+  readonly peer_id: string;
+  readonly url: string | null;
+  readonly state: 'member' | 'departed';
+  readonly reachable: boolean;
+  /** Null where the peer did not answer. */
+  readonly equal: boolean | null;
+  /** Namespaces that differ. */
+  readonly differing: readonly string[];
+  readonly problem: string | null;
 }
 
 /** Answer of `GET /api/v1/mesh/status`. */

@@ -26,7 +26,7 @@ export function openReceiver(
   services: Services,
   roster: Roster,
   metrics: ReceiverMetrics,
-  extra: Pick<SyncReceiverOptions, 'onHeard' | 'onDiffering' | 'onOwnAhead' | 'noncesMax'> = {},
+  extra: Pick<SyncReceiverOptions, 'onHeard' | 'onDiffering' | 'noncesMax'> = {},
 ): SyncReceiver {
   const { settings, store, clock, crypto, log, peerId, machineKey } = services;
   const scopes = parsePeerScopes(settings.fedPeerAttestation);

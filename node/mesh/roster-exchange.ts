@@ -3,7 +3,7 @@ import type { Peer } from '../../protocol/mesh/peer.js';
 import type { PeerReply, PeerRequest, PeerTransport } from '../../protocol/mesh/transport.js';
 import type { Clock, Log, Scheduler, Timer } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
-import { API_PREFIX } from '../http/operation-route.js';
+import { API_PREFIX } from '../bindings/operation-route.js';
 import { parseJson } from './forming/mesh-folder.js';
 import type { MeshState } from './forming/mesh-state.js';
 import type { MeshRoster } from './mesh-roster.js';

@@ -9,7 +9,7 @@ import {
 } from '../../protocol/mesh/whoami.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
 import type { Crypto, Random, Signer } from '../../protocol/seams.js';
-import { API_PREFIX } from '../http/operation-route.js';
+import { API_PREFIX } from '../bindings/operation-route.js';
 import { parseQuery } from '../http/query-string.js';
 import { publicKeyFromText, publicKeyText, signatureFromText } from '../identity/key-text.js';
 import { VERSION } from '../version.js';

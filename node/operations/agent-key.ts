@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { publicKeyFromText } from '../identity/key-text.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { operatorView } from '../transfer/operator-view.js';
-import * as fields from './fields.js';
 
 /** Binds an Ed25519 key to a registered agent (interface §4.9, PUT /agents/{id}/pubkey). */
 export const agentBindKey = defineOperation({

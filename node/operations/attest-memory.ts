@@ -1,13 +1,13 @@
 import type { Memory } from '../../protocol/memory.js';
 import { canonicalInstant } from '../../protocol/time.js';
 import { writeEnvelopeBytes } from '../../protocol/write-envelope.js';
-import type { Call } from '../pipeline/call.js';
+import type { ReadCall } from '../pipeline/call.js';
 
 /**
  * Attests a new memory as the pipeline has decided: with the author's own signature, whose instant is adopted, or with
  * the machine's key, recording who attests it (decisions, "local signing"). Otherwise it stays as it is, claimed.
  */
-export function attestMemory(memory: Memory, call: Call): Memory {
+export function attestMemory(memory: Memory, call: ReadCall): Memory {
   const { level, signer, signature } = call.attestation;
   if (level !== 'agent_attested') return memory;
   const metadata = { ...memory.metadata, attest_level: level };

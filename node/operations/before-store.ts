@@ -6,7 +6,7 @@ import {
 } from '../../protocol/limits.js';
 import type { Memory } from '../../protocol/memory.js';
 import { type Failure, fail } from '../../protocol/result.js';
-import type { Call } from '../pipeline/call.js';
+import type { ReadCall } from '../pipeline/call.js';
 
 /**
  * The refusal of a memory that says nearly what a visible one of its namespace says, in other words (reference-http
@@ -14,7 +14,7 @@ import type { Call } from '../pipeline/call.js';
  * side cannot say it at once: it never keeps a store from being made.
  */
 export async function nearDuplicate(
-  call: Call,
+  call: ReadCall,
   memory: Memory,
   onConflict: OnConflict,
 ): Promise<Failure | null> {
@@ -66,7 +66,7 @@ export async function nearDuplicate(
  * (`StoreAdvice`), nor does a store when the readers have no time.
  */
 export async function besideSimilarTitles<T>(
-  call: Call,
+  call: ReadCall,
   memory: Memory,
   wanted: boolean,
   write: () => Promise<T>,
@@ -81,7 +81,7 @@ export async function besideSimilarTitles<T>(
   }
 }
 
-async function similarTitles(call: Call, memory: Memory): Promise<readonly string[]> {
+async function similarTitles(call: ReadCall, memory: Memory): Promise<readonly string[]> {
   const found = await call.services.store.query(
     {
       kind: 'similar-titles',

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import * as limits from '../../protocol/limits.js';
 import { memoryJson } from '../../protocol/memory.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
-import type { Call } from '../pipeline/call.js';
+import type { ReadCall } from '../pipeline/call.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation, FAMILIES, type Family } from '../pipeline/operation.js';
 import { chooseFamily } from './choose-family.js';
-import * as fields from './fields.js';
 
 const k = z
   .int()
@@ -92,7 +92,7 @@ export const memorySmartLoad = defineOperation({
   },
 });
 
-async function load(call: Call, family: Family, namespace: string | undefined, limit: number) {
+async function load(call: ReadCall, family: Family, namespace: string | undefined, limit: number) {
   const result = await call.services.store.query({
     kind: 'list-memories',
     family,

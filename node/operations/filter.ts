@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import * as limits from '../../protocol/limits.js';
 import type { MemoryFilter } from '../../protocol/queries.js';
-import type { Call } from '../pipeline/call.js';
-import * as fields from './fields.js';
+import type { ReadCall } from '../pipeline/call.js';
+import * as fields from '../pipeline/fields.js';
 
 /** The filters that list and search share (interface §4.2, §4.3). */
 export const filterFields = {
@@ -29,7 +29,7 @@ export function pageEnd(nextOffset: number | null) {
 const filterSchema = z.object(filterFields);
 
 /** The store's filter for the parsed fields. */
-export function filterFor(call: Call, input: z.output<typeof filterSchema>): MemoryFilter {
+export function filterFor(call: ReadCall, input: z.output<typeof filterSchema>): MemoryFilter {
   return {
     namespace: input.namespace ?? null,
     tier: input.tier ?? null,

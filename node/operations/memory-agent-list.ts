@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { AGENT_LIST_LIMIT_MAX } from '../../protocol/limits.js';
 import { failed, ok } from '../../protocol/result.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { agentOutput } from './agent-fields.js';
-import * as fields from './fields.js';
 
 /** Lists the registered agents (interface §4.9, GET /agents). */
 export const memoryAgentList = defineOperation({

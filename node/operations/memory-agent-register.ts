@@ -4,9 +4,9 @@ import type { Memory } from '../../protocol/memory.js';
 import { newMemory } from '../../protocol/new-memory.js';
 import { failed, ok } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { agentType, capabilities } from './agent-fields.js';
-import * as fields from './fields.js';
 
 const input = z.object({
   agent_id: fields.agentId,

@@ -3,8 +3,8 @@ import type { ConsolidationGroup } from '../../protocol/life-queries.js';
 import * as limits from '../../protocol/limits.js';
 import { failed, ok } from '../../protocol/result.js';
 import { excerpt } from '../../protocol/utf8.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
-import * as fields from './fields.js';
 import { consolidation } from './memory-consolidate.js';
 
 /** Refusals that concern one group alone; the others go on. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { failed, ok } from '../../protocol/result.js';
-import type { Call } from '../pipeline/call.js';
+import type { ReadCall } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { factsOf } from './capabilities/facts.js';
 import { familyReport } from './capabilities/family-report.js';
@@ -55,7 +55,7 @@ export const memoryCapabilities = defineOperation({
 });
 
 /** Schemas and documentation, where they were asked for: on the rows of v3, as a list of their own in v2. */
-function payloads(call: Call, version: ReportVersion, { include_schema, verbose }: Input) {
+function payloads(call: ReadCall, version: ReportVersion, { include_schema, verbose }: Input) {
   if (version === '1' || !(include_schema || verbose)) return {};
   const { catalogue } = call.services;
   const parts = (name: string) => {

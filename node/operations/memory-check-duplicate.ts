@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import * as limits from '../../protocol/limits.js';
 import { fail, failed, ok } from '../../protocol/result.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
-import type { SemanticAbsence } from '../semantic/semantic-index.js';
-import * as fields from './fields.js';
+import type { SemanticAbsence } from '../semantics/semantic-index.js';
 
 const nearestOutput = z.object({
   id: z.string(),

@@ -7,8 +7,8 @@ import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { instantAfter } from '../../protocol/time.js';
 import { ttlSecondsOf } from '../config/life-policy.js';
 import type { Call } from '../pipeline/call.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
-import * as fields from './fields.js';
 import { resolveId } from './resolve-id.js';
 
 const PREVIEW_LENGTH = 200;

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import * as limits from '../../protocol/limits.js';
 import { memoryJson } from '../../protocol/memory.js';
 import { fail, failed, ok } from '../../protocol/result.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
-import * as fields from './fields.js';
 
 /** Memories about one subject that may contradict each other (interface §4.4, reference-http §3.1). HTTP's alone. */
 export const memoryContradictions = defineOperation({

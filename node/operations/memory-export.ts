@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import * as limits from '../../protocol/limits.js';
 import { fail, failed, ok } from '../../protocol/result.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { cursorText, parseCursor } from '../transfer/export-cursor.js';
 import { exportedLink, exportedMemory } from '../transfer/export-json.js';
 import { exportPage } from '../transfer/export-page.js';
 import { operatorView } from '../transfer/operator-view.js';
-import * as fields from './fields.js';
 
 const HOW =
   'repeat with ?limit=1000 and follow next_cursor with ?cursor=… until none comes, or use the command `export`';

@@ -4,8 +4,8 @@ import * as limits from '../../protocol/limits.js';
 import { analyseQuery } from '../../protocol/ranking/query.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
-import * as fields from './fields.js';
 import { inBatches } from './in-batches.js';
 
 const input = z.object({

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { memoryJson } from '../../protocol/memory.js';
 import { failed, ok } from '../../protocol/result.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
-import * as fields from './fields.js';
 
 /** Reads one memory by id or unique prefix (interface §4.2, GET /memories/{id}). */
 export const memoryGet = defineOperation({

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { memoryJson } from '../../protocol/memory.js';
 import { failed, ok } from '../../protocol/result.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
-import * as fields from './fields.js';
 import { filterFields, filterFor, pageEnd } from './filter.js';
 
 /** Lists memories by priority and newest update (interface §4.2, GET /memories). */

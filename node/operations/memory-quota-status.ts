@@ -10,8 +10,8 @@ import {
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { quotaLimits } from '../config/quota-limits.js';
 import type { Call } from '../pipeline/call.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
-import * as fields from './fields.js';
 
 const quota = z.object({
   agent_id: z.string(),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import * as limits from '../../protocol/limits.js';
 import { fail, failed, ok } from '../../protocol/result.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
-import * as fields from './fields.js';
 
 /**
  * What earlier recalls answered, newest first, and which of it led to a memory (reference-mcp-cli §6.8). Everybody

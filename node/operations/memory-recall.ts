@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { type MemoryRow, memoryJson } from '../../protocol/memory.js';
 import { provenanceOf } from '../../protocol/provenance.js';
+import type { Answers } from '../../protocol/queries.js';
 import { applyBudget } from '../../protocol/ranking/budget.js';
 import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
 import { fail, failed, ok } from '../../protocol/result.js';
-import type { Call } from '../pipeline/call.js';
+import type { ReadCall } from '../pipeline/call.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
-import { NO_SEMANTICS } from '../semantic/no-semantics.js';
-import * as fields from './fields.js';
+import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
 
 /** Recalls what is relevant to a context (interface §4.3). */
@@ -68,49 +69,18 @@ export const memoryRecall = defineOperation({
   run: recall,
 });
 
-async function recall(call: Call, input: RecallInput) {
+async function recall(call: ReadCall, input: RecallInput) {
   const query = input.context.trim();
   if (query === '') return fail('VALIDATION_FAILED', 'context is required', { fields: ['context'] });
-  const { store, semantic, recallSessions } = call.services;
-  const { namespace, limit, filter } = recallScope(call, input);
+  const { recallSessions, random, tokens } = call.services;
   const session = sessionOf(call, input);
   const viewer = { ...call.caller.viewer, asNamespace: input.as_agent ?? null };
-  const request: RecallRequest = {
-    ...filter,
-    query,
-    namespace,
-    limit,
-    recalled: session === null ? [] : recallSessions.seen(session),
-    viewer,
-    now: call.now,
-    vectors: null,
-  };
-  const recallId = call.services.random.uuid();
-  const semantics = input.feature_tier === 'keyword' ? NO_SEMANTICS : semantic;
-  const asked = semantics.evidence({
-    query,
-    contextTokens: input.context_tokens ?? [],
-    namespace,
-    viewer,
-    filter,
-  });
-  // The words are looked up while the query is being embedded elsewhere.
-  const prepared = semantics.state().enabled ? recallId : null;
-  if (prepared !== null) {
-    // Should it fail, the recall meets the same failure and reports it.
-    store.query({ kind: 'prepare-recall', key: prepared, request }).catch(() => undefined);
-  }
-  const evidence = await asked;
-  const result = await store.query({
-    kind: 'recall-memories',
-    request: { ...request, vectors: typeof evidence === 'string' ? null : evidence },
-    prepared,
-  });
-  if (!result.ok) return failed(result.error);
-  const { rows, mode, candidates, confidenceFilteredOut, blendWeight } = result.value;
-  const budget = applyBudget(rows, input.budget_tokens ?? null, (content) =>
-    call.services.tokens.count(content),
-  );
+  const recallId = random.uuid();
+  const recalled = session === null ? [] : recallSessions.seen(session);
+  const found = await rank(call, input, { query, viewer, recalled, recallId });
+  if (!found.ok) return failed(found.error);
+  const { evidence, answer } = found.value;
+  const budget = applyBudget(answer.rows, input.budget_tokens ?? null, (content) => tokens.count(content));
   const memories = budget.rows.map((row) => row.memory);
   const scores = budget.rows.map((row) => rounded(row.score));
   const decorated = isVerbose(input) ? await provenance(call, memories, viewer) : [];
@@ -120,38 +90,82 @@ async function recall(call: Call, input: RecallInput) {
       memories.map(({ rid }) => rid),
     );
   }
-  record(call, recallId, mode, memories, scores);
-  const cut = result.value.truncated && budget.rows.length === rows.length;
+  record(call, recallId, answer.mode, memories, scores);
+  const cut = answer.truncated && budget.rows.length === answer.rows.length;
   return ok({
     memories: memories.map(
       (memory, index) => ({ ...memoryJson(memory), score: scores[index], ...decorated[index] }) as never,
     ),
     count: memories.length,
-    mode,
+    mode: answer.mode,
     tokens_used: budget.tokensUsed,
     ...(input.budget_tokens === undefined ? {} : { budget_tokens: input.budget_tokens }),
     ...(cut ? { truncated: true as const } : {}),
     recall_id: recallId,
-    meta: {
-      recall_mode: mode === 'hybrid' ? 'hybrid' : 'keyword_only',
-      reranker_used: 'none',
-      ...(typeof evidence === 'string' ? { semantic: evidence } : {}),
-      candidate_counts: { fts: candidates.fts, hnsw: candidates.vector },
-      ...(blendWeight === null ? {} : { blend_weight: rounded(blendWeight) }),
-      ...(input.confidence_tier === undefined
-        ? {}
-        : {
-            confidence_filtered_out: confidenceFilteredOut,
-            had_filtered_candidates: confidenceFilteredOut > 0,
-          }),
-      ...budget.meta,
-    },
+    meta: { ...metaOf(answer, evidence, input), ...budget.meta },
   });
+}
+
+/** What is looked for, of whom, and what the session has had already. */
+interface Asked {
+  readonly query: string;
+  readonly viewer: Viewer;
+  readonly recalled: readonly number[];
+  readonly recallId: string;
+}
+
+/** Ranks the memories by words and by meaning; says so where meaning is not to be had. */
+async function rank(call: ReadCall, input: RecallInput, { query, viewer, recalled, recallId }: Asked) {
+  const { store, semantic } = call.services;
+  const { namespace, limit, filter } = recallScope(call, input);
+  const request: RecallRequest = {
+    ...filter,
+    query,
+    namespace,
+    limit,
+    recalled,
+    viewer,
+    now: call.now,
+    vectors: null,
+  };
+  const semantics = input.feature_tier === 'keyword' ? NO_SEMANTICS : semantic;
+  const contextTokens = input.context_tokens ?? [];
+  const asked = semantics.evidence({ query, contextTokens, namespace, viewer, filter });
+  // The words are looked up while the query is being embedded elsewhere.
+  const prepared = semantics.state().enabled ? recallId : null;
+  if (prepared !== null) {
+    // Should it fail, the recall meets the same failure and reports it.
+    store.query({ kind: 'prepare-recall', key: prepared, request }).catch(() => undefined);
+  }
+  const evidence = await asked;
+  const vectors = typeof evidence === 'string' ? null : evidence;
+  const answer = await store.query({ kind: 'recall-memories', request: { ...request, vectors }, prepared });
+  return answer.ok ? ok({ evidence, answer: answer.value }) : answer;
+}
+
+function metaOf(
+  { mode, candidates, confidenceFilteredOut, blendWeight }: Answers['recall-memories'],
+  evidence: object | string,
+  input: RecallInput,
+) {
+  return {
+    recall_mode: mode === 'hybrid' ? 'hybrid' : 'keyword_only',
+    reranker_used: 'none',
+    ...(typeof evidence === 'string' ? { semantic: evidence } : {}),
+    candidate_counts: { fts: candidates.fts, hnsw: candidates.vector },
+    ...(blendWeight === null ? {} : { blend_weight: rounded(blendWeight) }),
+    ...(input.confidence_tier === undefined
+      ? {}
+      : {
+          confidence_filtered_out: confidenceFilteredOut,
+          had_filtered_candidates: confidenceFilteredOut > 0,
+        }),
+  };
 }
 
 /** The reading is counted, and kept for the ledger, in the background. */
 function record(
-  call: Call,
+  call: ReadCall,
   recallId: string,
   retriever: string,
   memories: readonly MemoryRow[],
@@ -171,7 +185,7 @@ function isVerbose(input: RecallInput): boolean {
 }
 
 /** The decoration of each row; the rows alone decide which there are and in which order. */
-async function provenance(call: Call, memories: readonly MemoryRow[], viewer: Viewer) {
+async function provenance(call: ReadCall, memories: readonly MemoryRow[], viewer: Viewer) {
   const ids = memories.map(({ id }) => id);
   const links = await call.services.store.query({ kind: 'link-attestations', ids, viewer, now: call.now });
   const levels = new Map(links.ok ? links.value.levels : []);

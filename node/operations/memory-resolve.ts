@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { failed, ok } from '../../protocol/result.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
-import * as fields from './fields.js';
 import { resolveId } from './resolve-id.js';
 
 /** Lets one memory stand and archives the one that it supersedes (reference-mcp-cli §2.2). The command line's alone. */

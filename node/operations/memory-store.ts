@@ -6,10 +6,10 @@ import { fail, failed, ok } from '../../protocol/result.js';
 import { instantAfter } from '../../protocol/time.js';
 import { ttlSecondsOf } from '../config/life-policy.js';
 import type { Call } from '../pipeline/call.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { attestMemory } from './attest-memory.js';
 import { besideSimilarTitles, nearDuplicate } from './before-store.js';
-import * as fields from './fields.js';
 
 const input = z.object({
   title: fields.title,

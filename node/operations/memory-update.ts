@@ -4,8 +4,8 @@ import { memoryJson } from '../../protocol/memory.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import { instantAfter } from '../../protocol/time.js';
 import type { Call } from '../pipeline/call.js';
+import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
-import * as fields from './fields.js';
 import { resolveId } from './resolve-id.js';
 
 const version = z.int().min(1).describe('Update only when the memory still has this version');

@@ -4,8 +4,8 @@ import * as limits from '../../protocol/limits.js';
 import { KINDS } from '../../protocol/memory.js';
 import type { RecallFilter } from '../../protocol/ranking/types.js';
 import { ageSeconds, instantAfter } from '../../protocol/time.js';
-import type { Call } from '../pipeline/call.js';
-import * as fields from './fields.js';
+import type { ReadCall } from '../pipeline/call.js';
+import * as fields from '../pipeline/fields.js';
 
 /** What a recall takes (reference-http §4.1, reference-mcp-cli §1.2). */
 export const recallInput = z.object({
@@ -63,7 +63,7 @@ export interface RecallScope {
   readonly filter: RecallFilter;
 }
 
-export function recallScope(call: Call, input: RecallInput): RecallScope {
+export function recallScope(call: ReadCall, input: RecallInput): RecallScope {
   const { settings } = call.services;
   const filled = input.session_default === true;
   const age = filled && settings.recallScopeSince !== null ? ageSeconds(settings.recallScopeSince) : null;
@@ -93,7 +93,7 @@ function kindsOf(words: readonly string[] | undefined): readonly string[] | null
 }
 
 /** A session belongs to its caller; callers without a name of their own share what they call a session. */
-export function sessionOf(call: Call, input: RecallInput): string | null {
+export function sessionOf(call: ReadCall, input: RecallInput): string | null {
   if (input.session_id === undefined) return null;
   const { agentId, claimed } = call.caller;
   return `${claimed === 'made' ? '' : agentId}\n${input.session_id}`;

@@ -1,4 +1,4 @@
-import { describeTool } from '../mcp/tool-list.js';
+import { describeTool } from '../bindings/tool-list.js';
 import type { Catalogue } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
 import { agentBindKey, agentRevokeKey } from './agent-key.js';

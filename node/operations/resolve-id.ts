@@ -1,8 +1,8 @@
 import { failed, ok, type Result } from '../../protocol/result.js';
-import type { Call } from '../pipeline/call.js';
+import type { ReadCall } from '../pipeline/call.js';
 
 /** The full id for an id or a unique prefix: NOT_FOUND or AMBIGUOUS_ID_PREFIX. */
-export async function resolveId(call: Call, prefix: string): Promise<Result<string>> {
+export async function resolveId(call: ReadCall, prefix: string): Promise<Result<string>> {
   const found = await call.services.store.query({
     kind: 'get-memory',
     id: prefix,

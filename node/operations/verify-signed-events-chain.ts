@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AuditVerifier } from '../../protocol/audit.js';
 import { AUDIT_PAGE_ROWS } from '../../protocol/limits.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
-import type { Call, Services } from '../pipeline/call.js';
+import type { ReadCall, ReadServices } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 
 /**
@@ -39,7 +39,7 @@ export const verifySignedEventsChain = defineOperation({
   run: verify,
 });
 
-async function verify(call: Call, { since }: { readonly since: number }) {
+async function verify(call: ReadCall, { since }: { readonly since: number }) {
   const { services } = call;
   // The head first: rows that come meanwhile are behind it, never before it.
   const found = await services.store.query({ kind: 'audit-head' });
@@ -54,7 +54,11 @@ async function verify(call: Call, { since }: { readonly since: number }) {
     : fail('AUDIT_CHAIN_BROKEN', `the audit chain does not hold: ${problem}`, { ...report });
 }
 
-async function readAll(services: Services, verifier: AuditVerifier, since: number): Promise<Result<null>> {
+async function readAll(
+  services: ReadServices,
+  verifier: AuditVerifier,
+  since: number,
+): Promise<Result<null>> {
   let after = Math.max(0, since - 1);
   for (;;) {
     const page = await services.store.query({ kind: 'audit-rows', after, limit: AUDIT_PAGE_ROWS });

@@ -1,7 +1,8 @@
 import { SIGNED_WRITE_FRESHNESS_MS } from '../../protocol/limits.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import type { Caller } from '../identity/caller.js';
 import { judgeWrite } from '../identity/sign-write.js';
-import type { Attestation, Caller, Services } from './call.js';
+import type { Attestation, ReadServices } from './call.js';
 import type { Operation } from './operation.js';
 import { signedFields } from './signed-fields.js';
 
@@ -19,7 +20,7 @@ export async function attest(
   input: Input,
   caller: Caller,
   nowMs: number,
-  services: Services,
+  services: ReadServices,
 ): Promise<Result<Attestation>> {
   const { attestation } = operation.guards;
   if (attestation === undefined) return ok(CLAIMED);
@@ -40,7 +41,7 @@ export async function attest(
 }
 
 /** A write without a signature: signed here for local callers, claimed where that is permitted. */
-async function attestOwn(caller: Caller, services: Services): Promise<Result<Attestation>> {
+async function attestOwn(caller: Caller, services: ReadServices): Promise<Result<Attestation>> {
   const signer = caller.local ? services.machineKey : null;
   if (signer !== null) {
     const bound = await boundKey(caller, services);
@@ -61,7 +62,7 @@ async function attestPresented(
   input: Input,
   caller: Caller,
   nowMs: number,
-  services: Services,
+  services: ReadServices,
 ): Promise<Result<Attestation>> {
   const bound = await boundKey(caller, services);
   if (!bound.ok) return failed(bound.error);
@@ -89,7 +90,7 @@ async function attestPresented(
 }
 
 /** The key that is bound to the caller, standard base64; null when it is not registered or has none. */
-async function boundKey(caller: Caller, services: Services): Promise<Result<string | null>> {
+async function boundKey(caller: Caller, services: ReadServices): Promise<Result<string | null>> {
   const found = await services.store.query({ kind: 'agent-key', agentId: caller.agentId });
   return found.ok ? ok(found.value.publicKey) : failed(found.error);
 }

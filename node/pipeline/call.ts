@@ -1,28 +1,15 @@
 import type { QuorumOutcome } from '../../actors/mesh/parts.js';
 import type { RecallConsumption, RecallObservation, SignedEnvelope } from '../../protocol/commands.js';
 import type { WriteSignature } from '../../protocol/memory.js';
-import type { Viewer } from '../../protocol/ranking/types.js';
 import type { Clock, Crypto, Log, Random, Signer } from '../../protocol/seams.js';
-import type { Store } from '../../storage/port.js';
+import type { ReadStore, Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
-import type { SemanticIndex } from '../semantic/semantic-index.js';
-import type { TokenCounter } from '../semantic/token-counter.js';
+import type { Caller } from '../identity/caller.js';
+import type { SemanticIndex } from '../semantics/semantic-index.js';
+import type { TokenCounter } from '../semantics/token-counter.js';
 import type { Forward } from './home-store.js';
 
 export type Surface = 'http' | 'mcp' | 'cli';
-
-/** Who calls, as far as the surface knows. */
-export interface Caller {
-  /** The identity that a write is stamped with. */
-  readonly agentId: string;
-  /** Explicit and configured ids name an agent; made ones (`host:…`, `anonymous:…`) name a process or a request. */
-  readonly claimed: 'explicit' | 'configured' | 'made';
-  /** What the caller may see. */
-  readonly viewer: Viewer;
-  readonly admin: boolean;
-  /** Uses this machine's own files (MCP, CLI), so the machine's key may sign for it. */
-  readonly local: boolean;
-}
 
 /** How a write is attested, once the pipeline has decided it. */
 export interface Attestation {
@@ -74,9 +61,9 @@ export interface Replication {
   readonly forward: Forward;
 }
 
-/** What a node is made of, as operations use it. */
-export interface Services {
-  readonly store: Store;
+/** What a node is made of, as operations that read use it. What a read leaves behind goes through `touches`. */
+export interface ReadServices {
+  readonly store: ReadStore;
   readonly semantic: SemanticIndex;
   readonly tokens: TokenCounter;
   readonly touches: TouchQueue;
@@ -95,6 +82,11 @@ export interface Services {
   readonly catalogue: Catalogue;
   /** What runs and what is degraded, for capabilities and health. */
   readonly condition: () => Condition;
+}
+
+/** What a node is made of, as operations that write use it. */
+export interface Services extends ReadServices {
+  readonly store: Store;
   /** Absent where nothing is replicated: in processes beside the daemon. */
   readonly replication?: Replication;
 }
@@ -147,16 +139,19 @@ export interface FederationCondition {
 export type ProgressReport = (done: number, of: number | null) => void;
 
 /** One call of an operation, after the pipeline has resolved the caller. */
-export interface Call {
+export interface Call<S extends ReadServices = Services> {
   readonly surface: Surface;
   readonly caller: Caller;
   readonly attestation: Attestation;
   /** Wall clock of the call, in milliseconds and as a canonical instant. */
   readonly nowMs: number;
   readonly now: string;
-  readonly services: Services;
+  readonly services: S;
   /** The MCP profile in force, or `full` where profiles do not exist. */
   readonly profile: 'core' | 'full';
   /** Tells whoever waits how far a long operation is, and of how much when that is known. */
   readonly progress: ProgressReport;
 }
+
+/** One call of an operation that reads; an operation that writes may pass its own call to what takes this. */
+export type ReadCall = Call<ReadServices>;

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Result } from '../../protocol/result.js';
-import type { Call } from './call.js';
+import type { Call, ReadCall } from './call.js';
 
 /** Tool families, in their fixed order (reference-mcp-cli §1.1). */
 export const FAMILIES = [
@@ -99,11 +99,21 @@ export interface Guards {
 
 type Fields = z.ZodObject;
 
+/** Whether an operation may change anything. */
+export type Effect = 'read' | 'write';
+
+/** What an operation of that effect is called with. */
+type CallOf<E extends Effect> = E extends 'read' ? ReadCall : Call;
+
 /**
  * An operation of the service, declared once. Adapters project it onto their surface from this data alone; an absent
  * binding means an absent surface (design: architecture, "One declaration, three surfaces").
  */
-export interface Operation<I extends Fields = Fields, O extends z.ZodType = z.ZodType> {
+export interface Operation<
+  I extends Fields = Fields,
+  O extends z.ZodType = z.ZodType,
+  E extends Effect = Effect,
+> {
   /** Exactly the tool name of the interface. */
   readonly name: string;
   readonly family: Family;
@@ -113,7 +123,8 @@ export interface Operation<I extends Fields = Fields, O extends z.ZodType = z.Zo
   readonly core: boolean;
   readonly input: I;
   readonly output: O;
-  readonly effect: 'read' | 'write';
+  /** A read gets a store that cannot write. */
+  readonly effect: E;
   readonly guards: Guards;
   /** Canonical events (interface §6.1) that a success emits. */
   readonly events: readonly string[];
@@ -122,12 +133,12 @@ export interface Operation<I extends Fields = Fields, O extends z.ZodType = z.Zo
   readonly http?: readonly HttpBinding[];
   readonly mcp?: McpBinding;
   readonly cli?: CliBinding;
-  readonly run: (call: Call, input: z.output<I>) => Promise<Result<z.input<O>>>;
+  readonly run: (call: CallOf<E>, input: z.output<I>) => Promise<Result<z.input<O>>>;
 }
 
 /** Declares an operation; the result is frozen data. */
-export function defineOperation<I extends Fields, O extends z.ZodType>(
-  operation: Operation<I, O>,
+export function defineOperation<I extends Fields, O extends z.ZodType, E extends Effect>(
+  operation: Operation<I, O, E>,
 ): Operation {
   return Object.freeze(operation) as unknown as Operation;
 }

@@ -1,9 +1,10 @@
 import { CHAIN } from '../../protocol/decide/rules.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
+import type { Caller } from '../identity/caller.js';
 import { attest } from './attest.js';
 import { boundedServices } from './bounded-services.js';
-import type { Call, Caller, ProgressReport, Services, Surface } from './call.js';
+import type { ProgressReport, ReadServices, Services, Surface } from './call.js';
 import { HomeStore } from './home-store.js';
 import type { Operation } from './operation.js';
 import { parseInput } from './parse.js';
@@ -64,13 +65,13 @@ export async function runOperation(
       replication === undefined
         ? null
         : new RecordingStore(new HomeStore(bounded.store, CHAIN.forwarded, replication.forward));
-    const call: Call = {
+    const call = {
       surface: request.surface,
       caller: request.caller,
       attestation: attestation.value,
       nowMs,
       now: instantFromMs(nowMs),
-      services: recording === null ? bounded : withoutReplication(bounded, recording),
+      services: servicesFor(operation, bounded, recording),
       profile: request.profile ?? 'full',
       progress: request.progress ?? UNHEARD,
     };
@@ -83,6 +84,17 @@ export async function runOperation(
     services.log.error({ err: error, operation: operation.name }, 'operation failed unexpectedly');
     return fail('INTERNAL', 'internal server error');
   }
+}
+
+/** Services whose store is that of the call: one that notes what a write appends, or one that cannot write. */
+function servicesFor({ effect }: Operation, services: Services, recording: RecordingStore | null): Services {
+  // The declaration ties the effect to what `run` takes, so a read never asks for what is missing here.
+  if (effect === 'read') return withoutWriting(services) as Services;
+  return recording === null ? services : withoutReplication(services, recording);
+}
+
+function withoutWriting({ replication: _none, store, ...services }: Services): ReadServices {
+  return { ...services, store: { query: (query, options) => store.query(query, options) } };
 }
 
 /** Calls inside a call do not wait one by one: the outermost waits for all that they wrote. */

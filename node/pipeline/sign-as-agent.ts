@@ -1,10 +1,11 @@
 import { fail, ok, type Result } from '../../protocol/result.js';
 import type { Signer } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
+import type { Caller } from '../identity/caller.js';
 import { KeyFileError } from '../identity/key-file.js';
 import { loadAgentKey } from '../identity/key-files.js';
 import { signWrite } from '../identity/sign-write.js';
-import type { Caller, Services } from './call.js';
+import type { Services } from './call.js';
 import { signedFields } from './signed-fields.js';
 
 type Input = Readonly<Record<string, unknown>>;

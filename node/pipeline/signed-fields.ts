@@ -1,6 +1,6 @@
 import type { Settings } from '../config/settings.js';
+import type { Caller } from '../identity/caller.js';
 import type { SignedFields } from '../identity/sign-write.js';
-import type { Caller } from './call.js';
 
 /** The fields of a write that its author signs, as they will be stored. */
 export function signedFields(

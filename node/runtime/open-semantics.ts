@@ -2,11 +2,11 @@ import type { Log } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import { VectorClient } from '../../storage/vectors/vector-client.js';
 import type { Settings } from '../config/settings.js';
-import { BuiltinEmbedder } from '../embedding/builtin-embedder.js';
 import { systemClock, systemCrypto, systemScheduler } from '../seams.js';
-import { LocalSemantics } from '../semantic/local-semantics.js';
-import { OwnerSocketNames, RemoteSemantics } from '../semantic/owner-socket.js';
-import { RoleSemantics } from '../semantic/role-semantics.js';
+import { BuiltinEmbedder } from '../semantics/builtin-embedder.js';
+import { LocalSemantics } from '../semantics/local-semantics.js';
+import { OwnerSocketNames, RemoteSemantics } from '../semantics/owner-socket.js';
+import { RoleSemantics } from '../semantics/role-semantics.js';
 
 /** The semantic side of a process: its role, and how the local side is opened should it own the database. */
 export interface Semantics {

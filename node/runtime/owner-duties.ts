@@ -1,17 +1,17 @@
 import type { ChildSpec } from '../../actors/core/child.js';
+import { loopChild } from '../../actors/core/loop.js';
 import { backfillRound } from '../../actors/maintenance/backfill.js';
 import { expiryRound } from '../../actors/maintenance/expiry.js';
-import { loopChild } from '../../actors/maintenance/loop.js';
 import { observationsRound } from '../../actors/maintenance/observations.js';
 import { type Ownership, OwnershipLease } from '../../actors/maintenance/ownership.js';
 import { CHANGE_POLL_MS } from '../../protocol/limits.js';
 import type { Clock, Log, Random, Scheduler } from '../../protocol/seams.js';
 import { instantAfter, instantFromMs } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
-import type { LocalSemantics } from '../semantic/local-semantics.js';
-import { OwnerSocket } from '../semantic/owner-socket.js';
+import { BACKGROUND_POLICY } from '../restart-policies.js';
+import type { LocalSemantics } from '../semantics/local-semantics.js';
+import { OwnerSocket } from '../semantics/owner-socket.js';
 import type { Semantics } from './open-semantics.js';
-import { BACKGROUND_POLICY } from './policies.js';
 
 /** What the duties of an owner need. */
 export interface OwnerDutiesParts {

@@ -1,7 +1,7 @@
 import type { MachineIdentity } from '../identity/machine-key.js';
 import type { Services } from '../pipeline/call.js';
 import { systemClock, systemCrypto, systemRandom } from '../seams.js';
-import { lazyTokenCounter } from '../semantic/token-counter.js';
+import { lazyTokenCounter } from '../semantics/token-counter.js';
 import { AdviceBudget } from './advice-budget.js';
 import { RememberedSessions } from './recall-sessions.js';
 

@@ -4,9 +4,9 @@ import type { TimedCommand } from '../../storage/port.js';
 import { rethrowAsNative } from '../../storage/sqlite/native-errors.js';
 import { DatabaseBusyError, Writer } from '../../storage/sqlite/writer.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
-import { openForWriting } from '../runtime/open-for-writing.js';
 import { systemCrypto, systemRandom } from '../seams.js';
 import type { StorageThreadData, ToThread } from './messages.js';
+import { openForWriting } from './open-for-writing.js';
 
 /**
  * The daemon's writer thread: the one place where the daemon writes. A batch is a transaction; other processes may

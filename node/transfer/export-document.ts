@@ -11,7 +11,7 @@ import type {
 import type { Viewer } from '../../protocol/ranking/types.js';
 import type { Failure } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
-import type { Services } from '../pipeline/call.js';
+import type { ReadServices } from '../pipeline/call.js';
 import { exportedLink, exportedMemory } from './export-json.js';
 
 /** The store failed in the middle of a document. */
@@ -26,7 +26,7 @@ export class ExportFailedError extends Error {
  * in a second pass, since a document holds all memories before them. Throws ExportFailedError.
  */
 export async function* exportDocument(
-  services: Services,
+  services: ReadServices,
   viewer: Viewer,
   onProgress: (memories: number) => void,
 ): AsyncGenerator<string, { memories: number; links: number }, undefined> {
@@ -51,7 +51,7 @@ export async function* exportDocument(
 const joined = (rows: readonly object[], before: number): string =>
   (before > 0 && rows.length > 0 ? ',' : '') + rows.map((row) => JSON.stringify(row)).join(',');
 
-async function* memoryPages(services: Services, viewer: Viewer): AsyncGenerator<readonly MemoryRow[]> {
+async function* memoryPages(services: ReadServices, viewer: Viewer): AsyncGenerator<readonly MemoryRow[]> {
   let after: ExportPlace | null = null;
   for (;;) {
     const page: AnswerOf<ExportMemories> = await read(services, {
@@ -69,7 +69,7 @@ async function* memoryPages(services: Services, viewer: Viewer): AsyncGenerator<
   }
 }
 
-async function* linkPages(services: Services, viewer: Viewer): AsyncGenerator<readonly Link[]> {
+async function* linkPages(services: ReadServices, viewer: Viewer): AsyncGenerator<readonly Link[]> {
   let after: ExportLinkPlace | null = null;
   do {
     const page: AnswerOf<ExportLinks> = await read(services, {
@@ -91,4 +91,7 @@ const read: Read = async (services, query) => {
   return answer.value;
 };
 
-type Read = <Q extends ExportMemories | ExportLinks>(services: Services, query: Q) => Promise<AnswerOf<Q>>;
+type Read = <Q extends ExportMemories | ExportLinks>(
+  services: ReadServices,
+  query: Q,
+) => Promise<AnswerOf<Q>>;

@@ -4,7 +4,7 @@ import type { MemoryRow } from '../../protocol/memory.js';
 import type { ExportPlace } from '../../protocol/queries.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
-import type { Services } from '../pipeline/call.js';
+import type { ReadServices } from '../pipeline/call.js';
 import type { ExportCursor } from './export-cursor.js';
 
 /** A page of an export: memories, and the links that begin at them. */
@@ -26,7 +26,7 @@ export interface PageRequest {
  * Reads a page. Places never change, so whatever exists during the whole export appears in exactly one page while others
  * write. Where one page's memories have too many links, the next pages bring links alone.
  */
-export async function exportPage(services: Services, request: PageRequest): Promise<Result<ExportPage>> {
+export async function exportPage(services: ReadServices, request: PageRequest): Promise<Result<ExportPage>> {
   const { viewer, now, cursor, limit } = request;
   const after = cursor?.memory ?? null;
   let memories: readonly MemoryRow[] = [];

@@ -4,7 +4,7 @@ import { NO_REST } from '../../protocol/kinds/payload.js';
 import type { Link } from '../../protocol/link.js';
 import type { Memory } from '../../protocol/memory.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
-import type { Call } from '../pipeline/call.js';
+import type { ReadCall } from '../pipeline/call.js';
 import { parseInput } from '../pipeline/parse.js';
 import { importedLink, importedMemory, MEMORY_ALIASES } from './import-row.js';
 import { keySpeaksFor, signatureCovers } from './imported-attestation.js';
@@ -22,7 +22,7 @@ export interface ReadyMemory {
  * speaks for its author here makes it attested.
  */
 export async function readyMemory(
-  call: Call,
+  call: ReadCall,
   raw: unknown,
   trusted: boolean,
   unknownFields: 'refuse' | 'ignore' = 'refuse',
@@ -52,7 +52,7 @@ function identityProblem(metadata: Readonly<Record<string, unknown>>): string | 
 }
 
 /** Changes what must be changed where it stands, so that nothing else moves. */
-async function stamped(call: Call, memory: Memory, trusted: boolean): Promise<ReadyMemory> {
+async function stamped(call: ReadCall, memory: Memory, trusted: boolean): Promise<ReadyMemory> {
   const metadata: Record<string, unknown> = { ...memory.metadata };
   const original = metadata['agent_id'] as string | undefined;
   const reserved = original !== undefined && RESERVED_PRINCIPALS.has(original);
@@ -77,7 +77,7 @@ async function stamped(call: Call, memory: Memory, trusted: boolean): Promise<Re
   return { memory: { ...memory, metadata, write_signature: kept }, restamped };
 }
 
-function memoryOf(call: Call, row: z.output<typeof importedMemory.input>): Memory {
+function memoryOf(call: ReadCall, row: z.output<typeof importedMemory.input>): Memory {
   const createdAt = row.created_at ?? call.now;
   return {
     ...row,
@@ -109,7 +109,7 @@ function memoryOf(call: Call, row: z.output<typeof importedMemory.input>): Memor
 
 /** Makes a link of an imported row; what attests it counts from a trusted source alone. */
 export function readyLink(
-  call: Call,
+  call: ReadCall,
   raw: unknown,
   trusted: boolean,
   unknownFields: 'refuse' | 'ignore' = 'refuse',

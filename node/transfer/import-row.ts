@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import * as limits from '../../protocol/limits.js';
 import { RELATIONS } from '../../protocol/link.js';
-import * as fields from '../operations/fields.js';
+import * as fields from '../pipeline/fields.js';
 
 const count = z.int().min(0).max(limits.ACCESS_COUNT_MAX);
 const name = z.string().min(1).max(limits.ID_LENGTH_MAX);

@@ -1,7 +1,7 @@
 import { type Memory, ownerOf } from '../../protocol/memory.js';
 import { canonicalInstant } from '../../protocol/time.js';
 import { writeEnvelopeBytes } from '../../protocol/write-envelope.js';
-import type { Services } from '../pipeline/call.js';
+import type { ReadServices } from '../pipeline/call.js';
 
 /** What an imported signature is worth. */
 export interface Attested {
@@ -10,7 +10,7 @@ export interface Attested {
 }
 
 /** True when the row's signature covers its text under the key that it carries, whosever that key is. */
-export function signatureCovers(memory: Memory, services: Pick<Services, 'crypto'>): boolean {
+export function signatureCovers(memory: Memory, services: Pick<ReadServices, 'crypto'>): boolean {
   const { write_signature: signed } = memory;
   const agentId = ownerOf(memory);
   if (signed === null || agentId === null || canonicalInstant(signed.created_at) === null) return false;
@@ -33,7 +33,7 @@ export function signatureCovers(memory: Memory, services: Pick<Services, 'crypto
 export async function keySpeaksFor(
   publicKey: Uint8Array,
   agentId: string,
-  services: Pick<Services, 'machineKey' | 'peerId' | 'store'>,
+  services: Pick<ReadServices, 'machineKey' | 'peerId' | 'store'>,
 ): Promise<Attested | null> {
   const { machineKey, peerId, store } = services;
   const found = await store.query({ kind: 'agent-key', agentId });

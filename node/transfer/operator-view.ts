@@ -1,6 +1,6 @@
 import type { Viewer } from '../../protocol/ranking/types.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
-import type { Caller } from '../pipeline/call.js';
+import type { Caller } from '../identity/caller.js';
 
 /**
  * The view of whoever moves a whole store or binds the keys of agents: every row. HTTP callers have passed the admin

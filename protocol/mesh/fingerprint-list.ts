@@ -24,7 +24,7 @@ export function parseFingerprintList(text: string): Result<readonly string[]> {
 }
 
 /** One fingerprint as people write it, as lower-case hex. */
-export function parseFingerprint(text: string): Result<string> {
+function parseFingerprint(text: string): Result<string> {
   const space = /\s/.exec(text);
   if (space !== null) {
     return fail('VALIDATION_FAILED', `white space inside a fingerprint, at character ${space.index + 1}`);

@@ -6,7 +6,7 @@ export const SIGNATURE_HEADER = 'x-memory-sig';
 export const NONCE_HEADER = 'x-memory-nonce';
 
 /** Longer nonces are not remembered; our own are UUIDs. */
-export const NONCE_LENGTH_MAX = 128;
+const NONCE_LENGTH_MAX = 128;
 
 const NONCE = /^[\x21-\x7e]+$/;
 /** Standard base64 of 64 bytes in its one spelling: padded, and without stray bits. */

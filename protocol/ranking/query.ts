@@ -3,7 +3,7 @@ import { isStopWord, particleOf } from './stop-words.js';
 import { wordsOf } from './tokens.js';
 
 /** A query is read up to here; what follows can only repeat what it is about. */
-export const QUERY_WORDS_MAX = 512;
+const QUERY_WORDS_MAX = 512;
 /** Distinct words that are looked up. */
 export const QUERY_TERMS_MAX = 32;
 /** A function word belongs to a word next to it or next but one. */

@@ -20,7 +20,7 @@ export interface Manifest {
   readonly schema_version: number;
 }
 
-export const MANIFEST_VERSION = 1;
+const MANIFEST_VERSION = 1;
 /** Hears what comes next with a copy, and how much of how many bytes of the file are through when it is counted. */
 export type CopyStep = (what: 'copying' | 'hashing' | 'checking', bytes: number, of: number) => void;
 

@@ -46,7 +46,7 @@ export interface VectorSearch {
 }
 
 /** The most memories that one search answers. */
-export const SEARCH_RESULTS_MAX = 1000;
+const SEARCH_RESULTS_MAX = 1000;
 
 /** Candidates gathered by the int8 scan; enough for rows whose int8 cosines are equal in all but noise. */
 const CANDIDATES_MIN = 1024;

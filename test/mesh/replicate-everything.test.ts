@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, it } from 'node:test';
+import type { Caller } from '../../node/identity/caller.js';
 import { OPERATIONS } from '../../node/operations/registry.js';
-import type { Caller } from '../../node/pipeline/call.js';
 import { runOperation } from '../../node/pipeline/pipeline.js';
 import { encodeCursor } from '../../protocol/mesh/cursor.js';
 import { OPERATOR } from '../support/memories.js';

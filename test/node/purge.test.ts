@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Caller } from '../../node/identity/caller.js';
 import { memoryArchivePurge } from '../../node/operations/archive.js';
 import { memoryStore } from '../../node/operations/memory-store.js';
-import type { Caller, Services } from '../../node/pipeline/call.js';
+import type { Services } from '../../node/pipeline/call.js';
 import { runOperation } from '../../node/pipeline/pipeline.js';
 import { REMOVE_BATCH_MAX } from '../../protocol/limits.js';
 import type { Store } from '../../storage/port.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { verifyEd25519 } from '../../node/identity/verify-ed25519.js';
+import { verifyEd25519 } from '../../node/verify-ed25519.js';
 import type { Memory, MemoryRow } from '../../protocol/memory.js';
 import { CHAIN_GENESIS, headerHash, OPERATION_KINDS, type OperationHeader, operationId } from '../../protocol/operation-log.js';
 import { memoryPayload } from '../../protocol/kinds/memory-kind.js';

@@ -5,7 +5,7 @@ import type { PeerStatus } from '../../actors/mesh/parts.js';
 import { PeerClient } from '../../actors/mesh/peer-client.js';
 import { SyncReceiver } from '../../node/mesh/receive/sync-receiver.js';
 import type { Replication } from '../../node/pipeline/call.js';
-import { BACKGROUND_POLICY } from '../../node/runtime/policies.js';
+import { BACKGROUND_POLICY } from '../../node/restart-policies.js';
 import { decodeCursor } from '../../protocol/mesh/cursor.js';
 import { type JoinMesh, type Membership, plain } from './sim-node.js';
 

@@ -1,4 +1,4 @@
-import type { Caller } from '../../node/pipeline/call.js';
+import type { Caller } from '../../node/identity/caller.js';
 import type { Answer } from '../../node/pipeline/pipeline.js';
 import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
 import { operationId } from '../../protocol/operation-log.js';

@@ -9,7 +9,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
-import { verifyEd25519 } from '../../node/identity/verify-ed25519.js';
+import { verifyEd25519 } from '../../node/verify-ed25519.js';
 import type { Crypto } from '../../protocol/seams.js';
 import type { OpenOptions } from '../../storage/sqlite/database-setup.js';
 import { MIGRATION_STEPS } from '../../storage/sqlite/migrations/migrate.js';

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { type Mesh, startMesh } from '../../actors/mesh/mesh.js';
 import type { MeshEvent } from '../../actors/mesh/parts.js';
 import { SyncReceiver } from '../../node/mesh/receive/sync-receiver.js';
-import { BACKGROUND_POLICY } from '../../node/runtime/policies.js';
+import { BACKGROUND_POLICY } from '../../node/restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { PeerReply, PeerRequest } from '../../protocol/mesh/transport.js';

@@ -4,7 +4,8 @@ import { type FormingParts, initMesh, joinMesh } from '../../node/mesh/forming/f
 import { Invites } from '../../node/mesh/forming/invites.js';
 import type { JoinToken } from '../../node/mesh/forming/join-token.js';
 import { MeshFolder } from '../../node/mesh/forming/mesh-folder.js';
-import { MeshHost, type MeshHostParts } from '../../node/mesh/mesh-host.js';
+import { MeshHost } from '../../node/mesh/mesh-host.js';
+import { MeshPeers } from '../../node/mesh/mesh-peers.js';
 import { Metrics } from '../../node/observability/metrics.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
 import type { Clock } from '../../protocol/seams.js';
@@ -48,33 +49,29 @@ export const join = (parts: FormingParts, token: JoinToken) =>
   joinMesh(parts, token, { url: undefined, listen: undefined });
 
 /** The mesh side of a daemon over a store in memory. */
-export async function openMeshHost(
-  parts: FormingParts & { readonly home: string },
-  more: Partial<MeshHostParts> = {},
-) {
+export async function openMeshHost(parts: FormingParts & { readonly home: string }) {
   const node = await openTestNode({ home: parts.home });
   const log = keptLog();
-  const host = new MeshHost({
-    settings: node.services.settings,
+  const own = {
     peerId: parts.identity.peerId,
-    store: node.services.store,
     clock: parts.clock,
     scheduler: systemScheduler,
     random: systemRandom,
     crypto: systemCrypto,
     log,
-    openSurface: (tls, peerRoutes) =>
-      createHttpSurface({
-        services: node.services,
-        operations: [],
-        metrics: new Metrics(),
-        peerRoutes,
-        peersOnly: true,
-        tls,
-      }),
-    ...more,
-  });
-  await host.start();
+  };
+  const peers = new MeshPeers({ ...own, settings: node.services.settings });
+  const host = new MeshHost({ ...own, store: node.services.store, peers });
+  await host.start((tls, peerRoutes) =>
+    createHttpSurface({
+      services: node.services,
+      operations: [],
+      metrics: new Metrics(),
+      peerRoutes,
+      peersOnly: true,
+      tls,
+    }),
+  );
   return {
     host,
     log,

@@ -40,8 +40,6 @@ export interface ReceiverNode {
   readonly roster: TestRoster;
   /** Refusals by code, and items by outcome. */
   readonly counted: Map<string, number>;
-  /** Own origins that peers said to know more of. */
-  readonly ahead: string[];
   /** What believed messages said that their senders have, and where they read. */
   readonly heard: { readonly have: Have | null; readonly reads: Have | null }[];
   send(message: ReceivedMessage): Promise<PeerAnswer>;
@@ -68,7 +66,6 @@ export async function openReceiverNode(options: ReceiverNodeOptions): Promise<Re
   const services: Services = { ...node.services, store, clock };
   const roster = new TestRoster(...options.peers);
   const counted = new Map<string, number>();
-  const ahead: string[] = [];
   const heard: ReceiverNode['heard'] = [];
   const count = (name: string, by: number) => counted.set(name, (counted.get(name) ?? 0) + by);
   const open = () =>
@@ -77,7 +74,6 @@ export async function openReceiverNode(options: ReceiverNodeOptions): Promise<Re
       roster,
       { messageRefused: (code) => count(code, 1), operationsReceived: count },
       {
-        onOwnAhead: (origin) => ahead.push(origin),
         onHeard: (_peerId, have, reads) => heard.push({ have, reads }),
         ...(options.noncesMax === undefined ? {} : { noncesMax: options.noncesMax }),
       },
@@ -87,7 +83,6 @@ export async function openReceiverNode(options: ReceiverNodeOptions): Promise<Re
     services,
     roster,
     counted,
-    ahead,
     heard,
     async send(message) {
       const reply: PeerReply = await receiver.handle(message);

@@ -9,7 +9,7 @@ import { signMessage } from '../../../protocol/mesh/message-signing.js';
 import type { Peer, Roster } from '../../../protocol/mesh/peer.js';
 import type { Clock, Log, Random, Scheduler, Signer, Timer } from '../../../protocol/seams.js';
 import { instantFromMs } from '../../../protocol/time.js';
-import { API_PREFIX } from '../../http/operation-route.js';
+import { API_PREFIX } from '../../bindings/operation-route.js';
 import type { UndiciTransport } from '../undici-transport.js';
 import { HintLine } from './hint-line.js';
 

@@ -26,8 +26,6 @@ export interface PullParts {
   readonly crypto: Crypto;
   readonly peerId: string;
   readonly signer: Signer | null;
-  /** A peer says that it has more of an own origin than the log here: the database was put back. */
-  readonly onOwnAhead: (origin: string, seq: number, peerId: string) => void;
 }
 
 export interface PullQuestion {
@@ -55,7 +53,6 @@ export async function handlePull(
   const known = await parts.store.query({ kind: 'known-origins' });
   if (!known.ok) return failed(known.error);
   const all = haveOf(known.value);
-  reportOwnAhead(parts, peer, have, all);
   const wall_clock = instantFromMs(parts.clock.nowMs());
   if (peer.pullDenied === true) {
     const nothing = {
@@ -120,14 +117,6 @@ async function pageFor(
 
 const haveOf = ({ heads }: KnownOriginsAnswer): Have =>
   Object.fromEntries(Object.entries(heads).map(([origin, { seq }]) => [origin, seq]));
-
-function reportOwnAhead(parts: PullParts, peer: Peer, theirs: Have, ours: Have): void {
-  for (const [origin, seq] of Object.entries(theirs)) {
-    if (peerOfOrigin(origin) === parts.peerId && seq > (ours[origin] ?? 0)) {
-      parts.onOwnAhead(origin, seq, peer.peerId);
-    }
-  }
-}
 
 /** Heads of other origins come with the page; those of this node's own are signed now. */
 function signedHeads({ peerId, signer }: PullParts, page: ReadOperationsAnswer): SignedHead[] {

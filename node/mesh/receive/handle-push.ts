@@ -194,7 +194,7 @@ async function applyOneByOne({ store }: PushParts, command: ApplyOperations): Pr
 }
 
 /** The latest stamp of each peer, over all of its epochs, as an instant. */
-export function clockEntries(stamps: Readonly<Record<string, string>>): Record<string, string> {
+function clockEntries(stamps: Readonly<Record<string, string>>): Record<string, string> {
   const latest: Record<string, string> = {};
   for (const [origin, stamp] of Object.entries(stamps)) {
     const peerId = peerOfOrigin(origin);

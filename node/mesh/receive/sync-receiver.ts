@@ -59,8 +59,6 @@ export interface SyncReceiverOptions {
    * beyond it.
    */
   readonly onHeard?: (peerId: string, have: Have | null, reads: Have | null) => void;
-  /** A peer has more of an own origin than the log here; nothing by default. */
-  readonly onOwnAhead?: (origin: string, seq: number, peerId: string) => void;
   /** A peer asked what differs, and something does. */
   readonly onDiffering?: (peerId: string) => void;
   /** Left out: the commands of this release that a home decides. */
@@ -288,9 +286,8 @@ export class SyncReceiver {
     const options = this.#options;
     const cursor = query.get('cursor');
     if (cursor !== undefined) {
-      const parts = { ...options, onOwnAhead: options.onOwnAhead ?? (() => {}) };
       const only = query.get('origins')?.split(',') ?? null;
-      return handlePull(parts, peer, { cursor, limit, only, stubs: query.get('stubs') === '1' });
+      return handlePull(options, peer, { cursor, limit, only, stubs: query.get('stubs') === '1' });
     }
     if (options.oldStyle === null) return fail('UNAVAILABLE', 'this node answers cursors alone');
     return options.oldStyle.since.page(peer, query.get('since') ?? '', limit);

@@ -1,6 +1,6 @@
-import type { Call, Condition } from '../../pipeline/call.js';
+import type { Condition, ReadCall } from '../../pipeline/call.js';
 import { FAMILIES, type Family } from '../../pipeline/operation.js';
-import type { SemanticState } from '../../semantic/semantic-index.js';
+import type { SemanticState } from '../../semantics/semantic-index.js';
 
 export type RecallMode = 'hybrid' | 'degraded' | 'keyword_only';
 
@@ -43,7 +43,7 @@ function recallMode({ enabled, failing }: SemanticState): RecallMode {
   return failing ? 'degraded' : 'hybrid';
 }
 
-export function factsOf({ services, profile }: Call): Facts {
+export function factsOf({ services, profile }: ReadCall): Facts {
   const semantic = services.semantic.state();
   const condition = services.condition();
   const mode = recallMode(semantic);

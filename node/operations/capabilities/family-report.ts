@@ -1,5 +1,5 @@
 import { fail, ok, type Result } from '../../../protocol/result.js';
-import type { Call } from '../../pipeline/call.js';
+import type { ReadCall } from '../../pipeline/call.js';
 import { FAMILIES } from '../../pipeline/operation.js';
 import { factsOf } from './facts.js';
 
@@ -14,7 +14,7 @@ interface FamilyQuestion {
  * or unknown family.
  */
 export function familyReport(
-  call: Call,
+  call: ReadCall,
   { family, includeSchema, verbose }: FamilyQuestion,
 ): Result<Record<string, unknown>> {
   const known = factsOf(call).families.find(({ name }) => name === family);

@@ -1,5 +1,5 @@
 import { SCHEMA_VERSION } from '../../../protocol/schema-version.js';
-import type { Call } from '../../pipeline/call.js';
+import type { ReadCall } from '../../pipeline/call.js';
 import { FAMILIES } from '../../pipeline/operation.js';
 import { VERSION } from '../../version.js';
 import { ALWAYS_ON, type Facts, factsOf } from './facts.js';
@@ -26,7 +26,7 @@ export function reportVersion(accept: unknown): ReportVersion {
 }
 
 /** The capabilities report in the shape that was asked for (interface §4.14, reference-http §6). */
-export async function report(call: Call, version: ReportVersion): Promise<Record<string, unknown>> {
+export async function report(call: ReadCall, version: ReportVersion): Promise<Record<string, unknown>> {
   const facts = factsOf(call);
   const common = { schema_version: version, tier: facts.tier, version: VERSION };
   // The reference's MCP answer leaves them out of the oldest shape.

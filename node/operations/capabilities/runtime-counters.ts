@@ -1,4 +1,4 @@
-import type { Call } from '../../pipeline/call.js';
+import type { ReadCall } from '../../pipeline/call.js';
 
 /** The live counters of the capabilities envelope (interface §4.14). */
 export interface RuntimeCounters {
@@ -15,7 +15,7 @@ export interface RuntimeCounters {
  * Counts what is really there. Rules, pending actions and hooks come with their own parts of the service; until one
  * exists there is nothing of it to count.
  */
-export function runtimeCounters({ services }: Call): Promise<RuntimeCounters> {
+export function runtimeCounters({ services }: ReadCall): Promise<RuntimeCounters> {
   return Promise.resolve({
     active_rule_count: 0,
     pending_requests: 0,

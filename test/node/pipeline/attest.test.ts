@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Caller } from '../../../node/identity/caller.js';
 import { attest } from '../../../node/pipeline/attest.js';
-import type { Caller } from '../../../node/pipeline/call.js';
 import type { Signer } from '../../../protocol/seams.js';
 import { aCaller, anOperation, someServices } from './operations.js';
 

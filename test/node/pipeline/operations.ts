@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Caller, Services } from '../../../node/pipeline/call.js';
+import type { Caller } from '../../../node/identity/caller.js';
+import type { Services } from '../../../node/pipeline/call.js';
 import { defineOperation, type Guards, type Operation } from '../../../node/pipeline/operation.js';
 import { ok } from '../../../protocol/result.js';
 import { tenant } from '../../support/memories.js';
@@ -8,7 +9,7 @@ import { tenant } from '../../support/memories.js';
 export function anOperation(changes: {
   readonly input?: z.ZodObject;
   readonly guards?: Guards;
-  readonly run?: Operation['run'];
+  readonly run?: Operation<z.ZodObject, z.ZodType, 'write'>['run'];
 }): Operation {
   return defineOperation({
     name: 'memory_try',

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { z } from 'zod';
 import type { Call, Services } from '../../../node/pipeline/call.js';
 import type { Operation } from '../../../node/pipeline/operation.js';
+import { defineOperation } from '../../../node/pipeline/operation.js';
 import { type Request, runOperation } from '../../../node/pipeline/pipeline.js';
 import { fail, ok } from '../../../protocol/result.js';
 import { aCaller, anOperation, someServices } from './operations.js';
@@ -124,6 +125,44 @@ describe('a call', () => {
     });
     await run(operation);
     assert.equal(seen[1]?.call.profile, 'full');
+  });
+});
+
+describe('an operation that reads', () => {
+  const reading = (run: Operation<z.ZodObject, z.ZodType, 'read'>['run']) =>
+    defineOperation({
+      name: 'memory_look',
+      family: 'other',
+      summary: 'Look.',
+      core: false,
+      input: z.object({}),
+      output: z.looseObject({}),
+      effect: 'read',
+      guards: {},
+      events: [],
+      run: run as never,
+    });
+
+  it('gets a store that answers and cannot write, neither by its type nor while it runs', async () => {
+    const { run, services } = fixture();
+    const store = {
+      query: () => Promise.resolve(ok(7)),
+      execute: () => assert.fail('a read wrote'),
+      close: () => assert.fail('a read closed the store'),
+    };
+    Object.assign(services, { store, replication: {} });
+    const answer = await run(
+      reading(async (call) => {
+        const found = await call.services.store.query({ kind: 'namespace-ids' } as never);
+        // @ts-expect-error A read has no store that takes commands.
+        const { execute } = call.services.store;
+        return ok({
+          found,
+          members: [execute, Object.keys(call.services.store), 'replication' in call.services],
+        });
+      }),
+    );
+    assert.deepEqual(answer, ok({ found: ok(7), members: [undefined, ['query'], false] }));
   });
 });
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { OwnerDuties } from '../../../node/runtime/owner-duties.js';
 import { systemCrypto, systemRandom } from '../../../node/seams.js';
-import type { LocalSemantics } from '../../../node/semantic/local-semantics.js';
-import { OwnerSocketNames } from '../../../node/semantic/owner-socket.js';
-import { RoleSemantics } from '../../../node/semantic/role-semantics.js';
+import type { LocalSemantics } from '../../../node/semantics/local-semantics.js';
+import { OwnerSocketNames } from '../../../node/semantics/owner-socket.js';
+import { RoleSemantics } from '../../../node/semantics/role-semantics.js';
 import type { Command } from '../../../protocol/commands.js';
 import { OWNER_RENEW_MS } from '../../../protocol/limits.js';
 import { ok } from '../../../protocol/result.js';
@@ -14,7 +14,7 @@ import type { Store } from '../../../storage/port.js';
 import { FakeScheduler } from '../../actors/fake-scheduler.js';
 import { recordingLog } from '../../storage/vectors/real-seams.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
-import { FakeIndex } from '../semantic/fake-index.js';
+import { FakeIndex } from '../semantics/fake-index.js';
 
 /** Duties over a store whose claims the test answers. */
 function fixture() {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { SemanticAbsence } from '../../../node/semantic/semantic-index.js';
+import type { SemanticAbsence } from '../../../node/semantics/semantic-index.js';
 import { EMBED_STATES } from '../../../protocol/commands.js';
 import type { VectorEvidence } from '../../../protocol/ranking/types.js';
-import { FakeIndex } from '../../node/semantic/fake-index.js';
+import { FakeIndex } from '../../node/semantics/fake-index.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 const ALICE = { 'x-agent-id': 'ai:alice' };

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { BuiltinEmbedder } from '../../../node/embedding/builtin-embedder.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { systemClock, systemScheduler } from '../../../node/seams.js';
-import { LocalSemantics } from '../../../node/semantic/local-semantics.js';
+import { BuiltinEmbedder } from '../../../node/semantics/builtin-embedder.js';
+import { LocalSemantics } from '../../../node/semantics/local-semantics.js';
 import { VectorClient } from '../../../storage/vectors/vector-client.js';
 import { recordingLog } from '../../storage/vectors/real-seams.js';
 import { temporaryFolder } from '../../support/daemon-process.js';

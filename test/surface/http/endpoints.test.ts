@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { operationRoutes } from '../../../node/http/operation-route.js';
+import { operationRoutes } from '../../../node/bindings/operation-route.js';
 import { Router } from '../../../node/http/router.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { API_PREFIX, type OperationRoute, operationRoutes } from '../../../node/http/operation-route.js';
+import { API_PREFIX, type OperationRoute, operationRoutes } from '../../../node/bindings/operation-route.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { type Answer, type HttpNode, openHttpNode } from './http-node.js';
 

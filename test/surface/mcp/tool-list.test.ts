@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { countTokens } from 'gpt-tokenizer/encoding/cl100k_base';
-import { listedTools } from '../../../node/mcp/profile.js';
-import { toolRow } from '../../../node/mcp/tool-list.js';
+import { listedTools } from '../../../node/bindings/profile.js';
+import { toolRow } from '../../../node/bindings/tool-list.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 
 const rows = (profile: 'core' | 'full') => listedTools(OPERATIONS, profile).map(toolRow);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { NO_SEMANTICS } from '../../../node/semantic/no-semantics.js';
-import { RoleSemantics } from '../../../node/semantic/role-semantics.js';
+import { NO_SEMANTICS } from '../../../node/semantics/no-semantics.js';
+import { RoleSemantics } from '../../../node/semantics/role-semantics.js';
 import { FakeIndex, REQUEST } from './fake-index.js';
 
 describe('the semantic side of a process', () => {

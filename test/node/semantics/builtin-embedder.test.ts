@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { BuiltinEmbedder } from '../../../node/embedding/builtin-embedder.js';
+import { BuiltinEmbedder } from '../../../node/semantics/builtin-embedder.js';
 import type { Scheduler } from '../../../protocol/seams.js';
 import { unitVector } from '../../../storage/vectors/rescore.js';
 import { VectorIndex } from '../../../storage/vectors/vector-index.js';
@@ -177,7 +177,7 @@ test('nothing is printed to stdout and an idle embedder lets the process end', (
 
 test('what the libraries of the thread print goes to the log', async () => {
   const log = recordingLog();
-  const output = new URL('../../../node/embedding/thread-output.js', import.meta.url);
+  const output = new URL('../../../node/semantics/thread-output.js', import.meta.url);
   const source = `import ${JSON.stringify(output.href)}; console.log('chatter'); throw new Error('enough');`;
   const entry = new URL(`data:text/javascript,${encodeURIComponent(source)}`);
   const embedder = new BuiltinEmbedder({ ...seams, log, entry });

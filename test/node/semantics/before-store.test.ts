@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Embedder } from '../../../node/embedding/embedder.js';
-import { LocalSemantics } from '../../../node/semantic/local-semantics.js';
-import type { SemanticRequest } from '../../../node/semantic/semantic-index.js';
+import type { Embedder } from '../../../node/semantics/embedder.js';
+import { LocalSemantics } from '../../../node/semantics/local-semantics.js';
+import type { SemanticRequest } from '../../../node/semantics/semantic-index.js';
 import { NEAR_DUPLICATE_WAIT_MS } from '../../../protocol/limits.js';
 import { fail, ok } from '../../../protocol/result.js';
 import { VectorClient } from '../../../storage/vectors/vector-client.js';

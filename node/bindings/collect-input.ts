@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { Claim } from '../identity/http-caller.js';
 import { coerceText } from '../pipeline/coerce.js';
-import { NAMED_FIELD_LENGTH_MAX, NAMED_FIELDS_MAX } from './http-limits.js';
 import type { FieldPlan, OperationRoute } from './operation-route.js';
 
 /** The values of a request, as the surface read them. */
@@ -19,6 +18,10 @@ export interface Collected {
   /** The `agent_id` that names the caller, where it is no filter. */
   readonly claim: Claim | null;
 }
+
+/** An error names at most this many unknown fields, each cut to this length. */
+const NAMED_FIELDS_MAX = 16;
+const NAMED_FIELD_LENGTH_MAX = 64;
 
 /** The query parameter of the API key belongs to every route. */
 const KEY_PARAMETER = 'api_key';

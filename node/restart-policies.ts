@@ -1,4 +1,4 @@
-import type { RestartPolicy } from '../../actors/core/restart-policy.js';
+import type { RestartPolicy } from '../actors/core/restart-policy.js';
 
 /** Storage is what a node is for: when it cannot be kept up, the node ends with an exit code. */
 export const STORAGE_POLICY: RestartPolicy = {

@@ -234,7 +234,7 @@ export const wordList = (max: number) =>
 /** Tags to filter by. */
 export const tagFilter = wordList(limits.TAGS_MAX).describe('Only memories with any of these tags');
 
-export const FORMATS = ['json', 'toon', 'toon_compact'] as const;
+const FORMATS = ['json', 'toon', 'toon_compact'] as const;
 export const format = z.enum(FORMATS).describe('Shape of the answer: json, toon or toon_compact');
 
 /** A memory in an answer. Open, because unset fields are left out. */

@@ -57,7 +57,7 @@ export function chunkQuery(query: string, input: EmbedderInput): Chunking {
 }
 
 /** Why the text gets no vector; null when it does. */
-export function unembeddable(text: string, input: EmbedderInput): Unembeddable | null {
+function unembeddable(text: string, input: EmbedderInput): Unembeddable | null {
   // Spaces do not count toward the sample, so a long blank start hides nothing.
   const sample = text.trimStart().slice(0, SCRIPT_SAMPLE_LENGTH);
   const letters = sample.match(/\p{L}/gu)?.length ?? 0;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EmbeddingQueue } from '../../../node/embedding/embedding-queue.js';
+import { EmbeddingQueue } from '../../../node/semantics/embedding-queue.js';
 
 const job = (text: string) => ({ text, settle: () => {} });
 const words = (count: number) => Array.from({ length: count }, () => 'word').join(' ');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chunkMemory, chunkQuery, WINDOWS_MAX } from '../../../node/embedding/chunking.js';
+import { chunkMemory, chunkQuery, WINDOWS_MAX } from '../../../node/semantics/chunking.js';
 
 const english = { windowWords: 90, latinOnly: true };
 const numbered = (count: number, stem = 'w') =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { QueryCache } from '../../../node/embedding/query-cache.js';
+import { QueryCache } from '../../../node/semantics/query-cache.js';
 
 test('the least recently used query is forgotten first', () => {
   const cache = new QueryCache(2);

@@ -2,7 +2,7 @@ import type {
   SemanticAbsence,
   SemanticIndex,
   SemanticRequest,
-} from '../../../node/semantic/semantic-index.js';
+} from '../../../node/semantics/semantic-index.js';
 import type { VectorEvidence } from '../../../protocol/ranking/types.js';
 
 /** A semantic side that answers as it is told and keeps what it was asked. */

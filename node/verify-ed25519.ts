@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
-import { PUBLIC_KEYS_IMPORTED_MAX } from '../../protocol/limits.js';
+import { PUBLIC_KEYS_IMPORTED_MAX } from '../protocol/limits.js';
 
-export const PUBLIC_KEY_BYTES = 32;
+const PUBLIC_KEY_BYTES = 32;
 export const SIGNATURE_BYTES = 64;
 
 /** Imported keys by their bytes, the one that was used longest ago first. */

@@ -1,5 +1,5 @@
 import { systemClock } from '../../../node/seams.js';
-import { OwnerSocket } from '../../../node/semantic/owner-socket.js';
+import { OwnerSocket } from '../../../node/semantics/owner-socket.js';
 import { recordingLog } from '../../storage/vectors/real-seams.js';
 import { EVIDENCE, FakeIndex } from './fake-index.js';
 

@@ -18,8 +18,8 @@ import type { Clock } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
 import type { VectorClient } from '../../storage/vectors/vector-client.js';
-import { chunkMemory } from '../embedding/chunking.js';
-import type { Embedder } from '../embedding/embedder.js';
+import { chunkMemory } from './chunking.js';
+import type { Embedder } from './embedder.js';
 import type { SemanticAbsence, SemanticIndex, SemanticRequest, SemanticState } from './semantic-index.js';
 
 /** Weight of the recent conversation beside the query (interface §4.14). */

@@ -1,6 +1,6 @@
 import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
-import { asError, type ChildSpec, type ExitReason, type RunningChild } from '../core/child.js';
-import type { RestartPolicy } from '../core/restart-policy.js';
+import { asError, type ChildSpec, type ExitReason, type RunningChild } from './child.js';
+import type { RestartPolicy } from './restart-policy.js';
 
 /** What one round of a loop has to say about the next. */
 export interface NextRound {

@@ -1,0 +1,14 @@
+import type { Viewer } from '../../protocol/ranking/types.js';
+
+/** Who calls, as far as the surface knows. */
+export interface Caller {
+  /** The identity that a write is stamped with. */
+  readonly agentId: string;
+  /** Explicit and configured ids name an agent; made ones (`host:…`, `anonymous:…`) name a process or a request. */
+  readonly claimed: 'explicit' | 'configured' | 'made';
+  /** What the caller may see. */
+  readonly viewer: Viewer;
+  readonly admin: boolean;
+  /** Uses this machine's own files (MCP, CLI), so the machine's key may sign for it. */
+  readonly local: boolean;
+}

@@ -1,0 +1,69 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { rootCertificates } from 'node:tls';
+import type { Peer } from '../../protocol/mesh/peer.js';
+import type { Log, Scheduler } from '../../protocol/seams.js';
+import { StartRefusedError } from '../../protocol/start-refused.js';
+import type { Settings } from '../config/settings.js';
+import { isLoopbackHost } from '../http/host-guard.js';
+import { CertificateFiles, fingerprintOfPem } from './tls/certificate-files.js';
+import { PeerFingerprintsFile } from './tls/peer-fingerprints-file.js';
+import type { PeerTrust } from './undici-transport.js';
+
+/** What is presented to peers that were wired by hand, and believed of them, as the flags and their files say. */
+export class WiredTrust {
+  readonly #apiKey: Settings['apiKey'];
+  /** What `--quorum-client-cert` and `--quorum-ca-cert` name. */
+  readonly #clientFiles: CertificateFiles | null;
+  readonly #authorities: readonly string[] | null;
+  readonly #pins: PeerFingerprintsFile | null;
+
+  /** Throws StartRefusedError when a file cannot be used. */
+  constructor(settings: Settings, seams: { readonly scheduler: Scheduler; readonly log: Log }) {
+    const { quorumClientCert, quorumClientKey, quorumCaCert, fedPeerFingerprints } = settings;
+    this.#apiKey = settings.apiKey;
+    this.#clientFiles =
+      quorumClientCert === null || quorumClientKey === null
+        ? null
+        : new CertificateFiles(quorumClientCert, quorumClientKey, seams);
+    this.#authorities = quorumCaCert === null ? null : [...rootCertificates, readAuthorities(quorumCaCert)];
+    this.#pins = fedPeerFingerprints === null ? null : new PeerFingerprintsFile(fedPeerFingerprints, seams);
+  }
+
+  /** What the flags say of a peer. */
+  of(peer: Peer): PeerTrust {
+    const host = peer.url === null ? '' : new URL(peer.url).hostname.toLowerCase();
+    const pinned = this.#pins?.get(host);
+    // In the clear the key goes to this machine only.
+    const isSafe = peer.url !== null && (peer.url.startsWith('https:') || isLoopbackHost(host));
+    return {
+      client: this.#clientFiles?.current() ?? null,
+      authorities: this.#authorities,
+      names: 'host',
+      // With pins configured every peer needs one: a host without any has none that fits.
+      fingerprints: pinned ?? (this.#pins === null ? peer.fingerprints : ['none']),
+      ...(this.#apiKey !== null && isSafe ? { headers: { 'x-api-key': this.#apiKey.reveal() } } : {}),
+    };
+  }
+
+  /** True for the certificate that this node presents. */
+  isOwn(fingerprint: string): boolean {
+    return this.#clientFiles !== null && fingerprintOfPem(this.#clientFiles.current().cert) === fingerprint;
+  }
+
+  close(): void {
+    this.#pins?.close();
+    this.#clientFiles?.close();
+  }
+}
+
+function readAuthorities(path: string): string {
+  try {
+    const pem = readFileSync(path, 'utf8');
+    new X509Certificate(pem);
+    return pem;
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code ?? 'no PEM certificate';
+    throw new StartRefusedError('CONFIG_INVALID', `cannot use the authorities in ${path}: ${why}`);
+  }
+}

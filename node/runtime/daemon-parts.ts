@@ -1,0 +1,123 @@
+import { dirname } from 'node:path';
+import type { Log } from '../../protocol/seams.js';
+import { makeFolder } from '../../storage/make-folder.js';
+import { lifePolicyOf } from '../config/life-policy.js';
+import type { Settings } from '../config/settings.js';
+import { createHttpSurface, type HttpSurface } from '../http/server.js';
+import { loadMachineIdentity, type MachineIdentity } from '../identity/machine-key.js';
+import { MeshNode } from '../mesh/mesh-node.js';
+import { type ListenerFiles, openListenerFiles } from '../mesh/tls/listener-files.js';
+import { Metrics } from '../observability/metrics.js';
+import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
+import type { Services } from '../pipeline/call.js';
+import { systemClock, systemRandom, systemScheduler } from '../seams.js';
+import { NO_SEMANTICS } from '../semantics/no-semantics.js';
+import { DaemonCondition } from './daemon-condition.js';
+import { DaemonStorage } from './daemon-storage.js';
+import { openOnce } from './database-file.js';
+import { openSemantics, type Semantics } from './open-semantics.js';
+import { OwnerDuties } from './owner-duties.js';
+import { servicesOf } from './services.js';
+import { DeferredTouches } from './touch-queue.js';
+
+/** A daemon's parts, each made of those above it. Nothing runs or listens yet. */
+export interface DaemonParts {
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly identity: MachineIdentity;
+  /** The files of the listener's TLS. */
+  readonly files: ListenerFiles;
+  readonly metrics: Metrics;
+  readonly condition: DaemonCondition;
+  readonly storage: DaemonStorage;
+  readonly touches: DeferredTouches;
+  /** Null in keyword mode. */
+  readonly semantic: Semantics | null;
+  readonly duties: OwnerDuties;
+  readonly mesh: MeshNode;
+  readonly services: Services;
+  readonly http: HttpSurface;
+}
+
+/** Makes the folders, the keys, the database and every part of a daemon. */
+export function openParts(settings: Settings, log: Log): DaemonParts {
+  makeFolder(settings.home);
+  makeFolder(dirname(settings.dbPath));
+  const identity = loadMachineIdentity(settings.keyDir, systemRandom);
+  const files = openListenerFiles(settings, { scheduler: systemScheduler, log });
+  // Before any thread opens the database, so that a refusal is a clear error at the start.
+  openOnce(settings, identity.peerId).close();
+  const metrics = new Metrics();
+  const condition = new DaemonCondition();
+  const storage = new DaemonStorage(settings, identity.peerId, log);
+  const touches = new DeferredTouches(storage.store, systemScheduler, log, lifePolicyOf(settings));
+  const semantic = openSemantics(settings, storage.store, log);
+  const duties = dutiesOf(settings, storage, semantic, log);
+  const own = servicesOf(identity, {
+    store: storage.store,
+    semantic: semantic?.role ?? NO_SEMANTICS,
+    touches,
+    settings,
+    log,
+    catalogue: CATALOGUE,
+    condition: () => condition.read(),
+  });
+  const mesh = new MeshNode({
+    services: own,
+    signer: identity.key,
+    scheduler: systemScheduler,
+    random: systemRandom,
+    metrics,
+  });
+  const services: Services = {
+    ...own,
+    condition: () => ({ ...condition.read(), federation: mesh.condition() }),
+    replication: mesh.replication(),
+  };
+  const http = createHttpSurface({
+    services,
+    operations: OPERATIONS,
+    metrics,
+    inflightMax: settings.maxInflightRequests,
+    peerRoutes: mesh.routes,
+    tls: files.tls,
+    upgrade: mesh.callsAtApi ? mesh.upgrade : null,
+  });
+  return {
+    settings,
+    log,
+    identity,
+    files,
+    metrics,
+    condition,
+    storage,
+    touches,
+    semantic,
+    duties,
+    mesh,
+    services,
+    http,
+  };
+}
+
+function dutiesOf(
+  settings: Settings,
+  { store }: DaemonStorage,
+  semantic: Semantics | null,
+  log: Log,
+): OwnerDuties {
+  return new OwnerDuties({
+    store,
+    role: 'daemon',
+    holder: `daemon:${process.pid}:${systemRandom.uuid()}`,
+    archive: settings.archiveOnGc,
+    archiveMaxDays: settings.archiveMaxDays,
+    embedBatch: settings.embedBackfillBatch,
+    observationsTtlDays: settings.observationsTtlDays,
+    clock: systemClock,
+    scheduler: systemScheduler,
+    random: systemRandom,
+    log,
+    semantic,
+  });
+}

@@ -1,0 +1,171 @@
+import { availableParallelism } from 'node:os';
+import { BatchWorker } from '../../actors/core/batch-worker.js';
+import type { ChildSpec } from '../../actors/core/child.js';
+import type { FailureReport } from '../../actors/core/supervision.js';
+import { type Supervisor, supervisorChild } from '../../actors/core/supervisor.js';
+import { type StorageThread, storageThread } from '../../actors/storage/storage-thread.js';
+import type { Command, OutcomeOf } from '../../protocol/commands.js';
+import * as limits from '../../protocol/limits.js';
+import type { Answers, Query } from '../../protocol/queries.js';
+import type { Log } from '../../protocol/seams.js';
+import { HealingStore } from '../../storage/healing-store.js';
+import type { Store, TimedCommand } from '../../storage/port.js';
+import { type Connection, openReader } from '../../storage/sqlite/connection.js';
+import { Reader } from '../../storage/sqlite/reader.js';
+import { quotaLimits } from '../config/quota-limits.js';
+import type { Settings } from '../config/settings.js';
+import { STORAGE_POLICY } from '../restart-policies.js';
+import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
+import type { StorageThreadData } from '../threads/messages.js';
+import { spawnStorageThread } from '../threads/spawn.js';
+import { type ReaderQueue, ThreadedStore, type WriterQueue } from './threaded-store.js';
+
+const READERS_MAX = 4;
+const READER_BATCH_MESSAGES = 8;
+
+type WriterThread = StorageThread<TimedCommand, OutcomeOf<Command>>;
+type ReaderThread = StorageThread<Query, Answers[Query['kind']]>;
+
+/** How the supervisor of the storage threads tells the daemon of itself. */
+export interface StorageListener {
+  readonly onStart: (supervisor: Supervisor) => void;
+  readonly onFailure: (report: FailureReport) => void;
+}
+
+/** The storage of a daemon: queues to a writer thread and reader threads, and the store in front of them. */
+export class DaemonStorage {
+  readonly store: Store;
+  readonly #settings: Settings;
+  readonly #threadData: StorageThreadData;
+  readonly #log: Log;
+  readonly #writer: WriterQueue;
+  readonly #readers: ReaderQueue;
+  readonly #readerCount = Math.min(READERS_MAX, Math.max(1, availableParallelism() - 1));
+  /** Reads that one index lookup answers go here, without a thread between. */
+  readonly #points: Connection;
+  #writerThread: WriterThread | null = null;
+  readonly #readerThreads = new Set<ReaderThread>();
+
+  /** The database must exist. Nothing is answered before the child has started. */
+  constructor(settings: Settings, peerId: string, log: Log) {
+    this.#settings = settings;
+    this.#log = log;
+    this.#threadData = {
+      path: settings.dbPath,
+      peerId,
+      keyDir: settings.keyDir,
+      quota: quotaLimits(settings),
+      synchronous: settings.synchronous,
+    };
+    this.#writer = this.#writerQueue();
+    this.#readers = this.#readerQueue();
+    this.#points = openReader(settings.dbPath, { mapped: false });
+    const reader = new Reader(this.#points, systemCrypto);
+    this.store = new HealingStore(new ThreadedStore(this.#writer, this.#readers, reader, systemClock), log);
+  }
+
+  /** Commands that wait for the writer. */
+  get queued(): number {
+    return this.#writer.stats().queued;
+  }
+
+  /** The supervisor of the threads. A thread that cannot be kept up ends it, and with it the node. */
+  child({ onStart, onFailure }: StorageListener): ChildSpec {
+    const readers = Array.from({ length: this.#readerCount }, (_, index) => this.#readerChild(index + 1));
+    return supervisorChild(
+      'storage',
+      { ...STORAGE_POLICY, restartsMax: 0 },
+      {
+        clock: systemClock,
+        scheduler: systemScheduler,
+        random: systemRandom,
+        onFailure,
+        children: [this.#writerChild(), ...readers],
+      },
+      onStart,
+    );
+  }
+
+  /** No thread will come any more: requests that wait for one are answered at once. */
+  giveUp(): void {
+    const nowMs = systemClock.monotonicMs();
+    void this.#writer.stop(nowMs);
+    void this.#readers.stop(nowMs);
+  }
+
+  /** Answers what waits, until `deadlineMs` (monotonic), and closes; the threads have been stopped by then. */
+  async close(deadlineMs: number): Promise<void> {
+    await this.#writer.stop(deadlineMs);
+    await this.#readers.stop(deadlineMs);
+    await this.store.close();
+    this.#points.close();
+  }
+
+  /** Ends the writer thread without warning. */
+  crashWriter(): void {
+    this.#writerThread?.kill();
+  }
+
+  /** Ends the reader threads without warning. */
+  crashReaders(): void {
+    for (const thread of this.#readerThreads) thread.kill();
+  }
+
+  #writerQueue(): WriterQueue {
+    return new BatchWorker({
+      name: 'storage writer',
+      clock: systemClock,
+      scheduler: systemScheduler,
+      mailbox: { messagesMax: limits.WRITER_MAILBOX_MESSAGES_MAX, bytesMax: limits.WRITER_MAILBOX_BYTES_MAX },
+      batchMessagesMax: limits.BATCH_COMMANDS_MAX,
+      batchBytesMax: limits.BATCH_BYTES_MAX,
+      onFault: (error) => {
+        this.#log.error({ err: error }, 'the storage writer broke its contract');
+        this.crashWriter();
+      },
+    });
+  }
+
+  #readerQueue(): ReaderQueue {
+    return new BatchWorker({
+      name: 'storage reader',
+      clock: systemClock,
+      scheduler: systemScheduler,
+      mailbox: { messagesMax: limits.READER_MAILBOX_MESSAGES_MAX, bytesMax: limits.READER_MAILBOX_BYTES_MAX },
+      batchMessagesMax: READER_BATCH_MESSAGES,
+      batchBytesMax: limits.BATCH_BYTES_MAX,
+      portsMax: this.#readerCount,
+      onFault: (error) => {
+        this.#log.error({ err: error }, 'a storage reader broke its contract');
+        this.crashReaders();
+      },
+    });
+  }
+
+  #writerChild(): ChildSpec {
+    return storageThread<TimedCommand, OutcomeOf<Command>>({
+      id: 'writer',
+      policy: STORAGE_POLICY,
+      worker: this.#writer,
+      spawn: () => spawnStorageThread('writer-thread', this.#threadData, this.#log),
+      onSpawn: (thread) => {
+        this.#writerThread = thread;
+      },
+      stopTimeoutMs: this.#settings.shutdownGraceMs,
+    });
+  }
+
+  #readerChild(number: number): ChildSpec {
+    return storageThread<Query, Answers[Query['kind']]>({
+      id: `reader-${number}`,
+      policy: STORAGE_POLICY,
+      worker: this.#readers,
+      spawn: () => spawnStorageThread('reader-thread', this.#threadData, this.#log),
+      onSpawn: (thread) => {
+        this.#readerThreads.add(thread);
+        void thread.gone.then(() => this.#readerThreads.delete(thread));
+      },
+      stopTimeoutMs: this.#settings.shutdownGraceMs,
+    });
+  }
+}

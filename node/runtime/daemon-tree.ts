@@ -1,0 +1,40 @@
+import type { FailureReport } from '../../actors/core/supervision.js';
+import { type Supervisor, startSupervisor, supervisorChild } from '../../actors/core/supervisor.js';
+import { BACKGROUND_POLICY } from '../restart-policies.js';
+import { systemClock, systemRandom, systemScheduler } from '../seams.js';
+import type { DaemonParts } from './daemon-parts.js';
+import { gaugesChild } from './gauges.js';
+
+/** Starts the supervision tree of a daemon: storage, then maintenance. The condition shows its children from now on. */
+export function startTree(parts: DaemonParts): Supervisor {
+  const { storage, condition, duties, semantic } = parts;
+  const seams = { clock: systemClock, scheduler: systemScheduler, random: systemRandom };
+  const tree = startSupervisor({
+    ...seams,
+    onFailure: (report) => {
+      noteFailure(parts, report, 'an actor failed');
+      if (report.childId === 'storage' && report.decision.kind === 'escalate') storage.giveUp();
+    },
+    children: [
+      storage.child({
+        onStart: (threads) => condition.watchStorage(threads),
+        onFailure: (report) => noteFailure(parts, report, 'a storage thread failed'),
+      }),
+      supervisorChild('maintenance', BACKGROUND_POLICY, {
+        ...seams,
+        children: [...duties.children(), gaugesChild({ ...parts, embeds: semantic !== null })],
+      }),
+    ],
+  });
+  condition.watch(tree);
+  return tree;
+}
+
+function noteFailure(
+  { metrics, log }: DaemonParts,
+  { childId, error, decision }: FailureReport,
+  message: string,
+): void {
+  metrics.actorRestarted(childId);
+  log.error({ err: error, actor: childId, decision: decision.kind }, message);
+}

@@ -1,0 +1,48 @@
+import type { ChildSpec } from '../../actors/core/child.js';
+import { loopChild } from '../../actors/core/loop.js';
+import type { MeshNode } from '../mesh/mesh-node.js';
+import type { Metrics } from '../observability/metrics.js';
+import { BACKGROUND_POLICY } from '../restart-policies.js';
+import { systemClock, systemScheduler } from '../seams.js';
+import type { DaemonCondition } from './daemon-condition.js';
+import type { DaemonStorage } from './daemon-storage.js';
+import type { DeferredTouches } from './touch-queue.js';
+
+const GAUGES_INTERVAL_MS = 2000;
+
+/** What is measured, and where the figures go. */
+export interface GaugesParts {
+  readonly storage: DaemonStorage;
+  readonly touches: DeferredTouches;
+  readonly mesh: MeshNode;
+  /** False in keyword mode: no memory waits for a vector. */
+  readonly embeds: boolean;
+  readonly metrics: Metrics;
+  readonly condition: DaemonCondition;
+}
+
+/** The loop that measures a daemon's queues for `/metrics`, so that a scrape asks nothing of the store. */
+export function gaugesChild({ storage, touches, mesh, embeds, metrics, condition }: GaugesParts): ChildSpec {
+  let touchesDropped = 0;
+  const { spec } = loopChild({
+    id: 'gauges',
+    policy: BACKGROUND_POLICY,
+    clock: systemClock,
+    scheduler: systemScheduler,
+    round: async () => {
+      metrics.setWriterQueueDepth(storage.queued);
+      mesh.gauge();
+      metrics.touchesDropped(touches.dropped - touchesDropped);
+      touchesDropped = touches.dropped;
+      if (embeds) {
+        const progress = await storage.store.query({ kind: 'embedding-progress' }, { lane: 'background' });
+        if (progress.ok) {
+          condition.pendingEmbeddings = progress.value.pending;
+          metrics.setPendingEmbedding(progress.value.pending);
+        }
+      }
+      return { afterMs: GAUGES_INTERVAL_MS };
+    },
+  });
+  return spec;
+}

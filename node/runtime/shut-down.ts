@@ -1,0 +1,32 @@
+import type { Supervisor } from '../../actors/core/supervisor.js';
+import type { Log } from '../../protocol/seams.js';
+import { systemClock } from '../seams.js';
+import type { DaemonParts } from './daemon-parts.js';
+import { checkpoint } from './database-file.js';
+
+/**
+ * Ends a daemon in the reverse order of its start: answers what is owed, writes what is pending, closes the database.
+ * A part that fails to stop is logged and keeps no other from it. `tree` is null when it never started.
+ */
+export async function shutDown(parts: DaemonParts, tree: Supervisor | null): Promise<void> {
+  const { settings, log, identity, http, mesh, touches, duties, storage, files } = parts;
+  const graceMs = settings.shutdownGraceMs;
+  const deadlineMs = systemClock.monotonicMs() + graceMs;
+  await Promise.all([http.drain(graceMs), mesh.drain(graceMs)]);
+  await attempt(log, 'mesh', () => mesh.close());
+  await attempt(log, 'touches', () => touches.close());
+  await attempt(log, 'semantics', () => duties.close());
+  await attempt(log, 'supervisor', async () => tree?.stop());
+  await storage.close(deadlineMs);
+  await attempt(log, 'checkpoint', async () => checkpoint(settings, identity.peerId));
+  await http.close();
+  files.close();
+}
+
+async function attempt(log: Log, part: string, run: () => Promise<unknown>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    log.error({ err: error, part }, 'a part did not stop in good order');
+  }
+}

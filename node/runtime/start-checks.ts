@@ -1,0 +1,47 @@
+import type { Log } from '../../protocol/seams.js';
+import { ConfigError } from '../config/load-settings.js';
+import type { Settings } from '../config/settings.js';
+import { isLoopbackHost } from '../http/host-guard.js';
+
+const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
+
+/** Throws ConfigError for an address that the node may not listen at, or where it would be its own peer. */
+export function refuseUnsafeListening(settings: Settings): void {
+  if (!LOOPBACK.has(settings.host) && settings.apiKey === null && settings.mtlsAllowlist === null) {
+    throw new ConfigError(
+      `refusing to listen on ${settings.host} without an API key: set SVC_API_KEY, enforce --mtls-allowlist, or bind 127.0.0.1`,
+    );
+  }
+  refuseOwnAddress(settings);
+}
+
+/** A node that waits for its own copy has none (interface §4.13). Another name of it shows as a state of the wire later. */
+function refuseOwnAddress({ host, port, quorumPeers }: Settings): void {
+  const isEverywhere = host === '0.0.0.0' || host === '::';
+  const own = quorumPeers.find((url) => {
+    const { hostname, port: named, protocol } = new URL(url);
+    const at = named === '' ? (protocol === 'https:' ? 443 : 80) : Number(named);
+    const there = hostname.replace(/^\[|\]$/g, '').toLowerCase();
+    const isHere =
+      there === host.toLowerCase() || (isLoopbackHost(there) && (isEverywhere || isLoopbackHost(host)));
+    return at === port && isHere;
+  });
+  if (own === undefined) return;
+  throw new ConfigError(`--quorum-peers names this node itself (${new URL(own).origin}): leave it out`);
+}
+
+/** Without an API key any caller may name itself an admin, so the node believes no admin's name (interface §5.4). */
+export function warnOfUntrustedAdmins(settings: Settings, log: Log): void {
+  if (settings.adminAgentIds.length === 0 || settings.apiKey !== null) return;
+  if (settings.adminHeaderTrust) {
+    log.warn(
+      { code: 'ADMIN_HEADER_TRUST' },
+      'admin routes believe X-Agent-Id without an API key (SVC_ADMIN_HEADER_TRUST): keep this node isolated',
+    );
+    return;
+  }
+  log.warn(
+    { code: 'ADMIN_WITHOUT_API_KEY' },
+    'admins are configured but no API key, so X-Agent-Id is not trusted and the admin routes answer 403 to everybody; set SVC_API_KEY, or SVC_ADMIN_HEADER_TRUST=1 on an isolated machine',
+  );
+}
