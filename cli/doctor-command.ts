@@ -1,11 +1,12 @@
 import { inspectConfiguration } from '../node/config/load-settings.js';
+import type { Settings } from '../node/config/settings.js';
 import type { DoctorReport } from '../node/doctor/report.js';
-import { PROFILES } from '../node/mcp/profile.js';
 import { countToolTokens, examineNode, examineRemotes } from '../node/runtime/doctor.js';
-import { fail, ok, type Result } from '../protocol/result.js';
+import { fail, failed, ok, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
 import { flagValue, isSet, settingSources } from './global-flags.js';
+import { settingFlag, settingsOfFlags } from './setting-flags.js';
 import type { Terminal } from './terminal.js';
 import { displayWidth, pad, printable } from './views/text.js';
 
@@ -24,26 +25,15 @@ export const doctorCommand = defineCommand({
     { name: 'remote', kind: 'list', value: 'url', doc: 'Ask another node instead; may be repeated' },
     { name: 'send-api-key', kind: 'switch', doc: "Send this node's API key to the remote nodes" },
     { name: 'tokens', kind: 'switch', doc: 'Also count the cl100k tokens of the MCP tool list' },
-    {
-      name: 'profile',
-      kind: 'value',
-      value: PROFILES.join('|'),
-      choices: PROFILES,
-      doc: 'Tool list that --tokens counts (SVC_PROFILE; default core)',
-    },
+    settingFlag('profile', 'Tool list that --tokens counts ({env}; default {default})'),
     {
       name: 'raw-table',
       kind: 'switch',
       doc: 'With --tokens: only the count of each tool, separated by tabs',
     },
     { name: 'hooks', kind: 'switch', doc: 'Also examine hooks.toml; this release fires no hooks yet' },
-    {
-      name: 'host',
-      kind: 'value',
-      value: 'address',
-      doc: 'Address that serve would bind (default 127.0.0.1)',
-    },
-    { name: 'port', kind: 'value', value: 'number', doc: 'Port that serve would bind (default 9077)' },
+    settingFlag('host', 'Address that serve would bind (default {default})'),
+    settingFlag('port', 'Port that serve would bind (default {default})'),
   ],
   examples: [
     'doctor',
@@ -55,10 +45,8 @@ export const doctorCommand = defineCommand({
 });
 
 async function examine(parsed: ParsedArguments, terminal: Terminal): Promise<Result<number>> {
-  const host = flagValue(parsed, 'host');
-  const port = flagValue(parsed, 'port');
-  if (port !== undefined && !/^\d{1,5}$/.test(port))
-    return fail('INVALID_ARGUMENT', '--port must be a port number');
+  const flags = settingsOfFlags(parsed, ['host', 'port', 'profile']);
+  if (!flags.ok) return failed(flags.error);
   const nodes: URL[] = [];
   for (const text of parsed.flags.get('remote') ?? []) {
     const url = nodeUrl(text);
@@ -66,16 +54,9 @@ async function examine(parsed: ParsedArguments, terminal: Terminal): Promise<Res
       return fail('INVALID_ARGUMENT', '--remote must be an http or https URL without a password');
     nodes.push(url);
   }
-  const profile = PROFILES.find((known) => known === flagValue(parsed, 'profile'));
   const problem = contradiction(parsed, nodes.length > 0);
   if (problem !== null) return fail('INVALID_ARGUMENT', problem);
-  const configuration = inspectConfiguration(
-    ...settingSources(parsed, {
-      ...(host === undefined ? {} : { host }),
-      ...(port === undefined ? {} : { port: Number(port) }),
-      ...(profile === undefined ? {} : { profile }),
-    }),
-  );
+  const configuration = inspectConfiguration(...settingSources(parsed, flags.value));
   if (isSet(parsed, 'raw-table')) return rawTable(configuration.settings.profile, parsed, terminal);
   const key = isSet(parsed, 'send-api-key') ? (configuration.settings.apiKey?.reveal() ?? null) : null;
   const more = {
@@ -99,7 +80,7 @@ function contradiction(parsed: ParsedArguments, remote: boolean): string | null 
 
 /** The counts alone, for spreadsheets and scripts. */
 async function rawTable(
-  profile: (typeof PROFILES)[number],
+  profile: Settings['profile'],
   parsed: ParsedArguments,
   terminal: Terminal,
 ): Promise<Result<number>> {

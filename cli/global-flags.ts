@@ -3,19 +3,14 @@ import { type ConfigSources, loadSettings, type SettingFlags } from '../node/con
 import type { Settings } from '../node/config/settings.js';
 import type { ParsedArguments } from './arguments.js';
 import type { DocumentedFlag } from './command.js';
+import { settingFlag } from './setting-flags.js';
 import { printable } from './views/text.js';
 
 /** Flags that every command takes. */
 export const GLOBAL_FLAGS: readonly DocumentedFlag[] = [
-  {
-    name: 'db',
-    kind: 'value',
-    value: 'path',
-    path: 'file',
-    doc: 'Database file (SVC_DB); default mnemesh.db in the home',
-  },
+  settingFlag('dbPath'),
   { name: 'config', kind: 'value', value: 'path', path: 'file', doc: 'Configuration file (SVC_CONFIG)' },
-  { name: 'agent-id', kind: 'value', value: 'id', doc: 'Agent that a write is stamped with (SVC_AGENT_ID)' },
+  settingFlag('agentId'),
   { name: 'json', kind: 'switch', doc: 'Print the answer as one JSON document' },
   { name: 'help', short: 'h', kind: 'switch', doc: 'Show this help' },
 ];

@@ -5,10 +5,12 @@ import { StartRefusedError } from '../../protocol/start-refused.js';
 import { stderrLog } from '../log.js';
 import { type ConfigFile, readConfigFile } from './config-file.js';
 import type { ConfigProblem } from './config-problem.js';
-import { meshProblems } from './rows-mesh.js';
+import { meshProblems } from './mesh-problems.js';
+import { PLACE_ROWS } from './rows-places.js';
 import type { Secret } from './secret.js';
-import { type Environment, findValue, given, type Origin } from './setting-value.js';
-import { DEFAULTS, SETTINGS, type Settings } from './settings.js';
+import type { Environment, Origin } from './setting-origin.js';
+import { findValue, given } from './setting-value.js';
+import { defaultsIn, SETTINGS, type Settings } from './settings.js';
 
 /** The configuration cannot be used; the message says which setting and why, never its value when it is secret. */
 export class ConfigError extends StartRefusedError {
@@ -59,16 +61,12 @@ export function loadSettings(flags: SettingFlags = {}, sources: ConfigSources = 
 export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSources = {}): Configuration {
   const env = sources.env ?? process.env;
   const problems: ConfigProblem[] = [];
-  const home = resolve(expandHome(flags.home ?? given(env['SVC_HOME']) ?? '~/.mnemesh'));
+  const { env: homeVariable, default: usualHome } = PLACE_ROWS.home;
+  const home = resolve(expandHome(flags.home ?? given(env[homeVariable]) ?? usualHome));
   const explicit = sources.configPath ?? given(env['SVC_CONFIG']);
   const file = readConfigFile(home, explicit, env['SVC_NO_CONFIG'] === '1');
   problems.push(...file.problems);
-  const settings: Record<string, unknown> = {
-    ...DEFAULTS,
-    home,
-    dbPath: join(home, 'mnemesh.db'),
-    keyDir: join(home, 'keys'),
-  };
+  const settings: Record<string, unknown> = { ...defaultsIn(home) };
   const origins = new Map<keyof Settings, Origin>();
   for (const row of SETTINGS) {
     const found =
@@ -77,8 +75,8 @@ export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSo
     origins.set(row.key, found?.origin ?? { source: 'default', name: null });
   }
   if (flags.home !== undefined) origins.set('home', { source: 'flag', name: 'home' });
-  else if (given(env['SVC_HOME']) !== undefined) {
-    origins.set('home', { source: 'environment', name: 'SVC_HOME' });
+  else if (given(env[homeVariable]) !== undefined) {
+    origins.set('home', { source: 'environment', name: homeVariable });
   }
   const completed = complete(settings as unknown as Settings, problems, origins);
   const variables = Object.keys(env).filter((name) => name.startsWith('SVC_'));
@@ -128,24 +126,17 @@ function complete(
     requireAttestationEverywhere:
       settings.requireAttestation && origins.get('requireAttestation')?.source !== 'default',
     adminAgentIds: settings.adminAgentIds.filter((id) => isAdminId(id, problems)),
-    keyDir: resolve(expandHome(settings.keyDir)),
-    ...(settings.dbPath === ':memory:' ? {} : { dbPath: resolve(expandHome(settings.dbPath)) }),
   };
 }
 
-const PATHS = [
-  'tlsCert',
-  'tlsKey',
-  'mtlsAllowlist',
-  'quorumClientCert',
-  'quorumClientKey',
-  'quorumCaCert',
-  'fedPeerFingerprints',
-] as const;
-
+/** The settings that are paths, absolute. */
 function pathsOf(settings: Settings): Partial<Settings> {
-  const whole = (path: string | null) => (path === null ? null : resolve(expandHome(path)));
-  return Object.fromEntries(PATHS.map((key) => [key, whole(settings[key])]));
+  return Object.fromEntries(
+    SETTINGS.filter((row) => row.type === 'path').map((row) => {
+      const path = settings[row.key] as string | null;
+      return [row.key, path === null || path === row.asIs ? path : resolve(expandHome(path))];
+    }),
+  );
 }
 
 /** A wildcard would make everybody an admin; identities are listed one by one (interface §5.4). */

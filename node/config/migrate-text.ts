@@ -1,6 +1,6 @@
 import { parse, stringify } from 'smol-toml';
 import { CONFIG_SCHEMA_VERSION, isTable, type Table, valueAt } from './config-table.js';
-import { SETTINGS, type SettingRow } from './settings.js';
+import { SETTINGS, type Setting } from './settings.js';
 
 /** The sectioned form of a flat file. */
 export interface MigratedText {
@@ -16,7 +16,7 @@ export interface MigratedText {
 /** A file that cannot be migrated; the message says why. */
 export class NotMigratableError extends Error {}
 
-type LegacyRow = SettingRow & { readonly legacy: string; readonly config: string };
+type LegacyRow = Setting & { readonly legacy: string; readonly config: string };
 
 /**
  * The sectioned form of a configuration text (interface §2.12 rule 4, §9.6): legacy fields move into their sections,

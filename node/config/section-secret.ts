@@ -5,8 +5,8 @@ import type { ConfigProblem, ConfigProblemCode } from './config-problem.js';
 import { isTable, type Table, valueAt } from './config-table.js';
 import { Secret } from './secret.js';
 import { readSecretFile } from './secret-file.js';
-import type { Environment, Found } from './setting-value.js';
-import type { SettingRow } from './settings.js';
+import type { Environment, Found } from './setting-origin.js';
+import type { SettingRow } from './setting-row.js';
 
 /**
  * The key of a section, from the variable that `api_key_env` names or the file that `api_key_file` names. Both at once

@@ -3,21 +3,9 @@ import type { ConfigProblem } from './config-problem.js';
 import { valueAt } from './config-table.js';
 import { Secret } from './secret.js';
 import { secretFromSection } from './section-secret.js';
-import type { SettingRow } from './settings.js';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Where a value came from. */
-export interface Origin {
-  readonly source: 'flag' | 'environment' | 'file' | 'legacy' | 'default';
-  /** The flag, variable or key; null for a default. */
-  readonly name: string | null;
-}
-
-export interface Found {
-  readonly value: unknown;
-  readonly origin: Origin;
-}
+import type { Environment, Found, Origin } from './setting-origin.js';
+import type { SettingRow } from './setting-row.js';
+import type { Setting } from './settings.js';
 
 /** What is wrong with a value, to stand after its name; never the value itself. */
 class Unfit {
@@ -29,7 +17,7 @@ class Unfit {
  * none is given. A value that does not fit is a problem, and the next source counts.
  */
 export function findValue(
-  row: SettingRow,
+  row: Setting,
   flag: unknown,
   env: Environment,
   file: ConfigFile,
@@ -42,7 +30,7 @@ export function findValue(
     refuse(label, value);
     return null;
   };
-  const flagName = row.flag ?? row.key;
+  const flagName = row.flag?.name ?? row.key;
   const name = row.env ?? '';
   const text = row.env === undefined ? undefined : given(env[row.env]);
   const keys = [row.config, row.configAlias].filter((key) => key !== undefined);
@@ -97,13 +85,7 @@ function fromText(row: SettingRow, text: string): unknown {
       return new Unfit('must be 1 or 0');
     }
     case 'list':
-      return judged(
-        row,
-        text
-          .split(',')
-          .map((item) => item.trim())
-          .filter((item) => item !== ''),
-      );
+      return judged(row, listOf(text));
     case 'secret':
       return secret(row, text);
     default:
@@ -111,10 +93,19 @@ function fromText(row: SettingRow, text: string): unknown {
   }
 }
 
+/** The items of a text that separates them by commas. */
+export function listOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
 function fromToml(row: SettingRow, value: unknown): unknown {
   if (value === undefined) return undefined;
   const fits = {
     text: typeof value === 'string',
+    path: typeof value === 'string',
     secret: typeof value === 'string',
     integer: Number.isSafeInteger(value),
     boolean: typeof value === 'boolean',
@@ -127,6 +118,7 @@ function fromToml(row: SettingRow, value: unknown): unknown {
 
 const TYPE_WORDS = {
   text: 'text',
+  path: 'text',
   secret: 'text',
   integer: 'an integer',
   boolean: 'true or false',

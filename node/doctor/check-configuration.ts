@@ -1,7 +1,8 @@
 import { nearest } from '../../protocol/nearest.js';
 import { describeSettings } from '../config/describe-settings.js';
 import type { Configuration } from '../config/load-settings.js';
-import { EMBED_BACKENDS, SETTINGS } from '../config/settings.js';
+import { EMBED_BACKENDS } from '../config/rows-service.js';
+import { SETTINGS } from '../config/settings.js';
 import { modeText, statOf } from './paths.js';
 import { type Section, SectionBuilder, type Severity } from './report.js';
 
