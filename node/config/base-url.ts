@@ -1,4 +1,4 @@
-/** True for `http(s)://host[:port]`, with nothing that would get lost. */
+/** True for `http(s)://host[:port]`, with no path, query, user or password. */
 export function isBaseUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);

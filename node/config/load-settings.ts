@@ -27,20 +27,20 @@ export interface ConfigSources {
   readonly env?: Environment;
   /** An explicit configuration file, which must exist. */
   readonly configPath?: string | undefined;
-  /** Hears of what is wrong and not fatal; by default it goes to standard error, once in a process. */
+  /** Receives the problems that are not fatal; by default each is written to standard error once per process. */
   readonly report?: (problem: ConfigProblem, logLevel: string) => void;
 }
 
-/** A configuration as it is, whole or broken. */
+/** A configuration, valid or not. */
 export interface Configuration {
-  /** What holds; where a value was refused, what holds instead. */
+  /** The values in force; a refused value is replaced by the next source or the default. */
   readonly settings: Settings;
   readonly origins: ReadonlyMap<keyof Settings, Origin>;
   readonly file: Pick<ConfigFile, 'path' | 'state' | 'values'>;
   readonly problems: readonly ConfigProblem[];
   /** Variables of the environment that begin with SVC_. */
   readonly variables: readonly string[];
-  /** Where programs are looked for by name (PATH). */
+  /** Folders in which programs are searched by name (PATH). */
   readonly searchPath: string;
 }
 
@@ -57,7 +57,7 @@ export function loadSettings(flags: SettingFlags = {}, sources: ConfigSources = 
   return settings;
 }
 
-/** The configuration with all that is wrong about it; throws nothing. */
+/** The configuration and all its problems; never throws. */
 export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSources = {}): Configuration {
   const env = sources.env ?? process.env;
   const problems: ConfigProblem[] = [];
@@ -84,7 +84,7 @@ export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSo
   return { settings: completed, origins, file, problems, variables, searchPath };
 }
 
-/** Path of the configuration file that holds, whether it exists or not. */
+/** Path of the configuration file in force, whether or not it exists. */
 export function configPathOf(flags: SettingFlags, sources: ConfigSources): string {
   return inspectConfiguration(flags, sources).file.path;
 }
@@ -93,7 +93,7 @@ function expandHome(path: string): string {
   return path.startsWith('~/') ? join(homedir(), path.slice(2)) : path;
 }
 
-/** Rules that concern several settings, and paths as they are used. */
+/** Applies the rules that concern several settings and makes paths absolute. */
 function complete(
   settings: Settings,
   problems: ConfigProblem[],
@@ -129,7 +129,7 @@ function complete(
   };
 }
 
-/** The settings that are paths, absolute. */
+/** The settings that are paths, made absolute. */
 function pathsOf(settings: Settings): Partial<Settings> {
   return Object.fromEntries(
     SETTINGS.filter((row) => row.type === 'path').map((row) => {
@@ -139,7 +139,7 @@ function pathsOf(settings: Settings): Partial<Settings> {
   );
 }
 
-/** A wildcard would make everybody an admin; identities are listed one by one (interface §5.4). */
+/** A wildcard would make every caller an admin, so identities are listed one by one (interface §5.4). */
 function isAdminId(id: string, problems: ConfigProblem[]): boolean {
   if (id.includes('*')) {
     problems.push({
@@ -154,13 +154,13 @@ function isAdminId(id: string, problems: ConfigProblem[]): boolean {
   problems.push({
     code: 'CONFIG_ADMIN_INVALID',
     level: 'warning',
-    message: `${quoted(id)} among the admin ids is no id that an agent can have, and is ignored`,
+    message: `${quoted(id)} among the admin ids is not a valid agent id and is ignored`,
     fix: 'correct [admin] agent_ids or SVC_ADMIN_AGENT_IDS',
   });
   return false;
 }
 
-/** What looks like an id may be shown; anything else may be something that was pasted into the wrong place. */
+/** Text that looks like an id may be shown; anything else may be a secret pasted into the wrong place. */
 const quoted = (id: string) => (/^[\w:@./*-]{1,64}$/.test(id) ? `"${id}"` : 'an entry');
 
 const reported = new Set<string>();

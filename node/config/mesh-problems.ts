@@ -6,13 +6,13 @@ import type { Settings } from './settings.js';
 
 const MESH_FILES = { ...TLS_ROWS, ...MESH_ROWS };
 
-/** Settings of files that belong together. */
+/** Settings that name files which are only valid together. */
 const PAIRS = [
   ['tlsCert', 'tlsKey'],
   ['quorumClientCert', 'quorumClientKey'],
 ] as const;
 
-/** What is wrong with the settings of TLS and the mesh together; each such problem ends a start. */
+/** What is wrong with the settings of TLS and the mesh together; each such problem refuses the start. */
 export function meshProblems(settings: Settings): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const fatal = (message: string, fix: string) =>
@@ -30,7 +30,7 @@ export function meshProblems(settings: Settings): ConfigProblem[] {
   for (const url of settings.quorumPeers) {
     if (!isBaseUrl(url)) {
       fatal(
-        `--quorum-peers: ${shown(url)} is no base address`,
+        `--quorum-peers: ${shown(url)} is not a base address`,
         'write addresses such as https://node2.example:9177',
       );
       continue;
@@ -42,5 +42,5 @@ export function meshProblems(settings: Settings): ConfigProblem[] {
   return problems;
 }
 
-/** An address may hold a password. */
+/** An address may hold a password, so only a plain one is quoted. */
 const shown = (url: string) => (/^[\w:/.[\]-]{1,200}$/.test(url) ? `"${url}"` : 'an entry');

@@ -39,7 +39,7 @@ export const CALLER_ROWS = {
       doc: 'Agent that a write is stamped with ({env})',
     },
     env: 'SVC_AGENT_ID',
-    doc: 'Agent id of this process, and whose private rows its reads may see.',
+    doc: 'Agent id of this process; its reads may see the private rows of that agent.',
   },
   adminAgentIds: {
     type: 'list',

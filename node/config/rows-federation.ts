@@ -2,7 +2,7 @@ import { DLQ_REPLAY_BATCH_MAX, DLQ_REPLAY_BATCH_MIN } from '../../protocol/limit
 import { peerScopesProblem } from './peer-scopes.js';
 import type { SettingRows } from './setting-row.js';
 
-/** What a node takes from its peers (reference-federation §1.3). */
+/** What a node accepts from its peers (reference-federation §1.3). */
 export const FEDERATION_ROWS = {
   fedRequireSig: {
     type: 'boolean',
@@ -33,14 +33,14 @@ export const FEDERATION_ROWS = {
     type: 'boolean',
     default: false,
     env: 'SVC_FED_TRUST_BODY_AGENT_ID',
-    doc: 'Let peers send in the name of any agent.',
+    doc: 'Let peers send on behalf of any agent.',
   },
   fedCertPeerBinding: {
     type: 'text',
     default: 'warn',
     oneOf: ['warn', 'enforce'],
     env: 'SVC_FED_CERT_PEER_BINDING',
-    doc: 'A client certificate that is bound to no peer is taken with a warning, or refused.',
+    doc: 'A client certificate that is not bound to a peer is accepted with a warning, or refused.',
   },
   fedDlqReplayMaxBatch: {
     type: 'integer',

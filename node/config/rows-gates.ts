@@ -30,7 +30,7 @@ export const GATE_ROWS = {
     type: 'boolean',
     default: false,
     env: 'SVC_GOVERNANCE_FAIL_OPEN_ON_ERROR',
-    doc: 'Permit a write when its rules cannot be consulted. Validated now, read when governance comes.',
+    doc: 'Permit a write when its rules cannot be evaluated. Validated now, read when governance comes.',
   },
   passphraseFileAllowLaxPerms: {
     type: 'boolean',

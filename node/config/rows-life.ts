@@ -6,7 +6,7 @@ import {
 } from '../../protocol/limits.js';
 import type { SettingRows } from './setting-row.js';
 
-/** Zero and less mean never (reference-http §2.2). */
+/** Zero or less means never (reference-http §2.2). */
 const seconds = (value: number) => (value <= 0 ? null : Math.min(value, TTL_CONFIGURED_SECONDS_MAX));
 const positive = (value: number) => (value <= 0 ? null : value);
 
@@ -62,6 +62,6 @@ export const LIFE_ROWS = {
     convert: positive,
     config: 'storage.archive_max_days',
     legacy: 'archive_max_days',
-    doc: 'Archived memories that are older are purged; 0 or less means never.',
+    doc: 'Archived memories older than this are purged; 0 or less means never.',
   },
 } as const satisfies SettingRows;

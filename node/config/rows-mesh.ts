@@ -26,7 +26,7 @@ export const MESH_ROWS = {
       doc: 'Nodes that must have a write before it is answered, this one included (default {default})',
     },
     config: 'quorum.writes',
-    doc: 'Nodes that must have a write before it is answered, this one included; 0 waits for nobody.',
+    doc: 'Nodes that must have a write before it is answered, this one included; 0 does not wait.',
   },
   quorumPeers: {
     type: 'list',
@@ -38,7 +38,7 @@ export const MESH_ROWS = {
       doc: 'Addresses of peers, separated by commas',
     },
     config: 'quorum.peers',
-    doc: 'Base addresses of peers that are wired by hand, besides those of the mesh.',
+    doc: 'Base addresses of peers that are configured by hand, in addition to those of the mesh.',
   },
   quorumTimeoutMs: {
     type: 'integer',
@@ -59,7 +59,7 @@ export const MESH_ROWS = {
     default: null,
     flag: { name: '--quorum-client-cert', of: 'serve', doc: 'Certificate in PEM that is presented to peers' },
     config: 'quorum.client_cert',
-    doc: 'Certificate (PEM file) that this node presents to peers; needs the key too. A mesh brings its own.',
+    doc: 'Certificate (PEM file) that this node presents to peers; needs the key too. A mesh provides its own.',
   },
   quorumClientKey: {
     type: 'path',
@@ -77,7 +77,7 @@ export const MESH_ROWS = {
       doc: 'Authorities in PEM that sign the certificates of peers',
     },
     config: 'quorum.ca_cert',
-    doc: 'Authorities (PEM file) that sign the certificates of peers, besides the public ones.',
+    doc: 'Authorities (PEM file) that sign the certificates of peers, in addition to the public ones.',
   },
   catchupIntervalMs: {
     type: 'integer',
@@ -89,10 +89,10 @@ export const MESH_ROWS = {
     flag: {
       name: '--catchup-interval-secs',
       of: 'serve',
-      doc: 'How often peers are asked for what was missed (default {default}, 0 never)',
+      doc: 'How often peers are asked for missed operations (default {default}, 0 never)',
     },
     config: 'quorum.catchup_interval_secs',
-    doc: 'How often this node asks its peers, ten in turn where there are more, for what it missed; 0 never asks.',
+    doc: 'How often this node asks its peers for missed operations, at most ten peers per round; 0 never asks.',
   },
   scrubIntervalMs: {
     type: 'integer',
@@ -103,7 +103,7 @@ export const MESH_ROWS = {
     convert: days,
     env: 'SVC_SCRUB_INTERVAL_DAYS',
     config: 'storage.scrub_interval_days',
-    doc: 'How often all rows, operations and words are hashed again and repaired; 0 never.',
+    doc: 'How often all rows, operations and index words are verified and repaired; 0 means never.',
   },
   payloadKeptMs: {
     type: 'integer',
@@ -114,19 +114,19 @@ export const MESH_ROWS = {
     convert: days,
     env: 'SVC_PAYLOAD_RETENTION_DAYS',
     config: 'storage.payload_retention_days',
-    doc: 'How long the log keeps texts that were edited or deleted; with them an edit can be undone. 0 keeps them.',
+    doc: 'How long the log keeps edited or deleted texts, which undoing an edit needs. 0 keeps them for ever.',
   },
   meshHints: {
     type: 'boolean',
     default: true,
     config: 'quorum.hints',
-    doc: 'Whether peers are told over a WebSocket that there is something new. Without, they hear of it later.',
+    doc: 'Whether peers are notified of new operations over a WebSocket. Otherwise they learn of them later.',
   },
   fedPeerFingerprints: {
     type: 'path',
     default: null,
     env: 'SVC_FED_PEER_FINGERPRINTS',
     config: 'quorum.peer_fingerprints',
-    doc: 'File with lines "<host> <sha256 hex>": the server certificates of peers. With it every peer needs a line.',
+    doc: 'File with lines "<host> <sha256 hex>": the server certificates of peers. When set, every peer needs a line.',
   },
 } as const satisfies SettingRows;

@@ -28,7 +28,7 @@ export const MODEL_ROWS = {
     config: 'embeddings.base_url',
     configAlias: 'embeddings.url',
     legacy: 'embed_url',
-    doc: `Endpoint of a remote embedder; base_url goes before url. ${LATER}`,
+    doc: `Endpoint of a remote embedder; base_url overrides url. ${LATER}`,
   },
   embedModel: {
     type: 'text',

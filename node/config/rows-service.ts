@@ -5,7 +5,7 @@ import type { SettingRows } from './setting-row.js';
 /** Selectors of the embedder (interface §2.12, "Backends"). */
 export const EMBED_BACKENDS = ['builtin', 'none', 'local-native', 'compatible'] as const;
 
-/** What a node does with memories and requests, and how much of it. */
+/** How a node handles memories and requests, and its limits. */
 export const SERVICE_ROWS = {
   embedBackend: {
     type: 'text',
@@ -48,7 +48,7 @@ export const SERVICE_ROWS = {
     max: 1_000_000_000,
     env: 'SVC_MAX_MEMORIES_PER_DAY',
     config: 'limits.max_memories_per_day',
-    doc: 'What one agent may store in one namespace in a UTC day.',
+    doc: 'Memories that one agent may store in one namespace per UTC day.',
   },
   maxStorageBytes: {
     type: 'integer',
@@ -68,7 +68,7 @@ export const SERVICE_ROWS = {
     max: 1_000_000_000,
     env: 'SVC_MAX_LINKS_PER_DAY',
     config: 'limits.max_links_per_day',
-    doc: 'Links that one agent may make in one namespace in a UTC day.',
+    doc: 'Links that one agent may make in one namespace per UTC day.',
   },
   maxInflightRequests: {
     type: 'integer',
@@ -78,7 +78,7 @@ export const SERVICE_ROWS = {
     max: 1_000_000,
     env: 'SVC_MAX_INFLIGHT_REQUESTS',
     config: 'limits.max_inflight_requests',
-    doc: 'Requests admitted at a time; the rest is shed with 503. 0 admits all.',
+    doc: 'Requests admitted at the same time; others are refused with 503. 0 admits all.',
   },
   requestTimeoutMs: {
     type: 'integer',
@@ -139,6 +139,6 @@ export const SERVICE_ROWS = {
     max: 3650,
     env: 'SVC_OBSERVATIONS_TTL_DAYS',
     config: 'storage.observations_ttl_days',
-    doc: 'How long it is kept what each recall answered; 0 keeps no such record.',
+    doc: 'How long the answer of each recall is recorded; 0 records none.',
   },
 } as const satisfies SettingRows;

@@ -12,14 +12,14 @@ const namespacesProblem = (list: string) =>
 const spanProblem = (text: string) =>
   /^[1-9]\d{0,5}[hd]$/.test(text) ? null : 'must be a time span such as "24h" or "7d"';
 
-/** What a session begins with, and the memory of its process. */
+/** Settings of sessions, and of the memory of the process. */
 export const SESSION_ROWS = {
   bootEnabled: {
     type: 'boolean',
     default: true,
     env: 'SVC_BOOT_ENABLED',
     config: 'boot.enabled',
-    doc: `Whether the boot command says anything; off means empty output and exit 0. ${BOOT}`,
+    doc: `Whether the boot command prints anything; off means empty output and exit 0. ${BOOT}`,
   },
   bootRedactTitles: {
     type: 'boolean',
@@ -39,7 +39,7 @@ export const SESSION_ROWS = {
     default: null,
     check: spanProblem,
     config: 'agents.defaults.recall_scope.since',
-    doc: 'Age of what a recall with session_default returns, such as "24h" or "7d".',
+    doc: 'Maximum age of memories in a recall with session_default, such as "24h" or "7d".',
   },
   recallScopeTier: {
     type: 'text',
@@ -65,6 +65,6 @@ export const SESSION_ROWS = {
     convert: (value: number) => (value <= 0 ? null : value),
     config: 'storage.max_memory_mb',
     legacy: 'max_memory_mb',
-    doc: 'Accepted for files of the reference; this node bounds its memory by the limits of its queues.',
+    doc: 'Accepted for compatibility; this node bounds its memory by the limits of its queues.',
   },
 } as const satisfies SettingRows;

@@ -1,4 +1,4 @@
-/** Variables by name, as a process has them. */
+/** The variables of a process by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Where a value came from. */
@@ -8,7 +8,7 @@ export interface Origin {
   readonly name: string | null;
 }
 
-/** A value of a setting that was given, and where. */
+/** A given value of a setting and its source. */
 export interface Found {
   readonly value: unknown;
   readonly origin: Origin;

@@ -7,14 +7,14 @@ import type { Environment, Found, Origin } from './setting-origin.js';
 import type { SettingRow } from './setting-row.js';
 import type { Setting } from './settings.js';
 
-/** What is wrong with a value, to stand after its name; never the value itself. */
+/** What is wrong with a value, as the text after its name; it never holds the value. */
 class Unfit {
   constructor(readonly why: string) {}
 }
 
 /**
- * The value of a setting: flag over environment over section over legacy field (interface §2.12 rule 3); null where
- * none is given. A value that does not fit is a problem, and the next source counts.
+ * The value of a setting: flag over environment over section over legacy field (interface §2.12 rule 3); null when
+ * none is given. A value that does not fit is reported, and the next source is used.
  */
 export function findValue(
   row: Setting,
@@ -61,14 +61,14 @@ function fromKeys(
   return null;
 }
 
-/** An empty text configures nothing; above all, an empty API key is none. */
+/** Empty text configures nothing; above all, an empty API key is no key. */
 export function given<T>(value: T): T | undefined {
   return value === '' ? undefined : value;
 }
 
-/** A flag is what the program holds already, so it is judged but not converted. */
+/** A flag holds the value in the unit of the program, so it is checked but not converted. */
 function fromFlag(row: SettingRow, value: unknown): unknown {
-  // Null is given too: it switches a setting off that the environment sets.
+  // Null is a value too: it switches off a setting that the environment sets.
   if (value === undefined || value === null) return value;
   if (row.type === 'secret') return typeof value === 'string' ? new Secret(value) : value;
   return row.convert === undefined ? judged(row, value) : value;
@@ -93,7 +93,7 @@ function fromText(row: SettingRow, text: string): unknown {
   }
 }
 
-/** The items of a text that separates them by commas. */
+/** The items of a text that is separated by commas. */
 export function listOf(text: string): string[] {
   return text
     .split(',')
@@ -135,7 +135,7 @@ function converted(row: SettingRow, value: number): unknown {
   return fit instanceof Unfit || row.convert === undefined ? fit : row.convert(value);
 }
 
-/** The value if it is in the row's range and list. */
+/** The value, if the row's bounds, list and check allow it. */
 function judged(row: SettingRow, value: unknown): unknown {
   if (row.oneOf !== undefined && !row.oneOf.includes(String(value))) {
     return new Unfit(`must be one of ${row.oneOf.join(', ')}`);

@@ -33,7 +33,7 @@ function keysOf(row: SettingRow): string {
   return keys.filter((key) => key !== '').join(', ');
 }
 
-/** What holds where nothing is configured, as a person reads it. */
+/** The default of a setting, as documentation and help show it. */
 export function defaultText(row: SettingRow): string {
   if (row.defaultDoc !== undefined) return row.defaultDoc;
   if (row.default === null) return 'none';

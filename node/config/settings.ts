@@ -1,6 +1,6 @@
 /**
- * The settings of a node (interface §2.12, decisions "Names and places"). Each is one row of a section; what the
- * program holds, the defaults, the readers of flags, variables and files, and the documentation come from the rows.
+ * The settings of a node (interface §2.12, decisions "Names and places"). Each is one row of a section. The
+ * settings object, the defaults, the readers of flags, variables and files, and the documentation come from the rows.
  */
 import { CALLER_ROWS } from './rows-callers.js';
 import { FEDERATION_ROWS } from './rows-federation.js';
@@ -32,13 +32,13 @@ type Merged<Sections> = Sections extends readonly [infer First, ...infer Rest]
   ? First & Merged<Rest>
   : unknown;
 
-/** What the program holds, under the names of the rows. */
+/** The settings as the program holds them. */
 export interface Settings extends SettingsOf<Merged<typeof SECTIONS>> {
-  /** The operator required it by name, so routes that have no signature refuse as well (decisions, "which routes"). */
+  /** True when the operator set it, so routes without a signature refuse as well (decisions, "which routes"). */
   readonly requireAttestationEverywhere: boolean;
 }
 
-/** A row with the name that the program has for it. */
+/** A row with its name in the program. */
 export type Setting = SettingRow & { readonly key: keyof SettingsOf<Merged<typeof SECTIONS>> };
 
 /** Every setting, in the order of the documentation. */
@@ -46,7 +46,7 @@ export const SETTINGS: readonly Setting[] = SECTIONS.flatMap((section) =>
   Object.entries<SettingRow>(section).map(([key, row]) => ({ ...row, key }) as Setting),
 );
 
-/** What holds in a home where nothing is configured. */
+/** The settings of a home in which nothing is configured. */
 export function defaultsIn(home: string): Settings {
   const rows = Object.fromEntries(SETTINGS.map((row) => [row.key, defaultOf(row, home)]));
   return { ...rows, home, requireAttestationEverywhere: false } as Settings;
