@@ -125,7 +125,7 @@ describe('what the identity commands refuse', () => {
     [['generate', '--agent-id', 'daemon'], 2, /reserved/],
     [['generate', '--agent-id', 'Daemon'], 2, /machine's own key/],
     [['generate', '--agent-id', '../up'], 2, /".."/],
-    [['generate', '--agent-id', 'a//b'], 2, /no key files/],
+    [['generate', '--agent-id', 'a//b'], 2, /cannot have key files/],
     [['import', '--agent-id', AGENT], 2, /either --pub or --priv/],
     [['import', '--agent-id', AGENT, '--pub', 'a', '--priv', 'b'], 2, /either --pub or --priv/],
     [bring('--pub', join(home, 'missing')), 2, /cannot read .*missing: ENOENT/],
