@@ -8,7 +8,7 @@ import { NATIVE_COMMANDS } from './native-commands.js';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** Prints a script that completes commands, flags and values; it asks nobody while one types. */
+/** Prints a script that completes commands, flags and values; it runs no program while the user types. */
 export const completionsCommand: Command = defineCommand({
   name: 'completions',
   summary: 'Print the completion script for a shell.',

@@ -31,7 +31,7 @@ export const doctorCommand = defineCommand({
       kind: 'switch',
       doc: 'With --tokens: only the count of each tool, separated by tabs',
     },
-    { name: 'hooks', kind: 'switch', doc: 'Also examine hooks.toml; this release fires no hooks yet' },
+    { name: 'hooks', kind: 'switch', doc: 'Also examine hooks.toml; this release does not fire hooks yet' },
     settingFlag('host', 'Address that serve would bind (default {default})'),
     settingFlag('port', 'Port that serve would bind (default {default})'),
   ],
@@ -69,7 +69,7 @@ async function examine(parsed: ParsedArguments, terminal: Terminal): Promise<Res
   return ok(report.overall === 'WARN' && isSet(parsed, 'fail-on-warn') ? EXIT.warned : EXIT.fine);
 }
 
-/** Flags that have nothing to say together; null when there are none. */
+/** What is wrong with a combination of flags; null when nothing is. */
 function contradiction(parsed: ParsedArguments, remote: boolean): string | null {
   const tokens = isSet(parsed, 'tokens');
   if (!tokens && isSet(parsed, 'raw-table')) return '--raw-table needs --tokens';
@@ -78,7 +78,7 @@ function contradiction(parsed: ParsedArguments, remote: boolean): string | null 
   return remote && own !== undefined ? `--${own} examines this node, not one of --remote` : null;
 }
 
-/** The counts alone, for spreadsheets and scripts. */
+/** Only the counts, for spreadsheets and scripts. */
 async function rawTable(
   profile: Settings['profile'],
   parsed: ParsedArguments,
@@ -118,7 +118,7 @@ function textOf(report: DoctorReport): string {
   return `${lines.map(printable).join('\n')}\n`;
 }
 
-/** What the findings come to, in words. */
+/** The summary of the findings, in words. */
 function verdictOf(report: DoctorReport): string {
   const findings = report.sections.flatMap((section) => section.findings);
   const told = (severity: string, one: string, many: string) => {

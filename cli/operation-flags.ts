@@ -6,7 +6,7 @@ import { GLOBAL_FLAGS } from './global-flags.js';
 /** An operation that has a command. */
 export type CliOperation = Operation & { readonly cli: CliBinding };
 
-/** The format that lays rows out for people, and the default. */
+/** The format for people, which is the default. */
 export const FOR_PEOPLE = 'human';
 
 export const kebab = (name: string) => name.replaceAll('_', '-');
@@ -25,7 +25,7 @@ export function isRequired(operation: CliOperation, field: string): boolean {
   return operation.cli.defaults?.[field] === undefined && isRequiredField(operation, field);
 }
 
-/** The letter that stands for a field, if any. */
+/** The one-letter flag of a field, if any. */
 export function shortOf(operation: CliOperation, field: string): string | undefined {
   return Object.entries(operation.cli.short ?? {}).find(([, named]) => named === field)?.[0];
 }

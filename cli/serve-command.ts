@@ -31,7 +31,7 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
 
   let stop: (() => Promise<void>) | null = null;
   let stopAsked = false;
-  // Installed before the start, so that a signal during it ends the node in good order too.
+  // Installed before the start, so that a signal during the start also ends the node cleanly.
   onSignals(systemClock, () => {
     stopAsked = true;
     stop?.().catch(() => undefined);
@@ -55,7 +55,7 @@ function urlOf({ host, port }: { host: string; port: number }, secure: boolean):
   return `${secure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Where the node answers, where the data lives, and three commands that work as they stand. */
+/** The address of the node, the path of its data, and three commands that can be copied. */
 function greeting(url: string, settings: Settings, { before, after }: SameNode): string {
   const program = before + invocation();
   return [

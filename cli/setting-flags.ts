@@ -11,12 +11,12 @@ type Flagged = Setting & { readonly flag: SettingFlag };
 
 const FLAGGED = SETTINGS.filter((row): row is Flagged => row.flag !== undefined);
 
-/** The settings that have a flag of this command, in the order of the documentation. */
+/** The settings whose flag this command takes, in the order of the documentation. */
 export function settingsWithFlag(of: SettingFlag['of']): readonly Setting['key'][] {
   return FLAGGED.filter(({ flag }) => flag.of === of).map(({ key }) => key);
 }
 
-/** The flag of a setting, as help and completions show it; with another line where a command uses it otherwise. */
+/** The flag of a setting, as help and completions show it; `doc` replaces the line in help. */
 export function settingFlag(key: Setting['key'], doc?: string): DocumentedFlag {
   const row = rowOf(key);
   const value = row.oneOf?.join('|') ?? { path: 'file', integer: 'number' }[row.type as string] ?? 'text';
@@ -31,7 +31,10 @@ export function settingFlag(key: Setting['key'], doc?: string): DocumentedFlag {
   };
 }
 
-/** What the flags of these settings say. INVALID_ARGUMENT for a number that is none or out of bounds. */
+/**
+ * The values that the flags of these settings give. INVALID_ARGUMENT for text that is not a number, or is out of
+ * bounds.
+ */
 export function settingsOfFlags(
   parsed: ParsedArguments,
   keys: readonly Setting['key'][],
