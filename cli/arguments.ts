@@ -8,7 +8,7 @@ export interface Flag {
   readonly short?: string | undefined;
   /** A list may be repeated; a switch takes no value unless written `--flag=false`. */
   readonly kind: 'value' | 'list' | 'switch';
-  /** A schema judges what is given to the switch, so that its refusal reads as on every surface. */
+  /** A schema checks the value of the switch, so that its refusal reads as on every surface. */
   readonly judged?: true;
 }
 
@@ -21,7 +21,7 @@ export interface ArgumentSpec {
   readonly positionals: readonly string[];
 }
 
-/** Texts as they were typed: values by flag name (a switch holds `true` or `false`), and positionals in order. */
+/** Words as they were typed: values by flag name (a switch holds `true` or `false`), and positionals in order. */
 export interface ParsedArguments {
   readonly flags: ReadonlyMap<string, readonly string[]>;
   readonly positionals: readonly string[];
@@ -29,8 +29,8 @@ export interface ParsedArguments {
 
 /**
  * Reads a command's words strictly: an unknown flag is UNKNOWN_FIELD with the nearest known one; a missing value, a
- * repeated flag that is no list, or a surplus word is INVALID_ARGUMENT. A value may begin with a dash as long as it is
- * no flag of the command; after `--` nothing is a flag.
+ * repeated flag that is not a list, or a surplus word is INVALID_ARGUMENT. A value may begin with a dash if it is not
+ * a flag of the command; after `--` no word is a flag.
  */
 export function parseArguments(spec: ArgumentSpec, words: readonly string[]): Result<ParsedArguments> {
   const flags = new Map<string, string[]>();
@@ -54,7 +54,7 @@ export function parseArguments(spec: ArgumentSpec, words: readonly string[]): Re
     if (flag.kind === 'switch') {
       const value = negated ? 'false' : (attached ?? 'true');
       if (flag.judged !== true && value !== 'true' && value !== 'false') {
-        return fail('INVALID_ARGUMENT', `--${flag.name} takes no value but true or false`);
+        return fail('INVALID_ARGUMENT', `--${flag.name} takes only true or false as a value`);
       }
       values.push(value);
     } else if (attached !== null) {
@@ -78,7 +78,7 @@ export function parseArguments(spec: ArgumentSpec, words: readonly string[]): Re
   }
   const surplus = positionals[spec.positionals.length];
   if (surplus !== undefined) {
-    const hint = positionals.length > 1 ? '; put quotes around a text with spaces' : '';
+    const hint = positionals.length > 1 ? '; put quotes around text with spaces' : '';
     return fail('INVALID_ARGUMENT', `unexpected argument "${surplus}"${hint}`);
   }
   return ok({ flags, positionals });

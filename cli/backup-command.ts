@@ -15,19 +15,19 @@ export const backupCommand = defineCommand({
       kind: 'value',
       value: 'folder',
       path: 'folder',
-      doc: 'Where backups go (default ./backups)',
+      doc: 'Folder for the backups (default ./backups)',
     },
     {
       name: 'keep',
       kind: 'value',
       value: 'number',
-      doc: `Backups of this database that stay in the folder (default ${BACKUPS_KEPT})`,
+      doc: `Backups of this database to keep in the folder (default ${BACKUPS_KEPT})`,
     },
   ],
   examples: ['backup', 'backup --to /var/backups/mnemesh --keep 7'],
   run: async (parsed, terminal) => {
     const keep = flagValue(parsed, 'keep') ?? String(BACKUPS_KEPT);
-    if (!/^[1-9]\d{0,5}$/.test(keep)) return fail('INVALID_ARGUMENT', '--keep must be a number from 1');
+    if (!/^[1-9]\d{0,5}$/.test(keep)) return fail('INVALID_ARGUMENT', '--keep must be a number, 1 or more');
     const { backUp } = await import('../node/runtime/backup.js');
     const progress = new Progress(process.stderr, 'backup:');
     const folder = flagValue(parsed, 'to') ?? './backups';

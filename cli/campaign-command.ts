@@ -27,32 +27,32 @@ export const campaignValidateCommand: Command = defineCommand({
       name: 'default-sku',
       kind: 'value',
       value: 'text',
-      doc: 'The pinned model; records of another one are flagged sku_mismatch (default: none is pinned)',
+      doc: 'The pinned model; records of another model are flagged sku_mismatch (default: no model is pinned)',
     },
     {
       name: 'framework',
       kind: 'list',
       value: 'id',
-      doc: 'A framework of the campaign, repeated for the other (default: any identifier)',
+      doc: 'A framework of the campaign; repeat it for the second (default: any identifier)',
     },
     {
       name: 'agent',
       kind: 'list',
       value: 'id',
-      doc: 'An agent of the campaign, repeated for the other (default: any ai:<name>)',
+      doc: 'An agent of the campaign; repeat it for the second (default: any ai:<name>)',
     },
     {
       name: 'node-prefix',
       kind: 'value',
       value: 'text',
-      doc: 'What node ids begin with, without the dash (default: any)',
+      doc: 'Prefix of node ids, without the dash (default: any)',
     },
   ],
   examples: ['campaign validate turns.jsonl --default-sku model-2026-01 --framework one --framework two'],
   run: validate,
 });
 
-/** Records between two signs of progress. */
+/** Records between two updates of the progress. */
 const PROGRESS_EVERY = 5000;
 
 interface Checked {
@@ -72,7 +72,7 @@ async function validate(parsed: ParsedArguments, terminal: Terminal): Promise<Re
   const text = fileText(parsed.positionals[0] as string);
   if (!text.ok) return failed(text.error);
   const records = jsonRecords(text.value);
-  if (records.length === 0) return fail('INVALID_ARGUMENT', 'the file holds no record');
+  if (records.length === 0) return fail('INVALID_ARGUMENT', 'the file holds no records');
 
   const json = isSet(parsed, 'json');
   const progress = new Progress(process.stderr, 'records checked');
@@ -108,7 +108,7 @@ function checked(record: FileRecord, check: RecordCheck, sku: string | null): Ch
 function fileText(path: string): Result<string> {
   let bytes: Buffer;
   try {
-    // Standard input is the file with number 0.
+    // Standard input is file descriptor 0.
     const file = path === '-' ? 0 : path;
     if (file !== 0 && statSync(file).size > CAMPAIGN_FILE_BYTES_MAX) return tooLong();
     bytes = readFileSync(file);

@@ -2,17 +2,17 @@ import type { Result } from '../protocol/result.js';
 import type { Flag } from './arguments.js';
 import type { Terminal } from './terminal.js';
 
-/** What may stand for a value, for completions: names of files or folders. */
+/** What completions offer as a value: names of files or folders. */
 export type PathKind = 'file' | 'folder';
 
 /** A flag as help and completions show it. */
 export interface DocumentedFlag extends Flag {
-  /** What the value is, for help; absent for a switch. */
+  /** Placeholder of the value in help; absent for a switch. */
   readonly value?: string | undefined;
   readonly doc: string;
   /** True when the command cannot run without it. */
   readonly required?: boolean | undefined;
-  /** The values that it takes, when they are few. */
+  /** The values that it takes, if it takes only a few. */
   readonly choices?: readonly string[] | undefined;
   readonly path?: PathKind | undefined;
 }
@@ -22,7 +22,7 @@ export interface Positional {
   /** In kebab case. */
   readonly name: string;
   readonly doc: string;
-  /** False when the command also runs without it; true unless given. */
+  /** False when the command also runs without it; true by default. */
   readonly required?: boolean | undefined;
   readonly choices?: readonly string[] | undefined;
   readonly path?: PathKind | undefined;
@@ -35,7 +35,7 @@ export interface Command {
   readonly summary: string;
   /** The line that shows how it is called, without the program's name. */
   readonly usage: string;
-  /** Its own flags; those of every command come on top. */
+  /** Its own flags; those of every command are added. */
   readonly flags: readonly DocumentedFlag[];
   readonly positionals: readonly Positional[];
   help(columns: number): string;

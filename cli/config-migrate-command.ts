@@ -24,12 +24,12 @@ export const configMigrateCommand = defineCommand({
     {
       name: 'dry-run',
       kind: 'switch',
-      doc: 'Show what would change, and change nothing; exit 1 when something would',
+      doc: 'Show what would change without changing it; exit 1 if something would change',
     },
     ...CLIENTS.map((client) => ({
       name: `also-clean-${client}-config`,
       kind: 'switch' as const,
-      doc: `Remove from ${client}'s configuration what the file says already`,
+      doc: `Remove from ${client}'s configuration the variables that repeat the file`,
     })),
   ],
   examples: ['config migrate --dry-run', 'config migrate', 'config migrate --also-clean-cursor-config'],
@@ -90,7 +90,9 @@ function textOf(path: string): string {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const why =
-      code === 'ENOENT' ? `there is no file ${path}, so nothing to migrate` : `cannot read ${path}: ${code}`;
+      code === 'ENOENT'
+        ? `there is no file ${path}, so there is nothing to migrate`
+        : `cannot read ${path}: ${code}`;
     throw new Stop(EXIT.missing, why);
   }
 }
@@ -101,8 +103,9 @@ function valuesOf(text: string, path: string): Table {
   return parsed.values;
 }
 
-// Decision: a key in the file is never carried along. Its backup would keep it readable, and a key file that appears
-// by itself is one that nobody looks after.
+// Decision: a key in the file is never moved. The backup would keep it readable, and the operator would not know of a
+// key
+// file that appears without being asked for.
 function migratedText(text: string, values: Table, path: string): MigratedText | null {
   const inline = inlineKeySections(values);
   if (inline.length > 0) {
@@ -156,7 +159,7 @@ function report(answer: Answer): string {
     ...answer.moved.map(({ field, key }) => `${would}: ${field} -> ${key}`),
     ...answer.dropped.map(({ field, key }) => `left out: ${field}, because ${key} is set already`),
   ];
-  if (!answer.changed) lines.push(`${answer.file} is in its current form already`);
+  if (!answer.changed) lines.push(`${answer.file} is already in the current form`);
   if (!answer.comments_kept) lines.push('comments could not be kept; the backup has them');
   if (answer.backup !== null) lines.push(`wrote ${answer.file}`, `backup: ${answer.backup}`);
   for (const client of answer.clients) {
@@ -169,7 +172,7 @@ function clientLine(client: Answer['clients'][number]): string {
   if (client.note !== null) return client.note;
   const parts = [
     client.removed.length > 0 ? `removed ${client.removed.join(', ')}` : 'nothing to remove',
-    ...(client.differing.length > 0 ? [`kept, says something else: ${client.differing.join(', ')}`] : []),
+    ...(client.differing.length > 0 ? [`kept, differs from the file: ${client.differing.join(', ')}`] : []),
     ...(client.secrets.length > 0 ? [`kept, holds a key in plain text: ${client.secrets.join(', ')}`] : []),
     ...(client.backup === null ? [] : [`backup: ${client.backup}`]),
   ];

@@ -4,7 +4,7 @@ import type { Progress } from './progress.js';
 const WORDS = { copying: 'copying', hashing: 'reading the copy', checking: 'checking its pages' } as const;
 const MIB = 1024 * 1024;
 
-/** Shows what happens to the copy of a database; a share where bytes are counted, else how large it is. */
+/** Shows the progress of copying a database: a percentage while bytes are counted, otherwise the size. */
 export function copySteps(progress: Progress): CopyStep {
   let shown = '';
   return (what, bytes, of) => {

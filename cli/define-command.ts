@@ -5,23 +5,23 @@ import { flagValue, GLOBAL_FLAGS } from './global-flags.js';
 import { GLOBAL_ROWS, helpText, typedFlag } from './help.js';
 import type { Terminal } from './terminal.js';
 
-/** A command that is no operation. */
+/** A command that is not an operation. */
 export interface CommandDeclaration {
-  /** As it stands in `NATIVE_COMMANDS`. */
+  /** The name in `NATIVE_COMMANDS`. */
   readonly name: string;
   readonly summary: string;
-  /** Its own flags. One with the name of a flag of every command takes that one's place. */
+  /** Its own flags. One with the name of a flag of every command replaces that flag. */
   readonly flags?: readonly DocumentedFlag[];
   readonly positionals?: readonly Positional[];
-  /** Calls that are worth showing, without the program's name. */
+  /** Example calls for help, without the program's name. */
   readonly examples?: readonly string[];
-  /** Runs with what was typed, which is checked; the exit code, or the failure to report. */
+  /** Runs with the checked words; returns the exit code, or the failure to report. */
   readonly run: (parsed: ParsedArguments, terminal: Terminal) => Promise<Result<number>>;
 }
 
 /**
- * Makes a command of its declaration: reads its words strictly (INVALID_ARGUMENT, UNKNOWN_FIELD), wants its required
- * positionals and known choices, and writes its help.
+ * Makes a command from its declaration: it reads its words strictly (INVALID_ARGUMENT, UNKNOWN_FIELD), checks required
+ * positionals and choices, and writes its help.
  */
 export function defineCommand(declaration: CommandDeclaration): Command {
   const { name, summary, flags = [], positionals = [], examples = [] } = declaration;
@@ -75,7 +75,7 @@ export function defineCommand(declaration: CommandDeclaration): Command {
 
 const docOf = (flag: DocumentedFlag) => (flag.required === true ? `${flag.doc} (required)` : flag.doc);
 
-/** INVALID_ARGUMENT for a positional or flag that is missing, or a value that is none of the choices. */
+/** INVALID_ARGUMENT for a positional or flag that is missing, or a value that is not one of the choices. */
 function checked(
   parsed: ParsedArguments,
   flags: readonly DocumentedFlag[],
@@ -108,7 +108,7 @@ function checked(
     const wrong = choices === undefined ? undefined : values.find((value) => !choices.includes(value));
     if (wrong !== undefined) {
       const known = choices?.join(', ');
-      return fail('INVALID_ARGUMENT', `${shown}: "${wrong}" is none of ${known}`, { fields: [name] });
+      return fail('INVALID_ARGUMENT', `${shown}: "${wrong}" is not one of ${known}`, { fields: [name] });
     }
   }
   return { ok: true, value: parsed };

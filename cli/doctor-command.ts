@@ -1,11 +1,12 @@
-import { PROFILES } from '../node/bindings/profile.js';
 import { inspectConfiguration } from '../node/config/load-settings.js';
+import type { Settings } from '../node/config/settings.js';
 import { countToolTokens, examineNode, examineRemotes } from '../node/doctor/examine-node.js';
 import type { DoctorReport } from '../node/doctor/report.js';
-import { fail, ok, type Result } from '../protocol/result.js';
+import { fail, failed, ok, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
 import { flagValue, isSet, settingSources } from './global-flags.js';
+import { settingFlag, settingsOfFlags } from './setting-flags.js';
 import type { Terminal } from './terminal.js';
 import { displayWidth, pad, printable } from './views/text.js';
 
@@ -24,26 +25,15 @@ export const doctorCommand = defineCommand({
     { name: 'remote', kind: 'list', value: 'url', doc: 'Ask another node instead; may be repeated' },
     { name: 'send-api-key', kind: 'switch', doc: "Send this node's API key to the remote nodes" },
     { name: 'tokens', kind: 'switch', doc: 'Also count the cl100k tokens of the MCP tool list' },
-    {
-      name: 'profile',
-      kind: 'value',
-      value: PROFILES.join('|'),
-      choices: PROFILES,
-      doc: 'Tool list that --tokens counts (SVC_PROFILE; default core)',
-    },
+    settingFlag('profile', 'Tool list that --tokens counts ({env}; default {default})'),
     {
       name: 'raw-table',
       kind: 'switch',
       doc: 'With --tokens: only the count of each tool, separated by tabs',
     },
-    { name: 'hooks', kind: 'switch', doc: 'Also examine hooks.toml; this release fires no hooks yet' },
-    {
-      name: 'host',
-      kind: 'value',
-      value: 'address',
-      doc: 'Address that serve would bind (default 127.0.0.1)',
-    },
-    { name: 'port', kind: 'value', value: 'number', doc: 'Port that serve would bind (default 9077)' },
+    { name: 'hooks', kind: 'switch', doc: 'Also examine hooks.toml; this release does not fire hooks yet' },
+    settingFlag('host', 'Address that serve would bind (default {default})'),
+    settingFlag('port', 'Port that serve would bind (default {default})'),
   ],
   examples: [
     'doctor',
@@ -55,10 +45,8 @@ export const doctorCommand = defineCommand({
 });
 
 async function examine(parsed: ParsedArguments, terminal: Terminal): Promise<Result<number>> {
-  const host = flagValue(parsed, 'host');
-  const port = flagValue(parsed, 'port');
-  if (port !== undefined && !/^\d{1,5}$/.test(port))
-    return fail('INVALID_ARGUMENT', '--port must be a port number');
+  const flags = settingsOfFlags(parsed, ['host', 'port', 'profile']);
+  if (!flags.ok) return failed(flags.error);
   const nodes: URL[] = [];
   for (const text of parsed.flags.get('remote') ?? []) {
     const url = nodeUrl(text);
@@ -66,16 +54,9 @@ async function examine(parsed: ParsedArguments, terminal: Terminal): Promise<Res
       return fail('INVALID_ARGUMENT', '--remote must be an http or https URL without a password');
     nodes.push(url);
   }
-  const profile = PROFILES.find((known) => known === flagValue(parsed, 'profile'));
   const problem = contradiction(parsed, nodes.length > 0);
   if (problem !== null) return fail('INVALID_ARGUMENT', problem);
-  const configuration = inspectConfiguration(
-    ...settingSources(parsed, {
-      ...(host === undefined ? {} : { host }),
-      ...(port === undefined ? {} : { port: Number(port) }),
-      ...(profile === undefined ? {} : { profile }),
-    }),
-  );
+  const configuration = inspectConfiguration(...settingSources(parsed, flags.value));
   if (isSet(parsed, 'raw-table')) return rawTable(configuration.settings.profile, parsed, terminal);
   const key = isSet(parsed, 'send-api-key') ? (configuration.settings.apiKey?.reveal() ?? null) : null;
   const more = {
@@ -88,7 +69,7 @@ async function examine(parsed: ParsedArguments, terminal: Terminal): Promise<Res
   return ok(report.overall === 'WARN' && isSet(parsed, 'fail-on-warn') ? EXIT.warned : EXIT.fine);
 }
 
-/** Flags that have nothing to say together; null when there are none. */
+/** What is wrong with a combination of flags; null when nothing is. */
 function contradiction(parsed: ParsedArguments, remote: boolean): string | null {
   const tokens = isSet(parsed, 'tokens');
   if (!tokens && isSet(parsed, 'raw-table')) return '--raw-table needs --tokens';
@@ -97,9 +78,9 @@ function contradiction(parsed: ParsedArguments, remote: boolean): string | null 
   return remote && own !== undefined ? `--${own} examines this node, not one of --remote` : null;
 }
 
-/** The counts alone, for spreadsheets and scripts. */
+/** Only the counts, for spreadsheets and scripts. */
 async function rawTable(
-  profile: (typeof PROFILES)[number],
+  profile: Settings['profile'],
   parsed: ParsedArguments,
   terminal: Terminal,
 ): Promise<Result<number>> {
@@ -137,7 +118,7 @@ function textOf(report: DoctorReport): string {
   return `${lines.map(printable).join('\n')}\n`;
 }
 
-/** What the findings come to, in words. */
+/** The summary of the findings, in words. */
 function verdictOf(report: DoctorReport): string {
   const findings = report.sections.flatMap((section) => section.findings);
   const told = (severity: string, one: string, many: string) => {

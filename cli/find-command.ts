@@ -10,13 +10,13 @@ import { type OperationEntry, operationTable } from './operation-table.js';
 export type Route =
   | { readonly kind: 'command'; readonly command: Command; readonly words: readonly string[] }
   | { readonly kind: 'help'; readonly text: (columns: number) => string }
-  /** `group` when the words name one: its help says more than that of the program. */
+  /** `group` when the words name a group: its help is more specific than that of the program. */
   | { readonly kind: 'failure'; readonly result: Result<never>; readonly group?: string };
 
 /**
- * Finds the command that the words name: `name`, or `group member`. Flags of every command may stand before the name
- * and between its words as well. `help` before a name and `--help` anywhere show its help. What follows the name is
- * read by `parseArguments`.
+ * Finds the command that the words name: `name`, or `group member`. Flags of every command may also come before the
+ * name and between its words. `help` before a name and `--help` anywhere show its help. `parseArguments` reads what
+ * follows the name.
  */
 export async function findCommand(words: readonly string[]): Promise<Route> {
   const asksHelp = asksFor(words, '--help', '-h');
@@ -33,7 +33,7 @@ export async function findCommand(words: readonly string[]): Promise<Route> {
   for (const { command, load } of operations) {
     loaders.set(command, async () => (await import('./operation-command.js')).operationCommand(await load()));
   }
-  // The library takes the next word that is no flag for the member of a group and loses the flags before it.
+  // The library takes the next word that is not a flag as the member of a group and loses the flags before it.
   const between = leadingFlags(rest.slice(1));
   const isGroup = !loaders.has(first);
   const member = between.rest[0];
@@ -46,7 +46,7 @@ export async function findCommand(words: readonly string[]): Promise<Route> {
 
 interface Found {
   readonly load: () => Promise<Command>;
-  /** What follows the command's name. */
+  /** The words after the command's name. */
   readonly words: readonly string[];
 }
 
@@ -78,7 +78,7 @@ async function resolve(
   try {
     await runCommand(defineCommand({ meta: { name: PROGRAM }, subCommands: tree }), { rawArgs: [...words] });
   } catch (error) {
-    // The library's errors carry such codes; any other is a bug.
+    // The library's errors have these codes; any other error is a bug.
     if (!String((error as { code?: unknown }).code).startsWith('E_')) throw error;
   }
   return found;
@@ -109,7 +109,7 @@ const nativeCommands = (wanted: (name: string) => boolean): Promise<Command[]> =
       .map(([, load]) => load()),
   );
 
-/** The words name a group, or nothing that there is. */
+/** The words name a group, or nothing that exists. */
 async function withoutCommand(
   first: string,
   second: string | undefined,
@@ -137,7 +137,9 @@ async function withoutCommand(
   );
 }
 
-/** What a mistyped first word most likely meant: a command, a group, or a member of a group without its name. */
+/**
+ * What a mistyped first word most likely means: a command, a group, or a member of a group without the group's name.
+ */
 function suggestion(word: string, names: readonly string[]): string {
   const tops = [...new Set(names.map((name) => name.split(' ')[0] as string))];
   const inGroups = names.filter((name) => name.includes(' '));
@@ -147,7 +149,7 @@ function suggestion(word: string, names: readonly string[]): string {
   return near === null ? '' : `; did you mean "${PROGRAM} ${near}"?`;
 }
 
-/** Splits off the flags before a name. An unknown one stays there and is refused. */
+/** Splits off the flags before a name. An unknown flag stays and is refused later. */
 function leadingFlags(words: readonly string[]): { flags: string[]; rest: readonly string[] } {
   const flags: string[] = [];
   let index = 0;

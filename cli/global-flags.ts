@@ -3,31 +3,26 @@ import { type ConfigSources, loadSettings, type SettingFlags } from '../node/con
 import type { Settings } from '../node/config/settings.js';
 import type { ParsedArguments } from './arguments.js';
 import type { DocumentedFlag } from './command.js';
+import { settingFlag } from './setting-flags.js';
 import { printable } from './views/text.js';
 
 /** Flags that every command takes. */
 export const GLOBAL_FLAGS: readonly DocumentedFlag[] = [
-  {
-    name: 'db',
-    kind: 'value',
-    value: 'path',
-    path: 'file',
-    doc: 'Database file (SVC_DB); default mnemesh.db in the home',
-  },
+  settingFlag('dbPath'),
   { name: 'config', kind: 'value', value: 'path', path: 'file', doc: 'Configuration file (SVC_CONFIG)' },
-  { name: 'agent-id', kind: 'value', value: 'id', doc: 'Agent that a write is stamped with (SVC_AGENT_ID)' },
+  settingFlag('agentId'),
   { name: 'json', kind: 'switch', doc: 'Print the answer as one JSON document' },
   { name: 'help', short: 'h', kind: 'switch', doc: 'Show this help' },
 ];
 
-/** The last value of a flag that is given once; undefined when it is absent. */
+/** The value of a flag; undefined when it is absent. */
 export function flagValue(parsed: ParsedArguments, name: string): string | undefined {
   return parsed.flags.get(name)?.at(-1);
 }
 
 /**
- * The settings under a command's flags. Throws ConfigError. What is wrong and not fatal is one plain line on standard
- * error; in the log of a server, and beside an answer in JSON, it is a line of JSON.
+ * The settings under a command's flags. Throws ConfigError. A problem that is not fatal is one plain line on standard
+ * error; in the log of a server, and with an answer in JSON, it is a line of JSON.
  */
 export function settingsFor(
   parsed: ParsedArguments,
@@ -44,7 +39,7 @@ function complainPlainly({ level, message, fix }: ConfigProblem, logLevel: strin
   process.stderr.write(`${level}: ${printable(`${message}; ${fix}`)}\n`);
 }
 
-/** What the configuration is made from under a command's flags. */
+/** The sources of the configuration under a command's flags. */
 export function settingSources(
   parsed: ParsedArguments,
   flags: SettingFlags = {},
@@ -59,14 +54,14 @@ export function isSet(parsed: ParsedArguments, name: string): boolean {
   return flagValue(parsed, name) === 'true';
 }
 
-/** True when the words ask for a switch, however they parse otherwise. */
+/** True when the words contain a switch, even if they do not parse. */
 export function asksFor(words: readonly string[], ...switches: readonly string[]): boolean {
   const end = words.indexOf('--');
   const before = end === -1 ? words : words.slice(0, end);
   return before.some((word) => switches.includes(word.replace(/=true$/, '')));
 }
 
-/** True when the answer, or the failure, is to be one JSON document: `--json` or `--format json`. */
+/** True when the answer, or the failure, must be one JSON document: `--json` or `--format json`. */
 export function asksForJson(words: readonly string[]): boolean {
   const end = words.indexOf('--');
   const before = end === -1 ? words : words.slice(0, end);

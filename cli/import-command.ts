@@ -15,7 +15,7 @@ import { withLocalNode } from './local-node.js';
 import { Progress } from './progress.js';
 import type { Terminal } from './terminal.js';
 
-/** Characters of rows that wait for one call. */
+/** Characters of the rows that are sent in one call. */
 const CHUNK_CHARACTERS_MAX = 8 * 1024 * 1024;
 
 /** Imports an export of any size, in calls of 1000 memories (interface §4.10). */
@@ -26,7 +26,7 @@ export const importCommand = defineCommand({
     {
       name: 'trust-source',
       kind: 'switch',
-      doc: 'Keep the agents of the memories and what attests the links, instead of making the memories yours',
+      doc: 'Keep the agents of the memories and the attestations of links, instead of making the memories yours',
     },
   ],
   positionals: [
@@ -64,7 +64,7 @@ async function run(
   const read = await readDocument(sourceOf(parsed), send);
   progress.end();
   const json = parsed.flags.has('json');
-  // What was imported before the input broke off stays; who sees the error must know.
+  // Rows imported before the input broke off are kept, and the error must say so.
   if (!read.ok) {
     const { code, message } = read.error;
     const before = totals.imported === 0 ? 'nothing was imported' : `${totals.sentence()} before that`;

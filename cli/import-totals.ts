@@ -1,4 +1,4 @@
-/** Errors that are told one by one; the rest is counted. */
+/** This many errors are shown one by one; the rest is counted. */
 const ERRORS_TOLD_MAX = 1000;
 
 interface Counts {
@@ -16,7 +16,7 @@ export interface Chunk {
   readonly links: unknown[];
 }
 
-/** What the calls of one import came to. */
+/** The totals over the calls of one import. */
 export class ImportTotals {
   imported = 0;
   failed = 0;
@@ -47,7 +47,7 @@ export class ImportTotals {
     this.sent.links += chunk.links.length;
   }
 
-  /** Links of which an end became part of another row in an earlier call. */
+  /** Maps links whose end was merged into another row by an earlier call. */
   withMergedEnds(links: readonly unknown[]): unknown[] {
     if (this.merged.size === 0) return [...links];
     return links.map((link) => {

@@ -16,24 +16,24 @@ const CLOSE_ARRAY = 0x5d;
 const KEY = /^\s*("(?:[^"\\]|\\.)*")\s*:\s*$/;
 
 /**
- * Takes a JSON document apart while it arrives: the elements of the arrays that are members of the outermost object and
- * have one of the given names, or of an outermost array. Everything else is skipped, once it is seen to be JSON. Only one
- * element or member is held at a time, of at most `charactersMax`.
+ * Splits a JSON document while it arrives: into the elements of the arrays with the given names in the outermost
+ * object, or of an outermost array. Everything else is checked to be JSON and skipped. Only one element or member is
+ * held at a time, of at most `charactersMax`.
  */
 export class JsonItems {
   private place: 'start' | 'members' | 'items' | 'end' = 'start';
-  /** The list whose items are read now; null for an outermost array, whose items belong to the first list. */
+  /** The list whose items are being read; null for an outermost array, whose items belong to the first list. */
   private list: string | null = null;
   private depth = 0;
   private inText = false;
   private escaped = false;
-  /** What has come of the element or member that is not complete. */
+  /** The received part of the incomplete element or member. */
   private pending = '';
-  /** A comma came last. */
+  /** True when the last token was a comma. */
   private separated = false;
-  /** A list came last. */
+  /** True when the last value was a list. */
   private listEnded = false;
-  /** One of the lists was there. */
+  /** True when one of the lists was found. */
   private listSeen = false;
 
   constructor(
@@ -41,7 +41,7 @@ export class JsonItems {
     private readonly charactersMax: number,
   ) {}
 
-  /** The items that this piece completes. MALFORMED_BODY or PAYLOAD_TOO_LARGE end the document. */
+  /** The items that this chunk completes. MALFORMED_BODY and PAYLOAD_TOO_LARGE end the document. */
   take(piece: string): Result<JsonItem[]> {
     const items: JsonItem[] = [];
     let from = 0;
@@ -106,12 +106,12 @@ export class JsonItems {
     return true;
   }
 
-  /** An element or member is complete, and with a bracket its container; false when that cannot be. */
+  /** Completes an element or member, and at a bracket its container; false when it is not valid there. */
   private endOne(text: string, code: number, items: JsonItem[]): boolean {
     const empty = text.trim() === '';
     const afterList = this.listEnded;
     this.listEnded = false;
-    // Nothing may stand between two brackets, but not beside a comma.
+    // The text between two brackets may be empty, but not next to a comma.
     if (empty && !afterList && (code === COMMA || this.separated)) return false;
     this.separated = code === COMMA;
     if (this.place === 'items') {
@@ -122,7 +122,7 @@ export class JsonItems {
     }
     if (code === CLOSE_ARRAY) return false;
     if (code === CLOSE_OBJECT) this.place = 'end';
-    // A list that was taken apart leaves nothing of its member.
+    // A list that was split leaves no text of its member.
     if (afterList || empty) return empty;
     return parsed(`{${text}}`) !== undefined;
   }

@@ -1,11 +1,11 @@
-/** A record of a file, with the line where it begins, from 1; `problem` when the text there is no JSON. */
+/** A record of a file, with the number of its first line; `problem` when its text is not JSON. */
 export type FileRecord =
   | { readonly line: number; readonly value: unknown }
   | { readonly line: number; readonly problem: string };
 
 /**
- * The records of a text: one JSON document (an object, or an array of records), or JSON Lines. Blank lines count for
- * nothing.
+ * The records of a text: one JSON document (an object, or an array of records), or JSON Lines. Blank lines are
+ * ignored.
  */
 export function jsonRecords(text: string): readonly FileRecord[] {
   const whole = parsed(text);
@@ -22,7 +22,7 @@ export function jsonRecords(text: string): readonly FileRecord[] {
     records.push(
       record.ok
         ? { line: index + 1, value: record.value }
-        : { line: index + 1, problem: `is no JSON: ${record.message}` },
+        : { line: index + 1, problem: `is not JSON: ${record.message}` },
     );
   }
   return records;
@@ -42,7 +42,7 @@ function parsed(text: string): Parsed {
 
 const lineAt = (text: string, offset: number) => text.slice(0, offset).split('\n').length;
 
-/** The line where each element of the array begins that stands at `start`; the text is known to be JSON. */
+/** The line on which each element of the array at `start` begins; the text is known to be JSON. */
 function elementLines(text: string, start: number): number[] {
   const lines: number[] = [];
   let line = 1;

@@ -49,7 +49,7 @@ function usageLines(command: Command): string {
   return `Usage: ${PROGRAM} ${command.usage}\nAll options: ${PROGRAM} ${command.name} --help`;
 }
 
-// From Node 22.8 on, compiled code is kept from one start to the next; what is loaded from here on profits.
+// From Node 22.8 on, compiled code is cached between starts; modules loaded after this line profit.
 (module as { enableCompileCache?: () => unknown }).enableCompileCache?.();
 const terminal = new Terminal(process.stdout, process.stderr);
 process.exit(await main(process.argv.slice(2), terminal));

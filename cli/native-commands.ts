@@ -1,8 +1,8 @@
 import type { CommandTable } from './command.js';
 
 /**
- * Commands that are no operation, by name; `group member` makes a member of a group. Each is loaded when it is called, so
- * that nobody waits for what another command needs; they are declared with `defineCommand`.
+ * Commands that are not operations, by name; `group member` makes a member of a group. Each is loaded when it is
+ * called, so that a command does not wait for the modules of another; they are declared with `defineCommand`.
  */
 export const NATIVE_COMMANDS: CommandTable = {
   serve: async () => (await import('./serve-command.js')).serveCommand,

@@ -43,7 +43,7 @@ function once<T extends object>(make: () => T): () => T {
   };
 }
 
-/** Formats that an answer in JSON cannot have as well. */
+/** Formats that contradict an answer in JSON. */
 const OTHER_FORMATS: ReadonlySet<unknown> = new Set([FOR_PEOPLE, 'text', 'toon', 'toon_compact']);
 
 async function run(
@@ -58,7 +58,7 @@ async function run(
   const format = input.value['format'];
   if (format === FOR_PEOPLE) delete input.value['format'];
   const json = asksForJson(words);
-  // A word that is no format at all is the schema's to refuse.
+  // The schema refuses a word that is not a format.
   if (asksFor(words, '--json') && OTHER_FORMATS.has(format)) {
     return fail('INVALID_ARGUMENT', '--json and --format contradict each other', { fields: ['format'] });
   }
@@ -100,23 +100,23 @@ async function run(
   }
 }
 
-/** A refusal with what a person can type next, where that is not in the message yet. */
+/** A refusal with what a person can type next, if the message does not say so yet. */
 function withWayOut(operation: CliOperation, failure: Failure): Failure {
   const takes = (field: string) => fieldsOf(operation).includes(field);
   const next =
     failure.details?.['similarity'] !== undefined && takes('force')
-      ? `--force stores it anyway; the other one is ${failure.details['existing_id']}`
+      ? `--force stores it anyway; the other memory is ${failure.details['existing_id']}`
       : failure.details?.['existing_id'] !== undefined && takes('on_conflict')
         ? '--on-conflict merge adds to it, --on-conflict version keeps both'
         : failure.code === 'QUOTA_EXCEEDED'
-          ? `"${PROGRAM} quota-status" shows what is used; the limits are settings`
+          ? `"${PROGRAM} quota-status" shows the usage; the limits are settings`
           : failure.code === 'ATTESTATION_FAILED' && takes('sign')
-            ? 'with the key file of the agent here: --sign'
+            ? 'if the key file of the agent is here, add --sign'
             : null;
   return next === null ? failure : { ...failure, message: `${failure.message}\n  ${next}` };
 }
 
-/** A message that begins with a field's name, with the name as it is typed: people do not type `ttl_secs`. */
+/** Replaces the field name at the start of a message by the flag: people do not type `ttl_secs`. */
 function inTypedNames(operation: CliOperation, failure: Failure): Failure {
   const field = fieldsOf(operation).find((name) => new RegExp(`^${name}(?![\\w])`).test(failure.message));
   if (field === undefined || failure.details?.['fields'] === undefined) return failure;

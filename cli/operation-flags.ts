@@ -6,7 +6,7 @@ import { GLOBAL_FLAGS } from './global-flags.js';
 /** An operation that has a command. */
 export type CliOperation = Operation & { readonly cli: CliBinding };
 
-/** The format that lays rows out for people, and the default. */
+/** The format for people, which is the default. */
 export const FOR_PEOPLE = 'human';
 
 export const kebab = (name: string) => name.replaceAll('_', '-');

@@ -124,7 +124,7 @@ const aliasesOf = (operation: CliOperation, field: string) =>
     named === field ? [kebab(alias)] : [],
   );
 
-/** What stands for the value in help; undefined for a switch, which takes none. */
+/** The placeholder of the value in help; undefined for a switch. */
 function valueWord(schema: FieldSchema): string | undefined {
   const types = typesOf(schema);
   if (types.length === 1 && types[0] === 'boolean') return undefined;

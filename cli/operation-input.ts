@@ -8,8 +8,8 @@ import { type CliOperation, fieldsOf, flagOf, isRequired, kebab } from './operat
 type Input = Record<string, unknown>;
 
 /**
- * The fields of a call from what was typed: texts get the types of the schema, `-` is read from standard input where
- * the binding says so. INVALID_ARGUMENT names everything that is missing.
+ * The fields of a call from the typed words: text is converted to the types of the schema, and `-` is read from
+ * standard input if the binding allows it. INVALID_ARGUMENT names everything that is missing.
  */
 export async function operationInput(
   operation: CliOperation,

@@ -10,8 +10,8 @@ export interface OperationEntry {
 }
 
 /**
- * Every command that is an operation, in the order of the registry. The build puts another table in the place of this
- * module, which loads each operation alone (`cli/dev/bundle.mjs`).
+ * Every command that is an operation, in the order of the registry. The build replaces this module by a table that
+ * loads each operation separately (`cli/dev/bundle.mjs`).
  */
 export async function operationTable(): Promise<readonly OperationEntry[]> {
   const { OPERATIONS } = await import('../node/operations/registry.js');

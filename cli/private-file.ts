@@ -2,8 +2,8 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'n
 import { dirname } from 'node:path';
 
 /**
- * A file that appears under its name only when it is whole and on disk; nobody else on the machine may read it.
- * Until `finish` it has another name beside the final one, and `abandon` removes it.
+ * A file that appears under its name only when it is complete and on disk; only its owner may read it. Until `finish`
+ * it has another name in the same folder, and `abandon` removes it.
  */
 export class PrivateFile {
   private readonly draft: string;

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 
-/** A line that tells how far something is, on a terminal alone: programs and logs get none. */
+/** A line that shows progress, only on a terminal: programs and logs do not get it. */
 export class Progress {
   private shown = false;
 
@@ -9,16 +9,16 @@ export class Progress {
     private readonly label: string,
   ) {}
 
-  /** Shows a count, and of how many when that is known. */
+  /** Shows a count, and the total when it is known. */
   update(count: number, of: number | null = null): void {
     this.say(of === null ? String(count) : `${count} of ${of}`);
   }
 
-  /** Shows what happens now, in words. */
+  /** Shows the current step, in words. */
   say(what: string): void {
     if (this.stream.isTTY !== true) return;
     this.shown = true;
-    // What stood there may have been longer.
+    // The previous text may have been longer.
     this.stream.write(`\r${this.label} ${what}\u001b[K`);
   }
 

@@ -3,7 +3,7 @@ import type { Failure } from '../protocol/result.js';
 import { StartRefusedError } from '../protocol/start-refused.js';
 import { printable } from './views/text.js';
 
-/** A path or an address that the caller chose cannot be used as it is. */
+/** Error codes of a path or an address that cannot be used. */
 const PATH_ERRORS = new Set([
   'ENOENT',
   'EACCES',
@@ -18,17 +18,20 @@ const PATH_ERRORS = new Set([
   'EADDRNOTAVAIL',
 ]);
 
-/** The failure that an exception stands for; one that nobody expected is INTERNAL. */
+/** The failure that an exception means; an unexpected exception is INTERNAL. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof StartRefusedError) return { code: error.refusal, message: error.message };
   const { message, code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') {
-    return { code: 'UNAVAILABLE', message: `${message}: stop what listens there, or choose another --port` };
+    return {
+      code: 'UNAVAILABLE',
+      message: `${message}: stop the program that listens there, or choose another --port`,
+    };
   }
   if (PATH_ERRORS.has(code ?? '')) return { code: 'CONFIG_INVALID', message };
   if (code === 'EIO' || code === 'ENOSPC' || code === 'SQLITE_FULL') return { code: 'STORAGE_FULL', message };
   if (code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB') {
-    const help = 'keep a copy of the file and restore a backup; "doctor" says more';
+    const help = 'keep a copy of the file and restore a backup; run "doctor" for details';
     return { code: 'DATABASE_ERROR', message: `the database is damaged (${code}: ${message}): ${help}` };
   }
   if (code?.startsWith('SQLITE_') === true) return { code: 'DATABASE_ERROR', message: `${code}: ${message}` };
@@ -40,14 +43,14 @@ export function exitCodeOf(failure: Failure): number {
   return ERRORS[failure.code].exit;
 }
 
-/** A failure as it stands on standard error: one JSON document, or sentences for people. */
+/** A failure as it is written to standard error: one JSON document, or sentences for people. */
 export function failureText(failure: Failure, json: boolean, usage: string): string {
   if (json) {
     return `${JSON.stringify({ error: failure.message, code: failure.code, ...failure.details })}\n`;
   }
   const lines = [`error: ${printable(failure.message)}`];
   for (const [key, value] of Object.entries(failure.details ?? {})) {
-    // The message names the fields already.
+    // The message already names the fields.
     if (key !== 'fields') lines.push(`  ${key}: ${printable(textOf(value))}`);
   }
   if (exitCodeOf(failure) === 2) lines.push('', usage);

@@ -4,16 +4,16 @@ import { defineCommand } from './define-command.js';
 import { flagValue, settingsFor } from './global-flags.js';
 import { Progress } from './progress.js';
 
-/** Puts a backup in the place of the database (reference-mcp-cli §2.2). */
+/** Replaces the database by a backup (reference-mcp-cli §2.2). */
 export const restoreCommand = defineCommand({
   name: 'restore',
-  summary: 'Put a backup in the place of the database, which is kept beside it. Stop the node first.',
+  summary: 'Replace the database by a backup; the old file is kept next to it. Stop the node first.',
   flags: [
     { name: 'from', kind: 'value', value: 'file', path: 'file', required: true, doc: 'The backup' },
     {
       name: 'skip-verify',
       kind: 'switch',
-      doc: 'Take a backup without its manifest; that it is a whole database is checked all the same',
+      doc: 'Accept a backup without its manifest; the database itself is still checked',
     },
   ],
   examples: ['restore --from ./backups/mnemesh.db-20260101T120000000Z-1a2b3c4d.db'],
@@ -42,7 +42,7 @@ export const restoreCommand = defineCommand({
     await terminal.print(
       parsed.flags.has('json')
         ? `${JSON.stringify(answer)}\n`
-        : `restored: ${settings.dbPath}${keptAs === null ? '' : `; what was there is kept as ${keptAs}`}\n`,
+        : `restored: ${settings.dbPath}${keptAs === null ? '' : `; the old database is kept as ${keptAs}`}\n`,
     );
     return ok(0);
   },

@@ -3,60 +3,35 @@ import { inspectConfiguration } from '../node/config/load-settings.js';
 import type { Settings } from '../node/config/settings.js';
 import { systemClock } from '../node/seams.js';
 import { VERSION } from '../node/version.js';
-import { fail, ok, type Result } from '../protocol/result.js';
+import { failed, ok, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';
-import { type DocumentedFlag, PROGRAM } from './command.js';
+import { PROGRAM } from './command.js';
 import { defineCommand } from './define-command.js';
-import { flagValue, isSet, settingSources, settingsFor } from './global-flags.js';
-import { MESH_FLAGS, meshSettings } from './serve-mesh-flags.js';
+import { isSet, settingSources, settingsFor } from './global-flags.js';
+import { settingFlag, settingsOfFlags, settingsWithFlag } from './setting-flags.js';
 import { onSignals } from './signals.js';
 import { type SameNode, sameNode, shellWord } from './start-hints.js';
 import type { Terminal } from './terminal.js';
 
-const FLAGS: readonly DocumentedFlag[] = [
-  { name: 'host', kind: 'value', value: 'address', doc: 'Address to bind (default 127.0.0.1)' },
-  { name: 'port', kind: 'value', value: 'number', doc: 'Port to bind, 0 for any free one (default 9077)' },
-  {
-    name: 'shutdown-grace-secs',
-    kind: 'value',
-    value: 'number',
-    doc: 'How long a shutdown waits for requests under way (default 30)',
-  },
-  ...MESH_FLAGS,
-];
+const SETTINGS_OF_SERVE = settingsWithFlag('serve');
 
 /** Runs the daemon until a signal ends it (interface §4.15). */
 export const serveCommand = defineCommand({
   name: 'serve',
   summary: 'Run the node: HTTP API, background work, one database.',
-  flags: FLAGS,
+  flags: SETTINGS_OF_SERVE.map((key) => settingFlag(key)),
   examples: ['serve', 'serve --port 9100 --db ./team.db'],
   run: serve,
 });
 
 async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Result<number>> {
-  const host = flagValue(parsed, 'host');
-  const port = flagValue(parsed, 'port');
-  if (port !== undefined && !/^\d{1,5}$/.test(port))
-    return fail('INVALID_ARGUMENT', '--port must be a port number');
-  const grace = flagValue(parsed, 'shutdown-grace-secs');
-  if (grace !== undefined && !/^\d{1,4}$/.test(grace))
-    return fail('INVALID_ARGUMENT', '--shutdown-grace-secs must be a number of seconds, 0 to 9999');
-  const agentId = flagValue(parsed, 'agent-id');
-  const mesh = meshSettings(parsed);
-  if (!mesh.ok) return mesh;
-  const flags = {
-    ...(host === undefined ? {} : { host }),
-    ...(port === undefined ? {} : { port: Number(port) }),
-    ...(grace === undefined ? {} : { shutdownGraceMs: Number(grace) * 1000 }),
-    ...(agentId === undefined ? {} : { agentId }),
-    ...mesh.value,
-  };
-  const settings = settingsFor(parsed, flags, 'log');
+  const flags = settingsOfFlags(parsed, [...SETTINGS_OF_SERVE, 'agentId']);
+  if (!flags.ok) return failed(flags.error);
+  const settings = settingsFor(parsed, flags.value, 'log');
 
   let stop: (() => Promise<void>) | null = null;
   let stopAsked = false;
-  // Installed before the start, so that a signal during it ends the node in good order too.
+  // Installed before the start, so that a signal during the start also ends the node cleanly.
   onSignals(systemClock, () => {
     stopAsked = true;
     stop?.().catch(() => undefined);
@@ -71,7 +46,7 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   await terminal.print(
     isSet(parsed, 'json')
       ? `${JSON.stringify({ url, ...daemon.address, db: settings.dbPath, home: settings.home })}\n`
-      : greeting(url, settings, sameNode(inspectConfiguration(...settingSources(parsed, flags)))),
+      : greeting(url, settings, sameNode(inspectConfiguration(...settingSources(parsed, flags.value)))),
   );
   return ok(await daemon.stopped);
 }
@@ -80,7 +55,7 @@ function urlOf({ host, port }: { host: string; port: number }, secure: boolean):
   return `${secure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Where the node answers, where the data lives, and three commands that work as they stand. */
+/** The address of the node, the path of its data, and three commands that can be copied. */
 function greeting(url: string, settings: Settings, { before, after }: SameNode): string {
   const program = before + invocation();
   return [

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import type { Clock } from '../protocol/seams.js';
 
-/** A terminal's Ctrl-C reaches this process twice under npm: from the terminal, and passed on by npm. */
+/** Under npm, Ctrl-C reaches this process twice: from the terminal, and passed on by npm. */
 const SAME_KEYSTROKE_MS = 500;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

@@ -1,25 +1,22 @@
 import { join } from 'node:path';
 import type { Configuration } from '../node/config/load-settings.js';
-import type { Settings } from '../node/config/settings.js';
+import { PLACE_ROWS } from '../node/config/rows-places.js';
 
-/** Settings that say which node a command talks to, and the variables that may have set them. */
-const VARIABLES = [
-  ['home', 'SVC_HOME'],
-  ['keyDir', 'SVC_KEY_DIR'],
-] as const satisfies readonly (readonly [keyof Settings, string])[];
+/** Settings that say which node a command talks to and have no flag. */
+const BY_VARIABLE = ['home', 'keyDir'] as const;
 
-/** What stands before and after a command that is typed in another terminal, so that it reaches this very node. */
+/** What to type before and after a command in another terminal, so that it reaches the same node. */
 export interface SameNode {
-  /** Assignments of variables, with a blank behind; empty where the defaults do. */
+  /** Assignments of variables, with a trailing space; empty when the defaults are enough. */
   readonly before: string;
-  /** Flags, with a blank before; empty where the defaults do. */
+  /** Flags, with a leading space; empty when the defaults are enough. */
   readonly after: string;
 }
 
-/** How a command reaches the node of a configuration from a terminal that has none of its variables. */
+/** How a command reaches the node of a configuration from a terminal without its variables. */
 export function sameNode({ settings, origins, file }: Configuration): SameNode {
-  const variables = VARIABLES.filter(([key]) => origins.get(key)?.source === 'environment').map(
-    ([key, name]) => `${name}=${shellWord(settings[key])} `,
+  const variables = BY_VARIABLE.filter((key) => origins.get(key)?.source === 'environment').map(
+    (key) => `${PLACE_ROWS[key].env}=${shellWord(settings[key])} `,
   );
   const skipped = file.state === 'skipped' ? 'SVC_NO_CONFIG=1 ' : '';
   const chosen = ['flag', 'environment'].includes(origins.get('dbPath')?.source ?? '');
@@ -29,6 +26,6 @@ export function sameNode({ settings, origins, file }: Configuration): SameNode {
   return { before: variables.join('') + skipped, after: db + config };
 }
 
-/** A word as a shell takes it. */
+/** A word, quoted for a shell if necessary. */
 export const shellWord = (text: string) =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 
 const COLUMNS_WITHOUT_TERMINAL = 100;
 
-/** Where a command writes. Standard output carries answers alone, standard error everything else. */
+/** The output of a command. Standard output carries only answers, standard error everything else. */
 export class Terminal {
   private broken = false;
 
@@ -10,28 +10,28 @@ export class Terminal {
     private readonly out: Writable & { readonly columns?: number },
     private readonly errors: Writable,
   ) {
-    // `written` hears of each error; without a listener it would end the process as well.
+    // `written` receives each error; without a listener the error would also end the process.
     out.on('error', () => undefined);
     errors.on('error', () => undefined);
   }
 
-  /** True when nobody reads standard output any more. */
+  /** True when the reader of standard output is gone. */
   get closed(): boolean {
     return this.broken;
   }
 
-  /** Characters to a line. */
+  /** Characters per line. */
   get columns(): number {
     return this.out.columns ?? COLUMNS_WITHOUT_TERMINAL;
   }
 
-  /** Resolves when the text has left this process, or nobody reads it; rejects when it could not be written. */
+  /** Resolves when the text is written, or the reader is gone; rejects when it cannot be written. */
   async print(text: string | Uint8Array): Promise<void> {
     if (this.broken) return;
     try {
       await written(this.out, text);
     } catch (error) {
-      // A reader that has seen enough (`… | head`) is no failure of the command.
+      // A reader that stops early (`… | head`) is not a failure of the command.
       if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
       this.broken = true;
     }

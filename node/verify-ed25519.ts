@@ -4,18 +4,18 @@ import { PUBLIC_KEYS_IMPORTED_MAX } from '../protocol/limits.js';
 const PUBLIC_KEY_BYTES = 32;
 export const SIGNATURE_BYTES = 64;
 
-/** Imported keys by their bytes, the one that was used longest ago first. */
+/** Imported keys by their bytes, least recently used first. */
 const imported = new Map<string, KeyObject>();
 
-/** The verifier behind the seam `Crypto.verify`; its contract stands there. */
+/** The verifier behind the seam `Crypto.verify`, which documents its contract. */
 export function verifyEd25519(publicKey: Uint8Array, data: Uint8Array, signature: Uint8Array): boolean {
   if (publicKey.length !== PUBLIC_KEY_BYTES || signature.length !== SIGNATURE_BYTES) return false;
-  // Releases of Node differ here, and nodes of one mesh must not.
+  // Releases of Node differ here, but nodes of one mesh must agree.
   if (hasNeutralR(signature)) return false;
   return verify(null, data, keyObjectOf(publicKey), signature);
 }
 
-/** R is the neutral point: whoever signs so gives the private key away. */
+/** R is the neutral point: such a signature reveals the private key. */
 function hasNeutralR(signature: Uint8Array): boolean {
   if (signature[0] !== 1) return false;
   for (let index = 1; index < SIGNATURE_BYTES / 2; index += 1) if (signature[index] !== 0) return false;

@@ -7,7 +7,7 @@ import {
   typedNames,
 } from './command-tree.js';
 
-/** The completion script for bash, from 3.2 on; it needs no other completion package. */
+/** The completion script for bash, 3.2 or later; it needs no other completion package. */
 export function bashCompletions(tree: CommandTree): string {
   const groups = [...tree.next.keys()].filter((name) => name !== '');
   return `# Completions of ${PROGRAM} for bash.
@@ -59,12 +59,12 @@ complete -F _${PROGRAM} ${PROGRAM}
 `;
 }
 
-/** Words as bash reads them with line feeds between. */
+/** Words separated by line feeds, as bash reads them. */
 const lines = (words: readonly string[]): string => `$'${words.map(escaped).join('\\n')}'`;
 
 const escaped = (word: string) => word.replaceAll('\\', '\\\\').replaceAll("'", "\\'");
 
-/** What may follow each flag of a command, and what may stand by itself. */
+/** The words that may follow each flag of a command, and those that may stand alone. */
 function commandCase({ name, flags, positionals }: CommandNode): string {
   const names = (flag: (typeof flags)[number]) => typedNames(flag).join('|');
   const values = flags.filter(({ kind }) => kind !== 'switch');

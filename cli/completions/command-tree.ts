@@ -1,7 +1,7 @@
 import type { Command, DocumentedFlag, Positional } from '../command.js';
 import { GLOBAL_FLAGS } from '../global-flags.js';
 
-/** What completions know of a command. */
+/** The parts of a command that completions need. */
 export interface CommandNode {
   readonly name: string;
   readonly summary: string;
@@ -54,10 +54,10 @@ export const typedNames = (flag: DocumentedFlag): string[] => [
   ...(flag.short === undefined ? [] : [`-${flag.short}`]),
 ];
 
-/** The flags before a name that take the next word. */
+/** The flags before a name that take a value. */
 export const GLOBAL_VALUE_FLAGS: readonly string[] = GLOBAL_FLAGS.filter(
   ({ kind }) => kind === 'value',
 ).flatMap(typedNames);
 
-/** A text in single quotes, for bash and zsh. */
+/** Text in single quotes, for bash and zsh. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

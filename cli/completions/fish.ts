@@ -43,7 +43,7 @@ ${lines.join('\n')}
 `;
 }
 
-/** True when the words so far name this command, and no more. */
+/** A condition that is true when the words so far name exactly this command. */
 const at = (name: string) => fish(`__${PROGRAM}_at ${fish(name)}`);
 
 const fish = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;

@@ -76,7 +76,7 @@ function action({ choices, path }: Pick<DocumentedFlag, 'choices' | 'path'>): st
   return path === 'folder' ? '_files -/' : '_files';
 }
 
-/** A text without the characters that mean something in these specifications. */
+/** Text without the characters that have a meaning in these specifications. */
 const plain = (text: string) =>
   text
     .replace(/[[\\]:\\\\]/g, ' ')

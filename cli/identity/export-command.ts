@@ -18,7 +18,7 @@ export const exportCommand = defineCommand({
       kind: 'value',
       value: FORMATS.join('|'),
       choices: FORMATS,
-      doc: 'How the key is written (default base64url)',
+      doc: 'Encoding of the key (default base64url)',
     },
     KEY_DIR_FLAG,
   ],
@@ -33,9 +33,9 @@ export const exportCommand = defineCommand({
     const format = FORMATS.find((known) => known === flagValue(parsed, 'format')) ?? 'base64url';
     const json = parsed.flags.has('json');
     if (json && format === 'raw')
-      return fail('INVALID_ARGUMENT', '--format raw and --json exclude each other');
+      return fail('INVALID_ARGUMENT', '--format raw and --json cannot be combined');
     const key = publicKeyOf(keyDirOf(parsed), agentId.value);
-    if (key === null) return fail('NOT_FOUND', `there is no key of ${agentId.value}`);
+    if (key === null) return fail('NOT_FOUND', `there is no key for ${agentId.value}`);
     if (format === 'raw') {
       await terminal.print(key);
       return ok(0);

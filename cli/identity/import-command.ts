@@ -14,13 +14,13 @@ import { flagValue } from '../global-flags.js';
 import { keyAnswer } from './key-answer.js';
 import { agentFlag, agentOf, changeOf, FORCE_FLAG, KEY_DIR_FLAG } from './key-target.js';
 
-/** More than any spelling of a key is long. */
+/** Longer than any encoding of a key. */
 const FILE_BYTES_MAX = 256;
 
-/** Takes a key over from a file: an agent's pair, or the public key of an agent or a peer elsewhere. */
+/** Imports a key from a file: an agent's pair, or the public key of an agent or a peer elsewhere. */
 export const importCommand = defineCommand({
   name: 'identity import',
-  summary: 'Take over the key of an agent or a peer from a file.',
+  summary: 'Import the key of an agent or a peer from a file.',
   flags: [
     agentFlag('Agent or peer that the key belongs to'),
     {
@@ -70,7 +70,7 @@ function sourceOf(parsed: ParsedArguments): Result<{ flag: 'pub' | 'priv'; file:
   });
 }
 
-/** The message names the file and never what it holds. */
+/** The message names the file and never quotes its content. */
 async function keyBytes(file: string): Promise<Result<Uint8Array>> {
   const name = file === '-' ? 'standard input' : file;
   const chunks: Uint8Array[] = [];
@@ -87,12 +87,12 @@ async function keyBytes(file: string): Promise<Result<Uint8Array>> {
   }
   const key = keyFromFile(Buffer.concat(chunks));
   if (key !== null) return ok(key);
-  return fail('VALIDATION_FAILED', `${name} holds no key: ${KEY_BYTES} raw bytes, base64 or hex are wanted`);
+  return fail('VALIDATION_FAILED', `${name} does not hold a key: give ${KEY_BYTES} raw bytes, base64 or hex`);
 }
 
 async function importPrivate(change: KeyChange, seed: Uint8Array): Promise<Result<InstalledKey>> {
   if (isBlank(seed))
-    return fail('VALIDATION_FAILED', 'the private key holds only zeros, which everybody knows');
+    return fail('VALIDATION_FAILED', 'the private key holds only zeros, so it protects nothing');
   return installSeed(change, seed);
 }
 

@@ -4,7 +4,7 @@ import { fingerprintOf } from '../../node/identity/machine-key.js';
 import type { ParsedArguments } from '../arguments.js';
 import { objectView } from '../views/object-view.js';
 
-/** What a change of a key answers: the public key and where it lies, never the private one. */
+/** The answer to a change of a key: the public key and its path, never the private key. */
 export function keyAnswer(
   parsed: ParsedArguments,
   done: 'generated' | 'imported',

@@ -17,7 +17,7 @@ export const KEY_DIR_FLAG: DocumentedFlag = {
 export const FORCE_FLAG: DocumentedFlag = {
   name: 'force',
   kind: 'switch',
-  doc: 'Replace a key that is there: its public key is kept as <id>.pub.<seconds>, its private key is destroyed',
+  doc: 'Replace an existing key: its public key is kept as <id>.pub.<seconds>, its private key is destroyed',
 };
 
 export const agentFlag = (doc: string): DocumentedFlag => ({
@@ -28,13 +28,13 @@ export const agentFlag = (doc: string): DocumentedFlag => ({
   doc,
 });
 
-/** The key folder that the words name, or the configured one. */
+/** The key folder that the flags name, or the configured one. */
 export function keyDirOf(parsed: ParsedArguments): string {
   const keyDir = flagValue(parsed, 'key-dir');
   return settingsFor(parsed, keyDir === undefined ? {} : { keyDir }).keyDir;
 }
 
-/** The agent that the words name. VALIDATION_FAILED when it can have no key. */
+/** The agent that the flags name. VALIDATION_FAILED when it cannot have a key. */
 export function agentOf(parsed: ParsedArguments): Result<string> {
   const agentId = flagValue(parsed, 'agent-id') as string;
   const problem = keyLabelProblem(agentId);

@@ -6,7 +6,7 @@ import { KEY_DIR_FLAG, keyDirOf } from './key-target.js';
 
 const HEADS = ['AGENT', 'FINGERPRINT', 'PRIVATE', 'MODES'];
 const GAP = 2;
-/** As many hex digits as a peer id shows. */
+/** As many hex digits as in a peer id. */
 const FINGERPRINT_DIGITS = 16;
 
 /** Lists the keys of the key folder. */

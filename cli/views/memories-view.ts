@@ -5,7 +5,7 @@ type Row = Readonly<Record<string, unknown>>;
 const SHORT_ID_LENGTH = 8;
 const NAMESPACE_COLUMNS_MAX = 24;
 const TITLE_COLUMNS_MIN = 12;
-/** Below, days stand for instants and namespaces are cut shorter. */
+/** Below this width, instants become days and namespaces are cut shorter. */
 const NARROW_COLUMNS = 80;
 const NARROW_NAMESPACE_COLUMNS_MAX = 12;
 const DAY_LENGTH = 10;
@@ -44,7 +44,10 @@ interface Column {
   readonly cell: (row: Row) => string;
 }
 
-/** What stands before the title: a recall's scores, when and why a row was archived, or when it was last written. */
+/**
+ * The columns before the title: the score of a recall, the time and reason of an archive, or the time of the last
+ * write.
+ */
 function columnsOf(rows: readonly Row[], narrow: boolean): { heads: string[]; cells: string[][] } {
   const text = (head: string, field: string): Column => ({
     head,

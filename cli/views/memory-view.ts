@@ -2,7 +2,7 @@ import { displayWidth, oneLine, pad, printable } from './text.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** One memory as a readable block: what it is about, its facts, its text, its links. */
+/** One memory as a readable block: its title, facts, text and links. */
 export function memoryView(answer: Fields): string {
   const memory = (answer['memory'] ?? answer) as Fields;
   const { title, content, metadata, tags, ...facts } = memory;

@@ -4,13 +4,13 @@ import { oneLine, pad } from './text.js';
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface ObjectViewOptions {
-  /** Characters to a line. */
+  /** Characters per line. */
   readonly columns: number;
-  /** The columns of lists of rows; all fields unless given. */
+  /** The columns of lists of rows; all fields by default. */
   readonly table?: Columns | undefined;
 }
 
-/** Any answer as lines of name and value. A list of rows is a table where it fits, else a block for each row. */
+/** Any answer as lines of name and value. A list of rows is a table if it fits, otherwise a block for each row. */
 export function objectView(answer: Fields, options: ObjectViewOptions = { columns: 100 }): string {
   return `${linesOf(answer, '', options).join('\n')}\n`;
 }
@@ -28,7 +28,7 @@ function linesOf(fields: Fields, indent: string, options: ObjectViewOptions): st
   });
 }
 
-/** What stands on the line of its name: no list with members, no object with fields. */
+/** True for a value on the line of its name: no list with members and no object with fields. */
 function isPlain(value: unknown): boolean {
   return typeof value !== 'object' || value === null || Object.keys(value).length === 0;
 }

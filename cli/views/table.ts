@@ -6,7 +6,7 @@ type Row = Readonly<Record<string, unknown>>;
 export type Columns = Readonly<Record<string, string>>;
 
 const GAP = '  ';
-/** What a cut text column keeps at least. */
+/** The minimum width of a column that is cut. */
 const COLUMN_WIDTH_MIN = 12;
 const SHORT_ID_LENGTH = 8;
 const DAY_LENGTH = 10;
@@ -15,8 +15,8 @@ const INSTANT = /^\d{4}-\d\d-\d\d \d\d:\d\d$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
- * Rows as the lines of a table that is at most so wide: ids and instants are shortened and texts cut when they must be.
- * Columns without a value are left out. Null when the rows do not fit even so.
+ * Rows as the lines of a table within a width: ids and instants are shortened and text is cut if necessary.
+ * Columns without a value are left out. Null when the rows still do not fit.
  */
 export function tableLines(rows: readonly Row[], columns: number, chosen?: Columns): string[] | null {
   const fields = chosen === undefined ? fieldsOf(rows) : Object.keys(chosen);
@@ -41,7 +41,7 @@ function fieldsOf(rows: readonly Row[]): string[] {
   return [...new Set(rows.flatMap((row) => Object.keys(row)))];
 }
 
-/** A value in one line: instants to the minute, lists with commas, nothing for what is not there. */
+/** A value in one line: instants to the minute, lists with commas, empty text for a missing value. */
 export function cellText(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value)) return value.map(cellText).join(', ');

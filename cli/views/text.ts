@@ -1,7 +1,7 @@
-// Control characters but line feed and tab. A stored text must not steer the reader's terminal.
+// Control characters except line feed and tab. A stored text must not steer the reader's terminal.
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
-/** The text without what a terminal would obey. */
+/** The text without control characters that a terminal would obey. */
 export function printable(text: string): string {
   return text.replace(/\r\n/g, '\n').replace(CONTROL, '\ufffd');
 }
@@ -11,7 +11,7 @@ export function oneLine(text: string): string {
   return printable(text).replace(/\s+/g, ' ').trim();
 }
 
-/** Columns that a terminal gives to a text: two for wide characters, none for marks that join the one before. */
+/** Columns that text takes on a terminal: two for wide characters, zero for combining marks. */
 export function displayWidth(text: string): number {
   let width = 0;
   for (const character of text) width += characterWidth(character);
@@ -37,7 +37,7 @@ function characterWidth(character: string): number {
   return wide ? 2 : 1;
 }
 
-/** The text cut to a number of columns, with an ellipsis where something is missing. */
+/** The text cut to a number of columns, with an ellipsis where something was cut. */
 export function clip(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   let kept = '';
@@ -50,12 +50,12 @@ export function clip(text: string, columns: number): string {
   return `${kept}…`;
 }
 
-/** The text filled up with spaces to a number of columns. */
+/** The text padded with spaces to a number of columns. */
 export function pad(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - displayWidth(text)));
 }
 
-/** Breaks a text into lines of at most so many columns, at spaces. */
+/** Breaks text at spaces into lines of at most this many columns. */
 export function wrap(text: string, columns: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -70,7 +70,7 @@ export function wrap(text: string, columns: number): string[] {
   return [...lines, line];
 }
 
-/** An instant as people read it, to the minute and in UTC; another text as it is. */
+/** An instant for people, to the minute and in UTC; other text unchanged. */
 export function shortInstant(value: unknown): string {
   const text = String(value ?? '');
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) ? text.slice(0, 16).replace('T', ' ') : text;

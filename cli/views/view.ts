@@ -6,7 +6,7 @@ import { oneLine } from './text.js';
 
 type Fields = Record<string, unknown>;
 
-/** An answer as people see it; the binding names the view. */
+/** An answer for people; the binding names the view. */
 export function viewOf(operation: CliOperation, answer: Fields, columns: number): string {
   const { view, message, positionals, table } = operation.cli;
   switch (view) {
@@ -14,7 +14,7 @@ export function viewOf(operation: CliOperation, answer: Fields, columns: number)
       return memoryView(answer);
     case 'memories': {
       const rows = (operation.rows === undefined ? [] : answer[operation.rows]) as Fields[];
-      // Who asked for something by words wants to see what each row says about it.
+      // A search by words shows the beginning of each row's content.
       return memoriesView(answer, rows, { columns, snippets: positionals !== undefined });
     }
     case 'message':

@@ -13,9 +13,9 @@ export interface Sources {
 }
 
 export interface Collected {
-  /** Values by field; nothing is checked yet but that the fields exist. */
+  /** Values by field; only the existence of the fields is checked so far. */
   readonly input: Record<string, unknown>;
-  /** The `agent_id` that names the caller, where it is no filter. */
+  /** The `agent_id` that names the caller, if it is not a filter. */
   readonly claim: Claim | null;
 }
 
@@ -28,8 +28,8 @@ const KEY_PARAMETER = 'api_key';
 const AGENT_ID = 'agent_id';
 
 /**
- * Gathers the fields of an operation from where its binding says that they are. UNKNOWN_FIELD names whatever else
- * was sent, a field in the wrong place included; VALIDATION_FAILED when a field comes twice, by two of its names.
+ * Collects the fields of an operation from the places that its binding names. UNKNOWN_FIELD names everything else that
+ * was sent, including a field in the wrong place; VALIDATION_FAILED when a field comes twice, by two of its names.
  */
 export function collectInput(route: OperationRoute, sources: Sources): Result<Collected> {
   const collector = new Collector(route);

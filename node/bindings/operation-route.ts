@@ -4,16 +4,16 @@ import type { HttpBinding, Operation } from '../pipeline/operation.js';
 /** All operations live under this prefix (interface §9). */
 export const API_PREFIX = '/api/v1';
 
-/** How a value from outside becomes a field. */
+/** How an external value becomes a field. */
 export interface FieldPlan {
   readonly field: string;
-  /** A text from a URL needs another type. */
+  /** True when text from a URL must be converted to another type. */
   readonly coerced: boolean;
-  /** A JSON null is a value of the field; elsewhere it stands for an absent one. */
+  /** True when null is a value of the field; otherwise null means that it is absent. */
   readonly nullable: boolean;
 }
 
-/** A binding of an operation, worked out once for all requests. */
+/** A binding of an operation, prepared once for all requests. */
 export interface OperationRoute {
   readonly kind: 'operation';
   readonly operation: Operation;
@@ -24,13 +24,13 @@ export interface OperationRoute {
   readonly fields: ReadonlyMap<string, FieldPlan>;
   /** Header to field. */
   readonly headers: readonly (readonly [string, FieldPlan])[];
-  /** `agent_id` names the caller instead of being a filter. */
+  /** True when `agent_id` names the caller and is not a filter. */
   readonly claims: boolean;
-  /** Some field of the body must be given. */
+  /** True when at least one field of the body is required. */
   readonly bodyRequired: boolean;
 }
 
-/** Works out the routes of the operations that have an HTTP binding. */
+/** Prepares the routes of the operations that have an HTTP binding. */
 export function operationRoutes(operations: readonly Operation[]): OperationRoute[] {
   return operations.flatMap((operation) =>
     (operation.http ?? []).map((binding) => route(operation, binding)),
@@ -66,7 +66,7 @@ function plan(operation: Operation, field: string): FieldPlan {
   return { field, coerced: types.length > 0 && !types.includes('string'), nullable: types.includes('null') };
 }
 
-/** A read that filters by `agent_id` may name anybody; wherever else the id is taken, it says who calls. */
+/** A read that filters by `agent_id` may name any agent; everywhere else the id names the caller. */
 function agentIdRole({ effect, input }: Operation): 'claim' | 'filter' {
   return effect === 'read' && Object.hasOwn(input.shape, 'agent_id') ? 'filter' : 'claim';
 }

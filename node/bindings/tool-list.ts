@@ -15,7 +15,7 @@ export interface ToolRow {
 
 type JsonSchema = Record<string, unknown>;
 
-/** Parts of a schema that say nothing a caller needs; the text is for people, the rest is checked at the call. */
+/** Parts of a schema that a caller does not need: text for people, and rules that are checked at the call. */
 const TRIMMED: ReadonlySet<string> = new Set([
   '$schema',
   'additionalProperties',
@@ -28,7 +28,7 @@ const TRIMMED: ReadonlySet<string> = new Set([
   'propertyNames',
 ]);
 
-/** Descriptions of this many characters at most (reference-mcp-cli §1.1). */
+/** Maximum length of a description, in characters (reference-mcp-cli §1.1). */
 const DESCRIPTION_LENGTH_MAX = 32;
 
 /** The row of an operation: every property, type, default and enum, without prose (reference-mcp-cli §1.1). */
@@ -53,13 +53,13 @@ function rowOf(operation: Operation, prose: boolean): ToolRow {
   };
 }
 
-/** The whole definition of an operation's tool, its schema with prose when `verbose`. */
+/** The full definition of an operation's tool; its schema has prose when `verbose`. */
 export function describeTool(operation: Operation, verbose: boolean): ToolDefinition {
   const { name, description, inputSchema } = rowOf(operation, verbose);
   return { name, description, inputSchema, docstring: operation.summary };
 }
 
-/** `value` without the trimmed parts. Names of properties are not parts of a schema, so they all stay. */
+/** `value` without the trimmed parts. Property names are data, not parts of a schema, so they are kept. */
 function trim(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(trim);
   if (typeof value !== 'object' || value === null) return value;
@@ -77,7 +77,7 @@ function trim(value: unknown): unknown {
   return shortened(kept);
 }
 
-/** A choice between types that differ in nothing else says the same as a list of types. */
+/** A choice between schemas that differ only in their type is written as a list of types. */
 function shortened(schema: JsonSchema): JsonSchema {
   const { anyOf, ...rest } = schema;
   if (!Array.isArray(anyOf)) return schema;
@@ -85,7 +85,7 @@ function shortened(schema: JsonSchema): JsonSchema {
   const types = choices.map(({ type }) => type);
   const details = choices.flatMap(({ type: _type, ...others }) => Object.entries(others));
   const plain = types.every((type) => typeof type === 'string') && new Set(types).size === types.length;
-  // `items` says nothing about a text, so it may stand beside both; other words might narrow the wrong type.
+  // `items` does not constrain text, so it may apply to both types; other keywords could narrow the wrong type.
   if (!plain || details.some(([key]) => key !== 'items') || details.length > 1) return schema;
   return { ...rest, type: types, ...Object.fromEntries(details) };
 }

@@ -4,7 +4,7 @@ import type { Table } from './config-table.js';
 import { findValue } from './setting-value.js';
 import { SETTINGS } from './settings.js';
 
-/** Clients whose configuration may start this program, and where that configuration is, from the user's folder. */
+/** Clients whose configuration may start this program, and the path of that configuration in the user's folder. */
 const CLIENT_FILES: Readonly<Record<string, string>> = {
   'claude-code': '.claude.json',
   'claude-desktop':
@@ -24,17 +24,17 @@ export const clientConfigPath = (client: string): string => join(homedir(), CLIE
 export interface CleanedClient {
   /** Null when nothing changes. */
   readonly text: string | null;
-  /** Variables that repeated the configuration file and are gone. */
+  /** Variables that repeated the configuration file and were removed. */
   readonly removed: readonly string[];
-  /** Variables that say something else than the file, and so still go before it. */
+  /** Variables that differ from the file; they are kept and still override it. */
   readonly differing: readonly string[];
   /** Variables that hold a key in plain text. */
   readonly secrets: readonly string[];
 }
 
 /**
- * Removes from a client's JSON configuration the variables of this program's entries that say what the configuration
- * file says already. Nothing else is touched. Throws SyntaxError for a text that is no JSON.
+ * Removes from a client's JSON configuration the variables of this program's entries that repeat
+ * the configuration file. Nothing else is touched. Throws SyntaxError when the text is not JSON.
  */
 export function cleanClient(text: string, values: Table): CleanedClient {
   const config: unknown = JSON.parse(text);
@@ -72,7 +72,7 @@ export function cleanClient(text: string, values: Table): CleanedClient {
   };
 }
 
-/** The entries of every `mcpServers`, wherever it stands, that start this program. */
+/** The entries that start this program, of every `mcpServers` at any depth. */
 function* ownEntries(value: unknown): Generator<Record<string, unknown>> {
   if (!isObject(value)) return;
   for (const [key, member] of Object.entries(value)) {

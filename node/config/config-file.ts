@@ -5,7 +5,7 @@ import { keyProblems } from './config-keys.js';
 import type { ConfigProblem } from './config-problem.js';
 import { SECRET_SECTIONS, type Table, valueAt } from './config-table.js';
 
-/** What became of the configuration file. */
+/** The outcome of reading the configuration file. */
 export type FileState = 'read' | 'absent' | 'skipped' | 'unreadable' | 'invalid' | 'rejected';
 
 export interface ConfigFile {
@@ -19,8 +19,8 @@ export interface ConfigFile {
 const FILE_BYTES_MAX = 1024 * 1024;
 
 /**
- * Reads the configuration file. It need not exist unless somebody named it. An inline `api_key` in a section rejects
- * the whole file: the defaults hold instead (interface §2.12 rule 2).
+ * Reads the configuration file. It must exist only if its path was given. An inline `api_key` in a section rejects the
+ * whole file, and the defaults hold instead (interface §2.12 rule 2).
  */
 export function readConfigFile(home: string, explicit: string | undefined, skip: boolean): ConfigFile {
   const path = explicit ?? join(home, 'config.toml');
@@ -53,12 +53,12 @@ export function parseToml(text: string, path: string): { readonly values: Table 
       code: 'CONFIG_NOT_TOML',
       level: 'fatal',
       message: `the configuration file ${path} is not valid TOML (line ${line}, column ${column})`,
-      fix: 'correct that line, or start with SVC_NO_CONFIG=1 meanwhile',
+      fix: 'correct that line, or start with SVC_NO_CONFIG=1 until then',
     };
   }
 }
 
-/** Sections that hold their key themselves. */
+/** Sections that hold a literal key. */
 export function inlineKeySections(values: Table): string[] {
   return SECRET_SECTIONS.filter((section) => valueAt(values, `${section}.api_key`) !== undefined);
 }

@@ -3,7 +3,7 @@ import type { ConfigProblem } from './config-problem.js';
 import { CONFIG_SCHEMA_VERSION, isTable, SECRET_SECTIONS, type Table } from './config-table.js';
 import { SETTINGS } from './settings.js';
 
-/** Keys of the reference that this release does not read; they are no typing errors (reference-mcp-cli §4). */
+/** Keys of the reference that this release does not read; they are not typing errors (reference-mcp-cli §4). */
 const NOT_READ = [
   'tier',
   'autonomous_hooks',
@@ -46,7 +46,7 @@ const KNOWN_TABLES = new Set(
   }),
 );
 
-/** What is wrong with the keys of a file: unknown ones, legacy fields, a schema version of the future. */
+/** What is wrong with the keys of a file: unknown keys, legacy fields, a newer schema version. */
 export function keyProblems(values: Table, path: string): ConfigProblem[] {
   const problems = [...versionProblems(values, path)];
   const unknown: ConfigProblem[] = [];
@@ -90,7 +90,7 @@ function walk(
 ): void {
   for (const [name, value] of Object.entries(table)) {
     const key = prefix + name;
-    // A known name with the wrong type is for its setting to refuse.
+    // The reader of the setting refuses a known name with the wrong type.
     if (KNOWN_KEYS.has(key)) continue;
     if (!KNOWN_TABLES.has(key)) unknown(key, isTable(value));
     else if (isTable(value)) walk(value, `${key}.`, noSection, unknown);
@@ -120,7 +120,7 @@ function unknownKey(key: string, isSection: boolean, path: string): ConfigProble
   };
 }
 
-/** A misspelt key is most likely meant for its own section; a right one may stand in the wrong section. */
+/** A misspelt key most likely belongs to the section it is in; a correct key may be in the wrong section. */
 function nearestSibling(key: string): string | null {
   const section = key.includes('.') ? key.slice(0, key.lastIndexOf('.') + 1) : '';
   const leaf = key.slice(section.length);

@@ -42,7 +42,7 @@ const TIMEOUT_MS_MAX = 30_000;
 const PRIORITY_MAX = 2 ** 31 - 1;
 const FILE_BYTES_MAX = 1024 * 1024;
 
-/** A hook as far as its table could be read. */
+/** A hook, with the fields that could be read. */
 export interface HookEntry {
   readonly index: number;
   readonly event: string | null;
@@ -54,11 +54,11 @@ export interface HooksFile {
   readonly path: string;
   readonly state: 'absent' | 'read' | 'unreadable' | 'invalid';
   readonly hooks: readonly HookEntry[];
-  /** What is wrong, each naming `hook[<index>].<field>` where it concerns one; never a value. */
+  /** What is wrong; a problem of a field names `hook[<index>].<field>`, and none quotes a value. */
   readonly problems: readonly string[];
 }
 
-/** Reads `hooks.toml` beside the configuration file and judges every hook (reference-mcp-cli §3.3). */
+/** Reads `hooks.toml` next to the configuration file and checks every hook (reference-mcp-cli §3.3). */
 export function readHooksFile(configPath: string): HooksFile {
   const path = join(dirname(configPath), 'hooks.toml');
   const none = (state: HooksFile['state'], ...problems: string[]) => ({ path, state, hooks: [], problems });
@@ -88,7 +88,7 @@ export function readHooksFile(configPath: string): HooksFile {
 type Rule = readonly [field: string, required: boolean, problem: (value: unknown) => string | null];
 
 const isText = (value: unknown) => typeof value === 'string' && value.trim() !== '';
-const filled = (value: unknown) => (isText(value) ? null : 'must be a text that is not empty');
+const filled = (value: unknown) => (isText(value) ? null : 'must be text and not empty');
 const flag = (value: unknown) => (typeof value === 'boolean' ? null : 'must be true or false');
 const whole = (least: number, most: number) => (value: unknown) =>
   Number.isInteger(Number(value)) && /^(number|bigint)$/.test(typeof value)
@@ -102,8 +102,8 @@ const oneOf = (choices: readonly string[]) => (value: unknown) =>
 function eventProblem(value: unknown): string | null {
   if (HOOK_EVENTS.includes(value as string)) return null;
   return HOOK_EVENTS_REMOVED.includes(value as string)
-    ? 'is an event that nothing fires'
-    : 'is no event that exists';
+    ? 'is an event that is never fired'
+    : 'is not a known event';
 }
 
 const RULES: readonly Rule[] = [
@@ -138,6 +138,6 @@ function judge(
       command: isText(command) ? String(command) : null,
       enabled: enabled === true,
     },
-    problems: [...problems, ...unknown.map((key) => `hook[${index}].${key} is no field of a hook`)],
+    problems: [...problems, ...unknown.map((key) => `hook[${index}].${key} is not a field of a hook`)],
   };
 }

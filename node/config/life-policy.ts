@@ -12,7 +12,7 @@ export function ttlSecondsOf(settings: Settings): Readonly<Record<Tier, number |
   };
 }
 
-/** What a read may move of a memory's life. */
+/** How a read may extend and promote a memory. */
 export function lifePolicyOf(settings: Settings): LifePolicy {
   return {
     extendSeconds: { short: settings.shortExtendSeconds, mid: settings.midExtendSeconds, long: null },

@@ -5,10 +5,12 @@ import { StartRefusedError } from '../../protocol/start-refused.js';
 import { stderrLog } from '../log.js';
 import { type ConfigFile, readConfigFile } from './config-file.js';
 import type { ConfigProblem } from './config-problem.js';
-import { meshProblems } from './rows-mesh.js';
+import { meshProblems } from './mesh-problems.js';
+import { PLACE_ROWS } from './rows-places.js';
 import type { Secret } from './secret.js';
-import { type Environment, findValue, given, type Origin } from './setting-value.js';
-import { DEFAULTS, SETTINGS, type Settings } from './settings.js';
+import type { Environment, Origin } from './setting-origin.js';
+import { findValue, given } from './setting-value.js';
+import { defaultsIn, SETTINGS, type Settings } from './settings.js';
 
 /** The configuration cannot be used; the message says which setting and why, never its value when it is secret. */
 export class ConfigError extends StartRefusedError {
@@ -25,20 +27,20 @@ export interface ConfigSources {
   readonly env?: Environment;
   /** An explicit configuration file, which must exist. */
   readonly configPath?: string | undefined;
-  /** Hears of what is wrong and not fatal; by default it goes to standard error, once in a process. */
+  /** Receives the problems that are not fatal; by default each is written to standard error once per process. */
   readonly report?: (problem: ConfigProblem, logLevel: string) => void;
 }
 
-/** A configuration as it is, whole or broken. */
+/** A configuration, valid or not. */
 export interface Configuration {
-  /** What holds; where a value was refused, what holds instead. */
+  /** The values in force; a refused value is replaced by the next source or the default. */
   readonly settings: Settings;
   readonly origins: ReadonlyMap<keyof Settings, Origin>;
   readonly file: Pick<ConfigFile, 'path' | 'state' | 'values'>;
   readonly problems: readonly ConfigProblem[];
   /** Variables of the environment that begin with SVC_. */
   readonly variables: readonly string[];
-  /** Where programs are looked for by name (PATH). */
+  /** Folders in which programs are searched by name (PATH). */
   readonly searchPath: string;
 }
 
@@ -55,20 +57,16 @@ export function loadSettings(flags: SettingFlags = {}, sources: ConfigSources = 
   return settings;
 }
 
-/** The configuration with all that is wrong about it; throws nothing. */
+/** The configuration and all its problems; never throws. */
 export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSources = {}): Configuration {
   const env = sources.env ?? process.env;
   const problems: ConfigProblem[] = [];
-  const home = resolve(expandHome(flags.home ?? given(env['SVC_HOME']) ?? '~/.mnemesh'));
+  const { env: homeVariable, default: usualHome } = PLACE_ROWS.home;
+  const home = resolve(expandHome(flags.home ?? given(env[homeVariable]) ?? usualHome));
   const explicit = sources.configPath ?? given(env['SVC_CONFIG']);
   const file = readConfigFile(home, explicit, env['SVC_NO_CONFIG'] === '1');
   problems.push(...file.problems);
-  const settings: Record<string, unknown> = {
-    ...DEFAULTS,
-    home,
-    dbPath: join(home, 'mnemesh.db'),
-    keyDir: join(home, 'keys'),
-  };
+  const settings: Record<string, unknown> = { ...defaultsIn(home) };
   const origins = new Map<keyof Settings, Origin>();
   for (const row of SETTINGS) {
     const found =
@@ -77,8 +75,8 @@ export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSo
     origins.set(row.key, found?.origin ?? { source: 'default', name: null });
   }
   if (flags.home !== undefined) origins.set('home', { source: 'flag', name: 'home' });
-  else if (given(env['SVC_HOME']) !== undefined) {
-    origins.set('home', { source: 'environment', name: 'SVC_HOME' });
+  else if (given(env[homeVariable]) !== undefined) {
+    origins.set('home', { source: 'environment', name: homeVariable });
   }
   const completed = complete(settings as unknown as Settings, problems, origins);
   const variables = Object.keys(env).filter((name) => name.startsWith('SVC_'));
@@ -86,7 +84,7 @@ export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSo
   return { settings: completed, origins, file, problems, variables, searchPath };
 }
 
-/** Path of the configuration file that holds, whether it exists or not. */
+/** Path of the configuration file in force, whether or not it exists. */
 export function configPathOf(flags: SettingFlags, sources: ConfigSources): string {
   return inspectConfiguration(flags, sources).file.path;
 }
@@ -95,7 +93,7 @@ function expandHome(path: string): string {
   return path.startsWith('~/') ? join(homedir(), path.slice(2)) : path;
 }
 
-/** Rules that concern several settings, and paths as they are used. */
+/** Applies the rules that concern several settings and makes paths absolute. */
 function complete(
   settings: Settings,
   problems: ConfigProblem[],
@@ -128,27 +126,20 @@ function complete(
     requireAttestationEverywhere:
       settings.requireAttestation && origins.get('requireAttestation')?.source !== 'default',
     adminAgentIds: settings.adminAgentIds.filter((id) => isAdminId(id, problems)),
-    keyDir: resolve(expandHome(settings.keyDir)),
-    ...(settings.dbPath === ':memory:' ? {} : { dbPath: resolve(expandHome(settings.dbPath)) }),
   };
 }
 
-const PATHS = [
-  'tlsCert',
-  'tlsKey',
-  'mtlsAllowlist',
-  'quorumClientCert',
-  'quorumClientKey',
-  'quorumCaCert',
-  'fedPeerFingerprints',
-] as const;
-
+/** The settings that are paths, made absolute. */
 function pathsOf(settings: Settings): Partial<Settings> {
-  const whole = (path: string | null) => (path === null ? null : resolve(expandHome(path)));
-  return Object.fromEntries(PATHS.map((key) => [key, whole(settings[key])]));
+  return Object.fromEntries(
+    SETTINGS.filter((row) => row.type === 'path').map((row) => {
+      const path = settings[row.key] as string | null;
+      return [row.key, path === null || path === row.asIs ? path : resolve(expandHome(path))];
+    }),
+  );
 }
 
-/** A wildcard would make everybody an admin; identities are listed one by one (interface §5.4). */
+/** A wildcard would make every caller an admin, so identities are listed one by one (interface §5.4). */
 function isAdminId(id: string, problems: ConfigProblem[]): boolean {
   if (id.includes('*')) {
     problems.push({
@@ -163,13 +154,13 @@ function isAdminId(id: string, problems: ConfigProblem[]): boolean {
   problems.push({
     code: 'CONFIG_ADMIN_INVALID',
     level: 'warning',
-    message: `${quoted(id)} among the admin ids is no id that an agent can have, and is ignored`,
+    message: `${quoted(id)} among the admin ids is not a valid agent id and is ignored`,
     fix: 'correct [admin] agent_ids or SVC_ADMIN_AGENT_IDS',
   });
   return false;
 }
 
-/** What looks like an id may be shown; anything else may be something that was pasted into the wrong place. */
+/** Text that looks like an id may be shown; anything else may be a secret pasted into the wrong place. */
 const quoted = (id: string) => (/^[\w:@./*-]{1,64}$/.test(id) ? `"${id}"` : 'an entry');
 
 const reported = new Set<string>();

@@ -1,27 +1,27 @@
 import { parse, stringify } from 'smol-toml';
 import { CONFIG_SCHEMA_VERSION, isTable, type Table, valueAt } from './config-table.js';
-import { SETTINGS, type SettingRow } from './settings.js';
+import { SETTINGS, type Setting } from './settings.js';
 
 /** The sectioned form of a flat file. */
 export interface MigratedText {
   readonly text: string;
-  /** Legacy fields and the keys that they became. */
+  /** Legacy fields and the keys that replace them. */
   readonly moved: readonly { readonly field: string; readonly key: string }[];
-  /** Legacy fields that had no effect, because their section says something already. */
+  /** Legacy fields that had no effect, because their section sets the value already. */
   readonly dropped: readonly { readonly field: string; readonly key: string }[];
-  /** False when the text had to be written anew, without its comments. */
+  /** False when the text had to be rewritten without its comments. */
   readonly commentsKept: boolean;
 }
 
 /** A file that cannot be migrated; the message says why. */
 export class NotMigratableError extends Error {}
 
-type LegacyRow = SettingRow & { readonly legacy: string; readonly config: string };
+type LegacyRow = Setting & { readonly legacy: string; readonly config: string };
 
 /**
  * The sectioned form of a configuration text (interface §2.12 rule 4, §9.6): legacy fields move into their sections,
- * everything else stays as it stands, unknown keys and comments included. Null when there is nothing to change. The
- * lines are edited in place; where that does not give exactly the values wanted, the text is written anew.
+ * everything else stays as it is, including unknown keys and comments. Null when there is nothing to change. The
+ * lines are edited in place; if that does not give exactly the wanted values, the text is rewritten.
  */
 export function migrateText(text: string, values: Table): MigratedText | null {
   const version = values['schema_version'];

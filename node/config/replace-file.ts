@@ -16,9 +16,9 @@ import type { Clock, Random } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 
 /**
- * Replaces a file at once: a backup `<file>.bak.<time>` with the old content (mode 0600), then the new content under
- * another name, synced, and renamed into place with the owner and mode of the old file. A link stays a link. Answers
- * the backup's path; throws, and then the file is as it was and neither other file is left.
+ * Replaces a file atomically: a backup `<file>.bak.<time>` with the old content (mode 0600), then the new content under
+ * another name, synced, and renamed into place with the owner and mode of the old file. A link stays a link. Returns
+ * the backup's path. If it throws, the file is unchanged and both new files are gone.
  */
 export function replaceFile(
   path: string,
@@ -37,7 +37,7 @@ export function replaceFile(
     write(backup, before, 0o600, made);
     write(draft, after, mode & 0o777, made, { uid, gid });
     if (readFileSync(real, 'utf8') !== before)
-      throw new Error(`${path} was changed by somebody else meanwhile`);
+      throw new Error(`${path} was changed by another process in the meantime`);
     renameSync(draft, real);
     made.length = 0;
     syncFolder(dirname(real));

@@ -1,62 +1,67 @@
-import { ARCHIVE_DAYS_MAX, TTL_CONFIGURED_SECONDS_MAX } from '../../protocol/limits.js';
-import type { SettingRow } from './settings.js';
+import {
+  ARCHIVE_DAYS_MAX,
+  EXTEND_SECONDS,
+  TTL_CONFIGURED_SECONDS_MAX,
+  TTL_SECONDS,
+} from '../../protocol/limits.js';
+import type { SettingRows } from './setting-row.js';
 
-/** Zero and less mean never (reference-http §2.2). */
+/** Zero or less means never (reference-http §2.2). */
 const seconds = (value: number) => (value <= 0 ? null : Math.min(value, TTL_CONFIGURED_SECONDS_MAX));
 const positive = (value: number) => (value <= 0 ? null : value);
 
 /** How long memories live. */
-export const LIFE_ROWS: readonly SettingRow[] = [
-  {
-    key: 'shortTtlSeconds',
-    config: 'ttl.short_ttl_secs',
+export const LIFE_ROWS = {
+  shortTtlSeconds: {
     type: 'integer',
+    default: TTL_SECONDS.short,
     unit: 's',
     convert: seconds,
+    config: 'ttl.short_ttl_secs',
     doc: 'Time to live of the short tier; 0 or less means for ever.',
   },
-  {
-    key: 'midTtlSeconds',
-    config: 'ttl.mid_ttl_secs',
+  midTtlSeconds: {
     type: 'integer',
+    default: TTL_SECONDS.mid,
     unit: 's',
     convert: seconds,
+    config: 'ttl.mid_ttl_secs',
     doc: 'Time to live of the mid tier; 0 or less means for ever.',
   },
-  {
-    key: 'longTtlSeconds',
-    config: 'ttl.long_ttl_secs',
+  longTtlSeconds: {
     type: 'integer',
+    default: TTL_SECONDS.long,
+    defaultDoc: 'for ever',
     unit: 's',
     convert: seconds,
-    defaultDoc: 'for ever',
+    config: 'ttl.long_ttl_secs',
     doc: 'Time to live of the long tier; 0 or less means for ever.',
   },
-  {
-    key: 'shortExtendSeconds',
-    config: 'ttl.short_extend_secs',
+  shortExtendSeconds: {
     type: 'integer',
+    default: EXTEND_SECONDS.short,
     unit: 's',
     convert: seconds,
+    config: 'ttl.short_extend_secs',
     doc: 'A recall moves the expiry of a short row at least this far from now; 0 or less leaves it.',
   },
-  {
-    key: 'midExtendSeconds',
-    config: 'ttl.mid_extend_secs',
+  midExtendSeconds: {
     type: 'integer',
+    default: EXTEND_SECONDS.mid,
     unit: 's',
     convert: seconds,
+    config: 'ttl.mid_extend_secs',
     doc: 'A recall moves the expiry of a mid row at least this far from now; 0 or less leaves it.',
   },
-  {
-    key: 'archiveMaxDays',
-    config: 'storage.archive_max_days',
-    legacy: 'archive_max_days',
+  archiveMaxDays: {
     type: 'integer',
+    default: null,
+    defaultDoc: 'never',
     unit: 'days',
     max: ARCHIVE_DAYS_MAX,
     convert: positive,
-    defaultDoc: 'never',
-    doc: 'Archived memories that are older are purged; 0 or less means never.',
+    config: 'storage.archive_max_days',
+    legacy: 'archive_max_days',
+    doc: 'Archived memories older than this are purged; 0 or less means never.',
   },
-];
+} as const satisfies SettingRows;

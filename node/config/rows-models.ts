@@ -1,8 +1,9 @@
-import type { SettingRow } from './settings.js';
+import { EMBED_BATCH_MAX } from '../../protocol/limits.js';
+import type { SettingRows } from './setting-row.js';
 
 const LATER = 'Validated now, read when remote models come.';
 /** Selectors of the chat model (interface §2.12, "Backends"). */
-const LLM_BACKENDS = ['none', 'local-native', 'compatible'];
+const LLM_BACKENDS = ['none', 'local-native', 'compatible'] as const;
 
 /** What is wrong with a base URL; it may hold a password, so it is never quoted. */
 function urlProblem(text: string): string | null {
@@ -18,124 +19,124 @@ function urlProblem(text: string): string | null {
 }
 
 /** The models that a node may call, and where their keys are (interface §2.12). */
-export const MODEL_ROWS: readonly SettingRow[] = [
-  {
-    key: 'embedBaseUrl',
+export const MODEL_ROWS = {
+  embedBaseUrl: {
+    type: 'text',
+    default: null,
+    check: urlProblem,
     env: 'SVC_EMBED_BASE_URL',
     config: 'embeddings.base_url',
     configAlias: 'embeddings.url',
     legacy: 'embed_url',
-    type: 'text',
-    check: urlProblem,
-    doc: `Endpoint of a remote embedder; base_url goes before url. ${LATER}`,
+    doc: `Endpoint of a remote embedder; base_url overrides url. ${LATER}`,
   },
-  {
-    key: 'embedModel',
+  embedModel: {
+    type: 'text',
+    default: null,
     env: 'SVC_EMBED_MODEL',
     config: 'embeddings.model',
     legacy: 'embedding_model',
-    type: 'text',
     doc: `Model of a remote embedder, passed through as it is. ${LATER}`,
   },
-  {
-    key: 'embedDim',
-    config: 'embeddings.dim',
+  embedDim: {
     type: 'integer',
+    default: null,
     min: 1,
     max: 65_536,
+    config: 'embeddings.dim',
     doc: `Vector dimension of a model that is not in the built-in table. ${LATER}`,
   },
-  {
-    key: 'embedApiKey',
+  embedApiKey: {
+    type: 'secret',
+    default: null,
     env: 'SVC_EMBED_API_KEY',
     secretSection: 'embeddings',
-    type: 'secret',
     doc: `Key of a remote embedder. ${LATER}`,
   },
-  {
-    key: 'embedBackfillBatch',
-    env: 'SVC_EMBED_BACKFILL_BATCH',
-    config: 'embeddings.backfill_batch',
+  embedBackfillBatch: {
     type: 'integer',
+    default: EMBED_BATCH_MAX,
     unit: 'rows',
     min: 1,
     max: 10_000,
+    env: 'SVC_EMBED_BACKFILL_BATCH',
+    config: 'embeddings.backfill_batch',
     doc: 'Rows that the background embedding takes at a time; a query waits behind one batch.',
   },
-  {
-    key: 'llmBackend',
+  llmBackend: {
+    type: 'text',
+    default: null,
+    oneOf: LLM_BACKENDS,
     env: 'SVC_LLM_BACKEND',
     config: 'llm.backend',
-    type: 'text',
-    oneOf: LLM_BACKENDS,
     doc: `Chat model: local-native, compatible or none. ${LATER}`,
   },
-  {
-    key: 'llmBaseUrl',
+  llmBaseUrl: {
+    type: 'text',
+    default: null,
+    check: urlProblem,
     env: 'SVC_LLM_BASE_URL',
     config: 'llm.base_url',
     legacy: 'ollama_url',
-    type: 'text',
-    check: urlProblem,
     doc: `Endpoint of the chat model. ${LATER}`,
   },
-  {
-    key: 'llmModel',
+  llmModel: {
+    type: 'text',
+    default: null,
     env: 'SVC_LLM_MODEL',
     config: 'llm.model',
     legacy: 'llm_model',
-    type: 'text',
     doc: `Name of the chat model, passed through as it is. ${LATER}`,
   },
-  {
-    key: 'llmApiKey',
+  llmApiKey: {
+    type: 'secret',
+    default: null,
     env: 'SVC_LLM_API_KEY',
     secretSection: 'llm',
-    type: 'secret',
     doc: `Key of the chat model. ${LATER}`,
   },
-  {
-    key: 'autoTagBackend',
-    config: 'llm.auto_tag.backend',
+  autoTagBackend: {
     type: 'text',
-    oneOf: LLM_BACKENDS,
+    default: null,
     defaultDoc: 'as [llm]',
+    oneOf: LLM_BACKENDS,
+    config: 'llm.auto_tag.backend',
     doc: `Model for tags, query expansion and contradictions. ${LATER}`,
   },
-  {
-    key: 'autoTagBaseUrl',
-    config: 'llm.auto_tag.base_url',
+  autoTagBaseUrl: {
     type: 'text',
-    check: urlProblem,
+    default: null,
     defaultDoc: 'as [llm]',
+    check: urlProblem,
+    config: 'llm.auto_tag.base_url',
     doc: `Endpoint of that model. ${LATER}`,
   },
-  {
-    key: 'autoTagModel',
+  autoTagModel: {
+    type: 'text',
+    default: null,
+    defaultDoc: 'as [llm]',
     config: 'llm.auto_tag.model',
     legacy: 'auto_tag_model',
-    type: 'text',
-    defaultDoc: 'as [llm]',
     doc: `Name of that model. ${LATER}`,
   },
-  {
-    key: 'autoTagApiKey',
-    secretSection: 'llm.auto_tag',
+  autoTagApiKey: {
     type: 'secret',
+    default: null,
     defaultDoc: 'as [llm]',
+    secretSection: 'llm.auto_tag',
     doc: `Key of that model. ${LATER}`,
   },
-  {
-    key: 'rerankerEnabled',
+  rerankerEnabled: {
+    type: 'boolean',
+    default: false,
     config: 'reranker.enabled',
     legacy: 'cross_encoder',
-    type: 'boolean',
     doc: `Rerank what recall found with a cross encoder. ${LATER}`,
   },
-  {
-    key: 'rerankerModel',
-    config: 'reranker.model',
+  rerankerModel: {
     type: 'text',
+    default: null,
+    config: 'reranker.model',
     doc: `Model of the reranker. ${LATER}`,
   },
-];
+} as const satisfies SettingRows;

@@ -4,12 +4,12 @@ import { Secret } from './secret.js';
 /** Why a key file gives no key. */
 export type SecretFileProblem = 'missing' | 'unreadable' | 'lax-mode' | 'empty';
 
-/** A key is a line; whatever is longer is another file. */
+/** A key is one line; a longer file is not a key file. */
 const KEY_BYTES_MAX = 16_384;
 
 /**
- * Reads a key from the first line of a file that its owner alone may read: mode 0400, and anything looser is refused
- * (interface §2.12). The file that was judged is the file that is read.
+ * Reads a key from the first line of a file that only its owner may read: mode 0400; a looser mode is refused
+ * (interface §2.12). The checks and the read use the same open file.
  */
 export function readSecretFile(
   path: string,
@@ -18,7 +18,7 @@ export function readSecretFile(
   | { readonly ok: false; readonly problem: SecretFileProblem } {
   let file: number;
   try {
-    // Opening a pipe must not wait for somebody to write into it.
+    // Opening a pipe must not wait for a writer.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

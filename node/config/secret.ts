@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 const REDACTED = '[redacted]';
 
 /**
- * A key that shows itself only to who calls `reveal`: in JSON, in a text, in a log and in an error it reads
+ * A key that only `reveal` shows: in JSON, in text, in a log and in an error it reads
  * `[redacted]` (interface §2.12 rule 5, §5.5).
  */
 export class Secret {
@@ -13,7 +13,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The key itself; hand it to what checks or sends it, and to nothing else. */
+  /** The key itself; pass it only to code that checks or sends it. */
   reveal(): string {
     return this.#value;
   }

@@ -5,13 +5,13 @@ import type { ConfigProblem, ConfigProblemCode } from './config-problem.js';
 import { isTable, type Table, valueAt } from './config-table.js';
 import { Secret } from './secret.js';
 import { readSecretFile } from './secret-file.js';
-import type { Environment, Found } from './setting-value.js';
-import type { SettingRow } from './settings.js';
+import type { Environment, Found } from './setting-origin.js';
+import type { SettingRow } from './setting-row.js';
 
 /**
- * The key of a section, from the variable that `api_key_env` names or the file that `api_key_file` names. Both at once
- * contradict each other and refuse the start. A key that cannot be had is an error and the node goes on without it;
- * what needs the key degrades. Neither name is ever quoted: operators paste keys into the wrong field.
+ * The key of a section, from the variable that `api_key_env` names or the file that `api_key_file` names. Giving
+ * both refuses the start. A key that cannot be read is an error; the node goes on without it, and features that need
+ * it degrade. Neither name is ever quoted, because operators paste keys into the wrong field.
  */
 export function secretFromSection(
   row: SettingRow,
@@ -21,7 +21,7 @@ export function secretFromSection(
 ): Found | null {
   if (row.secretSection === undefined) return null;
   const section = valueAt(file.values, row.secretSection);
-  // What is no table has been refused with the other keys.
+  // A value that is not a table was refused with the other keys.
   if (!isTable(section)) return null;
   const variable = textIn(section, row.secretSection, 'api_key_env', report);
   const path = textIn(section, row.secretSection, 'api_key_file', report);
@@ -71,7 +71,7 @@ function fromFile(section: string, path: string, report: (problem: ConfigProblem
   return null;
 }
 
-/** A relative path is meant from the configuration file, wherever the node is started. */
+/** A relative path starts at the folder of the configuration file, not at the working directory. */
 function resolved(path: string, configPath: string): string {
   if (path.startsWith('~/')) return join(homedir(), path.slice(2));
   return isAbsolute(path) ? path : join(dirname(configPath), path);

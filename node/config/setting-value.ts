@@ -3,33 +3,21 @@ import type { ConfigProblem } from './config-problem.js';
 import { valueAt } from './config-table.js';
 import { Secret } from './secret.js';
 import { secretFromSection } from './section-secret.js';
-import type { SettingRow } from './settings.js';
+import type { Environment, Found, Origin } from './setting-origin.js';
+import type { SettingRow } from './setting-row.js';
+import type { Setting } from './settings.js';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Where a value came from. */
-export interface Origin {
-  readonly source: 'flag' | 'environment' | 'file' | 'legacy' | 'default';
-  /** The flag, variable or key; null for a default. */
-  readonly name: string | null;
-}
-
-export interface Found {
-  readonly value: unknown;
-  readonly origin: Origin;
-}
-
-/** What is wrong with a value, to stand after its name; never the value itself. */
+/** What is wrong with a value, as the text after its name; it never holds the value. */
 class Unfit {
   constructor(readonly why: string) {}
 }
 
 /**
- * The value of a setting: flag over environment over section over legacy field (interface §2.12 rule 3); null where
- * none is given. A value that does not fit is a problem, and the next source counts.
+ * The value of a setting: flag over environment over section over legacy field (interface §2.12 rule 3); null when
+ * none is given. A value that does not fit is reported, and the next source is used.
  */
 export function findValue(
-  row: SettingRow,
+  row: Setting,
   flag: unknown,
   env: Environment,
   file: ConfigFile,
@@ -42,7 +30,7 @@ export function findValue(
     refuse(label, value);
     return null;
   };
-  const flagName = row.flag ?? row.key;
+  const flagName = row.flag?.name ?? row.key;
   const name = row.env ?? '';
   const text = row.env === undefined ? undefined : given(env[row.env]);
   const keys = [row.config, row.configAlias].filter((key) => key !== undefined);
@@ -73,14 +61,14 @@ function fromKeys(
   return null;
 }
 
-/** An empty text configures nothing; above all, an empty API key is none. */
+/** Empty text configures nothing; above all, an empty API key is no key. */
 export function given<T>(value: T): T | undefined {
   return value === '' ? undefined : value;
 }
 
-/** A flag is what the program holds already, so it is judged but not converted. */
+/** A flag holds the value in the unit of the program, so it is checked but not converted. */
 function fromFlag(row: SettingRow, value: unknown): unknown {
-  // Null is given too: it switches a setting off that the environment sets.
+  // Null is a value too: it switches off a setting that the environment sets.
   if (value === undefined || value === null) return value;
   if (row.type === 'secret') return typeof value === 'string' ? new Secret(value) : value;
   return row.convert === undefined ? judged(row, value) : value;
@@ -97,13 +85,7 @@ function fromText(row: SettingRow, text: string): unknown {
       return new Unfit('must be 1 or 0');
     }
     case 'list':
-      return judged(
-        row,
-        text
-          .split(',')
-          .map((item) => item.trim())
-          .filter((item) => item !== ''),
-      );
+      return judged(row, listOf(text));
     case 'secret':
       return secret(row, text);
     default:
@@ -111,10 +93,19 @@ function fromText(row: SettingRow, text: string): unknown {
   }
 }
 
+/** The items of a text that is separated by commas. */
+export function listOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
 function fromToml(row: SettingRow, value: unknown): unknown {
   if (value === undefined) return undefined;
   const fits = {
     text: typeof value === 'string',
+    path: typeof value === 'string',
     secret: typeof value === 'string',
     integer: Number.isSafeInteger(value),
     boolean: typeof value === 'boolean',
@@ -127,6 +118,7 @@ function fromToml(row: SettingRow, value: unknown): unknown {
 
 const TYPE_WORDS = {
   text: 'text',
+  path: 'text',
   secret: 'text',
   integer: 'an integer',
   boolean: 'true or false',
@@ -143,7 +135,7 @@ function converted(row: SettingRow, value: number): unknown {
   return fit instanceof Unfit || row.convert === undefined ? fit : row.convert(value);
 }
 
-/** The value if it is in the row's range and list. */
+/** The value, if the row's bounds, list and check allow it. */
 function judged(row: SettingRow, value: unknown): unknown {
   if (row.oneOf !== undefined && !row.oneOf.includes(String(value))) {
     return new Unfit(`must be one of ${row.oneOf.join(', ')}`);

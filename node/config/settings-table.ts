@@ -1,4 +1,5 @@
-import { DEFAULTS, SETTINGS, type SettingRow } from './settings.js';
+import type { SettingRow } from './setting-row.js';
+import { SETTINGS } from './settings.js';
 
 /** The settings as a Markdown table, one row each, as `docs/configuration.md` holds it. */
 export function settingsTable(): string {
@@ -8,10 +9,10 @@ export function settingsTable(): string {
     ...SETTINGS.map((row) =>
       [
         `\`${row.key}\``,
-        code(row.flag),
+        code(row.flag?.name),
         code(row.env),
         keysOf(row),
-        defaultOf(row),
+        defaultText(row),
         row.unit ?? '',
         row.type === 'secret' ? 'yes' : '',
         `${row.doc}${rangeOf(row)}`.replaceAll('|', '\\|'),
@@ -32,12 +33,12 @@ function keysOf(row: SettingRow): string {
   return keys.filter((key) => key !== '').join(', ');
 }
 
-function defaultOf(row: SettingRow): string {
+/** The default of a setting, as documentation and help show it. */
+export function defaultText(row: SettingRow): string {
   if (row.defaultDoc !== undefined) return row.defaultDoc;
-  const value = (DEFAULTS as Partial<Record<string, unknown>>)[row.key] ?? null;
-  if (value === null) return 'none';
-  if (Array.isArray(value)) return value.length === 0 ? 'empty' : value.join(', ');
-  return String(value);
+  if (row.default === null) return 'none';
+  if (Array.isArray(row.default)) return row.default.length === 0 ? 'empty' : row.default.join(', ');
+  return String(row.default);
 }
 
 function rangeOf({ min, max, oneOf }: SettingRow): string {

@@ -1,7 +1,8 @@
 import { nearest } from '../../protocol/nearest.js';
 import { describeSettings } from '../config/describe-settings.js';
 import type { Configuration } from '../config/load-settings.js';
-import { EMBED_BACKENDS, SETTINGS } from '../config/settings.js';
+import { EMBED_BACKENDS } from '../config/rows-service.js';
+import { SETTINGS } from '../config/settings.js';
 import { modeText, statOf } from './paths.js';
 import { type Section, SectionBuilder, type Severity } from './report.js';
 
@@ -11,10 +12,10 @@ const SEVERITIES = { fatal: 'CRIT', error: 'WARN', warning: 'WARN' } as const sa
 >;
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
 const API_KEY_LENGTH_MIN = 16;
-/** Variables of the loader and of the program's surroundings that are no settings. */
+/** Variables that the loader reads and that are not settings. */
 const OTHER_VARIABLES = ['SVC_CONFIG', 'SVC_NO_CONFIG'];
 
-/** The file, the environment, and what they switch off. */
+/** Checks the file, the environment, and the protections that they switch off. */
 export function checkConfiguration(configuration: Configuration): Section {
   const { file, problems, settings, origins } = configuration;
   const section = new SectionBuilder('Configuration')
@@ -25,7 +26,7 @@ export function checkConfiguration(configuration: Configuration): Section {
     if (source !== 'default') section.fact(key, `${JSON.stringify(value)} (${source}: ${name})`);
   }
   for (const { code, level, message, fix } of problems) {
-    // An ignored file is a node that runs without its API key and its admins.
+    // With an ignored file the node runs without its API key and its admins.
     const severity = code === 'CONFIG_INLINE_API_KEY' ? 'CRIT' : SEVERITIES[level];
     section.add({ code, severity, message, fix });
   }
@@ -55,7 +56,7 @@ export function checkConfiguration(configuration: Configuration): Section {
     section.warn(
       'API_KEY_SHORT',
       `the API key has fewer than ${API_KEY_LENGTH_MIN} characters and can be guessed`,
-      'take a key of 32 random characters',
+      'use a key of 32 random characters',
     );
   }
   if (settings.embedBackend !== 'builtin' && settings.embedBackend !== 'none') {
@@ -81,34 +82,42 @@ function unknownVariables({ variables }: Configuration, section: SectionBuilder)
   }
 }
 
-/** Protections that an operator has given up. */
+/** Protections that the operator has switched off. */
 function switchedOff({ settings }: Configuration, section: SectionBuilder): void {
   if (!settings.requireAttestation) {
     section.warn(
       'ATTESTATION_OFF',
-      'unsigned writes are permitted: anybody who reaches the node may write as anybody',
+      'unsigned writes are permitted: any client that reaches the node can write as any agent',
       'unset SVC_REQUIRE_AGENT_ATTESTATION',
     );
   }
   if (settings.synchronous !== 'FULL') {
     section.warn(
       'SYNCHRONOUS_NOT_FULL',
-      `SVC_DB_SYNCHRONOUS=${settings.synchronous}: a power loss may take writes that were acknowledged`,
+      `SVC_DB_SYNCHRONOUS=${settings.synchronous}: a power loss may lose acknowledged writes`,
       'unset SVC_DB_SYNCHRONOUS',
     );
   }
   const open = [
-    [!settings.fedRequireSig, 'SVC_FED_REQUIRE_SIG', 'unsigned messages of peers are taken'],
+    [!settings.fedRequireSig, 'SVC_FED_REQUIRE_SIG', 'unsigned messages of peers are accepted'],
     [!settings.fedRequireNonce, 'SVC_FED_REQUIRE_NONCE', 'messages of peers may be replayed'],
     [settings.fedSyncTrustPeer, 'SVC_FED_SYNC_TRUST_PEER', 'peers without a scope may read everything'],
-    [settings.fedTrustBodyAgentId, 'SVC_FED_TRUST_BODY_AGENT_ID', 'peers may send in the name of any agent'],
+    [settings.fedTrustBodyAgentId, 'SVC_FED_TRUST_BODY_AGENT_ID', 'peers may send on behalf of any agent'],
     [settings.allowLoopbackWebhooks, 'SVC_ALLOW_LOOPBACK_WEBHOOKS', 'webhooks may go to this machine'],
-    [settings.ssrfGuardAllowDnsFail, 'SVC_SSRF_GUARD_ALLOW_DNS_FAIL', 'webhooks may go to names unknown'],
-    [settings.governanceFailOpenOnError, 'SVC_GOVERNANCE_FAIL_OPEN_ON_ERROR', 'writes pass when rules fail'],
+    [
+      settings.ssrfGuardAllowDnsFail,
+      'SVC_SSRF_GUARD_ALLOW_DNS_FAIL',
+      'webhooks may go to names that do not resolve',
+    ],
+    [
+      settings.governanceFailOpenOnError,
+      'SVC_GOVERNANCE_FAIL_OPEN_ON_ERROR',
+      'writes pass when their rules cannot be evaluated',
+    ],
     [
       settings.passphraseFileAllowLaxPerms,
       'SVC_PASSPHRASE_FILE_ALLOW_LAX_PERMS',
-      'others may read passphrases',
+      'passphrase files may be readable by others',
     ],
   ] as const;
   for (const [isOpen, name, what] of open) {

@@ -6,9 +6,9 @@ import { type Section, SectionBuilder } from './report.js';
 
 const CLOCK_AHEAD_MS = 5 * 60_000;
 
-const NOTHING = 'there is nothing to look at yet';
+const NOTHING = 'there is nothing to examine yet';
 
-/** Full text and vectors against the rows they stand for. */
+/** Compares full text and vectors with the rows that they index. */
 export function checkIndex(content: ContentFacts | null, settings: Settings): Section {
   const section = new SectionBuilder('Index');
   if (content === null) return section.unused(NOTHING).done();
@@ -23,28 +23,28 @@ export function checkIndex(content: ContentFacts | null, settings: Settings): Se
   if (fullText.missing > 0 || fullText.surplus > 0) {
     section.crit(
       'FULL_TEXT_OUT_OF_STEP',
-      `${fullText.missing} memories are not in the full text, ${fullText.surplus} of its entries have no memory: recall misses them`,
+      `${fullText.missing} memories are not in the full text, and ${fullText.surplus} of its entries have no memory: recall misses them`,
       'stop the node and restore a backup, or export and import the memories',
     );
   }
   if (embeddings.lost > 0) {
     section.crit(
       'VECTORS_LOST',
-      `${embeddings.lost} memories count as embedded and have no vector`,
+      `${embeddings.lost} memories are marked as embedded but have no vector`,
       'run "mnemesh reembed"',
     );
   }
   if (embeddings.failed > 0) {
     section.warn(
       'EMBEDDINGS_FAILED',
-      `${embeddings.failed} memories could not be embedded and are found by their words alone`,
-      'look at their text, then run "mnemesh reembed"',
+      `${embeddings.failed} memories could not be embedded and are found only by their words`,
+      'check their text, then run "mnemesh reembed"',
     );
   }
   if (embeddings.models.length > 1) {
     section.warn(
       'EMBEDDING_MODELS_MIXED',
-      `vectors of ${embeddings.models.length} models lie beside each other; only one is searched`,
+      `there are vectors of ${embeddings.models.length} models, but only those of one are searched`,
       'run "mnemesh reembed"',
     );
   }
@@ -57,7 +57,7 @@ export function checkIndex(content: ContentFacts | null, settings: Settings): Se
   return section.done();
 }
 
-/** How recall answers on this node, and whether its clock can be trusted for it. */
+/** Checks how recall answers on this node, and whether its clock can be trusted. */
 export function checkRecall(content: ContentFacts | null, settings: Settings, nowMs: number): Section {
   const section = new SectionBuilder('Recall').fact(
     'mode',
@@ -72,7 +72,7 @@ export function checkRecall(content: ContentFacts | null, settings: Settings, no
   if (newestMs > nowMs + CLOCK_AHEAD_MS) {
     section.warn(
       'CLOCK_BEHIND',
-      `the newest change lies ${Math.round((newestMs - nowMs) / 60_000)} minutes ahead of this machine's clock`,
+      `the newest change is ${Math.round((newestMs - nowMs) / 60_000)} minutes ahead of this machine's clock`,
       'set the clock, or find the peer or import that wrote it',
     );
   }
@@ -82,11 +82,11 @@ export function checkRecall(content: ContentFacts | null, settings: Settings, no
   if (owner !== null && owner.expiresAtMs !== 0 && !isLive) {
     section.warn(
       'OWNER_STALE',
-      `${owner.holder} owned the database and ended without giving it up: it was killed or crashed`,
-      'look at its log; the next node takes over by itself',
+      `${owner.holder} owned the database and ended without releasing it: it was killed or crashed`,
+      'look at its log; the next node takes over automatically',
     );
   } else if (owner !== null && owner.expiresAtMs > nowMs + 60_000) {
-    section.warn('OWNER_FUTURE', 'the lease of the owner ends later than any lease can', 'set the clock');
+    section.warn('OWNER_FUTURE', 'the lease of the owner ends later than a lease can last', 'set the clock');
   }
   if (content.expired > 0 && !isLive) {
     section.info(
@@ -97,7 +97,7 @@ export function checkRecall(content: ContentFacts | null, settings: Settings, no
   return section.done();
 }
 
-/** The operation log: what the mesh and every audit stand on. */
+/** Checks the operation log, on which the mesh and every audit depend. */
 export function checkAudit(facts: DatabaseFacts | null, peerId: string | null): Section {
   const section = new SectionBuilder('Audit');
   if (facts === null || facts.content === null) return section.unused(NOTHING).done();
@@ -116,21 +116,21 @@ export function checkAudit(facts: DatabaseFacts | null, peerId: string | null): 
       section.crit(
         'AUDIT_CHAIN_BROKEN',
         `the audit chain does not hold: ${facts.audit.problem}`,
-        'keep a copy of the file; mnemesh verify-signed-events-chain --json says more',
+        'keep a copy of the file; mnemesh verify-signed-events-chain --json shows details',
       );
     }
   }
   if (log.rowsWithoutOperation > 0) {
     section.crit(
       'ROWS_WITHOUT_OPERATION',
-      `${log.rowsWithoutOperation} memories were written past the log; no peer will ever hear of them`,
-      'find out what wrote into the file, then store them again',
+      `${log.rowsWithoutOperation} memories were written without the log; they will never reach a peer`,
+      'find the program that wrote into the file, then store them again',
     );
   }
   if (peerId !== null && peerId !== log.peerId) {
     section.warn(
       'PEER_ID_CHANGED',
-      `the log was written by ${log.peerId}, this machine's key is ${peerId}: the next start begins a new epoch`,
+      `the log was written by ${log.peerId}, but this machine's key is ${peerId}: the next start begins a new epoch`,
       'restore the old key if the database was not meant to move',
     );
   }

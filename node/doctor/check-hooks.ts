@@ -5,8 +5,8 @@ import { modeText, statOf } from './paths.js';
 import { type Section, SectionBuilder } from './report.js';
 
 /**
- * The hooks that are configured, and whether they could run. This release fires none, so there is nothing to count: it
- * says so for every hook that is switched on, because an operator may rely on it as a guard.
+ * Checks the configured hooks and whether they could run. This release fires no hooks, so it warns of those that are
+ * switched on, because an operator may rely on them as a guard.
  */
 export function checkHooks(configPath: string, searchPath: string): Section {
   const file = readHooksFile(configPath);
@@ -34,7 +34,7 @@ export function checkHooks(configPath: string, searchPath: string): Section {
   if (on.length > 0) {
     section.warn(
       'HOOKS_NOT_RUN',
-      `${on.length} ${on.length === 1 ? 'hook is' : 'hooks are'} switched on, but this release fires no hooks: nothing that they should do or refuse happens`,
+      `${on.length} ${on.length === 1 ? 'hook is' : 'hooks are'} switched on, but this release fires no hooks: they neither do nor refuse anything`,
       'do not rely on them yet; set enabled = false',
     );
   }

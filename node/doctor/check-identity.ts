@@ -2,7 +2,7 @@ import { agentIdProblem } from '../../protocol/ids.js';
 import type { Settings } from '../config/settings.js';
 import { type Section, SectionBuilder } from './report.js';
 
-/** Who this process is, and who may administer the node (interface §5.3, §5.4). */
+/** Checks the identity of this process, and the admins of the node (interface §5.3, §5.4). */
 export function checkIdentity(settings: Settings): Section {
   const { adminAgentIds, adminHeaderTrust, apiKey, agentId } = settings;
   const section = new SectionBuilder('Identity and admin')
@@ -12,7 +12,7 @@ export function checkIdentity(settings: Settings): Section {
   if (adminAgentIds.length === 0) {
     section.info(
       'ADMIN_SET_EMPTY',
-      'nobody is an admin: the admin routes answer 403 to everybody',
+      'there are no admins: the admin routes answer 403 to every caller',
       'list the admins in [admin] agent_ids or SVC_ADMIN_AGENT_IDS',
     );
   } else if (apiKey === null && !adminHeaderTrust) {
@@ -25,7 +25,7 @@ export function checkIdentity(settings: Settings): Section {
   if (adminHeaderTrust && apiKey === null) {
     section.warn(
       'ADMIN_HEADER_TRUST',
-      'anybody who reaches the node may call himself an admin',
+      'any client that reaches the node can claim to be an admin',
       'set SVC_API_KEY and unset SVC_ADMIN_HEADER_TRUST',
     );
   }

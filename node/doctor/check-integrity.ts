@@ -3,7 +3,7 @@ import type { Settings } from '../config/settings.js';
 import type { ContentFacts } from './database-facts.js';
 import { type Section, SectionBuilder, worst } from './report.js';
 
-/** Adds to the section of the mesh what the last scrub found, and whether the rows differ from those of the peers. */
+/** Adds to the mesh section the findings of the last scrub, and whether the rows differ from those of the peers. */
 export function withIntegrity(
   mesh: Section,
   content: ContentFacts | null,
@@ -25,8 +25,8 @@ function integrityOf(content: ContentFacts, settings: Settings, nowMs: number): 
   if (lost > 0) {
     section.crit(
       'SCRUB_LOST_OPERATIONS',
-      `the last scrub could not get ${lost} damaged operations back`,
-      'mnemesh mesh scrub, while a peer that has them can be reached; else restore a backup',
+      `the last scrub could not recover ${lost} damaged operations`,
+      'run "mnemesh mesh scrub" while a peer that has them can be reached, or restore a backup',
     );
   }
   const repaired = Number(scrub?.facts['repaired'] ?? 0) + Number(scrub?.facts['damaged_operations'] ?? 0);
@@ -34,20 +34,23 @@ function integrityOf(content: ContentFacts, settings: Settings, nowMs: number): 
     section.warn(
       'SCRUB_FOUND_DAMAGE',
       `the last scrub found ${repaired} damaged rows and operations`,
-      'look at the disk and the memory of this machine',
+      'check the disk and the memory of this machine',
     );
   }
   const { scrubIntervalMs } = settings;
   const lastMs = parseRfc3339Ms(scrub?.at ?? '');
   if (scrubIntervalMs > 0 && lastMs !== null && nowMs - lastMs > 2 * scrubIntervalMs) {
-    section.info('SCRUB_OVERDUE', 'the last scrub is long ago; the daemon scrubs, or "mnemesh mesh scrub"');
+    section.info(
+      'SCRUB_OVERDUE',
+      'the last scrub was long ago; a running daemon scrubs, or run "mnemesh mesh scrub"',
+    );
   }
   const diverged = (mesh?.facts['diverged'] ?? []) as readonly { readonly peer: string }[];
   if (diverged.length > 0) {
     section.crit(
       'MESH_DIVERGED',
-      `the rows differ from those of ${diverged.map(({ peer }) => peer).join(', ')}, and could not be made equal`,
-      'mnemesh mesh scrub on these nodes; mnemesh mesh verify names the namespaces',
+      `the rows differ from those of ${diverged.map(({ peer }) => peer).join(', ')}, and could not be repaired`,
+      'run "mnemesh mesh scrub" on these nodes; "mnemesh mesh verify" names the namespaces',
     );
   }
   return section.done();

@@ -8,7 +8,7 @@ import { type Section, SectionBuilder } from './report.js';
 const KEY_BYTES = 32;
 const MACHINE = 'daemon';
 
-/** What the keys say about who this node is. */
+/** The identity of this node according to its keys. */
 export interface KeysResult {
   readonly section: Section;
   /** Null while there is no usable machine key. */
@@ -16,12 +16,12 @@ export interface KeysResult {
   readonly publicKey: Uint8Array | null;
 }
 
-/** The key folder and every key in it: modes, lengths, and whether the halves of a pair belong together. */
+/** Checks the key folder and every key in it: modes, lengths, and whether the two files of a pair match. */
 export function checkKeys(keyDir: string): KeysResult {
   const section = new SectionBuilder('Keys').fact('folder', keyDir);
   const folder = statOf(keyDir);
   if (folder === null || !folder.isDirectory()) {
-    if (folder !== null) section.crit('KEY_DIR_NOT_FOLDER', `${keyDir} is no folder`, `move it away`);
+    if (folder !== null) section.crit('KEY_DIR_NOT_FOLDER', `${keyDir} is not a folder`, `move it away`);
     else section.info('KEY_DIR_ABSENT', 'there are no keys yet; the first start makes the machine key');
     return { section: section.done(), peerId: null, publicKey: null };
   }
@@ -60,7 +60,7 @@ export function checkKeys(keyDir: string): KeysResult {
     if (orphan) {
       section.warn(
         'MACHINE_KEY_LOST',
-        'there is a public machine key without its private half; the next start makes a new identity',
+        'there is a public machine key without its private key; the next start makes a new identity',
         `restore ${join(keyDir, `${MACHINE}.priv`)} from a backup`,
       );
     } else {
@@ -76,7 +76,7 @@ function checkPair(path: string, section: SectionBuilder): Uint8Array | null {
   if (stat !== null && (stat.mode & 0o077) !== 0) {
     section.crit(
       'PRIVATE_KEY_MODE',
-      `${path} (${modeText(stat)}) may be read by others; it is refused`,
+      `${path} (${modeText(stat)}) may be read by others, so the node refuses it`,
       `chmod 600 ${path}`,
     );
   }
@@ -105,7 +105,7 @@ function checkPair(path: string, section: SectionBuilder): Uint8Array | null {
   if (statOf(publicPath) !== null && !samePublicKey(publicPath, publicKey)) {
     section.crit(
       'PUBLIC_KEY_MISMATCH',
-      `${publicPath} does not belong to ${path}; who enrols it refuses this node's signatures`,
+      `${publicPath} does not match ${path}; a peer that enrols it will refuse this node's signatures`,
       `restore the pair from a backup, or remove ${publicPath} and export the key again`,
     );
   }

@@ -6,7 +6,7 @@ const INFLIGHT_LOW = 4;
 const STORAGE_LOW_BYTES = 1024 * 1024;
 const TTL_LOW_SECONDS = 60;
 
-/** Limits that are allowed and still hardly meant. */
+/** Warns of limits that are allowed but probably not intended. */
 export function checkLimits(settings: Settings): Section {
   const { pageSizeMax, maxInflightRequests, maxMemoriesPerDay, maxStorageBytes, maxLinksPerDay } = settings;
   const section = new SectionBuilder('Limits')
@@ -44,7 +44,7 @@ export function checkLimits(settings: Settings): Section {
     ['long_ttl_secs', settings.longTtlSeconds],
   ] as const) {
     if (value !== null && value < TTL_LOW_SECONDS) {
-      section.warn('TTL_LOW', `${name} = ${value}: memories vanish within a minute`, `raise [ttl] ${name}`);
+      section.warn('TTL_LOW', `${name} = ${value}: memories expire within a minute`, `raise [ttl] ${name}`);
     }
   }
   return section.done();

@@ -3,20 +3,20 @@ import { type Section, SectionBuilder } from './report.js';
 
 const DAY_MS = 86_400_000;
 const CERTIFICATE_SOON_DAYS = 30;
-/** A clock this far off is worth a word (design: mesh). */
+/** A clock that is off by this much is reported (design: mesh). */
 const SKEW_MS = 5000;
 
 export interface MeshFindings {
-  /** What the node's daemon says; null where it does not answer. */
+  /** The status of the node's daemon; null when it does not answer. */
   readonly status: MeshStatusAnswer | null;
   /** Null on a node that was wired by hand. */
   readonly meshId: string | null;
-  /** When this node's certificate ends; null where it has none of a mesh. */
+  /** When this node's mesh certificate ends; null when it has none. */
   readonly certificateEndsMs: number | null;
   readonly nowMs: number;
 }
 
-/** How the mesh stands, from the files of the node and from what its daemon says. */
+/** Checks the mesh by the files of the node and the status of its daemon. */
 export function checkMesh({ status, meshId, certificateEndsMs, nowMs }: MeshFindings): Section {
   const section = new SectionBuilder('Mesh').fact('mesh', meshId ?? 'wired by hand');
   if (certificateEndsMs !== null) certificate(section, Math.floor((certificateEndsMs - nowMs) / DAY_MS));
@@ -28,7 +28,7 @@ export function checkMesh({ status, meshId, certificateEndsMs, nowMs }: MeshFind
   const { replication } = status;
   section.fact('peers', status.peers.length).fact('state', status.state);
   if (status.state === 'departed') {
-    section.crit('MESH_REMOVED', 'this node was removed from its mesh', 'join again with a fresh invitation');
+    section.crit('MESH_REMOVED', 'this node was removed from its mesh', 'join again with a new invitation');
   }
   if (status.problem !== null) {
     section.crit('MESH_NOT_LISTENING', `peers cannot reach this node: ${status.problem}`, 'free the address');
@@ -37,7 +37,7 @@ export function checkMesh({ status, meshId, certificateEndsMs, nowMs }: MeshFind
   if (members.length === 0) {
     section.info(
       'MESH_ALONE',
-      'this node is alone in its mesh: a lost disk is lost for good',
+      'this node is the only one in its mesh: if its disk is lost, the data is lost',
       'mnemesh mesh invite',
     );
   }
@@ -62,7 +62,7 @@ export function checkMesh({ status, meshId, certificateEndsMs, nowMs }: MeshFind
 function certificate(section: SectionBuilder, daysLeft: number): void {
   section.fact('certificate', `${daysLeft} days left`);
   const fix =
-    'mnemesh mesh renew on the node that made the mesh, elsewhere mnemesh mesh join with a fresh invitation';
+    'mnemesh mesh renew on the node that made the mesh, on other nodes mnemesh mesh join with a new invitation';
   if (daysLeft < 0) section.crit('MESH_CERTIFICATE_EXPIRED', "this node's certificate has expired", fix);
   else if (daysLeft < CERTIFICATE_SOON_DAYS) {
     section.warn('MESH_CERTIFICATE_ENDS', `this node's certificate ends in ${daysLeft} days`, fix);
@@ -77,44 +77,45 @@ function replicationFindings(
   if (quorum.configured > quorum.members) {
     section.warn(
       'QUORUM_LARGER_THAN_MESH',
-      `writes are to be on ${quorum.configured} nodes, and the mesh has ${quorum.members}`,
+      `writes must be on ${quorum.configured} nodes, but the mesh has only ${quorum.members}`,
       'invite more nodes, or lower --quorum-writes',
     );
   }
   if (!accepting) {
-    section.warn('WRITES_HELD', 'writes wait until what this database lost has come back', 'look at the log');
+    section.warn(
+      'WRITES_HELD',
+      'writes wait until the operations that this database lost are restored',
+      'look at the log',
+    );
   }
   for (const { peerId, state, cause, lastError, quarantined, lagOperations } of peers) {
     if (quarantined) {
       section.warn(
         'DELIVERIES_QUARANTINED',
-        `${peerId} refused ${lagOperations} operations too often (${cause}); they rest until it asks or is upgraded`,
+        `${peerId} refused ${lagOperations} operations too often (${cause}); they are suspended until it asks for them or is upgraded`,
         "look at that node's log and release",
       );
     } else if (state === 'cut' || state === 'suspect') {
       section.warn(
         'PEER_UNREACHABLE',
-        `${peerId} is ${state}, it lacks ${lagOperations} operations${lastError === null ? '' : `: ${lastError}`}`,
-        'look whether that node runs and can be reached',
+        `${peerId} is ${state} and lacks ${lagOperations} operations${lastError === null ? '' : `: ${lastError}`}`,
+        'check whether that node runs and can be reached',
       );
     }
   }
   if (underReplicated > 0) {
-    section.info(
-      'UNDER_REPLICATED',
-      `${underReplicated} operations are on fewer nodes than asked for so far`,
-    );
+    section.info('UNDER_REPLICATED', `${underReplicated} operations are so far on fewer nodes than required`);
   }
 }
 
-/** Who did not answer when asked, and memories that differ although nothing is on its way: no queue will mend those. */
+/** Reports peers that did not answer, and differences with no delivery under way, which no queue will repair. */
 function roots(section: SectionBuilder, { compared, replication }: MeshStatusAnswer): void {
   for (const { peer_id: peer, state, equal, differing, reachable, problem } of compared ?? []) {
     const link = replication?.peers.find(({ peerId }) => peerId === peer);
     const isTold =
       link !== undefined && (link.state === 'cut' || link.state === 'suspect' || link.quarantined);
     if (state === 'member' && !reachable && !isTold) {
-      section.warn('PEER_UNREACHABLE', `${peer} does not answer: ${problem}`, 'look whether that node runs');
+      section.warn('PEER_UNREACHABLE', `${peer} does not answer: ${problem}`, 'check whether that node runs');
     }
     if (equal !== false) continue;
     const underWay = link === undefined || link.lagOperations > 0 || link.dlq > 0;

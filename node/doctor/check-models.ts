@@ -14,7 +14,7 @@ interface Model {
 const LOCAL_NATIVE_URL = 'http://localhost:11434';
 const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
-/** Whether the embedder can be had (reference-mcp-cli §2.2). */
+/** Checks whether the embedder can be reached (reference-mcp-cli §2.2). */
 export async function checkEmbeddings(settings: Settings, scheduler: Scheduler): Promise<Section> {
   const section = new SectionBuilder('Embeddings reachability').fact('backend', settings.embedBackend);
   switch (settings.embedBackend) {
@@ -30,7 +30,7 @@ export async function checkEmbeddings(settings: Settings, scheduler: Scheduler):
   }
 }
 
-/** Whether the chat model can be had. */
+/** Checks whether the chat model can be reached. */
 export async function checkLlm(settings: Settings, scheduler: Scheduler): Promise<Section> {
   const section = new SectionBuilder('LLM reachability');
   const { llmBackend: backend, llmBaseUrl: baseUrl, llmApiKey: key } = settings;
@@ -49,7 +49,7 @@ async function probe(model: Model, section: SectionBuilder, scheduler: Scheduler
   const url = new URL(`${base.replace(/\/+$/, '')}${isNative ? '/api/tags' : '/models'}`);
   section.fact('probe', url.href);
   if (key !== null && url.protocol === 'http:' && !LOOPBACK.has(url.hostname)) {
-    section.warn(`${code}_KEY_IN_CLEAR`, 'the key travels over plain http', 'take an https base_url');
+    section.warn(`${code}_KEY_IN_CLEAR`, 'the key is sent over plain http', 'use an https base_url');
     return;
   }
   const headers: Record<string, string> =

@@ -6,10 +6,10 @@ import { httpGet } from './http-get.js';
 import { type Section, SectionBuilder } from './report.js';
 
 const CONNECT_MS = 1000;
-/** Where a node that listens everywhere is asked. */
+/** Address of a node that listens on all addresses. */
 const EVERYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-/** Who has the port, and what a running node says about itself. */
+/** Checks which program has the port, and what a running node reports about itself. */
 export async function checkCapabilities(
   settings: Settings,
   daemonLives: boolean,
@@ -38,7 +38,7 @@ export async function checkCapabilities(
   if (health.status !== 200) {
     section.crit('DAEMON_UNHEALTHY', `the running node answers ${health.status}`, 'look at its log');
   }
-  // The key goes to the node that it belongs to, which this machine's own database says is running here.
+  // The key is sent only to the node that owns it: this machine's database says that it is running here.
   const headers: Record<string, string> =
     settings.apiKey === null ? {} : { 'x-api-key': settings.apiKey.reveal() };
   const answer = await httpGet(new URL(`${base}/capabilities`), headers, scheduler);
@@ -46,8 +46,8 @@ export async function checkCapabilities(
     const why = answer.ok ? answer.status : answer.reason;
     section.warn(
       'CAPABILITIES_REFUSED',
-      `the running node does not tell: ${why}`,
-      'run doctor with its settings',
+      `the running node does not report its capabilities: ${why}`,
+      'run doctor with the settings of that node',
     );
     return section.done();
   }

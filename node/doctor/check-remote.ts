@@ -3,7 +3,7 @@ import { VERSION } from '../version.js';
 import { httpGet } from './http-get.js';
 import { type Section, SectionBuilder } from './report.js';
 
-/** What another node says about itself, from its health and its capabilities. */
+/** Checks another node by its health and its capabilities. */
 export async function checkRemote(base: URL, key: string | null, scheduler: Scheduler): Promise<Section> {
   const section = new SectionBuilder(base.host);
   const at = (path: string) => new URL(`${base.pathname.replace(/\/+$/, '')}/api/v1${path}`, base);
@@ -28,7 +28,9 @@ export async function checkRemote(base: URL, key: string | null, scheduler: Sche
   if (answer.status === 401) {
     const fix =
       key === null ? 'add --send-api-key if the nodes share their key' : "correct this node's API key";
-    return section.warn('REMOTE_NEEDS_KEY', 'its capabilities need its API key', fix).done();
+    return section
+      .warn('REMOTE_NEEDS_KEY', 'the node shows its capabilities only with its API key', fix)
+      .done();
   }
   if (answer.status !== 200 || typeof answer.body !== 'object' || answer.body === null) {
     return section.warn('REMOTE_SILENT', `capabilities answer ${answer.status}`, 'look at its log').done();
@@ -40,12 +42,12 @@ export async function checkRemote(base: URL, key: string | null, scheduler: Sche
   if (body['version'] !== VERSION) {
     section.info(
       'REMOTE_VERSION',
-      `it runs ${String(body['version'])}, this is ${VERSION}`,
-      'upgrade the older one',
+      `the node runs ${String(body['version'])}, this is ${VERSION}`,
+      'upgrade the older node',
     );
   }
   if (body['recall_mode_active'] === 'degraded') {
-    section.warn('REMOTE_DEGRADED', 'its embedder fails', 'look at its log');
+    section.warn('REMOTE_DEGRADED', 'the embedder of the node fails', 'look at its log');
   }
   for (const part of Array.isArray(body['degraded']) ? body['degraded'] : []) {
     section.warn('REMOTE_PART_DEGRADED', JSON.stringify(part), 'look at its log');

@@ -11,13 +11,13 @@ const FREE_LOW_BYTES = 1024 * 1024 * 1024;
 const WAL_LARGE_BYTES = 128 * 1024 * 1024;
 const OLDEST_UPGRADED = 49;
 
-/** Folders, disk, the database file and what lies beside it. */
+/** Checks folders, disk, the database file and the files next to it. */
 export function checkStorage(settings: Settings, inspection: Inspection | null): Section {
   const { home, dbPath } = settings;
   const section = new SectionBuilder('Storage').fact('home', home).fact('database', dbPath);
   checkHome(home, section);
   if (dbPath === ':memory:') {
-    return section.info('DB_IN_MEMORY', 'the database lives in memory and is lost at the end').done();
+    return section.info('DB_IN_MEMORY', 'the database is in memory and is lost when the process ends').done();
   }
   checkDisk(dirname(dbPath), section);
   const file = statOf(dbPath);
@@ -58,16 +58,16 @@ function checkHome(home: string, section: SectionBuilder): void {
     const blocker = blockedBy(home);
     if (blocker === null)
       section.info('HOME_ABSENT', 'the home does not exist yet; the first start makes it');
-    else section.crit('HOME_BLOCKED', `${blocker} is no folder`, 'choose another SVC_HOME');
+    else section.crit('HOME_BLOCKED', `${blocker} is not a folder`, 'choose another SVC_HOME');
     return;
   }
   section.fact('home mode', modeText(stat));
   if (!stat.isDirectory()) {
-    section.crit('HOME_BLOCKED', `${home} is no folder`, 'choose another SVC_HOME');
+    section.crit('HOME_BLOCKED', `${home} is not a folder`, 'choose another SVC_HOME');
   } else if ((stat.mode & 0o022) !== 0) {
     section.crit(
       'HOME_WRITABLE',
-      `${home} (${modeText(stat)}) may be written by others, who can put their own files in place`,
+      `${home} (${modeText(stat)}) may be written by others, who can replace its files`,
       `chmod 700 ${home}`,
     );
   } else if ((stat.mode & 0o077) !== 0) {
@@ -78,7 +78,7 @@ function checkHome(home: string, section: SectionBuilder): void {
 function checkDisk(folder: string, section: SectionBuilder): void {
   const blocker = blockedBy(folder);
   if (blocker !== null) {
-    section.crit('DB_DIR_BLOCKED', `${blocker} is no folder`, 'choose another SVC_DB');
+    section.crit('DB_DIR_BLOCKED', `${blocker} is not a folder`, 'choose another SVC_DB');
     return;
   }
   const existing = existingFolder(folder);
@@ -88,7 +88,11 @@ function checkDisk(folder: string, section: SectionBuilder): void {
     section.fact('free space', sizeText(free));
     const fix = 'make room, or move the database to a larger disk with SVC_DB';
     if (free < FREE_CRITICAL_BYTES) {
-      section.crit('DISK_FULL', `only ${sizeText(free)} are free; writes fail with STORAGE_FULL soon`, fix);
+      section.crit(
+        'DISK_FULL',
+        `only ${sizeText(free)} are free; writes will soon fail with STORAGE_FULL`,
+        fix,
+      );
     } else if (free < FREE_LOW_BYTES) {
       section.warn('DISK_LOW', `only ${sizeText(free)} are free`, fix);
     }
@@ -96,7 +100,7 @@ function checkDisk(folder: string, section: SectionBuilder): void {
     section.warn(
       'DISK_UNKNOWN',
       `the free space is not known: ${(error as Error).message}`,
-      'look at the disk',
+      'check the disk',
     );
   }
   if (!isWritable(existing)) {
@@ -113,20 +117,20 @@ function checkFacts(facts: DatabaseFacts, dbPath: string, section: SectionBuilde
   if (facts.damage.length > 0) {
     section.crit(
       'DB_DAMAGED',
-      `the integrity check says: ${facts.damage.join('; ')}`,
+      `the integrity check reports: ${facts.damage.join('; ')}`,
       'stop the node, keep a copy of the file, restore a backup',
     );
   }
   if (facts.schemaVersion > SCHEMA_VERSION) {
     section.crit(
       'DB_SCHEMA_NEWER',
-      `the database has schema ${facts.schemaVersion}, this release knows ${SCHEMA_VERSION}`,
+      `the database has schema ${facts.schemaVersion}, but this release knows only ${SCHEMA_VERSION}`,
       'install a newer release',
     );
   } else if (facts.schemaVersion > 0 && facts.schemaVersion < OLDEST_UPGRADED) {
     section.crit(
       'DB_SCHEMA_TOO_OLD',
-      `schema ${facts.schemaVersion} is older than what this release upgrades (${OLDEST_UPGRADED})`,
+      `schema ${facts.schemaVersion} is older than the oldest that this release upgrades (${OLDEST_UPGRADED})`,
       'open it with an intermediate release first',
     );
   } else if (facts.schemaVersion > 0 && facts.schemaVersion < SCHEMA_VERSION) {
@@ -152,7 +156,7 @@ function checkUninspectable(
 ): void {
   const restore = 'stop the node, keep a copy of the file, restore a backup';
   const [code, what, fix] = {
-    'no-database': ['DB_DAMAGED', 'is no SQLite database', restore],
+    'no-database': ['DB_DAMAGED', 'is not a SQLite database', restore],
     damaged: ['DB_DAMAGED', 'is damaged', restore],
     foreign: ['DB_FOREIGN', 'belongs to another program', 'choose another SVC_DB'],
     busy: ['DB_BUSY', 'is held by another process', 'run doctor again in a moment'],
@@ -161,20 +165,20 @@ function checkUninspectable(
   section.crit(code, `${dbPath} ${what}: ${message}`, fix);
 }
 
-/** The write-ahead log, and snapshots that upgrades left. */
+/** Checks the write-ahead log, and snapshots that upgrades left. */
 function checkSideFiles(dbPath: string, hasDatabase: boolean, section: SectionBuilder): void {
   const wal = statOf(`${dbPath}-wal`);
   if (wal !== null) section.fact('write-ahead log', sizeText(wal.size));
   if (wal !== null && !hasDatabase) {
     section.crit(
       'WAL_WITHOUT_DB',
-      `${dbPath}-wal has no database: what it holds is lost when a new one is made`,
-      'restore the database file beside it before the next start',
+      `${dbPath}-wal has no database: its content is lost when a new database is made`,
+      'restore the database file next to it before the next start',
     );
   } else if (wal !== null && wal.size > WAL_LARGE_BYTES) {
     section.warn(
       'WAL_LARGE',
-      `the write-ahead log has ${sizeText(wal.size)}: a reader holds it back, or no process closed in good order`,
+      `the write-ahead log has ${sizeText(wal.size)}: a reader keeps it from shrinking, or the last process did not close properly`,
       'restart the node and the MCP servers',
     );
   }
@@ -200,8 +204,8 @@ function checkSideFiles(dbPath: string, hasDatabase: boolean, section: SectionBu
     } else {
       section.info(
         'SNAPSHOT_KEPT',
-        `${path} (${size}) allows to go back to the release before the upgrade`,
-        'remove it and its manifest when you stay with this release',
+        `${path} (${size}) allows going back to the release before the upgrade`,
+        'remove it and its manifest if you stay with this release',
       );
     }
   }

@@ -4,15 +4,15 @@ import type { Operation } from '../pipeline/operation.js';
 import type { TokenCounter } from '../semantics/token-counter.js';
 import { type Section, SectionBuilder } from './report.js';
 
-/** What a client pays at every start of a session; the reference's own bound. */
+/** Tokens that a client spends at every start of a session; the bound of the reference. */
 const LIST_TOKENS_HIGH = 8000;
 
-/** What the tool list costs the context of an agent, in cl100k tokens. */
+/** The share of the tool list in an agent's context, in cl100k tokens. */
 export interface ToolTokens {
   readonly profile: Profile;
   readonly tools: readonly { readonly name: string; readonly family: string; readonly tokens: number }[];
   readonly count: number;
-  /** Of the whole answer to `tools/list`, so somewhat more than the sum of the tools. */
+  /** Of the whole answer to `tools/list`, so slightly more than the sum of the tools. */
   readonly tokens: number;
 }
 
@@ -36,7 +36,7 @@ export function toolTokens(
   };
 }
 
-/** The same as a section of the report, the dearest tool first. */
+/** The same as a section of the report, the most expensive tool first. */
 export function checkTools({ profile, tools, count, tokens }: ToolTokens): Section {
   const section = new SectionBuilder('Tools')
     .fact('profile', profile)

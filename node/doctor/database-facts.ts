@@ -2,5 +2,5 @@ import type { inspectDatabase } from '../../storage/sqlite/inspect/inspect-datab
 
 export type { ContentFacts, DatabaseFacts } from '../../storage/sqlite/inspect/inspect-database.js';
 
-/** What became of a look into the database file. */
+/** The result of examining the database file. */
 export type Inspection = ReturnType<typeof inspectDatabase>;

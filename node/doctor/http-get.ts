@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Scheduler } from '../../protocol/seams.js';
 
-/** What a probe of another node or model came back with. */
+/** The result of probing another node or model. */
 export type Probe =
   | { readonly ok: true; readonly status: number; readonly body: unknown }
   | { readonly ok: false; readonly reason: string };
@@ -11,8 +11,8 @@ const TIMEOUT_MS = 5000;
 const BODY_BYTES_MAX = 1024 * 1024;
 
 /**
- * One GET that follows no redirect, waits five seconds in all and reads at most 1 MiB. The body is null when it is no
- * JSON. This file and the surfaces are the only ones that speak HTTP.
+ * One GET that follows no redirect, waits five seconds in all and reads at most 1 MiB. The body is null when it is not
+ * JSON. Only this file and the surfaces use HTTP.
  */
 export function httpGet(
   url: URL,

@@ -7,7 +7,7 @@ export interface Finding {
   readonly code: string;
   readonly severity: Severity;
   readonly message: string;
-  /** A command or a setting that helps; empty where nothing needs to be done. */
+  /** A command or a setting that helps; empty when nothing needs to be done. */
   readonly fix: string;
 }
 
@@ -30,12 +30,12 @@ export interface DoctorReport {
 
 const ORDER: readonly Severity[] = ['INFO', 'WARN', 'CRIT'];
 
-/** The worst of some severities; INFO for none. */
+/** The worst of some severities; INFO for an empty list. */
 export function worst(severities: readonly (Severity | 'N/A')[]): Severity {
   return ORDER[Math.max(0, ...severities.map((severity) => ORDER.indexOf(severity as Severity)))]!;
 }
 
-/** Gathers what one section has to say. */
+/** Collects the facts and findings of one section. */
 export class SectionBuilder {
   private readonly facts: [string, string][] = [];
   private readonly findings: Finding[] = [];

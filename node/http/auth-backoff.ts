@@ -11,14 +11,14 @@ interface Source {
   failedAtMs: number;
 }
 
-/** A source that has been quiet for this long begins anew. */
+/** A source that has been quiet for this long starts from zero again. */
 const FORGOTTEN_AFTER_MS = 2 * AUTH_BACKOFF_MAX_MS;
 
 /**
- * Slows down who guesses the API key (reference-http §9, #2502). Each source may present five wrong keys; from then on
- * every wrong key closes a window, 1 s at first, doubled each time up to 300 s. Inside the window no key is judged, not
- * even the right one: otherwise guessing would go on and only its answers would be slower. A right key after the window
- * clears the source. Sources are counted apart, so that none can lock out another.
+ * Slows down guessing of the API key (reference-http §9, #2502). Each source may present five wrong keys. From then on
+ * every wrong key starts a waiting time, 1 s at first, doubled each time up to 300 s. While it lasts no key is checked,
+ * not even the right one: otherwise guessing would go on and only its answers would be slower. A right key afterwards
+ * clears the source. Sources are counted separately, so that one cannot lock out another.
  */
 export class AuthBackoff {
   /** Oldest failure first. */
@@ -29,7 +29,7 @@ export class AuthBackoff {
     private readonly sourcesMax = AUTH_SOURCES_MAX,
   ) {}
 
-  /** Milliseconds until a key of this source is judged again; 0 when it is now. */
+  /** Milliseconds until a key from this source is checked again; 0 when it is checked now. */
   waitMs(source: string): number {
     const known = this.#sources.get(source);
     if (known === undefined) return 0;
@@ -67,8 +67,8 @@ function windowMs(failures: number): number {
 }
 
 /**
- * Who a connection counts as: its IPv4 address, or the /64 of its IPv6 address, because whoever has one address of a
- * /64 has them all. Headers such as X-Forwarded-For are not asked: anybody can send them.
+ * The source that a connection counts for: its IPv4 address, or the /64 of its IPv6 address, because the holder of one
+ * address of a /64 has them all. Headers such as X-Forwarded-For are ignored, because any client can send them.
  */
 export function sourceOf(remoteAddress: string | undefined): string {
   if (remoteAddress === undefined) return 'unknown';

@@ -1,7 +1,7 @@
 import { GZIP_BYTES_MIN, GZIP_INLINE_BYTES_MAX } from '../../protocol/limits.js';
 import type { Compressor } from '../../protocol/seams.js';
 
-/** A body as it travels. */
+/** A body as it is sent. */
 export interface CodedBody {
   readonly bytes: Buffer | Uint8Array;
   readonly gzipped: boolean;
@@ -13,7 +13,7 @@ export interface CodedBody {
  */
 export function acceptsGzip(acceptEncoding: string | undefined): boolean {
   if (acceptEncoding === undefined) return false;
-  // What nearly every client sends needs no parsing.
+  // The values that nearly every client sends need no parsing.
   if (acceptEncoding === 'gzip' || acceptEncoding === 'gzip, deflate, br') return true;
   let gzip: number | null = null;
   let identity: number | null = null;
@@ -30,7 +30,7 @@ export function acceptsGzip(acceptEncoding: string | undefined): boolean {
   return wanted > 0 && wanted >= (identity ?? 0);
 }
 
-/** The weight of a coding: 1 unless given, 0 where it cannot be read. */
+/** The weight of a coding: 1 unless given, 0 when it cannot be read. */
 function weightOf(parameters: readonly string[]): number {
   for (const parameter of parameters) {
     const match = /^\s*q\s*=\s*(.*?)\s*$/.exec(parameter);
@@ -44,7 +44,7 @@ export function isCompressible(contentType: string, sizeBytes: number): boolean 
   return sizeBytes >= GZIP_BYTES_MIN && !contentType.startsWith('text/event-stream');
 }
 
-/** Compresses a body and hands it on: at once while it is small, later when it would hold up the main thread. */
+/** Compresses a body and passes it on: at once when it is small, asynchronously when it would block the main thread. */
 export function compress(body: Buffer, compressor: Compressor, done: (coded: CodedBody) => void): void {
   if (body.length <= GZIP_INLINE_BYTES_MAX) {
     done({ bytes: compressor.gzip(body), gzipped: true });

@@ -1,13 +1,15 @@
 import type { Exchange } from './exchange.js';
 import type { ExtraHeaders } from './headers.js';
 
-/** Which other sites' pages may use this node (interface §4: none; here: those that the operator lists). */
+/**
+ * Decides which other sites' pages may use this node: only those that the operator lists (interface §4 allows no page).
+ */
 export interface Cors {
   /** True when a page of this origin may read answers. */
   allows(origin: string | undefined): origin is string;
   /** Headers of an answer to a page of that origin. */
   headers(origin: string | undefined): ExtraHeaders;
-  /** Answers a preflight of a path with these methods; false when the request is none. */
+  /** Answers a preflight of a path with these methods; false when the request is not a preflight. */
   preflight(exchange: Exchange, methods: string): boolean;
 }
 
@@ -16,7 +18,7 @@ const REQUEST_HEADERS =
   'content-type, x-api-key, x-agent-id, if-match, accept-capabilities, accept-provenance';
 const PREFLIGHT_SECONDS = '600';
 
-/** Origins are compared as a whole; there is no wildcard, because the API key would then be usable from any page. */
+/** Origins are compared as a whole. There is no wildcard, because any page could then use the API key. */
 export function corsOf(origins: readonly string[]): Cors {
   const listed = new Set(origins);
   const allows = (origin: string | undefined): origin is string =>

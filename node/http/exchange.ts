@@ -11,11 +11,11 @@ export const JSON_TYPE = 'application/json';
 const NO_HEADERS: ExtraHeaders = [];
 const NO_CONTENT = 204;
 
-/** Answers that tell their client to come again (interface §7). */
+/** Answers that tell their client to retry (interface §7). */
 const UNAVAILABLE = 503;
 const isRetryable = (status: number) => status === 429 || status === UNAVAILABLE;
 
-/** What an exchange tells the surface that it belongs to. */
+/** The surface's side of an exchange. */
 export interface ExchangeOwner {
   readonly scheduler: Scheduler;
   readonly compressor: Compressor;
@@ -23,13 +23,13 @@ export interface ExchangeOwner {
   readonly cors: { headers(origin: string | undefined): ExtraHeaders };
   /** True while the surface drains: the last answer that a connection is owed then ends it. */
   readonly draining: boolean;
-  /** True when no later request has come on the same connection; only then may its answer end the connection. */
+  /** True when no later request has arrived on the same connection; only then may its answer close the connection. */
   isNewest(exchange: Exchange): boolean;
   /** The exchange has been answered, or its client is gone (status 0). */
   finished(exchange: Exchange, status: number): void;
 }
 
-/** One request and its answer. Whoever answers first wins; a later answer is dropped. */
+/** One request and its answer. The first answer wins; a later one is dropped. */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -39,7 +39,7 @@ export class Exchange {
   state: 'receiving' | 'running' | 'finished' = 'receiving';
   /** The connection cannot carry another request, and nothing more is read from it. */
   closes = false;
-  /** Holds a place under the admission cap. */
+  /** True while it holds a place under the admission cap. */
   admitted = false;
   readonly #owner: ExchangeOwner;
 
@@ -56,14 +56,14 @@ export class Exchange {
 
   /**
    * The error envelope, `{error, code, …details}` (interface §7). A detail `retry_after_secs` says when a refused
-   * request may be repeated; otherwise 429 and 503 say 1, a quota that no day renews nothing.
+   * request may be repeated; otherwise 429 and 503 say 1, except for a quota that is not renewed daily.
    */
   fail({ code, message, details }: Failure, headers: ExtraHeaders = NO_HEADERS): void {
     const envelope = { error: message, code };
-    // Details come between for the order that people read; they cannot change the envelope.
+    // Details stand between them for readability; they cannot change the envelope.
     const body = details === undefined ? envelope : { ...envelope, ...details, ...envelope };
     const { http } = ERRORS[code];
-    // Waiting alone gives no bytes back to a full store.
+    // Waiting does not free bytes in a full store.
     const after = details?.['retry_after_secs'] ?? (code === 'QUOTA_EXCEEDED' ? null : 1);
     const extra =
       isRetryable(http) && typeof after === 'number' ? [...headers, 'retry-after', String(after)] : headers;
@@ -123,7 +123,7 @@ export class Exchange {
     else response.end(bytes);
   }
 
-  /** The client has left before it was answered. */
+  /** The client left before it was answered. */
   abandon(): void {
     if (this.state === 'finished') return;
     this.state = 'finished';
@@ -131,8 +131,8 @@ export class Exchange {
   }
 
   /**
-   * Answers a sender that is still sending. Closing at once would reset the connection and take the answer with it;
-   * so the rest is read and thrown away for a while.
+   * Answers a client that is still sending. Closing at once would reset the connection and lose the answer, so the
+   * rest is read and discarded for a while.
    */
   #linger(body: Uint8Array): void {
     const { request, response } = this;
@@ -153,7 +153,7 @@ export class Exchange {
   }
 }
 
-/** True when the rest of a body is so small that it is cheaper to let it come than to end the connection. */
+/** True when the rest of a body is so small that receiving it costs less than a new connection. */
 function isSmall(request: IncomingMessage): boolean {
   const announced = request.headers['content-length'];
   if (announced === undefined) return request.headers['transfer-encoding'] === undefined;

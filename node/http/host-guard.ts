@@ -1,16 +1,16 @@
-/** Says whether a request may come in, by its Host and Origin headers. */
+/** Decides by the Host and Origin headers whether a request is allowed. */
 export type HostGuard = (host: string | undefined, origin: string | undefined) => boolean;
 
 /**
- * Keeps web pages from a node that listens on loopback: a page of another site reaches it by a name that was
- * re-bound to 127.0.0.1 (then Host is that name), or by a plain cross-site request (then Origin is that site). A node
- * on another address is reached by names that it cannot know, and has its API key.
+ * Protects a node that listens on loopback from web pages: a page of another site can reach it by a
+ * name that was re-bound to 127.0.0.1 (then Host is that name), or by a plain cross-site request (then Origin is that
+ * site). A node on another address is reached by names that it cannot know, and has its API key.
  */
 export function hostGuard(boundHost: string): HostGuard {
   const bound = bare(boundHost.toLowerCase());
   if (!isLoopback(bound)) return () => true;
   const isOurs = (host: string) => isLoopback(host) || host === bound;
-  // Clients repeat themselves: one comparison for most requests.
+  // A client usually sends the same values, so most requests need one comparison.
   let known = '';
   return (host, origin) => {
     if (host !== undefined && host !== known) {
@@ -23,7 +23,7 @@ export function hostGuard(boundHost: string): HostGuard {
   };
 }
 
-/** The host of `host[:port]`, lower case, without brackets; empty when it is no such thing. */
+/** The host of `host[:port]`, lower case, without brackets; empty when the text has another form. */
 function hostname(authority: string): string {
   const match = /^(\[[0-9A-Fa-f:.]+\]|[^\s:/@[\]]+)(?::\d{0,5})?$/.exec(authority);
   return match === null ? '' : bare(match[1]!.toLowerCase());

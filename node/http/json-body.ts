@@ -18,10 +18,10 @@ export function isJsonType(contentType: string): boolean {
 }
 
 /**
- * Reads a JSON object from a body; where `arrayField` is given, an array is read as an object that has it under that
- * name. MALFORMED_BODY when it is not UTF-8, not JSON or neither of them; VALIDATION_FAILED when JSON.parse would
- * change what it says: numbers that a double cannot hold, and the key `__proto__`, which libraries treat as something
- * else than a key.
+ * Reads a JSON object from a body; if `arrayField` is given, an array becomes the member of that name in an
+ * object. MALFORMED_BODY when it is not UTF-8, not JSON or another kind of value; VALIDATION_FAILED when JSON.parse
+ * would change its meaning: numbers that a double cannot hold, and the key `__proto__`, which libraries do not treat
+ * as a key.
  */
 export function parseJsonBody(bytes: Buffer, arrayField?: string): Result<Json> {
   if (!isUtf8(bytes)) return fail('MALFORMED_BODY', 'the body is not valid UTF-8');
@@ -36,7 +36,9 @@ export function parseJsonBody(bytes: Buffer, arrayField?: string): Result<Json> 
   return ok(value as Json);
 }
 
-/** Reads any JSON value from a text: MALFORMED_BODY when it is none, VALIDATION_FAILED when it cannot be kept exactly. */
+/**
+ * Reads any JSON value from text: MALFORMED_BODY when it is not JSON, VALIDATION_FAILED when it cannot be kept exactly.
+ */
 export function parseJsonText(text: string): Result<unknown> {
   let value: unknown;
   try {
@@ -55,12 +57,12 @@ export function parseJsonText(text: string): Result<unknown> {
   return ok(value);
 }
 
-/** Texts that may hold the key, escapes included, or such a number; only these are searched. */
+/** Matches text that may hold that key, also in escaped form, or such a number; only this text is searched. */
 const SUSPECT_KEY = /__proto__|\\u005[fF]|\\u00[67]/;
 const SUSPECT_NUMBER = /\d{16}|[eE]\+?\d{3}/;
 
 function hasPrototypeKey(root: object): boolean {
-  // A list and not a recursion: the depth is the sender's.
+  // A list instead of recursion, because the sender controls the depth.
   const open: unknown[] = [root];
   while (open.length > 0) {
     const value = open.pop();
@@ -76,7 +78,7 @@ const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
 const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
 
-/** The first number of a valid JSON text that becomes infinite, or the first integer that becomes another one. */
+/** The first number of valid JSON text that a double turns into infinity or into a different integer. */
 function inexactNumber(text: string): string | null {
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);

@@ -2,19 +2,19 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Crypto, Log } from '../../protocol/seams.js';
 import type { Secret } from '../config/secret.js';
 
-/** What a request presents: the right key, a wrong one, or none. */
+/** What a request presents: the right key, a wrong key, or no key. */
 export type KeyVerdict = 'right' | 'wrong' | 'none';
 
-/** Judges the API key of a request: the header counts, the query parameter only without it. */
+/** Checks the API key of a request: that of the header, or without it the query parameter. */
 export interface KeyGate {
-  /** False while the node has no API key; everybody may come in then. */
+  /** False while the node has no API key; every request is then allowed. */
   readonly closed: boolean;
   judge(header: string | undefined, query: string | undefined): KeyVerdict;
 }
 
 /**
- * The API key check (interface §5.1). Digests are compared, so that neither the length nor a common beginning of a
- * guess shows in the time that it takes.
+ * The API key check (interface §5.1). Digests are compared, so that the duration reveals neither the length nor a
+ * common prefix of a guess.
  */
 export function keyGate(apiKey: Secret | null, crypto: Crypto, log: Log): KeyGate {
   if (apiKey === null) return { closed: false, judge: () => 'right' };

@@ -9,28 +9,28 @@ const REFUSALS_WARNED_MAX = 20;
 
 /** What a listener needs to speak TLS. */
 export interface ListenerTls {
-  /** Certificate chain and private key in force, PEM; they fit together. */
+  /** Certificate chain and private key in force, PEM; they match. */
   readonly certificate: {
     current(): { readonly cert: string; readonly key: string };
-    /** Calls back when another certificate is in force; answers how to stop that. */
+    /** Calls back when another certificate is in force; returns a function that stops this. */
     onChange(listener: () => void): () => void;
   };
-  /** Judges the certificate that every client must present; null asks for none. */
+  /** Checks the certificate that every client must present; null when none is required. */
   readonly clients: ClientGate | null;
 }
 
-/** `peer` may call what peers may, `guest` holds an open invitation and may only join; null has no connection at all. */
+/** `peer` may call the routes of peers, `guest` holds an open invitation and may only join; null is refused. */
 export type Standing = 'peer' | 'guest' | null;
 
-/** Says who may open a connection. */
+/** Decides who may open a connection. */
 export interface ClientGate {
-  /** Judges a certificate, given as DER, by its SHA-256 in lower-case hex. */
+  /** The role of a certificate (DER) with this SHA-256 in lower-case hex. */
   judge(certificate: Uint8Array, fingerprint: string): Standing;
-  /** Calls back when judgements may have changed; answers how to stop that. */
+  /** Calls back when roles may have changed; returns a function that stops this. */
   onChange(listener: () => void): () => void;
 }
 
-/** The client of a connection whose certificate was judged. */
+/** The client of a connection whose certificate was checked. */
 export interface TlsClient {
   readonly fingerprint: string;
   readonly standing: 'peer' | 'guest';
@@ -38,7 +38,7 @@ export interface TlsClient {
 
 export interface TlsServer {
   readonly server: Server;
-  /** Null where no certificates are asked for. */
+  /** Null when no certificates are required. */
   clientOf(socket: object): TlsClient | null;
   /** Stops following changes. */
   release(): void;
@@ -46,7 +46,7 @@ export interface TlsServer {
 
 /**
  * An HTTPS server that follows its certificate and its gate. A connection whose client certificate is not admitted ends
- * before a byte of it reaches HTTP, and connections end whose client is admitted no longer (interface §5.2).
+ * before any of its bytes reach HTTP, and connections end when their client is no longer admitted (interface §5.2).
  */
 export function createTlsServer(
   options: ServerOptions,
@@ -56,7 +56,7 @@ export function createTlsServer(
   const { clients, certificate } = tls;
   const context = () => ({
     ...certificate.current(),
-    // Client certificates are asked for once, so a connection never changes hands.
+    // A client certificate is requested only once, so a connection never changes its client.
     minVersion: clients === null ? ('TLSv1.2' as const) : ('TLSv1.3' as const),
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION | constants.SSL_OP_NO_TICKET,
   });
@@ -67,7 +67,7 @@ export function createTlsServer(
     handshakeTimeout: TLS_HANDSHAKE_MS,
     ALPNProtocols: ['http/1.1'],
     requestCert: clients !== null,
-    // Not who signed it, but whether it is on the list decides.
+    // The list decides, not the signer of the certificate.
     rejectUnauthorized: false,
   });
   const admission = clients === null ? null : new ClientAdmission(clients, crypto, log);

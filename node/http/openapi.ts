@@ -12,8 +12,8 @@ import { pathsOf, SERVICE, type ServiceRoute } from './service-route.js';
 type Json = Record<string, unknown>;
 
 /**
- * The OpenAPI 3.1 description of the whole surface, from the declarations that also run it. Aliases are described
- * with the field that they name.
+ * The OpenAPI 3.1 description of the whole surface, generated from the declarations that the surface runs on. Aliases
+ * are described with the field that they name.
  */
 export function openApiDocument(
   operations: readonly Operation[],
@@ -61,7 +61,7 @@ export function openApiDocument(
         Error: { description: 'Refused or failed', content: content(JSON_TYPE, ERROR_REF) },
         MissedQuorum: {
           description:
-            'Done here, and on fewer nodes than asked for so far: the ordinary body with these fields beside it',
+            'Done here, but so far on fewer nodes than required: the ordinary body with these additional fields',
           content: content(JSON_TYPE, { $ref: '#/components/schemas/MissedQuorum' }),
         },
       },
@@ -135,7 +135,7 @@ function describeService(service: ServiceRoute, index: number): Json {
   };
 }
 
-/** A message between nodes; what stands in it is the nodes' own business. */
+/** A message between nodes; its content is not part of the public interface. */
 function describePeer(route: PeerRoute): Json {
   const params = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
@@ -178,7 +178,7 @@ function describeOperation(route: OperationRoute): Json {
         name,
         in: 'query',
         required: name === field && isRequired(operation, field) && !hasAlias(route, field),
-        // A list is one comma-separated text.
+        // A list is one comma-separated string.
         style: 'form',
         explode: false,
         schema: fieldSchema(name, field, schemas),
@@ -232,7 +232,7 @@ function requestBody(route: OperationRoute, schemas: Readonly<Record<string, Jso
 }
 
 function responses({ operation, binding }: OperationRoute): Json {
-  // A shaped answer has the binding's own form, which no schema declares.
+  // A shaped answer has the form of its binding, which no schema declares.
   const schema = binding.shape === undefined ? toSchema(operation.output, 'output') : { type: 'object' };
   const rendered =
     operation.rows !== undefined && binding.omit?.includes('format') !== true

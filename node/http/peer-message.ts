@@ -3,7 +3,7 @@ import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
 import type { Exchange } from './exchange.js';
 import type { TlsClient } from './listener-tls.js';
 
-/** A request as the message that arrived. A header that came several times stands as Node joins it. */
+/** The message that a request carries. A repeated header has the form in which Node joins it. */
 export function messageOf(
   exchange: Exchange,
   body: Buffer | null,
@@ -12,7 +12,7 @@ export function messageOf(
   return messageFrom(exchange.request, body, client);
 }
 
-/** The same of a request that has no exchange. */
+/** The same for a request without an exchange. */
 export function messageFrom(
   { method, url = '/', headers }: IncomingMessage,
   body: Buffer | null,

@@ -1,17 +1,17 @@
 import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
 import type { Reply } from './service-route.js';
 
-/** Who sends a message, as far as the connection and the headers say; signatures are the route's own business. */
+/** The sender of a message according to the connection and the headers; the route checks signatures itself. */
 export interface MessageOrigin {
-  /** The connection comes from this machine. */
+  /** True when the connection comes from this machine. */
   readonly loopback: boolean;
-  /** X-Agent-Id names an admin who is believed (interface §5.4). */
+  /** True when X-Agent-Id names an admin and is trusted (interface §5.4). */
   readonly admin: boolean;
 }
 
 /**
- * A route for messages between nodes, or about them: it takes the bytes as they came, because signatures cover these.
- * It exists under the API prefix alone.
+ * A route for messages between nodes, or about them. It takes the body as raw bytes, because signatures cover these.
+ * It exists only under the API prefix.
  */
 export interface PeerRoute {
   readonly kind: 'peer';
@@ -22,11 +22,11 @@ export interface PeerRoute {
   readonly path: string;
   readonly summary: string;
   /**
-   * `peers`: where an allowlist of certificates is enforced no API key is asked for (interface §5.2). `guests`: the same,
-   * and who holds an open invitation may call as well. `local`: an ordinary route with the API key.
+   * `peers`: no API key is required when an allowlist of certificates is enforced (interface §5.2). `guests`: the same,
+   * and the holder of an open invitation may call as well. `local`: an ordinary route with the API key.
    */
   readonly access: 'peers' | 'guests' | 'local';
-  /** Size of a body at most; that of every request unless given. */
+  /** Maximum size of a body; by default that of every request. */
   readonly bodyBytesMax?: number;
   readonly answer: (message: ReceivedMessage, origin: MessageOrigin) => Promise<Reply>;
 }

@@ -4,7 +4,7 @@ const NONE: Result<ReadonlyMap<string, string>> = ok(new Map());
 
 /**
  * Reads a query string, form-encoded (`+` is a space). INVALID_REQUEST for a sequence that is not UTF-8,
- * VALIDATION_FAILED for a parameter that stands there twice: either value would be a guess.
+ * VALIDATION_FAILED for a repeated parameter, because either value would be a guess.
  */
 export function parseQuery(text: string): Result<ReadonlyMap<string, string>> {
   if (text === '') return NONE;

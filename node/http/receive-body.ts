@@ -15,7 +15,7 @@ export function announcesBody(exchange: Exchange): boolean {
   return length === undefined ? headers['transfer-encoding'] !== undefined : length !== '0';
 }
 
-/** What is wrong with an announced body before a byte of it is read: its length, type or coding. */
+/** What is wrong with the announced length, type or coding of a body, before any of it is read. */
 export function announcementProblem(exchange: Exchange, bytesMax = REQUEST_BODY_BYTES_MAX): Failure | null {
   const { headers } = exchange.request;
   if (Number(headers['content-length'] ?? 0) > bytesMax) return tooLarge(bytesMax);
@@ -31,8 +31,8 @@ export function announcementProblem(exchange: Exchange, bytesMax = REQUEST_BODY_
 }
 
 /**
- * Reads the body and hands it over. An oversized one is refused as soon as it is; a client that leaves before its end
- * ends the exchange. `received` is not called then.
+ * Reads the body and passes it on. An oversized body is refused as soon as it exceeds the limit; a client that leaves
+ * early ends the exchange. `received` is not called in these cases.
  */
 export function receiveBody(
   exchange: Exchange,
@@ -58,7 +58,7 @@ export function receiveBody(
     if (exchange.state === 'finished') return;
     received(chunks !== null ? Buffer.concat(chunks, size) : (first ?? EMPTY));
   });
-  // A connection that breaks inside a body is the client's business, not a fault.
+  // A connection that breaks within a body is not an error of this node.
   request.on('error', () => exchange.abandon());
   request.on('close', () => {
     if (!request.complete) exchange.abandon();

@@ -45,7 +45,7 @@ type Query = ReadonlyMap<string, string>;
 
 const TEXT_TYPE = 'text/plain; charset=utf-8';
 
-/** Takes a request from its head to its answer. */
+/** Handles a request from its head to its answer. */
 export class RequestHandler {
   readonly #options: HandlerOptions;
 
@@ -94,7 +94,7 @@ export class RequestHandler {
     exchange.name = route.kind === 'operation' ? route.operation.name : route.name;
     const client = this.#options.clientOf(exchange);
     if (client?.standing === 'guest' && !(route.kind === 'peer' && route.access === 'guests')) {
-      return fail('FORBIDDEN', 'an invitation is good for joining alone');
+      return fail('FORBIDDEN', 'an invitation is good only for joining');
     }
     const query = parseQuery(mark === -1 ? '' : url.slice(mark + 1));
     const isOpen =
@@ -121,7 +121,7 @@ export class RequestHandler {
       : this.#receive(exchange, proceed, (body) => this.#run(exchange, route, params, values, body));
   }
 
-  /** UNAUTHORIZED without the right key, AUTH_BACKOFF while its source has to wait after wrong ones. */
+  /** UNAUTHORIZED without the right key, AUTH_BACKOFF while its source has to wait after wrong keys. */
   #authenticate(exchange: Exchange, header: string | undefined, query: string | undefined): Result<null> {
     const { keys, backoff, metrics } = this.#options;
     if (!keys.closed) return ok(null);
@@ -168,7 +168,7 @@ export class RequestHandler {
     return ok(null);
   }
 
-  /** A message between nodes goes to its route as it came. */
+  /** A message between nodes goes to its route unchanged. */
   async #hear(exchange: Exchange, route: PeerRoute, body: Buffer | null): Promise<void> {
     exchange.state = 'running';
     try {
@@ -236,7 +236,7 @@ export class RequestHandler {
     }
   }
 
-  /** Exceptions are bugs: they are logged whole and answered with hidden text. */
+  /** Exceptions are bugs: they are logged in full, and the answer hides their text. */
   #report(exchange: Exchange, error: unknown): void {
     this.#options.services.log.error({ err: error, operation: exchange.name }, 'request failed unexpectedly');
     exchange.fail({ code: 'INTERNAL', message: 'internal server error' });
@@ -254,7 +254,7 @@ function originForm(target: string): string {
   return path === -1 ? target : target.slice(path);
 }
 
-/** The JSON object of a body; null where none was sent and none is needed. */
+/** The JSON object of a body; null when none was sent and none is needed. */
 function bodyOf(route: OperationRoute, bytes: Buffer | null): Result<Body | null> {
   if (bytes !== null && bytes.length > 0) return parseJsonBody(bytes, route.binding.arrayBody);
   return route.bodyRequired ? fail('MALFORMED_BODY', 'a JSON body is required') : ok(null);
@@ -268,7 +268,7 @@ function render(
 ): void {
   const { operation, binding } = route;
   const ordinary = typeof binding.status === 'function' ? binding.status(answer) : (binding.status ?? 200);
-  // Accepted, but on fewer nodes than were asked for (interface §4.13).
+  // Accepted, but on fewer nodes than required (interface §4.13).
   const status = answer['quorum_met'] === false ? 202 : ordinary;
   const text = toonText(operation, answer, format);
   if (text !== null) {
@@ -282,7 +282,7 @@ function render(
   }
 }
 
-/** Another shape leaves out what it does not know; how a write was replicated is said in any. */
+/** A shape drops fields that it does not know, but every shape reports how a write was replicated. */
 function shaped(shape: Record<string, unknown>, answer: Record<string, unknown>): Record<string, unknown> {
   if (answer['quorum_acks'] !== undefined) return { ...shape, quorum_acks: answer['quorum_acks'] };
   if (answer['quorum_met'] !== false) return shape;

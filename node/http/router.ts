@@ -1,4 +1,4 @@
-/** What a request line leads to. */
+/** The result of routing a request line. */
 export type Found<T> =
   | { readonly kind: 'route'; readonly route: T; readonly params: readonly string[] }
   | { readonly kind: 'wrong-method'; readonly allow: string }
@@ -21,7 +21,7 @@ const newNode = <T>(): Node<T> => ({ children: new Map(), param: null, endpoint:
 
 /**
  * A route map, built once. Paths without parameters are one look-up; the others walk a tree of segments in which an
- * exact segment goes before a `{name}`. Values of parameters come out percent-decoded, in the order of the path.
+ * exact segment wins over a `{name}`. Values of parameters are percent-decoded, in the order of the path.
  */
 export class Router<T> {
   readonly #exact = new Map<string, Endpoint<T>>();
@@ -41,7 +41,7 @@ export class Router<T> {
     if (!segments.some(isParam)) this.#exact.set(path, endpoint);
   }
 
-  /** Finds the route of a path as it stands in the request line, without its query. */
+  /** Finds the route of a path, as it is in the request line, without its query. */
   find(method: string, path: string): Found<T> {
     const exact = this.#exact.get(path);
     if (exact !== undefined) return choose(exact, method, NO_PARAMS);

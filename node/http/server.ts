@@ -39,13 +39,13 @@ export interface HttpSurfaceOptions {
   readonly metrics: Metrics;
   readonly scheduler?: Scheduler;
   readonly compressor?: Compressor;
-  /** Requests under way at most; more are answered OVERLOADED. 0, the default, is no cap (interface §8). */
+  /** Maximum of concurrent requests; others are answered OVERLOADED. 0, the default, means no cap (interface §8). */
   readonly inflightMax?: number;
   /** Routes for messages between nodes, and about them. */
   readonly peerRoutes?: readonly PeerRoute[];
-  /** Serves health and what peers may call, and nothing else. */
+  /** Serves only health and the routes of peers. */
   readonly peersOnly?: boolean;
-  /** Becomes a WebSocket; without it every request to upgrade is answered as if it had not asked. */
+  /** The route that becomes a WebSocket; without it a request to upgrade is answered as an ordinary one. */
   readonly upgrade?: UpgradeRoute | null;
   /** Speaks HTTPS; plain HTTP unless given. */
   readonly tls?: ListenerTls | null;
@@ -53,20 +53,20 @@ export interface HttpSurfaceOptions {
 
 /** The HTTP surface of a node. */
 export interface HttpSurface {
-  /** Binds and answers where: port 0 becomes a free port. Rejects when the address cannot be had. */
+  /** Binds and returns the address; port 0 becomes a free port. Rejects when the address cannot be used. */
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
-  /** Refuses new connections; those that are open go on. */
+  /** Refuses new connections; open ones continue. */
   stopAccepting(): void;
   /**
-   * Answers the requests under way and ends their connections; requests that still come are answered SHUTTING_DOWN.
+   * Answers the current requests and closes their connections; requests that still arrive are answered SHUTTING_DOWN.
    * Resolves when every connection has ended, or after the grace.
    */
   drain(graceMs: number): Promise<void>;
-  /** Ends every connection, answered or not. */
+  /** Closes every connection, answered or not. */
   close(): Promise<void>;
 }
 
-/** Projects the operations onto HTTP; everything that differs between routes is in their declarations. */
+/** Serves the operations over HTTP; everything that differs between routes is in their declarations. */
 export function createHttpSurface(options: HttpSurfaceOptions): HttpSurface {
   return new NodeHttpSurface(options);
 }
@@ -81,11 +81,14 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
   readonly #tls: TlsServer | null;
   readonly #head: httpLimits.HeadLimits;
   readonly #server: Server;
-  /** Requests under way, oldest first. */
+  /** Current requests, oldest first. */
   readonly #exchanges = new Set<Exchange>();
-  /** The latest request of each connection: pipelined ones are answered in order, and only the last may end it. */
+  /**
+   * The latest request of each connection: pipelined requests are answered in order, and only the last answer may close
+   * it.
+   */
   readonly #newest = new WeakMap<Duplex, Exchange>();
-  /** Open connections by their other end; a TLS connection takes the place of the one that it lies on. */
+  /** Open connections by their remote end; a TLS connection replaces the TCP connection below it. */
   readonly #sockets = new Map<string, Duplex>();
   #handler: RequestHandler | null = null;
   #sweeping = false;
@@ -119,14 +122,14 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
 
   stopAccepting(): void {
     this.#closed ??= new Promise((resolve) => {
-      // The callback reports a server that never listened as an error; closed it is all the same.
+      // The callback reports an error for a server that never listened, but the server is closed in any case.
       this.#server.close(() => resolve());
     });
   }
 
   async drain(graceMs: number): Promise<void> {
     this.draining = true;
-    // Requests that are on their way are told so; closing at once would reset their connections.
+    // Requests that are still arriving get this answer; closing at once would reset their connections.
     await this.#pause(httpLimits.DRAIN_NOTICE_MS);
     this.stopAccepting();
     this.#server.closeIdleConnections();
@@ -146,7 +149,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     });
   }
 
-  /** Node does not count a connection as idle that has never sent a request. */
+  /** Node does not count a connection as idle if it has never sent a request. */
   #closeSilentConnections(): void {
     for (const socket of this.#sockets.values()) if (!this.#newest.has(socket)) socket.destroy();
   }
@@ -155,7 +158,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     this.draining = true;
     this.stopAccepting();
     this.#server.closeAllConnections();
-    // Some have not got as far as HTTP.
+    // Some connections have not reached HTTP yet.
     for (const socket of this.#sockets.values()) socket.destroy();
     this.#tls?.release();
     await this.#closed;
@@ -170,12 +173,12 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     if (this.draining) this.scheduler.immediate(() => this.#server.closeIdleConnections());
   }
 
-  /** The client whose certificate the connection presented; null where none was asked for. */
+  /** The client whose certificate the connection presented; null when none was required. */
   clientOf(exchange: Exchange): TlsClient | null {
     return this.#tls?.clientOf(exchange.request.socket) ?? null;
   }
 
-  /** True where an allowlist decides who gets a connection at all. */
+  /** True when an allowlist decides which clients may connect. */
   get #judged(): boolean {
     return (this.#options.tls?.clients ?? null) !== null;
   }
@@ -193,13 +196,13 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
       maxHeaderSize: this.#head.headBytesMax,
       requestTimeout: requestTimeoutMs,
       headersTimeout: requestTimeoutMs,
-      // A missing Host is answered by the handler, in JSON.
+      // The handler answers a missing Host, in JSON.
       requireHostHeader: false,
     };
   }
 
   #prepare(server: Server): Server {
-    // Headers beyond a count would be dropped in silence; the size of the head bounds them.
+    // With a maximum count Node would silently drop headers; the size of the head limits them instead.
     server.maxHeadersCount = 0;
     server.maxConnections = httpLimits.CONNECTIONS_MAX;
     server.on('request', (request, response) => this.#take(request, response, null));
@@ -228,7 +231,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     return server;
   }
 
-  /** Requests to upgrade have no answer of the ordinary kind; where they are taken, other ones are refused. */
+  /** A request to upgrade has no ordinary response object; an upgrade that is not taken is refused on the socket. */
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', () => socket.destroy());
     const { upgrade, services } = this.#options;
@@ -261,7 +264,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
       services,
       router,
       urlBytesMax: this.#head.urlBytesMax,
-      // A page in a browser has no certificate of ours.
+      // A page in a browser has no certificate of the mesh.
       hosts: this.#judged ? () => true : hostGuard(host),
       clientOf: (exchange) => this.clientOf(exchange),
       keys: keyGate(services.settings.apiKey, services.crypto, services.log),
@@ -275,7 +278,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
 
   #take(request: IncomingMessage, response: ServerResponse, proceed: (() => void) | null): void {
     const exchange = this.#begin(request, response);
-    // A client that was not told to proceed may or may not send its body: the connection is of no further use.
+    // A client that was not told to proceed may or may not send its body, so the connection cannot be used again.
     let proceeding = proceed;
     if (proceed !== null) {
       exchange.closes = true;
@@ -300,7 +303,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     return this.#newest.get(exchange.request.socket) === exchange;
   }
 
-  /** One timer watches the deadlines of all requests: a timer for each would cost more than most requests. */
+  /** One timer checks the deadlines of all requests; a timer for each would cost more than most requests. */
   #sweepLater(): void {
     this.#sweeping = true;
     const { requestTimeoutMs } = this.#options.services.settings;
@@ -334,7 +337,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     }
   }
 
-  /** Bytes that are no HTTP. What was asked before them on the connection is still answered, then it ends. */
+  /** Handles bytes that are not HTTP. Earlier requests on the connection are still answered, then it is closed. */
   #refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
@@ -363,7 +366,7 @@ function problemOf(error: NodeJS.ErrnoException, head: httpLimits.HeadLimits): s
   }
 }
 
-/** Answers on a connection that has no response object, and ends it. */
+/** Answers on a connection that has no response object, and closes it. */
 export function answerRaw(socket: Duplex, status: number, { code, message }: Failure): void {
   const body = JSON.stringify({ error: message, code });
   const reason = STATUS_CODES[status] ?? 'Error';

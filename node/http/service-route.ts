@@ -1,32 +1,32 @@
 import { API_PREFIX } from '../bindings/operation-route.js';
 
-/** The service's own name, as `/health` and the metrics carry it. */
+/** The service's own name, as `/health` and the metrics show it. */
 export const SERVICE = 'mnemesh';
 
 export interface Reply {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
-  /** Beside those that every answer has: name, value, name, value. */
+  /** Headers in addition to those that every answer has: name, value, name, value. */
   readonly headers?: readonly string[];
 }
 
-/** A route of the node itself, which is no operation: it exists on HTTP alone. */
+/** A route of the node itself that is not an operation and exists only on HTTP. */
 export interface ServiceRoute {
   readonly kind: 'service';
   /** Label in the metrics. */
   readonly name: string;
-  /** The bare path; the same path under the API prefix is the same route. */
+  /** The bare path; the path under the API prefix is the same route. */
   readonly path: string;
   readonly summary: string;
-  /** Needs no API key. */
+  /** True when no API key is needed. */
   readonly open: boolean;
-  /** Answered however many requests are under way (interface §8, admission cap). */
+  /** True when it is answered even above the cap (interface §8, admission cap). */
   readonly always: boolean;
   readonly responses: Readonly<
     Record<string, { readonly description: string; readonly contentType: string }>
   >;
-  /** Exists under the API prefix alone. */
+  /** True when it exists only under the API prefix. */
   readonly prefixed?: true;
   readonly reply: () => Reply | Promise<Reply>;
 }

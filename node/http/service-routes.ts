@@ -14,7 +14,7 @@ export interface ServiceRouteOptions {
   readonly operations: readonly Operation[];
   readonly metrics: Metrics;
   readonly inflight: () => number;
-  /** Described beside the others. */
+  /** Routes that are described together with these. */
   readonly peerRoutes: readonly PeerRoute[];
 }
 

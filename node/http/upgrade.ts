@@ -6,24 +6,24 @@ import type { Services } from '../pipeline/call.js';
 import { keyGate } from './key-gate.js';
 import type { TlsClient } from './listener-tls.js';
 
-/** The one route of a surface that becomes a WebSocket. Who calls is judged by the route itself. */
+/** The one route of a surface that becomes a WebSocket. The route itself checks the caller. */
 export interface UpgradeRoute {
   /** Below the API prefix. */
   readonly path: string;
-  /** Takes the connection over, or answers on it and ends it. */
+  /** Takes over the connection, or answers on it and closes it. */
   readonly take: (upgrade: Upgrade) => void;
 }
 
-/** A request to make a connection a WebSocket. */
+/** A request to turn a connection into a WebSocket. */
 export interface Upgrade {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
-  /** What came behind the request. */
+  /** Bytes that followed the request. */
   readonly head: Buffer;
   readonly message: ReceivedMessage;
 }
 
-/** Why a connection may not become a WebSocket, as far as the surface can say; null where the route has the word. */
+/** Why the surface refuses to turn a connection into a WebSocket; null when the route decides. */
 export function upgradeProblem(
   { method, headers }: ReceivedMessage,
   known: boolean,
@@ -31,9 +31,9 @@ export function upgradeProblem(
   { settings, crypto, log }: Pick<Services, 'settings' | 'crypto' | 'log'>,
 ): Failure | null {
   if (!known || method !== 'GET')
-    return { code: 'INVALID_REQUEST', message: 'nothing can be upgraded there' };
+    return { code: 'INVALID_REQUEST', message: 'this path does not accept an upgrade' };
   if (client?.standing === 'guest') {
-    return { code: 'FORBIDDEN', message: 'an invitation is good for joining alone' };
+    return { code: 'FORBIDDEN', message: 'an invitation is good only for joining' };
   }
   const keys = keyGate(settings.apiKey, crypto, log);
   if (client === null && keys.closed && keys.judge(headers['x-api-key'], undefined) !== 'right') {

@@ -4,20 +4,20 @@ import type { Log, Random } from '../../protocol/seams.js';
 import type { Settings } from '../config/settings.js';
 import type { Caller } from './caller.js';
 
-/** An `agent_id` that a write carries beside its header, and where. */
+/** An `agent_id` that a write carries in addition to its header, and where. */
 export interface Claim {
   readonly value: unknown;
   readonly source: 'body' | 'query';
 }
 
-/** Says who calls over HTTP. */
+/** Determines the caller of an HTTP request. */
 export type HttpCallers = (
   header: string | undefined,
   claim: Claim | null,
   adminRoute: boolean,
 ) => Result<Caller>;
 
-/** Anonymous requests that are logged as warnings before they become debug lines. */
+/** This many anonymous requests are logged as warnings; later ones are debug lines. */
 const ANONYMOUS_WARNINGS_MAX = 5;
 
 const MISMATCH = {
@@ -26,10 +26,10 @@ const MISMATCH = {
 } as const;
 
 /**
- * Resolves HTTP callers (interface §5.3, §5.4): the X-Agent-Id header is authoritative, a claim must equal it and
- * stands in for it where it is absent, and a request with neither gets an id of its own. VALIDATION_FAILED for an
- * invalid or reserved id. An admin is a member of the configured set, and is believed only where an API key is
- * configured or the operator trusts the header.
+ * Resolves HTTP callers (interface §5.3, §5.4): the X-Agent-Id header is authoritative. A claim must equal it,
+ * and replaces it when it is absent. A request with neither gets an id of its own. VALIDATION_FAILED for an
+ * invalid or reserved id. An admin is a member of the configured set, and only when an API key is configured or
+ * the operator trusts the header.
  */
 export function httpCallers(
   settings: Pick<Settings, 'adminAgentIds' | 'adminHeaderTrust' | 'apiKey'>,
@@ -55,7 +55,7 @@ export function httpCallers(
 
   return (header, claim, adminRoute) => {
     if (claim !== null && typeof claim.value !== 'string') {
-      return fail('VALIDATION_FAILED', 'agent_id must be a text', { fields: ['agent_id'] });
+      return fail('VALIDATION_FAILED', 'agent_id must be text', { fields: ['agent_id'] });
     }
     if (header !== undefined) {
       if (claim !== null && claim.value !== header) {
@@ -66,10 +66,10 @@ export function httpCallers(
     if (claim !== null) return named(claim.value as string, adminRoute);
 
     const agentId = `anonymous:req-${random.uuid().slice(0, 8)}`;
-    // A busy anonymous client must not drown the log, nor wait for it.
+    // A busy anonymous client must neither flood the log nor wait for it.
     anonymous += 1;
     const level = anonymous <= ANONYMOUS_WARNINGS_MAX ? 'warn' : 'debug';
-    log[level]({ agent_id: agentId }, 'a request names no agent');
+    log[level]({ agent_id: agentId }, 'a request does not name its agent');
     return ok({
       agentId,
       claimed: 'made',

@@ -21,7 +21,7 @@ import type { Random, Signer } from '../../protocol/seams.js';
 import { StartRefusedError } from '../../protocol/start-refused.js';
 import { makeFolder } from '../../storage/make-folder.js';
 
-/** The rules of key files, which the machine's key and the agents' keys share (reference-federation §1.3). */
+/** The rules of key files, shared by the machine's key and the agents' keys (reference-federation §1.3). */
 
 /** A key file cannot be used; the message says why and what to do. It never holds key material. */
 export class KeyFileError extends StartRefusedError {
@@ -37,10 +37,10 @@ export const KEY_BYTES = 32;
 export const PRIVATE_MODE = 0o600;
 export const PUBLIC_MODE = 0o644;
 
-// PKCS#8 header of an Ed25519 key (RFC 8410): what follows is the raw 32 bytes.
+// PKCS#8 header of an Ed25519 key (RFC 8410); the raw 32 bytes follow it.
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** Makes a folder for keys (0700) where it is missing, and refuses one that others may write to. */
+/** Makes the folder for keys (0700) if it is missing, and refuses one that others may write to. */
 export function openKeyFolder(folder: string): void {
   makeFolder(folder);
   if (isWritableByOthers(folder)) {
@@ -63,7 +63,7 @@ export function readSeed(path: string): Buffer | null {
     }
     const seed = exactly32(path, file.bytes);
     if (!isBlank(seed)) return seed;
-    // A rotation erases the old file once another has its name; whoever still had it open reads zeros.
+    // A rotation erases the old file after another has taken its name; a process that still has it open reads zeros.
     const replaced = statSync(path, { throwIfNoEntry: false })?.ino !== file.inode;
     if (!replaced || attempt === READ_ATTEMPTS_MAX) {
       throw new KeyFileError(`${path} holds only zeros: the key was lost`);
@@ -71,7 +71,7 @@ export function readSeed(path: string): Buffer | null {
   }
 }
 
-/** True for a seed of zeros, which is what a torn or erased file leaves and everybody knows. */
+/** True for a seed of zeros, which a torn or erased file leaves and which anyone can guess. */
 export function isBlank(seed: Uint8Array): boolean {
   return seed.every((byte) => byte === 0);
 }
@@ -86,7 +86,7 @@ export function readPublicKey(path: string): Buffer | null {
   return exactly32(path, file.bytes);
 }
 
-/** What is open is what is judged, so that nobody changes the file between the two. */
+/** The checks apply to the open file, so that it cannot be replaced between check and read. */
 function readKey(path: string): { bytes: Buffer; mode: number; inode: number } | null {
   let file: number | null = null;
   try {
@@ -96,7 +96,7 @@ function readKey(path: string): { bytes: Buffer; mode: number; inode: number } |
     return { bytes: readFileSync(file), mode, inode };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // A path through a file leads nowhere either.
+    // A path through a file does not exist either.
     if (code === 'ENOENT' || code === 'ENOTDIR') return null;
     throw new KeyFileError(`cannot read ${path}: ${code}`);
   } finally {
@@ -106,12 +106,12 @@ function readKey(path: string): { bytes: Buffer; mode: number; inode: number } |
 
 function exactly32(path: string, bytes: Buffer): Buffer {
   if (bytes.length !== KEY_BYTES) {
-    throw new KeyFileError(`${path} must hold exactly ${KEY_BYTES} bytes, it holds ${bytes.length}`);
+    throw new KeyFileError(`${path} must hold exactly ${KEY_BYTES} bytes, but it holds ${bytes.length}`);
   }
   return bytes;
 }
 
-/** A fresh seed. */
+/** A new random seed. */
 export function newSeed(): Buffer {
   const { privateKey } = generateKeyPairSync('ed25519');
   return privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(PKCS8_PREFIX.length);
@@ -148,14 +148,14 @@ export function createFile(path: string, bytes: Uint8Array, mode: number, random
   });
 }
 
-/** Puts a whole file in place of whatever has the name. */
+/** Puts a whole file in place, replacing any file of that name. */
 export function replaceFile(path: string, bytes: Uint8Array, mode: number, random: Random): void {
   withDraft(path, bytes, mode, random, (draft) => renameSync(draft, path));
 }
 
 /**
- * Overwrites a private key and takes its name away, or lets `replace` do so. The bytes go after the name does: a crash
- * between leaves an old key without a name, never a name with a key of zeros.
+ * Overwrites a private key and removes its name, or lets `replace` do so. The name goes first: a crash in between
+ * leaves an old key without a name, never a name with a key of zeros.
  */
 export function destroySeed(path: string, replace: () => void = () => unlinkSync(path)): void {
   let old: number | null = null;
@@ -182,7 +182,7 @@ function withDraft<T>(
   random: Random,
   place: (draft: string) => T,
 ): T {
-  // A comma stands in no agent id, so a draft is nobody's key.
+  // No agent id contains a comma, so a draft is never taken for a key.
   const draft = join(dirname(path), `,${basename(path).slice(0, 64)}.${random.uuid()}`);
   const file = openSync(draft, 'wx', PRIVATE_MODE);
   try {
@@ -200,7 +200,7 @@ function withDraft<T>(
   }
 }
 
-/** Without it a power loss may take the name away again. */
+/** Without this a power loss may undo the new name. */
 function syncFolder(folder: string): void {
   const handle = openSync(folder, constants.O_RDONLY);
   try {

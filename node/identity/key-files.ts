@@ -19,10 +19,9 @@ import {
 import { MACHINE_LABEL } from './machine-key.js';
 
 /**
- * The keys of agents, as files in the key folder (reference-federation §1.3): `<agent_id>.pub` and `<agent_id>.priv`, 32
- * raw bytes each; an id with slashes lies in folders of these names. Where both files exist the private one decides
- * which key the agent has, and the public one follows from it. Peers are enrolled by a `<peer_id>.pub` in the same
- * folder.
+ * The keys of agents, as files in the key folder (reference-federation §1.3): `<agent_id>.pub` and `<agent_id>.priv`,
+ * 32 raw bytes each; an id with slashes becomes nested folders. If both files exist, the private one decides which key
+ * the agent has, and the public one is derived from it. A `<peer_id>.pub` in the same folder enrols a peer.
  */
 
 /** What a change of key files needs besides the key. */
@@ -47,17 +46,17 @@ interface KeyPaths {
   readonly publicPath: string;
 }
 
-/** Archives of one key in one second, each with the next free second as its name. */
+/** How many times one key can be archived within a second; each archive takes the next free second as its name. */
 const ARCHIVES_IN_A_ROW_MAX = 60;
 
-/** Says why an agent can have no key files, or null: a reserved id, the machine's label, a way out of the folder. */
+/** Says why an agent can have no key files, or null: a reserved id, the machine's label, a path out of the folder. */
 export function keyLabelProblem(agentId: string): string | null {
   const problem = agentIdProblem(agentId);
   if (problem !== null) return problem;
-  // On a file system that ignores case the files would be the machine's.
+  // On a file system that ignores case these would be the files of the machine.
   if (agentId.toLowerCase() === MACHINE_LABEL) return `"${agentId}" names the machine's own key`;
   if (agentId.split('/').some((part) => part === '' || part === '.')) {
-    return 'agent_id with an empty or "." part can have no key files';
+    return 'an agent_id with an empty or "." part cannot have key files';
   }
   return null;
 }
@@ -73,7 +72,9 @@ export function loadAgentKey(keyDir: string, agentId: string): Signer | null {
   return seed === null ? null : signerOf(seed);
 }
 
-/** The public key of an agent, a peer or the machine (`daemon`), or null. Throws KeyFileError as `loadAgentKey` does. */
+/**
+ * The public key of an agent, a peer or the machine (`daemon`), or null. Throws KeyFileError as `loadAgentKey` does.
+ */
 export function publicKeyOf(keyDir: string, label: string): Uint8Array | null {
   if (label !== MACHINE_LABEL && keyLabelProblem(label) !== null) return null;
   refuseOpenFolders(keyDir, label);
@@ -81,8 +82,8 @@ export function publicKeyOf(keyDir: string, label: string): Uint8Array | null {
 }
 
 /**
- * Gives an agent the key of a seed. CONFLICT when it has another one, unless forced: then the old public key is kept
- * as `<id>.pub.<unix seconds>` and the old private key is destroyed. The same key again changes nothing.
+ * Gives an agent the key of a seed. CONFLICT when it has a different one, unless forced: then the old public key is
+ * kept as `<id>.pub.<unix seconds>` and the old private key is destroyed. The same key again changes nothing.
  */
 export function installSeed(change: KeyChange, seed: Uint8Array): Result<InstalledKey> {
   const { privatePath, publicPath } = openPaths(change);
@@ -100,7 +101,7 @@ export function installSeed(change: KeyChange, seed: Uint8Array): Result<Install
   if (!createFile(publicPath, publicKey, PUBLIC_MODE, change.random)) {
     const there = readPublicKey(publicPath);
     if (there === null || !equal(there, publicKey)) {
-      // Somebody has put another public key there in this moment, and was first.
+      // Another process has just put a public key there first.
       if (!had.hasPrivate) destroySeed(privatePath);
       return taken(change.agentId);
     }
@@ -110,7 +111,7 @@ export function installSeed(change: KeyChange, seed: Uint8Array): Result<Install
 
 /**
  * Gives an agent or a peer a public key that has been admitted; its private key is elsewhere. CONFLICT when it has
- * another key, unless forced: then the old public key is kept and the old private key is destroyed.
+ * a different key, unless forced: then the old public key is kept and the old private key is destroyed.
  */
 export function installPublicKey(change: KeyChange, publicKey: Uint8Array): Result<InstalledKey> {
   const { privatePath, publicPath } = openPaths(change);
@@ -129,19 +130,19 @@ export function installPublicKey(change: KeyChange, publicKey: Uint8Array): Resu
   return ok({ publicKey, publicPath, archivedPath: null });
 }
 
-/** Where the files of a label lie. */
+/** The paths of the files of a label. */
 export function keyPaths(keyDir: string, label: string): KeyPaths {
   return { privatePath: join(keyDir, `${label}.priv`), publicPath: join(keyDir, `${label}.pub`) };
 }
 
-/** The key in force: the private file's, or else the public file's. */
+/** The key in force: that of the private file, or else that of the public file. */
 function currentKey(paths: KeyPaths): { publicKey: Uint8Array | null; hasPrivate: boolean } {
   const seed = readSeed(paths.privatePath);
   if (seed !== null) return { publicKey: signerOf(seed).publicKey, hasPrivate: true };
   return { publicKey: readPublicKey(paths.publicPath), hasPrivate: false };
 }
 
-/** The paths of an agent whose folders exist and belong to the operator alone. Throws KeyFileError. */
+/** The paths of an agent whose folders exist and only the operator may change. Throws KeyFileError. */
 function openPaths({ keyDir, agentId }: KeyChange): KeyPaths {
   const problem = keyLabelProblem(agentId);
   if (problem !== null) throw new KeyFileError(problem);
@@ -153,7 +154,7 @@ function openPaths({ keyDir, agentId }: KeyChange): KeyPaths {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ENOTDIR' && code !== 'EEXIST') throw error;
     throw new KeyFileError(
-      `${dirname(paths.privatePath)} is no folder: the key of another agent has that name`,
+      `${dirname(paths.privatePath)} is not a folder: the key of another agent has that name`,
     );
   }
   refuseOpenFolders(keyDir, agentId);
@@ -170,7 +171,7 @@ function refuseOpenFolders(keyDir: string, label: string): void {
   }
 }
 
-/** Keeps the public key that is about to go; null when there is none, or the new one is the same. */
+/** Keeps the public key that is about to be replaced; null when there is no key, or the new one is the same. */
 function archive(change: KeyChange, publicPath: string, next: Uint8Array): string | null {
   const old = readPublicKey(publicPath);
   if (old === null || equal(old, next)) return null;
@@ -179,10 +180,10 @@ function archive(change: KeyChange, publicPath: string, next: Uint8Array): strin
     const path = `${publicPath}.${seconds + ahead}`;
     if (createFile(path, old, PUBLIC_MODE, change.random)) return path;
   }
-  throw new KeyFileError(`${publicPath} was replaced too often at once: wait a minute`);
+  throw new KeyFileError(`${publicPath} was replaced too often within a minute: wait and try again`);
 }
 
-/** Makes the public file follow from the private one, also when another process replaces the pair at the same time. */
+/** Derives the public file from the private one, even if another process replaces the pair at the same time. */
 function settle(change: KeyChange, privatePath: string, publicPath: string): Uint8Array {
   for (;;) {
     const seed = readSeed(privatePath);
@@ -213,6 +214,6 @@ function removeSeed(path: string): void {
 }
 
 const taken = (agentId: string) =>
-  fail('CONFLICT', `${agentId} has another key already; replacing it needs --force`);
+  fail('CONFLICT', `${agentId} has a different key already; use --force to replace it`);
 
 const equal = (one: Uint8Array, other: Uint8Array) => Buffer.compare(one, other) === 0;

@@ -14,13 +14,13 @@ export interface KeyRow {
   /** URL-safe base64 without padding. */
   readonly public_key: string | null;
   readonly has_private: boolean;
-  /** The private file is for its owner alone, and nobody else can write the others. */
+  /** True when only the owner can read the private file and write the others. */
   readonly modes_ok: boolean;
   /** Why the key cannot be used, or null. */
   readonly problem: string | null;
 }
 
-/** Every key of the folder, by agent id; none where there is no folder. Archived public keys are left out. */
+/** Every key of the folder, by agent id; an empty list when there is no folder. Archived public keys are left out. */
 export function listKeys(keyDir: string): KeyRow[] {
   let names: string[];
   try {

@@ -5,7 +5,7 @@ import type { Random } from '../../protocol/seams.js';
 import type { Settings } from '../config/settings.js';
 import type { Caller } from './caller.js';
 
-/** The process that a made id names. */
+/** The process named by a generated id. */
 export interface LocalProcess {
   readonly hostname: string;
   readonly pid: number;
@@ -18,7 +18,7 @@ export interface LocalIdentity {
   readonly uuid8: string;
 }
 
-/** Takes what identity needs once for a process, so that its made id stays the same from call to call. */
+/** Reads what identity needs once per process, so that its generated id stays the same from call to call. */
 export function localIdentity(
   settings: LocalIdentity['settings'],
   process: LocalProcess,
@@ -29,7 +29,7 @@ export function localIdentity(
 
 /**
  * The caller of a command or a tool, by the ladder of interface §5.3: an explicit id, SVC_AGENT_ID, the MCP client's
- * name, the host, anonymous. What a caller sees, and whether it is an admin, depends on SVC_AGENT_ID alone; without it
+ * name, the host, anonymous. What a caller sees, and whether it is an admin, depends only on SVC_AGENT_ID; without it
  * every row is visible.
  * VALIDATION_FAILED when the explicit or configured id is not an agent id.
  */
@@ -48,15 +48,15 @@ export function localCaller(
     agentId,
     claimed: explicit !== null ? 'explicit' : configured !== null ? 'configured' : 'made',
     viewer: { all: configured === null, agentId: configured, asNamespace: null },
-    // As with what is seen: an id that a call names for its writer gives no rights beyond the process's own.
+    // As for visibility: an id that a call names for its writer gives no rights beyond those of the process.
     admin: identity.settings.adminAgentIds.includes(configured ?? agentId),
     local: true,
   });
 }
 
 /**
- * The id that a call names for its writer: `agent_id`, or `metadata.agent_id`. Reads take `agent_id` as a filter,
- * so it names nobody there.
+ * The id that a call names for its writer: `agent_id`, or `metadata.agent_id`. In reads `agent_id` is a
+ * filter and does not name the caller.
  */
 export function explicitAgentId(
   operation: { readonly effect: 'read' | 'write' },
@@ -82,7 +82,7 @@ function madeId({ process, uuid8 }: LocalIdentity, clientName: string | null): s
   return `anonymous${suffix}-${uuid8}`;
 }
 
-/** A name from outside as part of an agent id: other characters become one `-`, and no two dots stand together. */
+/** An external name as part of an agent id: runs of other characters become one `-`, and of dots one dot. */
 function agentIdPart(name: string): string {
   return name
     .slice(0, AGENT_ID_LENGTH_MAX)

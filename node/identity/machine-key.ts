@@ -15,17 +15,17 @@ import {
 
 export { KeyFileError } from './key-file.js';
 
-/** The machine's own key, and the peer id that follows from it. */
+/** The machine's own key, and the peer id derived from it. */
 export interface MachineIdentity {
   readonly peerId: string;
   readonly key: Signer;
 }
 
-/** The name of the machine's key files, which no agent can take. */
+/** The name of the machine's key files; no agent can take it. */
 export const MACHINE_LABEL = 'daemon';
 
 /**
- * Loads the machine's key from `daemon.priv` (32 raw bytes, mode 0600, in a 0700 folder), or makes it at the first
+ * Loads the machine's key from `daemon.priv` (32 raw bytes, mode 0600, in a 0700 folder), or makes it on the first
  * run (reference-federation §1.3). Safe when several processes start at once: the first file to appear is the key.
  */
 export function loadMachineIdentity(keyDir: string, random: Random): MachineIdentity {

@@ -14,7 +14,7 @@ export interface SignedFields {
   readonly content: string;
 }
 
-/** What goes with the fields of a signed write. */
+/** What accompanies the fields of a signed write. */
 export interface WriteSignature {
   /** Standard base64 with padding, 88 characters. */
   readonly signature: string;
@@ -22,12 +22,12 @@ export interface WriteSignature {
   readonly created_at: string;
 }
 
-/** A write whose signature holds. */
+/** A write whose signature is valid. */
 export interface JudgedWrite {
   readonly signature: Uint8Array;
   /**
-   * What was signed. A ledger of replays must name this and not the signature: whoever holds the key can sign the same
-   * bytes in many ways.
+   * What was signed. A ledger of replays must record this and not the signature, because the holder of the key can
+   * sign the same bytes in many ways.
    */
   readonly envelope: Uint8Array;
   /** As it was signed, and as an instant. */
@@ -53,10 +53,10 @@ export function signWrite(
 }
 
 /**
- * Judges the signature that a write came with (interface §4.2, rules 2 to 4 and 6). VALIDATION_FAILED when `created_at`
- * is missing or no RFC 3339 instant; ATTESTATION_FAILED when it lies more than 300 seconds either side of `nowMs`, when
- * the text is no signature, when the author has no bound key (`publicKey` null), and when the signature does not
- * verify. The key must have been admitted when it was bound.
+ * Verifies the signature of a write (interface §4.2, rules 2 to 4 and 6). VALIDATION_FAILED when `created_at` is
+ * missing or not an RFC 3339 instant; ATTESTATION_FAILED when it lies more than 300 seconds either side of `nowMs`,
+ * when the text is not a signature, when the author has no bound key (`publicKey` null), and when the signature does
+ * not verify. The key must have been admitted when it was bound.
  */
 export function judgeWrite(
   fields: SignedFields,

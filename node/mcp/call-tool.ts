@@ -20,8 +20,8 @@ export interface Session {
 type Fields = Record<string, unknown>;
 
 /**
- * Runs a tool. A schema violation and the like is thrown as an RpcError, a domain error is a result with
- * `isError: true` whose text is the body that HTTP would answer (decisions, "MCP errors").
+ * Runs a tool. A protocol error, such as a schema violation, is thrown as an RpcError. A domain error is a result
+ * with `isError: true` whose text is the body that HTTP would answer (decisions, "MCP errors").
  */
 export async function callTool(
   operation: Operation,
@@ -48,7 +48,7 @@ const textResult = (text: string): CallToolResult => ({ content: [{ type: 'text'
 
 /**
  * Arguments as fields of the operation: aliases resolved, defaults of this surface filled in, omitted fields left
- * out. A null where the field knows none stands for an absent argument, as clients send it for optional ones.
+ * out. A null for a field that is not nullable means that the argument is absent, as some clients send it.
  */
 function bindArguments(operation: Operation, binding: McpBinding, args: Fields): Fields {
   const input: Fields = { ...binding.defaults };
@@ -62,7 +62,7 @@ function bindArguments(operation: Operation, binding: McpBinding, args: Fields):
   return input;
 }
 
-/** TOON where the operation has rows and the format says so, compact JSON otherwise (reference-mcp-cli §5.2). */
+/** TOON if the operation has rows and the format asks for it, compact JSON otherwise (reference-mcp-cli §5.2). */
 function render(operation: Operation, binding: McpBinding, answer: Fields, format: unknown): string {
   const text = toonText(operation, answer, format);
   if (text !== null) return text;

@@ -1,4 +1,4 @@
-/** A line of the stream without its end, or the news that one is too long and will be skipped to its end. */
+/** A line of the stream without its line feed, or a sign that a line is too long and is skipped. */
 export type Line = { readonly bytes: Uint8Array } | 'too-long';
 
 const NEWLINE = 0x0a;
@@ -11,7 +11,10 @@ export class LineSplitter {
 
   constructor(private readonly bytesMax: number) {}
 
-  /** The lines that this chunk completes, in order. A line that is too long is told once, as soon as it is. */
+  /**
+   * The lines that this chunk completes, in order. A line that is too long is reported once, as soon as it exceeds the
+   * limit.
+   */
   *push(chunk: Uint8Array): Generator<Line> {
     let start = 0;
     while (start < chunk.length) {
@@ -35,7 +38,7 @@ export class LineSplitter {
     }
   }
 
-  /** What stands after the last newline when the stream ends; null when that is nothing, or was too long. */
+  /** The rest after the last newline when the stream ends; null when it is empty or too long. */
   end(): Line | null {
     return this.held === 0 ? null : { bytes: this.take() };
   }

@@ -6,23 +6,23 @@ import { type Line, LineSplitter } from './line-splitter.js';
 import { parseMessage } from './parse-message.js';
 import { PARSE_ERROR } from './rpc-error.js';
 
-/** Requests taken and not yet answered; at this many, reading pauses until some are. */
+/** Unanswered requests at which reading pauses until some are answered. */
 const OWED_MAX = 256;
-/** Answers that the client has not read yet; beyond this, reading pauses until it has. */
+/** Answers that the client has not read yet; beyond this, reading pauses until it reads them. */
 const UNREAD_BYTES_MAX = 2 * MCP_LINE_BYTES_MAX;
 
-/** Why the stream is over: the client closed it, or nobody reads our answers any more. */
+/** Why the stream ended: the client closed it, or no longer reads answers. */
 export type StreamEnd = 'end-of-input' | 'broken';
 
 /**
- * Newline-delimited JSON-RPC over a pair of byte streams (interface §1, reference-mcp-cli §5.1). It knows which
- * requests are still owed an answer, so that a shutdown can wait for them.
+ * Newline-delimited JSON-RPC over a pair of byte streams (interface §1, reference-mcp-cli §5.1). It tracks
+ * unanswered requests, so that a shutdown can wait for them.
  */
 export class LineTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   onclose?: () => void;
   onerror?: (error: Error) => void;
-  /** Called once, when no further request can come or no answer can leave. */
+  /** Called once, when no further request can arrive or no answer can be sent. */
   onend?: (end: StreamEnd) => void;
 
   private readonly lines = new LineSplitter(MCP_LINE_BYTES_MAX);
@@ -52,13 +52,13 @@ export class LineTransport implements Transport {
     return this.write(message);
   }
 
-  /** Takes no further requests; what is owed can still be answered. */
+  /** Takes no further requests; those already taken can still be answered. */
   stopReading(): void {
     this.input.off('data', this.take);
     this.input.pause();
   }
 
-  /** Resolves when every request is answered and every answer has left, or nobody can read them. */
+  /** Resolves when every request is answered and every answer is sent, or the client can no longer read. */
   async settled(): Promise<void> {
     while (!this.broken && (this.owedCount > 0 || this.writing > 0)) {
       await new Promise<void>((resolve) => this.waiters.push(resolve));
@@ -118,7 +118,7 @@ export class LineTransport implements Transport {
     this.onmessage?.(message);
   }
 
-  /** Refusals of lines that are no request: their id is null when it could not be read. */
+  /** Refuses a line that is not a request; the id is null when it could not be read. */
   private refuse(id: RequestId | null, code: number, message: string): void {
     void this.write({ jsonrpc: '2.0', id, error: { code, message } });
   }

@@ -29,7 +29,7 @@ const fieldsOf = (value: unknown): Record<string, unknown> =>
     ? (value as Record<string, unknown>)
     : {};
 
-// The SDK's own schemas would refuse with their own messages what the interface accepts or names otherwise.
+// The SDK's own schemas would refuse requests that the interface accepts, or refuse them with other messages.
 const params = z.unknown().optional().transform(fieldsOf);
 const initializeRequest = z.object({ method: z.literal('initialize'), params });
 const listToolsRequest = z.object({ method: z.literal('tools/list') });
@@ -43,10 +43,10 @@ const callToolRequest = z.object({
 const listPromptsRequest = z.object({ method: z.literal('prompts/list') });
 const getPromptRequest = z.object({ method: z.literal('prompts/get'), params });
 
-/** The library would make a validator for answers of clients to forms, which this server never sends. */
+/** By default the library makes a validator for clients' answers to forms, but this server never sends forms. */
 const NO_VALIDATOR = {
   getValidator: () => {
-    throw new Error('this server asks its clients for nothing');
+    throw new Error('this server sends no requests to its clients');
   },
 };
 
@@ -70,7 +70,7 @@ export function createMcpServer(tools: Tools): Server {
       serverInfo: { name: 'mnemesh', version: VERSION },
     };
   });
-  // An initialize without an id wants no answer, and still says who the client is (reference-mcp-cli §5.1).
+  // An initialize without an id is not answered, but still names the client (reference-mcp-cli §5.1).
   server.setNotificationHandler(initializeRequest, (notification) => greet(notification.params));
 
   server.setRequestHandler(

@@ -4,7 +4,7 @@ import type { LocalIdentity } from '../identity/local-caller.js';
 import type { Services } from '../pipeline/call.js';
 import type { Tools } from './mcp-server.js';
 
-/** The answer of every tool while the node cannot be opened; the message says what its operator can do. */
+/** The answer of every tool while the node cannot be opened; the message says what the operator can do. */
 function unavailable(error: unknown): CallToolResult {
   const failure = {
     error: `the memory could not be opened: ${(error as Error).message}`,
@@ -20,8 +20,8 @@ export interface OpenNode {
 }
 
 /**
- * The tools over a node that opens in the background. Calls run one after another, in the order in which they came:
- * a client that sends a store and a recall in one go finds what it stored.
+ * The tools of a node that opens in the background. Calls run one at a time, in the order in which they arrive, so
+ * that a client that sends a store and a recall together finds what it stored.
  */
 export class NodeTools implements Tools {
   private node: Promise<OpenNode> | null = null;
@@ -33,7 +33,7 @@ export class NodeTools implements Tools {
     private readonly openNode: () => Promise<OpenNode>,
   ) {}
 
-  /** Begins to open the node; a failure shows at the next call, which tries again. */
+  /** Starts to open the node; a failure shows at the next call, which tries again. */
   warmUp(): void {
     this.opened().catch(() => undefined);
   }
@@ -58,7 +58,7 @@ export class NodeTools implements Tools {
     return turn;
   }
 
-  /** Closes the node if it was opened, after the call under way. */
+  /** Closes the node if it was opened, after the current call. */
   async close(): Promise<void> {
     await this.last;
     const node = await this.node?.catch(() => null);

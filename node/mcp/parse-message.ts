@@ -6,7 +6,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from './rpc-error.js';
 
-/** What a line of the stream says: a message, something to refuse, or nothing that wants an answer. */
+/** The content of a line: a message, a refusal to send, or nothing to answer. */
 export type Parsed =
   | { readonly kind: 'message'; readonly message: JSONRPCMessage }
   | {
@@ -30,7 +30,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Reads one line (reference-mcp-cli §5.1). A message without an id, or with a null one, is a notification and is
- * never answered; neither is a response, since this server asks nothing of its client.
+ * never answered; neither is a response, since this server sends no requests.
  */
 export function parseMessage(line: Uint8Array): Parsed {
   let text: string;
@@ -59,7 +59,7 @@ function parseRequest(value: unknown): Parsed {
   if (jsonrpc !== '2.0') return refusal(answerTo, INVALID_REQUEST, 'jsonrpc must be "2.0"');
   if (method === undefined && ('result' in value || 'error' in value)) return NOTHING;
   if (typeof method !== 'string') return refusal(answerTo, INVALID_REQUEST, 'method must be a string');
-  // Members that the protocol does not know are left out here, as the SDK would drop the whole message for them.
+  // Members that the protocol does not define are removed, because the SDK would drop the whole message.
   const given = params === undefined || params === null ? {} : { params };
   if (id === undefined || id === null) {
     const notification = JSONRPCNotificationSchema.safeParse({ jsonrpc, method, ...given });

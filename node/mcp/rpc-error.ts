@@ -7,7 +7,7 @@ export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 
-/** An error of the protocol: thrown by a request handler, it becomes the `error` of the response as it stands. */
+/** An error of the protocol: thrown by a request handler, it becomes the `error` of the response unchanged. */
 export class RpcError extends Error {
   constructor(
     readonly code: number,
@@ -18,7 +18,7 @@ export class RpcError extends Error {
   }
 }
 
-/** The body of a failure, the same that HTTP answers: `{error, code, …details}`. */
+/** The body of a failure, as HTTP answers it: `{error, code, …details}`. */
 export function failureBody(failure: Failure): Record<string, unknown> {
   return { error: failure.message, code: failure.code, ...failure.details };
 }

@@ -16,15 +16,15 @@ export interface StdioSession {
   readonly scheduler: Scheduler;
   /** The id of the parent process; when it changes, the parent is gone. */
   readonly parentPid: () => number;
-  /** Aborted when the process shall end. */
+  /** Aborted when the process must end. */
   readonly stop: AbortSignal;
-  /** How long the end waits for calls under way and for answers to be read. */
+  /** How long the shutdown waits for current calls and for answers to be read. */
   readonly graceMs: number;
 }
 
 /**
- * Serves one MCP client until its stream ends, breaks, its process is gone, or `stop` says so. What is owed is
- * answered before the node closes. Resolves when everything is closed.
+ * Serves one MCP client until its stream ends or breaks, its process is gone, or `stop` is aborted. Requests already
+ * taken are answered before the node closes. Resolves when everything is closed.
  */
 export async function serveStdio(session: StdioSession): Promise<void> {
   const transport = new LineTransport(session.input, session.output);
@@ -42,7 +42,7 @@ export async function serveStdio(session: StdioSession): Promise<void> {
       else parentPoll = session.scheduler.after(PARENT_POLL_MS, watchParent);
     };
     watchParent();
-    // The handshake comes first: the node opens behind it.
+    // The handshake comes first; the node opens in the background.
     server.oninitialized = () => tools.warmUp();
     server.connect(transport).catch(reject);
   });

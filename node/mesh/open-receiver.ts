@@ -1,6 +1,6 @@
 import type { Roster } from '../../protocol/mesh/peer.js';
+import { parsePeerScopes } from '../config/peer-scopes.js';
 import type { Services } from '../pipeline/call.js';
-import { parsePeerScopes } from './peer-scopes.js';
 import { ArrayPush } from './receive/array-push.js';
 import { OldStyleSince } from './receive/old-style-since.js';
 import { type ReceiverMetrics, SyncReceiver, type SyncReceiverOptions } from './receive/sync-receiver.js';

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { MeshEvent, MeshStatus } from '../../actors/mesh/parts.js';
 
-/** What a node counts of replication; peers are labels, of which a mesh has few. */
+/** What a node counts about replication; peers are labels, and a mesh has few of them. */
 export class MeshMetrics {
   readonly #peers: Readonly<
     Record<'up' | 'lagOperations' | 'lagSeconds' | 'skew' | 'dlq' | 'quarantined', Gauge<'peer'>>
@@ -39,7 +39,7 @@ export class MeshMetrics {
         'svc_peer_dlq_depth',
         'Operations owed to the peer after a failure, or without effect there',
       ),
-      quarantined: perPeer('svc_peer_quarantined', '1 when deliveries to the peer rest'),
+      quarantined: perPeer('svc_peer_quarantined', '1 while deliveries to the peer are suspended'),
     };
     const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
     this.#quorum = {
@@ -47,17 +47,20 @@ export class MeshMetrics {
       needed: gauge('svc_quorum_needed', 'Nodes that a write waits for: no more than the mesh has'),
       members: gauge('svc_mesh_members', 'Nodes of the mesh, this one included'),
     };
-    this.#accepting = gauge('svc_mesh_accepting_writes', '0 while writes wait for what this database lost');
+    this.#accepting = gauge(
+      'svc_mesh_accepting_writes',
+      '0 while writes wait for operations that this database lost',
+    );
     this.#astray = gauge(
       'svc_mesh_addresses_astray',
-      'Addresses of --quorum-peers that lead to no enrolled peer',
+      'Addresses of --quorum-peers at which no enrolled peer answers',
     );
     this.#dlqDepth = gauge('svc_federation_push_dlq_depth', 'Operations owed to peers after a failure');
-    this.#quarantinedPeers = gauge('svc_peers_quarantined', 'Peers whose deliveries rest');
+    this.#quarantinedPeers = gauge('svc_peers_quarantined', 'Peers to which deliveries are suspended');
     this.#underReplicated = gauge('svc_operations_under_replicated', 'Own operations on fewer nodes than W');
-    this.#diverged = gauge('svc_mesh_diverged_peers', 'Peers whose rows differ and could not be made equal');
-    this.#scrubFound = gauge('svc_scrub_found', 'What the last scrub found damaged, repaired or not');
-    this.#scrubLost = gauge('svc_scrub_lost_operations', 'Operations that the last scrub could not get back');
+    this.#diverged = gauge('svc_mesh_diverged_peers', 'Peers whose rows differ and could not be repaired');
+    this.#scrubFound = gauge('svc_scrub_found', 'Damaged items that the last scrub found, repaired or not');
+    this.#scrubLost = gauge('svc_scrub_lost_operations', 'Operations that the last scrub could not recover');
     this.#comparisons = new Counter({
       name: 'svc_anti_entropy_total',
       help: 'Comparisons of the rows with a peer, by outcome',
@@ -66,13 +69,13 @@ export class MeshMetrics {
     });
     this.#repaired = new Counter({
       name: 'svc_rows_repaired_total',
-      help: 'Rows and digests that were not what the log says',
+      help: 'Rows and digests that did not match the log',
       registers,
     });
     const byPeer = (name: string, help: string) =>
       new Counter({ name, help, labelNames: ['peer'] as const, registers });
-    this.#pushed = byPeer('svc_operations_pushed_total', 'Own operations that a peer took');
-    this.#pulled = byPeer('svc_operations_pulled_total', 'Operations taken from a peer');
+    this.#pushed = byPeer('svc_operations_pushed_total', 'Own operations that a peer accepted');
+    this.#pulled = byPeer('svc_operations_pulled_total', 'Operations accepted from a peer');
     this.#failures = new Counter({
       name: 'svc_push_failures_total',
       help: 'Failed deliveries, by peer and cause',
@@ -87,12 +90,12 @@ export class MeshMetrics {
     });
     this.#quarantines = new Counter({
       name: 'svc_federation_push_dlq_quarantined_total',
-      help: 'Times that deliveries to a peer were put aside',
+      help: 'Times that deliveries to a peer were suspended',
       registers,
     });
   }
 
-  /** Takes what happened; for `MeshParts.onEvent`. */
+  /** Counts an event; for `MeshParts.onEvent`. */
   event(event: MeshEvent): void {
     if (event.kind === 'pushed') this.#pushed.inc({ peer: event.peerId }, event.operations);
     if (event.kind === 'pulled') this.#pulled.inc({ peer: event.peerId }, event.operations);
@@ -109,9 +112,9 @@ export class MeshMetrics {
     if (event.kind === 'quarantined') this.#quarantines.inc();
   }
 
-  /** Takes how replication stands, every now and then. */
+  /** Takes the state of replication, at intervals. */
   status({ peers, dlqDepth, quarantined, underReplicated, diverged, quorum, accepting }: MeshStatus): void {
-    // A peer that left is no label any more.
+    // A peer that left is no longer a label.
     for (const each of Object.values(this.#peers)) each.reset();
     for (const { peerId: peer, state, lagOperations, lagSeconds, skewMs, dlq, quarantined: rests } of peers) {
       this.#peers.up.set({ peer }, state === 'healthy' ? 1 : 0);
@@ -128,7 +131,7 @@ export class MeshMetrics {
     this.#quarantinedPeers.set(quarantined);
     this.#underReplicated.set(underReplicated);
   }
-  /** Takes when this node's certificate ends, where it has one of a mesh, and the addresses that lead nowhere. */
+  /** Takes the end of this node's mesh certificate, if it has one, and the addresses without a peer. */
   host(certificateEndsMs: number | null, astray: number): void {
     this.#astray.set(astray);
     if (certificateEndsMs === null) return;

@@ -7,7 +7,7 @@ const DURATION_BUCKETS_S = [
 ];
 
 /**
- * What a node counts, in a registry of its own (interface §4.1). Parts push into it; a scrape reads nothing but this
+ * The metrics of a node, in a registry of its own (interface §4.1). Parts push into it. A scrape reads only this
  * object, so that a scraper cannot load the store.
  */
 export class Metrics {
@@ -49,29 +49,29 @@ export class Metrics {
   );
   readonly #authFailures = new Counter({
     name: 'svc_auth_failures_total',
-    help: 'Requests refused for a wrong API key, or because their source must wait after wrong ones, by reason',
+    help: 'Requests refused for a wrong API key, or because their source must wait after wrong keys, by reason',
     labelNames: ['reason'] as const,
     registers: [this.#registry],
   });
   readonly #touchesDropped = this.#counter(
     'svc_touches_dropped_total',
-    'Reads that were not counted because too many waited to be',
+    'Reads that were not counted because too many were waiting to be counted',
   );
 
   readonly #peerMessagesRefused = new Counter({
     name: 'svc_federation_messages_refused_total',
-    help: 'Messages of peers that were refused, by error code',
+    help: 'Messages from peers that were refused, by error code',
     labelNames: ['code'] as const,
     registers: [this.#registry],
   });
   readonly #operationsReceived = new Counter({
     name: 'svc_federation_operations_received_total',
-    help: 'Items of messages of peers, by what became of them',
+    help: 'Items of messages from peers, by outcome',
     labelNames: ['outcome'] as const,
     registers: [this.#registry],
   });
 
-  /** Of replication; a node without any has none of these lines. */
+  /** Metrics of replication; absent on a node without replication. */
   get mesh(): MeshMetrics {
     this.#mesh ??= new MeshMetrics(this.#registry);
     return this.#mesh;
@@ -126,7 +126,10 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** The exposition text. Process metrics are gathered from the first scrape on; nobody else pays for them. */
+  /**
+   * The exposition text. Process metrics are gathered from the first scrape on, so that a node that is never scraped
+   * does not pay for them.
+   */
   async render(): Promise<string> {
     if (!this.#processMetrics) {
       this.#processMetrics = true;

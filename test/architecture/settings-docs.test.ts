@@ -28,9 +28,10 @@ describe('the settings in the documentation', () => {
     );
   });
 
-  it('have one row for each key, variable and configuration key', () => {
+  it('have one row for each key, flag, variable and configuration key', () => {
     for (const names of [
       SETTINGS.map((row) => row.key),
+      SETTINGS.flatMap((row) => row.flag?.name ?? []),
       SETTINGS.flatMap((row) => row.env ?? []),
       SETTINGS.flatMap((row) => [row.config, row.configAlias, row.legacy].filter((key) => key !== undefined)),
     ]) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { parsePeerScopes, peerScopesProblem } from '../../node/mesh/peer-scopes.js';
+import { parsePeerScopes, peerScopesProblem } from '../../node/config/peer-scopes.js';
 import { FileRoster } from '../../node/mesh/roster-from-files.js';
 import { matchesGlob } from '../../protocol/mesh/peer.js';
 import { temporaryFolder } from '../support/daemon-process.js';

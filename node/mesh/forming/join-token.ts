@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { fail, ok, type Result } from '../../../protocol/result.js';
-import { isBaseUrl } from '../../config/rows-mesh.js';
+import { isBaseUrl } from '../../config/base-url.js';
 import { parseJson } from './mesh-folder.js';
 
 /** What an invitation's token says. */

@@ -1,7 +1,7 @@
 import { createServer, isIP } from 'node:net';
 import { MESH_PORT } from '../../../protocol/limits.js';
 import { fail, ok, type Result } from '../../../protocol/result.js';
-import { isBaseUrl } from '../../config/rows-mesh.js';
+import { isBaseUrl } from '../../config/base-url.js';
 
 /** Where a node is reached by others, and where it listens for them. */
 export interface Place {

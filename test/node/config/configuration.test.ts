@@ -7,7 +7,7 @@ import { inspect } from 'node:util';
 import type { ConfigProblem } from '../../../node/config/config-problem.js';
 import { ConfigError, inspectConfiguration, loadSettings } from '../../../node/config/load-settings.js';
 import { Secret } from '../../../node/config/secret.js';
-import { DEFAULTS, type Settings } from '../../../node/config/settings.js';
+import { defaultsIn, type Settings } from '../../../node/config/settings.js';
 import { memoryGet } from '../../../node/operations/memory-get.js';
 import { memoryRecall } from '../../../node/operations/memory-recall.js';
 import { memoryStore } from '../../../node/operations/memory-store.js';
@@ -61,7 +61,7 @@ describe('an inline api_key', () => {
         [['CONFIG_INLINE_API_KEY', 'error']],
       );
       assert.ok(!JSON.stringify(problems).includes(KEY));
-      assert.deepEqual([settings.pageSizeMax, settings.apiKey], [DEFAULTS.pageSizeMax, null]);
+      assert.deepEqual([settings.pageSizeMax, settings.apiKey], [defaultsIn('/').pageSizeMax, null]);
     });
   }
 

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { ConfigError, loadSettings, type SettingFlags } from '../../../node/config/load-settings.js';
 import { Secret } from '../../../node/config/secret.js';
-import { DEFAULTS, SETTINGS, type Settings } from '../../../node/config/settings.js';
+import { defaultsIn, SETTINGS, type Settings } from '../../../node/config/settings.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'mnemesh-settings-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -41,7 +41,7 @@ describe('the settings', () => {
   it('are the defaults, with paths in the home, when nothing is configured', () => {
     const at = home();
     assert.deepEqual(loadSettings({ home: at }, { env: {} }), {
-      ...DEFAULTS,
+      ...defaultsIn(at),
       home: at,
       dbPath: join(at, 'mnemesh.db'),
       keyDir: join(at, 'keys'),
@@ -78,7 +78,7 @@ describe('the settings', () => {
   });
 
   it('never take an empty SVC_CONFIG for a file', () => {
-    assert.equal(load({ SVC_CONFIG: '' }).port, DEFAULTS.port);
+    assert.equal(load({ SVC_CONFIG: '' }).port, 9077);
   });
 });
 

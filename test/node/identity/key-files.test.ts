@@ -252,7 +252,7 @@ describe('a key file or folder that cannot be trusted', () => {
     installed(keyDir, 'ai:a');
     assert.match(
       refusal(() => installed(keyDir, 'ai:a.priv/b')),
-      /no folder/,
+      /is not a folder/,
     );
     assert.equal(loadAgentKey(keyDir, 'ai:a.priv/b'), null);
   });

@@ -167,13 +167,13 @@ describe('what the command line refuses', () => {
     [['serve', '--port', '70000'], 78, /port must be between 0 and 65535/],
     [['serve', '--host', '0.0.0.0'], 78, /without an API key/],
     [['mcp', 'surplus'], 2, /unexpected argument/],
-    [['stats', '--json=banana'], 2, /--json takes no value but true or false/],
+    [['stats', '--json=banana'], 2, /--json takes only true or false as a value/],
     [['archive'], 2, /archive needs one of: .*restore/],
     [['archive', 'lst'], 2, /did you mean "mnemesh archive list"\?/],
     [['archive-list'], 2, /did you mean "mnemesh archive list"\?/],
     [['validate'], 2, /did you mean "mnemesh campaign validate"\?/],
     [['config', '--bogus', 'migrate'], 2, /config needs one of/],
-    [['mcp', '--profile', 'half'], 2, /--profile: "half" is none of core, full/],
+    [['mcp', '--profile', 'half'], 2, /--profile: "half" is not one of core, full/],
   ];
   for (const [args, code, pattern] of cases) {
     it(`mnemesh ${args.join(' ')} ends with ${code}`, async () => {
@@ -206,7 +206,7 @@ describe('what the command line refuses', () => {
   it('names a file that is no database and ends with 70', async () => {
     const { code, out, err } = await mnemesh('list', '--db', MAIN);
     assert.deepEqual([code, out], [70, '']);
-    assert.match(err, /^error: the database is damaged \(SQLITE_NOTADB: .*"doctor" says more\n$/);
+    assert.match(err, /^error: the database is damaged \(SQLITE_NOTADB: .*run "doctor" for details\n$/);
   });
 });
 
@@ -227,7 +227,7 @@ describe('a refusal says what can be done', () => {
       [['restore'], 2, /required argument: --from\n\nUsage: mnemesh restore --from <file> \[options\]\n/],
       [['identity', 'generate'], 2, /Usage: mnemesh identity generate --agent-id <id> \[options\]\n/],
       [['agents', 'bind-key', '--agent-id', 'ai:x', '--pubkey', 'junk'], 2, /^error: --pubkey: it is not/],
-      [['config', 'migrate'], 2, /^error: there is no file .*config\.toml, so nothing to migrate\n/],
+      [['config', 'migrate'], 2, /^error: there is no file .*config\.toml, so there is nothing to migrate\n/],
       [['import', join(home, 'absent')], 2, /there is no such file; nothing was imported\n/],
       [['export', '--out', join(home, 'no', 'x')], 2, /--out: cannot write .*: there is no such folder\n/],
     ];

@@ -157,6 +157,6 @@ describe('completions', () => {
     assert.deepEqual(JSON.parse(out), { shell: 'fish', script: scripts.get('fish') });
     const { code, err } = await run(home, ['completions', 'tcsh']);
     assert.equal(code, 2);
-    assert.match(err, /"tcsh" is none of bash, zsh, fish/);
+    assert.match(err, /"tcsh" is not one of bash, zsh, fish/);
   });
 });

@@ -128,17 +128,17 @@ describe('doctor --hooks', () => {
   it('names the field that is wrong', async () => {
     const home = freshHome();
     const cases: readonly (readonly [Parameters<typeof hook>[0], string])[] = [
-      [{ event: 'pre_breakfast' }, 'hook[0].event is no event that exists'],
-      [{ event: 'pre_archive' }, 'hook[0].event is an event that nothing fires'],
+      [{ event: 'pre_breakfast' }, 'hook[0].event is not a known event'],
+      [{ event: 'pre_archive' }, 'hook[0].event is an event that is never fired'],
       [{ event: null }, 'hook[0].event is missing'],
-      [{ command: ' ' }, 'hook[0].command must be a text that is not empty'],
+      [{ command: ' ' }, 'hook[0].command must be text and not empty'],
       [{ priority: 1.5 }, 'hook[0].priority must be a whole number'],
       [{ timeout_ms: 30_001 }, 'hook[0].timeout_ms must be 0 to 30000'],
       [{ enabled: 'yes' }, 'hook[0].enabled must be true or false'],
       [{ namespace: null }, 'hook[0].namespace is missing'],
       [{ fail_mode: 'ajar' }, 'hook[0].fail_mode must be open or closed'],
       [{ mode: 'fork' }, 'hook[0].mode must be exec or daemon'],
-      [{ args: '-v' }, 'hook[0].args is no field of a hook'],
+      [{ args: '-v' }, 'hook[0].args is not a field of a hook'],
     ];
     for (const [fields, message] of cases) {
       const { hooks } = await examine(home, hook(fields));

@@ -70,7 +70,7 @@ describe('flags of the command table', () => {
       const { fields: _, ...failure } = JSON.parse(err) as Row;
       assert.deepEqual([code, failure], [2, { error: message, code: 'VALIDATION_FAILED' }]);
     }
-    assert.match((await cli('recall', 'x', '--json=maybe')).err, /--json takes no value/);
+    assert.match((await cli('recall', 'x', '--json=maybe')).err, /--json takes only true or false/);
   });
 
   it('help names the other names of a flag, and does not give one name two meanings', async () => {

@@ -125,23 +125,23 @@ describe('what the identity commands refuse', () => {
     [['generate', '--agent-id', 'daemon'], 2, /reserved/],
     [['generate', '--agent-id', 'Daemon'], 2, /machine's own key/],
     [['generate', '--agent-id', '../up'], 2, /".."/],
-    [['generate', '--agent-id', 'a//b'], 2, /no key files/],
+    [['generate', '--agent-id', 'a//b'], 2, /cannot have key files/],
     [['import', '--agent-id', AGENT], 2, /either --pub or --priv/],
     [['import', '--agent-id', AGENT, '--pub', 'a', '--priv', 'b'], 2, /either --pub or --priv/],
     [bring('--pub', join(home, 'missing')), 2, /cannot read .*missing: ENOENT/],
     [bring('--pub', join(home, 'folder')), 2, /cannot read .*folder: EISDIR/],
-    [bring('--pub', '/dev/zero'), 2, /holds no key/],
-    [bring('--pub', file('short', good.slice(1))), 2, /holds no key: 32 raw bytes/],
-    [bring('--pub', file('spaced', ` ${Buffer.from(good).toString('base64')}`)), 2, /holds no key/],
+    [bring('--pub', '/dev/zero'), 2, /does not hold a key/],
+    [bring('--pub', file('short', good.slice(1))), 2, /does not hold a key: give 32 raw bytes/],
+    [bring('--pub', file('spaced', ` ${Buffer.from(good).toString('base64')}`)), 2, /does not hold a key/],
     [bring('--pub', file('small', smallOrderPoint(3))), 2, /small order/],
     [bring('--pub', file('mixed', mixed)), 2, /mixed order/],
     [bring('--pub', file('no-point', Buffer.alloc(32, 2))), 2, /no point of the curve/],
     [bring('--priv', file('zeros', Buffer.alloc(32))), 2, /only zeros/],
-    [bring('--priv', file('sixty-four', Buffer.alloc(64, 1))), 2, /holds no key/],
-    [['export-pub', '--agent-id', 'nobody'], 1, /no key of nobody/],
-    [['export-pub', '--agent-id', 'daemon'], 1, /no key of daemon/],
-    [['export-pub', '--agent-id', AGENT, '--format', 'pem'], 2, /--format: "pem" is none of/],
-    [['export-pub', '--agent-id', AGENT, '--format', 'raw', '--json'], 2, /exclude each other/],
+    [bring('--priv', file('sixty-four', Buffer.alloc(64, 1))), 2, /does not hold a key/],
+    [['export-pub', '--agent-id', 'nobody'], 1, /no key for nobody/],
+    [['export-pub', '--agent-id', 'daemon'], 1, /no key for daemon/],
+    [['export-pub', '--agent-id', AGENT, '--format', 'pem'], 2, /--format: "pem" is not one of/],
+    [['export-pub', '--agent-id', AGENT, '--format', 'raw', '--json'], 2, /cannot be combined/],
     [['list', 'surplus'], 2, /unexpected argument/],
   ];
   for (const [args, code, pattern] of cases) {
@@ -157,7 +157,7 @@ describe('what the identity commands refuse', () => {
   it('a bad private key is not repeated in the refusal', async () => {
     const secret = 'c2VjcmV0IHRoYXQgaXMgbm8ga2V5';
     const { err } = await run(home, ['identity', ...bring('--priv', '-')], { stdin: secret });
-    assert.match(err, /standard input holds no key/);
+    assert.match(err, /standard input does not hold a key/);
     assert.ok(!err.includes(secret));
   });
 

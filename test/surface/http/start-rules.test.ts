@@ -52,7 +52,7 @@ describe('a start without an API key', () => {
       [['--quorum-client-key', 'x'], /--quorum-client-cert/],
       [['--tls-cert', '/missing.crt', '--tls-key', '/missing.key'], /\/missing\.crt: ENOENT/],
       [['--quorum-peers', 'https://a:1,HTTPS://A:1/'], /twice/],
-      [['--quorum-peers', 'node2'], /no base address/],
+      [['--quorum-peers', 'node2'], /is not a base address/],
     ] as const) {
       const { code, text } = await refused({}, ...flags);
       assert.equal(code, 78, text);

@@ -3,9 +3,9 @@ import { agentIdProblem, namespaceProblem } from '../../protocol/ids.js';
 
 /** What a peer may send and hold (reference-federation §1.3, PeerScope). */
 export interface PeerScope {
-  /** Agent ids that it may send as besides its own. */
+  /** Other agent ids that it may send as. */
   readonly allowedSenderAgentIds: readonly string[];
-  /** Globs; none means nothing. */
+  /** Globs; an empty list allows no namespace. */
   readonly allowedNamespaces: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export function peerScopesProblem(text: string): string | null {
   return read(text).problem;
 }
 
-/** Reads the value of SVC_FED_PEER_ATTESTATION, which has been checked; null for none. */
+/** Reads the value of SVC_FED_PEER_ATTESTATION, which has been checked; null when it is not set. */
 export function parsePeerScopes(text: string | null): PeerScopes | null {
   if (text === null) return null;
   const { value, problem } = read(text);

@@ -1,0 +1,41 @@
+import type { SettingRows } from './setting-row.js';
+
+const WEBHOOKS = 'Validated now, read when webhooks come.';
+
+const hexProblem = (text: string) => (/^(?:[0-9a-f]{2})+$/i.test(text) ? null : 'must be hexadecimal');
+
+/** Gates of the interface whose features come with later releases. */
+export const GATE_ROWS = {
+  allowLoopbackWebhooks: {
+    type: 'boolean',
+    default: false,
+    env: 'SVC_ALLOW_LOOPBACK_WEBHOOKS',
+    config: 'subscriptions.allow_loopback_webhooks',
+    doc: `Let webhooks go to this machine. ${WEBHOOKS}`,
+  },
+  webhookHmacSecret: {
+    type: 'secret',
+    default: null,
+    check: hexProblem,
+    config: 'hooks.subscription.hmac_secret',
+    doc: `Signing secret of all webhooks, hexadecimal. ${WEBHOOKS}`,
+  },
+  ssrfGuardAllowDnsFail: {
+    type: 'boolean',
+    default: false,
+    env: 'SVC_SSRF_GUARD_ALLOW_DNS_FAIL',
+    doc: `Permit a webhook whose host name cannot be resolved. ${WEBHOOKS}`,
+  },
+  governanceFailOpenOnError: {
+    type: 'boolean',
+    default: false,
+    env: 'SVC_GOVERNANCE_FAIL_OPEN_ON_ERROR',
+    doc: 'Permit a write when its rules cannot be evaluated. Validated now, read when governance comes.',
+  },
+  passphraseFileAllowLaxPerms: {
+    type: 'boolean',
+    default: false,
+    env: 'SVC_PASSPHRASE_FILE_ALLOW_LAX_PERMS',
+    doc: 'Permit a passphrase file that others may read. Validated now, read when passphrases come.',
+  },
+} as const satisfies SettingRows;
