@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
 import { cleanEnvironment, freePort, MAIN, startDaemonProcess } from '../../support/daemon-process.js';
+import { event } from '../../support/wait.js';
 import { McpProcess, textOf } from '../../surface/mcp/mcp-process.js';
 import { checkHistory } from './check-history.js';
 import { ClientHistory } from './client-history.js';
@@ -40,13 +41,12 @@ describe('a mesh whose operators do strange things', () => {
         env: cleanEnvironment(node.home, node.environment),
         stdio: ['pipe', 'ignore', 'ignore'],
       });
-      const gone = new Promise<string>((resolve) => {
-        child.once('exit', (code, signal) => resolve(String(signal ?? code)));
-      });
+      const gone = event('the join ends', child, 'exit');
       child.stdin!.end(token);
       await pause(killAfterMs);
       child.kill('SIGKILL');
-      ended.push(await gone);
+      const [code, signal] = await gone;
+      ended.push(String(signal ?? code));
       // What is left of a join does not keep a node from being one of its own.
       const status = await node.cli(['mesh', 'status', '--json']);
       assert.equal(status.code, 0, status.out + status.err);
