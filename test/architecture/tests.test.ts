@@ -24,6 +24,16 @@ describe('a test', () => {
     assert.deepEqual(having(tests, /\.once\('(exit|close)', (resolve|\(\) => resolve\(\))\)/), []);
   });
 
+  it('draws nothing that no seed repeats', () => {
+    const exceptions = [
+      // Names what it refuses.
+      'test/architecture/seams.test.ts',
+      // Titles of a load that is measured: two runs on one database must not meet.
+      'test/bench/load.ts',
+    ];
+    assert.deepEqual(having(files, /\bMath\.random\b/), exceptions);
+  });
+
   it('polls by the one helper that has a deadline', () => {
     assert.deepEqual(having(tests, /\bwhile \([!(]*await\b|\bwhile \([^\n]*\) await\b/), []);
     assert.deepEqual(having(tests, /\bfor \(;;\)[^}]*\bsetTimeout\b/), []);
