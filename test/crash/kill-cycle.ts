@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { Dice } from '../sim/dice.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon-process.js';
 import { auditLog } from '../support/log-audit.js';
+import { underSeed } from '../support/seed.js';
 
 const WRITERS = 8;
 
@@ -22,24 +24,29 @@ export interface KillReport {
 }
 
 /**
- * Kills a daemon with SIGKILL at random moments while eight clients write to it, restarts it on the same file, and
- * checks after every kill that each acknowledged write is there and that rows and log agree.
+ * Kills a daemon with SIGKILL at drawn moments while eight clients write to it, restarts it on the same file, and
+ * checks after every kill that each acknowledged write is there and that rows and log agree. The delays and what each
+ * client does follow from the seed; how far a real process comes within a delay does not.
  */
-export async function killCycles(kills: number, onKill?: (done: number) => void): Promise<KillReport> {
+export const killCycles = (kills: number, onKill?: (done: number) => void): Promise<KillReport> =>
+  underSeed((seed) => killsUnder(seed, kills, onKill));
+
+async function killsUnder(seed: number, kills: number, onKill?: (done: number) => void): Promise<KillReport> {
   const home = temporaryFolder('crash');
   const db = join(home, 'mnemesh.db');
   const acknowledged: Acknowledged = { stored: new Map(), deleted: new Set(), deleting: new Set() };
-  let number = 0;
   for (let kill = 1; kill <= kills; kill += 1) {
     const daemon = await startDaemonProcess(home, await freePort());
     let running = true;
     const writers = Array.from({ length: WRITERS }, async (_, writer) => {
-      while (running) {
-        number += 1;
-        await writeOne(daemon.base, `writer ${writer} row ${number}`, acknowledged);
+      const dice = new Dice(seed, `kill ${kill} writer ${writer}`);
+      for (let row = 1; running; row += 1) {
+        const title = `kill ${kill} writer ${writer} row ${row}`;
+        await writeOne(daemon.base, title, dice.chance(0.1), acknowledged);
       }
     });
-    await new Promise((resume) => setTimeout(resume, 30 + Math.random() * 300));
+    const delayMs = new Dice(seed, `kill ${kill}`).between(30, 330);
+    await new Promise((resume) => setTimeout(resume, delayMs));
     await daemon.end('SIGKILL');
     running = false;
     await Promise.all(writers);
@@ -58,8 +65,14 @@ export async function killCycles(kills: number, onKill?: (done: number) => void)
   return { kills, acknowledged: acknowledged.stored.size, deleted: acknowledged.deleted.size };
 }
 
-async function writeOne(base: string, title: string, acknowledged: Acknowledged): Promise<void> {
-  const content = `${title} content ${Math.random()}`;
+/** Stores one memory, and deletes it again where that was drawn. */
+async function writeOne(
+  base: string,
+  title: string,
+  andDelete: boolean,
+  acknowledged: Acknowledged,
+): Promise<void> {
+  const content = `content of ${title}`;
   try {
     const response = await fetch(`${base}/memories`, {
       method: 'POST',
@@ -69,7 +82,7 @@ async function writeOne(base: string, title: string, acknowledged: Acknowledged)
     if (response.status !== 201) return;
     const { id } = (await response.json()) as { id: string };
     acknowledged.stored.set(id, content);
-    if (Math.random() > 0.1) return;
+    if (!andDelete) return;
     acknowledged.deleting.add(id);
     const removal = await fetch(`${base}/memories/${id}`, {
       method: 'DELETE',

@@ -14,6 +14,7 @@ import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { cleanEnvironment, MAIN, temporaryFolder } from '../support/daemon-process.js';
 import { auditLog } from '../support/log-audit.js';
+import { event, until } from '../support/wait.js';
 import { run } from '../surface/cli/cli-process.js';
 
 const titlesOf = (path: string): string[] => {
@@ -94,14 +95,13 @@ describe('restore', { timeout: 300_000 }, () => {
     const waiting = spawn(process.execPath, [MAIN, 'store', '--title', 'waited', '--content', 'x'], {
       env: cleanEnvironment(home),
     });
-    const ended = new Promise((resolve) => waiting.once('close', resolve));
-    while (waiting.exitCode === null && !hasOpen(waiting.pid!, db)) {
-      await new Promise((resume) => setTimeout(resume, 5));
-    }
+    const ended = event('the command that waited ends', waiting, 'close');
+    const opened = () => waiting.exitCode !== null || hasOpen(waiting.pid!, db);
+    await until('the command opens the database', opened);
     renameSync(db, `${db}.aside`);
     renameSync(from, db);
     held.close();
-    assert.equal(await ended, 0);
+    assert.equal((await ended)[0], 0);
     assert.deepEqual(titlesOf(db), ['first', 'waited'], 'an acknowledged write is in the restored database');
     assert.deepEqual(titlesOf(`${db}.aside`), ['first']);
     assert.deepEqual(auditLog(db), []);

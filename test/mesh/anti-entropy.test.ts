@@ -3,7 +3,7 @@ import { afterEach, describe, it } from 'node:test';
 import { repairOf } from '../../protocol/mesh/repair-terms.js';
 import { type EntropyNode, startEntropyMesh } from '../support/entropy-mesh.js';
 import { aMemory, OPERATOR, storing } from '../support/memories.js';
-import { until } from '../support/mesh.js';
+import { until } from '../support/wait.js';
 
 type Started = ReturnType<typeof startEntropyMesh>;
 const started: Started[] = [];
@@ -28,10 +28,13 @@ const operationsOf = ({ db }: EntropyNode) =>
 
 /** Both have what the one wrote, and both have compared. */
 async function alike(a: EntropyNode, b: EntropyNode): Promise<void> {
-  await until(() => JSON.stringify(digestsOf(a)) === JSON.stringify(digestsOf(b)));
+  await until(
+    'both have the same digests',
+    () => JSON.stringify(digestsOf(a)) === JSON.stringify(digestsOf(b)),
+  );
   for (const each of [a, b]) {
     const before = each.outcomes().length;
-    await until(() => each.outcomes().slice(before).includes('equal'));
+    await until('both have compared', () => each.outcomes().slice(before).includes('equal'));
     assert.deepEqual(each.replica.audit(), []);
   }
 }
@@ -67,7 +70,7 @@ describe('anti-entropy between two nodes', () => {
       )
       .run(ids[2]);
     b.db.prepare('UPDATE namespace_digests SET digest = randomblob(32)').run();
-    await until(() => JSON.stringify(rowsOf(b)) === JSON.stringify(rows));
+    await until('the rows are repaired', () => JSON.stringify(rowsOf(b)) === JSON.stringify(rows));
     await alike(a, b);
     assert.deepEqual(rowsOf(a), rows);
     assert.deepEqual([operationsOf(a), operationsOf(b)], [operations, operations]);
@@ -88,7 +91,7 @@ describe('anti-entropy between two nodes', () => {
     b.db.prepare("UPDATE memories SET content = 'flipped', digest = zeroblob(32)").run();
     await b.replica.run(repairOf({ subjects: ids, countLater: true }));
     assert.notDeepEqual(charged(), before);
-    await until(() => JSON.stringify(charged()) === JSON.stringify(before));
+    await until('the charges are counted again', () => JSON.stringify(charged()) === JSON.stringify(before));
     await alike(a, b);
   });
 
@@ -100,7 +103,7 @@ describe('anti-entropy between two nodes', () => {
     b.db.prepare("UPDATE operations SET payload = '{}' WHERE subject = ?").run(ids[1]);
     b.db.prepare('DELETE FROM memories WHERE id IN (?, ?)').run(ids[0], ids[1]);
     b.db.prepare('UPDATE namespace_digests SET digest = randomblob(32)').run();
-    await until(() => JSON.stringify(rowsOf(a)) === JSON.stringify(rowsOf(b)));
+    await until('the rows are equal again', () => JSON.stringify(rowsOf(a)) === JSON.stringify(rowsOf(b)));
     await alike(a, b);
     assert.equal(b.db.prepare('SELECT count(*) FROM operations WHERE payload IS NULL').pluck().get(), 0);
   });
@@ -115,11 +118,14 @@ describe('anti-entropy between two nodes', () => {
       db.prepare('UPDATE memories SET content = ?, digest = randomblob(32) WHERE id = ?').run(peerId, ids[0]);
     }
     b.db.prepare("UPDATE namespace_digests SET digest = zeroblob(32) WHERE namespace = 'open'").run();
-    await until(() => b.mesh.status().diverged === 1 && a.mesh.status().diverged === 1, 20_000);
+    await until(
+      'both ring the alarm',
+      () => b.mesh.status().diverged === 1 && a.mesh.status().diverged === 1,
+    );
     assert.ok(b.log.lines.some(({ fields }) => fields['code'] === 'MESH_DIVERGED'));
     assert.deepEqual(b.mesh.status().peers[0]!.differing, ['open']);
     a.db.prepare('UPDATE operations SET payload = ? WHERE subject = ?').run(payload, ids[0]);
-    await until(() => a.mesh.status().diverged + b.mesh.status().diverged === 0, 20_000);
+    await until('neither rings the alarm', () => a.mesh.status().diverged + b.mesh.status().diverged === 0);
     await alike(a, b);
   });
 
@@ -132,21 +138,21 @@ describe('anti-entropy between two nodes', () => {
       ids.push(memory.id);
       await a.replica.run(storing(memory));
     }
-    await until(() => rowsOf(b).length === 2 && operationsOf(b) === 3);
+    await until('what is in scope arrives', () => rowsOf(b).length === 2 && operationsOf(b) === 3);
     assert.deepEqual(rowsOf(a, "namespace = 'open'"), rowsOf(b));
-    await until(() => b.outcomes().includes('equal'));
+    await until('the two have compared', () => b.outcomes().includes('equal'));
 
     await a.replica.run(updating(ids[0]!, { namespace: 'team' }));
-    await until(() => rowsOf(b).length === 1);
+    await until('the memory is taken away', () => rowsOf(b).length === 1);
     assert.deepEqual(b.replica.audit(), []);
-    await until(() => b.outcomes().at(-1) === 'equal');
+    await until('the two are equal', () => b.outcomes().at(-1) === 'equal');
 
     a.roster.list = [mesh.asPeer('b', { allowedNamespaces: null })];
     // Links take the scope from the roster at their next message.
     a.mesh.differing(b.peerId);
-    await until(() => JSON.stringify(rowsOf(a)) === JSON.stringify(rowsOf(b)));
+    await until('all rows arrive', () => JSON.stringify(rowsOf(a)) === JSON.stringify(rowsOf(b)));
     assert.deepEqual(rowsOf(b).length, 3);
-    await until(() => JSON.stringify(digestsOf(a)) === JSON.stringify(digestsOf(b)));
+    await until('the digests are equal', () => JSON.stringify(digestsOf(a)) === JSON.stringify(digestsOf(b)));
     assert.deepEqual(b.replica.audit(), []);
     assert.equal(b.db.prepare('SELECT count(*) FROM operations WHERE parked IS NOT NULL').pluck().get(), 0);
   });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -11,6 +10,7 @@ import { systemRandom } from '../../node/seams.js';
 import { VERSION } from '../../node/version.js';
 import { cleanEnvironment, freePort, MAIN, temporaryFolder } from '../support/daemon-process.js';
 import { askRaw } from '../support/mesh.js';
+import { event, untilAnswer } from '../support/wait.js';
 
 /** What people and programs see of a mesh that was formed by three commands. */
 
@@ -20,6 +20,9 @@ interface Node {
   readonly peerId: string;
   readonly child: ChildProcess;
 }
+
+/** For what takes a command or a round of the mesh. */
+const PATIENT = { withinMs: 60_000 } as const;
 
 const nodes: Node[] = [];
 const environment = (home: string) => cleanEnvironment(home, { SVC_LOG_LEVEL: 'error' });
@@ -50,9 +53,11 @@ async function add(words: readonly string[], input = ''): Promise<Node> {
   child.stdin!.end(input);
   const node = { home, port, peerId, child };
   nodes.push(node);
-  await until(
+  await untilAnswer(
+    'the node listens for others',
     () => statusOf(node).catch(() => null),
     (status) => status?.listening === true,
+    PATIENT,
   );
   return node;
 }
@@ -66,16 +71,6 @@ const ask = async ({ port }: Node, path: string, body?: object) =>
 
 const statusOf = async (node: Node) => (await (await ask(node, '/mesh/status')).json()) as MeshStatusAnswer;
 
-async function until<T>(call: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
-  const end = Date.now() + 60_000;
-  for (;;) {
-    const value = await call();
-    if (holds(value)) return value;
-    if (Date.now() > end) assert.fail(`it did not come to hold: ${JSON.stringify(value)}`);
-    await new Promise((resume) => setTimeout(resume, 20));
-  }
-}
-
 describe('a mesh of three', () => {
   let [one, two, three]: Node[] = [];
   before(async () => {
@@ -87,16 +82,18 @@ describe('a mesh of three', () => {
   after(async () => {
     for (const { child } of nodes) {
       child.kill('SIGTERM');
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+      if (child.exitCode === null && child.signalCode === null) await event('the node ends', child, 'exit');
     }
   });
 
   it('has one line for hints between each two of them', async () => {
     for (const node of nodes) {
       const others = nodes.filter((each) => each !== node).map(({ peerId }) => peerId);
-      await until(
+      await untilAnswer(
+        'there is a line to each other node',
         () => statusOf(node),
         ({ hint_lines: lines }) => JSON.stringify([...lines].sort()) === JSON.stringify(others.sort()),
+        PATIENT,
       );
     }
   });
@@ -106,19 +103,23 @@ describe('a mesh of three', () => {
     assert.equal(stored.status, 201);
     const { id, quorum_acks: acks } = (await stored.json()) as { id: string; quorum_acks: number };
     assert.ok(acks >= 2);
-    await until(
+    await untilAnswer(
+      'all three have the operation',
       async () => (await command(one!.home, 'mesh', 'op', id, '--json')).out,
       (out) => {
         const op = JSON.parse(out) as { acks: number; needed: number; origin: string };
         return op.acks === 3 && op.needed === 2 && op.origin.startsWith(two!.peerId);
       },
+      PATIENT,
     );
     const lines = [two!, three!].map(
       ({ peerId }) => new RegExp(`^ +${peerId} +healthy +0 +0 +0 +-?\\d+ +yes +https://`, 'm'),
     );
-    const { code, out } = await until(
+    const { code, out } = await untilAnswer(
+      'both peers are shown as healthy and equal',
       () => command(one!.home, 'mesh', 'status'),
       ({ out: shown }) => lines.every((line) => line.test(shown)),
+      PATIENT,
     );
     assert.equal(code, 0);
     assert.match(out, /writes +wait for 2 of 3 nodes/);
@@ -156,11 +157,13 @@ describe('a mesh of three', () => {
 
   it('notices a node that was killed, and says what is wrong', async () => {
     three!.child.kill('SIGKILL');
-    await once(three!.child, 'exit');
-    await until(
+    await event('the node is gone', three!.child, 'exit');
+    await untilAnswer(
+      'the killed node is noticed',
       () => statusOf(one!),
       ({ replication }) =>
         replication?.peers.find(({ peerId }) => peerId === three!.peerId)?.state !== 'healthy',
+      PATIENT,
     );
     const verified = await command(one!.home, 'mesh', 'verify', '--json');
     assert.equal(verified.code, 1);

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -15,21 +14,12 @@ import {
   temporaryFolder,
 } from '../support/daemon-process.js';
 import { TestPeer } from '../support/test-peer.js';
+import { event, untilAnswer, within } from '../support/wait.js';
 
 /** Hints of real daemons over real WebSockets: they save time, and nothing depends on them. */
 
 /** Without hints, a node that cannot be called hears of news only so often. */
 const ROUND_SECONDS = 600;
-
-async function until<T>(call: () => Promise<T>, holds: (value: T) => boolean, withinMs = 60_000): Promise<T> {
-  const end = Date.now() + withinMs;
-  for (;;) {
-    const value = await call();
-    if (holds(value)) return value;
-    if (Date.now() > end) assert.fail(`it did not come to hold: ${JSON.stringify(value)}`);
-    await new Promise((resume) => setTimeout(resume, 10));
-  }
-}
 
 interface Pair {
   /** Can be called. */
@@ -52,9 +42,11 @@ async function pair(config: string, roundSeconds = ROUND_SECONDS): Promise<Pair>
   const server = await startDaemonProcess(homes[0], ports[0], permit, round);
   const wired = ['--quorum-peers', `http://127.0.0.1:${ports[0]}`];
   const caller = await startDaemonProcess(homes[1], ports[1], permit, [...round, ...wired]);
-  await until(
+  await untilAnswer(
+    'the caller finds the server',
     async () => (await (await fetch(`${caller.base}/mesh/status`)).json()) as MeshStatusAnswer,
     ({ replication }) => replication?.peers[0]?.state === 'healthy',
+    { withinMs: 60_000 },
   );
   return { server, caller };
 }
@@ -69,11 +61,12 @@ async function store(at: DaemonProcess, title: string): Promise<string> {
   return ((await response.json()) as { id: string }).id;
 }
 
-const arrives = (at: DaemonProcess, id: string, withinMs?: number) =>
-  until(
+const arrives = (at: DaemonProcess, id: string) =>
+  untilAnswer(
+    `${id} arrives`,
     async () => (await fetch(`${at.base}/memories/${id}`)).status,
     (status) => status === 200,
-    withinMs,
+    { withinMs: 60_000 },
   );
 
 const end = async ({ server, caller }: Pair) => {
@@ -146,7 +139,7 @@ describe('the route for hints', () => {
 
   /** The status that a handshake is answered with; 101 when it is open. */
   async function statusOf(socket: WebSocket): Promise<number> {
-    return new Promise((resolve) => {
+    const answered = new Promise<number>((resolve) => {
       socket.on('error', () => undefined);
       socket.once('open', () => resolve(101));
       socket.once('unexpected-response', (_request, response) => {
@@ -154,6 +147,7 @@ describe('the route for hints', () => {
         resolve(response.statusCode ?? 0);
       });
     });
+    return within('the handshake is answered', answered);
   }
 
   it('takes nobody who is not believed, and no handshake twice', async () => {
@@ -178,7 +172,7 @@ describe('the route for hints', () => {
       const socket = open(signed(peer));
       assert.equal(await statusOf(socket), 101);
       socket.send(said);
-      const [closed] = (await once(socket, 'close')) as [number];
+      const [closed] = await event(`the line ends after ${String(said).slice(0, 40)}`, socket, 'close');
       assert.equal(closed, code);
     }
     assert.equal((await fetch(`${daemon.base}/health`)).status, 200);
@@ -187,13 +181,13 @@ describe('the route for hints', () => {
   it('keeps one line of a peer, the newest', async () => {
     const first = open(signed(peer));
     assert.equal(await statusOf(first), 101);
-    const gone = once(first, 'close');
+    const gone = event('the first line ends', first, 'close');
     const second = open(signed(peer));
     assert.equal(await statusOf(second), 101);
     await gone;
     for (let count = 0; count < 1000; count += 1) second.send(formatHint({ origin: 'a/b', seq: count }));
     second.ping();
-    await once(second, 'pong');
+    await event('the second line answers', second, 'pong');
     second.terminate();
   });
 

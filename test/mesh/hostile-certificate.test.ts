@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
@@ -12,6 +11,7 @@ import { systemRandom } from '../../node/seams.js';
 import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
 import { cleanEnvironment, freePort, MAIN, temporaryFolder } from '../support/daemon-process.js';
 import { TestPeer } from '../support/test-peer.js';
+import { event, until } from '../support/wait.js';
 import type { WireAnswer } from './wire-client.js';
 
 /** Certificates against signatures, over real mutual TLS (interface §5.2). */
@@ -62,14 +62,15 @@ before(async () => {
   child.stderr!.setEncoding('utf8').on('data', (text: string) => {
     errors += text;
   });
-  while ((await call('own', { path: '/health' }).catch(() => null))?.status !== 200) {
+  const ready = async () => {
     assert.equal(child.exitCode, null, errors);
-    await new Promise((resume) => setImmediate(resume));
-  }
+    return (await call('own', { path: '/health' }).catch(() => null))?.status === 200;
+  };
+  await until('the node answers', ready, { withinMs: 60_000, seen: () => errors });
 });
 after(async () => {
   child.kill('SIGTERM');
-  if (child.exitCode === null) await once(child, 'exit');
+  if (child.exitCode === null) await event('the node ends', child, 'exit', { seen: () => errors });
 });
 
 interface Call {

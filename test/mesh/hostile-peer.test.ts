@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -16,6 +15,7 @@ import {
 } from '../support/daemon-process.js';
 import { aMemory } from '../support/memories.js';
 import { TestPeer } from '../support/test-peer.js';
+import { event } from '../support/wait.js';
 import { metricOf, rawRequest, sendTo, useNonces, type WireAnswer } from './wire-client.js';
 
 /**
@@ -252,7 +252,7 @@ describe('connections that hang', () => {
     const socket = createConnection({ host: '127.0.0.1', port });
     // Whatever the node does to it is right; the test ends it in the end.
     socket.on('error', () => {});
-    await once(socket, 'connect');
+    await event('the connection opens', socket, 'connect');
     return socket;
   };
   const alive = async () => assert.equal((await send(hostile.push(hostile.pushOf()))).status, 200);
@@ -283,7 +283,7 @@ describe('connections that hang', () => {
       answer += text;
     });
     await alive();
-    await once(socket, 'close');
+    await event('the connection is ended', socket, 'close', { withinMs: 60_000 });
     assert.match(answer, /^HTTP\/1\.1 408 /);
     await alive();
   });

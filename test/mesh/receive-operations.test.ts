@@ -468,7 +468,8 @@ describe('a pull', () => {
     await node.send(writer.push(writer.pushOf(writer.operation(), writer.operation())));
     let cursor = encodeCursor({});
     const seen: string[] = [];
-    for (;;) {
+    for (let pages = 1; ; pages += 1) {
+      assert.ok(pages <= 100, `there is no end of pages: ${cursor}`);
       const page = await pull(node, peer, cursor, 2);
       if (page.operations.length === 0) {
         assert.equal(page.more, false);

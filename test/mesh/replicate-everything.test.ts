@@ -59,7 +59,8 @@ async function carry(
   let cursor = encodeCursor({});
   let operations = 0;
   let skipped = 0;
-  for (;;) {
+  for (let pages = 1; ; pages += 1) {
+    assert.ok(pages <= 1000, `there is no end of pages: ${cursor}`);
     const page = await from.send(relay.pull(`cursor=${cursor}&limit=7`));
     assert.equal(page.status, 200);
     const listed = page.json['operations'] as unknown[];

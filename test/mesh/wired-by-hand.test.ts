@@ -15,10 +15,13 @@ import {
   startDaemonProcess,
   temporaryFolder,
 } from '../support/daemon-process.js';
+import { untilAnswer } from '../support/wait.js';
 
 /** Three real daemons that flags and key files alone make a mesh (interface §4.13), without TLS on loopback. */
 
 const KEY = 'a-key-of-the-whole-mesh';
+/** For what takes a command or a round of the mesh. */
+const PATIENT = { withinMs: 60_000 } as const;
 
 interface Node {
   readonly home: string;
@@ -55,17 +58,6 @@ async function ask(at: Node, path: string, body?: object) {
 const statusOf = async (at: Node, query = '') =>
   (await ask(at, `/mesh/status${query}`)).json as unknown as MeshStatusAnswer;
 
-/** Waits until something holds of what a call answers. */
-async function until<T>(call: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
-  const end = Date.now() + 60_000;
-  for (;;) {
-    const value = await call();
-    if (holds(value)) return value;
-    if (Date.now() > end) assert.fail(`it did not come to hold: ${JSON.stringify(value)}`);
-    await new Promise((resume) => setTimeout(resume, 20));
-  }
-}
-
 async function command(at: Node, ...words: string[]): Promise<{ code: number; out: string; err: string }> {
   const env = cleanEnvironment(at.home, { SVC_API_KEY: KEY });
   try {
@@ -100,9 +92,11 @@ describe('three daemons that are wired by flags alone', () => {
 
   it('find each other by a signed word', async () => {
     for (const at of nodes()) {
-      const { wired } = await until(
+      const { wired } = await untilAnswer(
+        'all addresses lead to a peer',
         () => statusOf(at),
         (status) => status.wired.every(({ state }) => state === 'attached'),
+        PATIENT,
       );
       const others = nodes().filter((peer) => peer !== at);
       assert.deepEqual(
@@ -113,19 +107,25 @@ describe('three daemons that are wired by flags alone', () => {
   });
 
   it('replicate writes, wait for the quorum, and become equal', async () => {
-    await until(
+    await untilAnswer(
+      'all peers are healthy',
       () => statusOf(one!),
       ({ replication }) => replication?.peers.every(({ state }) => state === 'healthy') === true,
+      PATIENT,
     );
     const stored = await ask(one!, '/memories', { title: 'by hand', content: 'wired' });
     assert.deepEqual([stored.status, stored.json['quorum_acks']], [201, 2]);
-    await until(
+    await untilAnswer(
+      'all three are equal',
       () => statusOf(three!, '?compare=true'),
       ({ compared }) => compared?.length === 2 && compared.every(({ equal }) => equal === true),
+      PATIENT,
     );
-    const operation = await until(
+    const operation = await untilAnswer(
+      'all three have the write',
       () => ask(one!, `/mesh/operations/${encodeURIComponent(String(stored.json['id']))}`),
       ({ json }) => json['acks'] === 3,
+      PATIENT,
     );
     assert.deepEqual(
       [operation.json['needed'], operation.json['met'], operation.json['kind']],
@@ -137,20 +137,26 @@ describe('three daemons that are wired by flags alone', () => {
     const stored = await command(two!, 'store', '--title', 'a command', '--content', 'c', '--json');
     assert.equal(stored.code, 0, stored.err);
     const { id } = JSON.parse(stored.out) as { id: string };
-    await until(
+    await untilAnswer(
+      'the write of the command arrives',
       () => ask(three!, `/memories/${id}`),
       ({ status }) => status === 200,
+      PATIENT,
     );
-    await until(
+    await untilAnswer(
+      'all three have the write of the command',
       () => command(two!, 'mesh', 'op', id, '--port', String(two!.port), '--json'),
       ({ out }) => (JSON.parse(out) as { acks?: number }).acks === 3,
+      PATIENT,
     );
     const verified = await command(two!, 'mesh', 'verify', '--port', String(two!.port));
     assert.deepEqual([verified.code, /All 3 nodes are equal/.test(verified.out)], [0, true], verified.out);
     const lines = [one!, three!].map(({ peerId }) => new RegExp(`${peerId} +healthy +0 +0 +0 +-?\\d+ +yes`));
-    const shown = await until(
+    const shown = await untilAnswer(
+      'both peers are shown as healthy and equal',
       () => command(two!, 'mesh', 'status', '--port', String(two!.port)),
       ({ out }) => lines.every((line) => line.test(out)),
+      PATIENT,
     );
     assert.match(shown.out, /PEER +STATE +LAG OPS +LAG S +DLQ/);
   });
@@ -175,9 +181,11 @@ describe('three daemons that are wired by flags alone', () => {
     const { acks, met } = JSON.parse(op.out) as { acks: number; met: boolean };
     assert.deepEqual([acks, met], [1, false]);
     await start(two!, [urlOf(one!), urlOf(three!)]);
-    await until(
+    await untilAnswer(
+      'the write that was missed arrives',
       () => ask(two!, `/memories/${String(missed.json['id'])}`),
       ({ status }) => status === 200,
+      PATIENT,
     );
   });
 });
@@ -203,38 +211,48 @@ describe('an address that leads to no peer', () => {
     const nobody = `http://127.0.0.1:${await freePort()}`;
     await start(at, [urlOf(peer), other, nobody]);
     try {
-      const away = await until(
+      const away = await untilAnswer(
+        'all addresses are unreachable',
         () => statusOf(at),
         ({ wired }) => wired.every(({ state }) => state === 'unreachable'),
+        PATIENT,
       );
       assert.equal(away.wired.length, 3);
       // The quorum is not made smaller because the peers are missing.
       const missed = await ask(at, '/memories', { title: 'waits', content: 'c' });
       assert.deepEqual([missed.status, missed.json['needed']], [202, 2]);
       await start(peer, [urlOf(at)]);
-      const stranger = await until(
+      const stranger = await untilAnswer(
+        'the peer answers and is not enrolled',
         () => statusOf(at),
         ({ wired }) => wired[0]!.state === 'not_enrolled',
+        PATIENT,
       );
       assert.match(stranger.wired[0]!.problem!, new RegExp(`${peer.peerId}.*identity import`));
       enrol(at, peer);
       enrol(peer, at);
-      const found = await until(
+      const found = await untilAnswer(
+        'two addresses lead to one peer',
         () => statusOf(at),
         ({ wired }) => wired.some(({ state }) => state === 'duplicate'),
+        PATIENT,
       );
       assert.deepEqual(found.wired.map(({ state }) => state).sort(), [
         'attached',
         'duplicate',
         'unreachable',
       ]);
-      await until(
+      await untilAnswer(
+        'the write that waited arrives',
         () => ask(peer, `/memories/${String(missed.json['id'])}`),
         ({ status }) => status === 200,
+        PATIENT,
       );
-      await until(
+      await untilAnswer(
+        'two addresses are counted as astray',
         async () => (await fetch(`${urlOf(at)}/api/v1/metrics`, { headers: { 'x-api-key': KEY } })).text(),
         (metrics) => /svc_mesh_addresses_astray 2\n/.test(metrics),
+        PATIENT,
       );
     } finally {
       await at.daemon?.end('SIGTERM');

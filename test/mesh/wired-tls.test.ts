@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { once } from 'node:events';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -11,6 +10,7 @@ import { fingerprintOfCertificate } from '../../node/mesh/forming/certificate.js
 import { systemRandom } from '../../node/seams.js';
 import { cleanEnvironment, freePort, MAIN, temporaryFolder } from '../support/daemon-process.js';
 import { certificateIn, testAuthority } from '../support/mesh.js';
+import { event, untilAnswer } from '../support/wait.js';
 
 /** Two real daemons that are wired by files alone over mutual TLS, with pinned certificates (interface §4.13, §5.2). */
 
@@ -85,15 +85,14 @@ interface Status {
   readonly replication?: { readonly peers: readonly { readonly state: string }[] };
 }
 
-async function status(at: Node, holds: (status: Status) => boolean): Promise<Status> {
-  const end = Date.now() + 60_000;
-  for (;;) {
-    const text = await command(at, 'mesh', 'status', '--json', '--port', String(at.port));
-    const found = JSON.parse(text) as Status;
-    if (holds(found)) return found;
-    if (Date.now() > end) assert.fail(`${text}\n${at.errors}`);
-  }
-}
+const status = (at: Node, what: string, fits: (status: Status) => boolean): Promise<Status> =>
+  untilAnswer(
+    what,
+    async () =>
+      JSON.parse(await command(at, 'mesh', 'status', '--json', '--port', String(at.port))) as Status,
+    fits,
+    { withinMs: 60_000, seen: () => at.errors },
+  );
 
 describe('two daemons that are wired by hand over mutual TLS', () => {
   let one: Node;
@@ -110,21 +109,25 @@ describe('two daemons that are wired by hand over mutual TLS', () => {
   after(async () => {
     for (const { child } of [one, two]) {
       child?.kill('SIGTERM');
-      if (child !== null && child.exitCode === null) await once(child, 'exit');
+      if (child !== null && child.exitCode === null) await event('the daemon ends', child, 'exit');
     }
   });
 
   it('trust the pinned certificate alone, and take over another list while they run', async () => {
-    await status(one, ({ wired }) => wired?.[0]?.state === 'attached');
-    const refused = await status(two, ({ wired }) => wired?.[0]?.state === 'untrusted');
+    await status(one, 'the first trusts the second', ({ wired }) => wired?.[0]?.state === 'attached');
+    const refused = await status(
+      two,
+      'the second refuses the wrong certificate',
+      ({ wired }) => wired?.[0]?.state === 'untrusted',
+    );
     assert.match(refused.wired[0]!.problem!, /certificate/);
     writeFileSync(join(two.home, 'pins'), pinned(one));
-    await status(two, ({ wired }) => wired[0]?.state === 'attached');
+    await status(two, 'the second takes over the list', ({ wired }) => wired[0]?.state === 'attached');
   });
 
   it('replicate, compare themselves and tell it to commands', async () => {
     await command(one, 'store', '--title', 'over TLS', '--content', 'c');
-    const equal = await status(two, ({ peers }) => peers[0]?.equal === true);
+    const equal = await status(two, 'the two are equal', ({ peers }) => peers[0]?.equal === true);
     assert.deepEqual([equal.state, equal.peers[0]!.peer_id], ['wired by hand', one.peerId]);
     assert.match(await command(two, 'recall', 'over TLS'), /over TLS/);
   });

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { startDaemon } from '../../node/runtime/daemon.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 import { auditLog } from '../support/log-audit.js';
-import { type Answered, ask, settingsFor, until } from './runtime/support.js';
+import { until } from '../support/wait.js';
+import { type Answered, ask, settingsFor } from './runtime/support.js';
 
 const CLIENTS = 16;
 const CRASHES = 3;

@@ -5,6 +5,7 @@ import { it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { makeFolder } from '../../storage/make-folder.js';
 import { temporaryFolder } from '../support/daemon-process.js';
+import { event } from '../support/wait.js';
 
 it('makes folders at once with others, and names what is no folder', async () => {
   const home = temporaryFolder('make-folder');
@@ -22,10 +23,8 @@ it('makes folders at once with others, and names what is no folder', async () =>
       { length: 4 },
       () => new Worker(source, { eval: true, workerData: { home, gate } }),
     );
-    const ended = workers.map(
-      (worker) => new Promise((resolve, reject) => worker.on('error', reject).on('exit', resolve)),
-    );
-    await Promise.all(workers.map((worker) => new Promise((resolve) => worker.once('message', resolve))));
+    const ended = workers.map((worker) => event('a thread ends', worker, 'exit').then(([code]) => code));
+    await Promise.all(workers.map((worker) => event('a thread is ready', worker, 'message')));
     Atomics.store(new Int32Array(gate), 0, 1);
     Atomics.notify(new Int32Array(gate), 0);
     assert.deepEqual(await Promise.all(ended), [0, 0, 0, 0]);

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +6,7 @@ import { afterEach, beforeEach } from 'node:test';
 import Database from 'better-sqlite3';
 import type { Connection } from '../../storage/sqlite/connection.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
+import { event } from '../support/wait.js';
 import { makeOlderDatabase, openOptions } from './older-databases.js';
 import type { Row } from './older-memories.js';
 
@@ -123,7 +123,7 @@ export function startChild(script: string, { fileSizeLimitKiB = 0 } = {}) {
     output += String(data);
     if (output.includes('ready')) announce();
   });
-  const done = once(child, 'close').then(
+  const done = event('the child ends', child, 'close', { withinMs: 120_000, seen: () => output }).then(
     ([code, signal]): ChildResult => ({
       output,
       code: code as number | null,

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { event, until, within } from './wait.js';
 
 /** The built command line, beside this file's own build. */
 export const MAIN = join(dirname(fileURLToPath(import.meta.url)), '../../cli/main.js');
@@ -34,10 +34,10 @@ export function cleanEnvironment(home: string, extra: Record<string, string> = {
 
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  await event('a free port is found', server, 'listening');
   const { port } = server.address() as { port: number };
   server.close();
-  await once(server, 'close');
+  await event('the port is let go', server, 'close');
   return port;
 }
 
@@ -52,6 +52,7 @@ export interface DaemonProcess {
 }
 
 const READY_WITHIN_MS = 30_000;
+const GONE_WITHIN_MS = 60_000;
 
 /** Starts `serve` as a user would and waits until it answers. */
 export async function startDaemonProcess(
@@ -74,13 +75,11 @@ export async function startDaemonProcess(
     child.once('exit', (code, signal) => resolve(signal ?? code));
   });
   const base = `http://127.0.0.1:${port}/api/v1`;
-  const until = Date.now() + READY_WITHIN_MS;
-  for (;;) {
+  const ready = () => {
     if (child.exitCode !== null || child.signalCode !== null) throw new Error(`serve ended: ${errors}`);
-    if (await answers(`${base}/health`)) break;
-    if (Date.now() > until) throw new Error(`serve did not answer: ${errors}`);
-    await new Promise((resume) => setTimeout(resume, 20));
-  }
+    return answers(`${base}/health`);
+  };
+  await until('serve answers', ready, { withinMs: READY_WITHIN_MS, seen: () => errors });
   return {
     child,
     base,
@@ -88,7 +87,7 @@ export async function startDaemonProcess(
     errors: () => errors,
     end: (signal) => {
       child.kill(signal);
-      return gone;
+      return within(`serve ends after ${signal}`, gone, { withinMs: GONE_WITHIN_MS, seen: () => errors });
     },
   };
 }

@@ -5,6 +5,7 @@ import type { KeyAndCertificate } from '../../node/mesh/forming/certificate.js';
 import { issueCertificate, makeAuthority, newTlsKey } from '../../node/mesh/forming/x509.js';
 import { systemClock, systemRandom } from '../../node/seams.js';
 import type { Log, Scheduler } from '../../protocol/seams.js';
+import { within } from './wait.js';
 
 /** A scheduler whose callbacks run when the test says so. */
 export class HandScheduler implements Scheduler {
@@ -84,7 +85,7 @@ export function askRaw(
   client: KeyAndCertificate | null,
   path = '/api/v1/health',
 ): Promise<RawAnswer> {
-  return new Promise((resolve) => {
+  const asked = new Promise<RawAnswer>((resolve) => {
     const socket = connect({
       host: '127.0.0.1',
       port,
@@ -105,11 +106,12 @@ export function askRaw(
     });
     socket.on('close', () => resolve({ text, error }));
   });
+  return within(`the server ends the connection after ${path}`, asked);
 }
 
 /** An open connection that stays. */
 export function openTls(port: number, client: KeyAndCertificate): Promise<TLSSocket> {
-  return new Promise((resolve, reject) => {
+  const opened = new Promise<TLSSocket>((resolve, reject) => {
     const socket = connect(
       {
         host: '127.0.0.1',
@@ -123,13 +125,5 @@ export function openTls(port: number, client: KeyAndCertificate): Promise<TLSSoc
     );
     socket.on('error', reject);
   });
-}
-
-/** Waits until something holds. */
-export async function until(holds: () => boolean, withinMs = 10_000): Promise<void> {
-  const end = Date.now() + withinMs;
-  while (!holds()) {
-    if (Date.now() > end) throw new Error('it did not come to hold');
-    await new Promise((resume) => setTimeout(resume, 10));
-  }
+  return within('the TLS connection opens', opened);
 }

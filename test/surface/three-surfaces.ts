@@ -15,6 +15,7 @@ import {
   startDaemonProcess,
   temporaryFolder,
 } from '../support/daemon-process.js';
+import { event } from '../support/wait.js';
 
 const AGENT = 'ai:parity';
 
@@ -306,8 +307,7 @@ class CliSide extends Side {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
-    const code =
-      child.exitCode ?? (await new Promise<number | null>((resolve) => child.once('exit', resolve)));
+    const code = child.exitCode ?? (await event(`${binding.command} ends`, child, 'exit'))[0];
     return { ok: code === 0, body: JSON.parse(code === 0 ? out : err) as Row };
   }
 }

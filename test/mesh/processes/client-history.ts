@@ -54,7 +54,7 @@ export class ClientHistory {
   /** A text that nobody wrote before. */
   freshText(padding = 0): string {
     this.contents += 1;
-    return `text ${this.contents} ${Math.random()}${'.'.repeat(padding)}`;
+    return `text ${this.contents} ${'.'.repeat(padding)}`;
   }
 
   get tally(): Tally {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { temporaryFolder } from '../../support/daemon-process.js';
+import { drawSeed, underSeed } from '../../support/seed.js';
 import { ClientHistory } from './client-history.js';
 import { assertKept } from './fault-run.js';
 import { ProcessMesh } from './process-mesh.js';
@@ -15,10 +16,14 @@ describe('a mesh of which one node loses its disk under 8 writers', () => {
   let mesh: ProcessMesh;
   const history = new ClientHistory();
   let writers: Writers;
+  const seed = drawSeed();
+  /** A test whose clients draw from the seed. */
+  const drawn = (name: string, run: (context: TestContext) => Promise<void>) =>
+    it(name, (context) => underSeed(() => run(context), seed));
 
   before(async () => {
     mesh = await ProcessMesh.form(3);
-    writers = new Writers(mesh, history);
+    writers = new Writers(mesh, history, seed);
     writers.start();
     await pause(400);
     await writers.stop();
@@ -45,14 +50,14 @@ describe('a mesh of which one node loses its disk under 8 writers', () => {
     return copy;
   }
 
-  it('keeps what was replicated when a database is put back by a plain copy', async () => {
+  drawn('keeps what was replicated when a database is put back by a plain copy', async () => {
     const node = mesh.nodes[1]!;
     node.putBack(await copyAndWrite(node));
     await node.start();
     await drained();
   });
 
-  it('keeps what the command line wrote into the copy before the daemon starts', async () => {
+  drawn('keeps what the command line wrote into the copy before the daemon starts', async () => {
     const node = mesh.nodes[1]!;
     node.putBack(await copyAndWrite(node));
     for (const title of ['from the command line', 'and another']) {
@@ -65,7 +70,7 @@ describe('a mesh of which one node loses its disk under 8 writers', () => {
     await drained();
   });
 
-  it('keeps what a copy accepted while nobody could tell it that it was one', async () => {
+  drawn('keeps what a copy accepted while nobody could tell it that it was one', async () => {
     const node = mesh.nodes[2]!;
     const copy = await copyAndWrite(node);
     mesh.isolate(node, { kind: 'drop' });
@@ -79,7 +84,7 @@ describe('a mesh of which one node loses its disk under 8 writers', () => {
     await drained();
   });
 
-  it('fills an empty database of a node that has its keys', async () => {
+  drawn('fills an empty database of a node that has its keys', async () => {
     const node = mesh.nodes[2]!;
     writers.start();
     await pause(300);
@@ -89,7 +94,7 @@ describe('a mesh of which one node loses its disk under 8 writers', () => {
     await drained();
   });
 
-  it('fills a node that takes the place of one that is gone', async () => {
+  drawn('fills a node that takes the place of one that is gone', async () => {
     const node = mesh.nodes[2]!;
     const gone = node.peerId;
     writers.start();
@@ -103,7 +108,7 @@ describe('a mesh of which one node loses its disk under 8 writers', () => {
     await drained();
   });
 
-  it('leaves every database as its log says', async (context) => {
+  drawn('leaves every database as its log says', async (context) => {
     context.diagnostic(JSON.stringify({ ...history.tally, slowestDrainMs: mesh.slowestDrainMs }));
     await mesh.end();
   });

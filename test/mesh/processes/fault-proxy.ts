@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { event } from '../../support/wait.js';
 
 /**
  * What happens to the bytes of a connection. `hold` keeps them until the rule changes, as a network does that is cut and
@@ -36,7 +36,7 @@ export class FaultProxy {
     const server = createServer({ pauseOnConnect: true });
     const proxy = new FaultProxy(server, options);
     server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    await event('the proxy listens', server, 'listening');
     return proxy;
   }
 
@@ -51,7 +51,7 @@ export class FaultProxy {
 
   async close(): Promise<void> {
     if (!this.server.listening) return;
-    const closed = once(this.server, 'close');
+    const closed = event('the proxy closes', this.server, 'close');
     this.server.close();
     for (const { near } of this.carried) near.destroy();
     await closed;

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { Dice } from '../../sim/dice.js';
+import { underSeed } from '../../support/seed.js';
 import { checkHistory } from './check-history.js';
 import { ClientHistory } from './client-history.js';
 import { type Faults, Nemesis } from './nemesis.js';
@@ -31,16 +33,20 @@ export interface FaultReport extends Faults {
 
 /**
  * Runs clients against a mesh while nodes are killed, stopped and cut off, and after every few faults drains it and holds
- * every node against what the clients were told; at the end every database against its log.
+ * every node against what the clients were told; at the end every database against its log. The faults, their order and
+ * their lengths follow from a seed.
  */
-export async function runFaults(plan: FaultPlan, say: (text: string) => void): Promise<FaultReport> {
+export const runFaults = (plan: FaultPlan, say: (text: string) => void): Promise<FaultReport> =>
+  underSeed((seed) => faultsUnder(seed, plan, say));
+
+async function faultsUnder(seed: number, plan: FaultPlan, say: (text: string) => void): Promise<FaultReport> {
   const mesh = await ProcessMesh.form(plan.nodes);
   try {
     const history = new ClientHistory();
-    const writers = new Writers(mesh, history);
-    const nemesis = new Nemesis(mesh);
+    const writers = new Writers(mesh, history, seed);
+    const nemesis = new Nemesis(mesh, seed);
     const untilMs = Date.now() + plan.withinMs;
-    const todo = shuffled([
+    const todo = new Dice(seed, 'faults').shuffle([
       ...Array.from({ length: plan.kills }, () => 'kill' as const),
       ...Array.from({ length: plan.partitions }, () => 'partition' as const),
       ...Array.from({ length: plan.stops }, () => 'freeze' as const),
@@ -87,11 +93,4 @@ export function assertKept(
   const [first] = found;
   for (const each of found) assert.deepEqual(each.losers, first!.losers);
   return { conflicts: first!.losers.length, revived: first!.kept.revived };
-}
-
-function shuffled<T>(list: readonly T[]): T[] {
-  return list
-    .map((item) => ({ item, key: Math.random() }))
-    .sort((a, b) => a.key - b.key)
-    .map(({ item }) => item);
 }

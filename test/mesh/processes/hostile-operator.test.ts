@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { cleanEnvironment, freePort, MAIN, startDaemonProcess } from '../../support/daemon-process.js';
+import { drawSeed, underSeed } from '../../support/seed.js';
+import { event } from '../../support/wait.js';
 import { McpProcess, textOf } from '../../surface/mcp/mcp-process.js';
 import { checkHistory } from './check-history.js';
 import { ClientHistory } from './client-history.js';
@@ -18,10 +20,14 @@ describe('a mesh whose operators do strange things', () => {
   let mesh: ProcessMesh;
   const history = new ClientHistory();
   let writers: Writers;
+  const seed = drawSeed();
+  /** A test whose clients draw from the seed. */
+  const drawn = (name: string, run: (context: TestContext) => Promise<void>) =>
+    it(name, (context) => underSeed(() => run(context), seed));
 
   before(async () => {
     mesh = await ProcessMesh.form(2);
-    writers = new Writers(mesh, history);
+    writers = new Writers(mesh, history, seed);
   });
   after(() => mesh.close());
 
@@ -31,7 +37,7 @@ describe('a mesh whose operators do strange things', () => {
     assertKept(mesh, history);
   };
 
-  it('lets a node join again whose join was killed at any moment', async (context) => {
+  drawn('lets a node join again whose join was killed at any moment', async (context) => {
     const node = await mesh.make();
     const ended: string[] = [];
     for (const killAfterMs of [250, 500, 900]) {
@@ -40,13 +46,12 @@ describe('a mesh whose operators do strange things', () => {
         env: cleanEnvironment(node.home, node.environment),
         stdio: ['pipe', 'ignore', 'ignore'],
       });
-      const gone = new Promise<string>((resolve) => {
-        child.once('exit', (code, signal) => resolve(String(signal ?? code)));
-      });
+      const gone = event('the join ends', child, 'exit');
       child.stdin!.end(token);
       await pause(killAfterMs);
       child.kill('SIGKILL');
-      ended.push(await gone);
+      const [code, signal] = await gone;
+      ended.push(String(signal ?? code));
       // What is left of a join does not keep a node from being one of its own.
       const status = await node.cli(['mesh', 'status', '--json']);
       assert.equal(status.code, 0, status.out + status.err);
@@ -60,7 +65,7 @@ describe('a mesh whose operators do strange things', () => {
     await drained();
   });
 
-  it('does not take a node back with less than it had', async () => {
+  drawn('does not take a node back with less than it had', async () => {
     const node = mesh.nodes[1]!;
     const invite = (...scope: string[]) => mesh.nodes[0]!.must(['mesh', 'invite', ...scope]);
     const join = async (token: string) =>
@@ -72,7 +77,7 @@ describe('a mesh whose operators do strange things', () => {
     assert.equal(again.code, 0, again.out + again.err);
   });
 
-  it('serves one home by two daemons', async () => {
+  drawn('serves one home by two daemons', async () => {
     const node = mesh.nodes[1]!;
     const port = await freePort();
     const second = await startDaemonProcess(node.home, port, node.environment, ['--quorum-writes', '2']);
@@ -101,7 +106,7 @@ describe('a mesh whose operators do strange things', () => {
     await drained();
   });
 
-  it('carries what MCP servers write, with the daemon running and without', async () => {
+  drawn('carries what MCP servers write, with the daemon running and without', async () => {
     const node = mesh.nodes[1]!;
     await mcpWrites(node, 'with a daemon');
     await drained();
@@ -128,7 +133,7 @@ describe('a mesh whose operators do strange things', () => {
     await server.end();
   }
 
-  it('keeps what a node had replicated that is removed while it writes', async () => {
+  drawn('keeps what a node had replicated that is removed while it writes', async () => {
     const removed = mesh.nodes[2]!;
     writers.start();
     await pause(400);
@@ -149,5 +154,5 @@ describe('a mesh whose operators do strange things', () => {
     assert.deepEqual(there, [[], []]);
   });
 
-  it('leaves every database as its log says', () => mesh.end());
+  drawn('leaves every database as its log says', () => mesh.end());
 });

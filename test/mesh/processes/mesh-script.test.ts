@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { cleanEnvironment, MAIN } from '../../support/daemon-process.js';
+import { event, until } from '../../support/wait.js';
 
 const PROJECT = fileURLToPath(new URL('../../../../', import.meta.url));
 const FORMED_WITHIN_MS = 90_000;
@@ -23,14 +24,9 @@ describe('three nodes of `npm run mesh`', () => {
   let folder = '';
   const apis: string[] = [];
 
-  const poll = async (what: string, withinMs: number, holds: () => boolean | Promise<boolean>) => {
-    const beganMs = Date.now();
-    while (!(await holds())) {
-      assert.ok(Date.now() - beganMs < withinMs, `not within ${withinMs} ms: ${what}\n${output}`);
-      await new Promise((resume) => setTimeout(resume, 25));
-    }
-    return Date.now() - beganMs;
-  };
+  const poll = (what: string, withinMs: number, holds: () => boolean | Promise<boolean>) =>
+    until(what, holds, { withinMs, seen: () => output });
+  const ended = () => event('the script ends', script, 'exit', { withinMs: 60_000, seen: () => output });
   /** Types a line and waits for a line of status that says what it made. */
   const type = async (line: string, then: RegExp) => {
     const from = output.length;
@@ -73,9 +69,9 @@ describe('three nodes of `npm run mesh`', () => {
   // It ends its nodes itself.
   after(async () => {
     if (script.exitCode !== null) return;
-    const ended = new Promise((resolve) => script.once('exit', resolve));
+    const gone = ended();
     script.kill('SIGINT');
-    await ended;
+    await gone;
   });
 
   it('write to each other, go on without one, say so without two, and are equal when all are back', async () => {
@@ -105,9 +101,9 @@ describe('three nodes of `npm run mesh`', () => {
   });
 
   it('end, and leave nothing behind', async () => {
-    const ended = new Promise((resolve) => script.once('exit', resolve));
+    const gone = ended();
     script.kill('SIGINT');
-    assert.equal(await ended, 0, output);
+    assert.equal((await gone)[0], 0, output);
     assert.equal(existsSync(folder), false);
   });
 });

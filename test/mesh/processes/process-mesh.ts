@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { auditLog } from '../../support/log-audit.js';
+import { untilAnswer } from '../../support/wait.js';
 import { type LinkRule, PASS } from './fault-proxy.js';
 import { ProcessNode } from './process-node.js';
 import { ownerOfConnection } from './socket-owner.js';
@@ -86,21 +87,17 @@ export class ProcessMesh {
       if (node.frozen) node.thaw();
       if (node.daemon === null) await node.start();
     }
-    const beganMs = Date.now();
-    let last = '';
-    for (;;) {
-      const roots = await Promise.all(this.nodes.map((node) => node.cli(['mesh', 'verify', '--json'])));
-      const tookMs = Date.now() - beganMs;
-      if (roots.every(({ code }) => code === 0)) {
-        for (const { out } of roots) assert.equal((JSON.parse(out) as { equal: boolean }).equal, true, out);
-        this.slowestDrainMs = Math.max(this.slowestDrainMs, tookMs);
-        return tookMs;
-      }
-      last = roots.map(({ out, err }) => out + err).join('\n');
-      if (tookMs > withinMs)
-        throw new Error(`the roots are not equal after ${tookMs} ms:\n${last}\n${this.errors()}`);
-      await new Promise((resume) => setTimeout(resume, POLL_MS));
-    }
+    const beganMs = performance.now();
+    const roots = await untilAnswer(
+      'all roots are equal',
+      () => Promise.all(this.nodes.map((node) => node.cli(['mesh', 'verify', '--json']))),
+      (answers) => answers.every(({ code }) => code === 0),
+      { withinMs, everyMs: POLL_MS, seen: () => this.errors() },
+    );
+    const tookMs = Math.round(performance.now() - beganMs);
+    for (const { out } of roots) assert.equal((JSON.parse(out) as { equal: boolean }).equal, true, out);
+    this.slowestDrainMs = Math.max(this.slowestDrainMs, tookMs);
+    return tookMs;
   }
 
   /** Ends every daemon in good order, and holds each database against its log. */

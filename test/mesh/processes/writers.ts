@@ -1,3 +1,4 @@
+import { Dice } from '../../sim/dice.js';
 import type { ClientHistory, ClientRow } from './client-history.js';
 import type { ProcessMesh } from './process-mesh.js';
 import type { ProcessNode } from './process-node.js';
@@ -9,16 +10,28 @@ const BULK_ROWS = 5;
 /** Between two writes of one client, so that the faults and not the machine decide what happens. */
 const PAUSE_MS = 15;
 
-/** Clients that write through all nodes at once: rows of their own, and rows that they share. */
+/** A row of one client, and the node that it came from. */
+interface OwnRow {
+  readonly row: ClientRow;
+  readonly node: ProcessNode;
+}
+
+/**
+ * Clients that write through all nodes at once: rows of their own, and rows that they share. What each of them draws
+ * follows from a seed; how many writes it comes to does not.
+ */
 export class Writers {
   private running = false;
   private ended: Promise<unknown> = Promise.resolve();
   private readonly shared: ClientRow[] = [];
   private titles = 0;
+  /** The writes of each client so far. */
+  private readonly written = Array.from({ length: WRITERS }, () => 0);
 
   constructor(
     private readonly mesh: ProcessMesh,
     private readonly history: ClientHistory,
+    private readonly seed: number,
   ) {}
 
   start(): void {
@@ -35,25 +48,28 @@ export class Writers {
 
   /** One client, until all are to end. */
   private async write(writer: number): Promise<void> {
-    const own: { row: ClientRow; node: ProcessNode }[] = [];
+    const own: OwnRow[] = [];
     while (this.running) {
+      this.written[writer]! += 1;
+      // Of each write, so that no answer shifts what is drawn later.
+      const dice = new Dice(this.seed, `writer ${writer} write ${this.written[writer]}`);
       const { nodes } = this.mesh;
       // Each client has a node that it mostly talks to.
-      const node = Math.random() < 0.6 ? nodes[writer % nodes.length]! : any(nodes);
-      await this.one(node, own);
+      const node = dice.chance(0.6) ? nodes[writer % nodes.length]! : dice.pick(nodes);
+      await this.one(node, own, dice);
       await new Promise((resume) => setTimeout(resume, PAUSE_MS));
     }
   }
 
-  private async one(node: ProcessNode, own: { row: ClientRow; node: ProcessNode }[]): Promise<void> {
+  private async one(node: ProcessNode, own: OwnRow[], dice: Dice): Promise<void> {
     const { history } = this;
-    const draw = Math.random();
-    if (draw < 0.1) return this.writeShared(node);
+    const draw = dice.unit();
+    if (draw < 0.1) return this.writeShared(node, dice);
     if (draw < 0.18) {
       const titles = Array.from({ length: BULK_ROWS }, () => this.freshTitle());
       return history.bulk(node, titles);
     }
-    const index = Math.floor(Math.random() * own.length);
+    const index = dice.below(own.length);
     const known = own[index];
     if (known === undefined || draw < 0.6) {
       const row = await history.store(node, this.freshTitle());
@@ -68,14 +84,14 @@ export class Writers {
   }
 
   /** Everybody writes these, through any node, and now and then somebody deletes one while others write it. */
-  private async writeShared(node: ProcessNode): Promise<void> {
+  private async writeShared(node: ProcessNode, dice: Dice): Promise<void> {
     if (this.shared.length < SHARED_ROWS) {
       const row = await this.history.store(node, this.freshTitle());
       if (row.id !== null) this.shared.push(row);
       return;
     }
-    const row = any(this.shared);
-    if (Math.random() < 0.05) {
+    const row = dice.pick(this.shared);
+    if (dice.chance(0.05)) {
       await this.history.remove(node, row);
       const index = this.shared.indexOf(row);
       if (index >= 0) this.shared.splice(index, 1);
@@ -86,9 +102,4 @@ export class Writers {
     this.titles += 1;
     return `row ${this.titles}`;
   }
-}
-
-/** One of a list. */
-export function any<T>(list: readonly T[]): T {
-  return list[Math.floor(Math.random() * list.length)]!;
 }

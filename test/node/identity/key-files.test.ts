@@ -29,6 +29,7 @@ import { loadMachineIdentity } from '../../../node/identity/machine-key.js';
 import { systemCrypto, systemRandom } from '../../../node/seams.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { agentKey } from '../../support/signing.js';
+import { until } from '../../support/wait.js';
 
 const NOW_MS = Date.parse('2026-07-28T12:00:00Z');
 const SECONDS = NOW_MS / 1000;
@@ -366,10 +367,11 @@ describe('a reader during rotations', () => {
       last = value as string;
     });
     const seen = new Set<string | null>();
-    while (last === null) {
+    const look = () => {
       seen.add(hexOf(loadAgentKey(keyDir, 'ai:a')?.publicKey ?? null));
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+      return last !== null;
+    };
+    await until('the rotations end', look, { withinMs: 60_000, everyMs: 0 });
     await answer;
     assert.ok(!seen.has(null));
     assert.ok(seen.size > 1, 'it met several keys');

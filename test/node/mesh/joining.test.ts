@@ -8,8 +8,9 @@ import { guestCertificate } from '../../../node/mesh/forming/guest-certificate.j
 import { formatToken, parseToken } from '../../../node/mesh/forming/join-token.js';
 import { RosterFile } from '../../../node/mesh/forming/roster-file.js';
 import { systemClock } from '../../../node/seams.js';
-import { askRaw, until } from '../../support/mesh.js';
+import { askRaw } from '../../support/mesh.js';
 import { formed, formingHome, invitation, join, openMeshHost } from '../../support/mesh-node.js';
+import { until } from '../../support/wait.js';
 
 describe('joining a mesh', async () => {
   let shiftMs = 0;
@@ -114,7 +115,7 @@ describe('joining a mesh', async () => {
     const two = await openMeshHost(peer);
     try {
       assert.equal((await join(late, invitation(first))).ok, true);
-      await until(() => two.host.roster.find(late.identity.peerId) !== null);
+      await until('a member hears of the new one', () => two.host.roster.find(late.identity.peerId) !== null);
       const client = {
         cert: readFileSync(late.folder.nodeCertPath, 'utf8'),
         key: readFileSync(late.folder.nodeKeyPath, 'utf8'),
@@ -126,7 +127,10 @@ describe('joining a mesh', async () => {
         value: { ...known.get(late.identity.peerId)!.statement, fingerprints: [], state: 'departed' },
       }));
       assert.equal(removed.ok, true);
-      await until(() => two.host.roster.find(late.identity.peerId)?.state === 'departed');
+      await until(
+        'a member hears of the removal',
+        () => two.host.roster.find(late.identity.peerId)?.state === 'departed',
+      );
       assert.equal((await askRaw(at, client)).text, '');
       assert.ok(two.host.roster.find(late.identity.peerId), 'its key still verifies what it wrote');
     } finally {

@@ -8,7 +8,8 @@ import { readCertificatePair } from '../../../node/mesh/tls/certificate-files.js
 import { openListenerFiles } from '../../../node/mesh/tls/listener-files.js';
 import { systemClock, systemRandom } from '../../../node/seams.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
-import { askRaw, certificateIn, HandScheduler, keptLog, openTls, until } from '../../support/mesh.js';
+import { askRaw, certificateIn, HandScheduler, keptLog, openTls } from '../../support/mesh.js';
+import { event, until } from '../../support/wait.js';
 import { openHttpNode } from '../../surface/http/http-node.js';
 
 const fingerprint = (cert: string) => new X509Certificate(cert).fingerprint256;
@@ -97,7 +98,7 @@ describe('mutual TLS with an allowlist', async () => {
 
   it('follows the list: who came in stays, who went out is cut off at once', async () => {
     const open = await openTls(node.port, friend);
-    const closed = new Promise((resolve) => open.once('close', resolve));
+    const closed = event('the connection is cut off', open, 'close');
     writeFileSync(allowlist, `${fingerprint(stranger.cert)}\n${fingerprint(other.cert)}\n`);
     scheduler.tick();
     await closed;
@@ -137,13 +138,13 @@ describe('mutual TLS with an allowlist', async () => {
     open.on('data', (part: Buffer) => {
       text += part.toString();
     });
-    await until(() => text.includes('200 OK'));
+    await until('the old connection is answered', () => text.includes('200 OK'));
     fresh.destroy();
   });
 
   it('ends with connections that never sent a thing', async () => {
     const idle = await openTls(node.port, stranger);
-    const closed = new Promise((resolve) => idle.once('close', resolve));
+    const closed = event('the idle connection is ended', idle, 'close');
     await node.surface.drain(5000);
     await closed;
   });

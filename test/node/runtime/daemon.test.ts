@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { describe, it } from 'node:test';
@@ -7,7 +6,8 @@ import { ConfigError } from '../../../node/config/load-settings.js';
 import { startDaemon } from '../../../node/runtime/daemon.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { auditLog } from '../../support/log-audit.js';
-import { ask, BesideDatabase, settingsFor, until } from './support.js';
+import { event, until } from '../../support/wait.js';
+import { ask, BesideDatabase, settingsFor } from './support.js';
 
 describe('a daemon', () => {
   it('does not listen beyond loopback without an API key, and makes nothing before it refuses', async () => {
@@ -120,7 +120,7 @@ describe('a daemon', () => {
         () => true,
       );
     await until('new connections are refused', refused);
-    const ended = once(socket, 'close');
+    const ended = event('the answered connection ends', socket, 'close');
     socket.write(body.slice(9));
     await ended;
     assert.match(answer, /^HTTP\/1\.1 201 /);

@@ -8,7 +8,8 @@ import { startDaemon } from '../../../node/runtime/daemon.js';
 import { openInlineNode } from '../../../node/runtime/inline-node.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { OPERATOR } from '../../support/memories.js';
-import { ask, BesideDatabase, settingsFor, until } from './support.js';
+import { until } from '../../support/wait.js';
+import { ask, BesideDatabase, settingsFor } from './support.js';
 
 const caller = {
   agentId: 'ai:me',

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startDaemon } from '../../../node/runtime/daemon.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
-import { ask, settingsFor, until } from './support.js';
+import { until } from '../../support/wait.js';
+import { ask, settingsFor } from './support.js';
 
 describe('the near-duplicate guard with the built-in embedder', () => {
   it('refuses the same in nearly the same words, and only in one namespace', async () => {

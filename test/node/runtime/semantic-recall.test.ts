@@ -17,7 +17,8 @@ import { VectorClient } from '../../../storage/vectors/vector-client.js';
 import { recordingLog } from '../../storage/vectors/real-seams.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { OPERATOR } from '../../support/memories.js';
-import { ask, settingsFor, until } from './support.js';
+import { until } from '../../support/wait.js';
+import { ask, settingsFor } from './support.js';
 
 const caller = {
   agentId: 'ai:me',

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { cleanEnvironment, freePort, MAIN, temporaryFolder } from '../../support/daemon-process.js';
+import { event } from '../../support/wait.js';
 
 it('ends with exit code 70 and a reason, promptly, when its storage threads cannot be started', async () => {
   const home = temporaryFolder('storage-gone');
@@ -27,7 +27,7 @@ it('ends with exit code 70 and a reason, promptly, when its storage threads cann
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errors += text;
   });
-  const [code] = await once(child, 'exit');
+  const [code] = await event('the daemon ends', child, 'exit', { withinMs: 60_000 });
   assert.equal(code, 70, errors);
   assert.match(errors, /no thread today/);
   assert.ok(performance.now() - begun < 20_000);

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { loadSettings, type SettingFlags } from '../../../node/config/load-settings.js';
@@ -10,19 +9,6 @@ export const settingsFor = (home: string, changes: SettingFlags = {}): Settings 
     { home, port: 0, embedBackend: 'none', requireAttestation: false, logLevel: 'silent', ...changes },
     { env: {} },
   );
-
-/** Waits until a condition holds; fails when it does not in time. */
-export async function until(
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-  withinMs = 12_000,
-): Promise<void> {
-  const endMs = performance.now() + withinMs;
-  while (!(await holds())) {
-    assert.ok(performance.now() < endMs, `${what}: not within ${withinMs} ms`);
-    await new Promise((resume) => setTimeout(resume, 10));
-  }
-}
 
 interface OwnerRow {
   readonly holder: string;

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -15,6 +14,7 @@ import type { Scheduler } from '../../../protocol/seams.js';
 import type { Store } from '../../../storage/port.js';
 import { realClock, realScheduler, recordingLog } from '../../storage/vectors/real-seams.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
+import { event, until } from '../../support/wait.js';
 import { EVIDENCE, FakeIndex, REQUEST } from './fake-index.js';
 
 const HOLDER = 'daemon:1:abc';
@@ -49,12 +49,12 @@ async function strange(path: string, serve: (socket: Socket) => void): Promise<{
     serve(socket);
   });
   server.listen(path);
-  await once(server, 'listening');
+  await event('the owner listens', server, 'listening');
   return {
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();
-      await once(server, 'close');
+      await event('the owner closes', server, 'close');
     },
   };
 }
@@ -68,7 +68,7 @@ describe('the owner of a database', () => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       said += text;
     });
-    while (!said.includes('listening\n')) await once(child.stdout, 'data');
+    await until('the owner listens', () => said.includes('listening\n'));
     const answers = await Promise.all([
       remote.evidence(REQUEST),
       remote.evidence({ ...REQUEST, namespace: null }),
@@ -76,7 +76,7 @@ describe('the owner of a database', () => {
     assert.deepEqual(answers, [EVIDENCE, EVIDENCE]);
     assert.equal(remote.state().failing, false);
     child.stdin.end();
-    await once(child, 'close');
+    await event('the owner ends', child, 'close', { seen: () => said });
     const { asked } = JSON.parse(said.slice(said.indexOf('{'))) as { asked: unknown[] };
     assert.equal(asked.length, 2);
     assert.ok(asked.some((request) => JSON.stringify(request) === JSON.stringify(REQUEST)));
@@ -126,7 +126,7 @@ describe('the owner of a database', () => {
       const socket = createConnection(path);
       socket.resume();
       socket.write(`${line}\n`);
-      await once(socket, 'close');
+      await event(`the connection ends after ${JSON.stringify(line)}`, socket, 'close');
     }
     assert.equal(index.asked.length, 0);
     assert.deepEqual(await remote.evidence(REQUEST), EVIDENCE);
@@ -143,7 +143,7 @@ describe('the owner of a database', () => {
     const owner = await listen(path, index);
     const socket = createConnection(path);
     socket.write(`${JSON.stringify(REQUEST)}\n`);
-    while (index.asked.length === 0) await new Promise((resume) => setImmediate(resume));
+    await until('the question arrives', () => index.asked.length > 0);
     socket.destroy();
     release();
     assert.deepEqual(await remote.evidence(REQUEST), EVIDENCE);
@@ -154,9 +154,9 @@ describe('the owner of a database', () => {
     const { home, names, path } = fixture();
     const old = await listen(path);
     const waiting = createConnection(path);
-    await once(waiting, 'connect');
+    await event('the connection opens', waiting, 'connect');
     const next = await listen(names.pathOf('daemon:2:def'));
-    const ended = once(waiting.resume(), 'close');
+    const ended = event('the connection ends with its owner', waiting.resume(), 'close');
     await old.close();
     await ended;
     assert.equal(readdirSync(home).length, 1);

@@ -177,10 +177,11 @@ test('a row that passes is found by its meaning even when the vector index propo
 test('a row that the session has seen goes before its equals, and not before a better one', () => {
   const store = new TestStore();
   // Apart from one another, because neighbours lend each other weight.
+  let others = 0;
   const apart = (row: TestRow) => {
     const [rid] = store.add(
       row,
-      ...Array.from({ length: 5 }, () => ({ title: `${Math.random()}`, content: 'x' })),
+      ...Array.from({ length: 5 }, () => ({ title: `other ${others++}`, content: 'x' })),
     );
     return rid!;
   };

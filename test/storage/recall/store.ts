@@ -28,6 +28,7 @@ export class TestStore {
   readonly database = new Database(':memory:');
   readonly #insert;
   readonly #index;
+  #added = 0;
 
   constructor() {
     this.database.exec(SCHEMA);
@@ -50,8 +51,9 @@ export class TestStore {
   #addOne(row: TestRow): number {
     const namespace = row.namespace ?? 'global';
     this.database.prepare('INSERT OR IGNORE INTO namespaces (name) VALUES (?)').run(namespace);
+    this.#added += 1;
     const { lastInsertRowid } = this.#insert.run({
-      id: `${namespace} ${row.title} ${Math.random()}`,
+      id: `${namespace} ${row.title} ${this.#added}`,
       tier: row.tier ?? 'mid',
       namespace,
       title: row.title,

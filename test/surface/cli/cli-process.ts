@@ -1,11 +1,15 @@
 import { spawn } from 'node:child_process';
 import { cleanEnvironment, MAIN } from '../../support/daemon-process.js';
+import { within } from '../../support/wait.js';
 
 export interface Finished {
   readonly code: number | NodeJS.Signals | null;
   readonly out: string;
   readonly err: string;
 }
+
+/** Longer than any command takes, also beside seven others. */
+const ENDS_WITHIN_MS = 120_000;
 
 /** Runs one command to its end. */
 export function run(
@@ -24,9 +28,10 @@ export function run(
   });
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.stdin ?? '');
-  return new Promise((resolve) => {
+  const closed = new Promise<Finished>((resolve) => {
     child.once('close', (code, signal) => resolve({ code: signal ?? code, out, err }));
   });
+  return within(`${args.join(' ')} ends`, closed, { withinMs: ENDS_WITHIN_MS, seen: () => out + err });
 }
 
 /** A function that runs commands in one home. */

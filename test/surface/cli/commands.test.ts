@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { VERSION } from '../../../node/version.js';
 import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
+import { event } from '../../support/wait.js';
 import { commandsIn, run } from './cli-process.js';
 
 const json = (text: string) => {
@@ -334,7 +334,7 @@ describe('a reader that goes away', () => {
       err += text;
     });
     child.stdout.destroy();
-    const [code] = await once(child, 'close');
+    const [code] = await event('the command ends', child, 'close');
     assert.deepEqual([code, err], [0, '']);
   });
 });

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import {
   chmodSync,
   cpSync,
@@ -23,6 +22,7 @@ import { before, describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
 import type { DoctorReport, Finding } from '../../../node/doctor/report.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
+import { event } from '../../support/wait.js';
 import { type Finished, run } from './cli-process.js';
 
 const KEY = 'sk-very-secret-1234567890';
@@ -302,7 +302,7 @@ const FAULTS: readonly Fault[] = [
   ),
   row('port is in use', 'PORT_IN_USE', 'WARN', async (_home, context) => {
     const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    await event('the port is taken', server, 'listening');
     context.after(() => void server.close());
     return { args: ['--port', String((server.address() as { port: number }).port)] };
   }),

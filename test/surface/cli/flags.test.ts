@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { connect } from 'node:net';
 import { before, describe, it } from 'node:test';
 import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
+import { event } from '../../support/wait.js';
 import { commandsIn, run } from './cli-process.js';
 
 const home = temporaryFolder('cli-flags');
@@ -83,19 +83,19 @@ describe('flags of the command table', () => {
   it('serve --shutdown-grace-secs bounds how long a shutdown waits', async () => {
     const args = [MAIN, 'serve', '--port', '0', '--json', '--shutdown-grace-secs', '0'];
     const child = spawn(process.execPath, args, { env: cleanEnvironment(temporaryFolder('grace')) });
-    const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
+    const [line] = (await event('serve says where', child.stdout.setEncoding('utf8'), 'data')) as [string];
     const { port } = JSON.parse(line) as { port: number };
     const client = connect(port, '127.0.0.1').on('error', () => undefined);
-    await once(client, 'connect');
+    await event('the connection opens', client, 'connect');
     const head =
       'POST /api/v1/memories HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\nexpect: 100-continue\r\n\r\n';
     client.write(head);
     // The request is under way, and stays so.
-    await once(client, 'data');
+    await event('the upload may go on', client, 'data');
     client.write('{');
     const askedMs = performance.now();
     child.kill('SIGTERM');
-    const [code] = await once(child, 'exit');
+    const [code] = await event('serve ends', child, 'exit');
     client.destroy();
     assert.equal(code, 0);
     assert.ok(performance.now() - askedMs < 15_000);

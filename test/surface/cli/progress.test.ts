@@ -6,6 +6,7 @@ import { Writable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { Progress } from '../../../cli/progress.js';
 import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
+import { event } from '../../support/wait.js';
 import { run } from './cli-process.js';
 
 const HAS_TERMINALS = spawnSync('script', ['--version']).status === 0;
@@ -23,7 +24,7 @@ async function onTerminal(home: string, args: readonly string[]) {
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     screen += text;
   });
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  const [code] = await event('the command ends', child, 'close', { withinMs: 60_000 });
   return { code, screen, out: readFileSync(file, 'utf8') };
 }
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
+import { event } from '../../support/wait.js';
 import { run } from './cli-process.js';
 
 function serve(home: string, ...args: string[]): ChildProcessWithoutNullStreams {
@@ -42,11 +42,11 @@ describe('serve', () => {
       shell.stdout.setEncoding('utf8').on('data', (text: string) => {
         answer += text;
       });
-      await once(shell, 'close');
+      await event('the command ends', shell, 'close');
       assert.match(answer, expected);
     }
     child.kill('SIGTERM');
-    const [code] = await once(child, 'exit');
+    const [code] = await event('serve ends', child, 'exit');
     assert.equal(code, 0);
   });
 
@@ -72,7 +72,7 @@ describe('serve', () => {
       const listed = (await (await fetch(`${url}/api/v1/memories`)).json()) as { count: number };
       assert.equal(listed.count, 1, 'the node itself has it');
       child.kill('SIGTERM');
-      assert.equal((await once(child, 'exit'))[0], 0);
+      assert.equal((await event('serve ends', child, 'exit'))[0], 0);
     }
     assert.deepEqual(readdirSync(elsewhere), [], 'no other home was touched');
   });
@@ -83,13 +83,13 @@ describe('serve', () => {
     assert.equal(JSON.parse(out).host, '127.0.0.1');
     child.kill('SIGINT');
     child.kill('SIGINT');
-    const [code, signal] = await once(child, 'exit');
+    const [code, signal] = await event('serve ends', child, 'exit');
     assert.deepEqual([code, signal], [0, null]);
   });
 
   it('names a port that is taken and ends with 75', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
-    await once(taken, 'listening');
+    await event('the port is taken', taken, 'listening');
     const { port } = taken.address() as { port: number };
     const { code, out, err } = await run(temporaryFolder('serve-taken'), ['serve', '--port', String(port)]);
     taken.close();

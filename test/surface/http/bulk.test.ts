@@ -4,6 +4,7 @@ import { loadSettings } from '../../../node/config/load-settings.js';
 import { startDaemon } from '../../../node/runtime/daemon.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { auditLog } from '../../support/log-audit.js';
+import { until } from '../../support/wait.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 const PATH = '/api/v1/memories/bulk';
@@ -188,7 +189,9 @@ test('no row is lost or misreported when the writer dies in the middle', async (
       body: JSON.stringify(rows),
     });
     // The first new row that can be read shows that the batches are under way.
-    while ((await list(`limit=1&offset=${before}`)).length === 0);
+    await until('a new row can be read', async () => (await list(`limit=1&offset=${before}`)).length > 0, {
+      everyMs: 0,
+    });
     daemon.crashWriter();
     const { created, results } = (await (await sent).json()) as Bulk;
     assert.equal(results.length, 1000);

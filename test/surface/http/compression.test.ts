@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { acceptsGzip, isCompressible } from '../../../node/http/content-coding.js';
 import { GZIP_BYTES_MIN, GZIP_INLINE_BYTES_MAX } from '../../../protocol/limits.js';
-import { type HttpNode, openHttpNode } from './http-node.js';
+import { type HttpNode, openHttpNode, untilInflight } from './http-node.js';
 
 let node: HttpNode;
 before(async () => {
@@ -113,7 +113,7 @@ test('a client that leaves while its answer is compressed holds nothing', async 
   });
   await new Promise((resolve) => setImmediate(resolve));
   for (const client of clients) client.destroy();
-  while (!(await node.send('GET', '/metrics')).text.includes('svc_requests_inflight 1\n'));
+  await untilInflight(node, 1);
 });
 
 const HEADERS: readonly [string | undefined, boolean][] = [

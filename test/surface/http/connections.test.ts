@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { createConnection, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { Services } from '../../../node/pipeline/call.js';
-import { type HttpNode, openHttpNode } from './http-node.js';
+import { event, within } from '../../support/wait.js';
+import { type HttpNode, openHttpNode, untilInflight } from './http-node.js';
 
 let node: HttpNode;
 before(async () => {
@@ -48,17 +49,20 @@ function open(port: number): {
   let text = '';
   socket.setEncoding('utf8');
   socket.on('error', () => {});
-  const ended = new Promise<string>((resolve) => {
+  const closed = new Promise<string>((resolve) => {
     socket.on('close', () => resolve(text));
   });
+  const soon = <T>(what: string, promise: Promise<T>) => within(what, promise, { seen: () => text });
   socket.on('data', (chunk: string) => {
     text += chunk;
   });
   return {
     socket,
-    ended,
-    until: (pattern) =>
-      new Promise((resolve, reject) => {
+    get ended() {
+      return soon('the node ends the connection', closed);
+    },
+    until: (pattern) => {
+      const came = new Promise<string>((resolve, reject) => {
         const look = () => {
           if (!pattern.test(text)) return;
           socket.off('data', look);
@@ -67,7 +71,9 @@ function open(port: number): {
         socket.on('data', look);
         socket.on('close', () => reject(new Error(`ended before ${pattern}: ${text}`)));
         look();
-      }),
+      });
+      return soon(`${pattern} comes`, came);
+    },
   };
 }
 
@@ -142,7 +148,7 @@ test('what was asked before garbage is still answered', async () => {
   try {
     const { socket, ended } = open(held.port);
     socket.write(`GET /api/v1/memories HTTP/1.1\r\n${HOST}\r\n`);
-    await inside;
+    await within('the request reaches the store', inside);
     socket.write('garbage\r\n\r\n');
     // A second request shows that the node has read what came before it.
     assert.equal((await held.send('GET', '/health')).status, 200);
@@ -163,12 +169,9 @@ test('a client that leaves inside its body leaves nothing behind', async () => {
 
   const gone = open(node.port);
   gone.socket.write(head);
-  const inflight = async (count: number) => {
-    while (!(await node.send('GET', '/metrics')).text.includes(`svc_requests_inflight ${count}\n`));
-  };
-  await inflight(2);
+  await untilInflight(node, 2);
   gone.socket.resetAndDestroy();
-  await inflight(1);
+  await untilInflight(node, 1);
   const text = await node.metrics.render();
   assert.ok(text.includes('svc_requests_total{operation="memory_store",status="0"} 1\n'), 'counted as left');
   assert.deepEqual(await node.counts(), before);
@@ -190,7 +193,7 @@ test('clients that vanish at any moment do no harm', async () => {
     await ended;
   });
   await Promise.all(clients);
-  while (!(await node.send('GET', '/metrics')).text.includes('svc_requests_inflight 1\n'));
+  await untilInflight(node, 1);
 });
 
 test('Expect: 100-continue is granted to what would be read, and refused before the upload otherwise', async () => {
@@ -274,7 +277,7 @@ test('draining answers what is under way, refuses what still comes, and ends eve
   await idle.until(/"status":"ok"/);
   const busy = open(held.port);
   busy.socket.write(`GET /api/v1/memories HTTP/1.1\r\n${HOST}\r\n`);
-  await inside;
+  await within('the request reaches the store', inside);
 
   held.surface.stopAccepting();
   const drained = held.surface.drain(10_000);
@@ -293,7 +296,7 @@ test('a request on an open connection while draining is SHUTTING_DOWN', async ()
   const held = await openHttpNode({}, { wrap });
   const busy = open(held.port);
   busy.socket.write(`GET /api/v1/memories HTTP/1.1\r\n${HOST}\r\n`);
-  await inside;
+  await within('the request reaches the store', inside);
   // Its head is not complete, so the connection is not idle.
   const late = open(held.port);
   late.socket.write(`GET /health HTTP/1.1\r\n${HOST}`);
@@ -312,7 +315,7 @@ test('draining gives up after its grace, and closing ends what is left', async (
   const held = await openHttpNode({}, { wrap });
   const busy = open(held.port);
   busy.socket.write(`GET /api/v1/memories HTTP/1.1\r\n${HOST}\r\n`);
-  await inside;
+  await within('the request reaches the store', inside);
   await held.surface.drain(20);
   await held.surface.close();
   assert.equal(await busy.ended, '');
@@ -335,8 +338,8 @@ test('a port that is taken rejects', async () => {
 test('a drain does not wait for a connection on which nothing was ever sent', async () => {
   const own = await openHttpNode();
   const silent = createConnection({ host: '127.0.0.1', port: own.port });
-  await new Promise<void>((resolve) => silent.once('connect', () => resolve()));
-  const ended = new Promise<void>((resolve) => silent.once('close', () => resolve()));
+  await event('the connection opens', silent, 'connect');
+  const ended = event('the drain ends the silent connection', silent, 'close');
   const begun = performance.now();
   await own.surface.drain(20_000);
   await ended;

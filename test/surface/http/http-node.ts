@@ -5,6 +5,7 @@ import { Metrics } from '../../../node/observability/metrics.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import type { Services } from '../../../node/pipeline/call.js';
 import { openTestNode } from '../../support/test-node.js';
+import { untilAnswer, within } from '../../support/wait.js';
 
 /** What a request came back with. */
 export interface Answer {
@@ -14,6 +15,9 @@ export interface Answer {
   /** The body as JSON, or null. */
   readonly json: Record<string, unknown> | null;
 }
+
+/** Floods of raw requests take a while. */
+const RAW_WITHIN_MS = 60_000;
 
 export interface HttpNode {
   readonly services: Services;
@@ -59,10 +63,10 @@ export async function openHttpNode(
       const text = await response.text();
       return { status: response.status, headers: response.headers, text, json: parse(text) };
     },
-    raw: (...parts) =>
-      new Promise((resolve, reject) => {
+    raw: (...parts) => {
+      let received = '';
+      const ended = new Promise<string>((resolve, reject) => {
         const socket = createConnection({ host: '127.0.0.1', port, allowHalfOpen: true });
-        let received = '';
         socket.setEncoding('utf8');
         socket.on('data', (chunk: string) => {
           received += chunk;
@@ -77,7 +81,9 @@ export async function openHttpNode(
           else reject(error);
         });
         for (const part of parts) socket.write(part);
-      }),
+      });
+      return within('the node ends the connection', ended, { withinMs: RAW_WITHIN_MS, seen: () => received });
+    },
     async counts() {
       const stats = await services.store.query({
         kind: 'store-stats',
@@ -94,6 +100,14 @@ export async function openHttpNode(
     },
   };
 }
+
+/** Waits until a node says that so many requests are under way, the question itself among them. */
+export const untilInflight = (node: Pick<HttpNode, 'send'>, count: number) =>
+  untilAnswer(
+    `${count} requests are under way`,
+    async () => (await node.send('GET', '/metrics')).text,
+    (metrics) => metrics.includes(`svc_requests_inflight ${count}\n`),
+  );
 
 function parse(text: string): Record<string, unknown> | null {
   try {

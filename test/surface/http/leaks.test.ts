@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createConnection } from 'node:net';
 import { after, before, test } from 'node:test';
 import { OPERATIONS } from '../../../node/operations/registry.js';
+import { event, within } from '../../support/wait.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 const SECRET = 'kumquat';
@@ -109,7 +110,7 @@ test('a drain answers every pipelined request whose row it stored', async () => 
   });
   const socket = createConnection({ host: '127.0.0.1', port: own.port });
   let received = '';
-  const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  const ended = event('the drain ends the connection', socket, 'close');
   const first = new Promise<void>((resolve) => {
     socket.setEncoding('utf8').on('data', (text: string) => {
       received += text;
@@ -117,7 +118,7 @@ test('a drain answers every pipelined request whose row it stored', async () => 
     });
   });
   socket.write(requests.join(''));
-  await first;
+  await within('the first answer comes', first);
   await own.surface.drain(10_000);
   await ended;
   const stored = received.match(/HTTP\/1\.1 201 /g)?.length ?? 0;

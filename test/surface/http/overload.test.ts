@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { Services } from '../../../node/pipeline/call.js';
 import { fail } from '../../../protocol/result.js';
 import type { CallOptions } from '../../../storage/port.js';
+import { until } from '../../support/wait.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 const LIST = '/api/v1/memories';
@@ -31,8 +32,6 @@ function gate() {
   return { wrap, release, gated };
 }
 
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
-
 async function shedCount(node: HttpNode): Promise<number> {
   const { text } = await node.send('GET', '/metrics');
   return Number(/^svc_admission_shed_total (\d+)$/m.exec(text)?.[1]);
@@ -43,7 +42,7 @@ test('of 200 requests at once, a cap of 8 admits 8 and counts 192 that it sheds'
   const node = await openHttpNode({}, { inflightMax: 8, wrap });
   try {
     const answers = Array.from({ length: 200 }, () => node.send('GET', LIST));
-    while ((await shedCount(node)) < 192) await turn();
+    await until('192 are shed', async () => (await shedCount(node)) >= 192);
     assert.equal(gated.waiting, 8);
     for (const path of ['/health', '/api/v1/health', '/metrics', '/api/v1/metrics']) {
       assert.equal((await node.send('GET', path)).status, 200, `${path} is exempt`);
@@ -77,7 +76,7 @@ test('exempt and refused requests hold no place', async () => {
     const scrapes = Array.from({ length: 20 }, () => node.send('GET', '/metrics', undefined, key));
     const refused = Array.from({ length: 20 }, () => node.send('GET', LIST));
     const first = node.send('GET', LIST, undefined, key);
-    while (gated.waiting < 1) await turn();
+    await until('a request waits in the store', () => gated.waiting > 0);
     for (const answer of await Promise.all(scrapes)) assert.equal(answer.status, 200);
     for (const answer of await Promise.all(refused)) assert.equal(answer.status, 401);
     release();
@@ -102,12 +101,12 @@ test('a place is given back when its client leaves, whether it was uploading or 
       `POST ${LIST} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"title":`,
     );
     const waiting = open(`GET ${LIST} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-    while (gated.waiting < 1) await turn();
-    while ((await node.send('GET', LIST)).status !== 503) await turn();
+    await until('a request waits in the store', () => gated.waiting > 0);
+    await until('both places are taken', async () => (await node.send('GET', LIST)).status === 503);
     uploading.resetAndDestroy();
     waiting.resetAndDestroy();
     release();
-    while ((await node.send('GET', LIST)).status !== 200) await turn();
+    await until('a place is given back', async () => (await node.send('GET', LIST)).status === 200);
     const both = await Promise.all([node.send('GET', LIST), node.send('GET', LIST)]);
     assert.deepEqual(
       both.map(({ status }) => status),

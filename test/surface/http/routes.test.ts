@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { VERSION } from '../../../node/version.js';
+import { within } from '../../support/wait.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 let node: HttpNode;
@@ -227,7 +228,7 @@ test('sheds beyond the cap of requests under way, health and metrics excepted', 
   );
   try {
     const first = busy.send('GET', '/api/v1/memories');
-    await inside;
+    await within('the request reaches the store', inside);
     const shed = await busy.send('GET', '/api/v1/memories');
     assert.equal(shed.status, 503);
     assert.deepEqual(shed.json, { error: 'server_overloaded', code: 'OVERLOADED', max_inflight: 1 });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import {
   cleanEnvironment,
@@ -9,6 +8,7 @@ import {
   startDaemonProcess,
   temporaryFolder,
 } from '../../support/daemon-process.js';
+import { event } from '../../support/wait.js';
 
 /** Runs `serve` until it ends by itself. */
 async function refused(env: Record<string, string>, ...flags: string[]) {
@@ -22,7 +22,7 @@ async function refused(env: Record<string, string>, ...flags: string[]) {
       text += part;
     });
   }
-  const [code] = (await once(child, 'close')) as [number | null];
+  const [code] = await event('serve ends', child, 'close');
   return { code, text };
 }
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
+import { event } from '../../support/wait.js';
 import { McpProcess, textOf } from './mcp-process.js';
 
 const STORE = { name: 'memory_store', arguments: { title: 'owed', content: 'x' } };
@@ -62,10 +62,10 @@ describe('the end of an MCP server', () => {
       stdio: [input, 'pipe', 'ignore'],
     });
     writeSync(input, '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n');
-    await once(parent.stdout!, 'data');
-    const end = once(parent.stdout!, 'close');
+    await event('the server answers', parent.stdout!, 'data');
+    const end = event('the server closes its output', parent.stdout!, 'close');
     parent.kill('SIGKILL');
-    await once(parent, 'exit');
+    await event('the parent is gone', parent, 'exit');
     // The server holds the other end of this pipe as well: it closes when the server is gone.
     await end;
     closeSync(input);

@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
+import { within } from '../../support/wait.js';
 
 export type Message = {
   readonly id?: number | string | null;
@@ -17,7 +18,7 @@ const ANSWER_WITHIN_MS = 20_000;
 export class McpProcess {
   readonly child: ChildProcessWithoutNullStreams;
   readonly messages: Message[] = [];
-  readonly ended: Promise<number | NodeJS.Signals | null>;
+  private readonly closed: Promise<number | NodeJS.Signals | null>;
   errors = '';
   private rest = '';
   private wake: () => void = () => undefined;
@@ -38,12 +39,17 @@ export class McpProcess {
       for (const line of lines) this.messages.push(JSON.parse(line) as Message);
       this.wake();
     });
-    this.ended = new Promise((resolve) => {
+    this.closed = new Promise((resolve) => {
       this.child.once('close', (code, signal) => {
         resolve(signal ?? code);
         this.wake();
       });
     });
+  }
+
+  /** What the process ends with, which must be soon. */
+  get ended(): Promise<number | NodeJS.Signals | null> {
+    return within('the MCP server ends', this.closed, { seen: () => this.errors });
   }
 
   raw(line: string | Uint8Array): void {
