@@ -1,4 +1,5 @@
 import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
+import type { KindDigests } from '../../protocol/mesh/ranges.js';
 import { operationId } from '../../protocol/operation-log.js';
 import type { Checks } from './checks.js';
 import { type BornOperation, type Ledger, nameOf } from './ledger.js';
@@ -21,7 +22,7 @@ export interface EndParts {
 interface Look {
   readonly node: SimNode;
   readonly heads: string;
-  readonly digests: Readonly<Record<string, unknown>>;
+  readonly digests: KindDigests;
 }
 
 /** What keeps a mesh from being one; empty when it has converged. */
@@ -43,7 +44,7 @@ export async function differences(nodes: readonly SimNode[]): Promise<string[]> 
     looks.push({
       node,
       heads: JSON.stringify(sorted(origins.value.heads)),
-      digests: digests.value.namespaces,
+      digests: digests.value.digests,
     });
     for (const alarm of node.alarms()) found.push(`${node.name} says: ${alarm}`);
   }
@@ -55,16 +56,24 @@ export async function differences(nodes: readonly SimNode[]): Promise<string[]> 
     const scope = look.node.peer;
     const [theirs, own] = [within(scope, first.digests), within(scope, look.digests)];
     if (theirs !== own) found.push(`rows of ${names}: ${theirs} ${own}`);
-    if (own !== JSON.stringify(sorted(look.digests)))
-      found.push(`${look.node.name} has rows out of its scope: ${Object.keys(look.digests).join(' ')}`);
+    if (own !== JSON.stringify(entriesOf(look.digests)))
+      found.push(
+        `${look.node.name} has rows out of its scope: ${own} of ${JSON.stringify(entriesOf(look.digests))}`,
+      );
   }
   return found;
 }
 
-const within = (scope: Peer, digests: Look['digests']) =>
-  JSON.stringify(sorted(digests).filter(([namespace]) => mayHold(scope, namespace)));
+const within = (scope: Peer, digests: KindDigests) =>
+  JSON.stringify(entriesOf(digests).filter(([, namespace]) => mayHold(scope, namespace)));
 
-const sorted = (value: Readonly<Record<string, unknown>>) =>
+/** Each digest with its kind and namespace, in order. */
+const entriesOf = (digests: KindDigests) =>
+  sorted(digests).flatMap(([kind, namespaces]) =>
+    sorted(namespaces).map(([namespace, digest]) => [kind, namespace, digest] as const),
+  );
+
+const sorted = <T>(value: Readonly<Record<string, T>>) =>
   Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
 
 interface LiveRow {

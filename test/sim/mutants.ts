@@ -39,7 +39,7 @@ function instead(
 function allTaken({ operations }: ApplyOperations): ApplyOutcome {
   const have: Record<string, number> = {};
   for (const { origin, seq } of operations) have[origin] = Math.max(have[origin] ?? 0, seq);
-  return { applied: operations.length, noop: 0, changed: [], refused: [], parked: [], have };
+  return { applied: operations.length, noop: 0, refused: [], parked: [], have };
 }
 
 const timedOut = (reply: PeerReply) => reply.kind === 'timeout';
