@@ -157,6 +157,7 @@ export function identityContract(name: string, open: () => Promise<StoreUnderTes
         signature: null,
         attest_level: 'unsigned',
         signed_at: null,
+        rest: {},
       };
       assert.equal(code(await store.execute({ kind: 'import-link', link })), 'ok');
       const counted = async (viewer: typeof OPERATOR) => {

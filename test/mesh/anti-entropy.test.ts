@@ -3,6 +3,7 @@ import { afterEach, describe, it } from 'node:test';
 import { repairOf } from '../../protocol/mesh/repair-terms.js';
 import { type EntropyNode, startEntropyMesh } from '../support/entropy-mesh.js';
 import { aMemory, OPERATOR, storing } from '../support/memories.js';
+import { ofMemories } from '../support/subjects.js';
 import { until } from '../support/wait.js';
 
 type Started = ReturnType<typeof startEntropyMesh>;
@@ -22,7 +23,9 @@ const updating = (id: string, patch: Record<string, unknown>) =>
 const rowsOf = ({ db }: EntropyNode, where = '1') =>
   db.prepare(`SELECT id, title, content, namespace, version FROM memories WHERE ${where} ORDER BY id`).all();
 const digestsOf = ({ db }: EntropyNode) =>
-  db.prepare('SELECT namespace, hex(digest) AS digest FROM namespace_digests ORDER BY namespace').all();
+  db
+    .prepare('SELECT kind, namespace, hex(digest) AS digest FROM namespace_digests ORDER BY kind, namespace')
+    .all();
 const operationsOf = ({ db }: EntropyNode) =>
   db.prepare('SELECT count(*) FROM operations').pluck().get() as number;
 
@@ -89,7 +92,7 @@ describe('anti-entropy between two nodes', () => {
       b.db.prepare('SELECT namespace, current_storage_bytes FROM agent_quotas ORDER BY namespace').all();
     const before = charged();
     b.db.prepare("UPDATE memories SET content = 'flipped', digest = zeroblob(32)").run();
-    await b.replica.run(repairOf({ subjects: ids, countLater: true }));
+    await b.replica.run(repairOf({ subjects: ofMemories(ids), countLater: true }));
     assert.notDeepEqual(charged(), before);
     await until('the charges are counted again', () => JSON.stringify(charged()) === JSON.stringify(before));
     await alike(a, b);

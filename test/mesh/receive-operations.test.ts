@@ -477,7 +477,7 @@ describe('a pull', () => {
         assert.ok(digests.ok);
         assert.equal(
           page.root,
-          rootDigest(digests.value.namespaces, () => true, systemCrypto),
+          rootDigest(digests.value.digests, () => true, systemCrypto),
         );
         break;
       }
@@ -519,7 +519,11 @@ describe('a pull', () => {
     const { root } = await pull(node, peer, page.next_cursor);
     assert.equal(
       root,
-      rootDigest({ 'team/a': digests.value.namespaces['team/a']! }, () => true, systemCrypto),
+      rootDigest(
+        { memory: { 'team/a': digests.value.digests['memory']!['team/a']! } },
+        () => true,
+        systemCrypto,
+      ),
     );
   });
 

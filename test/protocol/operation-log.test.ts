@@ -2,9 +2,16 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { verifyEd25519 } from '../../node/verify-ed25519.js';
+import { KINDS } from '../../protocol/kinds/kinds.js';
+import { memoryKind, memoryPayload } from '../../protocol/kinds/memory-kind.js';
 import type { Memory, MemoryRow } from '../../protocol/memory.js';
-import { CHAIN_GENESIS, headerHash, OPERATION_KINDS, type OperationHeader, operationId } from '../../protocol/operation-log.js';
-import { memoryPayload } from '../../protocol/kinds/memory-kind.js';
+import { EPOCH_KIND } from '../../protocol/mesh/epoch-notice.js';
+import {
+  CHAIN_GENESIS,
+  headerHash,
+  type OperationHeader,
+  operationId,
+} from '../../protocol/operation-log.js';
 import { removalPayload } from '../../protocol/replication/payloads.js';
 import type { Crypto } from '../../protocol/seams.js';
 import { withWrite } from '../../protocol/version-vector.js';
@@ -61,13 +68,20 @@ describe('the operation log', () => {
     assert.equal(headerHash({ ...HEADER, seen }, crypto), headerHash(HEADER, crypto));
   });
 
-  it('knows each kind once', () => {
-    assert.equal(new Set(OPERATION_KINDS).size, OPERATION_KINDS.length);
+  it('knows each word once', () => {
+    const words = KINDS.all.flatMap((kind) => Object.keys(kind.words));
+    assert.equal(new Set([...words, EPOCH_KIND]).size, words.length + 1);
+    for (const kind of KINDS.all) {
+      for (const [word, role] of Object.entries(kind.words)) {
+        assert.deepEqual(KINDS.ofWord(word), { kind, role });
+      }
+    }
   });
 });
 
 describe('the payload of a memory', () => {
-  const LOCAL = ['access_count', 'last_accessed_at', 'hlc', 'origin', 'origin_seq', 'seen'];
+  // `rest` holds the unknown members, which stand beside the others.
+  const LOCAL = ['access_count', 'last_accessed_at', 'hlc', 'origin', 'origin_seq', 'seen', 'rest'];
 
   it('is every field but the local counters and the stamps of the header', () => {
     const memory = aMemory({ tags: ['b', 'a'], expires_at: '2026-02-01T00:00:00.000Z' });
@@ -108,8 +122,10 @@ describe('the payload of a memory', () => {
       title: 't',
       expires_at: '2026-02-01T00:00:00.000Z',
     });
+    const { title, expires_at, version } = memory;
+    const facts = { title, expires_at, version, rest: {} };
     assert.equal(
-      removalPayload(memory, 'ttl_expired', false),
+      removalPayload(memoryKind, memory, { reason: 'ttl_expired', facts, was: null }),
       '{"expires_at":"2026-02-01T00:00:00.000Z","id":"m1","namespace":"a/b","reason":"ttl_expired","title":"t","version":1}',
     );
   });

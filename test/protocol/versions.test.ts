@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { memoryKind } from '../../protocol/kinds/memory-kind.js';
 import { type HistoricEdit, loserOf, lossesAmong, maximal } from '../../protocol/replication/versions.js';
 import { includes, joined, type VersionVector } from '../../protocol/version-vector.js';
 
@@ -69,11 +70,11 @@ describe("one subject's operations", () => {
     let losses = 0;
     each((operations, seed) => {
       const pairs = operations.flatMap((one, at) =>
-        operations.slice(at + 1).flatMap((other) => loserOf(one, other) ?? []),
+        operations.slice(at + 1).flatMap((other) => loserOf(memoryKind, one, other) ?? []),
       );
       const named = (all: readonly { loser: HistoricEdit; winner: HistoricEdit }[]) =>
         all.map(({ loser, winner }) => `${dot(loser)} < ${dot(winner)}`).sort();
-      assert.deepEqual(named(lossesAmong(operations)), named(pairs), `seed ${seed}`);
+      assert.deepEqual(named(lossesAmong(memoryKind, operations)), named(pairs), `seed ${seed}`);
       losses += pairs.length;
     });
     assert.ok(losses > 1000);

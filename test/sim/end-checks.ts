@@ -1,8 +1,8 @@
 import type { Role } from '../../protocol/kinds/kind.js';
-import { digestsWithin, heldNamespaces } from '../../protocol/mesh/digest.js';
+import { heldNamespaces } from '../../protocol/mesh/digest.js';
 import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
-import { operationId } from '../../protocol/operation-log.js';
 import type { KindDigests } from '../../protocol/mesh/ranges.js';
+import { operationId } from '../../protocol/operation-log.js';
 import type { Checks } from './checks.js';
 import { type BornOperation, type Ledger, nameOf } from './ledger.js';
 import { SIM_KINDS } from './sim-kinds.js';
@@ -64,7 +64,7 @@ export async function differences(nodes: readonly SimNode[]): Promise<string[]> 
     const scope = look.node.peer;
     const [theirs, own] = [within(scope, first.digests), within(scope, look.digests)];
     if (theirs !== own) found.push(`rows of ${names}: ${theirs} ${own}`);
-    if (own !== JSON.stringify(sorted(look.digests)))
+    if (own !== JSON.stringify(entriesOf(look.digests)))
       found.push(`${look.node.name} has rows out of its scope: ${heldNamespaces(look.digests).join(' ')}`);
   }
   return found;
@@ -73,19 +73,18 @@ export async function differences(nodes: readonly SimNode[]): Promise<string[]> 
 /** The digests of what a node may hold; kinds that go to every node are held by all. */
 const within = (scope: Peer, digests: KindDigests) =>
   JSON.stringify(
-    sorted(
-      Object.fromEntries(
-        Object.entries(digests).map(([kind, namespaces]) => [
-          kind,
-          SIM_KINDS.of(kind).reach === 'everybody'
-            ? namespaces
-            : digestsWithin({ kind: namespaces }, (name) => mayHold(scope, name))['kind'],
-        ]),
-      ),
+    entriesOf(digests).filter(
+      ([kind, namespace]) => SIM_KINDS.of(kind).reach === 'everybody' || mayHold(scope, namespace),
     ),
   );
 
-const sorted = (value: Readonly<Record<string, unknown>>) =>
+/** Each digest with its kind and namespace, in order. */
+const entriesOf = (digests: KindDigests) =>
+  sorted(digests).flatMap(([kind, namespaces]) =>
+    sorted(namespaces).map(([namespace, digest]) => [kind, namespace, digest] as const),
+  );
+
+const sorted = <T>(value: Readonly<Record<string, T>>) =>
   Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
 
 interface LiveRow {

@@ -49,6 +49,7 @@ export const product: JoinMesh = (run) => {
     accepting: () => mesh.accepting(),
     whenAccepting: () => mesh.whenAccepting(),
     replicated: (origin, from, to, deadlineMs) => mesh.replicated(origin, from, to, deadlineMs),
+    forward: (peerId, command) => mesh.forward(peerId, command),
   };
   const receiver = new SyncReceiver({
     store,

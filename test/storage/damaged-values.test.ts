@@ -137,7 +137,7 @@ describe('a digest that is none', () => {
         (
           await ask(one, {
             kind: 'read-range-subjects',
-            namespace: 'team',
+            of: { kind: 'memory', namespace: 'team' },
             ranges,
             limit: 1e6,
           })
@@ -148,7 +148,10 @@ describe('a digest that is none', () => {
         await subjects(),
         before.map(([subject, hash]) => [subject, subject === ids[1] ? '' : hash]),
       );
-      const { ranges: sums } = await ask(one, { kind: 'read-ranges', namespace: 'team' });
+      const { ranges: sums } = await ask(one, {
+        kind: 'read-ranges',
+        of: { kind: 'memory', namespace: 'team' },
+      });
       assert.ok(Object.values(sums).includes('0'.repeat(64)));
     });
   }

@@ -4,8 +4,8 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
-import { CHAIN_GENESIS, headerHash } from '../../protocol/operation-log.js';
 import { memoryPayload } from '../../protocol/kinds/memory-kind.js';
+import { CHAIN_GENESIS, headerHash } from '../../protocol/operation-log.js';
 import { chargedBytes, holderOf } from '../../protocol/quota.js';
 import { type Connection, openWriter } from '../../storage/sqlite/connection.js';
 import { schemaVersion } from '../../storage/sqlite/database-setup.js';
@@ -13,7 +13,14 @@ import { MIGRATION_STEPS, migrate } from '../../storage/sqlite/migrations/migrat
 import { olderInstant } from '../../storage/sqlite/migrations/older-values.js';
 import { memoryFromSql, ROW_COLUMNS, SELECT_ROW, type SqlRow } from '../../storage/sqlite/rows.js';
 import { SCHEMA } from '../../storage/sqlite/schema.js';
-import { makeOlderDatabase, nodeCrypto, OLDER_LINKS, OLDER_VERSIONS, openOptions, SURVIVING_TABLES } from './older-databases.js';
+import {
+  makeOlderDatabase,
+  nodeCrypto,
+  OLDER_LINKS,
+  OLDER_VERSIONS,
+  openOptions,
+  SURVIVING_TABLES,
+} from './older-databases.js';
 import { OLDER_MEMORIES, type Row, uuid } from './older-memories.js';
 import { all, dump, NOW_MS, one, workspace } from './older-workspace.js';
 

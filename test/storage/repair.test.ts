@@ -5,6 +5,7 @@ import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { operationId } from '../../protocol/operation-log.js';
 import { aMemory, deleting, linking, OPERATOR, storing, updating } from '../support/memories.js';
 import { type Replica, replica, verified } from '../support/replicas.js';
+import { ofLink, ofMemories, ofMemory, rowsIn } from '../support/subjects.js';
 
 const START_MS = 1_772_000_000_000;
 
@@ -103,13 +104,13 @@ describe('a row that is not what the log says', () => {
       const before = await facts(one);
       damage(one, ids[0]!);
       assert.notDeepEqual(await facts(one), before);
-      const found = await repair(one, { subjects: ids, dryRun: true, recount: ['team'] });
-      assert.deepEqual(found.repaired, [{ subject: ids[0], namespace: 'team', problem }]);
+      const found = await repair(one, { subjects: ofMemories(ids), dryRun: true, recount: rowsIn('team') });
+      assert.deepEqual(found.repaired, [{ kind: 'memory', subject: ids[0], namespace: 'team', problem }]);
       assert.notDeepEqual(await facts(one), before);
-      const done = await repair(one, { subjects: ids, recount: ['team'] });
+      const done = await repair(one, { subjects: ofMemories(ids), recount: rowsIn('team') });
       assert.deepEqual(done.repaired, found.repaired);
       assert.deepEqual(await facts(one), before);
-      const again = await repair(one, { subjects: ids, recount: ['team'] });
+      const again = await repair(one, { subjects: ofMemories(ids), recount: rowsIn('team') });
       assert.deepEqual([again.repaired, again.recounted, again.sound], [[], [], 4]);
       // What was made anew is found by its words again.
       const words = one.db
@@ -129,8 +130,9 @@ describe('a row that is not what the log says', () => {
          FROM memories WHERE id = ?`,
       )
       .run(ids[1]);
-    const done = await repair(one, { subjects: ['nobody-made-it'], recount: ['team'] });
-    assert.deepEqual(done.repaired, [{ subject: 'nobody-made-it', namespace: 'team', problem: 'surplus' }]);
+    const done = await repair(one, { subjects: [ofMemory('nobody-made-it')], recount: rowsIn('team') });
+    const surplus = { kind: 'memory', subject: 'nobody-made-it', namespace: 'team', problem: 'surplus' };
+    assert.deepEqual(done.repaired, [surplus]);
     assert.deepEqual([await one.state(), one.audit()], [before, []]);
   });
 
@@ -145,7 +147,7 @@ describe('a row that is not what the log says', () => {
          SELECT ?, tier, namespace, 'gone', content, created_at, updated_at, ns_id, digest FROM memories WHERE id = ?`,
       )
       .run(gone, ids[1]);
-    const done = await repair(one, { subjects: [gone], recount: ['team'] });
+    const done = await repair(one, { subjects: [ofMemory(gone)], recount: rowsIn('team') });
     assert.equal(done.repaired[0]!.problem, 'surplus');
     assert.deepEqual([await one.state(), one.audit()], [before, []]);
     assert.equal(one.db.prepare('SELECT count(*) AS n FROM tombstones').pluck().get(), 1);
@@ -155,10 +157,10 @@ describe('a row that is not what the log says', () => {
     const { one, link } = await furnished();
     const before = await one.state();
     one.db.prepare("UPDATE memory_links SET attest_level = 'self_signed'").run();
-    assert.equal((await repair(one, { subjects: [link] })).repaired[0]!.problem, 'damaged');
+    assert.equal((await repair(one, { subjects: [ofLink(link)] })).repaired[0]!.problem, 'damaged');
     assert.deepEqual([await one.state(), one.audit()], [before, []]);
     one.db.prepare('DELETE FROM memory_links').run();
-    assert.equal((await repair(one, { subjects: [link] })).repaired[0]!.problem, 'missing');
+    assert.equal((await repair(one, { subjects: [ofLink(link)] })).repaired[0]!.problem, 'missing');
     assert.deepEqual([await one.state(), one.audit()], [before, []]);
     one.db
       .prepare(
@@ -167,7 +169,7 @@ describe('a row that is not what the log says', () => {
       )
       .run();
     const surplus = link.split('|').slice(0, 2).reverse().concat('related_to').join('|');
-    const done = await repair(one, { subjects: [surplus], recount: ['team'] });
+    const done = await repair(one, { subjects: [ofLink(surplus)], recount: rowsIn('team') });
     assert.equal(done.repaired[0]!.problem, 'surplus');
     assert.deepEqual([await one.state(), one.audit()], [before, []]);
   });
@@ -176,7 +178,7 @@ describe('a row that is not what the log says', () => {
     const { one } = await furnished();
     one.db.prepare("UPDATE namespace_digests SET digest = zeroblob(32) WHERE namespace = 'team'").run();
     assert.notDeepEqual(one.audit(), []);
-    assert.deepEqual((await repair(one, { recount: ['team', 'nowhere'] })).recounted, ['team']);
+    assert.deepEqual((await repair(one, { recount: rowsIn('team', 'nowhere') })).recounted, rowsIn('team'));
     assert.deepEqual(one.audit(), []);
   });
 
@@ -190,7 +192,7 @@ describe('a row that is not what the log says', () => {
     const before = await one.state();
     one.db.prepare('DELETE FROM siblings').run();
     one.db.prepare('UPDATE memories SET version = 99 WHERE id = ?').run(ids[1]);
-    assert.equal((await repair(one, { subjects: [ids[1]!] })).repaired.length, 1);
+    assert.equal((await repair(one, { subjects: [ofMemory(ids[1]!)] })).repaired.length, 1);
     assert.deepEqual([await one.state(), one.audit()], [before, []]);
     assert.equal(one.db.prepare('SELECT count(*) FROM siblings').pluck().get(), 2);
   });
@@ -198,8 +200,8 @@ describe('a row that is not what the log says', () => {
   it('counts for the right namespace again when that lost its name, and is made anew once', async () => {
     const { one, ids } = await furnished();
     one.db.prepare("UPDATE namespaces SET name = 'tean' WHERE name = 'team'").run();
-    assert.equal((await repair(one, { subjects: ids })).repaired.length, 3);
-    assert.deepEqual((await repair(one, { subjects: ids })).repaired, []);
+    assert.equal((await repair(one, { subjects: ofMemories(ids) })).repaired.length, 3);
+    assert.deepEqual((await repair(one, { subjects: ofMemories(ids) })).repaired, []);
     assert.deepEqual(one.audit(), []);
   });
 });
@@ -219,9 +221,9 @@ describe('an operation that the log lost', () => {
     const before = await other.state();
     other.db.prepare("UPDATE operations SET payload = 'X' || substr(payload, 2) WHERE origin_seq = 5").run();
     other.db.prepare("UPDATE memories SET content = 'damaged' WHERE id = ?").run(ids[0]);
-    const found = await repair(other, { subjects: [ids[0]!] });
+    const found = await repair(other, { subjects: [ofMemory(ids[0]!)] });
     const origin = 'peer-a/epocha';
-    assert.deepEqual(found.missing, [{ origin, seq: 5, subject: ids[0], namespace: 'team' }]);
+    assert.deepEqual(found.missing, [{ origin, seq: 5, kind: 'memory', subject: ids[0], namespace: 'team' }]);
     assert.deepEqual(found.repaired, []);
     const genuine = await at(one, 5);
     const wrong = [
@@ -241,7 +243,7 @@ describe('an operation that the log lost', () => {
   it('does not matter when a later one stands', async () => {
     const { other, ids } = await twoAlike();
     other.db.prepare('UPDATE operations SET payload = NULL WHERE origin_seq = 1').run();
-    const found = await repair(other, { subjects: ids });
+    const found = await repair(other, { subjects: ofMemories(ids) });
     assert.deepEqual([found.missing, found.sound], [[], 4]);
   });
 
@@ -265,7 +267,7 @@ describe('an operation that the log lost', () => {
       .pluck()
       .get(ids[0]) as number;
     other.db.prepare('DELETE FROM operations WHERE origin_seq = ?').run(last);
-    const found = await repair(other, { subjects: ids });
+    const found = await repair(other, { subjects: ofMemories(ids) });
     assert.deepEqual(found.repaired, []);
     assert.deepEqual(
       found.missing.map(({ seq, subject }) => [seq, subject]),
@@ -324,7 +326,7 @@ describe('a scope', () => {
     const other = replica('b', START_MS);
     const operations = await one.read();
     await other.apply(operations.map((each) => ({ ...each, payload: null })));
-    assert.equal((await repair(other, { subjects: ids })).missing.length, 4);
+    assert.equal((await repair(other, { subjects: ofMemories(ids) })).missing.length, 4);
     const done = await repair(other, { operations: operations.map(verified) });
     assert.equal(done.restored, operations.length);
     assert.deepEqual(await other.state(), await one.state());
@@ -340,16 +342,17 @@ describe('a scope', () => {
     const have = { 'peer-a/epocha': 7 };
     const moved = (await one.read(have)).map((each) => ({ ...each, payload: null }));
     await other.apply(moved);
-    const ask = await repair(other, { subjects: [id] });
-    assert.deepEqual(ask.missing, [{ origin: 'peer-a/epocha', seq: 8, subject: id, namespace: 'secret' }]);
+    const ask = await repair(other, { subjects: [ofMemory(id)] });
+    const place = { origin: 'peer-a/epocha', seq: 8 };
+    assert.deepEqual(ask.missing, [{ ...place, kind: 'memory', subject: id, namespace: 'secret' }]);
     const withheld = ask.missing.map(({ origin, seq }) => operationId(origin, seq));
-    const done = await repair(other, { subjects: [id], withheld });
+    const done = await repair(other, { subjects: [ofMemory(id)], withheld });
     assert.equal(done.repaired[0]!.problem, 'elsewhere');
     assert.equal(other.db.prepare('SELECT count(*) FROM memories WHERE id = ?').pluck().get(id), 0);
     assert.deepEqual(other.audit(), []);
     // Nobody brings it back by looking again.
-    assert.deepEqual((await repair(other, { subjects: [id] })).repaired, []);
-    assert.deepEqual((await repair(other, { subjects: [id], withheld })).repaired, []);
+    assert.deepEqual((await repair(other, { subjects: [ofMemory(id)] })).repaired, []);
+    assert.deepEqual((await repair(other, { subjects: [ofMemory(id)], withheld })).repaired, []);
     await one.run(updating(id, { namespace: 'team' }));
     await other.apply(await one.read({ 'peer-a/epocha': 8 }));
     assert.deepEqual(await other.state(), await one.state());
@@ -407,7 +410,7 @@ describe('a write on top of a damaged row', () => {
       const { one, ids } = await furnished();
       one.db.prepare(`UPDATE memories SET digest = ${value} WHERE id = ?`).run(ids[0]);
       await one.run(updating(ids[0]!, patch));
-      await repair(one, { subjects: [], recount: ['team'] });
+      await repair(one, { subjects: [], recount: rowsIn('team') });
       assert.deepEqual(one.audit(), []);
     });
   }
@@ -455,9 +458,12 @@ describe('a write on top of a damaged row', () => {
       await two.apply([genuine[1]!, ...sent]);
       const lost = two.db.prepare('SELECT origin FROM conflicts').pluck().all();
       assert.ok(lost.includes('peer-b/epochb'));
-      assert.deepEqual((await repair(one, { subjects: [memory.id] })).repaired, []);
+      assert.deepEqual((await repair(one, { subjects: [ofMemory(memory.id)] })).repaired, []);
       await repair(one, { operations: [verified(genuine[1]!)] });
-      assert.deepEqual([(await repair(one, { subjects: [memory.id] })).sound, one.audit()], [1, []]);
+      assert.deepEqual(
+        [(await repair(one, { subjects: [ofMemory(memory.id)] })).sound, one.audit()],
+        [1, []],
+      );
     });
   }
 
@@ -549,10 +555,10 @@ describe('a tombstone that is not what was written', () => {
     'what it has seen': `UPDATE tombstones SET seen = '{"peer-a/epocha":2,"peer-b/epochb":9}'`,
     'unreadable, what it has seen': "UPDATE tombstones SET seen = '{'",
     'its stamp': "UPDATE tombstones SET hlc = '9' || substr(hlc, 2)",
-    'its kind': "UPDATE tombstones SET kind = 'expire'",
+    'its word': "UPDATE tombstones SET word = 'expire'",
     'its reason': "UPDATE tombstones SET reason = 'none'",
-    'its version': 'UPDATE tombstones SET version = 99',
-    'its title': "UPDATE tombstones SET title = 'none'",
+    'its version': "UPDATE tombstones SET facts = json_set(facts, '$.version', 99)",
+    'its title': "UPDATE tombstones SET facts = json_set(facts, '$.title', 'none')",
     'another operation': 'UPDATE tombstones SET origin_seq = 1',
   };
   async function buried() {
@@ -565,18 +571,19 @@ describe('a tombstone that is not what was written', () => {
   for (const [name, sql] of Object.entries(damages)) {
     it(`is found by a scrub, and made anew: ${name}`, async () => {
       const { one, memory, right } = await buried();
-      const scrub = { kind: 'scrub-tombstones', after: '', limit: 10 } as const;
+      const scrub = { kind: 'scrub-tombstones', after: null, limit: 10 } as const;
       const none = { looked: 1, suspects: [], next: null };
       assert.deepEqual(await one.store.query(scrub), { ok: true, value: none });
       one.db.prepare(sql).run();
       assert.deepEqual(await one.store.query(scrub), {
         ok: true,
-        value: { ...none, suspects: [memory.id] },
+        value: { ...none, suspects: [ofMemory(memory.id)] },
       });
-      const done = await repair(one, { subjects: [memory.id] });
-      assert.deepEqual(done.repaired, [{ subject: memory.id, namespace: 'team', problem: 'damaged' }]);
+      const done = await repair(one, { subjects: [ofMemory(memory.id)] });
+      const damaged = { kind: 'memory', subject: memory.id, namespace: 'team', problem: 'damaged' };
+      assert.deepEqual(done.repaired, [damaged]);
       assert.deepEqual(one.db.prepare('SELECT * FROM tombstones').get(), right);
-      assert.deepEqual((await repair(one, { subjects: [memory.id] })).repaired, []);
+      assert.deepEqual((await repair(one, { subjects: [ofMemory(memory.id)] })).repaired, []);
     });
   }
 

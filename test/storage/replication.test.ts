@@ -357,6 +357,7 @@ describe('operations of other nodes', () => {
               signature: null,
               attest_level: 'unsigned',
               signed_at: null,
+              rest: {},
             } as const;
             await attempt({ kind: 'import-link', link });
           } else {

@@ -1,37 +1,21 @@
 import Database from 'better-sqlite3';
 import { systemCrypto } from '../../node/seams.js';
 import { canonicalJson } from '../../protocol/canonical-json.js';
-import { type Link, linkId } from '../../protocol/link.js';
-import { linkPayload } from '../../protocol/kinds/link-kind.js';
+import { KINDS, type Kinds } from '../../protocol/kinds/kinds.js';
+import { linkKind } from '../../protocol/kinds/link-kind.js';
+import { memoryKind, memoryPayload } from '../../protocol/kinds/memory-kind.js';
+import { linkId } from '../../protocol/link.js';
 import type { MemoryRow } from '../../protocol/memory.js';
-import { EPOCH_KIND } from '../../protocol/mesh/epoch-notice.js';
-import { CHAIN_GENESIS, headerHash } from '../../protocol/operation-log.js';
-import { memoryPayload } from '../../protocol/kinds/memory-kind.js';
-import { versionOf } from '../../protocol/replication/payloads.js';
 import { chargedBytes, holderOf } from '../../protocol/quota.js';
-import { awayVersion, joinVersions, settle } from '../../protocol/replication/versions.js';
-import { type Dot, isLater, type Version } from '../../protocol/kinds/version.js';
-import { includes, type VersionVector } from '../../protocol/version-vector.js';
+import { settle } from '../../protocol/replication/versions.js';
+import { type LinkSqlRow, linkFromSql } from '../../storage/sqlite/kinds/link-table.js';
+import type { TombstoneRow } from '../../storage/sqlite/kinds/tombstones.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../../storage/sqlite/rows.js';
-
-interface OperationRow {
-  commit_sequence: number;
-  origin: string;
-  origin_seq: number;
-  hlc: string;
-  kind: string;
-  namespace: string;
-  subject: string;
-  seen: string;
-  payload_hash: string;
-  prev_hash: string;
-  payload: string | null;
-  parked: string | null;
-}
+import { keyOf, LogReplay, type OperationRow, type ReplayedSubject } from './log-replay.js';
 
 /**
  * Checks a database file against its operation log, from the rows alone: integrity, no gap in any sequence, every
- * chain whole, and the rows exactly what replaying the log gives. Answers what is wrong, one line each.
+ * chain whole, and the rows of every kind exactly what replaying the log gives. Answers what is wrong, one line each.
  */
 export function auditLog(path: string): string[] {
   const db = new Database(path, { readonly: true });
@@ -42,122 +26,163 @@ export function auditLog(path: string): string[] {
   }
 }
 
-export function auditDatabase(db: Database.Database): string[] {
+export function auditDatabase(db: Database.Database, kinds: Kinds = KINDS): string[] {
   const problems: string[] = [];
   const integrity = db.pragma('integrity_check', { simple: true });
   if (integrity !== 'ok') problems.push(`integrity check: ${integrity}`);
   const operations = db.prepare('SELECT * FROM operations ORDER BY commit_sequence').all() as OperationRow[];
   const state = db.prepare('SELECT * FROM log_state').get() as {
     commit_sequence: number;
-    chain_head: string;
     peer_id: string;
     db_epoch: string;
   };
-  const chains = new Map<string, { seq: number; head: string; hlc: string }>();
-  /** The maximal versions of each memory, by the log alone. */
-  const states = new Map<string, readonly Version[]>();
-  /** What the archive must hold of a subject by the log alone; null is nothing. */
-  const archived = new Map<string, string | null>();
-  const links = new Map<string, { payload: string; dot: Dot }>();
   const own = `${state.peer_id}/${state.db_epoch}`;
+  const replay = new LogReplay(kinds, own);
   let expected = 1;
   for (const row of operations) {
     if (row.commit_sequence !== expected) problems.push(`gap before commit ${row.commit_sequence}`);
     expected = row.commit_sequence + 1;
-    // Numbers that were given twice begin where the two histories part, and mean nothing any more.
-    if (row.parked === 'forked') continue;
-    const chain = chains.get(row.origin) ?? { seq: 0, head: CHAIN_GENESIS, hlc: '' };
-    if (row.origin_seq !== chain.seq + 1) problems.push(`gap in ${row.origin} before ${row.origin_seq}`);
-    if (row.prev_hash !== chain.head) problems.push(`broken chain at ${row.origin}/${row.origin_seq}`);
-    if (row.payload !== null && systemCrypto.sha256Hex(row.payload) !== row.payload_hash) {
-      problems.push(`payload of ${row.origin}/${row.origin_seq} does not match its hash`);
-    }
-    if (row.hlc <= chain.hlc) problems.push(`clock went back at ${row.origin}/${row.origin_seq}`);
-    const operation = { ...row, seq: row.origin_seq, seen: JSON.parse(row.seen) as VersionVector };
-    const head = headerHash(
-      { ...operation, payloadHash: row.payload_hash, prevHash: row.prev_hash },
-      systemCrypto,
-    );
-    chains.set(row.origin, { seq: row.origin_seq, head, hlc: row.hlc });
-    if (row.parked === 'elsewhere') {
-      const version = awayVersion(operation);
-      states.set(row.subject, joinVersions(states.get(row.subject) ?? [], [version]));
-      continue;
-    }
-    if (row.parked !== null || row.payload === null || row.kind === EPOCH_KIND) continue;
-    if (row.kind === 'link') {
-      const last = links.get(row.subject);
-      if (last === undefined || isLater(operation, last.dot)) {
-        links.set(row.subject, { payload: row.payload, dot: operation });
-      }
-      continue;
-    }
-    if (row.kind === 'purge') {
-      if (row.origin === own) archived.set(row.subject, null);
-      else archived.delete(row.subject);
-      continue;
-    }
-    const version = versionOf({ ...operation, payload: row.payload });
-    if (version === null) {
-      problems.push(`the payload of ${row.origin}/${row.origin_seq} is no ${row.kind}`);
-      continue;
-    }
-    const before = states.get(row.subject) ?? [];
-    // What a later version has seen comes too late to change anything.
-    if (before.some(({ covers }) => includes(covers, row.origin, row.origin_seq))) continue;
-    const after = joinVersions(before, [version]);
-    states.set(row.subject, after);
-    const now = settle(after);
-    // Beside a later removal an earlier one that comes after it changes nothing.
-    const stands = now.image !== null || now.removal.image === version.removal?.image;
-    if (!stands) continue;
-    if (now.image !== null && row.kind === 'restore') archived.set(row.subject, null);
-    else if (now.image === null && row.kind === 'archive' && version.removal?.image) {
-      archived.set(row.subject, memoryPayload(version.removal.image));
-    }
-    // Whether a copy was kept is each node's setting.
-    else archived.delete(row.subject);
-  }
-  const replayed = new Map<string, string>();
-  for (const [id, versions] of states) {
-    const { image } = settle(versions);
-    if (image !== null) replayed.set(id, memoryPayload(image));
+    replay.take(row);
   }
   if (state.commit_sequence !== operations.length) {
     problems.push(`log_state is at ${state.commit_sequence}, the log holds ${operations.length}`);
   }
-  problems.push(...auditOrigins(db, chains, own));
-  const rows = db.prepare(`SELECT ${SELECT_ROW} FROM memories m`).all() as SqlRow[];
-  for (const sql of rows) {
-    const memory: MemoryRow = memoryFromSql(sql);
-    const payload = replayed.get(memory.id);
-    if (payload === undefined) problems.push(`row ${memory.id} has no operation`);
-    else if (payload !== memoryPayload(memory)) {
-      problems.push(
-        `row ${memory.id} differs from its last operation: ${canonicalJson(memory)} / ${payload}`,
-      );
-    }
-    replayed.delete(memory.id);
+  const memories = (db.prepare(`SELECT ${SELECT_ROW} FROM memories m`).all() as SqlRow[]).map(memoryFromSql);
+  const rows = rowsOf(db, memories);
+  problems.push(...replay.problems, ...auditOrigins(db, replay.chains, own));
+  problems.push(...auditRows(replay, rows), ...auditGone(db, replay), ...auditSiblings(db, replay));
+  problems.push(...auditQuotas(db, memories), ...auditDigests(db, rows), ...auditArchive(db, replay));
+  const indexed = db.prepare('SELECT count(*) AS n FROM memories_fts').get() as { n: number };
+  if (indexed.n !== memories.length) {
+    problems.push(`${indexed.n} rows in the full text, ${memories.length} memories`);
   }
-  for (const id of replayed.keys()) problems.push(`operation for ${id}, which has no row`);
-  const memories = rows.map(memoryFromSql);
-  problems.push(...auditQuotas(db, memories), ...auditDigests(db, memories, linksOf(db)));
+  return problems;
+}
+
+/** A row of any kind. */
+interface AuditedRow {
+  readonly kind: string;
+  readonly id: string;
+  readonly namespace: string;
+  readonly text: string;
+  readonly hlc: string;
+  readonly origin: string;
+  readonly origin_seq: number;
+  readonly seen: unknown;
+}
+
+function rowsOf(db: Database.Database, memories: readonly MemoryRow[]): readonly AuditedRow[] {
+  const links = db.prepare('SELECT * FROM memory_links').all() as LinkSqlRow[];
+  const records = db.prepare('SELECT * FROM records').all() as (AuditedRow & {
+    payload: string;
+    seen: string;
+  })[];
+  return [
+    ...memories.map((memory) => ({ ...memory, kind: memoryKind.name, text: memoryPayload(memory) })),
+    ...links.map((sql) => {
+      const link = linkFromSql(sql);
+      const text = linkKind.payload.text(link);
+      return { ...sql, kind: linkKind.name, id: linkId(link), text, seen: JSON.parse(sql.seen) as unknown };
+    }),
+    ...records.map((sql) => ({ ...sql, text: sql.payload, seen: JSON.parse(sql.seen) as unknown })),
+  ];
+}
+
+/** Each row is what the versions of its subject mean, with their stamps, and each living subject has a row. */
+function auditRows(replay: LogReplay, rows: readonly AuditedRow[]): string[] {
+  const problems: string[] = [];
+  const left = new Map(replay.subjects);
+  for (const row of rows) {
+    const { kind, id, namespace, text, hlc, origin, origin_seq, seen } = row;
+    const replayed = left.get(keyOf(kind, id));
+    left.delete(keyOf(kind, id));
+    const settled = replayed === undefined ? null : settle(replayed.kind, replayed.versions);
+    if (replayed === undefined || settled?.image == null) {
+      problems.push(`row ${kind} ${id} has no operation`);
+      continue;
+    }
+    const expected = replayed.kind.payload.text(settled.image);
+    if (text !== expected) {
+      problems.push(`row ${kind} ${id} differs from its operations: ${text} / ${expected}`);
+    }
+    const stamp = canonicalJson({ namespace, hlc, origin, origin_seq, seen });
+    const due = canonicalJson({
+      ...{ namespace: settled.namespace, hlc: settled.hlc, origin: settled.origin },
+      ...{ origin_seq: settled.seq, seen: settled.covers },
+    });
+    if (stamp !== due) problems.push(`row ${kind} ${id} has stamps ${stamp} and not ${due}`);
+  }
+  for (const { kind, id, versions } of left.values()) {
+    if (settle(kind, versions).image !== null) {
+      problems.push(`operation for ${kind.name} ${id}, which has no row`);
+    }
+  }
+  return problems;
+}
+
+/** Each subject that is gone has a tombstone that says what its versions mean, and no other has one. */
+function auditGone(db: Database.Database, replay: LogReplay): string[] {
+  const problems: string[] = [];
+  const left = new Map(replay.subjects);
+  for (const row of db.prepare('SELECT * FROM tombstones').all() as TombstoneRow[]) {
+    const { kind, id, namespace, hlc, origin, origin_seq, seen, word, reason, facts } = row;
+    const replayed = left.get(keyOf(kind, id));
+    left.delete(keyOf(kind, id));
+    // Before the log began a tombstone was not replicated.
+    if (replayed === undefined && origin === '') continue;
+    const settled = replayed === undefined ? null : settle(replayed.kind, replayed.versions);
+    if (replayed === undefined || settled?.removal == null) {
+      problems.push(`tombstone ${kind} ${id} has no operation`);
+      continue;
+    }
+    const said = canonicalJson([namespace, hlc, origin, origin_seq, JSON.parse(seen), word, reason, facts]);
+    const { removal } = settled;
+    const due = canonicalJson([
+      ...[settled.namespace, settled.hlc, settled.origin, settled.seq, settled.covers],
+      ...[removal.word, removal.reason, replayed.kind.removal.text(removal.facts)],
+    ]);
+    if (said !== due) problems.push(`tombstone ${kind} ${id} says ${said} and not ${due}`);
+  }
+  for (const { kind, id, versions } of left.values()) {
+    if (settle(kind, versions).image === null) problems.push(`${kind.name} ${id} is gone without tombstone`);
+  }
+  return problems;
+}
+
+/** The versions of a subject are kept while there are several. */
+function auditSiblings(db: Database.Database, replay: LogReplay): string[] {
+  const rows = db.prepare("SELECT kind, subject, origin || '/' || origin_seq AS dot FROM siblings").all() as {
+    kind: string;
+    subject: string;
+    dot: string;
+  }[];
+  const kept = new Map<string, string[]>();
+  for (const { kind, subject, dot } of rows) {
+    kept.set(keyOf(kind, subject), [...(kept.get(keyOf(kind, subject)) ?? []), dot]);
+  }
+  const problems: string[] = [];
+  const dotsOf = ({ versions }: ReplayedSubject) =>
+    versions.length > 1 ? versions.map(({ origin, seq }) => `${origin}/${seq}`) : [];
+  for (const [key, subject] of replay.subjects) {
+    const due = dotsOf(subject).sort().join(' ');
+    const held = kept.get(key) ?? [];
+    kept.delete(key);
+    if (held.sort().join(' ') !== due) {
+      problems.push(`${subject.kind.name} ${subject.id} has siblings ${held.join(' ')} and not ${due}`);
+    }
+  }
+  for (const key of kept.keys()) problems.push(`siblings of ${key}, which has no operation`);
+  return problems;
+}
+
+function auditArchive(db: Database.Database, { archived }: LogReplay): string[] {
   const copies = db
     .prepare('SELECT 0 AS rid, NULL AS life_at, a.* FROM archived_memories a')
     .all() as SqlRow[];
   const kept = new Map(copies.map((sql) => [String(sql['id']), memoryPayload(memoryFromSql(sql))]));
-  for (const [id, payload] of archived) {
-    if ((kept.get(id) ?? null) !== payload) problems.push(`the archive of ${id} differs from the log`);
-  }
-  for (const link of linksOf(db)) {
-    const id = linkId(link);
-    if (links.get(id)?.payload !== linkPayload(link)) problems.push(`link ${id} differs from the log`);
-    links.delete(id);
-  }
-  for (const id of links.keys()) problems.push(`operation for link ${id}, which has no row`);
-  const indexed = db.prepare('SELECT count(*) AS n FROM memories_fts').get() as { n: number };
-  if (indexed.n !== rows.length) problems.push(`${indexed.n} rows in the full text, ${rows.length} memories`);
-  return problems;
+  return [...archived]
+    .filter(([id, payload]) => (kept.get(id) ?? null) !== payload)
+    .map(([id]) => `the archive of ${id} differs from the log`);
 }
 
 /** The bytes of each holder and namespace are the sum over its rows. */
@@ -184,20 +209,8 @@ function auditQuotas(db: Database.Database, memories: readonly MemoryRow[]): str
   return problems;
 }
 
-function linksOf(db: Database.Database): AuditedLink[] {
-  const rows = db.prepare('SELECT * FROM memory_links').all() as (AuditedLink & { signature: unknown })[];
-  return rows.map((row) => ({
-    ...row,
-    signature: Buffer.isBuffer(row.signature) ? row.signature.toString('base64') : null,
-  }));
-}
-
-/** The heads of other origins are where their chains end, and the digests are those of the rows. */
-function auditOrigins(
-  db: Database.Database,
-  chains: ReadonlyMap<string, { readonly seq: number; readonly head: string }>,
-  own: string,
-): string[] {
+/** The heads of other origins are where their chains end. */
+function auditOrigins(db: Database.Database, chains: LogReplay['chains'], own: string): string[] {
   const problems: string[] = [];
   const rows = db.prepare('SELECT origin, seq, head FROM origins').all();
   const known = new Map(
@@ -211,30 +224,26 @@ function auditOrigins(
   return problems;
 }
 
-/** The digest of each namespace is the sum over its rows. */
-function auditDigests(
-  db: Database.Database,
-  memories: readonly MemoryRow[],
-  links: readonly AuditedLink[],
-): string[] {
-  const sums = new Map<string, Buffer>();
-  const add = (namespace: string, subject: string, payload: string) => {
-    const sum = sums.get(namespace) ?? Buffer.alloc(32);
-    const digest = systemCrypto.sha256(`${subject}\n${payload}`);
-    for (let i = 0; i < 32; i += 1) sum[i] = sum[i]! ^ digest[i]!;
-    sums.set(namespace, sum);
-  };
-  for (const memory of memories) add(memory.namespace, memory.id, memoryPayload(memory));
-  for (const link of links) add(link.namespace, linkId(link), linkPayload(link));
-  const problems: string[] = [];
-  const rows = db.prepare('SELECT namespace, digest FROM namespace_digests').all();
-  for (const { namespace, digest } of rows as { namespace: string; digest: Buffer }[]) {
-    if (sums.get(namespace)?.equals(digest) !== true)
-      problems.push(`the digest of ${namespace} is not that of its rows`);
-    sums.delete(namespace);
+/** The digest of each kind and namespace is the sum over its rows, and says how many there are. */
+function auditDigests(db: Database.Database, audited: readonly AuditedRow[]): string[] {
+  const sums = new Map<string, { readonly sum: Buffer; entries: number }>();
+  for (const { kind, namespace, id, text } of audited) {
+    const key = keyOf(kind, namespace);
+    const entry = sums.get(key) ?? { sum: Buffer.alloc(32), entries: 0 };
+    const digest = systemCrypto.sha256(`${id}\n${text}`);
+    for (let i = 0; i < 32; i += 1) entry.sum[i] = entry.sum[i]! ^ digest[i]!;
+    entry.entries += 1;
+    sums.set(key, entry);
   }
-  for (const namespace of sums.keys()) problems.push(`namespace ${namespace} has rows and no digest`);
+  const problems: string[] = [];
+  const rows = db.prepare('SELECT kind, namespace, digest, entries FROM namespace_digests').all();
+  type Digest = { kind: string; namespace: string; digest: Buffer; entries: number };
+  for (const { kind, namespace, digest, entries } of rows as Digest[]) {
+    const due = sums.get(keyOf(kind, namespace));
+    if (due?.sum.equals(digest) !== true || due.entries !== entries)
+      problems.push(`the digest of ${kind} in ${namespace} is not that of its rows`);
+    sums.delete(keyOf(kind, namespace));
+  }
+  for (const key of sums.keys()) problems.push(`${key.replace('\n', ' in ')} has rows and no digest`);
   return problems;
 }
-
-type AuditedLink = Link & { readonly namespace: string };

@@ -74,6 +74,7 @@ export const linking = (source_id: string, target_id: string) =>
       signature: null,
       attest_level: 'unsigned',
       signed_at: null,
+      rest: {},
     },
   }) as const;
 

@@ -5,9 +5,10 @@ import type { ApplyOutcome, VerifiedOperation } from '../../protocol/mesh/store-
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { headerHash } from '../../protocol/operation-log.js';
 import type { Clock, Signer } from '../../protocol/seams.js';
+
+import { DamagedRowError } from '../../storage/sqlite/damage.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
-import { DamagedRowError } from '../../storage/sqlite/damage.js';
 import { auditDatabase } from './log-audit.js';
 import { UNLIMITED } from './memories.js';
 

@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path';
 import { signerOf } from '../../node/identity/key-file.js';
 import { fingerprintOf } from '../../node/identity/machine-key.js';
 import { systemCrypto, systemRandom } from '../../node/seams.js';
+import { memoryPayload } from '../../protocol/kinds/memory-kind.js';
 import type { Memory } from '../../protocol/memory.js';
 import { signMessage } from '../../protocol/mesh/message-signing.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
 import { headBytes, type SignedHead, type WireOperation } from '../../protocol/mesh/wire.js';
-import { CHAIN_GENESIS, headerHash, type OperationHeader, type OperationKind } from '../../protocol/operation-log.js';
-import { memoryPayload } from '../../protocol/kinds/memory-kind.js';
+import { CHAIN_GENESIS, headerHash, type OperationHeader } from '../../protocol/operation-log.js';
 import type { Signer } from '../../protocol/seams.js';
 import { aMemory } from './memories.js';
 
@@ -65,7 +65,7 @@ export class TestPeer {
       origin: this.origin,
       seq: this.#seq,
       hlc,
-      kind: (change.kind ?? 'store') as OperationKind,
+      kind: change.kind ?? 'store',
       namespace: change.namespace ?? row.namespace,
       subject: change.subject ?? row.id,
       seen: change.seen ?? {},

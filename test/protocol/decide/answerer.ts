@@ -1,10 +1,11 @@
-import { CHAIN } from '../../../protocol/decide/rules.js';
 import assert from 'node:assert/strict';
 import type { OutcomeOf } from '../../../protocol/commands.js';
 import { type DecidedCommand, decide } from '../../../protocol/decide/chain.js';
-import type { DatabaseOwner, LastEdit, ReadRequest } from '../../../protocol/decide/reads.js';
 import type { Decision, DecisionContext } from '../../../protocol/decide/deciding.js';
-import type { Mutation } from '../../../protocol/decide/mutations.js';
+import type { Mutation, Remove, Write } from '../../../protocol/decide/mutations.js';
+import type { DatabaseOwner, LastEdit, ReadRequest } from '../../../protocol/decide/reads.js';
+import { CHAIN } from '../../../protocol/decide/rules.js';
+import { KINDS } from '../../../protocol/kinds/kinds.js';
 import type { ArchivedRow } from '../../../protocol/life-commands.js';
 import type { Memory, MemoryRow } from '../../../protocol/memory.js';
 import type { Result } from '../../../protocol/result.js';
@@ -42,7 +43,12 @@ export function decideOver<C extends DecidedCommand>(
   } = {},
 ): Outcome<OutcomeOf<C>> {
   const nowMs = options.nowMs ?? NOW_MS;
-  const context: DecisionContext = { nowMs, now: new Date(nowMs).toISOString(), quota: UNLIMITED };
+  const context: DecisionContext = {
+    nowMs,
+    now: new Date(nowMs).toISOString(),
+    quota: UNLIMITED,
+    kinds: KINDS,
+  };
   const reads: ReadRequest[] = [];
   const answer = (request: ReadRequest): unknown => {
     reads.push(request);
@@ -122,6 +128,50 @@ export function onlyMutation<K extends Mutation['mutation']>(
   );
   return mutations[0] as Extract<Mutation, { mutation: K }>;
 }
+
+/** The only mutation of a decision, which must insert a memory. */
+export function inserted(outcome: Outcome<unknown>): Write<Memory> {
+  const write = onlyMutation(outcome, 'write');
+  assert.deepEqual([write.kind, write.before], ['memory', null]);
+  return write as Write<Memory>;
+}
+
+/** The only mutation of a decision, which must replace the row of a memory. */
+export function replaced(outcome: Outcome<unknown>): Write<Memory> {
+  const write = onlyMutation(outcome, 'write');
+  assert.equal(write.kind, 'memory');
+  assert.notEqual(write.before, null);
+  return write as Write<Memory>;
+}
+
+/** The mutation that stores a memory which was never there. */
+export const storeOf = (memory: Memory): Write<Memory> => ({
+  mutation: 'write',
+  kind: 'memory',
+  word: 'store',
+  id: memory.id,
+  namespace: memory.namespace,
+  seen: memory.seen,
+  before: null,
+  image: memory,
+});
+
+/** The mutation that removes a row. */
+export const removalOf = (
+  row: MemoryRow,
+  { word, reason, archive }: { readonly word: string; readonly reason: string; readonly archive: boolean },
+): Remove<MemoryRow> => ({
+  mutation: 'remove',
+  kind: 'memory',
+  word,
+  id: row.id,
+  namespace: row.namespace,
+  seen: row.seen,
+  before: row,
+  reason,
+  facts: { title: row.title, expires_at: row.expires_at, version: row.version, rest: {} },
+  keepCopy: archive,
+});
 
 /** The fields in which two memories differ. */
 export function changedFields(before: Memory, after: Memory): string[] {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { DatabaseOwner } from '../../../protocol/decide/reads.js';
 import type { Mutation } from '../../../protocol/decide/mutations.js';
+import type { DatabaseOwner } from '../../../protocol/decide/reads.js';
 import { decideOver, NOW_MS, onlyMutation, taken } from './answerer.js';
 
 type Role = DatabaseOwner['role'];

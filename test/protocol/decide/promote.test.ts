@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { PromoteMemory } from '../../../protocol/commands.js';
 import type { MemoryRow, Tier } from '../../../protocol/memory.js';
 import { OPERATOR, tenant } from '../../support/memories.js';
-import { aRow, at, changedFields, decideOver, NOW, onlyMutation, refused, taken } from './answerer.js';
+import { aRow, at, changedFields, decideOver, NOW, refused, replaced, taken } from './answerer.js';
 
 const promoting = (targetTier: 'mid' | 'long', rest: Partial<PromoteMemory> = {}): PromoteMemory => ({
   kind: 'promote-memory',
@@ -19,20 +19,20 @@ describe('a promotion', () => {
   it('to long clears the expiry', () => {
     for (const tier of ['short', 'mid'] as const) {
       const outcome = decideOver(promoting('long'), [row(tier)]);
-      const { memory, operation, reembed } = onlyMutation(outcome, 'replace-memory');
+      const { image: memory, word, reembed } = replaced(outcome);
       assert.deepEqual(
         changedFields(row(tier), memory).filter((key) => key !== 'id'),
         ['expires_at', 'tier', 'updated_at', 'version'],
       );
       assert.deepEqual([memory.tier, memory.expires_at, memory.version], ['long', null, 3]);
       assert.equal(memory.updated_at, NOW);
-      assert.deepEqual([operation, reembed], ['promote', false]);
+      assert.deepEqual([word, reembed], ['promote', false]);
       assert.deepEqual(taken(outcome).value.memory, memory);
     }
   });
 
   it('to mid keeps the expiry', () => {
-    const { memory } = onlyMutation(decideOver(promoting('mid'), [row('short')]), 'replace-memory');
+    const { image: memory } = replaced(decideOver(promoting('mid'), [row('short')]));
     assert.deepEqual([memory.tier, memory.expires_at], ['mid', at(60)]);
   });
 
@@ -51,7 +51,7 @@ describe('a promotion', () => {
   });
 
   it('done twice changes the row once', () => {
-    const { memory } = onlyMutation(decideOver(promoting('long'), [row('mid')]), 'replace-memory');
+    const { image: memory } = replaced(decideOver(promoting('long'), [row('mid')]));
     const again = decideOver(promoting('long'), [{ ...memory, rid: 1, life_at: null }]);
     assert.deepEqual(taken(again).mutations, []);
   });

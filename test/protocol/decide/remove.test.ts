@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DeleteMemory } from '../../../protocol/commands.js';
 import { OPERATOR, tenant } from '../../support/memories.js';
-import { aRow, at, decideOver, NOW, onlyMutation, refused, taken } from './answerer.js';
+import { aRow, at, decideOver, NOW, onlyMutation, refused, removalOf, taken } from './answerer.js';
 
 const deleting = (rest: Partial<DeleteMemory> = {}): DeleteMemory => ({
   kind: 'delete-memory',
@@ -18,13 +18,8 @@ describe('a delete', () => {
       const row = aRow({ id: 'm1' });
       const outcome = decideOver(deleting({ archive }), [row, aRow({ id: 'm2' })]);
       assert.deepEqual(taken(outcome).value, { id: 'm1', archived: archive });
-      assert.deepEqual(onlyMutation(outcome, 'remove-memory'), {
-        mutation: 'remove-memory',
-        operation: 'delete',
-        memory: row,
-        reason: 'delete',
-        archive,
-      });
+      const removal = removalOf(row, { word: 'delete', reason: 'delete', archive });
+      assert.deepEqual(onlyMutation(outcome, 'remove'), removal);
     });
   }
 
@@ -70,13 +65,9 @@ describe('the collection of expired rows', () => {
     assert.deepEqual(value, { expired: 2, more: false });
     assert.deepEqual(
       mutations,
-      rows.slice(0, 2).map((memory) => ({
-        mutation: 'remove-memory',
-        operation: 'expire',
-        memory,
-        reason: 'ttl_expired',
-        archive: false,
-      })),
+      rows
+        .slice(0, 2)
+        .map((row) => removalOf(row, { word: 'expire', reason: 'ttl_expired', archive: false })),
     );
   });
 

@@ -3,7 +3,19 @@ import { describe, it } from 'node:test';
 import { TITLE_LENGTH_MAX, TITLE_VERSION_MAX } from '../../../protocol/limits.js';
 import type { Memory } from '../../../protocol/memory.js';
 import { storing, tenant } from '../../support/memories.js';
-import { aRow, at, changedFields, decideOver, NOW, onlyMutation, refused, taken } from './answerer.js';
+import {
+  aRow,
+  at,
+  changedFields,
+  decideOver,
+  inserted,
+  NOW,
+  refused,
+  removalOf,
+  replaced,
+  storeOf,
+  taken,
+} from './answerer.js';
 
 const PRIVATE = { agent_id: 'ai:a', scope: 'private' };
 const summaryOf = ({ id, tier, namespace, title, version }: Memory) => ({
@@ -25,11 +37,7 @@ describe('storing under a free title', () => {
         aRow({ title: 'free', namespace: 'x' }),
       ]);
       assert.deepEqual(taken(outcome).value, { stored: summaryOf(command.memory), created: true });
-      assert.deepEqual(onlyMutation(outcome, 'insert-memory'), {
-        mutation: 'insert-memory',
-        operation: 'store',
-        memory: command.memory,
-      });
+      assert.deepEqual(inserted(outcome), storeOf(command.memory));
     });
   }
 });
@@ -44,8 +52,8 @@ describe('storing under a title whose holder has expired', () => {
         const { value, mutations } = taken(decideOver(command, [holder]));
         assert.equal(value.created, true);
         assert.deepEqual(mutations, [
-          { mutation: 'remove-memory', operation: 'expire', memory: holder, reason: 'ttl_expired', archive },
-          { mutation: 'insert-memory', operation: 'store', memory: command.memory },
+          removalOf(holder, { word: 'expire', reason: 'ttl_expired', archive }),
+          storeOf(command.memory),
         ]);
       });
     }
@@ -81,7 +89,7 @@ describe('storing under a taken title, on_conflict version', () => {
       aRow({ title: 'a title (4)' }),
     ]);
     assert.equal(taken(outcome).value.stored.title, 'a title (3)');
-    assert.equal(onlyMutation(outcome, 'insert-memory').memory.title, 'a title (3)');
+    assert.equal(inserted(outcome).image.title, 'a title (3)');
   });
 
   it('takes the number of an expired row, which gives way', () => {
@@ -90,7 +98,7 @@ describe('storing under a taken title, on_conflict version', () => {
     assert.equal(value.stored.title, 'a title (2)');
     assert.deepEqual(
       mutations.map((mutation) => mutation.mutation),
-      ['remove-memory', 'insert-memory'],
+      ['remove', 'write'],
     );
   });
 
@@ -141,10 +149,10 @@ describe('storing under a taken title, on_conflict merge', () => {
   it('replaces the text and keeps the row', () => {
     const outcome = decideOver(merging(incoming), [holder]);
     const { value } = taken(outcome);
-    const { memory, operation, reembed } = onlyMutation(outcome, 'replace-memory');
+    const { image: memory, word, reembed } = replaced(outcome);
     assert.equal(value.created, false);
     assert.deepEqual(value.stored, summaryOf(memory));
-    assert.equal(operation, 'update');
+    assert.equal(word, 'update');
     assert.equal(reembed, true);
     assert.deepEqual(changedFields(holder, memory), [
       'confidence',
@@ -164,13 +172,13 @@ describe('storing under a taken title, on_conflict merge', () => {
 
   it('embeds again only when the text is another', () => {
     const same = decideOver(merging({ content: holder.content }), [holder]);
-    assert.equal(onlyMutation(same, 'replace-memory').reembed, false);
+    assert.equal(replaced(same).reembed, false);
   });
 
   it('takes the higher tier, and no expiry with long on either side', () => {
     const merged = (stored: Partial<Memory>, fresh: Partial<Memory>) => {
       const outcome = decideOver(merging(fresh), [aRow(stored)]);
-      const { tier, expires_at } = onlyMutation(outcome, 'replace-memory').memory;
+      const { tier, expires_at } = replaced(outcome).image;
       return [tier, expires_at];
     };
     const day = at(86_400);
@@ -189,19 +197,18 @@ describe('storing under a taken title, on_conflict merge', () => {
   it('fills what the row lacks and keeps what it has', () => {
     const fresh = { citations: [{ uri: 'doc:2', accessed_at: NOW }], source_uri: 'doc:2', entity_id: 'e2' };
     const outcome = decideOver(merging({ ...incoming, ...fresh }), [holder]);
-    const { memory } = onlyMutation(outcome, 'replace-memory');
+    const { image: memory } = replaced(outcome);
     assert.deepEqual(memory.citations, fresh.citations);
     assert.equal(memory.source_uri, 'doc:2');
     assert.deepEqual(memory.source_span, { start: 1, end: 2 });
     assert.equal(memory.entity_id, 'e1');
     const bare = decideOver(merging(fresh), [aRow()]);
-    assert.equal(onlyMutation(bare, 'replace-memory').memory.entity_id, 'e2');
+    assert.equal(replaced(bare).image.entity_id, 'e2');
   });
 
   it('takes the new kind, but a reflection or persona stays one', () => {
     const kind = (stored: Memory['kind'], fresh: Memory['kind']) =>
-      onlyMutation(decideOver(merging({ kind: fresh }), [aRow({ kind: stored })]), 'replace-memory').memory
-        .kind;
+      replaced(decideOver(merging({ kind: fresh }), [aRow({ kind: stored })])).image.kind;
     assert.equal(kind('observation', 'decision'), 'decision');
     assert.equal(kind('reflection', 'decision'), 'reflection');
     assert.equal(kind('persona', 'observation'), 'persona');
@@ -223,8 +230,7 @@ describe('storing under a taken title, on_conflict merge', () => {
       kept: 2,
     };
     const merged = (metadata: Record<string, unknown>) =>
-      onlyMutation(decideOver(merging({ metadata }), [aRow({ metadata: stored })]), 'replace-memory').memory
-        .metadata;
+      replaced(decideOver(merging({ metadata }), [aRow({ metadata: stored })])).image.metadata;
     assert.deepEqual(merged(fresh), {
       agent_id: 'ai:writer',
       attest_level: 'claimed',
@@ -248,13 +254,13 @@ describe('storing under a taken title, on_conflict merge', () => {
   it('has the attestation of the new text, and not that of the old', () => {
     const plain = { metadata: { agent_id: 'ai:writer', attest_level: 'claimed' } };
     const toClaimed = decideOver(merging(plain), [aRow(signed('ai:writer'))]);
-    const unsigned = onlyMutation(toClaimed, 'replace-memory').memory;
+    const unsigned = replaced(toClaimed).image;
     assert.equal(unsigned.write_signature, null);
     assert.deepEqual(unsigned.metadata, { agent_id: 'ai:writer', attest_level: 'claimed' });
 
     const fresh = signed('ai:writer', 'new');
     const toSigned = decideOver(merging(fresh), [aRow(plain)]);
-    const attested = onlyMutation(toSigned, 'replace-memory').memory;
+    const attested = replaced(toSigned).image;
     assert.deepEqual(attested.write_signature, fresh.write_signature);
     assert.deepEqual(attested.metadata, fresh.metadata);
   });
@@ -267,7 +273,7 @@ describe('storing under a taken title, on_conflict merge', () => {
       aRow({ metadata: { agent_id: 'ai:a' }, kind: 'reflection' }),
     ]);
     for (const outcome of [byAnother, keptKind]) {
-      const { memory } = onlyMutation(outcome, 'replace-memory');
+      const { image: memory } = replaced(outcome);
       assert.equal(memory.metadata['attest_level'], 'claimed');
       assert.equal(memory.write_signature, null);
     }

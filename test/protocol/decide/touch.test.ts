@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { LifePolicy, TouchMemories } from '../../../protocol/commands.js';
+import type { Mutation, Write } from '../../../protocol/decide/mutations.js';
 import {
   ACCESS_COUNT_MAX,
   EXTEND_SECONDS,
   LIFE_INTERVAL_SECONDS,
   PROMOTE_ACCESS_COUNT,
 } from '../../../protocol/limits.js';
-import type { MemoryRow } from '../../../protocol/memory.js';
+import type { Memory, MemoryRow } from '../../../protocol/memory.js';
 import { aRow, at, decideOver, NOW, NOW_MS, taken } from './answerer.js';
 
 const POLICY: LifePolicy = { extendSeconds: EXTEND_SECONDS, promoteAccessCount: PROMOTE_ACCESS_COUNT };
@@ -22,10 +23,31 @@ const touching = (count = 1, ...ids: string[]): TouchMemories => ({
 });
 const row = (fields: Partial<MemoryRow> = {}) => aRow({ id: 'm1', ...fields });
 
+/** The operation that moves the life of a memory, if there is one. */
+function lifeOf(mutations: readonly Mutation[]): Write<Memory> | undefined {
+  const write = mutations.find((mutation) => mutation.mutation === 'write');
+  assert.ok(write === undefined || (write.kind === 'memory' && write.before !== null));
+  return write as Write<Memory> | undefined;
+}
+
+/** The mutation that moves the life of a row. */
+const lifeWrite = (before: MemoryRow, changes: Partial<MemoryRow>): Write<Memory> => ({
+  mutation: 'write',
+  kind: 'memory',
+  word: 'life',
+  id: before.id,
+  namespace: before.namespace,
+  seen: before.seen,
+  before,
+  image: { ...before, ...changes },
+  reembed: false,
+  lifeAt: NOW,
+});
+
 /** What one touch makes of a row: the access that it counts, and the life operation if there is one. */
 function touched(fields: Partial<MemoryRow>, count = 1) {
   const { value, mutations } = taken(decideOver(touching(count), [row(fields)]));
-  const life = mutations.find((mutation) => mutation.mutation === 'replace-memory');
+  const life = lifeOf(mutations);
   const access = mutations.find((mutation) => mutation.mutation === 'count-access');
   assert.equal(mutations.length, life === undefined ? 1 : 2);
   return { value, life, access: access! };
@@ -69,14 +91,7 @@ describe('the expiry of a touched row', () => {
     ] as const) {
       const before = row({ tier, expires_at: at(60), version: 3, updated_at: at(-9) });
       const { life } = touched(before);
-      assert.deepEqual(life, {
-        mutation: 'replace-memory',
-        operation: 'life',
-        before,
-        memory: { ...before, expires_at: at(seconds) },
-        reembed: false,
-        lifeAt: NOW,
-      });
+      assert.deepEqual(life, lifeWrite(before, { expires_at: at(seconds) }));
     }
   });
 
@@ -122,11 +137,11 @@ describe('the expiry of a touched row', () => {
           const now = new Date(nowMs).toISOString();
           assert.ok(current.expires_at! > now, 'the row expired though it was in use');
           const { mutations } = taken(decideOver(touching(), [current], { nowMs }));
-          const life = mutations.find((mutation) => mutation.mutation === 'replace-memory');
+          const life = lifeOf(mutations);
           if (life === undefined) continue;
           lives += 1;
-          assert.ok(life.memory.expires_at! > current.expires_at!, 'only later');
-          current = { ...current, ...life.memory, life_at: now };
+          assert.ok(life.image.expires_at! > current.expires_at!, 'only later');
+          current = { ...current, ...life.image, life_at: now };
         }
         const hours = (nowMs - NOW_MS) / (HOUR * 1000);
         // Each extension leaves an hour, and the next comes when half of it has gone at the earliest.
@@ -142,26 +157,19 @@ describe('the promotion of a touched row', () => {
     const before = row({ access_count: 4, expires_at: at(30 * DAY), life_at: at(-60), version: 3 });
     const { value, life, access } = touched(before);
     assert.deepEqual(value, { touched: 1, promoted: ['m1'] });
-    assert.deepEqual(life, {
-      mutation: 'replace-memory',
-      operation: 'life',
-      before,
-      memory: { ...before, tier: 'long', expires_at: null },
-      reembed: false,
-      lifeAt: NOW,
-    });
+    assert.deepEqual(life, lifeWrite(before, { tier: 'long', expires_at: null }));
     assert.equal(access.accessCount, 5);
   });
 
   it('comes with five coalesced touches, and late for a row that was read before', () => {
-    assert.equal(touched({ access_count: 0 }, 5).life?.memory.tier, 'long');
-    assert.equal(touched({ access_count: 700 }).life?.memory.tier, 'long');
+    assert.equal(touched({ access_count: 0 }, 5).life?.image.tier, 'long');
+    assert.equal(touched({ access_count: 700 }).life?.image.tier, 'long');
   });
 
   it('never comes for a short row', () => {
     const { value, life } = touched({ tier: 'short', access_count: 50, expires_at: at(60) });
     assert.deepEqual(value.promoted, []);
-    assert.equal(life?.memory.tier, 'short');
+    assert.equal(life?.image.tier, 'short');
   });
 
   it('comes once', () => {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { MemoryPatch, UpdateMemory } from '../../../protocol/commands.js';
 import { type MemoryRow, PRESERVED_METADATA_KEYS } from '../../../protocol/memory.js';
 import { OPERATOR, tenant } from '../../support/memories.js';
-import { aRow, at, changedFields, decideOver, NOW, onlyMutation, refused, taken } from './answerer.js';
+import { aRow, at, changedFields, decideOver, NOW, refused, removalOf, replaced, taken } from './answerer.js';
 
 const updating = (patch: MemoryPatch, rest: Partial<UpdateMemory> = {}): UpdateMemory => ({
   kind: 'update-memory',
@@ -16,7 +16,7 @@ const updating = (patch: MemoryPatch, rest: Partial<UpdateMemory> = {}): UpdateM
 });
 const row = (fields: Partial<MemoryRow> = {}) => aRow({ id: 'm1', version: 4, ...fields });
 const updated = (patch: MemoryPatch, fields: Partial<MemoryRow> = {}) =>
-  onlyMutation(decideOver(updating(patch), [row(fields)]), 'replace-memory');
+  replaced(decideOver(updating(patch), [row(fields)]));
 
 describe('an update', () => {
   it('changes what the patch names, counts the version and stamps the instant', () => {
@@ -32,7 +32,7 @@ describe('an update', () => {
       source_span: { start: 3, end: 9 },
       entity_id: 'entity-1',
     } satisfies MemoryPatch;
-    const { memory, operation, reembed } = updated(changes);
+    const { image: memory, word, reembed } = updated(changes);
     assert.deepEqual(
       changedFields(row(), memory).filter((key) => key !== 'id'),
       [...Object.keys(changes).sort(), 'updated_at', 'version'],
@@ -42,29 +42,29 @@ describe('an update', () => {
     }
     assert.equal(memory.version, 5);
     assert.equal(memory.updated_at, NOW);
-    assert.equal(operation, 'update');
+    assert.equal(word, 'update');
     assert.equal(reembed, false);
   });
 
   it('puts a scope into the metadata, with or without other metadata', () => {
     const metadata = { agent_id: 'ai:a', scope: 'team', note: 1 };
-    const alone = updated({ scope: 'private' }, { metadata }).memory.metadata;
+    const alone = updated({ scope: 'private' }, { metadata }).image.metadata;
     assert.deepEqual(alone, { ...metadata, scope: 'private' });
     const both = updated({ scope: 'private', metadata: { x: 2, scope: 'org' } }, { metadata });
-    assert.deepEqual(both.memory.metadata, { agent_id: 'ai:a', x: 2, scope: 'private' });
+    assert.deepEqual(both.image.metadata, { agent_id: 'ai:a', x: 2, scope: 'private' });
   });
 
   it('leaves a reflection and a persona what they are', () => {
     for (const kind of ['reflection', 'persona'] as const) {
       const error = refused(decideOver(updating({ kind: 'observation' }), [row({ kind })]));
       assert.deepEqual([error.code, error.message], ['CONFLICT', `a ${kind} keeps its kind`]);
-      assert.equal(updated({ kind, priority: 2 }, { kind }).memory.priority, 2);
+      assert.equal(updated({ kind, priority: 2 }, { kind }).image.priority, 2);
     }
   });
 
   it('answers the row as it will be', () => {
     const outcome = decideOver(updating({ priority: 9 }), [row()]);
-    assert.deepEqual(taken(outcome).value.memory, onlyMutation(outcome, 'replace-memory').memory);
+    assert.deepEqual(taken(outcome).value.memory, replaced(outcome).image);
   });
 
   it('embeds again when the title or the content is another', () => {
@@ -74,23 +74,23 @@ describe('an update', () => {
   });
 
   it('never lowers the tier', () => {
-    assert.equal(updated({ tier: 'short' }).memory.tier, 'mid');
-    assert.equal(updated({ tier: 'mid' }, { tier: 'long' }).memory.tier, 'long');
-    assert.equal(updated({ tier: 'mid' }, { tier: 'short' }).memory.tier, 'mid');
+    assert.equal(updated({ tier: 'short' }).image.tier, 'mid');
+    assert.equal(updated({ tier: 'mid' }, { tier: 'long' }).image.tier, 'long');
+    assert.equal(updated({ tier: 'mid' }, { tier: 'short' }).image.tier, 'mid');
   });
 
   it('loses its expiry on becoming long, unless the patch sets one', () => {
     const expiring = { expires_at: at(60) };
-    assert.equal(updated({ tier: 'long' }, expiring).memory.expires_at, null);
-    assert.equal(updated({ tier: 'long', expires_at: at(90) }, expiring).memory.expires_at, at(90));
-    assert.equal(updated({ tier: 'long' }, { ...expiring, tier: 'long' }).memory.expires_at, at(60));
-    assert.equal(updated({ priority: 1 }, expiring).memory.expires_at, at(60));
-    assert.equal(updated({ expires_at: null }, expiring).memory.expires_at, null);
+    assert.equal(updated({ tier: 'long' }, expiring).image.expires_at, null);
+    assert.equal(updated({ tier: 'long', expires_at: at(90) }, expiring).image.expires_at, at(90));
+    assert.equal(updated({ tier: 'long' }, { ...expiring, tier: 'long' }).image.expires_at, at(60));
+    assert.equal(updated({ priority: 1 }, expiring).image.expires_at, at(60));
+    assert.equal(updated({ expires_at: null }, expiring).image.expires_at, null);
   });
 
   it('takes no value for false or zero as absent', () => {
-    assert.equal(updated({ confidence: 0 }).memory.confidence, 0);
-    assert.deepEqual(updated({ tags: [] }, { tags: ['x'] }).memory.tags, []);
+    assert.equal(updated({ confidence: 0 }).image.confidence, 0);
+    assert.deepEqual(updated({ tags: [] }, { tags: ['x'] }).image.tags, []);
   });
 });
 
@@ -163,19 +163,16 @@ describe('an update onto another title', () => {
     const { mutations } = taken(
       decideOver(updating({ title: 'taken' }, { archive: false }), [row(), expired]),
     );
-    assert.deepEqual(mutations[0], {
-      mutation: 'remove-memory',
-      operation: 'expire',
-      memory: expired,
-      reason: 'ttl_expired',
-      archive: false,
-    });
-    assert.equal(mutations[1]?.mutation, 'replace-memory');
+    const removal = removalOf(expired, { word: 'expire', reason: 'ttl_expired', archive: false });
+    assert.deepEqual(mutations[0], removal);
+    const [, write] = mutations;
+    assert.ok(write?.mutation === 'write' && write.kind === 'memory');
+    assert.deepEqual([write.id, (write.before as MemoryRow).title], ['m1', 'a title']);
     assert.equal(mutations.length, 2);
   });
 
   it('may keep its own', () => {
-    assert.equal(updated({ title: 'a title', content: 'new' }).memory.title, 'a title');
+    assert.equal(updated({ title: 'a title', content: 'new' }).image.title, 'a title');
   });
 });
 
@@ -196,19 +193,19 @@ describe('the metadata of an update', () => {
       attested_by: 'peer-2',
       imported_from_agent_id: 'x',
     };
-    const { memory } = updated({ metadata: { ...forged, kept: 1 } }, { metadata: STORED });
+    const { image: memory } = updated({ metadata: { ...forged, kept: 1 } }, { metadata: STORED });
     const { gone: _, ...expected } = STORED;
     assert.deepEqual(memory.metadata, { ...expected, kept: 1 });
   });
 
   it('cannot make up a key that the row does not have', () => {
     const forged = Object.fromEntries(PRESERVED_METADATA_KEYS.map((key) => [key, 'forged']));
-    const { memory } = updated({ metadata: forged }, { metadata: { x: 1 } });
+    const { image: memory } = updated({ metadata: forged }, { metadata: { x: 1 } });
     assert.deepEqual(memory.metadata, { scope: 'forged' }, 'the scope is the owner’s to set');
   });
 
   it('stays as it is without a patch of it', () => {
-    assert.deepEqual(updated({ priority: 9 }, { metadata: STORED }).memory.metadata, STORED);
+    assert.deepEqual(updated({ priority: 9 }, { metadata: STORED }).image.metadata, STORED);
   });
 });
 
@@ -225,25 +222,25 @@ describe('an update of a signed row', () => {
     { kind: 'decision' },
   ] as const) {
     it(`leaves a claimed row when it changes the ${Object.keys(patch)[0]}`, () => {
-      const { memory } = updated(patch, SIGNED);
+      const { image: memory } = updated(patch, SIGNED);
       assert.equal(memory.write_signature, null);
       assert.deepEqual(memory.metadata, { agent_id: 'ai:writer', attest_level: 'claimed', x: 1 });
     });
   }
 
   it('keeps the attestation of what the signature does not cover', () => {
-    const { memory } = updated({ priority: 9, tags: ['t'], tier: 'long', title: 'a title' }, SIGNED);
+    const { image: memory } = updated({ priority: 9, tags: ['t'], tier: 'long', title: 'a title' }, SIGNED);
     assert.deepEqual(memory.write_signature, SIGNED.write_signature);
     assert.deepEqual(memory.metadata, SIGNED.metadata);
     const unsigned = { kind: 'observation', source: 'chat', citations: [], entity_id: 'e' } as const;
-    assert.deepEqual(updated(unsigned, SIGNED).memory.write_signature, SIGNED.write_signature);
-    const scoped = updated({ scope: 'private' }, SIGNED).memory;
+    assert.deepEqual(updated(unsigned, SIGNED).image.write_signature, SIGNED.write_signature);
+    const scoped = updated({ scope: 'private' }, SIGNED).image;
     assert.deepEqual(scoped.write_signature, SIGNED.write_signature);
     assert.deepEqual(scoped.metadata, { ...SIGNED.metadata, scope: 'private' });
   });
 
   it('leaves a claimed row though its signature is not at hand', () => {
-    const { memory } = updated({ content: 'other' }, { ...SIGNED, write_signature: null });
+    const { image: memory } = updated({ content: 'other' }, { ...SIGNED, write_signature: null });
     assert.equal(memory.metadata['attest_level'], 'claimed');
     assert.equal('attested_by' in memory.metadata, false);
   });

@@ -46,9 +46,13 @@ export interface DatabaseFacts extends TableFacts {
   readonly counts: { readonly memories: number; readonly commits: number };
 }
 
-/** Digests of each namespace; their bytes are the format's own. */
+/** Digests by kind and namespace; their bytes are the format's own. */
 export async function digestsOf(store: Store): Promise<Readonly<Record<string, string>>> {
-  return (await ask(store, { kind: 'read-digests' })).namespaces;
+  const { digests } = await ask(store, { kind: 'read-digests' });
+  const named = Object.entries(digests).flatMap(([kind, namespaces]) =>
+    Object.entries(namespaces).map(([namespace, digest]) => [`${kind} ${namespace}`, digest] as const),
+  );
+  return Object.fromEntries(named);
 }
 
 /** Reads all of it through the store, and the rest from the tables. */

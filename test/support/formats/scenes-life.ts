@@ -1,4 +1,4 @@
-import type { PurgeReason } from '../../../protocol/operation-log.js';
+import type { PurgeReason } from '../../../protocol/kinds/memory-kind.js';
 import { instantFromMs } from '../../../protocol/time.js';
 import { OPERATOR, updating } from '../memories.js';
 import { type FormatCast, HOUR_MS } from './format-cast.js';

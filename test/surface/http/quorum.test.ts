@@ -17,6 +17,7 @@ let gate: Promise<void> | null = null;
 const replication: Replication = {
   quorumWrites: 2,
   quorumTimeoutMs: 2000,
+  forward: () => Promise.reject(new Error('nothing is passed on here')),
   accepting: () => gate === null,
   whenAccepting: () => gate ?? Promise.resolve(),
   replicated: async (origin, from, to) => {
