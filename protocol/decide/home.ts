@@ -61,11 +61,11 @@ export function* homeProblem(
   mutations: readonly Mutation[],
   { kinds }: DecisionContext,
 ): Reading<Failure | null> {
-  const self = peerOfOrigin((yield* read('log-origin', {})).origin);
   for (const mutation of mutations) {
     if (mutation.mutation !== 'write' && mutation.mutation !== 'remove') continue;
     const kind: Kind = kinds.of(mutation.kind);
     if (kind.writer !== 'home') continue;
+    const self = peerOfOrigin((yield* read('log-origin', {})).origin);
     const home = yield* homeOf(mutation.id);
     if (home.peerId !== self) return notHome(mutation.id, home);
     const said = mutation.mutation === 'write' ? mutation.image : mutation.facts;

@@ -1,6 +1,5 @@
 import type { Crypto } from '../../protocol/seams.js';
 import type { Connection } from './connection.js';
-import type { KindPages } from './kinds/tables.js';
 
 const DIGEST_BYTES = 32;
 
@@ -11,6 +10,11 @@ export const isReadable = (stored: unknown): stored is Uint8Array =>
 /** True for the digest of a row that is this one. What a disk made of it may be of any type. */
 export const isDigest = (stored: unknown, digest: Uint8Array): boolean =>
   stored instanceof Uint8Array && Buffer.compare(stored, digest) === 0;
+
+/** Where the rows of each kind are; null for a kind that this release does not know. */
+export interface DigestSource {
+  of(kind: string): { readonly digestsSql: string } | null;
+}
 
 interface Sum {
   readonly kind: string;
@@ -34,7 +38,7 @@ export class Digests {
   constructor(
     private readonly db: Connection,
     private readonly crypto: Crypto,
-    private readonly pages: KindPages,
+    private readonly pages: DigestSource,
   ) {
     this.load = db.prepare<[string, string], { digest: Uint8Array; entries: number }>(
       'SELECT digest, entries FROM namespace_digests WHERE kind = ? AND namespace = ?',

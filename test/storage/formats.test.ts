@@ -84,11 +84,13 @@ for (const format of formatsKept()) {
     it('has nothing that a scrub repairs', async () => {
       const report = await scrubbed(one);
       const { rows, operations, complete } = report;
-      const { memories, counts } = expected.facts;
+      const { memories, links, namespaceMeta, counts } = expected.facts;
       assert.deepEqual(
-        [rows['memory'], rows['link'], operations, complete],
-        [Object.keys(memories).length, Object.keys(expected.facts.links).length, counts.commits, true],
+        [rows['memory'], rows['link'], rows['standard'], complete],
+        [Object.keys(memories).length, Object.keys(links).length, namespaceMeta.length, true],
       );
+      assert.equal(operations, (await facts()).counts.commits);
+      assert.ok(operations >= counts.commits);
       assertSound(report);
       assertShown(await facts(), expected.facts);
     });
@@ -101,6 +103,7 @@ for (const format of formatsKept()) {
 
     it('is written on', async () => {
       const { memories } = expected.facts;
+      const opened = await facts();
       const [edited, removed, linked] = idsOf(memories, ['Every field', 'Promoted', 'The sky is blue']);
       await one.run(updating(edited, { content: 'written by the release of today' }));
       await one.run(deleting(removed));
@@ -124,7 +127,7 @@ for (const format of formatsKept()) {
         ...rest
       }: DatabaseFacts['memories']) => rest;
       assert.deepEqual(untouched(now.memories), untouched(memories));
-      assert.equal(Object.keys(now.log).length, Object.keys(expected.facts.log).length + 4);
+      assert.equal(Object.keys(now.log).length, Object.keys(opened.log).length + 4);
       assert.deepEqual(one.audit(), []);
       assertSound(await scrubbed(one));
     });
@@ -153,11 +156,18 @@ function idsOf(memories: DatabaseFacts['memories'], titles: readonly string[]): 
   return titles.map((title) => rows.find(([, row]) => row.title === title)![0]) as [string, string, string];
 }
 
+/** Operations by which an upgrade of a form gives rows that stood in no log a place in it. */
+const isOfUpgrade = ({ kind }: DatabaseFacts['log'][string]) => kind === 'standard.put';
+
 /** Everything is there as it was: by parts, so that a difference is named. */
 function assertShown(shown: DatabaseFacts, expected: DatabaseFacts): void {
   const plain = JSON.parse(JSON.stringify(shown)) as DatabaseFacts;
+  const added = Object.keys(plain.log).filter((opId) => expected.log[opId] === undefined);
+  for (const opId of added) assert.ok(isOfUpgrade(plain.log[opId]!), opId);
+  const log = Object.fromEntries(Object.entries(plain.log).filter(([opId]) => !added.includes(opId)));
+  const counts = { ...plain.counts, commits: plain.counts.commits - added.length };
   for (const name of Object.keys(expected) as (keyof DatabaseFacts)[])
-    assert.deepEqual(plain[name], expected[name], name);
+    assert.deepEqual({ ...plain, log, counts }[name], expected[name], name);
 }
 
 /** A scrub found nothing to repair. */

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import type { Standard } from '../../../protocol/kinds/standard-kind.js';
 
 /** What no query of the store tells; when a format names its tables otherwise, this file follows it. */
 export interface TableFacts {
@@ -12,14 +13,29 @@ export interface TableFacts {
   readonly nonces: number;
 }
 
+interface TombstoneColumns {
+  readonly id: string;
+  readonly word: string;
+  readonly facts: string;
+}
+
 /** Reads it from an open database. */
 export function tableFacts(db: Database.Database): TableFacts {
   const tombstones = db
-    .prepare('SELECT id, namespace, title, kind, reason, expires_at, version FROM tombstones ORDER BY id')
-    .all() as { readonly id: string }[];
+    .prepare("SELECT id, namespace, word, reason, facts FROM tombstones WHERE kind = 'memory' ORDER BY id")
+    .all() as TombstoneColumns[];
+  const standards = db
+    .prepare("SELECT payload FROM records WHERE kind = 'standard' ORDER BY id")
+    .pluck()
+    .all() as string[];
   return {
-    tombstones: Object.fromEntries(tombstones.map(({ id, ...rest }) => [id, rest])),
-    namespaceMeta: db.prepare('SELECT * FROM namespace_meta ORDER BY namespace').all() as object[],
+    tombstones: Object.fromEntries(
+      tombstones.map(({ id, word: kind, facts, ...rest }) => [id, { ...rest, kind, ...JSON.parse(facts) }]),
+    ),
+    namespaceMeta: standards.map((payload) => {
+      const { namespace, standard_id, parent_namespace, updated_at } = JSON.parse(payload) as Standard;
+      return { namespace, standard_id, parent_namespace, updated_at };
+    }),
     setAside: db
       .prepare("SELECT origin || '/' || origin_seq FROM operations WHERE parked = 'forked' ORDER BY 1")
       .pluck()
@@ -27,13 +43,4 @@ export function tableFacts(db: Database.Database): TableFacts {
     siblings: db.prepare('SELECT DISTINCT subject FROM siblings ORDER BY subject').pluck().all() as string[],
     nonces: db.prepare('SELECT count(*) FROM federation_nonce_cache').pluck().get() as number,
   };
-}
-
-/** Puts rows into a table that no command of the first format writes. */
-export function addNamespaceMeta(db: Database.Database, standardId: string, updatedAt: string): void {
-  const put = db.prepare(
-    'INSERT INTO namespace_meta (namespace, standard_id, parent_namespace, updated_at) VALUES (?, ?, ?, ?)',
-  );
-  put.run('team', standardId, null, updatedAt);
-  put.run('team/docs', null, 'team', updatedAt);
 }

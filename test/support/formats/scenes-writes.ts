@@ -3,7 +3,6 @@ import { instantFromMs } from '../../../protocol/time.js';
 import { deleting, linking, OPERATOR, updating } from '../memories.js';
 import { base64, type FormatCast, HOUR_MS, id } from './format-cast.js';
 import { formatPeer } from './format-node.js';
-import { addNamespaceMeta } from './format-tables.js';
 
 /** Writes of one node; answers the id of the memory that has every field. */
 export async function plainWrites(cast: FormatCast): Promise<string> {
@@ -109,7 +108,11 @@ export async function relations(cast: FormatCast, full: string): Promise<void> {
 /** Rows that never leave a database. */
 export async function local(cast: FormatCast): Promise<void> {
   const { ash } = cast;
-  addNamespaceMeta(ash.db, id(1), instantFromMs(cast.nowMs));
+  const viewer = { all: true, agentId: null, asNamespace: null } as const;
+  await cast.run(ash, { kind: 'set-standard', namespace: 'team', standardId: id(1), parent: null, viewer });
+  await cast.run(ash, {
+    ...{ kind: 'set-standard', namespace: 'team/docs', standardId: null, parent: 'team', viewer },
+  });
   await cast.run(ash, { kind: 'ensure-quota', holder: 'ai:author', namespace: 'team/signed' });
   const fingerprint = systemCrypto.sha256Hex('a nonce');
   const nonce = {
