@@ -97,7 +97,6 @@ export function* decidePurge(command: PurgeArchive): Deciding<Outcomes['purge-ar
     { purged: rows.length, more: rows.length === command.limit },
     rows.map((row) => ({
       mutation: 'purge-archived' as const,
-      operation: 'purge' as const,
       row,
       reason: command.reason,
     })),

@@ -8,7 +8,7 @@ import { TTL_SECONDS } from '../../protocol/limits.js';
 import type { MemoryRow } from '../../protocol/memory.js';
 import type { Store } from '../../storage/port.js';
 import { auditLog } from '../support/log-audit.js';
-import { OPERATOR, storing, tenant } from '../support/memories.js';
+import { aMemory, OPERATOR, storing, tenant } from '../support/memories.js';
 import type { StoreUnderTest } from './store-contract.js';
 
 const START_MS = Date.parse('2026-03-01T12:00:00.000Z');
@@ -155,7 +155,8 @@ export function lifeContract(name: string, open: () => Promise<StoreUnderTest>):
         [[holder.id, 'ttl_expired']],
       );
       await archive([row.id]);
-      await stored({ id: row.id, title: 'imported under the same id' });
+      const memory = aMemory({ id: row.id, title: 'imported under the same id' });
+      assert.equal(code(await store.execute({ kind: 'import-memory', memory, archive: true })), 'ok');
       assert.equal(code(await restore(row.id)), 'ARCHIVE_RESTORE_COLLISION');
     });
 

@@ -7,7 +7,7 @@ import { openWriter } from '../../storage/sqlite/connection.js';
 import { DatabaseRefusedError, schemaVersion } from '../../storage/sqlite/database-setup.js';
 import { MIGRATION_STEPS, migrate, upgrade } from '../../storage/sqlite/migrations/migrate.js';
 import { dropAside, moveRows, setAside } from '../../storage/sqlite/migrations/tables.js';
-import { makeOlderDatabase, OLDER_LINKS, openOptions } from './older-databases.js';
+import { makeOlderDatabase, OLDER_LINKS, OLDER_STANDARDS, openOptions } from './older-databases.js';
 import { OLDER_MEMORIES, uuid } from './older-memories.js';
 import {
   all,
@@ -235,7 +235,7 @@ describe('several processes', () => {
       const db = migrated(path);
       assert.equal(
         one(db, 'SELECT count(*) AS n FROM operations')['n'],
-        OLDER_MEMORIES.length + OLDER_LINKS + 1500,
+        OLDER_MEMORIES.length + OLDER_LINKS + OLDER_STANDARDS + 1500,
       );
       assert.equal(one(db, 'SELECT count(*) AS n FROM db_epochs')['n'], 1);
     });

@@ -5,18 +5,21 @@ import { basename } from 'node:path';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { memoryPayload } from '../../protocol/kinds/memory-kind.js';
+import { type Standard, standardKind } from '../../protocol/kinds/standard-kind.js';
 import { CHAIN_GENESIS, headerHash } from '../../protocol/operation-log.js';
 import { chargedBytes, holderOf } from '../../protocol/quota.js';
-import { type Connection, openWriter } from '../../storage/sqlite/connection.js';
+import type { Connection } from '../../storage/sqlite/connection.js';
 import { schemaVersion } from '../../storage/sqlite/database-setup.js';
 import { MIGRATION_STEPS, migrate } from '../../storage/sqlite/migrations/migrate.js';
 import { olderInstant } from '../../storage/sqlite/migrations/older-values.js';
+import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { memoryFromSql, ROW_COLUMNS, SELECT_ROW, type SqlRow } from '../../storage/sqlite/rows.js';
-import { SCHEMA } from '../../storage/sqlite/schema.js';
+import { auditDatabase } from '../support/log-audit.js';
 import {
   makeOlderDatabase,
   nodeCrypto,
   OLDER_LINKS,
+  OLDER_STANDARDS,
   OLDER_VERSIONS,
   openOptions,
   SURVIVING_TABLES,
@@ -26,6 +29,15 @@ import { all, dump, NOW_MS, one, workspace } from './older-workspace.js';
 
 const NOW = new Date(NOW_MS).toISOString();
 const STAMPS = new Set(['created_hlc', 'edited', 'hlc', 'origin', 'origin_seq', 'seen', 'write_signature']);
+/** What an older database says of the standard of a namespace. */
+const OLDER_STANDARD: Standard = {
+  namespace: 'team',
+  standard_id: uuid(1),
+  parent_namespace: null,
+  set_by: null,
+  updated_at: '2026-01-02T00:00:00.000Z',
+  rest: {},
+};
 const { tracked, closeAll, olderFile, migrated, backups } = workspace();
 
 function headerOf(operation: Row) {
@@ -66,7 +78,8 @@ for (const version of OLDER_VERSIONS) {
       for (const [index, { row, becomes }] of OLDER_MEMORIES.entries()) {
         for (const column of ROW_COLUMNS) {
           if (STAMPS.has(column) || (column === 'id' && row['id'] === null)) continue;
-          const expected = column in becomes ? becomes[column] : row[column];
+          const older = column === 'rest' ? '{}' : row[column];
+          const expected = column in becomes ? becomes[column] : older;
           assert.deepEqual(rows[index]![column], expected, `${column} of ${String(row['title'])}`);
         }
         assert.equal(rows[index]!['embed_state'], 0);
@@ -134,10 +147,13 @@ for (const version of OLDER_VERSIONS) {
         created_at: '2025-12-01T00:00:00.000Z',
         updated_at: '2026-01-02T01:00:00.000Z',
       });
-      assert.equal(
-        one(db, 'SELECT updated_at FROM namespace_meta')['updated_at'],
-        '2026-01-02T00:00:00.000Z',
-      );
+      const standards = all(db, "SELECT id, namespace, payload FROM records WHERE kind = 'standard'");
+      const { rest: _rest, ...standard } = OLDER_STANDARD;
+      assert.deepEqual(standards, [
+        { id: 'team', namespace: 'team', payload: standardKind.payload.text(OLDER_STANDARD) },
+      ]);
+      assert.deepEqual(JSON.parse(standards[0]!['payload'] as string), standard);
+      assert.throws(() => all(db, 'SELECT * FROM namespace_meta'), /no such table/);
       const held = new Map<string, number>();
       for (const row of all(db, `SELECT ${SELECT_ROW} FROM memories m`)) {
         const memory = memoryFromSql(row as SqlRow);
@@ -216,7 +232,8 @@ for (const version of OLDER_VERSIONS) {
     it('gets one store operation for each memory, in an unbroken chain that matches the rows', () => {
       const db = migrated(olderFile(version));
       const operations = all(db, 'SELECT * FROM operations ORDER BY commit_sequence');
-      assert.equal(operations.length, OLDER_MEMORIES.length + OLDER_LINKS);
+      assert.equal(operations.length, OLDER_MEMORIES.length + OLDER_LINKS + OLDER_STANDARDS);
+      assert.deepEqual(auditDatabase(db), []);
       const rows = all(db, `SELECT ${SELECT_ROW} FROM memories m ORDER BY m.rid`);
       let previous = CHAIN_GENESIS;
       let lastHlc = '';
@@ -225,7 +242,8 @@ for (const version of OLDER_VERSIONS) {
         assert.equal(operation['origin_seq'], index + 1);
         assert.equal(operation['origin'], 'peer-a/00112233445566ff');
         if (index >= OLDER_MEMORIES.length) {
-          assert.equal(operation['kind'], 'link');
+          const isLink = index < OLDER_MEMORIES.length + OLDER_LINKS;
+          assert.equal(operation['kind'], isLink ? 'link' : 'standard.put');
           previous = headerHash(headerOf(operation), nodeCrypto);
           lastHlc = operation['hlc'] as string;
           continue;
@@ -269,8 +287,7 @@ for (const version of OLDER_VERSIONS) {
 
     it('has the schema of a fresh database, no broken reference and a sound file', () => {
       const db = migrated(olderFile(version));
-      const fresh = tracked(openWriter(':memory:', 0));
-      fresh.exec(SCHEMA);
+      const fresh = tracked(openDatabase(openOptions(':memory:', NOW_MS)));
       const named = new Set(schemaOf(fresh).map((object) => object.tbl_name));
       const own = schemaOf(db).filter((object) => named.has(object.tbl_name));
       assert.deepEqual(own, schemaOf(fresh));
@@ -394,7 +411,8 @@ describe('single steps', () => {
     const db = stepped(49);
     migrate(db, openOptions(':memory:', NOW_MS));
     assert.equal(schemaVersion(db), 55);
-    assert.equal(one(db, 'SELECT count(*) AS n FROM operations')['n'], OLDER_MEMORIES.length + OLDER_LINKS);
+    const logged = OLDER_MEMORIES.length + OLDER_LINKS + OLDER_STANDARDS;
+    assert.equal(one(db, 'SELECT count(*) AS n FROM operations')['n'], logged);
   });
 });
 

@@ -19,6 +19,9 @@ import { OLDER_ARCHIVED, OLDER_MEMORIES, PLAIN, type Row, uuid } from './older-m
 /** Links in every older database. */
 export const OLDER_LINKS = 3;
 
+/** Standards of namespaces in every older database. */
+export const OLDER_STANDARDS = 1;
+
 export const OLDER_VERSIONS = [49, 50, 51, 52, 53, 54] as const;
 
 /** When the fixtures were "upgraded" to their version. */

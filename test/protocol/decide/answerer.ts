@@ -3,12 +3,14 @@ import type { OutcomeOf } from '../../../protocol/commands.js';
 import { type DecidedCommand, decide } from '../../../protocol/decide/chain.js';
 import type { Decision, DecisionContext } from '../../../protocol/decide/deciding.js';
 import type { Mutation, Remove, Write } from '../../../protocol/decide/mutations.js';
-import type { DatabaseOwner, LastEdit, ReadRequest } from '../../../protocol/decide/reads.js';
+import type { DatabaseOwner, LastEdit, ReadRequest, Row } from '../../../protocol/decide/reads.js';
 import { CHAIN } from '../../../protocol/decide/rules.js';
-import { KINDS } from '../../../protocol/kinds/kinds.js';
+import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
+import { KINDS, type Kinds } from '../../../protocol/kinds/kinds.js';
 import type { ArchivedRow } from '../../../protocol/life-commands.js';
 import type { Memory, MemoryRow } from '../../../protocol/memory.js';
 import type { Result } from '../../../protocol/result.js';
+import type { VersionVector } from '../../../protocol/version-vector.js';
 import { aMemory, UNLIMITED } from '../../support/memories.js';
 
 export const NOW = '2026-07-28T12:00:00.000Z';
@@ -25,6 +27,31 @@ export const aRow = (fields: Partial<MemoryRow> = {}): MemoryRow => ({
   ...fields,
 });
 
+/** The node that decides. */
+export const SELF = 'peer-00000000000000aa';
+export const SELF_ORIGIN = `${SELF}/epoch1`;
+
+/** A row of a kind. */
+export type KindRow = Row & { readonly kind: string };
+
+/** The row of a subject that this node wrote last, and that has seen nothing else. */
+export function aKindRow<I extends object>(
+  kind: Kind<I>,
+  image: I,
+  fields: Partial<Row<I>> = {},
+): KindRow & Row<I> {
+  const id = kind.idOf(image) ?? '';
+  const stamp = {
+    hlc: '1785240000000-00000',
+    origin: SELF_ORIGIN,
+    origin_seq: 1,
+    seen: { [SELF_ORIGIN]: 1 },
+  };
+  return { kind: kind.name, id, namespace: 'global', image, stamp, ...fields };
+}
+
+const valueOf = (image: object, member: string): unknown => (image as Record<string, unknown>)[member];
+
 /** What a decision came to. */
 export interface Outcome<T> {
   readonly result: Result<Decision<T>>;
@@ -40,6 +67,11 @@ export function decideOver<C extends DecidedCommand>(
     readonly nowMs?: number;
     readonly archived?: readonly ArchivedRow[];
     readonly lastEdit?: LastEdit | null;
+    /** Rows of other kinds than memories. */
+    readonly subjects?: readonly KindRow[];
+    /** What removed subjects had seen. */
+    readonly tombstones?: readonly (Subject & { readonly seen: VersionVector })[];
+    readonly kinds?: Kinds;
   } = {},
 ): Outcome<OutcomeOf<C>> {
   const nowMs = options.nowMs ?? NOW_MS;
@@ -47,7 +79,7 @@ export function decideOver<C extends DecidedCommand>(
     nowMs,
     now: new Date(nowMs).toISOString(),
     quota: UNLIMITED,
-    kinds: KINDS,
+    kinds: options.kinds ?? KINDS,
   };
   const reads: ReadRequest[] = [];
   const answer = (request: ReadRequest): unknown => {
@@ -88,6 +120,20 @@ export function decideOver<C extends DecidedCommand>(
         return rows.slice(0, request.limit);
       case 'last-edit':
         return options.lastEdit ?? null;
+      case 'log-origin':
+        return { origin: SELF_ORIGIN, seq: 0 };
+      case 'subject-row':
+        return options.subjects?.find(({ kind, id }) => kind === request.kind && id === request.id) ?? null;
+      case 'records-with':
+        return (options.subjects ?? [])
+          .filter(
+            ({ kind, image }) => kind === request.kind && valueOf(image, request.member) === request.value,
+          )
+          .slice(0, request.limit);
+      case 'tombstone': {
+        const found = options.tombstones?.find(({ kind, id }) => kind === request.kind && id === request.id);
+        return found === undefined ? null : { seen: found.seen, deleted_at: NOW };
+      }
     }
   };
   const before = JSON.stringify(rows);

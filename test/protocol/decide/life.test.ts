@@ -87,13 +87,13 @@ describe('consolidating', () => {
     assert.deepEqual(
       mutations.map((mutation) => [
         mutation.mutation,
-        'operation' in mutation && mutation.operation,
+        'word' in mutation && mutation.word,
         'reason' in mutation ? mutation.reason : null,
       ]),
       [
-        ['remove-memory', 'archive', 'consolidate'],
-        ['remove-memory', 'archive', 'consolidate'],
-        ['insert-memory', 'store', null],
+        ['remove', 'archive', 'consolidate'],
+        ['remove', 'archive', 'consolidate'],
+        ['write', 'store', null],
         ['append-audit', false, null],
       ],
     );
@@ -157,8 +157,8 @@ describe('promoting upwards', () => {
     for (const namespace of ['x', 'x/y']) {
       const { value, mutations } = taken(promote(namespace));
       assert.deepEqual(
-        mutations.map(({ mutation }) => mutation),
-        ['insert-memory'],
+        mutations.map((mutation) => [mutation.mutation, 'before' in mutation && mutation.before]),
+        [['write', null]],
       );
       const { id, tier, expires_at, version, write_signature, metadata } = value.memory;
       assert.deepEqual([id, tier, expires_at, version, write_signature], ['clone', 'mid', at(60), 1, null]);
