@@ -1,4 +1,5 @@
 import { type Mesh, startMesh } from '../../actors/mesh/mesh.js';
+import { CHAIN } from '../../protocol/decide/rules.js';
 import { errorRow } from '../../protocol/errors.js';
 import { CHANGE_POLL_MS } from '../../protocol/limits.js';
 import { HINTS_PATH } from '../../protocol/mesh/hint.js';
@@ -80,6 +81,7 @@ export class MeshNode {
       forward: (peerId, command) =>
         this.#mesh?.forward(peerId, command) ??
         Promise.resolve(fail('HOME_UNREACHABLE', `replication has not begun, so ${peerId} cannot be asked`)),
+      forwarded: CHAIN.forwarded,
       accepting: () => this.#mesh?.accepting() ?? this.#closed,
       whenAccepting: async () => {
         await this.#whenBegun;

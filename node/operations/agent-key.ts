@@ -18,7 +18,6 @@ export const agentBindKey = defineOperation({
   output: z.object({ bound: z.literal(true), agent_id: z.string(), agent_pubkey: z.string().optional() }),
   effect: 'write',
   guards: { admin: true },
-  events: [],
   http: [
     {
       method: 'PUT',
@@ -63,7 +62,6 @@ export const agentRevokeKey = defineOperation({
   output: z.object({ revoked: z.literal(true), agent_id: z.string() }),
   effect: 'write',
   guards: { admin: true },
-  events: [],
   cli: {
     command: 'agents revoke-key',
     aliases: { agent_id: 'id' },

@@ -38,7 +38,6 @@ export const memoryArchiveList = defineOperation({
   }),
   effect: 'read',
   guards: { admin: true },
-  events: [],
   rows: 'archived',
   http: [{ method: 'GET', path: '/archive', fields: 'query', omit: ['format'] }],
   mcp: { description: 'List archived memories' },
@@ -104,7 +103,6 @@ export const memoryArchive = defineOperation({
   }),
   effect: 'write',
   guards: {},
-  events: [],
   http: [{ method: 'POST', path: '/archive', fields: 'body', arrayBody: 'ids' }],
   run: async (call, input) => {
     const result = await call.services.store.execute({
@@ -139,7 +137,6 @@ export const memoryArchiveRestore = defineOperation({
   }),
   effect: 'write',
   guards: {},
-  events: [],
   http: [{ method: 'POST', path: '/archive/{id}/restore', fields: 'body' }],
   mcp: { description: 'Restore an archived memory' },
   cli: {
@@ -193,7 +190,6 @@ export const memoryArchivePurge = defineOperation({
   output: z.object({ purged: z.int(), owner_scope: z.enum(['admin', 'caller']) }),
   effect: 'write',
   guards: {},
-  events: [],
   http: [{ method: 'DELETE', path: '/archive', fields: 'query' }],
   mcp: { description: 'Purge archived memories' },
   cli: {
@@ -262,7 +258,6 @@ export const memoryArchiveStats = defineOperation({
   }),
   effect: 'read',
   guards: { admin: true },
-  events: [],
   http: [{ method: 'GET', path: '/archive/stats', fields: 'query' }],
   mcp: { description: 'Count archived memories' },
   cli: { command: 'archive stats', view: 'object' },

@@ -38,7 +38,6 @@ export const memoryLoadFamily = defineOperation({
   output: z.object({ family: z.string(), ...loaded }),
   effect: 'read',
   guards: {},
-  events: [],
   http: [{ method: 'POST', path: '/memory_load_family', fields: 'body' }],
   mcp: { description: 'Load memories of a family' },
   run: async (call, input) => {
@@ -75,7 +74,6 @@ export const memorySmartLoad = defineOperation({
   }),
   effect: 'read',
   guards: {},
-  events: [],
   http: [{ method: 'POST', path: '/memory_smart_load', fields: 'body' }],
   mcp: { description: 'Load memories for an intent' },
   run: async (call, input) => {

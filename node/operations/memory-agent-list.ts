@@ -27,7 +27,6 @@ export const memoryAgentList = defineOperation({
   }),
   effect: 'read',
   guards: { admin: true },
-  events: [],
   http: [{ method: 'GET', path: '/agents', fields: 'query' }],
   mcp: { description: 'List agents' },
   cli: {

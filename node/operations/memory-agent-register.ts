@@ -30,7 +30,6 @@ export const memoryAgentRegister = defineOperation({
   }),
   effect: 'write',
   guards: {},
-  events: [],
   http: [{ method: 'POST', path: '/agents', fields: 'body', status: 201 }],
   mcp: { description: 'Register an agent' },
   cli: {

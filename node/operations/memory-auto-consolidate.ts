@@ -43,7 +43,6 @@ export const memoryAutoConsolidate = defineOperation({
   }),
   effect: 'write',
   guards: {},
-  events: ['memory_consolidated'],
   cli: {
     command: 'auto-consolidate',
     short: { n: 'namespace' },

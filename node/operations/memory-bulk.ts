@@ -42,7 +42,6 @@ export const memoryBulk = defineOperation({
   effect: 'write',
   // Each row is judged by itself, and emits for itself.
   guards: {},
-  events: [],
   http: [{ method: 'POST', path: '/memories/bulk', fields: 'body', arrayBody: 'memories' }],
   run: async (call, { memories }) => {
     const cap = call.services.settings.pageSizeMax;

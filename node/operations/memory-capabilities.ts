@@ -28,7 +28,6 @@ export const memoryCapabilities = defineOperation({
   output: z.looseObject({ schema_version: z.string() }),
   effect: 'read',
   guards: {},
-  events: [],
   http: [
     {
       method: 'GET',

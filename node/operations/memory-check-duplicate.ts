@@ -45,7 +45,6 @@ export const memoryCheckDuplicate = defineOperation({
   }),
   effect: 'read',
   guards: {},
-  events: [],
   http: [{ method: 'POST', path: '/check_duplicate', fields: 'body' }],
   mcp: { description: 'Look for a duplicate' },
   cli: {

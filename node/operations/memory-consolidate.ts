@@ -48,7 +48,6 @@ export const memoryConsolidate = defineOperation({
   }),
   effect: 'write',
   guards: { attestation: 'by-name' },
-  events: ['memory_consolidated'],
   http: [{ method: 'POST', path: '/consolidate', fields: 'body', status: 201 }],
   mcp: {
     description: 'Join memories into one',

@@ -33,7 +33,6 @@ export const memoryContradictions = defineOperation({
   }),
   effect: 'read',
   guards: {},
-  events: [],
   http: [{ method: 'GET', path: '/contradictions', fields: 'query' }],
   run: async (call, input) => {
     const topic = input.topic?.trim() ?? '';

@@ -14,7 +14,6 @@ export const memoryDelete = defineOperation({
   output: z.object({ deleted: z.boolean(), id: z.string(), archived: z.boolean() }),
   effect: 'write',
   guards: {},
-  events: ['memory_delete'],
   http: [{ method: 'DELETE', path: '/memories/{id}', fields: 'query' }],
   mcp: { description: 'Delete a memory' },
   cli: {

@@ -48,7 +48,6 @@ export const memoryExport = defineOperation({
   }),
   effect: 'read',
   guards: { admin: true },
-  events: [],
   http: [{ method: 'GET', path: '/export', fields: 'query' }],
   run: async (call, input) => {
     const { services, now } = call;

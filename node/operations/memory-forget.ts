@@ -33,7 +33,6 @@ export const memoryForget = defineOperation({
   }),
   effect: 'write',
   guards: { admin: true },
-  events: [],
   http: [
     {
       method: 'POST',

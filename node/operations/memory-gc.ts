@@ -16,7 +16,6 @@ export const memoryGc = defineOperation({
   output: z.object({ expired_deleted: z.int(), dry_run: z.boolean() }),
   effect: 'write',
   guards: { admin: true },
-  events: [],
   http: [{ method: 'POST', path: '/gc', fields: 'body', omit: ['dry_run'], shape: expired }],
   mcp: {
     description: 'Remove expired memories',

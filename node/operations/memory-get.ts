@@ -24,7 +24,6 @@ export const memoryGet = defineOperation({
   }),
   effect: 'read',
   guards: {},
-  events: [],
   http: [{ method: 'GET', path: '/memories/{id}', fields: 'query' }],
   mcp: {
     description: 'Read one memory',

@@ -38,7 +38,6 @@ export const memoryImport = defineOperation({
   }),
   effect: 'write',
   guards: { admin: true, attestation: 'by-name' },
-  events: [],
   http: [{ method: 'POST', path: '/import', fields: 'body' }],
   run: async (call, { memories, links, trust_source: trusted }) => {
     const viewer = operatorView(call.caller);

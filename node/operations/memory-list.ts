@@ -15,7 +15,6 @@ export const memoryList = defineOperation({
   output: z.object({ memories: z.array(fields.memoryOutput), count: z.int(), ...fields.pageEnd }),
   effect: 'read',
   guards: {},
-  events: [],
   rows: 'memories',
   http: [{ method: 'GET', path: '/memories', fields: 'query' }],
   mcp: { description: 'List memories', defaults: { format: 'toon_compact' } },

@@ -29,7 +29,6 @@ export const memoryPromote = defineOperation({
   }),
   effect: 'write',
   guards: {},
-  events: ['memory_promote'],
   http: [
     { method: 'POST', path: '/memories/{id}/promote', fields: 'body', omit: ['target_tier', 'to_namespace'] },
   ],

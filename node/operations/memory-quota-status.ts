@@ -49,7 +49,6 @@ export const memoryQuotaStatus = defineOperation({
   }),
   effect: 'write',
   guards: {},
-  events: [],
   http: [
     {
       method: 'POST',

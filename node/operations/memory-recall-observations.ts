@@ -43,7 +43,6 @@ export const memoryRecallObservations = defineOperation({
   }),
   effect: 'read',
   guards: {},
-  events: [],
   http: [{ method: 'POST', path: '/memory_recall_observations', fields: 'body', omit: ['unconsumed'] }],
   mcp: { description: 'What recalls answered', omit: ['unconsumed'] },
   cli: {

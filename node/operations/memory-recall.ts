@@ -30,7 +30,6 @@ export const memoryRecall = defineOperation({
   }),
   effect: 'read',
   guards: {},
-  events: [],
   rows: 'memories',
   http: [
     {

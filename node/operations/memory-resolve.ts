@@ -17,7 +17,6 @@ export const memoryResolve = defineOperation({
   output: z.object({ resolved: z.boolean(), winner: z.string(), loser: z.string() }),
   effect: 'write',
   guards: {},
-  events: [],
   cli: {
     command: 'resolve',
     positionals: ['winner', 'loser'],

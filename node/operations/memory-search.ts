@@ -28,7 +28,6 @@ export const memorySearch = defineOperation({
   }),
   effect: 'read',
   guards: {},
-  events: [],
   rows: 'results',
   http: [{ method: 'GET', path: '/search', fields: 'query', aliases: { q: 'query' } }],
   mcp: { description: 'Search by keywords', defaults: { format: 'toon_compact' } },

@@ -19,7 +19,6 @@ export const memoryStats = defineOperation({
   }),
   effect: 'read',
   guards: { admin: true },
-  events: [],
   http: [{ method: 'GET', path: '/stats', fields: 'query' }],
   mcp: { description: 'Count memories' },
   cli: { command: 'stats', view: 'object', examples: ['stats'] },

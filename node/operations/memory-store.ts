@@ -69,7 +69,6 @@ export const memoryStore = defineOperation({
   }),
   effect: 'write',
   guards: { attestation: 'required' },
-  events: ['memory_store'],
   http: [
     {
       method: 'POST',

@@ -26,7 +26,6 @@ export const memoryUndoEdit = defineOperation({
   }),
   effect: 'write',
   guards: {},
-  events: [],
   cli: {
     command: 'undo-edit',
     positionals: ['id'],

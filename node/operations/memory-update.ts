@@ -62,7 +62,6 @@ export const memoryUpdate = defineOperation({
   output: z.object({ updated: z.boolean(), memory: fields.memoryOutput }),
   effect: 'write',
   guards: {},
-  events: [],
   http: [
     {
       method: 'PUT',

@@ -29,7 +29,6 @@ export const verifySignedEventsChain = defineOperation({
   }),
   effect: 'read',
   guards: { admin: true },
-  events: [],
   cli: {
     command: 'verify-signed-events-chain',
     view: 'message',

@@ -1,5 +1,6 @@
 import type { QuorumOutcome } from '../../actors/mesh/parts.js';
 import type { RecallConsumption, RecallObservation, SignedEnvelope } from '../../protocol/commands.js';
+import type { Chain } from '../../protocol/decide/chain.js';
 import type { WriteSignature } from '../../protocol/memory.js';
 import type { Clock, Crypto, Log, Random, Signer } from '../../protocol/seams.js';
 import type { ReadStore, Store } from '../../storage/port.js';
@@ -59,6 +60,8 @@ export interface Replication {
   replicated(origin: string, from: number, to: number, deadlineMs: number): Promise<QuorumOutcome>;
   /** Passes a command on to the home of its subject. */
   readonly forward: Forward;
+  /** The commands that may be passed on. */
+  readonly forwarded: Chain['forwarded'];
 }
 
 /** What a node is made of, as operations that read use it. What a read leaves behind goes through `touches`. */

@@ -14,16 +14,15 @@ export type Forward = (
 export class HomeStore implements Store {
   constructor(
     private readonly store: Store,
-    private readonly forwarded: Chain['forwarded'],
-    private readonly forward: Forward,
+    private readonly homes: { readonly forward: Forward; readonly forwarded: Chain['forwarded'] },
   ) {}
 
   async execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
     const result = await this.store.execute(command, options);
     if (result.ok || result.error.code !== 'NOT_HOME') return result;
     const home = result.error.details?.['home'];
-    if (typeof home !== 'string' || this.forwarded[command.kind] === undefined) return result;
-    return (await this.forward(home, command)) as Result<OutcomeOf<C>>;
+    if (typeof home !== 'string' || this.homes.forwarded[command.kind] === undefined) return result;
+    return (await this.homes.forward(home, command)) as Result<OutcomeOf<C>>;
   }
 
   query<Q extends Query>(query: Q, options?: CallOptions): Promise<Result<AnswerOf<Q>>> {

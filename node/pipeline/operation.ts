@@ -126,8 +126,6 @@ export interface Operation<
   /** A read gets a store that cannot write. */
   readonly effect: E;
   readonly guards: Guards;
-  /** Canonical events (interface §6.1) that a success emits. */
-  readonly events: readonly string[];
   /** The key of the answer whose rows the TOON formats print; the input then has a `format`. */
   readonly rows?: 'memories' | 'results' | 'archived';
   readonly http?: readonly HttpBinding[];

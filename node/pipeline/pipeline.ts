@@ -1,4 +1,3 @@
-import { CHAIN } from '../../protocol/decide/rules.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { Caller } from '../identity/caller.js';
@@ -62,9 +61,7 @@ export async function runOperation(
     const bounded =
       request.deadlineMs === undefined ? services : boundedServices(services, request.deadlineMs);
     const recording =
-      replication === undefined
-        ? null
-        : new RecordingStore(new HomeStore(bounded.store, CHAIN.forwarded, replication.forward));
+      replication === undefined ? null : new RecordingStore(new HomeStore(bounded.store, replication));
     const call = {
       surface: request.surface,
       caller: request.caller,

@@ -1,10 +1,13 @@
 import type { Role } from '../../protocol/kinds/kind.js';
+import { linkPayload } from '../../protocol/kinds/link-kind.js';
+import { linkId } from '../../protocol/link.js';
 import { heldNamespaces } from '../../protocol/mesh/digest.js';
 import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
 import type { KindDigests } from '../../protocol/mesh/ranges.js';
 import { operationId } from '../../protocol/operation-log.js';
+import { type LinkSqlRow, linkFromSql } from '../../storage/sqlite/kinds/link-table.js';
 import type { Checks } from './checks.js';
-import { type BornOperation, type Ledger, nameOf } from './ledger.js';
+import { type BornOperation, type Ledger, nameOf, subjectOf } from './ledger.js';
 import { SIM_KINDS } from './sim-kinds.js';
 import type { SimNode } from './sim-node.js';
 import type { Invocation } from './workload.js';
@@ -87,9 +90,29 @@ const entriesOf = (digests: KindDigests) =>
 const sorted = <T>(value: Readonly<Record<string, T>>) =>
   Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
 
+/** A row, and the text that only one write gave it. */
 interface LiveRow {
-  readonly id: string;
-  readonly content: string;
+  readonly key: string;
+  readonly says: string;
+}
+
+/** The text of an operation that no other write has: the content of a memory, or the whole image of another kind. */
+function saysOf({ kind: word, payload }: Pick<BornOperation, 'kind' | 'payload'>): string {
+  const isMemory = SIM_KINDS.ofWord(word)?.kind.name === 'memory';
+  return isMemory ? (JSON.parse(payload) as { content: string }).content : payload;
+}
+
+function rowsOf({ disk: { db } }: SimNode): ReadonlyMap<string, LiveRow> {
+  const rows: LiveRow[] = [];
+  const memories = db.prepare('SELECT id, content FROM memories').all() as { id: string; content: string }[];
+  for (const { id, content } of memories) rows.push({ key: `memory ${id}`, says: content });
+  for (const sql of db.prepare('SELECT * FROM memory_links').all() as LinkSqlRow[]) {
+    const link = linkFromSql(sql);
+    rows.push({ key: `link ${linkId(link)}`, says: linkPayload(link) });
+  }
+  const records = db.prepare('SELECT kind, id, payload FROM records').all() as Record<string, string>[];
+  for (const { kind, id, payload } of records) rows.push({ key: `${kind} ${id}`, says: payload! });
+  return new Map(rows.map((row) => [row.key, row]));
 }
 
 /** What a converged mesh owes to those who wrote. */
@@ -101,24 +124,19 @@ export async function checkPromises(parts: EndParts): Promise<void> {
     const conflicts = await store.query({ kind: 'list-conflicts', limit: 100_000 });
     if (!conflicts.ok) throw new Error('list-conflicts failed');
     const losers = new Set(conflicts.value.map((conflict) => conflict.op_id));
-    const rows = new Map(
-      (node.disk.db.prepare('SELECT id, content FROM memories').all() as LiveRow[]).map((row) => [
-        row.id,
-        row,
-      ]),
-    );
+    const rows = rowsOf(node);
     for (const invocation of history) {
       if (invocation.answer?.ok !== true) continue;
       for (const operation of invocation.operations) {
         if (goneWithDisk(parts, promised, operation)) continue;
-        checkOperation(parts, node, operation, rows.get(operation.subject), losers);
+        checkOperation(parts, node, operation, rows.get(subjectOf(operation)), losers);
       }
     }
     const log = logOf(node, 'true');
     // What went with who wrote it may be known by its header.
     const told = logOf(node, 'payload IS NOT NULL');
     for (const row of rows.values()) {
-      const operations = ledger.bySubject.get(row.id) ?? [];
+      const operations = ledger.bySubject.get(row.key) ?? [];
       checkRow(
         parts,
         node,
@@ -174,14 +192,14 @@ function checkOperation(
   row: LiveRow | undefined,
   losers: ReadonlySet<string | null>,
 ): void {
-  const others = (ledger.bySubject.get(operation.subject) ?? []).filter((other) => other !== operation);
+  const others = (ledger.bySubject.get(subjectOf(operation)) ?? []).filter((other) => other !== operation);
   if (isEdit(operation)) {
     if (others.some((other) => ledger.hasSeen(other, operation))) return;
-    const content = (JSON.parse(operation.payload) as { content: string }).content;
+    const says = saysOf(operation);
     const { renamed } = operation;
     const lost = renamed !== null && losers.has(operationId(renamed.origin, renamed.seq));
-    if (row?.content === content || losers.has(operation.id) || lost) return;
-    const is = row === undefined ? 'there is no row' : `the row says ${row.content}`;
+    if (row?.says === says || losers.has(operation.id) || lost) return;
+    const is = row === undefined ? 'there is no row' : `the row says ${row.says}`;
     world.violate(node.name, 'lost write', `${describe(operation)} is no loser and ${is}`);
   } else if (isDeletion(operation) && row !== undefined) {
     const reason = others.some((other) => isEdit(other) && !ledger.hasSeen(operation, other));
@@ -199,9 +217,9 @@ function checkRow(
 ): void {
   const edits = operations.filter((operation) => isEdit(operation));
   const current = edits.filter((edit) => !edits.some((other) => ledger.hasSeen(other, edit)));
-  const contents = current.map(({ payload }) => (JSON.parse(payload) as { content: string }).content);
-  if (contents.length > 0 && !contents.includes(row.content)) {
-    world.violate(node.name, 'stale row', `${row.id} says ${row.content}, not one of ${contents.join(', ')}`);
+  const texts = current.map(saysOf);
+  if (texts.length > 0 && !texts.includes(row.says)) {
+    world.violate(node.name, 'stale row', `${row.key} says ${row.says}, not one of ${texts.join(', ')}`);
   }
 }
 

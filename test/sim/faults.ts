@@ -1,3 +1,4 @@
+import type { Caller } from '../../node/identity/caller.js';
 import { type Damage, spoil, Wounds } from './damage.js';
 import type { Dice } from './dice.js';
 import { FAIR, type SimNetwork } from './network.js';
@@ -26,6 +27,7 @@ export const FAULTS = [
   'damage',
   'join',
   'leave',
+  'adopt',
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
@@ -62,6 +64,14 @@ export function chooseFaults(dice: Dice): Fault[] {
   const losing = chosen.filter((fault) => LOSING.has(fault));
   return chosen.filter((fault) => !LOSING.has(fault) || fault === losing[0]);
 }
+
+const OPERATOR: Caller = {
+  agentId: 'operator',
+  claimed: 'explicit',
+  viewer: { all: true, agentId: 'operator', asNamespace: null },
+  admin: true,
+  local: true,
+};
 
 /** Makes faults happen until it is told to heal. */
 export class Faults {
@@ -203,6 +213,9 @@ export class Faults {
       case 'leave':
         this.leave(node);
         break;
+      case 'adopt':
+        this.adopt(node);
+        break;
     }
   }
 
@@ -236,6 +249,13 @@ export class Faults {
     this.parts.onLeft(node);
     this.tell(node);
     this.later(this.dice.between(0, 10_000), () => node.crash());
+  }
+
+  /** An operator gives up a node, rightly or not: another one becomes the home of its subjects. */
+  private adopt(home: SimNode): void {
+    const lost = this.dice.pick(this.parts.nodes.filter((node) => node !== home));
+    if (!home.up || home.parts.scope !== null || lost.standing === 'outside') return;
+    void home.operate('sim_adopt', { peer: lost.peerId }, OPERATOR);
   }
 
   private tell(about: SimNode): void {

@@ -1,5 +1,6 @@
 import { EPOCH_KIND, epochNoticeOf } from '../../protocol/mesh/epoch-notice.js';
 import { operationId } from '../../protocol/operation-log.js';
+import { SIM_KINDS } from './sim-kinds.js';
 import type { SimNode } from './sim-node.js';
 
 /** An operation as it stood in its origin's log when it became durable there. */
@@ -22,6 +23,11 @@ export interface BornOperation {
 
 const sees = ({ seen }: BornOperation, { origin, seq }: { readonly origin: string; readonly seq: number }) =>
   (seen[origin] ?? 0) >= seq;
+
+/** Names the subject of an operation among those of all kinds. */
+export function subjectOf({ kind: word, subject }: Pick<BornOperation, 'kind' | 'subject'>): string {
+  return `${SIM_KINDS.ofWord(word)?.kind.name ?? word} ${subject}`;
+}
 
 /** A number can be given twice, and with a clock that was set back at one time, but not to one thing. */
 export const nameOf = ({ id, hlc, kind, subject }: Pick<BornOperation, 'id' | 'hlc' | 'kind' | 'subject'>) =>
@@ -78,8 +84,8 @@ export class Ledger {
     for (const operation of fresh) {
       this.known.set(nameOf(operation), operation);
       this.operations.set(operation.id, operation);
-      const known = this.bySubject.get(operation.subject) ?? [];
-      this.bySubject.set(operation.subject, [...known, operation]);
+      const key = subjectOf(operation);
+      this.bySubject.set(key, [...(this.bySubject.get(key) ?? []), operation]);
     }
     for (const operation of fresh) if (operation.kind === EPOCH_KIND) this.rename(node, operation);
     return fresh;

@@ -1,3 +1,4 @@
+import type { Kinds } from '../../protocol/kinds/kinds.js';
 import type { PeerTransport } from '../../protocol/mesh/transport.js';
 import type { Clock } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
@@ -24,4 +25,6 @@ export interface Mutant {
   readonly transport?: (transport: PeerTransport, node: SimNode) => PeerTransport;
   readonly receiver?: (receiver: Receiver, node: SimNode) => Receiver;
   readonly clock?: (clock: Clock, node: SimNode) => Clock;
+  /** The kinds of every node, instead of those of the simulator. */
+  readonly kinds?: Kinds;
 }

@@ -1,5 +1,9 @@
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import { formatHlc } from '../../protocol/hlc.js';
+import type { Kind } from '../../protocol/kinds/kind.js';
+import { Kinds } from '../../protocol/kinds/kinds.js';
+import { memoryKind } from '../../protocol/kinds/memory-kind.js';
+import type { Dot } from '../../protocol/kinds/version.js';
 import { decodeCursor, encodeCursor } from '../../protocol/mesh/cursor.js';
 import { signMessage } from '../../protocol/mesh/message-signing.js';
 import type { ApplyOperations, ApplyOutcome } from '../../protocol/mesh/store-terms.js';
@@ -10,6 +14,7 @@ import { ok, type Result } from '../../protocol/result.js';
 import type { CallOptions, Store } from '../../storage/port.js';
 import { Dice } from './dice.js';
 import type { Mutant } from './mutant.js';
+import { leaseKind, SIM_KINDS } from './sim-kinds.js';
 import type { SimNode } from './sim-node.js';
 
 type Apply = (command: ApplyOperations) => Promise<Result<ApplyOutcome>>;
@@ -56,6 +61,12 @@ function pushTaken(request: PeerRequest, node: SimNode): PeerReply {
   const wall_clock = new Date(node.parts.wall.nowMs()).toISOString();
   return jsonAnswer({ applied: body.operations.length, noop: 0, refused: [], parked: [], have, wall_clock });
 }
+
+const NEVER: Dot = { hlc: '', origin: '', seq: 0 };
+
+/** The kinds of the simulator with one of them declared otherwise. */
+const withKind = <I extends object>(kind: Kind<I>): Kinds =>
+  new Kinds(SIM_KINDS.all.map((each) => (each.name === kind.name ? kind : each)));
 
 /** Asks with a cursor of what the peer said it has, instead of what is durably here. */
 function cursorOfClaim(transport: PeerTransport, node: SimNode): PeerTransport {
@@ -245,5 +256,28 @@ export const MUTANTS: readonly Mutant[] = [
           ? Promise.resolve({ kind: 'unreachable', message: 'nobody compares' })
           : transport.send(peer, request, timeoutMs),
     }),
+  },
+  {
+    name: 'join-by-arrival',
+    bug: 'of two concurrent texts the one that came first stands',
+    seeds: 4,
+    kinds: withKind({ ...memoryKind, merge: (versions) => versions[0]!.image, editOf: () => NEVER }),
+  },
+  {
+    name: 'link-tombstones-dropped',
+    bug: 'a link that is dropped leaves no trace',
+    seeds: 10,
+    faults: ['partition', 'loss', 'lost-answers'],
+    store: applying((apply, node) => async (command) => {
+      const applied = await apply(command);
+      if (!node.disk.held) node.disk.db.exec("DELETE FROM tombstones WHERE kind = 'link'");
+      return applied;
+    }),
+  },
+  {
+    name: 'grants-anywhere',
+    bug: 'a node grants a lease whose home it is not',
+    seeds: 4,
+    kinds: withKind({ ...leaseKind, writer: 'anybody' }),
   },
 ];

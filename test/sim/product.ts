@@ -7,6 +7,7 @@ import { SyncReceiver } from '../../node/mesh/receive/sync-receiver.js';
 import type { Replication } from '../../node/pipeline/call.js';
 import { BACKGROUND_POLICY } from '../../node/restart-policies.js';
 import { decodeCursor } from '../../protocol/mesh/cursor.js';
+import { SIM_CHAIN } from './sim-kinds.js';
 import { type JoinMesh, type Membership, plain } from './sim-node.js';
 
 const QUORUM_WITHIN_MS = 2000;
@@ -50,6 +51,7 @@ export const product: JoinMesh = (run) => {
     whenAccepting: () => mesh.whenAccepting(),
     replicated: (origin, from, to, deadlineMs) => mesh.replicated(origin, from, to, deadlineMs),
     forward: (peerId, command) => mesh.forward(peerId, command),
+    forwarded: SIM_CHAIN.forwarded,
   };
   const receiver = new SyncReceiver({
     store,
@@ -69,6 +71,8 @@ export const product: JoinMesh = (run) => {
     log,
     metrics: { messageRefused: () => undefined, operationsReceived: () => undefined },
     oldStyle: null,
+    kinds: node.kinds,
+    forwarded: SIM_CHAIN.forwarded,
     onDiffering: (peerId) => mesh.differing(peerId),
   });
   const membership: Membership = {

@@ -2,6 +2,7 @@ import { Checks } from './checks.js';
 import { DAMAGES, type Damage } from './damage.js';
 import { checkPromises, differences } from './end-checks.js';
 import { chooseFaults, type Fault, Faults } from './faults.js';
+import { checkHomes } from './home-checks.js';
 import { Ledger } from './ledger.js';
 import type { Mutant } from './mutant.js';
 import { SimNetwork } from './network.js';
@@ -197,6 +198,7 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
         for (const difference of again) world.violate(null, 'stability', difference);
         const whole = members().filter(({ parts }) => parts.scope === null);
         await checkPromises({ world, nodes: whole, ledger, history: workload.history, checks });
+        checkHomes({ world, nodes: whole, ledger, history: workload.history, checks });
         for (const node of members()) checks.audit(node);
         for (const node of nodes) {
           for (const left of await node.stop()) world.violate(node.name, 'left after stop', left);

@@ -1,4 +1,123 @@
-import { KINDS } from '../../protocol/kinds/kinds.js';
+import { z } from 'zod';
+import { defineOperation } from '../../node/pipeline/operation.js';
+import type { Command } from '../../protocol/commands.js';
+import type { Chain, DecidedCommand } from '../../protocol/decide/chain.js';
+import { type Deciding, type DecisionContext, decided } from '../../protocol/decide/deciding.js';
+import { homeOf } from '../../protocol/decide/home.js';
+import { read } from '../../protocol/decide/reads.js';
+import { CHAIN, RULES } from '../../protocol/decide/rules.js';
+import { KINDS, Kinds } from '../../protocol/kinds/kinds.js';
+import { isCount, isText, NO_REST, type Rest } from '../../protocol/kinds/payload.js';
+import { recordKind } from '../../protocol/kinds/record-kind.js';
+import { failed, ok } from '../../protocol/result.js';
+
+/** A kind that only the simulator has: its declaration is all that replication needs to know. */
+export interface Lease {
+  readonly holder: string;
+  /** Grows with each grant, and with each home by more than all grants of the one before. */
+  readonly token: number;
+  readonly home_number: number;
+  readonly rest: Rest;
+}
+
+/** More grants of one lease than a run makes. */
+const TOKENS_OF_A_HOME = 1_000_000;
+
+export const leaseKind = recordKind<Lease>({
+  name: 'lease',
+  members: {
+    holder: { accepts: isText, default: '' },
+    token: { accepts: isCount, default: 0 },
+    home_number: { accepts: isCount, default: 0, later: true },
+  },
+  idOf: () => null,
+  losers: 'dropped',
+  writer: 'home',
+  exported: false,
+});
 
 /** What replicates in the simulator. */
-export const SIM_KINDS = KINDS;
+export const SIM_KINDS = new Kinds([...KINDS.all, leaseKind]);
+
+const grantShape = z.object({ kind: z.literal('grant-lease'), id: z.string(), holder: z.string() });
+type GrantLease = z.output<typeof grantShape>;
+
+/** Grants a lease; only its home decides, so two nodes never grant one token. */
+function* decideGrant({ id, holder }: GrantLease, _context: DecisionContext): Deciding<{ token: number }> {
+  const subject = { kind: leaseKind.name, id };
+  const { number } = yield* homeOf(id);
+  const row = yield* read('subject-row', subject);
+  const before = (row?.image as Lease | undefined) ?? null;
+  const token = Math.max(before?.token ?? 0, number * TOKENS_OF_A_HOME) + 1;
+  const image: Lease = { holder, token, home_number: number, rest: NO_REST };
+  return decided({ token }, [
+    {
+      ...{ mutation: 'write', ...subject, word: 'lease.put', namespace: 'alpha' },
+      ...{ seen: row?.stamp.seen ?? {}, before, image },
+    },
+  ]);
+}
+
+/** The rules of the release, and that of the lease. */
+export const SIM_CHAIN: Chain = {
+  ...CHAIN,
+  rules: { ...RULES, 'grant-lease': decideGrant } as never,
+  forwarded: {
+    'grant-lease': (sent) => {
+      const parsed = grantShape.safeParse(sent);
+      return parsed.success ? (parsed.data as unknown as DecidedCommand) : null;
+    },
+  },
+};
+
+const written = z.looseObject({});
+
+/** An operation of the simulator that runs one command of the store. */
+function commandOperation<I extends z.ZodObject>(
+  name: string,
+  input: I,
+  commandOf: (input: z.output<I>, agentId: string) => object,
+) {
+  return defineOperation({
+    name,
+    family: 'other',
+    summary: name,
+    core: false,
+    input,
+    output: written,
+    effect: 'write',
+    guards: {},
+    run: async (call, given) => {
+      const command = commandOf(given as z.output<I>, call.caller.agentId) as Command;
+      const done = await call.services.store.execute(command);
+      return done.ok ? ok(done.value as Record<string, unknown>) : failed(done.error);
+    },
+  });
+}
+
+const viewer = { all: true, agentId: null, asNamespace: null };
+const linkKey = { source_id: z.string(), target_id: z.string(), relation: z.string() };
+
+/** Writes of kinds that no surface offers yet. */
+export const SIM_OPERATIONS = [
+  commandOperation(
+    'sim_standard_set',
+    z.object({ namespace: z.string(), parent: z.string() }),
+    ({ namespace, parent }) => ({ kind: 'set-standard', namespace, standardId: null, parent, viewer }),
+  ),
+  commandOperation('sim_standard_clear', z.object({ namespace: z.string() }), ({ namespace }) => ({
+    kind: 'clear-standard',
+    namespace,
+  })),
+  commandOperation('sim_unlink', z.object(linkKey), (link) => ({ kind: 'drop-link', link, viewer })),
+  commandOperation('sim_grant', z.object({ id: z.string() }), ({ id }, holder) => ({
+    kind: 'grant-lease',
+    id,
+    holder,
+  })),
+  commandOperation('sim_adopt', z.object({ peer: z.string() }), ({ peer }, by) => ({
+    kind: 'adopt-peer',
+    peerId: peer,
+    by,
+  })),
+];

@@ -6,11 +6,13 @@ import type { Caller } from '../../node/identity/caller.js';
 import { fingerprintOf } from '../../node/identity/machine-key.js';
 import { CATALOGUE, OPERATIONS } from '../../node/operations/registry.js';
 import type { Services } from '../../node/pipeline/call.js';
+import type { Operation } from '../../node/pipeline/operation.js';
 import { type Answer, runOperation } from '../../node/pipeline/pipeline.js';
 import { RememberedSessions } from '../../node/runtime/recall-sessions.js';
 import { DeferredTouches } from '../../node/runtime/touch-queue.js';
 import { NO_SEMANTICS } from '../../node/semantics/no-semantics.js';
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
+import type { Kinds } from '../../protocol/kinds/kinds.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { PeerTransport } from '../../protocol/mesh/transport.js';
 import type { Appended, Result } from '../../protocol/result.js';
@@ -21,6 +23,7 @@ import type { Dice } from './dice.js';
 import { SimDisk } from './disk.js';
 import type { Mutant } from './mutant.js';
 import type { Receiver, SimNetwork } from './network.js';
+import { SIM_KINDS, SIM_OPERATIONS } from './sim-kinds.js';
 import { SimRoster } from './sim-roster.js';
 import { clockOf, logOf, randomOf, type SimKeys, SimScheduler, type WallClock } from './sim-seams.js';
 import { type DiskPace, SimStore } from './sim-store.js';
@@ -80,7 +83,9 @@ export interface SimNodeParts {
   readonly wall: WallClock;
 }
 
-const OPERATIONS_BY_NAME = new Map(OPERATIONS.map((operation) => [operation.name, operation]));
+const OPERATIONS_BY_NAME = new Map<string, Operation>(
+  [...OPERATIONS, ...SIM_OPERATIONS].map((operation) => [operation.name, operation]),
+);
 
 let base: Settings | null = null;
 
@@ -136,6 +141,10 @@ export class SimNode {
     return this.parts.name;
   }
 
+  get kinds(): Kinds {
+    return this.parts.mutant?.kinds ?? SIM_KINDS;
+  }
+
   get quorumWrites(): number {
     return this.parts.quorumWrites;
   }
@@ -182,6 +191,7 @@ export class SimNode {
       crypto: keys.crypto,
       signer: this.signer,
       quota: quotaLimits(settings),
+      kinds: this.kinds,
       reportBug: (error) => {
         const isDisk = this.spoiled && error instanceof DamagedRowError;
         if (!isDisk) this.parts.onBug(this, stackOf(error));

@@ -1,4 +1,5 @@
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
+import type { Kinds } from '../../protocol/kinds/kinds.js';
 import { BATCH_COMMANDS_MAX, WRITE_DEADLINE_MS } from '../../protocol/limits.js';
 import type { AnswerOf, Query } from '../../protocol/queries.js';
 import { fail, type Result } from '../../protocol/result.js';
@@ -8,6 +9,7 @@ import { Reader } from '../../storage/sqlite/reader.js';
 import { Writer, type WriterParts } from '../../storage/sqlite/writer.js';
 import type { Dice } from './dice.js';
 import type { SimDisk } from './disk.js';
+import { SIM_CHAIN } from './sim-kinds.js';
 import type { World } from './world.js';
 
 /** How a disk behaves now; faults change it. */
@@ -20,6 +22,7 @@ export interface DiskPace {
 }
 
 export interface SimStoreParts extends Omit<WriterParts, 'db'> {
+  readonly kinds: Kinds;
   readonly world: World;
   readonly place: string;
   readonly disk: SimDisk;
@@ -59,9 +62,12 @@ export class SimStore implements Store {
   private closed = false;
 
   constructor(private readonly parts: SimStoreParts) {
-    const { disk, crypto, reportBug, signer, quota } = parts;
-    this.writer = new Writer({ db: disk.db, crypto, reportBug, signer, quota });
-    this.reader = new Reader(disk.db, crypto);
+    const { disk, crypto, reportBug, signer, quota, kinds } = parts;
+    this.writer = new Writer({
+      ...{ db: disk.db, crypto, reportBug, signer, quota },
+      ...{ kinds, chain: SIM_CHAIN },
+    });
+    this.reader = new Reader(disk.db, crypto, kinds);
   }
 
   execute<C extends Command>(command: C, options: CallOptions = {}): Promise<Result<OutcomeOf<C>>> {

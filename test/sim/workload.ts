@@ -1,5 +1,6 @@
 import type { Caller } from '../../node/identity/caller.js';
 import type { Answer } from '../../node/pipeline/pipeline.js';
+import { homeId } from '../../protocol/kinds/home.js';
 import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
 import { operationId } from '../../protocol/operation-log.js';
 import type { Appended } from '../../protocol/result.js';
@@ -25,6 +26,8 @@ export interface Invocation {
   readonly operations: BornOperation[];
 }
 
+/** How many calls are about other kinds than memories. */
+const OTHER_KINDS = 0.15;
 const NAMESPACES = ['alpha', 'beta', 'beta/deep'];
 const TIERS = ['short', 'mid', 'long'];
 
@@ -134,6 +137,7 @@ export class Workload {
   private plan(number: number, at: Peer): Pick<Invocation, 'name' | 'input' | 'subject' | 'mark'> {
     const { dice, ids } = this;
     const mark = `mark ${number} end`;
+    if (dice.chance(OTHER_KINDS)) return this.planOther(at);
     const choice = dice.below(100);
     const id = ids.length === 0 ? null : this.recent(ids);
     if (id === null || choice < 34)
@@ -171,6 +175,30 @@ export class Workload {
     if (choice < 98) return { name: 'memory_gc', input: {}, subject: null, mark: null };
     const input = { namespace: this.namespace(at), pattern: this.title().split(' ')[1] };
     return { name: 'memory_forget', input, subject: null, mark: null };
+  }
+
+  /** A write of another kind than memories and new links. */
+  private planOther(at: Peer): Pick<Invocation, 'name' | 'input' | 'subject' | 'mark'> {
+    const { dice } = this;
+    const call = (name: string, input: Input, subject: string) => ({ name, input, subject, mark: null });
+    const choice = dice.below(10);
+    if (choice < 3) {
+      const namespace = this.namespace(at);
+      const parent = `parent${dice.below(6)}`;
+      return call('sim_standard_set', { namespace, parent }, namespace);
+    }
+    if (choice === 3) {
+      const namespace = this.namespace(at);
+      return call('sim_standard_clear', { namespace }, namespace);
+    }
+    if (choice < 6 && this.ids.length > 0) {
+      const [source_id, target_id] = [this.recent(this.ids), this.recent(this.ids)];
+      const link = { source_id, target_id, relation: 'related_to' };
+      return call('sim_unlink', link, `${source_id}|${target_id}|related_to`);
+    }
+    const maker = dice.pick(this.parts.nodes.filter(({ parts }) => parts.scope === null));
+    const id = homeId(maker.peerId, `lease${dice.below(2)}`);
+    return call('sim_grant', { id }, id);
   }
 
   /**

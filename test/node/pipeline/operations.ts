@@ -20,7 +20,6 @@ export function anOperation(changes: {
     output: z.looseObject({}),
     effect: 'write',
     guards: changes.guards ?? {},
-    events: [],
     run: (changes.run ?? (() => Promise.resolve(ok({ done: true })))) as never,
   });
 }

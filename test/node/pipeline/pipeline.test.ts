@@ -139,7 +139,6 @@ describe('an operation that reads', () => {
       output: z.looseObject({}),
       effect: 'read',
       guards: {},
-      events: [],
       run: run as never,
     });
 

@@ -20,7 +20,6 @@ const things = defineOperation({
   output: z.looseObject({}),
   effect: 'write',
   guards: {},
-  events: [],
   http: [{ method: 'POST', path: '/things', fields: 'body', arrayBody: 'things' }],
   run: async (call, input) => ok({ ...input, caller: call.caller.agentId }),
 });

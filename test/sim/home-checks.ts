@@ -1,0 +1,67 @@
+import { makerOf } from '../../protocol/kinds/home.js';
+import { peerOfOrigin } from '../../protocol/mesh/wire.js';
+import type { EndParts } from './end-checks.js';
+import type { BornOperation } from './ledger.js';
+import type { Lease } from './sim-kinds.js';
+import type { SimNode } from './sim-node.js';
+
+const leaseOf = ({ payload }: Pick<BornOperation, 'payload'>) => JSON.parse(payload) as Partial<Lease>;
+const numberOf = (operation: BornOperation): number => leaseOf(operation).home_number ?? 0;
+
+/** What subjects with a home owe: only the home wrote them, and no token was granted twice. */
+export function checkHomes(parts: EndParts): void {
+  const { world, ledger, nodes } = parts;
+  const operations = [...ledger.operations.values()];
+  const adopted = new Set(
+    operations
+      .filter(({ kind }) => kind === 'adoption.put')
+      .map(({ origin, subject }) => `${peerOfOrigin(origin)} ${subject}`),
+  );
+  const grants = operations.filter(({ kind }) => kind === 'lease.put');
+  for (const grant of grants) {
+    const author = peerOfOrigin(grant.origin);
+    const maker = makerOf(grant.subject);
+    const number = numberOf(grant);
+    const isHome = number === 0 ? author === maker : adopted.has(`${author} ${author}/${maker}/${number}`);
+    if (!isHome) world.violate(grant.node, 'not home', `${grant.id} grants ${grant.subject}`);
+  }
+  checkTokens(parts);
+  for (const node of nodes) checkRows(parts, node, grants);
+}
+
+/** Two clients never hold one token. A home whose disk was lost may have forgotten what it granted. */
+function checkTokens({ world, history, checks }: EndParts): void {
+  if (checks.disksLost.size > 0) return;
+  const granted = new Set<string>();
+  for (const { name, subject, answer, node } of history) {
+    if (name !== 'sim_grant' || answer?.ok !== true) continue;
+    const grant = `${subject} ${String(answer.value['token'])}`;
+    if (granted.has(grant)) world.violate(node.name, 'granted twice', grant);
+    granted.add(grant);
+  }
+}
+
+interface LeaseRow {
+  readonly id: string;
+  readonly payload: string;
+}
+
+/** A lease is what its latest home granted last, wherever the operations of that home are known. */
+function checkRows({ world }: EndParts, node: SimNode, grants: readonly BornOperation[]): void {
+  const { db } = node.disk;
+  const known = new Set(
+    db.prepare("SELECT origin || '/' || origin_seq FROM operations WHERE parked IS NULL").pluck().all(),
+  );
+  const rows = db.prepare("SELECT id, payload FROM records WHERE kind = 'lease'").all() as LeaseRow[];
+  for (const row of rows) {
+    const own = grants.filter(({ id, subject }) => subject === row.id && known.has(id));
+    const latest = Math.max(...own.map(numberOf));
+    const tokens = own
+      .filter((grant) => numberOf(grant) === latest)
+      .map((grant) => leaseOf(grant).token ?? 0);
+    const held = leaseOf(row).token;
+    if (own.length > 0 && held !== Math.max(...tokens)) {
+      world.violate(node.name, 'stale lease', `${row.id} says ${held}, not ${Math.max(...tokens)}`);
+    }
+  }
+}
