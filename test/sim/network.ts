@@ -1,3 +1,4 @@
+import { PEER_RESPONSE_BYTES_MAX } from '../../protocol/limits.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type {
   PeerReply,
@@ -125,6 +126,10 @@ export class SimNetwork {
     answer: (reply: PeerReply) => void,
   ): void {
     const { world, dice, weather } = this;
+    if (peer.url === null) {
+      answer({ kind: 'unreachable', message: `${peer.peerId} has no address` });
+      return;
+    }
     const to = this.places.get(peer.peerId) ?? peer.peerId;
     let settled = false;
     const finish = (reply: PeerReply) => {
@@ -175,7 +180,9 @@ export class SimNetwork {
         this.onDelivery({ from, to, request, response });
         if (this.cuts.has(`${to} ${from}`) || dice.chance(weather.lostAnswers)) return;
         world.after(this.delayMs(to, from), from, `answer ${response.status}`, () => {
-          finish({ kind: 'answer', status: response.status, body: response.body });
+          if (response.body.length > PEER_RESPONSE_BYTES_MAX) {
+            finish({ kind: 'unreachable', message: 'the answer is too large' });
+          } else finish({ kind: 'answer', status: response.status, body: response.body });
         });
       },
       (error: unknown) => {

@@ -13,18 +13,28 @@ import { openTestNode } from './test-node.js';
 
 /** A roster that a test changes. */
 export class TestRoster implements Roster {
-  list: readonly Peer[];
+  #list: readonly Peer[];
+  readonly #listeners = new Set<() => void>();
   constructor(...peers: readonly Peer[]) {
-    this.list = peers;
+    this.#list = peers;
+  }
+  /** Who belongs to the mesh; another list is told to those who listen. */
+  get list(): readonly Peer[] {
+    return this.#list;
+  }
+  set list(peers: readonly Peer[]) {
+    this.#list = peers;
+    for (const listener of [...this.#listeners]) listener();
   }
   peers(): readonly Peer[] {
-    return this.list;
+    return this.#list;
   }
   find(peerId: string): Peer | null {
-    return this.list.find((peer) => peer.peerId === peerId) ?? null;
+    return this.#list.find((peer) => peer.peerId === peerId) ?? null;
   }
-  onChange(): () => void {
-    return () => {};
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 }
 

@@ -1,43 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Embedder } from '../../../node/semantics/embedder.js';
 import { LocalSemantics } from '../../../node/semantics/local-semantics.js';
 import type { SemanticRequest } from '../../../node/semantics/semantic-index.js';
 import { NEAR_DUPLICATE_WAIT_MS } from '../../../protocol/limits.js';
-import { fail, ok } from '../../../protocol/result.js';
+import { ok } from '../../../protocol/result.js';
 import { VectorClient } from '../../../storage/vectors/vector-client.js';
 import { realClock, realScheduler } from '../../storage/vectors/real-seams.js';
+import { IdleEmbedder } from '../../support/idle-embedder.js';
 import { openTestNode } from '../../support/test-node.js';
-
-/** An embedder in a given state that counts what it is asked and has no answer. */
-class IdleEmbedder implements Embedder {
-  readonly model = 'idle';
-  readonly dim = 3;
-  readonly input = { windowWords: 90, latinOnly: true };
-  readonly deadlines: number[] = [];
-
-  constructor(
-    private readonly loaded: boolean,
-    private readonly queries: number,
-  ) {}
-
-  embed() {
-    return Promise.resolve(ok([]));
-  }
-  embedQuery(_text: string, deadlineMs: number) {
-    this.deadlines.push(deadlineMs);
-    return Promise.resolve(fail('DEADLINE', 'too late'));
-  }
-  state() {
-    return { loaded: this.loaded, failing: false, lastError: null };
-  }
-  queueDepth() {
-    return { queries: this.queries, background: 100 };
-  }
-  close() {
-    return Promise.resolve();
-  }
-}
 
 describe('evidence before a store', () => {
   const ask = async (embedder: IdleEmbedder, changes: Partial<SemanticRequest> = {}) => {

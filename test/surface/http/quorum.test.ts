@@ -18,7 +18,7 @@ const replication: Replication = {
   quorumWrites: 2,
   quorumTimeoutMs: 2000,
   forward: () => Promise.reject(new Error('nothing is passed on here')),
-      forwarded: {},
+  forwarded: {},
   accepting: () => gate === null,
   whenAccepting: () => gate ?? Promise.resolve(),
   replicated: async (origin, from, to) => {
