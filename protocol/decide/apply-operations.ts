@@ -1,5 +1,6 @@
 import type { Outcomes } from '../commands.js';
 import { hlcMs, isHlc } from '../hlc.js';
+import { namespaceProblem } from '../ids.js';
 import type { Kind } from '../kinds/kind.js';
 import { covers, type Version } from '../kinds/version.js';
 import { CLOCK_AHEAD_MS_MAX } from '../limits.js';
@@ -147,6 +148,7 @@ function* effectOf(operation: VerifiedOperation, context: DecisionContext): Read
   if (refusal !== null) return parkedFor(refusal);
   if (operation.kind === EPOCH_KIND) return yield* epochEffect({ ...operation, payload }, context);
   if (meaning === null) return parkedFor('unknown_kind');
+  if (namespaceProblem(operation.namespace) !== null) return parkedFor('invalid');
   if (meaning.role === 'note') return yield* NOTES[operation.kind]!({ ...operation, payload }, meaning.kind);
   const version = versionOf(meaning.kind, meaning.role, { ...operation, payload });
   if (version === null) return parkedFor('invalid');

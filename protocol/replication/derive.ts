@@ -1,3 +1,4 @@
+import { namespaceProblem } from '../ids.js';
 import type { Kind } from '../kinds/kind.js';
 import type { Dot, Version } from '../kinds/version.js';
 import type { OperationPlace } from '../mesh/ranges.js';
@@ -90,7 +91,10 @@ function readMaximal(
       }
       continue;
     }
-    const version = versionOf(kind, kind.words[operation.kind] ?? 'note', { ...operation, payload });
+    // Names from before the log began may break the rule, but no operation gets an effect under one.
+    const misnamed = parked !== null && namespaceProblem(operation.namespace) !== null;
+    const role = kind.words[operation.kind] ?? 'note';
+    const version = misnamed ? null : versionOf(kind, role, { ...operation, payload });
     if (version !== null) versions.push(version);
     else if (parked === null) unreadable.push(operation);
     else ineffective.add(operation);

@@ -1,5 +1,4 @@
 import { canonicalJson } from '../canonical-json.js';
-import { namespaceProblem } from '../ids.js';
 import type { Kind, Role } from '../kinds/kind.js';
 import type { PurgeReason } from '../kinds/memory-kind.js';
 import { isObject, parsedObject } from '../kinds/payload.js';
@@ -23,7 +22,7 @@ export interface VersionSource {
 export function versionOf(kind: Kind, role: Role, source: VersionSource): Version | null {
   const { origin, seq, hlc, namespace, subject } = source;
   const value = parsedObject(source.payload);
-  if (value === null || namespaceProblem(namespace) !== null) return null;
+  if (value === null) return null;
   const dot = { hlc, origin, seq, covers: { ...source.seen, [origin]: seq }, namespace };
   if (role === 'removal') {
     const removal = removalOf(kind, source.kind, value);

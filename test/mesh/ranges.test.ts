@@ -28,7 +28,9 @@ function asking(ask: unknown, fields: Record<string, unknown> = {}, headers = {}
   const signed = signMessage({ ...parts, peerId: peer.peerId, signer: peer.signer, random: systemRandom });
   return { ...parts, headers: { ...signed, ...headers }, fingerprint: null };
 }
-const NAMESPACES = { kind: 'namespaces', have: {}, digests: {} };
+const NAMESPACES = { kind: 'namespaces', have: {}, digests: { memory: {} } };
+
+const GLOBAL = { kind: 'memory', namespace: 'global' };
 
 describe('questions about ranges', () => {
   it('are answered to members alone, once, and in time', async () => {
@@ -56,14 +58,33 @@ describe('questions about ranges', () => {
       {},
       { kind: 'nothing' },
       { kind: 'namespaces', have: { o: -1 }, digests: {} },
-      { kind: 'namespaces', have: {}, digests: { global: 'xyz' } },
-      { kind: 'subjects', namespace: 'global', ranges: { a: '0'.repeat(64) }, from: 0 },
-      { kind: 'subjects', namespace: 'global', ranges: {}, from: 257 },
+      { kind: 'namespaces', have: {}, digests: { memory: { global: 'xyz' } } },
+      { kind: 'namespaces', have: {}, digests: { global: '0'.repeat(64) } },
+      { kind: 'subjects', of: GLOBAL, ranges: { a: '0'.repeat(64) }, from: 0 },
+      { kind: 'subjects', of: GLOBAL, ranges: {}, from: 257 },
+      { kind: 'subjects', namespace: 'global', ranges: {}, from: 0 },
       { kind: 'operations', places: [{ origin: 'o', seq: 0 }] },
       { kind: 'operations', places: Array.from({ length: 201 }, () => ({ origin: 'o', seq: 1 })) },
     ])
       assert.equal((await node.send(asking(ask))).json['code'], 'VALIDATION_FAILED', JSON.stringify(ask));
     assert.deepEqual(await node.counts(), before);
+  });
+
+  it('compare only the kinds that both name, and show no rows of a kind that is unknown here', async () => {
+    const writer = new TestPeer('writer of one memory');
+    const node = await open({ peers: [peer.asPeer(), writer.asPeer()] });
+    const shown = writer.operation({ namespace: 'open', title: 'shown' });
+    assert.equal((await node.send(writer.push(writer.pushOf(shown)))).json['applied'], 1);
+    const compare = async (digests: object) => {
+      const { json } = await node.send(asking({ kind: 'namespaces', have: {}, digests }));
+      return [json['differing'], json['compared']];
+    };
+    assert.deepEqual(await compare({}), [[], 0]);
+    assert.deepEqual(await compare({ link: {}, later: { open: '0'.repeat(64) } }), [[], 0]);
+    assert.deepEqual(await compare({ memory: {} }), [[{ kind: 'memory', namespace: 'open' }], 1]);
+    const of = { kind: 'later', namespace: 'open' };
+    const { status, json } = await node.send(asking({ kind: 'subjects', of, ranges: {}, from: 0 }));
+    assert.deepEqual([status, json['subjects'], json['next']], [200, [], null]);
   });
 
   it('show nothing of what lies outside the scope', async () => {
@@ -74,12 +95,13 @@ describe('questions about ranges', () => {
     const pushed = await node.send(other.push(other.pushOf(secret, shown)));
     assert.equal(pushed.json['applied'], 2);
     const compared = await node.send(asking(NAMESPACES));
-    assert.deepEqual([compared.json['differing'], compared.json['compared']], [['open'], 1]);
+    const shownHere = { kind: 'memory', namespace: 'open' };
+    assert.deepEqual([compared.json['differing'], compared.json['compared']], [[shownHere], 1]);
     const ranges = { kind: 'subjects', ranges: {}, from: 0 };
-    const inside = await node.send(asking({ ...ranges, namespace: 'open' }));
+    const inside = await node.send(asking({ ...ranges, of: shownHere }));
     assert.deepEqual((inside.json['subjects'] as string[][])[0]![0], shown.subject);
-    const outside = await node.send(asking({ ...ranges, namespace: 'secret' }));
-    const nowhere = await node.send(asking({ ...ranges, namespace: 'nowhere' }));
+    const outside = await node.send(asking({ ...ranges, of: { ...shownHere, namespace: 'secret' } }));
+    const nowhere = await node.send(asking({ ...ranges, of: { ...shownHere, namespace: 'nowhere' } }));
     assert.deepEqual(
       [outside.json['subjects'], outside.json['ranges'], outside.json['next']],
       [nowhere.json['subjects'], nowhere.json['ranges'], nowhere.json['next']],

@@ -6,10 +6,12 @@ import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { memoryPayload } from '../../protocol/kinds/memory-kind.js';
 import { type Standard, standardKind } from '../../protocol/kinds/standard-kind.js';
+import { repairOf } from '../../protocol/mesh/repair-terms.js';
 import { CHAIN_GENESIS, headerHash } from '../../protocol/operation-log.js';
 import { chargedBytes, holderOf } from '../../protocol/quota.js';
 import type { Connection } from '../../storage/sqlite/connection.js';
 import { schemaVersion } from '../../storage/sqlite/database-setup.js';
+import { engineOf } from '../../storage/sqlite/migrations/form.js';
 import { MIGRATION_STEPS, migrate } from '../../storage/sqlite/migrations/migrate.js';
 import { olderInstant } from '../../storage/sqlite/migrations/older-values.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
@@ -229,11 +231,26 @@ for (const version of OLDER_VERSIONS) {
       assert.deepEqual(find('zeppelin'), []);
     });
 
+    it('has rows that the log means, also in a namespace that none may have any more', () => {
+      const db = migrated(olderFile(version));
+      assert.deepEqual(auditDatabase(db), []);
+      const odd = one(db, "SELECT id FROM memories WHERE namespace = 'with blanks in it'")['id'] as string;
+      const before = one(db, 'SELECT content, priority, seen, hex(digest) FROM memories WHERE id = ?', odd);
+      db.prepare('UPDATE memories SET priority = 9 WHERE id = ?').run(odd);
+      const { run, digests, quotas, log } = engineOf(db, openOptions(':memory:', NOW_MS));
+      log.begin();
+      run(repairOf({ subjects: [{ kind: 'memory', id: odd }] }));
+      quotas.flush();
+      digests.flush();
+      log.finish();
+      const after = one(db, 'SELECT content, priority, seen, hex(digest) FROM memories WHERE id = ?', odd);
+      assert.deepEqual([after, auditDatabase(db)], [before, []]);
+    });
+
     it('gets one store operation for each memory, in an unbroken chain that matches the rows', () => {
       const db = migrated(olderFile(version));
       const operations = all(db, 'SELECT * FROM operations ORDER BY commit_sequence');
       assert.equal(operations.length, OLDER_MEMORIES.length + OLDER_LINKS + OLDER_STANDARDS);
-      assert.deepEqual(auditDatabase(db), []);
       const rows = all(db, `SELECT ${SELECT_ROW} FROM memories m ORDER BY m.rid`);
       let previous = CHAIN_GENESIS;
       let lastHlc = '';

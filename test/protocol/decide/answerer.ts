@@ -50,7 +50,7 @@ export function aKindRow<I extends object>(
   return { kind: kind.name, id, namespace: 'global', image, stamp, ...fields };
 }
 
-const valueOf = (image: object, member: string): unknown => (image as Record<string, unknown>)[member];
+const memberOf = (image: object, member: string): unknown => (image as Record<string, unknown>)[member];
 
 /** What a decision came to. */
 export interface Outcome<T> {
@@ -127,7 +127,7 @@ export function decideOver<C extends DecidedCommand>(
       case 'records-with':
         return (options.subjects ?? [])
           .filter(
-            ({ kind, image }) => kind === request.kind && valueOf(image, request.member) === request.value,
+            ({ kind, image }) => kind === request.kind && memberOf(image, request.member) === request.value,
           )
           .slice(0, request.limit);
       case 'tombstone': {
