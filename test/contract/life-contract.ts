@@ -8,6 +8,7 @@ import { TTL_SECONDS } from '../../protocol/limits.js';
 import type { MemoryRow } from '../../protocol/memory.js';
 import type { Store } from '../../storage/port.js';
 import { auditLog } from '../support/log-audit.js';
+import { OPERATOR, storing, tenant } from '../support/memories.js';
 import type { StoreUnderTest } from './store-contract.js';
 
 const START_MS = Date.parse('2026-03-01T12:00:00.000Z');
