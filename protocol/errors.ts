@@ -63,6 +63,8 @@ export const ERRORS = {
   AUDIT_CHAIN_BROKEN: { http: 500, exit: 1 },
   INTERNAL: { http: 500, jsonRpc: -32603, exit: 70 },
   DATABASE_ERROR: { http: 500, exit: 70 },
+  /** A stored row is not what was written; it is repaired in the background. */
+  DATA_DAMAGED: { http: 500, exit: 70 },
   OVERLOADED: { http: 503, exit: 75 },
   UNAVAILABLE: { http: 503, exit: 75 },
   SHUTTING_DOWN: { http: 503, exit: 75 },

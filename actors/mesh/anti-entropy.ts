@@ -181,22 +181,11 @@ export class AntiEntropy {
     // The digest of the namespace itself may be what is wrong; counting it costs the writer a look at every row.
     const counted = comparable ? await this.repair({ subjects: [], recount: [namespace] }) : NOTHING_COUNTED;
     if (counted === null) return null;
-    // A sum that was wrong may be that of rows that were made anew and never counted.
-    const uncounted = new Set(counted.recounted);
-    const repaired = await this.repairRanges(record, namespace, uncounted);
-    // Also what was repaired before the peer went away.
-    if (uncounted.size > 0) {
-      const sums = await this.repair({ subjects: [], recount: [...uncounted], recountQuotas: true });
-      if (sums === null) return null;
-    }
+    const repaired = await this.repairRanges(record, namespace);
     return repaired === null ? null : repaired + counted.recounted.length;
   }
 
-  private async repairRanges(
-    record: PeerRecord,
-    namespace: string,
-    uncounted: Set<string>,
-  ): Promise<number | null> {
+  private async repairRanges(record: PeerRecord, namespace: string): Promise<number | null> {
     const { store } = this.parts;
     let repaired = 0;
     for (let from: number | null = 0; from !== null; ) {
@@ -216,7 +205,7 @@ export class AntiEntropy {
       );
       if (!ours.ok) return null;
       const subjects = differingSubjects(ours.value.subjects, theirs.subjects);
-      const done = await this.repairSubjects(record, subjects, uncounted);
+      const done = await this.repairSubjects(record, subjects);
       if (done === null) return null;
       repaired += done;
       // A peer that does not move on would keep this node for ever.
@@ -229,18 +218,13 @@ export class AntiEntropy {
     return this.ask(record, question, checkSubjectsReply);
   }
 
-  /** Rows repaired, whose namespaces are then `uncounted`; null when somebody did not answer. */
-  private async repairSubjects(
-    record: PeerRecord,
-    subjects: readonly string[],
-    uncounted: Set<string>,
-  ): Promise<number | null> {
+  /** Rows repaired; null when somebody did not answer. */
+  private async repairSubjects(record: PeerRecord, subjects: readonly string[]): Promise<number | null> {
     let repaired = 0;
     for (let at = 0; at < subjects.length; at += limits.REPAIR_SUBJECTS_MAX) {
       const some = subjects.slice(at, at + limits.REPAIR_SUBJECTS_MAX);
-      const own = await this.repair({ subjects: some, recount: [], countLater: true });
+      const own = await this.repair({ subjects: some, recount: [] });
       if (own === null) return null;
-      for (const namespace of own.uncounted) uncounted.add(namespace);
       repaired += own.repaired.length;
       const missing = own.missing.slice(0, limits.RANGE_OPERATIONS_MAX);
       if (missing.length === 0) continue;
@@ -250,11 +234,9 @@ export class AntiEntropy {
       const again = await this.repair({
         subjects: [...new Set(missing.map(({ subject }) => subject))],
         recount: [],
-        countLater: true,
         ...back,
       });
       if (again === null) return null;
-      for (const namespace of again.uncounted) uncounted.add(namespace);
       repaired += again.repaired.length + again.restored;
     }
     return repaired;

@@ -9,7 +9,7 @@ import { type StorageThread, storageThread } from '../../actors/storage/storage-
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import * as limits from '../../protocol/limits.js';
 import type { Answers, Query } from '../../protocol/queries.js';
-import { HealingStore } from '../../storage/healing-store.js';
+import { DamageWatch } from '../../storage/damage-watch.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import type { TimedCommand } from '../../storage/port.js';
 import { openReader } from '../../storage/sqlite/connection.js';
@@ -30,6 +30,7 @@ import type { Condition, Services } from '../pipeline/call.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantic/no-semantics.js';
 import { spawnStorageThread } from '../threads/spawn.js';
+import { DatabaseDamage } from './database-damage.js';
 import { openForWriting } from './open-for-writing.js';
 import { openSemantics } from './open-semantics.js';
 import { OwnerDuties } from './owner-duties.js';
@@ -114,7 +115,11 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
   };
   const points = openReader(settings.dbPath, { mapped: false });
   const threads = new ThreadedStore(writer, readers, new Reader(points, systemCrypto), systemClock);
-  const store = new HealingStore(threads, log);
+  const damage = new DatabaseDamage(log);
+  const store = new DamageWatch(threads, systemClock, {
+    suspected: () => mesh?.suspected(),
+    corrupt: (message) => damage.found(message),
+  });
   const touches = new DeferredTouches(store, systemScheduler, log, lifePolicyOf(settings));
 
   const semantic = openSemantics(settings, store, log);
@@ -160,9 +165,12 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
   const condition = (): Condition => ({
     ready:
       isUp && (storage?.children() ?? []).some((child) => child.id === 'writer' && child.state === 'running'),
-    degraded: statuses()
-      .filter((child) => child.state === 'degraded' || child.state === 'backing-off')
-      .map((child) => ({ part: child.id, reason: child.lastError ?? child.state })),
+    degraded: [
+      ...damage.degraded(),
+      ...statuses()
+        .filter((child) => child.state === 'degraded' || child.state === 'backing-off')
+        .map((child) => ({ part: child.id, reason: child.lastError ?? child.state })),
+    ],
     pendingEmbeddings,
     ...(mesh === null ? {} : { federation: mesh.condition() }),
   });

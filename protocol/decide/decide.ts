@@ -1,5 +1,4 @@
 import type { Command, OutcomeOf } from '../commands.js';
-import type { RebuildIndexes } from '../mesh/scrub-terms.js';
 import { decideBindAgentKey, decideRegisterAgent, guardAgentRecords } from './agent.js';
 import {
   decideApplyOperations,
@@ -22,22 +21,20 @@ import { decideReceive } from './receive.js';
 import { decideDelete, decideExpire, decideForget } from './remove.js';
 import { decideRepairSubjects } from './repair.js';
 import { decideResolve } from './resolve.js';
-import { decideDropPayloads, decideNoteIntegrity, decideReindexRows } from './scrub.js';
+import { decideDropPayloads, decideNoteIntegrity } from './scrub.js';
 import { decideStore } from './store.js';
+import { decideNoteSuspects, decideSettleSuspects } from './suspects.js';
 import { decideTouch } from './touch.js';
 import { decideUndoEdit } from './undo-edit.js';
 import { decideUpdate } from './update.js';
 
-/** A command that changes what is remembered. */
-export type DecidedCommand = Exclude<Command, RebuildIndexes>;
-
 /** The decision of a command, with what holds for all of them. */
-export function* decide(command: DecidedCommand, context: DecisionContext): Deciding<OutcomeOf<Command>> {
+export function* decide(command: Command, context: DecisionContext): Deciding<OutcomeOf<Command>> {
   return audited(command, guardAgentRecords(command, yield* rulesOf(command, context)));
 }
 
 /** The one place where a kind meets its rules. */
-function rulesOf(command: DecidedCommand, context: DecisionContext): Deciding<OutcomeOf<Command>> {
+function rulesOf(command: Command, context: DecisionContext): Deciding<OutcomeOf<Command>> {
   switch (command.kind) {
     case 'store-memory':
       return decideStore(command, context);
@@ -99,8 +96,10 @@ function rulesOf(command: DecidedCommand, context: DecisionContext): Deciding<Ou
       return decideRepairSubjects(command);
     case 'note-integrity':
       return decideNoteIntegrity(command);
-    case 'reindex-rows':
-      return decideReindexRows(command);
+    case 'note-suspects':
+      return decideNoteSuspects(command);
+    case 'settle-suspects':
+      return decideSettleSuspects(command);
     case 'drop-payloads':
       return decideDropPayloads(command);
   }

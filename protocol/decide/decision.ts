@@ -63,7 +63,6 @@ export type ReadRequest =
   | { readonly read: 'subject-log'; readonly subject: string }
   | { readonly read: 'stored-subject'; readonly subject: string }
   | { readonly read: 'digest-holds'; readonly namespace: string }
-  | { readonly read: 'rows-of-range'; readonly range: number }
   /** Applies what is decided so far, so that the reads that follow see it. */
   | { readonly read: 'after'; readonly mutations: readonly Mutation[] };
 
@@ -243,7 +242,10 @@ export type Mutation =
   | { readonly mutation: 'recount-digest'; readonly namespace: string }
   | { readonly mutation: 'recount-quotas'; readonly namespace: string }
   | { readonly mutation: 'drop-payloads'; readonly places: readonly OperationPlace[] }
-  | { readonly mutation: 'reindex-rows'; readonly range: number }
+  | { readonly mutation: 'note-suspects'; readonly subjects: readonly string[] }
+  | { readonly mutation: 'drop-suspects'; readonly subjects: readonly string[] }
+  /** Takes the row of a memory, or its tombstone, as it stands: nothing can tell what it was. */
+  | { readonly mutation: 'accept-row'; readonly id: string }
   | {
       readonly mutation: 'note-integrity';
       readonly name: string;

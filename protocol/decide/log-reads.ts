@@ -117,8 +117,3 @@ export function* storedSubject(subject: string): Generator<ReadRequest, StoredSu
 export function* digestHolds(namespace: string): Generator<ReadRequest, boolean, never> {
   return (yield { read: 'digest-holds', namespace }) as boolean;
 }
-
-/** How many rows a range of the full text's comparison has. */
-export function* rowsOfRange(range: number): Generator<ReadRequest, number, never> {
-  return (yield { read: 'rows-of-range', range }) as number;
-}

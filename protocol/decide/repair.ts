@@ -61,7 +61,6 @@ export function* decideRepairSubjects(command: RepairSubjects): Deciding<Outcome
   const missing: MissingPayload[] = [];
   const namespaces = new Set(command.recount);
   const charged = new Set(command.recountQuotas === true ? command.recount : []);
-  const uncounted = new Set<string>();
   const withheld = new Set(command.withheld);
   const back = yield* restore(command);
   let sound = 0;
@@ -85,10 +84,6 @@ export function* decideRepairSubjects(command: RepairSubjects): Deciding<Outcome
       continue;
     }
     for (const each of verdict.namespaces) {
-      if (command.countLater === true) {
-        uncounted.add(each);
-        continue;
-      }
       namespaces.add(each);
       charged.add(each);
     }
@@ -122,7 +117,6 @@ export function* decideRepairSubjects(command: RepairSubjects): Deciding<Outcome
     refused,
     sound,
     recounted,
-    uncounted: [...uncounted].sort(),
   };
   return decided(outcome, []);
 }

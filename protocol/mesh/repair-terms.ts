@@ -24,11 +24,6 @@ export interface RepairSubjects {
   readonly recount: readonly string[];
   /** Sums up anew what the rows of these namespaces use of their holders' quotas. */
   readonly recountQuotas?: boolean;
-  /**
-   * Leaves digests and quotas of what it repairs to a later count, which costs a look at every row of a namespace: the
-   * caller has the `uncounted` ones counted when it is through.
-   */
-  readonly countLater?: boolean;
   /** True finds, and changes nothing. */
   readonly dryRun: boolean;
 }
@@ -73,8 +68,6 @@ export interface RepairOutcome {
   readonly sound: number;
   /** Namespaces whose digest was not the sum of its rows. */
   readonly recounted: readonly string[];
-  /** Namespaces that are to be counted, because of `countLater`. */
-  readonly uncounted: readonly string[];
 }
 
 /** Digests of the ranges of a namespace. */

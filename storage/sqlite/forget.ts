@@ -5,18 +5,11 @@ import type { FilterSql } from './filter.js';
 import { wordExpression } from './recall/postings.js';
 import { visibleRows } from './visibility.js';
 
-const MADE_ANEW = 'm.id IN (SELECT value FROM json_each(@madeAnew))';
-
 /**
  * The rows of `memories m` that a forget means (interface §4.4): any word of the pattern, and only rows that the viewer
- * sees and may change, which agent records never are. A pattern without a word matches nothing. `madeAnew` is a JSON array
- * of ids: rows that have a new number because the forgetting itself found them damaged, and come first in its order.
+ * sees and may change, which agent records never are. A pattern without a word matches nothing.
  */
-export function forgettable(
-  filter: ForgetFilter,
-  now: string,
-  madeAnew = '[]',
-): FilterSql & { readonly order: string } {
+export function forgettable(filter: ForgetFilter, now: string): FilterSql {
   const { viewer } = filter;
   const gate = visibleRows('m', viewer, now);
   // A record among them would have the whole batch refused, and whoever registers decides what words it holds.
@@ -35,8 +28,7 @@ export function forgettable(
     parameters['tier'] = filter.tier;
   }
   if (filter.throughRid !== null) {
-    // Without the alternative it is a range of row numbers.
-    clauses.push(madeAnew === '[]' ? 'm.rid <= @through' : `(m.rid <= @through OR ${MADE_ANEW})`);
+    clauses.push('m.rid <= @through');
     parameters['through'] = filter.throughRid;
   }
   if (filter.pattern !== null) {
@@ -47,7 +39,5 @@ export function forgettable(
       parameters['expression'] = terms.map(({ word }) => wordExpression(word)).join(' OR ');
     }
   }
-  const sql = clauses.join(' AND ');
-  if (madeAnew === '[]') return { sql, parameters, order: 'm.rid' };
-  return { sql, parameters: { ...parameters, madeAnew }, order: `${MADE_ANEW} DESC, m.rid` };
+  return { sql: clauses.join(' AND '), parameters };
 }

@@ -4,9 +4,10 @@ import { type MemoryImage, memoryPayload, type Removal } from '../../protocol/op
 import type { VersionVector } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
 import { type Digests, isDigest } from './digests.js';
+import { type OperationStamp, vectorOf } from './operation-rows.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { DamagedRowError, memoryToSql, ROW_COLUMNS } from './rows.js';
-import { Stamps } from './stamps.js';
+import { type HeaderHashes, Stamps } from './stamps.js';
 import { TitleSlots } from './title-slots.js';
 
 /** The last operation of a subject, for its row or its tombstone. */
@@ -35,16 +36,15 @@ export class MemoryRows {
   private readonly titles;
   private readonly stamps;
   private readonly namespaceIds = new Map<string, number>();
-  private accepted: ReadonlySet<string> = new Set();
-  private found: Set<string> | null = null;
 
   constructor(
     db: Connection,
+    log: HeaderHashes,
     private readonly quotas: QuotaLedger,
     private readonly digests: Digests,
   ) {
     this.titles = new TitleSlots(db);
-    this.stamps = new Stamps(db);
+    this.stamps = new Stamps(db, log);
     const assignments = ROW_COLUMNS.filter((column) => column !== 'id').map((column) => `${column} = ?`);
     this.statements = {
       insert: db.prepare(
@@ -79,6 +79,12 @@ export class MemoryRows {
            (id, namespace, title, deleted_at, hlc, origin, origin_seq, seen, kind, reason, expires_at, version)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
+      tombstoneStamp: db.prepare<[string], OperationStamp>(
+        'SELECT hlc, origin, origin_seq, seen FROM tombstones WHERE id = ?',
+      ),
+      restampTombstone: db.prepare(
+        'UPDATE tombstones SET hlc = ?, origin = ?, origin_seq = ?, seen = ? WHERE id = ?',
+      ),
       dropTombstone: db.prepare('DELETE FROM tombstones WHERE id = ?'),
       // Vectors without the name of their model cannot be compared; such a row is embedded again.
       restoreEmbedding: db.prepare(
@@ -100,15 +106,6 @@ export class MemoryRows {
   /** Forgets interned namespaces, because the transaction that made them was rolled back. */
   forgetNamespaces(): void {
     this.namespaceIds.clear();
-  }
-
-  /**
-   * Takes these memories' rows as they are, because nothing knows better. Other damaged ones are thrown, or `found` where
-   * it is given.
-   */
-  accept(ids: ReadonlySet<string>, found: Set<string> | null = null): void {
-    this.accepted = ids;
-    this.found = found;
   }
 
   /** Inserts a row; answers its number. `payload` is the text of its post-image. */
@@ -261,13 +258,25 @@ export class MemoryRows {
     this.statements.dropArchived.run(id);
   }
 
+  /** A row that is taken as it stands, with stamps that the log does not contradict. */
+  restamped(row: Memory): Memory {
+    const { hlc, origin, origin_seq, seen } = this.stamps.settled(row.id, row);
+    return { ...row, hlc, origin, origin_seq, seen };
+  }
+
+  /** Gives a tombstone that is taken as it stands stamps that the log does not contradict. */
+  restampTombstone(id: string): void {
+    const row = this.statements.tombstoneStamp.get(id);
+    if (row === undefined) return;
+    const { hlc, origin, origin_seq, seen } = this.stamps.settled(id, { ...row, seen: vectorOf(row.seen) });
+    this.statements.restampTombstone.run(hlc, origin, origin_seq, JSON.stringify(seen), id);
+  }
+
   /** What a disk did to a row must not become somebody's edit and reach other nodes as one. */
   private expectWhole(row: Memory, digest: Uint8Array | null): void {
-    if (this.accepted.has(row.id)) return;
-    if (isDigest(digest, this.digests.of(row.id, memoryPayload(row))) && this.stamps.hold(row.id, row))
-      return;
-    if (this.found === null) throw new DamagedRowError(row.id);
-    this.found.add(row.id);
+    const whole =
+      isDigest(digest, this.digests.of(row.id, memoryPayload(row))) && this.stamps.hold(row.id, row);
+    if (!whole) throw new DamagedRowError(row.id);
   }
 
   private namespaceId(name: string): number {

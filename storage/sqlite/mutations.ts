@@ -22,6 +22,7 @@ import { PeerLedger } from './peer-progress.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { ReplicaRows } from './replica-rows.js';
 import { RowRepair } from './row-repair.js';
+import { Suspects } from './suspects.js';
 
 /** Applies typed mutations inside the write transaction; the only code that changes rows. */
 export class Mutations {
@@ -32,6 +33,7 @@ export class Mutations {
   private readonly replicas;
   private readonly peers;
   private readonly repair;
+  private readonly suspects;
 
   constructor(
     db: Connection,
@@ -41,8 +43,9 @@ export class Mutations {
     /** Null where nothing is done in anybody's name: in migrations. */
     private readonly audit: AuditChain | null,
   ) {
+    this.suspects = new Suspects(db);
     this.observations = new ObservationLedger(db);
-    this.memories = new MemoryRows(db, quotas, digests);
+    this.memories = new MemoryRows(db, log, quotas, digests);
     this.links = new LinkRows(db, digests);
     this.replicas = new ReplicaRows(db);
     this.peers = new PeerLedger(db);
@@ -71,9 +74,9 @@ export class Mutations {
     this.memories.forgetNamespaces();
   }
 
-  /** What to do about damaged rows (MemoryRows.accept). */
-  accept(ids: ReadonlySet<string>, found: Set<string> | null = null): void {
-    this.memories.accept(ids, found);
+  /** Marks a subject whose row was found damaged; answers since when it is marked. */
+  suspect(subject: string, now: string): string {
+    return this.suspects.note(subject, now);
   }
 
   /** Applies one mutation; answers the memory as stored, stamps included, for those that write one. */
@@ -139,8 +142,14 @@ export class Mutations {
       case 'drop-payloads':
         this.log.dropPayloads(mutation.places);
         return null;
-      case 'reindex-rows':
-        this.repair.reindex(mutation.range);
+      case 'note-suspects':
+        for (const subject of mutation.subjects) this.suspects.note(subject, context.now);
+        return null;
+      case 'drop-suspects':
+        for (const subject of mutation.subjects) this.suspects.drop(subject);
+        return null;
+      case 'accept-row':
+        this.repair.accept(mutation.id, context);
         return null;
       case 'note-integrity':
         this.repair.note(mutation.name, mutation.facts, context.now);

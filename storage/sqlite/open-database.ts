@@ -24,6 +24,7 @@ export function openDatabase(options: OpenOptions): Connection {
   try {
     const version = schemaVersion(db);
     if (version !== SCHEMA_VERSION) prepare(db, options);
+    createLocalTables(db);
     continueEpoch(db, options);
     db.pragma(`busy_timeout = ${options.busyTimeoutMs}`);
     return db;
@@ -31,6 +32,13 @@ export function openDatabase(options: OpenOptions): Connection {
     db.close();
     throw error;
   }
+}
+
+/** Tables of this node's own that databases of the current version may lack: they were made before there was one. */
+function createLocalTables(db: Connection): void {
+  db.exec(
+    'CREATE TABLE IF NOT EXISTS suspects (subject TEXT PRIMARY KEY, noted_at TEXT NOT NULL) WITHOUT ROWID',
+  );
 }
 
 // Memories are private: nobody else on the machine may read the file. SQLite gives its side files the same mode.

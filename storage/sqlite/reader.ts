@@ -7,10 +7,11 @@ import type {
   SearchMemories,
 } from '../../protocol/queries.js';
 import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
+import { ok, type Result } from '../../protocol/result.js';
 import type { Crypto } from '../../protocol/seams.js';
 import { auditHeadPath, readAuditHead } from './audit-head.js';
-import type { Connection } from './connection.js';
+import { type Connection, isCorruption } from './connection.js';
+import { dataDamaged, storageFailure } from './failures.js';
 import { type RowPage, readPage } from './page.js';
 import { agentKey, listAgents } from './queries/agents.js';
 import { archiveStats, findArchived, listArchive } from './queries/archive.js';
@@ -36,13 +37,13 @@ import {
 } from './queries/replication.js';
 import {
   integrityNotes,
+  listSuspects,
   scrubLinks,
   scrubLog,
   scrubNamespaces,
   scrubRows,
   scrubTombstones,
 } from './queries/scrub.js';
-import { scrubIndex, scrubTable, scrubTexts } from './queries/scrub-index.js';
 import { findContradictions, nearestMemory } from './queries/similar.js';
 import { memoriesSince } from './queries/since.js';
 import { storeStats } from './queries/stats.js';
@@ -69,7 +70,7 @@ export class Reader {
     this.recall = new RecallIndex(db);
   }
 
-  /** A row that cannot be read is named in the failure, so that it can be made anew. */
+  /** A failure names the row that cannot be read; a page leaves it out and says so. */
   run<Q extends Query>(query: Q): Result<AnswerOf<Q>>;
   run(query: Query): Result<Answers[Query['kind']]> {
     return namingDamage(() => this.answer(query));
@@ -175,18 +176,14 @@ export class Reader {
         return ok(scrubLinks(this.statements, this.hashes(), query));
       case 'scrub-log':
         return ok(scrubLog(this.statements, this.hashes(), query));
-      case 'scrub-table':
-        return ok(scrubTable(this.db, query));
-      case 'scrub-index':
-        return ok(scrubIndex(this.db, query));
-      case 'scrub-texts':
-        return ok(scrubTexts(this.db, query));
       case 'scrub-namespaces':
         return ok(scrubNamespaces(this.statements));
       case 'superseded-payloads':
         return ok(supersededPayloads(this.statements, query));
       case 'integrity-notes':
         return ok(integrityNotes(this.statements));
+      case 'list-suspects':
+        return ok(listSuspects(this.statements, query));
     }
   }
 
@@ -198,20 +195,22 @@ export class Reader {
   private search(query: SearchMemories): MemoryPage {
     const { viewer, now, offset } = query.filter;
     const rids = this.recall.search(query);
-    const { rows, truncated } = this.visibleInOrder(rids, viewer, now);
+    const { rows, truncated, looked: _, ...leftOut } = this.visibleInOrder(rids, viewer, now);
     const last = rows[rows.length - 1];
     const nextOffset = truncated && last !== undefined ? offset + rids.indexOf(last.rid) + 1 : null;
-    return { memories: rows, nextOffset };
+    return { memories: rows, nextOffset, ...leftOut };
   }
 
   /** The ranked rows, read again through the gate: an index may lag behind, what is shown may not. */
   private readRanked(request: RecallRequest, ranked: RankedMemories): Answers['recall-memories'] {
     const scores = new Map(ranked.rows.map(({ rid, score }) => [rid, score]));
-    const { rows, truncated } = this.visibleInOrder([...scores.keys()], request.viewer, request.now);
+    const page = this.visibleInOrder([...scores.keys()], request.viewer, request.now);
+    const { rows, truncated, looked: _, ...leftOut } = page;
     return {
       ...ranked,
       rows: rows.map((memory) => ({ memory, score: scores.get(memory.rid) ?? 0 })),
       truncated,
+      ...leftOut,
     };
   }
 
@@ -232,7 +231,8 @@ function namingDamage<T>(read: () => Result<T>): Result<T> {
   try {
     return read();
   } catch (error) {
-    if (!(error instanceof DamagedRowError)) throw error;
-    return fail('INTERNAL', error.message, { damaged_id: error.id });
+    if (error instanceof DamagedRowError) return dataDamaged(error.id);
+    if (isCorruption(error)) return storageFailure(error);
+    throw error;
   }
 }

@@ -26,6 +26,7 @@ import { RepairReads } from './row-repair.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
 import { Statements } from './statements.js';
 import { SubjectReads } from './subject-reads.js';
+import { NO_SUSPECT } from './suspects.js';
 
 interface OwnerRow {
   holder: string;
@@ -33,8 +34,6 @@ interface OwnerRow {
   fencing: number;
   expires_at_ms: number;
 }
-
-const NOT_LEFT_OUT = (parameter: string): string => `m.id NOT IN (SELECT value FROM json_each(${parameter}))`;
 
 /** Loads the rows that decisions ask for, inside the write transaction. */
 export class DecisionReads {
@@ -50,9 +49,6 @@ export class DecisionReads {
   private readonly link;
   private readonly subjects;
   private readonly repair;
-  /** JSON arrays of ids. */
-  private madeAnew = '[]';
-  private leftOut = '[]';
 
   constructor(
     db: Connection,
@@ -61,12 +57,13 @@ export class DecisionReads {
     private readonly digests: Digests,
     private readonly crypto: Crypto,
   ) {
-    this.subjects = new SubjectReads(db);
+    this.subjects = new SubjectReads(db, log);
     this.repair = new RepairReads(db, crypto, this.subjects);
     this.texts = new Statements(db);
     this.byId = db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`);
     this.life = db.prepare<[string], MemoryLife>(
-      'SELECT id, tier, access_count, last_accessed_at, expires_at, life_at FROM memories WHERE id = ?',
+      `SELECT id, tier, access_count, last_accessed_at, expires_at, life_at FROM memories m
+       WHERE m.id = ? AND ${NO_SUSPECT}`,
     );
     this.byTitle = db.prepare<[string, string], SqlRow>(
       `SELECT ${SELECT_ROW} FROM memories m WHERE m.title = ? AND m.namespace = ? AND m.conflict_of IS NULL`,
@@ -74,9 +71,9 @@ export class DecisionReads {
     this.titleExpiry = db.prepare<[string, string], { expires_at: string | null }>(
       'SELECT expires_at FROM memories WHERE title = ? AND namespace = ? AND conflict_of IS NULL',
     );
-    this.expired = db.prepare<[string, string, number], SqlRow>(
+    this.expired = db.prepare<[string, number], SqlRow>(
       `SELECT ${SELECT_ROW} FROM memories m WHERE m.expires_at IS NOT NULL AND m.expires_at <= ?
-         AND m.namespace <> '${AGENTS_NAMESPACE}' AND ${NOT_LEFT_OUT('?')} ORDER BY m.expires_at LIMIT ?`,
+         AND m.namespace <> '${AGENTS_NAMESPACE}' AND ${NO_SUSPECT} ORDER BY m.expires_at LIMIT ?`,
     );
     this.envelope = db.prepare<[string], { memory_id: string }>(
       'SELECT memory_id FROM write_envelopes WHERE fingerprint = ?',
@@ -92,13 +89,6 @@ export class DecisionReads {
     );
   }
 
-  /** What was found out of damaged rows: those that the command had made anew, and those of them that nobody can read. */
-  accept(madeAnew: ReadonlySet<string>, unreadable: ReadonlySet<string>): void {
-    this.subjects.accept(madeAnew);
-    this.madeAnew = JSON.stringify([...madeAnew]);
-    this.leftOut = JSON.stringify([...unreadable]);
-  }
-
   answer(request: Exclude<ReadRequest, { read: 'after' }>, context: DecisionContext): unknown {
     switch (request.read) {
       case 'memory-by-id':
@@ -110,7 +100,7 @@ export class DecisionReads {
       case 'title-expiry':
         return this.titleExpiry.get(request.title, request.namespace) ?? null;
       case 'expired-memories':
-        return this.expired.all(request.before, this.leftOut, request.limit).map(memoryFromSql);
+        return this.expired.all(request.before, request.limit).map(memoryFromSql);
       case 'quota-use':
         return this.quotas.use(request.holder, request.namespace);
       case 'used-envelope':
@@ -134,13 +124,13 @@ export class DecisionReads {
       case 'purgeable-memories':
         return this.purgeable(request);
       case 'forgettable-memories': {
-        const filter = forgettable(request.filter, context.now, this.madeAnew);
+        const filter = forgettable(request.filter, context.now);
         const rows = this.texts
           .get(
-            `SELECT ${SELECT_ROW} FROM memories m WHERE ${filter.sql} AND ${NOT_LEFT_OUT('@leftOut')}
-             ORDER BY ${filter.order} LIMIT @limit`,
+            `SELECT ${SELECT_ROW} FROM memories m WHERE ${filter.sql} AND ${NO_SUSPECT}
+             ORDER BY m.rid LIMIT @limit`,
           )
-          .all({ ...filter.parameters, leftOut: this.leftOut, limit: request.limit }) as SqlRow[];
+          .all({ ...filter.parameters, limit: request.limit }) as SqlRow[];
         return rows.map(memoryFromSql);
       }
       case 'last-edit':
@@ -191,8 +181,6 @@ export class DecisionReads {
         return this.repair.log(request.subject);
       case 'stored-subject':
         return this.repair.stored(request.subject);
-      case 'rows-of-range':
-        return this.repair.rowsOfRange(request.range);
       case 'digest-holds':
         return this.digests.holds(request.namespace);
     }
@@ -204,7 +192,8 @@ export class DecisionReads {
     const rows = this.texts
       .get(
         `SELECT a.id, a.namespace, a.archived_at, ${ARCHIVED_SEEN} AS subject_seen FROM archived_memories a
-         WHERE a.archived_at <= @before${owned} ORDER BY a.archived_at, a.id LIMIT @limit`,
+         WHERE a.archived_at <= @before${owned} AND a.id NOT IN (SELECT subject FROM suspects)
+         ORDER BY a.archived_at, a.id LIMIT @limit`,
       )
       .all({ before, limit, ...(ownerId === null ? {} : { owner: ownerId }) }) as SqlRow[];
     return rows.map((row) => {

@@ -1,7 +1,6 @@
 import type { DecisionContext, Mutation, StoredSubject } from '../../protocol/decide/decision.js';
 import { type Link, linkId, linkPayload } from '../../protocol/link.js';
 import type { MemoryRow } from '../../protocol/memory.js';
-import { TEXT_RANGE_ROWS } from '../../protocol/mesh/scrub-terms.js';
 import type { ParkReason, WireOperation } from '../../protocol/mesh/wire.js';
 import { headerHash, memoryPayload, type OperationHeader } from '../../protocol/operation-log.js';
 import type { LoggedOperation } from '../../protocol/repair.js';
@@ -99,12 +98,6 @@ export class RepairReads {
     };
   }
 
-  rowsOfRange(range: number): number {
-    const [from, to] = [range * TEXT_RANGE_ROWS, (range + 1) * TEXT_RANGE_ROWS - 1];
-    const rows = this.texts.get('SELECT count(*) AS n FROM memories WHERE rid BETWEEN ? AND ?').get(from, to);
-    return (rows as { n: number }).n;
-  }
-
   /** Null for a row that cannot even be read. */
   private memory(id: string): MemoryRow | null {
     const sql = this.texts.get(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`).get(id) as SqlRow;
@@ -182,16 +175,20 @@ export class RowRepair {
     }
   }
 
-  /** Indexes the full text of a range of rows anew. */
-  reindex(range: number): void {
-    const [from, to] = [range * TEXT_RANGE_ROWS, (range + 1) * TEXT_RANGE_ROWS - 1];
-    this.texts.get('DELETE FROM memories_fts WHERE rowid BETWEEN ? AND ?').run(from, to);
-    this.texts
-      .get(
-        `INSERT INTO memories_fts (rowid, title, content, tags, nst)
-         SELECT rid, title, content, tags, 'n' || ns_id FROM memories WHERE rid BETWEEN ? AND ?`,
-      )
-      .run(from, to);
+  /** Takes the row of a memory, or its tombstone, as it stands. */
+  accept(id: string, { now }: Pick<DecisionContext, 'now'>): void {
+    const held = this.texts.get(HELD).get(id) as Held | undefined;
+    if (held === undefined) {
+      this.memories.restampTombstone(id);
+      return;
+    }
+    const memory = this.readable(id);
+    if (memory === null) return;
+    const stamped = this.memories.restamped(memory);
+    this.memories.forgetNamespaces();
+    this.memories.erase(held.rid, held);
+    const rid = this.memories.insert(stamped, memoryPayload(stamped), now);
+    this.texts.get('UPDATE operations SET rid = ? WHERE subject = ?').run(rid, id);
   }
 
   /** Remembers what was found out. */

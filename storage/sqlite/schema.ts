@@ -334,6 +334,9 @@ CREATE TABLE integrity_notes (
   facts TEXT NOT NULL
 ) WITHOUT ROWID;
 
+-- Subjects whose rows were found damaged and wait for their repair; local.
+CREATE TABLE suspects (subject TEXT PRIMARY KEY, noted_at TEXT NOT NULL) WITHOUT ROWID;
+
 CREATE TABLE database_owner (
   singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
   holder TEXT NOT NULL,

@@ -6,9 +6,9 @@ import type { RemovalKind } from '../../protocol/operation-log.js';
 import { concernsMemory, versionOf } from '../../protocol/parse-payload.js';
 import { awayVersion, type Dot, type HistoricEdit, type Version } from '../../protocol/replica.js';
 import type { Connection } from './connection.js';
-import { type OperationSqlRow, operationFromSql, vectorOf } from './operation-rows.js';
+import { KNOWN_HASH, type OperationSqlRow, operationFromSql, vectorOf } from './operation-rows.js';
 import { DamagedRowError, memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
-import { Stamps } from './stamps.js';
+import { type HeaderHashes, Stamps } from './stamps.js';
 
 /** A row of `tombstones`. */
 export interface TombstoneRow {
@@ -29,19 +29,14 @@ export interface TombstoneRow {
 export class SubjectReads {
   private readonly statements;
   private readonly stamps;
-  private accepted: ReadonlySet<string> = new Set();
 
-  constructor(db: Connection) {
-    this.stamps = new Stamps(db);
+  constructor(db: Connection, log: HeaderHashes) {
+    this.stamps = new Stamps(db, log);
     this.statements = {
       head: db.prepare<[string], { seq: number; head: string }>(
         'SELECT seq, head FROM origins WHERE origin = ?',
       ),
-      hash: db.prepare<[{ origin: string; seq: number }], { hash: string }>(
-        `SELECT prev_hash AS hash FROM operations WHERE origin = @origin AND origin_seq = @seq + 1
-         UNION ALL SELECT head FROM origins WHERE origin = @origin AND seq = @seq
-         UNION ALL SELECT chain_head FROM log_state WHERE peer_id || '/' || db_epoch = @origin AND origin_seq = @seq`,
-      ),
+      hash: db.prepare<[{ origin: string; seq: number }], { hash: string }>(KNOWN_HASH),
       parkedReason: db.prepare<[string, number], { parked: string | null }>(
         `SELECT iif(parked = 'elsewhere', 'out_of_scope', parked) AS parked FROM operations
          WHERE origin = ? AND origin_seq = ?`,
@@ -91,16 +86,11 @@ export class SubjectReads {
     };
   }
 
-  /** Takes these memories' tombstones as they are, because nothing knows better. Other damaged ones are thrown. */
-  accept(ids: ReadonlySet<string>): void {
-    this.accepted = ids;
-  }
-
   /** What is built on a tombstone names what that has seen, so it must be what was written. */
   tombstone(id: string): TombstoneRow | null {
     const row = this.statements.tombstone.get(id);
     if (row === undefined) return null;
-    if (this.accepted.has(id) || this.stamps.hold(id, { ...row, seen: vectorOf(row.seen) })) return row;
+    if (this.stamps.hold(id, { ...row, seen: vectorOf(row.seen) })) return row;
     throw new DamagedRowError(id);
   }
 
@@ -193,8 +183,8 @@ function siblingVersion(row: OperationSqlRow): Version {
   const { payload, ...header } = operationFromSql(row);
   if (payload === null && row.parked === 'elsewhere') return awayVersion(header);
   const version = payload === null ? null : versionOf({ ...header, payload });
-  // Only versions that took effect are kept as siblings, and their payloads are referenced.
-  if (version === null) throw new Error(`the log lost the payload of ${row.origin}/${row.origin_seq}`);
+  // Only versions that took effect are kept as siblings: the log lost the payload of this one.
+  if (version === null) throw new DamagedRowError(row.subject);
   return version;
 }
 

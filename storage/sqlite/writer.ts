@@ -1,23 +1,22 @@
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import { type DecidedCommand, decide } from '../../protocol/decide/decide.js';
+import { decide } from '../../protocol/decide/decide.js';
 import type { Decision, DecisionContext, ReadRequest } from '../../protocol/decide/decision.js';
-import { type RepairSubjects, repairOf } from '../../protocol/mesh/repair-terms.js';
 import type { QuotaLimits } from '../../protocol/quota.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
+import { fail, type Result } from '../../protocol/result.js';
 import type { Crypto, Signer } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { TimedCommand } from '../port.js';
 import { AuditChain } from './audit-chain.js';
 import { AuditHeadFile, auditHeadPath } from './audit-head.js';
-import { type Connection, isBusy, isCorruption, isDiskError, isFull, sqliteCode } from './connection.js';
+import { type Connection, isBusy, isCorruption, isDiskError, isFull } from './connection.js';
 import { Digests } from './digests.js';
+import { dataDamaged, diskFull, storageFailure } from './failures.js';
 import { FileIdentity } from './file-identity.js';
 import { OperationLog } from './log.js';
 import { Mutations } from './mutations.js';
 import { QuotaLedger } from './quota-ledger.js';
 import { DecisionReads } from './reads.js';
 import { DamagedRowError } from './rows.js';
-import { TableIndexes } from './table-indexes.js';
 import { WalRelief } from './wal-relief.js';
 
 /** The database is locked by another process; nothing of the batch was applied, so it may be tried again. */
@@ -26,7 +25,7 @@ export class DatabaseBusyError extends Error {}
 export interface WriterParts {
   readonly db: Connection;
   readonly crypto: Crypto;
-  /** Told of every exception that a command raised; the command answers INTERNAL, but for a DamagedRowError. */
+  /** Told of every exception that a command raised and no rule foresaw; the command answers INTERNAL. */
   readonly reportBug: (error: unknown) => void;
   /** Signs the audit chain; null leaves it unsigned. */
   readonly signer: Signer | null;
@@ -48,12 +47,9 @@ export class Writer {
   private readonly mutations;
   private readonly reads;
   private readonly sql;
-  private readonly indexes;
   /** Null for a database in memory. */
   private readonly file: FileIdentity | null;
   private readonly relief: WalRelief;
-  /** Namespaces of rows that this transaction has made anew. */
-  private readonly uncounted = new Set<string>();
 
   private readonly db: Connection;
   private readonly quota: QuotaLimits;
@@ -71,7 +67,6 @@ export class Writer {
     this.audit = new AuditChain(db, crypto, signer, headFile);
     this.digests = new Digests(db, crypto);
     this.mutations = new Mutations(db, this.log, this.quotas, this.digests, this.audit);
-    this.indexes = new TableIndexes(db, reportBug);
     this.reads = new DecisionReads(db, this.quotas, this.log, this.digests, crypto);
     this.sql = {
       begin: db.prepare('BEGIN IMMEDIATE'),
@@ -121,13 +116,9 @@ export class Writer {
       this.log.begin();
       this.quotas.clear();
       this.digests.clear();
-      this.mutations.accept(new Set());
-      this.reads.accept(new Set(), new Set());
-      this.uncounted.clear();
       const results = batch.map((timed) =>
         how === 'bare' ? this.runBare(timed) : this.runInSavepoint(timed),
       );
-      this.countMended(batch[0]?.nowMs ?? 0);
       this.quotas.flush();
       this.digests.flush();
       this.log.finish();
@@ -145,10 +136,6 @@ export class Writer {
   }
 
   private runBare({ command, nowMs }: TimedCommand): Result<OutcomeOf<Command>> {
-    if (command.kind === 'rebuild-indexes') {
-      this.indexes.rebuild(command.table);
-      return ok({});
-    }
     const context: DecisionContext = { nowMs, now: instantFromMs(nowMs), quota: this.quota };
     const before = this.log.own();
     const decision = this.decide(command, context);
@@ -160,94 +147,44 @@ export class Writer {
       : result;
   }
 
+  /** Runs a command so that its failure undoes what it did, and nothing else. */
   private runInSavepoint(timed: TimedCommand): Result<OutcomeOf<Command>> {
-    const mended = new Set<string>();
-    const lost = new Set<string>();
-    for (;;) {
-      this.mutations.accept(mended);
-      this.reads.accept(mended, lost);
-      const result = this.attempt(timed, false);
-      if (!(result instanceof DamagedRowError)) return result;
-      if (lost.has(result.id)) return internal();
-      if (mended.has(result.id)) {
-        // Neither it nor the log can be read: whoever asked for it fails, whoever sweeps goes on without it.
-        lost.add(result.id);
-        continue;
-      }
-      this.reportBug(result);
-      // They are made anew from the log; where the log cannot tell, the row is all that is known.
-      const damaged = new Set([result.id]);
-      this.mutations.accept(mended, damaged);
-      this.attempt(timed, true);
-      this.mend([...damaged], timed.nowMs);
-      for (const id of damaged) mended.add(id);
-    }
-  }
-
-  /** Makes rows anew from the log. What they count for is counted at the end of the batch. */
-  private mend(subjects: readonly string[], nowMs: number): void {
-    const done = this.repair({ subjects, countLater: true }, nowMs);
-    if (!(done instanceof DamagedRowError) && done.ok && 'uncounted' in done.value)
-      for (const namespace of done.value.uncounted) this.uncounted.add(namespace);
-  }
-
-  private countMended(nowMs: number): void {
-    if (this.uncounted.size === 0) return;
-    this.repair({ recount: [...this.uncounted], recountQuotas: true }, nowMs);
-    this.uncounted.clear();
-  }
-
-  private repair(request: Partial<RepairSubjects>, nowMs: number) {
-    return this.attempt({ command: repairOf(request), nowMs }, false);
-  }
-
-  /**
-   * Runs a command in a savepoint; a row that it must not build on is answered, and has cost nothing. A rehearsal is
-   * always undone.
-   */
-  private attempt(
-    timed: TimedCommand,
-    rehearsal: boolean,
-    again = false,
-  ): Result<OutcomeOf<Command>> | DamagedRowError {
     const mark = this.log.mark();
     this.quotas.flush();
     this.digests.flush();
     this.sql.savepoint.run();
-    let failure: unknown = null;
     try {
       const result = this.runBare(timed);
-      if (!rehearsal) {
-        this.sql.release.run();
-        return result;
-      }
+      this.sql.release.run();
+      return result;
     } catch (error) {
       // A full disk or an I/O error may have ended the transaction; then the whole batch has failed.
       if (!this.db.inTransaction || (isDiskError(error) && !isCorruption(error))) throw error;
-      failure = error;
+      this.sql.rollbackTo.run();
+      this.sql.release.run();
+      this.log.rewind(mark);
+      this.quotas.clear();
+      this.digests.clear();
+      this.mutations.forgetNamespaces();
+      this.audit.takeHead();
+      return this.failureOf(error, timed.nowMs);
     }
-    this.sql.rollbackTo.run();
-    this.sql.release.run();
-    this.log.rewind(mark);
-    this.quotas.clear();
-    this.digests.clear();
-    this.mutations.forgetNamespaces();
-    this.audit.takeHead();
-    if (isCorruption(failure)) {
-      if (!again && this.indexes.mend(timed.nowMs)) return this.attempt(timed, rehearsal, true);
-      if (again) this.indexes.wasInVain(timed.nowMs);
-      return storageFailure(failure);
-    }
-    if (rehearsal) return internal();
-    if (failure instanceof DamagedRowError) return failure;
-    if (/UNIQUE constraint failed: memories\.(id|title)/.test(String(failure))) {
-      return fail('CONFLICT', 'a memory with this id already exists');
-    }
-    this.reportBug(failure);
-    return internal();
   }
 
-  private decide(command: DecidedCommand, context: DecisionContext): Result<Decision<OutcomeOf<Command>>> {
+  /** What a command answers that was undone. A damaged row is marked, so that it is repaired in the background. */
+  private failureOf(error: unknown, nowMs: number): Result<never> {
+    if (error instanceof DamagedRowError) {
+      return dataDamaged(error.id, this.mutations.suspect(error.id, instantFromMs(nowMs)));
+    }
+    if (isCorruption(error)) return storageFailure(error);
+    if (/UNIQUE constraint failed: memories\.(id|title)/.test(String(error))) {
+      return fail('CONFLICT', 'a memory with this id already exists');
+    }
+    this.reportBug(error);
+    return fail('INTERNAL', 'internal server error');
+  }
+
+  private decide(command: Command, context: DecisionContext): Result<Decision<OutcomeOf<Command>>> {
     const deciding = decide(command, context);
     let step = deciding.next();
     while (!step.done) {
@@ -294,18 +231,4 @@ export class Writer {
     this.mutations.forgetNamespaces();
     if (this.db.inTransaction) this.sql.rollback.run();
   }
-}
-
-const internal = (): Result<never> => fail('INTERNAL', 'internal server error');
-
-function diskFull(): Result<never> {
-  return fail('STORAGE_FULL', 'the disk is full; nothing was changed');
-}
-
-function storageFailure(error: unknown): Result<never> {
-  if (isFull(error)) return diskFull();
-  const code = sqliteCode(error);
-  // Expected of a disk; anything else is a bug and is reported as one at the boundary.
-  if (code === null) throw error;
-  return fail('DATABASE_ERROR', `the database refused the write (${code}); nothing was changed`);
 }

@@ -3,16 +3,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { problemsOf } from '../../actors/mesh/scrub-duty.js';
 import { systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
-import { headerHash } from '../../protocol/operation-log.js';
-import { type Connection, openReader } from '../../storage/sqlite/connection.js';
+import { repairOf } from '../../protocol/mesh/repair-terms.js';
+import type { Connection } from '../../storage/sqlite/connection.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
-import { auditLog } from '../support/log-audit.js';
 import { aMemory, deleting, storing, UNLIMITED, updating } from '../support/memories.js';
-import { replica, verified } from '../support/replicas.js';
-import { scrubbed } from '../support/scrubbed.js';
 
 const START_MS = 1_772_000_000_000;
 const ROWS = 6;
@@ -84,189 +80,33 @@ const update = (id: string, text: string) => updating(id, { content: text });
 
 const codes = (results: readonly { ok: boolean; error?: { code: string } }[]) =>
   results.map(({ ok, error }) => (ok ? 'ok' : error?.code));
-const rowsOf = ({ db }: Opened) =>
-  db.prepare('SELECT id, title, content FROM memories ORDER BY rid').all() as {
-    id: string;
-    title: string;
-    content: string;
-  }[];
-const reported = ({ bugs }: Opened) => bugs.filter((bug) => bug.includes('did not agree')).length;
 
-describe('a byte that the disk flips in an indexed column', () => {
-  for (const [name, change] of [
-    ['an update', (id: string) => update(id, 'written on top')],
-    ['a delete', deleting],
+describe('a byte that the disk flips in an indexed column, or in an index', () => {
+  for (const [where, text, code] of [
+    ['the table', IN_TABLE, 'DATA_DAMAGED'],
+    ['the index', IN_INDEX, 'DATABASE_ERROR'],
   ] as const) {
-    it(`is healed by ${name} of the row, beside its neighbours`, async () => {
-      const { ids, one } = await damaged(IN_TABLE);
+    it(`costs its command alone: ${where}`, async () => {
+      const { ids, one } = await damaged(text);
       const results = await Promise.all([
         one.store.execute(update(ids[0]!, 'one neighbour')),
-        one.store.execute(change(ids[2]!)),
+        one.store.execute(deleting(ids[2]!)),
         one.store.execute(update(ids[1]!, 'another')),
       ]);
-      assert.deepEqual(codes(results), ['ok', 'ok', 'ok']);
-      const row = rowsOf(one).find(({ id }) => id === ids[2]);
-      assert.deepEqual(row?.title, name === 'a delete' ? undefined : title(2));
-      assert.equal(reported(one), 1);
+      assert.deepEqual(codes(results), ['ok', code, 'ok']);
+      assert.deepEqual(one.bugs, []);
       await one.store.close();
-      assert.deepEqual(auditLog(one.path), []);
+    });
+
+    it(`names the command that repairs it: ${where}`, async () => {
+      const { ids, one } = await damaged(text);
+      // A repair takes the row away first, which the index does not allow.
+      const command = where === 'the table' ? repairOf({ subjects: [ids[2]!] }) : deleting(ids[2]!);
+      const failure = await one.store.execute(command);
+      assert.ok(!failure.ok && failure.error.code === 'DATABASE_ERROR', JSON.stringify(failure));
+      assert.match(failure.error.message, /mnemesh repair/);
+      assert.deepEqual(failure.error.details, { corrupt: true });
+      await one.store.close();
     });
   }
-
-  it('does not stop the expiry', async () => {
-    const { one } = await damaged(IN_TABLE, 0, 1, '2026-03-01T00:00:00.000Z');
-    one.nowMs = Date.parse('2026-06-01T00:00:00Z');
-    const done = await one.store.execute({ kind: 'expire-memories', limit: 100, archive: true });
-    assert.ok(done.ok);
-    assert.equal(done.value.expired, ROWS);
-    await one.store.close();
-    assert.deepEqual(auditLog(one.path), []);
-  });
-
-  it("does not stop a page of a peer's operations", async () => {
-    const { ids, one } = await damaged(IN_TABLE);
-    const own = await one.store.query({
-      kind: 'read-operations',
-      have: {},
-      origins: null,
-      limit: 100,
-      bytesMax: 1e9,
-    });
-    assert.ok(own.ok);
-    const other = replica('b', START_MS);
-    await other.apply(own.value.operations);
-    for (const id of ids) await other.run(update(id, `from the peer ${id}`));
-    const operations = await other.read({ 'peer-a/epocha': ROWS });
-    const last = operations[operations.length - 1]!;
-    const heads = [
-      {
-        origin: last.origin,
-        seq: last.seq,
-        hash: headerHash(last, systemCrypto),
-        signature: 'test',
-      },
-    ];
-    const done = await one.store.execute({
-      kind: 'apply-operations',
-      from: 'peer-b',
-      heads,
-      nonce: null,
-      operations: operations.map(verified),
-    });
-    assert.ok(done.ok, JSON.stringify(done));
-    assert.equal(done.value.applied, ROWS);
-    assert.deepEqual(
-      rowsOf(one).map((row) => row.content),
-      rowsOf(one).map((row) => `from the peer ${row.id}`),
-    );
-    await one.store.close();
-    assert.deepEqual(auditLog(one.path), []);
-  });
-
-  it('is healed by a scrub, and looking only changes nothing', async () => {
-    const { ids, one } = await damaged(IN_TABLE);
-    const looked = await scrubbed(one, null, true);
-    assert.equal(looked.indexes, 1);
-    assert.notEqual(one.db.pragma('integrity_check', { simple: true }), 'ok');
-    const report = await scrubbed(one);
-    assert.equal(report.indexes, 1);
-    assert.deepEqual(
-      report.repaired.map(({ subject }) => subject),
-      [ids[2]],
-    );
-    assert.equal(problemsOf(await scrubbed(one)), 0);
-    await one.store.close();
-    assert.deepEqual(auditLog(one.path), []);
-  });
-
-  it('may make a title that of another row, which a scrub heals', async () => {
-    // 2 becomes 3.
-    const { ids, one } = await damaged(IN_TABLE, 'TITLE-'.length);
-    assert.equal(rowsOf(one)[2]?.title, title(3));
-    const report = await scrubbed(one);
-    assert.deepEqual([report.indexes, report.lost_count], [1, 0]);
-    const titles = new Map(rowsOf(one).map((row) => [row.id, row.title]));
-    assert.deepEqual(
-      ids.map((id) => titles.get(id)),
-      ids.map((_, i) => title(i)),
-    );
-    assert.equal(problemsOf(await scrubbed(one)), 0);
-    await one.store.close();
-    assert.deepEqual(auditLog(one.path), []);
-  });
-
-  it('costs its command alone where the index cannot be built', async () => {
-    const { ids, one: whole } = await damaged(IN_TABLE);
-    const { tier } = whole.db.prepare('SELECT tier FROM memories').get() as { tier: string };
-    await whole.store.close();
-    // Row 2 has an id that the index does not know, and rows 4 and 5 have one id.
-    const bytes = readFileSync(whole.path);
-    const inTable = (id: string) => {
-      const at = bytes.indexOf(id + tier);
-      assert.ok(at >= 0);
-      return at;
-    };
-    bytes[inTable(ids[2]!)]! ^= 1;
-    bytes.write(ids[5]!, inTable(ids[4]!), 'latin1');
-    writeFileSync(whole.path, bytes);
-    const one = open(whole.path);
-    for (let i = 0; i < 3; i += 1) {
-      const results = await Promise.all([
-        one.store.execute(update(ids[0]!, `one neighbour ${i}`)),
-        one.store.execute(deleting(ids[2]!)),
-        one.store.execute(update(ids[1]!, `another ${i}`)),
-      ]);
-      assert.deepEqual(codes(results), ['ok', 'DATABASE_ERROR', 'ok']);
-    }
-    // The others do not wait for a look at all indexes each time.
-    assert.equal(reported(one), 1);
-    await one.store.close();
-  });
-});
-
-describe('a byte that the disk flips beside a damaged index', () => {
-  it('leaves an index as it is where it cannot be computed, and the others are built', async () => {
-    const { ids, one: whole } = await damaged(IN_TABLE);
-    assert.ok((await whole.store.execute(deleting(ids[5]!))).ok);
-    await whole.store.close();
-    // The owner of an archived row is taken out of its metadata.
-    const bytes = readFileSync(whole.path);
-    const text = title(5) + content(5);
-    for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1))
-      bytes[bytes.indexOf('{"agent_id"', at)]! ^= 1;
-    writeFileSync(whole.path, bytes);
-    const one = open(whole.path);
-    const results = await Promise.all([
-      one.store.execute(update(ids[0]!, 'a neighbour')),
-      one.store.execute(update(ids[2]!, 'written on top')),
-    ]);
-    assert.deepEqual(codes(results), ['ok', 'ok']);
-    assert.ok(one.bugs.some((bug) => bug.includes('malformed JSON')));
-    assert.equal(rowsOf(one).find(({ id }) => id === ids[2])?.title, title(2));
-    await one.store.close();
-  });
-});
-
-describe('a byte that the disk flips in an index', () => {
-  it('is healed by a write to the row', async () => {
-    const { ids, one } = await damaged(IN_INDEX);
-    const results = await Promise.all([
-      one.store.execute(deleting(ids[2]!)),
-      one.store.execute(update(ids[1]!, 'a neighbour')),
-    ]);
-    assert.deepEqual(codes(results), ['ok', 'ok']);
-    await one.store.close();
-    assert.deepEqual(auditLog(one.path), []);
-  });
-
-  it('is healed by a scrub that a reader beside it sees', async () => {
-    const { one } = await damaged(IN_INDEX);
-    const reader = openReader(one.path);
-    const report = await scrubbed(one);
-    assert.deepEqual([report.indexes, report.repaired.length], [1, 0]);
-    assert.equal(reader.pragma('integrity_check', { simple: true }), 'ok');
-    reader.close();
-    await one.store.close();
-    assert.deepEqual(auditLog(one.path), []);
-  });
 });

@@ -7,7 +7,6 @@ import { headerHash } from '../../protocol/operation-log.js';
 import type { Clock } from '../../protocol/seams.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
-import { DamagedRowError } from '../../storage/sqlite/rows.js';
 import { auditDatabase } from './log-audit.js';
 import { UNLIMITED } from './memories.js';
 
@@ -55,8 +54,7 @@ export function replica(name: string, nowMs: number, image?: Buffer): Replica {
     random: systemRandom,
     crypto: systemCrypto,
     reportBug: (error) => {
-      // A test that damages a row says so itself.
-      if (!(error instanceof DamagedRowError)) throw error;
+      throw error;
     },
     signer: null,
     quota: UNLIMITED,

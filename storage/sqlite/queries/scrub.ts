@@ -4,12 +4,14 @@ import { EPOCH_KIND } from '../../../protocol/mesh/epoch-notice.js';
 import type { OperationPlace } from '../../../protocol/mesh/ranges.js';
 import type {
   IntegrityNote,
+  ListSuspects,
   ScrubAnswers,
   ScrubLinks,
   ScrubLog,
   ScrubLogPage,
   ScrubRows,
   ScrubTombstones,
+  Suspect,
 } from '../../../protocol/mesh/scrub-terms.js';
 import { headerHash, memoryPayload } from '../../../protocol/operation-log.js';
 import { concernsMemory, versionOf } from '../../../protocol/parse-payload.js';
@@ -19,7 +21,14 @@ import type { Crypto } from '../../../protocol/seams.js';
 import { sameVector } from '../../../protocol/version-vector.js';
 import { isDigest } from '../digests.js';
 import { type LinkSqlRow, linkFromSql } from '../link-sql.js';
-import { coversOf, hasHeader, type OperationSqlRow, operationFromSql, vectorOf } from '../operation-rows.js';
+import {
+  coversOf,
+  hasHeader,
+  KNOWN_HASH,
+  type OperationSqlRow,
+  operationFromSql,
+  vectorOf,
+} from '../operation-rows.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 import type { TombstoneRow } from '../subject-reads.js';
@@ -154,10 +163,6 @@ export function scrubLinks(
 /** A run of lost operations that one page names at most. */
 const LOST_RUN_MAX = 1000;
 
-const KNOWN_HASH = `SELECT prev_hash AS hash FROM operations WHERE origin = @origin AND origin_seq = @seq + 1
-  UNION ALL SELECT head FROM origins WHERE origin = @origin AND seq = @seq
-  UNION ALL SELECT chain_head FROM log_state WHERE peer_id || '/' || db_epoch = @origin AND origin_seq = @seq`;
-
 /** Operations against their payload hashes and chains, and subjects that have neither row nor tombstone. */
 export function scrubLog(
   statements: Statements,
@@ -258,4 +263,12 @@ export function integrityNotes(statements: Statements): ScrubAnswers['integrity-
       { at, facts: JSON.parse(facts) as Record<string, unknown> } satisfies IntegrityNote,
     ]),
   );
+}
+
+/** Subjects whose rows were found damaged, the longest known first. */
+export function listSuspects(statements: Statements, { limit }: ListSuspects): ScrubAnswers['list-suspects'] {
+  const suspects = statements
+    .get('SELECT subject, noted_at AS since FROM suspects ORDER BY noted_at, subject LIMIT ?')
+    .all(limit) as Suspect[];
+  return { suspects };
 }

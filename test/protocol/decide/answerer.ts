@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { OutcomeOf } from '../../../protocol/commands.js';
-import { type DecidedCommand, decide } from '../../../protocol/decide/decide.js';
+import type { Command, OutcomeOf } from '../../../protocol/commands.js';
+import { decide } from '../../../protocol/decide/decide.js';
 import type {
   DatabaseOwner,
   Decision,
@@ -35,7 +35,7 @@ export interface Outcome<T> {
 }
 
 /** Drives the decision of a command over rows in memory; nothing is applied. */
-export function decideOver<C extends DecidedCommand>(
+export function decideOver<C extends Command>(
   command: C,
   rows: readonly MemoryRow[] = [],
   options: {
