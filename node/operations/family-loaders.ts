@@ -6,6 +6,7 @@ import type { Call } from '../pipeline/call.js';
 import { defineOperation, FAMILIES, type Family } from '../pipeline/operation.js';
 import { chooseFamily } from './choose-family.js';
 import * as fields from './fields.js';
+import { omittedDamaged } from './filter.js';
 
 const k = z
   .int()
@@ -19,6 +20,7 @@ const loaded = {
   count: z.int(),
   memories: z.array(fields.memoryOutput),
   truncated: z.literal(true).optional(),
+  ...fields.omittedDamaged,
 };
 
 /**
@@ -118,5 +120,6 @@ async function load(call: Call, family: Family, namespace: string | undefined, l
     count: memories.length,
     memories,
     ...(result.value.nextOffset === null ? {} : { truncated: true as const }),
+    ...omittedDamaged(result.value),
   });
 }

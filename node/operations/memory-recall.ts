@@ -8,6 +8,7 @@ import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { NO_SEMANTICS } from '../semantic/no-semantics.js';
 import * as fields from './fields.js';
+import { omittedDamaged } from './filter.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
 
 /** Recalls what is relevant to a context (interface §4.3). */
@@ -144,6 +145,7 @@ async function recall(call: Call, input: RecallInput) {
             confidence_filtered_out: confidenceFilteredOut,
             had_filtered_candidates: confidenceFilteredOut > 0,
           }),
+      ...omittedDamaged(result.value),
       ...budget.meta,
     },
   });
