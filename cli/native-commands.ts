@@ -18,6 +18,7 @@ export const NATIVE_COMMANDS: Readonly<Record<string, () => Promise<Command>>> =
   import: async () => (await import('./import-command.js')).importCommand,
   backup: async () => (await import('./backup-command.js')).backupCommand,
   restore: async () => (await import('./restore-command.js')).restoreCommand,
+  repair: async () => (await import('./repair-command.js')).repairCommand,
   completions: async () => (await import('./completions-command.js')).completionsCommand,
   'mesh init': async () => (await import('./mesh/init-command.js')).initCommand,
   'mesh invite': async () => (await import('./mesh/invite-command.js')).inviteCommand,

@@ -2,7 +2,7 @@ import type { Command, OutcomeOf } from '../protocol/commands.js';
 import type { AnswerOf, Query } from '../protocol/queries.js';
 import type { Failure, Result } from '../protocol/result.js';
 import type { Clock } from '../protocol/seams.js';
-import type { CallOptions, Store } from './port.js';
+import type { CallOptions, SelfCheckPage, Store } from './port.js';
 
 /** A row that is read again and again is marked no more often than this. */
 const NOTED_FOR_MS = 60_000;
@@ -39,6 +39,13 @@ export class DamageWatch implements Store {
     if (damaged.length > 0) this.note(damaged);
     if (!result.ok) this.heedCorruption(result.error);
     return result;
+  }
+
+  async selfCheck(cursor: string | null, options?: CallOptions): Promise<Result<SelfCheckPage>> {
+    const page = await this.store.selfCheck(cursor, options);
+    if (!page.ok) this.heedCorruption(page.error);
+    else if (page.value.problems[0] !== undefined) this.reports.corrupt(page.value.problems[0]);
+    return page;
   }
 
   async close(): Promise<void> {

@@ -6,7 +6,7 @@ import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { operationId } from '../../protocol/operation-log.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
 import type { Clock } from '../../protocol/seams.js';
-import type { Store } from '../../storage/port.js';
+import type { SelfCheckPage, Store } from '../../storage/port.js';
 import type { AskBack } from '../mesh/ask-back.js';
 import type { RepairRows } from '../mesh/parts.js';
 import { repairSuspects, SUSPECTS_MAX } from './suspects.js';
@@ -42,12 +42,15 @@ export interface ScrubReport {
   readonly suspects: number;
   /** Damaged rows that were taken as they stood, because no log tells what they were. */
   readonly accepted: readonly string[];
+  /** What the engine says of its own structures; only "mnemesh repair" mends them. */
+  readonly engine: readonly string[];
   /** False when it was ended early, or the store did not answer. */
   readonly complete: boolean;
 }
 
 const PAGE_ROWS = 500;
 const LOST_SHOWN = 20;
+const PROBLEMS_SHOWN = 20;
 
 /**
  * Hashes all rows and operations again (design: mesh, "A weekly scrub") and repairs what is not what it was: rows from the
@@ -69,11 +72,20 @@ class Scrub {
   private readonly digests = new Set<string>();
   private suspected = 0;
   private readonly accepted: string[] = [];
+  private readonly problems: string[] = [];
 
   constructor(private readonly parts: ScrubParts) {}
 
   async run(): Promise<Result<ScrubReport>> {
-    const stages = [this.log, this.memories, this.tombstones, this.relations, this.suspects, this.sums];
+    const stages = [
+      this.log,
+      this.memories,
+      this.tombstones,
+      this.relations,
+      this.suspects,
+      this.sums,
+      this.engine,
+    ];
     for (const stage of stages) {
       if (this.parts.stopping?.() === true) return ok(this.report(false));
       const done = await stage.call(this);
@@ -95,6 +107,7 @@ class Scrub {
       digests: [...this.digests],
       suspects: this.suspected,
       accepted: this.accepted,
+      engine: this.problems,
       complete,
     };
   }
@@ -228,6 +241,16 @@ class Scrub {
       if (!done.ok) return failed(done.error);
     }
     return ok(null);
+  }
+
+  private async engine(): Promise<Result<null>> {
+    for (let cursor: string | null = null; ; ) {
+      const page: Result<SelfCheckPage> = await this.parts.store.selfCheck(cursor, { lane: 'background' });
+      if (!page.ok) return failed(page.error);
+      this.problems.push(...page.value.problems.slice(0, PROBLEMS_SHOWN - this.problems.length));
+      cursor = page.value.next;
+      if (cursor === null || this.parts.stopping?.() === true) return ok(null);
+    }
   }
 
   private query: Store['query'] = (query) => this.parts.store.query(query, { lane: 'background' });

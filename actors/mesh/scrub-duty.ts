@@ -53,6 +53,7 @@ export function problemsOf(report: ScrubReport): number {
     report.digests.length +
     report.suspects +
     report.accepted.length +
+    report.engine.length +
     report.lost_count
   );
 }

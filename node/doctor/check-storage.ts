@@ -114,7 +114,7 @@ function checkFacts(facts: DatabaseFacts, dbPath: string, section: SectionBuilde
     section.crit(
       'DB_DAMAGED',
       `the integrity check says: ${facts.damage.join('; ')}`,
-      'stop the node, keep a copy of the file, restore a backup',
+      'stop the node, keep a copy of the file and run "mnemesh repair"; where that fails, restore a backup',
     );
   }
   if (facts.schemaVersion > SCHEMA_VERSION) {

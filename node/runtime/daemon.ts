@@ -8,7 +8,6 @@ import { loopChild } from '../../actors/maintenance/loop.js';
 import { type StorageThread, storageThread } from '../../actors/storage/storage-thread.js';
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import * as limits from '../../protocol/limits.js';
-import type { Answers, Query } from '../../protocol/queries.js';
 import { DamageWatch } from '../../storage/damage-watch.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import type { TimedCommand } from '../../storage/port.js';
@@ -36,7 +35,13 @@ import { openSemantics } from './open-semantics.js';
 import { OwnerDuties } from './owner-duties.js';
 import { BACKGROUND_POLICY, STORAGE_POLICY } from './policies.js';
 import { servicesOf } from './services.js';
-import { type ReaderQueue, ThreadedStore, type WriterQueue } from './threaded-store.js';
+import {
+  type Read,
+  type ReaderQueue,
+  type Reading,
+  ThreadedStore,
+  type WriterQueue,
+} from './threaded-store.js';
 import { DeferredTouches } from './touch-queue.js';
 
 /** A running daemon. */
@@ -92,7 +97,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
       writerThread?.kill();
     },
   });
-  const readerThreads = new Set<StorageThread<Query, Answers[Query['kind']]>>();
+  const readerThreads = new Set<StorageThread<Reading, Read>>();
   const readerCount = Math.min(READERS_MAX, Math.max(1, availableParallelism() - 1));
   const readers: ReaderQueue = new BatchWorker({
     name: 'storage reader',
@@ -280,7 +285,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
               stopTimeoutMs: settings.shutdownGraceMs,
             }),
             ...Array.from({ length: readerCount }, (_, index) =>
-              storageThread<Query, Answers[Query['kind']]>({
+              storageThread<Reading, Read>({
                 id: `reader-${index + 1}`,
                 policy: STORAGE_POLICY,
                 worker: readers,

@@ -35,7 +35,7 @@ export function openDatabase(options: OpenOptions): Connection {
 }
 
 /** Tables of this node's own that databases of the current version may lack: they were made before there was one. */
-function createLocalTables(db: Connection): void {
+export function createLocalTables(db: Connection): void {
   db.exec(
     'CREATE TABLE IF NOT EXISTS suspects (subject TEXT PRIMARY KEY, noted_at TEXT NOT NULL) WITHOUT ROWID',
   );

@@ -9,6 +9,7 @@ import type {
 import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
 import { ok, type Result } from '../../protocol/result.js';
 import type { Crypto } from '../../protocol/seams.js';
+import type { SelfCheckPage } from '../port.js';
 import { auditHeadPath, readAuditHead } from './audit-head.js';
 import { type Connection, isCorruption } from './connection.js';
 import { dataDamaged, storageFailure } from './failures.js';
@@ -50,6 +51,7 @@ import { storeStats } from './queries/stats.js';
 import { supersededPayloads } from './queries/superseded.js';
 import { RecallIndex } from './recall/recall.js';
 import { DamagedRowError, SELECT_ROW, type SqlRow } from './rows.js';
+import { selfCheck } from './self-check.js';
 import { Statements } from './statements.js';
 import { visibleRows } from './visibility.js';
 
@@ -74,6 +76,11 @@ export class Reader {
   run<Q extends Query>(query: Q): Result<AnswerOf<Q>>;
   run(query: Query): Result<Answers[Query['kind']]> {
     return namingDamage(() => this.answer(query));
+  }
+
+  /** A page of SQLite's check of itself. */
+  selfCheck(cursor: string | null): Result<SelfCheckPage> {
+    return namingDamage(() => ok(selfCheck(this.db, cursor)));
   }
 
   /** The rows that another thread has ranked. */

@@ -300,6 +300,7 @@ function heard(store: Store, onAppended: (range: Appended) => void): Store {
       return result;
     },
     query: (query, options) => store.query(query, options),
+    selfCheck: (cursor, options) => store.selfCheck(cursor, options),
     close: () => Promise.resolve(),
   };
 }

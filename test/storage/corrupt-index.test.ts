@@ -3,12 +3,16 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { problemsOf } from '../../actors/mesh/scrub-duty.js';
 import { systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
 import { repairOf } from '../../protocol/mesh/repair-terms.js';
 import type { Connection } from '../../storage/sqlite/connection.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
+import { repairDatabase } from '../../storage/sqlite/repair-database.js';
+import { auditLog } from '../support/log-audit.js';
 import { aMemory, deleting, storing, UNLIMITED, updating } from '../support/memories.js';
+import { scrubbed } from '../support/scrubbed.js';
 
 const START_MS = 1_772_000_000_000;
 const ROWS = 6;
@@ -109,4 +113,157 @@ describe('a byte that the disk flips in an indexed column, or in an index', () =
       await one.store.close();
     });
   }
+});
+
+describe('a repair of the file', () => {
+  const repaired = (path: string) => {
+    const done = repairDatabase({
+      path,
+      nowMs: START_MS,
+      freshEpoch: 'repair',
+      crypto: systemCrypto,
+      step: () => {},
+    });
+    assert.ok(done.ok, JSON.stringify(done));
+    return done.value;
+  };
+  const rowsOf = ({ db }: Opened) =>
+    db.prepare('SELECT id, title, content FROM memories ORDER BY id').all() as {
+      id: string;
+      title: string;
+    }[];
+  const written = (ids: readonly string[]) =>
+    ids.map((id, i) => ({ id, title: title(i), content: content(i) })).sort((a, b) => (a.id < b.id ? -1 : 1));
+  const change = (path: string, edit: (bytes: Buffer) => void) => {
+    const bytes = readFileSync(path);
+    edit(bytes);
+    writeFileSync(path, bytes);
+  };
+
+  for (const [where, text] of [
+    ['the table', IN_TABLE],
+    ['an index', IN_INDEX],
+  ] as const) {
+    it(`lets a scrub bring back what was written, after a flipped byte in ${where}`, async () => {
+      const { ids, one } = await damaged(text);
+      await one.store.close();
+      const done = repaired(one.path);
+      assert.ok(done.found.length > 0 && done.indexes > 10);
+      assert.deepEqual([done.texts, done.clashes, done.left], [ROWS, [], []]);
+      const again = open(one.path);
+      assert.equal(again.db.pragma('integrity_check', { simple: true }), 'ok');
+      await scrubbed(again);
+      assert.deepEqual(rowsOf(again), written(ids));
+      assert.equal(problemsOf(await scrubbed(again)), 0);
+      assert.ok((await again.store.execute(deleting(ids[2]!))).ok);
+      await again.store.close();
+      assert.deepEqual(auditLog(one.path), []);
+    });
+  }
+
+  it('parts rows of one title, names them, and a scrub brings back what was written', async () => {
+    // 2 becomes 3.
+    const { ids, one } = await damaged(IN_TABLE, 'TITLE-'.length);
+    assert.equal(rowsOf(one).filter((row) => row.title === title(3)).length, 2);
+    await one.store.close();
+    const done = repaired(one.path);
+    assert.deepEqual([done.clashes, done.left], [[ids[2]], []]);
+    const again = open(one.path);
+    const listed = await again.store.query({ kind: 'list-suspects', limit: 10 });
+    assert.deepEqual(listed.ok && listed.value.suspects.map(({ subject }) => subject), [ids[2]]);
+    await scrubbed(again);
+    assert.deepEqual(rowsOf(again), written(ids));
+    assert.equal(problemsOf(await scrubbed(again)), 0);
+    await again.store.close();
+    assert.deepEqual(auditLog(one.path), []);
+  });
+
+  it('parts rows of one id, names them, and a scrub brings back what was written', async () => {
+    const { ids, one } = await damaged(IN_INDEX);
+    const { tier } = one.db.prepare('SELECT tier FROM memories').get() as { tier: string };
+    await one.store.close();
+    change(one.path, (bytes) => {
+      const at = bytes.indexOf(ids[4]! + tier);
+      assert.ok(at >= 0);
+      bytes.write(ids[5]!, at, 'latin1');
+    });
+    const done = repaired(one.path);
+    assert.deepEqual([[...done.clashes].sort(), done.left], [[ids[4], ids[5]].sort(), []]);
+    const again = open(one.path);
+    await scrubbed(again);
+    assert.deepEqual(rowsOf(again), written(ids));
+    assert.equal(problemsOf(await scrubbed(again)), 0);
+    await again.store.close();
+    assert.deepEqual(auditLog(one.path), []);
+  });
+
+  it('indexes the texts again', async () => {
+    const { ids, one } = await damaged(IN_INDEX);
+    const found = (opened: Opened, word: string) =>
+      opened.db.prepare('SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?').pluck().get(word);
+    one.db.exec(
+      "DELETE FROM memories_fts WHERE rowid = 1; INSERT INTO memories_fts (rowid, title) VALUES (77, 'ghost')",
+    );
+    assert.deepEqual([found(one, 'content'), found(one, 'ghost')], [ROWS - 1, 1]);
+    await one.store.close();
+    assert.equal(repaired(one.path).texts, ROWS);
+    const again = open(one.path);
+    assert.deepEqual([found(again, 'content'), found(again, 'ghost')], [ROWS, 0]);
+    assert.ok((await again.store.execute(update(ids[0]!, 'other words'))).ok);
+    assert.deepEqual([found(again, 'content'), found(again, 'other')], [ROWS - 1, 1]);
+    await again.store.close();
+  });
+
+  it('says which index cannot be built, and builds the others', async () => {
+    const { ids, one } = await damaged(IN_TABLE);
+    assert.ok((await one.store.execute(deleting(ids[5]!))).ok);
+    await one.store.close();
+    // The owner of an archived row is taken out of its metadata.
+    change(one.path, (bytes) => {
+      const text = title(5) + content(5);
+      for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1))
+        bytes[bytes.indexOf('{"agent_id"', at)]! ^= 1;
+    });
+    const done = repaired(one.path);
+    assert.match(done.left.join('\n'), /the index \w+ could not be built: .*JSON/);
+    const again = open(one.path);
+    await scrubbed(again);
+    assert.deepEqual(rowsOf(again), written(ids.slice(0, 5)));
+    await again.store.close();
+  });
+
+  it('is refused while another process has the database open, and for what is no database', async () => {
+    const { one } = await damaged(IN_INDEX);
+    const options = { nowMs: START_MS, freshEpoch: 'repair', crypto: systemCrypto, step: () => {} };
+    const codeOf = (path: string) => {
+      const done = repairDatabase({ path, ...options });
+      return done.ok ? 'ok' : done.error.code;
+    };
+    assert.equal(codeOf(one.path), 'DATABASE_IN_USE');
+    await one.store.close();
+    assert.equal(codeOf(one.path), 'ok');
+    writeFileSync(one.path, 'no database at all'.repeat(100));
+    assert.equal(codeOf(one.path), 'DATABASE_ERROR');
+    assert.equal(codeOf(`${one.path}.gone`), 'NOT_FOUND');
+  });
+});
+
+it('a self-check of the engine names damage, and the scrub reports it', async () => {
+  const { one: whole } = await damaged(IN_INDEX);
+  await whole.store.close();
+  const bytes = readFileSync(whole.path);
+  // The number of cells of the page that holds the rows.
+  const page = Math.floor(bytes.indexOf(title(1) + content(1)) / 4096) * 4096;
+  bytes[page + 4]! ^= 0x40;
+  writeFileSync(whole.path, bytes);
+  const one = open(whole.path);
+  const problems: string[] = [];
+  for (let cursor: string | null = null, first = true; first || cursor !== null; first = false) {
+    const checked: Awaited<ReturnType<InlineStore['selfCheck']>> = await one.store.selfCheck(cursor);
+    assert.ok(checked.ok, JSON.stringify(checked));
+    problems.push(...checked.value.problems);
+    cursor = checked.value.next;
+  }
+  assert.match(problems.join('\n'), /^memories: /m);
+  await one.store.close();
 });
