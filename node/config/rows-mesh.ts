@@ -103,7 +103,7 @@ export const MESH_ROWS: readonly SettingRow[] = [
     max: SCRUB_INTERVAL_DAYS_MAX,
     convert: (days) => days * 86_400_000,
     defaultDoc: String(SCRUB_INTERVAL_DAYS),
-    doc: 'How often all rows, operations and words are hashed again and repaired; 0 never.',
+    doc: 'How often all rows and operations are hashed again and repaired, and the file is checked; 0 never.',
   },
   {
     key: 'payloadKeptMs',
