@@ -6,7 +6,6 @@ import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { headerHash } from '../../protocol/operation-log.js';
 import type { Clock, Signer } from '../../protocol/seams.js';
 
-import { DamagedRowError } from '../../storage/sqlite/damage.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { auditDatabase } from './log-audit.js';
@@ -61,8 +60,7 @@ export function replicaOver(db: Database.Database, nowMs: number, signer: Signer
     random: systemRandom,
     crypto: systemCrypto,
     reportBug: (error) => {
-      // A test that damages a row says so itself.
-      if (!(error instanceof DamagedRowError)) throw error;
+      throw error;
     },
     signer,
     quota: UNLIMITED,

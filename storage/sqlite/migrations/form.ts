@@ -174,7 +174,7 @@ export function engineOf(db: Connection, { nowMs, crypto }: Pick<OpenOptions, 'n
   const log = new OperationLog(db, crypto, KINDS);
   const quotas = new QuotaLedger(db);
   const digests = new Digests(db, crypto, new KindPages(KINDS));
-  const tables = new SubjectTables(db, KINDS, quotas, digests);
+  const tables = new SubjectTables(db, KINDS, quotas, digests, log);
   const mutations = new Mutations(db, log, quotas, digests, tables, null);
   const reads = new DecisionReads(db, quotas, log, digests, crypto, tables);
   const run: Engine['run'] = (command) => {

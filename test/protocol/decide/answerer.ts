@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { OutcomeOf } from '../../../protocol/commands.js';
-import { type DecidedCommand, decide } from '../../../protocol/decide/chain.js';
+import type { Command, OutcomeOf } from '../../../protocol/commands.js';
+import { decide } from '../../../protocol/decide/chain.js';
 import type { Decision, DecisionContext } from '../../../protocol/decide/deciding.js';
 import type { Mutation, Remove, Write } from '../../../protocol/decide/mutations.js';
 import type { DatabaseOwner, LastEdit, ReadRequest, Row } from '../../../protocol/decide/reads.js';
@@ -59,7 +59,7 @@ export interface Outcome<T> {
 }
 
 /** Drives the decision of a command over rows in memory; nothing is applied. */
-export function decideOver<C extends DecidedCommand>(
+export function decideOver<C extends Command>(
   command: C,
   rows: readonly MemoryRow[] = [],
   options: {
