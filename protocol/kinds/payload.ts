@@ -24,7 +24,10 @@ export type Members<I> = { readonly [K in Exclude<keyof I, 'rest'>]: Member<I[K]
 /** How the images of a kind become text, and text becomes images. */
 export interface Payload<I> {
   readonly keys: readonly string[];
-  /** Canonical JSON: equal images have equal texts. Members that are not declared, other than those of `rest`, are left out. */
+  /**
+   * Canonical JSON: equal images have equal texts. Members that are not declared, other than those of `rest`, are left out;
+   * one that the image lacks is written with its default.
+   */
   text(image: I): string;
   /** Null for a value that no row of this kind can hold. */
   parse(value: unknown): I | null;
@@ -39,7 +42,7 @@ export function payloadOf<I extends { readonly rest: Rest }>(members: Members<I>
   const written = keys.map((key) => {
     const member = byKey.get(key)!;
     const omitted = member.later === true ? canonicalJson(member.default) : null;
-    return [key, `${JSON.stringify(key)}:`, omitted] as const;
+    return [key, `${JSON.stringify(key)}:`, omitted, member.default] as const;
   });
   return {
     keys,
@@ -48,15 +51,20 @@ export function payloadOf<I extends { readonly rest: Rest }>(members: Members<I>
       // The keys are known and in order, so nothing is sorted for an image without unknown members.
       if (isEmpty(image.rest)) {
         const texts: string[] = [];
-        for (const [key, prefix, omitted] of written) {
-          const value = values[key];
+        for (const [key, prefix, omitted, otherwise] of written) {
+          const value = values[key] === undefined ? otherwise : values[key];
           const text = typeof value === 'string' ? JSON.stringify(value) : canonicalJson(value);
           if (text !== omitted) texts.push(prefix + text);
         }
         return `{${texts.join(',')}}`;
       }
-      const present = written.filter(([key, , omitted]) => canonicalJson(values[key]) !== omitted);
-      const known = present.map(([key]) => [key, values[key]] as const);
+      const known = written
+        .map(
+          ([key, , omitted, otherwise]) =>
+            [key, values[key] === undefined ? otherwise : values[key], omitted] as const,
+        )
+        .filter(([, value, omitted]) => canonicalJson(value) !== omitted)
+        .map(([key, value]) => [key, value] as const);
       const unknown = Object.entries(image.rest).filter(([key]) => !byKey.has(key));
       return canonicalJson(Object.fromEntries([...known, ...unknown]));
     },

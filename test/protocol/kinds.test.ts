@@ -132,6 +132,18 @@ for (const kind of MORE_KINDS.all) {
       }
     });
 
+    it('writes the default of a member that an image lacks', () => {
+      const { required } = shapeOf(kind.payload);
+      const defaults = kind.payload.parse(required)!;
+      for (const rest of [{}, { zeta: 1 }]) {
+        const text = kind.payload.text({ ...defaults, rest });
+        for (const key of kind.payload.keys.filter((name) => !(name in required))) {
+          const { [key]: _lacking, ...image } = { ...defaults, rest } as Record<string, unknown>;
+          assert.equal(kind.payload.text(image), text, key);
+        }
+      }
+    });
+
     it('refuses values that no row can hold', () => {
       const { required } = shapeOf(kind.payload);
       for (const value of [null, 'text', 7, [required]]) assert.equal(kind.payload.parse(value), null);

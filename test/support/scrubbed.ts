@@ -5,12 +5,13 @@ import { type Replica, verified } from './replicas.js';
 
 /** Scrubs a replica; `peer` gives back what it has. */
 export async function scrubbed(
-  one: Pick<Replica, 'store'>,
+  one: Pick<Replica, 'store'> & Partial<Pick<Replica, 'kinds'>>,
   peer: Replica | null = null,
   dryRun = false,
 ): Promise<ScrubReport> {
   const done = await scrub({
     store: one.store,
+    kinds: one.kinds,
     dryRun,
     repair: (request) =>
       one.store.execute({
