@@ -67,6 +67,10 @@ describe('adopting a lost node', () => {
     ]);
   });
 
+  it('goes on for a node whose own subjects were adopted', () => {
+    assert.deepEqual(adopted(LOST, [adoption(HEIR, SELF, 1)]), [{ peer_id: LOST, number: 1 }]);
+  });
+
   it('refuses what is no peer id', () => {
     for (const id of ['', 'peer-1', 'peer-00000000000000BB', `${LOST}/e`, `x${LOST}`]) {
       assert.equal(refused(adopt(id)).code, 'VALIDATION_FAILED');
