@@ -43,12 +43,14 @@ export function mergeBy<I extends object>(joins: Joins<I>): Kind<I>['merge'] {
   };
 }
 
-/** The version with the latest edit. */
+/** The version with the latest edit; of several with that one edit, the latest. */
 export function latestEdit<I extends object>(
   kind: Pick<Kind<I>, 'editOf'>,
   versions: readonly LiveVersion<I>[],
 ): LiveVersion<I> {
-  return versions.reduce((best, version) =>
-    isLater(kind.editOf(version), kind.editOf(best)) ? version : best,
-  );
+  return versions.reduce((best, version) => {
+    const [edit, other] = [kind.editOf(version), kind.editOf(best)];
+    if (isLater(edit, other)) return version;
+    return !isLater(other, edit) && isLater(version, best) ? version : best;
+  });
 }

@@ -46,7 +46,7 @@ export class InlineStore implements Store {
 
   constructor(private readonly parts: InlineStoreParts) {
     this.writer = new Writer(parts);
-    this.reader = new Reader(parts.db, parts.crypto);
+    this.reader = new Reader(parts.db, parts.crypto, parts.kinds);
   }
 
   execute<C extends Command>(command: C, options: CallOptions = {}): Promise<Result<OutcomeOf<C>>> {

@@ -9,9 +9,12 @@ export interface HeaderHashes {
   hashOf(row: OperationSqlRow): string;
 }
 
+/** A stamp, and the namespace that the row stands in. */
+export type PlacedStamp = RowStamp & { readonly namespace: string };
+
 /**
- * Compares stamps, which no digest covers, with those of the operations that made a row or a tombstone. Where the log
- * lost such an operation, or its header, nothing contradicts the stamps, and they stand.
+ * Compares stamps and namespaces, which no digest covers, with those of the operations that made a row or a tombstone.
+ * Where the log lost such an operation, or its header, nothing contradicts them, and they stand.
  */
 export class Stamps {
   private readonly operation;
@@ -42,17 +45,19 @@ export class Stamps {
     this.known = db.prepare<[{ origin: string; seq: number }], { hash: string }>(KNOWN_HASH);
   }
 
-  hold(kind: string, id: string, { hlc, origin, origin_seq: seq, seen }: RowStamp): boolean {
+  /** The namespace is that of the operation, or of one of several concurrent ones. */
+  hold(kind: string, id: string, { hlc, origin, origin_seq: seq, seen, namespace }: PlacedStamp): boolean {
     const last = this.operation.get(origin, seq);
     if (last === undefined) return seq >= 1 && this.end.get({ origin, seq }) !== undefined;
     const siblings = this.siblings.all(kind, id);
     const makers = siblings.length === 0 ? [last] : siblings;
-    if (last.hlc === hlc && sameVector(seen, coversOf(makers))) return true;
+    const isPlaced = makers.some((maker) => maker.namespace === namespace);
+    if (last.hlc === hlc && isPlaced && sameVector(seen, coversOf(makers))) return true;
     return [last, ...makers].some((maker) => !this.isChained(maker));
   }
 
   /** The stamps of a row that is taken as it stands: its own, unless the log contradicts them. */
-  settled(kind: Kind, id: string, held: RowStamp): RowStamp {
+  settled(kind: Kind, id: string, held: PlacedStamp): RowStamp {
     if (this.hold(kind.name, id, held)) return held;
     const last = this.latest.get(id, JSON.stringify(wordsOf(kind, 'image', 'removal')));
     if (last === undefined) return held;

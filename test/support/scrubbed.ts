@@ -5,12 +5,13 @@ import { type Replica, verified } from './replicas.js';
 
 /** Scrubs a replica; `peer` gives back what it has, and a silent one does not answer. */
 export async function scrubbed(
-  one: Pick<Replica, 'store' | 'nowMs'>,
+  one: Pick<Replica, 'store' | 'nowMs'> & Partial<Pick<Replica, 'kinds'>>,
   peer: Replica | 'silent' | null = null,
   dryRun = false,
 ): Promise<ScrubReport> {
   const done = await scrub({
     store: one.store,
+    kinds: one.kinds,
     dryRun,
     clock: { nowMs: () => one.nowMs },
     repair: (request) =>

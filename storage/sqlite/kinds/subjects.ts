@@ -129,7 +129,7 @@ export class Subjects {
       return;
     }
     if (row === null) return;
-    const stamp = this.tables.stamps.settled(kind, id, row.stamp);
+    const stamp = this.tables.stamps.settled(kind, id, { ...row.stamp, namespace: row.namespace });
     table.erase(id);
     const rid = table.insert(row, row.image, stamp, now);
     if (rid !== null) this.renumber(wordsOf(kind, 'image', 'removal', 'note'), id, rid);
