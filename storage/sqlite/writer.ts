@@ -1,5 +1,4 @@
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import { decide } from '../../protocol/decide/decide.js';
 import type { Decision, DecisionContext, ReadRequest } from '../../protocol/decide/decision.js';
 import type { QuotaLimits } from '../../protocol/quota.js';
 import { fail, type Result } from '../../protocol/result.js';
@@ -17,6 +16,7 @@ import { Mutations } from './mutations.js';
 import { QuotaLedger } from './quota-ledger.js';
 import { DecisionReads } from './reads.js';
 import { DamagedRowError } from './rows.js';
+import { runDecision } from './run-decision.js';
 import { WalRelief } from './wal-relief.js';
 
 /** The database is locked by another process; nothing of the batch was applied, so it may be tried again. */
@@ -88,11 +88,7 @@ export class Writer {
       return batch.map(() => fail('DATABASE_ERROR', lost));
     }
     if (!this.relief.hasRoom(batch[0]?.nowMs ?? 0)) return batch.map(() => diskFull());
-    return this.transaction(batch, 'bare') ?? this.runIsolated(batch);
-  }
-
-  private runIsolated(batch: readonly TimedCommand[]): Result<OutcomeOf<Command>>[] {
-    const results = this.transaction(batch, 'isolated');
+    const results = this.transaction(batch, 'bare') ?? this.transaction(batch, 'isolated');
     if (results === null) throw new Error('a batch of isolated commands failed as a whole');
     return results;
   }
@@ -138,7 +134,7 @@ export class Writer {
   private runBare({ command, nowMs }: TimedCommand): Result<OutcomeOf<Command>> {
     const context: DecisionContext = { nowMs, now: instantFromMs(nowMs), quota: this.quota };
     const before = this.log.own();
-    const decision = this.decide(command, context);
+    const decision = runDecision(command, context, (request) => this.answer(request, context));
     if (!decision.ok) return decision;
     const result = this.apply(decision.value, context);
     const { origin, seq } = this.log.own();
@@ -182,18 +178,6 @@ export class Writer {
     }
     this.reportBug(error);
     return fail('INTERNAL', 'internal server error');
-  }
-
-  private decide(command: Command, context: DecisionContext): Result<Decision<OutcomeOf<Command>>> {
-    const deciding = decide(command, context);
-    let step = deciding.next();
-    while (!step.done) {
-      // The generator's next() is typed for a caller without answers; each read helper casts what it receives.
-      step = (deciding as Generator<ReadRequest, Result<Decision<OutcomeOf<Command>>>, unknown>).next(
-        this.answer(step.value, context),
-      );
-    }
-    return step.value;
   }
 
   private answer(request: ReadRequest, context: DecisionContext): unknown {
