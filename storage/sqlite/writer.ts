@@ -1,5 +1,5 @@
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import { type Chain, type DecidedCommand, decide } from '../../protocol/decide/chain.js';
+import type { Chain } from '../../protocol/decide/chain.js';
 import type { Decision, DecisionContext } from '../../protocol/decide/deciding.js';
 import type { ReadRequest } from '../../protocol/decide/reads.js';
 import { CHAIN } from '../../protocol/decide/rules.js';
@@ -22,6 +22,7 @@ import { OperationLog } from './log.js';
 import { Mutations } from './mutations.js';
 import { QuotaLedger } from './quota-ledger.js';
 import { DecisionReads } from './reads.js';
+import { runDecision } from './run-decision.js';
 import { Suspects } from './suspects.js';
 import { WalRelief } from './wal-relief.js';
 
@@ -105,11 +106,7 @@ export class Writer {
       return batch.map(() => fail('DATABASE_ERROR', lost));
     }
     if (!this.relief.hasRoom(batch[0]?.nowMs ?? 0)) return batch.map(() => diskFull());
-    return this.transaction(batch, 'bare') ?? this.runIsolated(batch);
-  }
-
-  private runIsolated(batch: readonly TimedCommand[]): Result<OutcomeOf<Command>>[] {
-    const results = this.transaction(batch, 'isolated');
+    const results = this.transaction(batch, 'bare') ?? this.transaction(batch, 'isolated');
     if (results === null) throw new Error('a batch of isolated commands failed as a whole');
     return results;
   }
@@ -160,7 +157,7 @@ export class Writer {
       kinds: this.kinds,
     };
     const before = this.log.own();
-    const decision = this.decide(command, context);
+    const decision = runDecision(command, context, this.chain, (request) => this.answer(request, context));
     if (!decision.ok) return decision;
     const result = this.apply(decision.value, context);
     const { origin, seq } = this.log.own();
@@ -208,18 +205,6 @@ export class Writer {
     }
     this.reportBug(failure);
     return fail('INTERNAL', 'internal server error');
-  }
-
-  private decide(command: DecidedCommand, context: DecisionContext): Result<Decision<OutcomeOf<Command>>> {
-    const deciding = decide(command, context, this.chain);
-    let step = deciding.next();
-    while (!step.done) {
-      // The generator's next() is typed for a caller without answers; each read helper casts what it receives.
-      step = (deciding as Generator<ReadRequest, Result<Decision<OutcomeOf<Command>>>, unknown>).next(
-        this.answer(step.value, context),
-      );
-    }
-    return step.value;
   }
 
   private answer(request: ReadRequest, context: DecisionContext): unknown {

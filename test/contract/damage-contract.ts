@@ -8,6 +8,7 @@ import { DamageWatch } from '../../storage/damage-watch.js';
 import type { Store } from '../../storage/port.js';
 import { auditLog } from '../support/log-audit.js';
 import { aMemory, anyMemory, OPERATOR, recalling, storing, updating } from '../support/memories.js';
+import { ofMemory } from '../support/subjects.js';
 import { until } from '../support/wait.js';
 import type { StoreUnderTest } from './store-contract.js';
 
@@ -59,7 +60,7 @@ export function damageContract(name: string, open: () => Promise<StoreUnderTest>
         const marked = await suspects(store);
         assert.deepEqual(
           marked.map(({ subject }) => subject),
-          [id],
+          [ofMemory(id)],
         );
         assert.equal(told.length, 1, 'it is marked once');
         const done = await repaired(under, marked);
@@ -80,7 +81,7 @@ export function damageContract(name: string, open: () => Promise<StoreUnderTest>
       assert.ok(!refused.ok && refused.error.code === 'DATA_DAMAGED');
       assert.equal(refused.error.details?.['damaged_id'], id);
       const marked = await suspects(store);
-      assert.deepEqual(marked, [{ subject: id, since: now }]);
+      assert.deepEqual(marked, [{ subject: ofMemory(id), since: now }]);
       await repaired(under, marked);
       const done = await store.execute(updating(id, { priority: 9 }));
       assert.ok(done.ok, JSON.stringify(done));
@@ -95,7 +96,7 @@ export function damageContract(name: string, open: () => Promise<StoreUnderTest>
       await store.query(query);
       await until('the damage is told', () => told.length > 0);
       const done = await repaired(under, await suspects(store));
-      assert.deepEqual([done.repaired, done.accepted, done.left], [[], [], [id]]);
+      assert.deepEqual([done.repaired, done.accepted, done.left], [[], [], [ofMemory(id)]]);
       const again = await store.query(query);
       assert.ok(!again.ok && again.error.code === 'DATA_DAMAGED');
       assert.equal((await suspects(store)).length, 1);

@@ -6,6 +6,7 @@ import { decodeCursor, encodeCursor } from '../../protocol/mesh/cursor.js';
 import { rootDigest } from '../../protocol/mesh/digest.js';
 import { headBytes, type SignedHead, type WireOperation } from '../../protocol/mesh/wire.js';
 import { operationId } from '../../protocol/operation-log.js';
+import { fail } from '../../protocol/result.js';
 import { writeEnvelopeBytes } from '../../protocol/write-envelope.js';
 import { aMemory, storing } from '../support/memories.js';
 import { openReceiverNode, type ReceiverNode, type ReceiverNodeOptions } from '../support/receiver-node.js';
@@ -439,6 +440,41 @@ describe('an operation over which the rules break', () => {
     assert.equal((await node.send(message)).json['code'], 'x_memory_nonce_replay');
     node.restart();
     assert.equal((await node.send(message)).json['code'], 'x_memory_nonce_replay');
+  });
+});
+
+describe('an operation whose row is damaged here', () => {
+  const failing = async (sinceMs: number) => {
+    const peer = newPeer();
+    let poison = '';
+    const damaged_since = new Date(sinceMs).toISOString();
+    const node = await open(peer, {
+      wrap: (store) => ({
+        query: (query, options) => store.query(query, options),
+        selfCheck: (cursor) => store.selfCheck(cursor),
+        close: () => store.close(),
+        execute: (command, options) =>
+          command.kind === 'apply-operations' &&
+          command.operations.some(({ subject, refusal }) => subject === poison && refusal === null)
+            ? Promise.resolve(fail('DATA_DAMAGED', 'damaged', { damaged_id: poison, damaged_since }))
+            : store.execute(command, options),
+      }),
+    });
+    const operations = [peer.operation(), peer.operation(), peer.operation()];
+    poison = operations[1]!.subject;
+    return { peer, ...(await node.send(peer.push(peer.pushBody({ operations, heads: [peer.head()] })))) };
+  };
+
+  it('fails the push, which is to come again when the row is repaired', async () => {
+    const { status, json } = await failing(Date.now() - 1000);
+    assert.deepEqual([status, json['code']], [500, 'DATA_DAMAGED']);
+  });
+
+  it('is parked alone where nothing repairs the row', async () => {
+    const { status, json, peer } = await failing(Date.now() - 120_000);
+    assert.equal(status, 200);
+    assert.deepEqual(json['parked'], [{ op_id: operationId(peer.origin, 2), reason: 'internal' }]);
+    assert.deepEqual(json['applied'], 2);
   });
 });
 

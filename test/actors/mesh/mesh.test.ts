@@ -280,10 +280,14 @@ describe('failing peers', () => {
     await stage.mesh.stop();
   });
 
-  it('throttling and overload burn no attempt', async () => {
-    for (const status of [429, 503]) {
+  it('throttling, overload and a damaged row of the peer burn no attempt', async () => {
+    for (const [status, code] of [
+      [429, 'OVERLOADED'],
+      [503, 'OVERLOADED'],
+      [500, 'DATA_DAMAGED'],
+    ] as const) {
       const stage = await new Stage(1).start();
-      stage.peers[0]!.instead = () => json({ code: 'OVERLOADED' }, status);
+      stage.peers[0]!.instead = () => json({ code }, status);
       void stage.write();
       await stage.scheduler.advance(3_600_000);
       assert.equal(stage.status().attempts, 0);

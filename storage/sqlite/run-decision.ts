@@ -1,0 +1,21 @@
+import type { Command, OutcomeOf } from '../../protocol/commands.js';
+import { type Chain, decide } from '../../protocol/decide/chain.js';
+import type { Decision, DecisionContext } from '../../protocol/decide/deciding.js';
+import type { ReadRequest } from '../../protocol/decide/reads.js';
+import type { Result } from '../../protocol/result.js';
+
+type Decided = Result<Decision<OutcomeOf<Command>>>;
+
+/** Runs the rules of a command; `answer` reads what they ask for. */
+export function runDecision(
+  command: Command,
+  context: DecisionContext,
+  chain: Chain,
+  answer: (request: ReadRequest) => unknown,
+): Decided {
+  // The generator's next() is typed for a caller without answers; each read helper casts what it receives.
+  const deciding = decide(command, context, chain) as Generator<ReadRequest, Decided, unknown>;
+  let step = deciding.next();
+  while (!step.done) step = deciding.next(answer(step.value));
+  return step.value;
+}
