@@ -1,9 +1,9 @@
 import { publicKeyProblem } from '../../../protocol/ed25519-admission.js';
+import { publicKeyFromText, signatureFromText } from '../../../protocol/key-text.js';
 import type { AuthorContext } from '../../../protocol/kinds/kind.js';
 import { KINDS, type Kinds } from '../../../protocol/kinds/kinds.js';
 import { PUBLIC_KEYS_IMPORTED_MAX } from '../../../protocol/limits.js';
 import type { Crypto } from '../../../protocol/seams.js';
-import { publicKeyFromText, signatureFromText } from '../../identity/key-text.js';
 
 /** Verifies what replicated payloads say of their authors, as their kinds declare it. */
 export class AuthorJudge {

@@ -1,4 +1,5 @@
 import { namespaceProblem } from '../../../protocol/ids.js';
+import { signatureFromText } from '../../../protocol/key-text.js';
 import { mayWrite, type Peer } from '../../../protocol/mesh/peer.js';
 import type { VerifiedBatch, VerifiedOperation } from '../../../protocol/mesh/store-terms.js';
 import {
@@ -11,7 +12,6 @@ import {
 } from '../../../protocol/mesh/wire.js';
 import { headerHash } from '../../../protocol/operation-log.js';
 import type { Crypto } from '../../../protocol/seams.js';
-import { signatureFromText } from '../../identity/key-text.js';
 import type { AuthorJudge } from './author.js';
 import type { ReadOperation } from './wire-schema.js';
 
