@@ -8,7 +8,7 @@ import {
   checkOperationsReply,
   checkSubjectsReply,
   type Dated,
-} from '../../protocol/mesh/ranges-replies.js';
+} from '../../protocol/mesh/ranges-messages.js';
 import type { MissingPayload, RepairOutcome } from '../../protocol/mesh/repair-terms.js';
 import type { Have } from '../../protocol/mesh/wire.js';
 import { operationId } from '../../protocol/operation-log.js';

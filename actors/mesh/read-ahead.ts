@@ -1,6 +1,6 @@
+import type { CheckedPullReply } from '../../protocol/mesh/pull-reply.js';
 import type { VerifiedBatch } from '../../protocol/mesh/store-terms.js';
 import type { Have } from '../../protocol/mesh/wire.js';
-import type { CheckedPullReply } from './reply-checks.js';
 
 /** A page as its peer answered it, and what is left of it when it has been verified. */
 export interface JudgedPage {

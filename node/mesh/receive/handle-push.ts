@@ -1,5 +1,6 @@
 import { hlcMs } from '../../../protocol/hlc.js';
 import type { Peer } from '../../../protocol/mesh/peer.js';
+import { PUSH_ARRAYS, type Push } from '../../../protocol/mesh/push-message.js';
 import type {
   ApplyOperations,
   ApplyOutcome,
@@ -13,6 +14,7 @@ import type {
   RefusedOperation,
 } from '../../../protocol/mesh/wire.js';
 import { peerOfOrigin } from '../../../protocol/mesh/wire.js';
+import { readHeads, readOperation } from '../../../protocol/mesh/wire-schema.js';
 import { operationId } from '../../../protocol/operation-log.js';
 import { failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Crypto } from '../../../protocol/seams.js';
@@ -23,7 +25,6 @@ import type { AuthorJudge } from './author.js';
 import type { Believed, MessageGate } from './message-gate.js';
 import { type ItemCounts, NO_ITEMS, type OldStylePush } from './old-style-push.js';
 import { type Origins, verifyOperations } from './verify-operations.js';
-import { PUSH_ARRAYS, type Push, readHeads, readOperation } from './wire-schema.js';
 
 export interface PushParts {
   readonly store: Store;

@@ -3,9 +3,12 @@ import { CHAIN } from '../../../protocol/decide/rules.js';
 import type { Kinds } from '../../../protocol/kinds/kinds.js';
 import { SYNC_SINCE_LIMIT, SYNC_SINCE_LIMIT_MAX } from '../../../protocol/limits.js';
 import { decodeCursor } from '../../../protocol/mesh/cursor.js';
-import { COMMANDS_PATH, parseForwarded } from '../../../protocol/mesh/forward.js';
+import { parseForwarded } from '../../../protocol/mesh/forward.js';
+import { COMMANDS_PATH, PUSH_PATH, RANGES_PATH, SINCE_PATH } from '../../../protocol/mesh/message-paths.js';
 import type { MessagePolicy, Senders } from '../../../protocol/mesh/message-verdict.js';
 import type { Peer, Roster } from '../../../protocol/mesh/peer.js';
+import { type Push, parsePush, pushProblem } from '../../../protocol/mesh/push-message.js';
+import { parseRanges } from '../../../protocol/mesh/ranges-messages.js';
 import type { RepairOutcome, RepairSubjects } from '../../../protocol/mesh/repair-terms.js';
 import type { ApplyOutcome, VerifiedBatch } from '../../../protocol/mesh/store-terms.js';
 import type { ReceivedMessage } from '../../../protocol/mesh/transport.js';
@@ -19,13 +22,12 @@ import { parseQuery } from '../../http/query-string.js';
 import { AuthorJudge } from './author.js';
 import { handlePull } from './handle-pull.js';
 import { handlePush, judgePage, type PushAnswer, type PushParts, takePage } from './handle-push.js';
-import { handleRanges, parseRanges } from './handle-ranges.js';
+import { handleRanges } from './handle-ranges.js';
 import { type Believed, MessageGate } from './message-gate.js';
 import type { OldStylePush } from './old-style-push.js';
 import type { OldStyleSince } from './old-style-since.js';
 import { answer, type PeerReply, refuse, tagged } from './reply.js';
 import { type Origins, verifyAlone } from './verify-operations.js';
-import { type Push, parsePush, pushProblem } from './wire-schema.js';
 
 /** What is counted of messages of peers. */
 export interface ReceiverMetrics {
@@ -74,12 +76,20 @@ export interface RepairRequest extends Omit<RepairSubjects, 'kind' | 'operations
   readonly operations: readonly WireOperation[];
 }
 
+type Handler = (message: ReceivedMessage, believed: Believed) => Promise<Result<object>>;
+
 /** Answers the messages of peers: `POST /sync/push` and `GET /sync/since` (interface §4.10, §5.2). */
 export class SyncReceiver {
   readonly #options: SyncReceiverOptions;
   readonly #gate: MessageGate;
   readonly #origins: Origins;
   readonly #authors: AuthorJudge;
+  readonly #handlers: Readonly<Record<string, Handler>> = {
+    [`POST ${PUSH_PATH}`]: (message, believed) => this.#push(message, believed),
+    [`GET ${SINCE_PATH}`]: (message, believed) => this.#since(message, believed),
+    [`POST ${RANGES_PATH}`]: (message, believed) => this.#ranges(message, believed),
+    [`POST ${COMMANDS_PATH}`]: (message, believed) => this.#forwarded(message, believed),
+  };
 
   constructor(options: SyncReceiverOptions) {
     const { roster, peerId, signer } = options;
@@ -127,22 +137,10 @@ export class SyncReceiver {
   }
 
   async #answer(message: ReceivedMessage): Promise<Result<object>> {
-    const push = message.method === 'POST' && message.path.endsWith('/sync/push');
-    const ranges = message.method === 'POST' && message.path.endsWith('/mesh/ranges');
-    const forwarded = message.method === 'POST' && message.path === COMMANDS_PATH;
-    if (
-      !push &&
-      !ranges &&
-      !forwarded &&
-      !(message.method === 'GET' && message.path.endsWith('/sync/since'))
-    ) {
-      return fail('ROUTE_NOT_FOUND', 'no such route');
-    }
+    const handler = this.#handlers[`${message.method} ${message.path}`];
+    if (handler === undefined) return fail('ROUTE_NOT_FOUND', 'no such route');
     const believed = await this.#gate.admit(message);
-    if (!believed.ok) return failed(believed.error);
-    if (ranges) return this.#ranges(message, believed.value);
-    if (forwarded) return this.#forwarded(message, believed.value);
-    return push ? this.#push(message, believed.value) : this.#since(message, believed.value);
+    return believed.ok ? handler(message, believed.value) : failed(believed.error);
   }
 
   async #push(message: ReceivedMessage, believed: Believed): Promise<Result<object>> {

@@ -10,10 +10,10 @@ import {
   type SignedHead,
   type WireOperation,
 } from '../../../protocol/mesh/wire.js';
+import type { ReadOperation } from '../../../protocol/mesh/wire-schema.js';
 import { headerHash } from '../../../protocol/operation-log.js';
 import type { Crypto } from '../../../protocol/seams.js';
 import type { AuthorJudge } from './author.js';
-import type { ReadOperation } from './wire-schema.js';
 
 /** Who made operations, and what each may write here. */
 export interface Origins {
