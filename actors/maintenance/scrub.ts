@@ -8,11 +8,9 @@ import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { operationId } from '../../protocol/operation-log.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
 import type { Store } from '../../storage/port.js';
-import type { RepairRows } from './repair-rows.js';
+import { type RowRepair, repairRows } from './repair-rows.js';
 
-export interface ScrubParts {
-  readonly store: Store;
-  readonly repair: RepairRows;
+export interface ScrubParts extends RowRepair {
   /** Asks the peers for operations, one after the other; what nobody has is left out. */
   readonly askBack: (places: readonly OperationPlace[]) => Promise<readonly WireOperation[]>;
   /** Left out: every kind of this release. */
@@ -282,10 +280,14 @@ class Scrub {
     readonly recount?: readonly KindNamespace[];
     readonly recountQuotas?: boolean;
   }): Promise<Result<RepairOutcome>> {
-    const { repair, dryRun } = this.parts;
     const none = { operations: [], withheld: [], recount: [] };
     // All namespaces are counted at the end.
-    const done = await repair({ ...none, countLater: true, dryRun, ...request });
+    const done = await repairRows(this.parts, {
+      ...none,
+      countLater: true,
+      dryRun: this.parts.dryRun,
+      ...request,
+    });
     if (!done.ok) return done;
     const { repaired, restored, recounted } = done.value;
     for (const row of repaired) this.repaired.set(`${row.kind}\n${row.subject}`, row);

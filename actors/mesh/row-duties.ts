@@ -28,13 +28,13 @@ export class RowDuties {
     private readonly client: PeerClient,
     private readonly members: () => readonly PeerRecord[],
   ) {
-    const { store, repair, clock, scheduler, log, policy, settings, onEvent, self } = parts;
+    const { store, verifier, clock, scheduler, log, policy, settings, onEvent, self } = parts;
     const { entropyIntervalMs = ENTROPY_INTERVAL_MS, scrubIntervalMs = 0, payloadKeptMs = 0 } = settings;
     const common = { policy, scheduler, clock };
     const stopping = () => this.stopping;
     const specs: ChildSpec[] = [];
-    if (repair !== undefined && entropyIntervalMs > 0) {
-      const seams = { store, repair, clock, log, onEvent, stopping };
+    if (entropyIntervalMs > 0) {
+      const seams = { store, verifier, clock, log, onEvent, stopping };
       const entropy = new AntiEntropy({ ...seams, client, records: members, intervalMs: entropyIntervalMs });
       const loop = loopChild({
         ...common,
@@ -46,9 +46,9 @@ export class RowDuties {
       this.wake = () => loop.wake.now();
       specs.push(loop.spec);
     }
-    if (repair !== undefined && scrubIntervalMs > 0) {
+    if (scrubIntervalMs > 0) {
       const back = (places: readonly OperationPlace[]) => this.askBack(places);
-      const seams = { store, repair, clock, log, onEvent, stopping };
+      const seams = { store, verifier, clock, log, onEvent, stopping };
       const duty = { ...seams, askBack: back, intervalMs: scrubIntervalMs, agentId: self.peerId };
       const round = () => scrubDuty(duty);
       specs.push(loopChild({ ...common, id: 'scrub', firstAfterMs: SCRUB_FIRST_MS, round }).spec);

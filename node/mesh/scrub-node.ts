@@ -8,7 +8,7 @@ import { failed, ok, type Result } from '../../protocol/result.js';
 import type { Scheduler } from '../../protocol/seams.js';
 import type { Services } from '../pipeline/call.js';
 import { MeshState } from './forming/mesh-state.js';
-import { openReceiver } from './open-receiver.js';
+import { openVerifier } from './open-receiver.js';
 import { UndiciTransport } from './undici-transport.js';
 
 const TIMEOUT_MS = 10_000;
@@ -34,7 +34,6 @@ export async function scrubNode(
     find: (id) => peers.find((peer) => peer.peerId === id) ?? null,
     onChange: () => () => {},
   };
-  const receiver = openReceiver(services, roster, { messageRefused: () => {}, operationsReceived: () => {} });
   const transport = new UndiciTransport({
     scheduler,
     trustOf: (peer) => ({
@@ -57,7 +56,7 @@ export async function scrubNode(
   try {
     const done = await scrub({
       store,
-      repair: (request) => receiver.repair(request),
+      verifier: openVerifier(services, roster),
       askBack: (places) => (client === null ? Promise.resolve([]) : askBack(client, peers, places)),
       dryRun: options.dryRun,
     });

@@ -6,7 +6,9 @@ import { PeerClient } from '../../actors/mesh/peer-client.js';
 import { SyncReceiver } from '../../node/mesh/receive/sync-receiver.js';
 import type { Replication } from '../../node/pipeline/call.js';
 import { BACKGROUND_POLICY } from '../../node/restart-policies.js';
+import { publicKeyProblem } from '../../protocol/ed25519-admission.js';
 import { decodeCursor } from '../../protocol/mesh/cursor.js';
+import { Verifier } from '../../protocol/replication/verifier.js';
 import { type JoinMesh, type Membership, plain } from './sim-node.js';
 
 const QUORUM_WITHIN_MS = 2000;
@@ -20,14 +22,14 @@ export const product: JoinMesh = (run) => {
   const { node, services, scheduler, transport } = run;
   const { store, clock, crypto, random, log } = services;
   const { roster } = node;
+  const self = { peerId: node.peerId, signer: node.signer };
+  const verifier = new Verifier({ self, roster, crypto, publicKeyProblem });
   const mesh = startMesh({
-    self: { peerId: node.peerId, signer: node.signer },
+    self,
     store,
     roster,
     transport,
-    judge: (page) => receiver.judge(page),
-    apply: (page, from) => receiver.take(page, from),
-    repair: (request) => receiver.repair(request),
+    verifier,
     settings: {
       quorumWrites: node.quorumWrites,
       quorumTimeoutMs: QUORUM_WITHIN_MS,
@@ -54,6 +56,7 @@ export const product: JoinMesh = (run) => {
   const receiver = new SyncReceiver({
     store,
     roster,
+    verifier,
     policy: {
       requireSignature: true,
       requireNonce: true,
@@ -81,11 +84,10 @@ export const product: JoinMesh = (run) => {
     },
     operate: (name, input, caller, own) => plain(name, input, caller, { ...own, replication }),
     scrub: async () => {
-      const self = { peerId: node.peerId, signer: node.signer };
       const client = new PeerClient({ self, transport, clock, random, requestTimeoutMs: REQUEST_WITHIN_MS });
       const done = await scrub({
         store,
-        repair: (request) => receiver.repair(request),
+        verifier,
         askBack: (places) => askBack(client, roster.peers(), places),
         dryRun: false,
       });

@@ -12,12 +12,7 @@ export async function scrubbed(
   const done = await scrub({
     store: one.store,
     dryRun,
-    repair: (request) =>
-      one.store.execute({
-        ...request,
-        kind: 'repair-subjects',
-        operations: request.operations.map(verified),
-      }),
+    verifier: { singles: (operations) => operations.map(verified) },
     askBack: async (places) => {
       if (peer === null) return [];
       const wanted = new Set(places.map(({ origin, seq }) => operationId(origin, seq)));
