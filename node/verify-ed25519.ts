@@ -1,8 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { PUBLIC_KEY_BYTES, SIGNATURE_BYTES } from '../protocol/key-text.js';
 import { PUBLIC_KEYS_IMPORTED_MAX } from '../protocol/limits.js';
-
-const PUBLIC_KEY_BYTES = 32;
-export const SIGNATURE_BYTES = 64;
 
 /** Imported keys by their bytes, least recently used first. */
 const imported = new Map<string, KeyObject>();

@@ -49,6 +49,10 @@ export const HEADER_WORD_LENGTH_MAX = 128;
 export const HEADER_TEXT_LENGTH_MAX = 4096;
 /** Origins that an operation may have seen. */
 export const HEADER_ORIGINS_SEEN_MAX = 4096;
+/** Origins of which a node may say what it has. */
+export const HAVE_ORIGINS_MAX = 100_000;
+/** A longer answer of a peer is not read. */
+export const PEER_REPLY_BYTES_MAX = 16 * 1024 * 1024;
 /** Operations in one message, beside the cap on its bytes. */
 export const PUSH_OPERATIONS_MAX = 4096;
 /** Operations of one page of a peer that catches up, and text of their payloads. */
@@ -279,8 +283,6 @@ export const ENTROPY_INTERVAL_MS = 60_000;
 export const RANGE_SUBJECTS_MAX = 5000;
 /** Operations that are asked back at once. */
 export const RANGE_OPERATIONS_MAX = 200;
-/** A longer answer of a peer is not read. */
-export const RANGE_REPLY_BYTES_MAX = 16 * 1024 * 1024;
 /** Namespaces that one comparison repairs. */
 export const RANGE_NAMESPACES_MAX = 64;
 /** Subjects that one transaction repairs. */

@@ -1,12 +1,9 @@
 import type { OperationPlace } from '../../protocol/mesh/ranges.js';
 import type { RepairOutcome, RepairSubjects } from '../../protocol/mesh/repair-terms.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
+import type { Verifier } from '../../protocol/replication/verifier.js';
 import type { Result } from '../../protocol/result.js';
-
-/** Repairs rows; what a peer sent wrongly is `refused`, a failure is one of this node's store. */
-export type RepairRows = (
-  request: Omit<RepairSubjects, 'kind' | 'operations'> & { readonly operations: readonly WireOperation[] },
-) => Promise<Result<RepairOutcome>>;
+import type { Store } from '../../storage/port.js';
 
 /** What peers gave back. */
 export interface AskedBack {
@@ -17,3 +14,26 @@ export interface AskedBack {
 
 /** Asks the peers for operations, one peer after the other; an operation that no peer has is left out. */
 export type AskBack = (places: readonly OperationPlace[]) => Promise<AskedBack>;
+
+/** What repairs rows: the store, with what verifies the operations that a peer gave back for it. */
+export interface RowRepair {
+  readonly store: Store;
+  readonly verifier: Pick<Verifier, 'singles'>;
+}
+
+/** What is to be repaired; its operations are not verified yet. */
+export interface RepairRequest extends Omit<RepairSubjects, 'kind' | 'operations'> {
+  readonly operations: readonly WireOperation[];
+}
+
+/**
+ * Brings rows to what the log means, with operations that a peer gave back: those are verified like a push, and one that
+ * does not hold is left out. A failure is one of this node's store.
+ */
+export function repairRows(
+  { store, verifier }: RowRepair,
+  request: RepairRequest,
+): Promise<Result<RepairOutcome>> {
+  const operations = verifier.singles(request.operations);
+  return store.execute({ ...request, kind: 'repair-subjects', operations }, { lane: 'background' });
+}

@@ -9,12 +9,10 @@ import { operationId } from '../../protocol/operation-log.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
 import type { Clock } from '../../protocol/seams.js';
 import type { SelfCheckPage, Store } from '../../storage/port.js';
-import type { AskBack, RepairRows } from './repair-rows.js';
+import { type AskBack, type RowRepair, repairRows } from './repair-rows.js';
 import { repairSuspects, SUSPECTS_MAX } from './suspects.js';
 
-export interface ScrubParts {
-  readonly store: Store;
-  readonly repair: RepairRows;
+export interface ScrubParts extends RowRepair {
   /** Left out: every kind of this release. */
   readonly kinds?: Kinds | undefined;
   readonly askBack: AskBack;
@@ -254,9 +252,8 @@ class Scrub {
     readonly recount?: readonly KindNamespace[];
     readonly recountQuotas?: boolean;
   }): Promise<Result<RepairOutcome>> {
-    const { repair, dryRun } = this.parts;
     const none = { operations: [], withheld: [], recount: [] };
-    const done = await repair({ ...none, dryRun, ...request });
+    const done = await repairRows(this.parts, { ...none, dryRun: this.parts.dryRun, ...request });
     if (!done.ok) return done;
     const { repaired, restored, recounted } = done.value;
     for (const row of repaired) this.repaired.set(`${row.kind}\n${row.subject}`, row);

@@ -8,11 +8,9 @@ import type { Clock, Log } from '../../protocol/seams.js';
 import { parseRfc3339Ms } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
-import type { AskBack, RepairRows } from './repair-rows.js';
+import { type AskBack, type RowRepair, repairRows } from './repair-rows.js';
 
-export interface SuspectParts {
-  readonly store: Store;
-  readonly repair: RepairRows;
+export interface SuspectParts extends RowRepair {
   /** Asks the peers for operations. */
   readonly askBack: AskBack;
   readonly clock: Pick<Clock, 'nowMs'>;
@@ -54,10 +52,10 @@ export async function repairSuspects(
 }
 
 async function repairSome(parts: SuspectParts, suspects: readonly Suspect[]): Promise<Result<SuspectReport>> {
-  const { store, repair, askBack, clock } = parts;
+  const { store, askBack, clock } = parts;
   const request = { operations: [], withheld: [], recount: [], dryRun: false };
   const subjects = suspects.map(({ subject }) => subject);
-  const own = await repair({ ...request, subjects });
+  const own = await repairRows(parts, { ...request, subjects });
   if (!own.ok) return failed(own.error);
   let { missing } = own.value;
   const repaired = [...own.value.repaired];
@@ -66,7 +64,7 @@ async function repairSome(parts: SuspectParts, suspects: readonly Suspect[]): Pr
     const back = await askBack(missing.slice(0, limits.RANGE_OPERATIONS_MAX));
     complete = back.complete && missing.length <= limits.RANGE_OPERATIONS_MAX;
     const wanting = missing.map(({ kind, subject: id }) => ({ kind, id }));
-    const again = await repair({ ...request, subjects: wanting, operations: back.operations });
+    const again = await repairRows(parts, { ...request, subjects: wanting, operations: back.operations });
     if (!again.ok) return failed(again.error);
     ({ missing } = again.value);
     repaired.push(...again.value.repaired);

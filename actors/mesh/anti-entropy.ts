@@ -8,24 +8,21 @@ import {
   checkOperationsReply,
   checkSubjectsReply,
   type Dated,
-} from '../../protocol/mesh/ranges-replies.js';
+} from '../../protocol/mesh/ranges-messages.js';
 import type { MissingPayload, RepairOutcome } from '../../protocol/mesh/repair-terms.js';
 import type { Have } from '../../protocol/mesh/wire.js';
 import { operationId } from '../../protocol/operation-log.js';
 import type { Clock, Log } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
-import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
-import type { RepairRows } from '../maintenance/repair-rows.js';
+import { type RepairRequest, type RowRepair, repairRows } from '../maintenance/repair-rows.js';
 import type { Comparison } from './entropy-state.js';
 import { type MeshEvent, PEERS_ASKED } from './parts.js';
 import type { Delivered, PeerClient } from './peer-client.js';
 import type { PeerRecord } from './peer-record.js';
 
-export interface AntiEntropyParts {
-  readonly store: Store;
+export interface AntiEntropyParts extends RowRepair {
   readonly client: PeerClient;
-  readonly repair: RepairRows;
   readonly clock: Clock;
   readonly log: Log;
   readonly records: () => readonly PeerRecord[];
@@ -255,11 +252,16 @@ export class AntiEntropy {
   }
 
   private async repair(
-    request: Pick<Parameters<RepairRows>[0], 'subjects' | 'recount'> & Partial<Parameters<RepairRows>[0]>,
+    request: Pick<RepairRequest, 'subjects' | 'recount'> & Partial<RepairRequest>,
   ): Promise<RepairOutcome | null> {
-    const { repair, log, stopping } = this.parts;
+    const { log, stopping } = this.parts;
     if (stopping()) return null;
-    const done = await repair({ operations: [], withheld: [], dryRun: false, ...request });
+    const done = await repairRows(this.parts, {
+      operations: [],
+      withheld: [],
+      dryRun: false,
+      ...request,
+    });
     if (done.ok) return done.value;
     log.warn({ code: done.error.code }, 'rows could not be repaired');
     return null;

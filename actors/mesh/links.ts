@@ -92,3 +92,10 @@ export class Links implements RunningChild {
     return { supervisor: startSupervisor({ ...seams, children: [spec], onFailure }), link };
   }
 }
+
+/** Members in the order of their ids, beginning behind a node's own. */
+export function ringFrom(peerId: string, members: readonly PeerRecord[]): PeerRecord[] {
+  const sorted = [...members].sort((a, b) => (a.peerId < b.peerId ? -1 : 1));
+  const behind = sorted.filter((each) => each.peerId > peerId);
+  return [...behind, ...sorted.filter((each) => each.peerId <= peerId)];
+}

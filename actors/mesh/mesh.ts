@@ -5,7 +5,7 @@ import { loopChild } from '../core/loop.js';
 import { type Supervisor, startSupervisor } from '../core/supervisor.js';
 import { forwardTo } from './forward.js';
 import { DeliveryLedger, type Remembered, recall } from './ledger.js';
-import { Links } from './links.js';
+import { Links, ringFrom } from './links.js';
 import { meshStatus } from './mesh-status.js';
 import { Outgoing } from './outgoing.js';
 import { OwnLog } from './own-log.js';
@@ -135,19 +135,15 @@ class Replication implements Mesh {
       },
     });
     this.wakeLog = () => watch.wake.now();
+    const save = () => this.ledger.save([...this.records.values()]);
     const dlq = loopChild({
       id: 'dlq-replayer',
       policy,
       scheduler,
       clock,
       firstAfterMs: LEDGER_INTERVAL_MS,
-      round: async () => {
-        await this.ledger.save([...this.records.values()]);
-        return { afterMs: LEDGER_INTERVAL_MS };
-      },
-      onStop: async () => {
-        await this.ledger.save([...this.records.values()]);
-      },
+      round: () => save().then(() => ({ afterMs: LEDGER_INTERVAL_MS })),
+      onStop: async () => void (await save()),
     });
     this.rows = new RowDuties(parts, this.client, () => this.members);
     const onFailure = ({ childId, error, decision }: { childId: string; error: Error; decision: object }) =>
@@ -261,12 +257,12 @@ class Replication implements Mesh {
   }
 
   private startSync(): PeerSync {
-    const { store, judge, apply, scheduler, random, log, settings } = this.parts;
+    const { store, verifier, clock, scheduler, random, log, settings } = this.parts;
     this.sync = new PeerSync({
       store,
       client: this.client,
-      judge,
-      apply,
+      verifier,
+      clock,
       scheduler,
       random,
       log,
@@ -485,12 +481,6 @@ class Replication implements Mesh {
     this.links?.wakeAll();
     this.parts.onGrown?.();
   }
-}
-
-function ringFrom(peerId: string, members: readonly PeerRecord[]): PeerRecord[] {
-  const sorted = [...members].sort((a, b) => (a.peerId < b.peerId ? -1 : 1));
-  const behind = sorted.filter((each) => each.peerId > peerId);
-  return [...behind, ...sorted.filter((each) => each.peerId <= peerId)];
 }
 
 /** A part without work of its own, as a child. */

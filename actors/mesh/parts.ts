@@ -1,12 +1,9 @@
 import type { Roster } from '../../protocol/mesh/peer.js';
-import type { ApplyOutcome, VerifiedBatch } from '../../protocol/mesh/store-terms.js';
 import type { PeerTransport } from '../../protocol/mesh/transport.js';
-import type { OperationPage } from '../../protocol/mesh/wire.js';
-import type { Result } from '../../protocol/result.js';
+import type { Verifier } from '../../protocol/replication/verifier.js';
 import type { Clock, Log, Random, Scheduler, Signer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import type { RestartPolicy } from '../core/restart-policy.js';
-import type { RepairRows } from '../maintenance/repair-rows.js';
 import type { Comparison } from './entropy-state.js';
 import type { PeerState } from './link-state.js';
 
@@ -16,18 +13,8 @@ export interface MeshParts {
   readonly store: Store;
   readonly roster: Roster;
   readonly transport: PeerTransport;
-  /** Verifies a page that a peer answered, as with a push; takes time and touches nothing. */
-  readonly judge: (page: OperationPage) => VerifiedBatch;
-  /**
-   * Has the store take a page. A failure is a failure of this node's store; what a peer sent wrongly is in `refused`
-   * and `parked`.
-   */
-  readonly apply: (page: VerifiedBatch, from: string) => Promise<Result<ApplyOutcome>>;
-  /**
-   * Brings rows to what the log means, with operations that a peer gave back and that are judged like a push. Without it
-   * this node does not compare its rows with others'.
-   */
-  readonly repair?: RepairRows;
+  /** Verifies what peers answer, as with a push. */
+  readonly verifier: Pick<Verifier, 'page' | 'singles'>;
   readonly settings: MeshSettings;
   readonly clock: Clock;
   readonly scheduler: Scheduler;

@@ -1,8 +1,12 @@
 import type { Command } from '../../protocol/commands.js';
 import { encodeCursor } from '../../protocol/mesh/cursor.js';
-import { COMMANDS_PATH, checkForwardedReply, type ForwardedReply } from '../../protocol/mesh/forward.js';
+import { checkForwardedReply, type ForwardedReply } from '../../protocol/mesh/forward.js';
+import { errorTagOf } from '../../protocol/mesh/message-body.js';
+import { COMMANDS_PATH, PUSH_PATH, RANGES_PATH, SINCE_PATH } from '../../protocol/mesh/message-paths.js';
 import { signMessage } from '../../protocol/mesh/message-signing.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
+import { type CheckedPullReply, checkPullReply } from '../../protocol/mesh/pull-reply.js';
+import { type CheckedPushReply, checkPushReply } from '../../protocol/mesh/push-message.js';
 import type { RangesQuestion } from '../../protocol/mesh/ranges.js';
 import type { PeerReply, PeerTransport } from '../../protocol/mesh/transport.js';
 import type { Have } from '../../protocol/mesh/wire.js';
@@ -10,17 +14,6 @@ import type { Clock, Random } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { Cause } from './link-state.js';
 import type { MeshSelf } from './parts.js';
-import {
-  type CheckedPullReply,
-  type CheckedPushReply,
-  checkPullReply,
-  checkPushReply,
-  errorTagOf,
-} from './reply-checks.js';
-
-const PUSH_PATH = '/api/v1/sync/push';
-const SINCE_PATH = '/api/v1/sync/since';
-const RANGES_PATH = '/api/v1/mesh/ranges';
 
 /** A peer's answer with what was measured on the way, or why there is none. */
 export type Delivered<R> =

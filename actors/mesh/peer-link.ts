@@ -1,4 +1,6 @@
 import { DLQ_REPLAY_BATCH_MIN } from '../../protocol/limits.js';
+import type { CheckedPullReply } from '../../protocol/mesh/pull-reply.js';
+import type { CheckedPushReply } from '../../protocol/mesh/push-message.js';
 import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
 import { asError, type ExitReason, type RunningChild } from '../core/child.js';
 import type { LinkState } from './link-state.js';
@@ -7,7 +9,6 @@ import type { Batch, Outgoing } from './outgoing.js';
 import type { OwnLog } from './own-log.js';
 import type { Delivered, PeerClient } from './peer-client.js';
 import type { PeerRecord } from './peer-record.js';
-import type { CheckedPullReply, CheckedPushReply } from './reply-checks.js';
 
 export interface PeerLinkParts {
   readonly client: PeerClient;

@@ -1,21 +1,22 @@
 import type { ApplyOutcome, VerifiedBatch } from '../../protocol/mesh/store-terms.js';
-import type { Have, OperationPage, WireOperation } from '../../protocol/mesh/wire.js';
+import type { Have, WireOperation } from '../../protocol/mesh/wire.js';
 import { CHAIN_GENESIS } from '../../protocol/operation-log.js';
-import type { Result } from '../../protocol/result.js';
-import type { Log, Random, Scheduler, Timer } from '../../protocol/seams.js';
+import type { Verifier } from '../../protocol/replication/verifier.js';
+import type { Clock, Log, Random, Scheduler, Timer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import { asError, type ExitReason, type RunningChild } from '../core/child.js';
+import { applyPage } from './apply-verified.js';
 import { inTurn } from './parts.js';
 import type { PeerClient } from './peer-client.js';
 import { type Observer, saidOf } from './peer-link.js';
 import type { PeerRecord } from './peer-record.js';
-import { type JudgedPage, ReadAhead } from './read-ahead.js';
+import { ReadAhead, type VerifiedPage } from './read-ahead.js';
 
 export interface PeerSyncParts {
   readonly store: Store;
   readonly client: PeerClient;
-  readonly judge: (page: OperationPage) => VerifiedBatch;
-  readonly apply: (page: VerifiedBatch, from: string) => Promise<Result<ApplyOutcome>>;
+  readonly verifier: Pick<Verifier, 'page'>;
+  readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly random: Pick<Random, 'unit'>;
   readonly log: Log;
@@ -151,7 +152,7 @@ export class PeerSync implements RunningChild {
       // Headers prove what was lost as well as payloads do.
       const how =
         orphans.length > 0 ? { origins: orphans, stubs: true } : { origins: wanted, stubs: proof !== null };
-      const answered: JudgedPage | null = await (ahead.next(known)?.page ?? this.page(record, have, how));
+      const answered: VerifiedPage | null = await (ahead.next(known)?.page ?? this.page(record, have, how));
       if (answered === null || this.stopping) return false;
       const page = answered.reply;
       if (page.operations.length === 0) {
@@ -162,7 +163,7 @@ export class PeerSync implements RunningChild {
       }
       // The next pages are on their way, and verified, while this one is applied.
       if (blocked.size === 0 && proof === null && orphans.length === 0) ahead.goOn(known, page);
-      const outcome = await this.take(answered.judged, record.peerId);
+      const outcome = await this.take(answered.batch, record.peerId);
       if (outcome === null) return false;
       const ownRefused = outcome.refused.find(
         ({ origin, reason }) => origin === own && (reason === 'own_ahead' || reason === 'fork'),
@@ -250,7 +251,7 @@ export class PeerSync implements RunningChild {
     const end = ownEnd === 0 ? CHAIN_GENESIS : known.value.heads[own]?.hash;
     const shared = keep < ownEnd ? ours?.prevHash : end;
     if (theirs === undefined || shared === undefined || theirs.prevHash !== shared) return false;
-    const outcome = await this.parts.apply(this.parts.judge(answer.reply), record.peerId);
+    const outcome = await applyPage(this.parts, this.parts.verifier.page(answer.reply), record.peerId);
     const refused = outcome.ok ? outcome.value.refused : [];
     const wanted = keep < ownEnd ? 'fork' : 'own_ahead';
     return refused.some(({ origin, seq, reason }) => origin === own && seq === keep + 1 && reason === wanted);
@@ -287,7 +288,7 @@ export class PeerSync implements RunningChild {
     record: PeerRecord,
     have: Have,
     how: Parameters<PeerClient['pull']>[3],
-  ): Promise<JudgedPage | null> {
+  ): Promise<VerifiedPage | null> {
     const own = this.parts.ownOrigin();
     const ticket = record.standing.ticket();
     let late = false;
@@ -312,7 +313,7 @@ export class PeerSync implements RunningChild {
     const said = own === null ? null : saidOf(answer.reply, own);
     const change = own === null ? 'same' : this.parts.peers.observe(record, own, said, ticket);
     record.answered(answer, change === 'raised');
-    return { reply: answer.reply, judged: this.parts.judge(answer.reply) };
+    return { reply: answer.reply, batch: this.parts.verifier.page(answer.reply) };
   }
 
   /** Has a page applied; null when the store would not, which is not the peer's fault. */
@@ -320,7 +321,7 @@ export class PeerSync implements RunningChild {
     for (let tries = 0; tries < LOCAL_RETRIES && !this.stopping; tries += 1) {
       if (tries > 0) await this.pause(LOCAL_RETRY_MS * tries);
       this.applying += 1;
-      const outcome = await this.parts.apply(page, from);
+      const outcome = await applyPage(this.parts, page, from);
       this.applying -= 1;
       if (this.stopping && this.applying === 0) this.end({ kind: 'stopped' });
       if (outcome.ok) return outcome.value;

@@ -1,17 +1,17 @@
+import type { CheckedPullReply } from '../../protocol/mesh/pull-reply.js';
 import type { VerifiedBatch } from '../../protocol/mesh/store-terms.js';
 import type { Have } from '../../protocol/mesh/wire.js';
-import type { CheckedPullReply } from './reply-checks.js';
 
-/** A page as its peer answered it, and what is left of it when it has been verified. */
-export interface JudgedPage {
+/** A page as its peer answered it, and what is left of it once it has been verified. */
+export interface VerifiedPage {
   readonly reply: CheckedPullReply;
-  readonly judged: VerifiedBatch;
+  readonly batch: VerifiedBatch;
 }
 
 /** A page that was asked for before the one before it was applied. */
 export interface Ahead {
   readonly from: Have;
-  readonly page: Promise<JudgedPage | null>;
+  readonly page: Promise<VerifiedPage | null>;
 }
 
 /** Pages beyond the one that is being applied: one is verified while the other one travels. */
@@ -23,7 +23,7 @@ export class ReadAhead {
   /** Where the last page that has come ends, when there is more behind it that was not asked for. */
   private tip: Have | null = null;
 
-  constructor(private readonly ask: (from: Have) => Promise<JudgedPage | null>) {}
+  constructor(private readonly ask: (from: Have) => Promise<VerifiedPage | null>) {}
 
   /** A page that was asked for at `from` is about to be applied. */
   goOn(from: Have, reply: CheckedPullReply): void {

@@ -22,7 +22,7 @@ const RETENTION_FIRST_MS = 120_000;
 export class RowDuties {
   readonly specs: readonly ChildSpec[];
   private readonly entropy: AntiEntropy | null = null;
-  private readonly suspects: { readonly job: SuspectsJob; readonly wake: Wake } | null = null;
+  private readonly suspects: { readonly job: SuspectsJob; readonly wake: Wake };
   private readonly wake: () => void = () => {};
   private stopping = false;
 
@@ -31,13 +31,13 @@ export class RowDuties {
     private readonly client: PeerClient,
     private readonly members: () => readonly PeerRecord[],
   ) {
-    const { store, repair, clock, scheduler, log, policy, settings, onEvent, self } = parts;
+    const { store, verifier, clock, scheduler, log, policy, settings, onEvent, self } = parts;
     const { entropyIntervalMs = ENTROPY_INTERVAL_MS, scrubIntervalMs = 0, payloadKeptMs = 0 } = settings;
     const common = { policy, scheduler, clock };
     const stopping = () => this.stopping;
     const specs: ChildSpec[] = [];
-    if (repair !== undefined && entropyIntervalMs > 0) {
-      const seams = { store, repair, clock, log, onEvent, stopping };
+    if (entropyIntervalMs > 0) {
+      const seams = { store, verifier, clock, log, onEvent, stopping };
       const entropy = new AntiEntropy({ ...seams, client, records: members, intervalMs: entropyIntervalMs });
       const loop = loopChild({
         ...common,
@@ -50,19 +50,17 @@ export class RowDuties {
       specs.push(loop.spec);
     }
     const back = (places: readonly OperationPlace[]) => this.askBack(places);
-    if (repair !== undefined) {
-      const job = new SuspectsJob({ store, repair, askBack: back, clock, log });
-      const loop = loopChild({
-        ...common,
-        id: 'suspects',
-        firstAfterMs: SUSPECTS_FIRST_MS,
-        round: () => job.round(),
-      });
-      this.suspects = { job, wake: loop.wake };
-      specs.push(loop.spec);
-    }
-    if (repair !== undefined && scrubIntervalMs > 0) {
-      const seams = { store, repair, clock, log, onEvent, stopping };
+    const job = new SuspectsJob({ store, verifier, askBack: back, clock, log });
+    const suspects = loopChild({
+      ...common,
+      id: 'suspects',
+      firstAfterMs: SUSPECTS_FIRST_MS,
+      round: () => job.round(),
+    });
+    this.suspects = { job, wake: suspects.wake };
+    specs.push(suspects.spec);
+    if (scrubIntervalMs > 0) {
+      const seams = { store, verifier, clock, log, onEvent, stopping };
       const duty = { ...seams, askBack: back, intervalMs: scrubIntervalMs, agentId: self.peerId };
       const round = () => scrubDuty(duty);
       specs.push(loopChild({ ...common, id: 'scrub', firstAfterMs: SCRUB_FIRST_MS, round }).spec);
@@ -76,12 +74,12 @@ export class RowDuties {
 
   /** A row was found damaged: repair it now. */
   suspected(): void {
-    this.suspects?.wake.now();
+    this.suspects.wake.now();
   }
 
   /** A peer is back: compare with it at the next round, and ask it for what damaged rows need. */
   reconnected(peerId: string): void {
-    this.suspects?.job.retry();
+    this.suspects.job.retry();
     this.entropy?.request(peerId);
   }
 

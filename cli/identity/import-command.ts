@@ -6,7 +6,7 @@ import {
   installSeed,
   type KeyChange,
 } from '../../node/identity/key-files.js';
-import { keyFromFile } from '../../node/identity/key-text.js';
+import { keyFromFile } from '../../node/identity/key-from-file.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { ParsedArguments } from '../arguments.js';
 import { defineCommand } from '../define-command.js';

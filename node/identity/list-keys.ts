@@ -1,8 +1,8 @@
 import { readdirSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { publicKeyText } from '../../protocol/key-text.js';
 import { isWritableByOthers, KeyFileError } from './key-file.js';
 import { keyLabelProblem, keyPaths, publicKeyOf } from './key-files.js';
-import { publicKeyText } from './key-text.js';
 import { fingerprintOf, MACHINE_LABEL } from './machine-key.js';
 
 /** One key of the key folder, as people and programs see it; never private material. */

@@ -4,6 +4,7 @@ import { errorRow } from '../../protocol/errors.js';
 import { CHANGE_POLL_MS } from '../../protocol/limits.js';
 import { HINTS_PATH } from '../../protocol/mesh/hint.js';
 import { signMessage } from '../../protocol/mesh/message-signing.js';
+import type { Verifier } from '../../protocol/replication/verifier.js';
 import { fail } from '../../protocol/result.js';
 import type { Random, Scheduler, Signer } from '../../protocol/seams.js';
 import type { PeerRoute } from '../http/peer-route.js';
@@ -16,7 +17,7 @@ import type { HintHub } from './hints/hint-hub.js';
 import { MeshHost } from './mesh-host.js';
 import type { OpenSurface } from './mesh-listener.js';
 import { MeshPeers } from './mesh-peers.js';
-import { openFileRoster, openReceiver } from './open-receiver.js';
+import { openFileRoster, openReceiver, openVerifier } from './open-receiver.js';
 import type { SyncReceiver } from './receive/sync-receiver.js';
 import { commandRoutes, rangesRoutes, syncRoutes } from './receive/sync-routes.js';
 
@@ -35,6 +36,7 @@ export class MeshNode {
   readonly #host: MeshHost;
   #mesh: Mesh | null = null;
   readonly #receiver: SyncReceiver;
+  readonly #verifier: Verifier;
   #closed = false;
   /** Replication has begun, or never will. */
   #begun!: () => void;
@@ -48,7 +50,8 @@ export class MeshNode {
     const { services, metrics, scheduler, random } = parts;
     const manual = openFileRoster(services);
     const peers = new MeshPeers({ ...services, scheduler, random, manual });
-    const receiver = openReceiver(services, peers.roster, metrics, {
+    this.#verifier = openVerifier(services, peers.roster);
+    const receiver = openReceiver(services, peers.roster, this.#verifier, metrics, {
       onHeard: (peerId, have, reads) => this.#mesh?.heard(peerId, have, reads),
       onDiffering: (peerId) => this.#mesh?.differing(peerId),
     });
@@ -103,9 +106,7 @@ export class MeshNode {
       store,
       roster: this.#host.roster,
       transport: this.#host.transport,
-      judge: (page) => this.#receiver.judge(page),
-      apply: (page, from) => this.#receiver.take(page, from),
-      repair: (request) => this.#receiver.repair(request),
+      verifier: this.#verifier,
       settings: {
         quorumWrites: settings.quorumWrites,
         quorumTimeoutMs: settings.quorumTimeoutMs,

@@ -1,4 +1,6 @@
+import { publicKeyProblem } from '../../protocol/ed25519-admission.js';
 import type { Roster } from '../../protocol/mesh/peer.js';
+import { Verifier } from '../../protocol/replication/verifier.js';
 import { parsePeerScopes } from '../config/peer-scopes.js';
 import type { Services } from '../pipeline/call.js';
 import { ArrayPush } from './receive/array-push.js';
@@ -21,10 +23,16 @@ export function openFileRoster({
   });
 }
 
+/** Verifies operations for a node, by the keys and scopes of a roster. */
+export function openVerifier({ peerId, machineKey, crypto }: Services, roster: Roster): Verifier {
+  return new Verifier({ self: { peerId, signer: machineKey }, roster, crypto, publicKeyProblem });
+}
+
 /** The receiver of a node, as its settings want it. */
 export function openReceiver(
   services: Services,
   roster: Roster,
+  verifier: Verifier,
   metrics: ReceiverMetrics,
   extra: Pick<SyncReceiverOptions, 'onHeard' | 'onDiffering' | 'noncesMax'> = {},
 ): SyncReceiver {
@@ -34,6 +42,7 @@ export function openReceiver(
     ...extra,
     store,
     roster,
+    verifier,
     policy: {
       requireSignature: settings.fedRequireSig,
       requireNonce: settings.fedRequireNonce,

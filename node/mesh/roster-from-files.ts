@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { publicKeyProblem } from '../../protocol/ed25519-admission.js';
+import { publicKeyFromText } from '../../protocol/key-text.js';
 import { parseFingerprintList } from '../../protocol/mesh/fingerprint-list.js';
 import type { Peer, Roster } from '../../protocol/mesh/peer.js';
 import type { Clock, Log } from '../../protocol/seams.js';
 import type { PeerScopes } from '../config/peer-scopes.js';
 import { keyPaths } from '../identity/key-files.js';
-import { publicKeyFromText } from '../identity/key-text.js';
 import { listKeys } from '../identity/list-keys.js';
 import { MACHINE_LABEL } from '../identity/machine-key.js';
 

@@ -9,7 +9,7 @@ import { failed, ok, type Result } from '../../protocol/result.js';
 import type { Scheduler } from '../../protocol/seams.js';
 import type { Services } from '../pipeline/call.js';
 import { MeshState } from './forming/mesh-state.js';
-import { openReceiver } from './open-receiver.js';
+import { openVerifier } from './open-receiver.js';
 import { UndiciTransport } from './undici-transport.js';
 
 const TIMEOUT_MS = 10_000;
@@ -38,7 +38,6 @@ export async function scrubNode(
     find: (id) => peers.find((peer) => peer.peerId === id) ?? null,
     onChange: () => () => {},
   };
-  const receiver = openReceiver(services, roster, { messageRefused: () => {}, operationsReceived: () => {} });
   const transport = new UndiciTransport({
     scheduler,
     trustOf: (peer) => ({
@@ -61,7 +60,7 @@ export async function scrubNode(
   try {
     const done = await scrub({
       store,
-      repair: (request) => receiver.repair(request),
+      verifier: openVerifier(services, roster),
       askBack: (places) =>
         client === null
           ? Promise.resolve({ operations: [], complete: alone })

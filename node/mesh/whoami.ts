@@ -1,3 +1,4 @@
+import { publicKeyFromText, publicKeyText, signatureFromText } from '../../protocol/key-text.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { PeerTransport } from '../../protocol/mesh/transport.js';
 import {
@@ -11,7 +12,6 @@ import { fail, ok, type Result } from '../../protocol/result.js';
 import type { Crypto, Random, Signer } from '../../protocol/seams.js';
 import { API_PREFIX } from '../bindings/operation-route.js';
 import { parseQuery } from '../http/query-string.js';
-import { publicKeyFromText, publicKeyText, signatureFromText } from '../identity/key-text.js';
 import { VERSION } from '../version.js';
 import { parseJson } from './forming/mesh-folder.js';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { publicKeyFromText } from '../../protocol/key-text.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
-import { publicKeyFromText } from '../identity/key-text.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { operatorView } from '../transfer/operator-view.js';

@@ -1,18 +1,19 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../errors.js';
 import { ERRORS } from '../errors.js';
-import { HEADER_WORD_LENGTH_MAX, RANGE_REPLY_BYTES_MAX } from '../limits.js';
+import { HEADER_TEXT_LENGTH_MAX } from '../limits.js';
 import { fail, ok, type Result } from '../result.js';
+import { readReply } from './message-body.js';
+import { instant, word } from './wire-schema.js';
 
 /**
  * A request that only the home of a subject decides, as another node passes it on (design: kinds, "Two things need one
  * decider"): `POST /api/v1/mesh/commands`, signed like a push. The answer is the home's outcome.
  */
-export const COMMANDS_PATH = '/api/v1/mesh/commands';
 
 const request = z.object({
   sender_wall_clock: z.string(),
-  command: z.looseObject({ kind: z.string().max(HEADER_WORD_LENGTH_MAX) }),
+  command: z.looseObject({ kind: word }),
 });
 
 export interface ForwardedRequest {
@@ -35,13 +36,13 @@ const outcome = z.union([
     ok: z.literal(false),
     error: z.object({
       code: z.string().refine((code): code is ErrorCode => code in ERRORS),
-      message: z.string().max(4096),
+      message: z.string().max(HEADER_TEXT_LENGTH_MAX),
       details: z.looseObject({}).optional(),
     }),
   }),
 ]);
 
-const reply = z.object({ outcome, wall_clock: z.string().max(64) });
+const reply = z.object({ outcome, wall_clock: instant });
 
 /** The answer of a home. Its clock reading dates it. */
 export interface ForwardedReply {
@@ -51,15 +52,10 @@ export interface ForwardedReply {
 
 /** The answer to a forwarded request; null for bytes of another shape. */
 export function checkForwardedReply(body: Uint8Array): ForwardedReply | null {
-  if (body.byteLength > RANGE_REPLY_BYTES_MAX) return null;
-  try {
-    const parsed = reply.safeParse(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)));
-    if (!parsed.success || Number.isNaN(Date.parse(parsed.data.wall_clock))) return null;
-    const { outcome, wall_clock } = parsed.data;
-    if (outcome.ok) return { outcome: ok(outcome.value), wall_clock };
-    const { code, message, details } = outcome.error;
-    return { outcome: fail(code as ErrorCode, message, details), wall_clock };
-  } catch {
-    return null;
-  }
+  const read = readReply(reply, body);
+  if (read === null) return null;
+  const { outcome, wall_clock } = read;
+  if (outcome.ok) return { outcome: ok(outcome.value), wall_clock };
+  const { code, message, details } = outcome.error;
+  return { outcome: fail(code as ErrorCode, message, details), wall_clock };
 }

@@ -6,7 +6,9 @@ import { PeerClient } from '../../actors/mesh/peer-client.js';
 import { SyncReceiver } from '../../node/mesh/receive/sync-receiver.js';
 import type { Replication } from '../../node/pipeline/call.js';
 import { BACKGROUND_POLICY } from '../../node/restart-policies.js';
+import { publicKeyProblem } from '../../protocol/ed25519-admission.js';
 import { decodeCursor } from '../../protocol/mesh/cursor.js';
+import { Verifier } from '../../protocol/replication/verifier.js';
 import { SIM_CHAIN } from './sim-kinds.js';
 import { type JoinMesh, type Membership, plain } from './sim-node.js';
 
@@ -21,14 +23,14 @@ export const product: JoinMesh = (run) => {
   const { node, services, scheduler, transport } = run;
   const { store, clock, crypto, random, log } = services;
   const { roster } = node;
+  const self = { peerId: node.peerId, signer: node.signer };
+  const verifier = new Verifier({ self, roster, crypto, publicKeyProblem, kinds: node.kinds });
   const mesh = startMesh({
-    self: { peerId: node.peerId, signer: node.signer },
+    self,
     store,
     roster,
     transport,
-    judge: (page) => receiver.judge(page),
-    apply: (page, from) => receiver.take(page, from),
-    repair: (request) => receiver.repair(request),
+    verifier,
     settings: {
       quorumWrites: node.quorumWrites,
       quorumTimeoutMs: QUORUM_WITHIN_MS,
@@ -56,6 +58,7 @@ export const product: JoinMesh = (run) => {
   const receiver = new SyncReceiver({
     store,
     roster,
+    verifier,
     policy: {
       requireSignature: true,
       requireNonce: true,
@@ -71,7 +74,6 @@ export const product: JoinMesh = (run) => {
     log,
     metrics: { messageRefused: () => undefined, operationsReceived: () => undefined },
     oldStyle: null,
-    kinds: node.kinds,
     forwarded: SIM_CHAIN.forwarded,
     onDiffering: (peerId) => mesh.differing(peerId),
   });
@@ -85,11 +87,10 @@ export const product: JoinMesh = (run) => {
     },
     operate: (name, input, caller, own) => plain(name, input, caller, { ...own, replication }),
     scrub: async () => {
-      const self = { peerId: node.peerId, signer: node.signer };
       const client = new PeerClient({ self, transport, clock, random, requestTimeoutMs: REQUEST_WITHIN_MS });
       const done = await scrub({
         store,
-        repair: (request) => receiver.repair(request),
+        verifier,
         askBack: (places) => askBack(client, roster.peers(), places),
         clock,
         dryRun: false,

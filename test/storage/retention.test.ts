@@ -127,12 +127,7 @@ describe('retention', () => {
       assert.deepEqual(each.audit(), []);
       const done = await scrub({
         store: each.store,
-        repair: (request) =>
-          each.store.execute({
-            ...request,
-            kind: 'repair-subjects',
-            operations: request.operations.map(verified),
-          }),
+        verifier: { singles: (operations) => operations.map(verified) },
         askBack: () => Promise.resolve({ operations: [], complete: true }),
         clock: { nowMs: () => each.nowMs },
         dryRun: false,

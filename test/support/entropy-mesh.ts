@@ -4,8 +4,10 @@ import type { MeshEvent } from '../../actors/mesh/parts.js';
 import { SyncReceiver } from '../../node/mesh/receive/sync-receiver.js';
 import { BACKGROUND_POLICY } from '../../node/restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
+import { publicKeyProblem } from '../../protocol/ed25519-admission.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { PeerReply, PeerRequest } from '../../protocol/mesh/transport.js';
+import { Verifier } from '../../protocol/replication/verifier.js';
 import { keptLog } from './mesh.js';
 import { TestRoster } from './receiver-node.js';
 import { type Replica, replica } from './replicas.js';
@@ -61,9 +63,12 @@ export function startEntropyMesh(
     const log = keptLog();
     const events: MeshEvent[] = [];
     let mesh: Mesh | null = null;
+    const self = { peerId, signer };
+    const verifier = new Verifier({ self, roster, crypto: systemCrypto, publicKeyProblem });
     const receiver = new SyncReceiver({
       store: one.store,
       roster,
+      verifier,
       policy: {
         requireSignature: true,
         requireNonce: true,
@@ -84,7 +89,7 @@ export function startEntropyMesh(
     });
     receivers.set(`http://${name}`, receiver);
     mesh = startMesh({
-      self: { peerId, signer },
+      self,
       store: one.store,
       roster,
       transport: {
@@ -98,9 +103,7 @@ export function startEntropyMesh(
           return { kind: 'answer', status: answer.status, body: new TextEncoder().encode(answer.body) };
         },
       },
-      judge: (page) => receiver.judge(page),
-      apply: (page, from) => receiver.take(page, from),
-      repair: (request) => receiver.repair(request),
+      verifier,
       settings: {
         quorumWrites: 0,
         quorumTimeoutMs: 2000,

@@ -1,5 +1,5 @@
 import type { SettingFlags } from '../../node/config/load-settings.js';
-import { openReceiver } from '../../node/mesh/open-receiver.js';
+import { openReceiver, openVerifier } from '../../node/mesh/open-receiver.js';
 import type { PeerReply } from '../../node/mesh/receive/reply.js';
 import type { Services } from '../../node/pipeline/call.js';
 import type { Memory } from '../../protocol/memory.js';
@@ -82,6 +82,7 @@ export async function openReceiverNode(options: ReceiverNodeOptions): Promise<Re
     openReceiver(
       services,
       roster,
+      openVerifier(services, roster),
       { messageRefused: (code) => count(code, 1), operationsReceived: count },
       {
         onHeard: (_peerId, have, reads) => heard.push({ have, reads }),

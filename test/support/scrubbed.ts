@@ -13,13 +13,8 @@ export async function scrubbed(
     store: one.store,
     kinds: one.kinds,
     dryRun,
+    verifier: { singles: (operations) => operations.map(verified) },
     clock: { nowMs: () => one.nowMs },
-    repair: (request) =>
-      one.store.execute({
-        ...request,
-        kind: 'repair-subjects',
-        operations: request.operations.map(verified),
-      }),
     askBack: async (places) => {
       if (peer === null || peer === 'silent') return { operations: [], complete: peer === null };
       const wanted = new Set(places.map(({ origin, seq }) => operationId(origin, seq)));

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { signerOf } from '../../node/identity/key-file.js';
-import { publicKeyText } from '../../node/identity/key-text.js';
 import { signWrite } from '../../node/identity/sign-write.js';
 import { systemCrypto } from '../../node/seams.js';
+import { publicKeyText } from '../../protocol/key-text.js';
 import type { Signer } from '../../protocol/seams.js';
 
 /** An agent of a test with its key. */

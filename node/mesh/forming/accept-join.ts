@@ -1,13 +1,14 @@
 import { createHash, createPublicKey, verify, X509Certificate } from 'node:crypto';
+import { publicKeyFromText, signatureFromText } from '../../../protocol/key-text.js';
 import { CERTIFICATES_KEPT } from '../../../protocol/limits.js';
+import { peerIdOf } from '../../../protocol/mesh/peer-id.js';
 import { fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Crypto, Random } from '../../../protocol/seams.js';
-import { publicKeyFromText, signatureFromText } from '../../identity/key-text.js';
 import { fingerprintOfCertificate, type KeyAndCertificate } from './certificate.js';
 import type { Invites } from './invites.js';
 import { JOIN_REQUEST, type JoinAnswer, type JoinRequest, joinBytes } from './join-terms.js';
 import type { MeshFolder } from './mesh-folder.js';
-import { isTlsPublicKey, peerIdOf, type RosterFile, type Statements } from './roster-file.js';
+import { isTlsPublicKey, type RosterFile, type Statements } from './roster-file.js';
 import { issueCertificate } from './x509.js';
 
 export interface AcceptOptions {
@@ -87,7 +88,7 @@ export async function acceptJoin(
 async function judgeKeys({ facts, proof, tls_proof }: JoinRequest, crypto: Crypto): Promise<Result<null>> {
   const publicKey = publicKeyFromText(facts.public_key);
   const signature = signatureFromText(proof);
-  if (publicKey === null || peerIdOf(publicKey) !== facts.peer_id) {
+  if (publicKey === null || peerIdOf(publicKey, crypto) !== facts.peer_id) {
     return fail('VALIDATION_FAILED', 'the peer id does not follow from the public key');
   }
   const { publicKeyProblem } = await import('../../../protocol/ed25519-admission.js');

@@ -1,9 +1,9 @@
 import { createPrivateKey, sign, X509Certificate } from 'node:crypto';
+import { publicKeyText } from '../../../protocol/key-text.js';
 import { CERTIFICATES_KEPT, ROSTER_ENTRIES_MAX } from '../../../protocol/limits.js';
 import { fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Random, Scheduler } from '../../../protocol/seams.js';
 import { signerOf } from '../../identity/key-file.js';
-import { publicKeyText } from '../../identity/key-text.js';
 import type { MachineIdentity } from '../../identity/machine-key.js';
 import { askAuthority } from './ask-authority.js';
 import { fingerprintOfCertificate, isIssuedBy, peerOfCertificate } from './certificate.js';

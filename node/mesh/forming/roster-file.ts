@@ -1,6 +1,8 @@
-import { createHash, createPublicKey, sign, verify, X509Certificate } from 'node:crypto';
+import { createPublicKey, sign, verify, X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { publicKeyFromText } from '../../../protocol/key-text.js';
 import { ROSTER_ENTRIES_MAX } from '../../../protocol/limits.js';
+import { peerIdOf } from '../../../protocol/mesh/peer-id.js';
 import {
   parseSignedStatement,
   type RosterStatement,
@@ -10,7 +12,7 @@ import {
 import { fail, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Random, Scheduler } from '../../../protocol/seams.js';
 import { StartRefusedError } from '../../../protocol/start-refused.js';
-import { publicKeyFromText } from '../../identity/key-text.js';
+import { systemCrypto } from '../../seams.js';
 import { fingerprintOfCertificate, type KeyAndCertificate } from './certificate.js';
 import { withFileLock } from './file-lock.js';
 import { type MeshFolder, parseJson } from './mesh-folder.js';
@@ -99,7 +101,8 @@ export class RosterFile {
     if (statement.mesh_id !== this.meshId) return 'it is of another mesh';
     const key = publicKeyFromText(statement.public_key);
     if (key === null) return 'its public key cannot be read';
-    if (peerIdOf(key) !== statement.peer_id) return 'the peer id does not follow from the public key';
+    if (peerIdOf(key, systemCrypto) !== statement.peer_id)
+      return 'the peer id does not follow from the public key';
     const bytes = Buffer.from(signature, 'base64');
     return verify('sha256', statementBytes(statement), this.#authority.publicKey, bytes)
       ? null
@@ -146,11 +149,6 @@ export class RosterFile {
     }
     return { changed, refused };
   }
-}
-
-/** The peer id that follows from a machine's public key. */
-export function peerIdOf(publicKey: Uint8Array): string {
-  return `peer-${createHash('sha256').update(publicKey).digest('hex').slice(0, 16)}`;
 }
 
 /** True for an RSA public key in PEM of a usual size. */

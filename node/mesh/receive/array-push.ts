@@ -1,16 +1,16 @@
 import { memoryIdProblem } from '../../../protocol/ids.js';
+import { publicKeyFromText, signatureFromText } from '../../../protocol/key-text.js';
 import type { Link } from '../../../protocol/link.js';
 import { linkEnvelopeBytes } from '../../../protocol/link-envelope.js';
 import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
+import type { Push, PushArray } from '../../../protocol/mesh/push-message.js';
 import { fail, failed, ok, type Result } from '../../../protocol/result.js';
 import { instantFromMs } from '../../../protocol/time.js';
 import { ttlSecondsOf } from '../../config/life-policy.js';
-import { publicKeyFromText, signatureFromText } from '../../identity/key-text.js';
 import type { Call, Services } from '../../pipeline/call.js';
 import { readyLink, readyMemory } from '../../transfer/import-memory.js';
 import { type ItemCounts, NO_COUNTERS, type OldStylePush, type SkippedItem } from './old-style-push.js';
 import { putShippedVector, readShippedVectors, type ShippedVector } from './shipped-vectors.js';
-import type { Push, PushArray } from './wire-schema.js';
 
 type Counter = keyof typeof NO_COUNTERS;
 /** What an item did: `applied`, or the counter that it belongs to beside; `noop` when nothing was left to do. */

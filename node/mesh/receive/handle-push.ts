@@ -1,37 +1,25 @@
+import { applyVerified } from '../../../actors/mesh/apply-verified.js';
 import { hlcMs } from '../../../protocol/hlc.js';
 import type { Peer } from '../../../protocol/mesh/peer.js';
-import type {
-  ApplyOperations,
-  ApplyOutcome,
-  VerifiedBatch,
-  VerifiedOperation,
-} from '../../../protocol/mesh/store-terms.js';
-import type {
-  OperationPage,
-  ParkedOperation,
-  PushReply,
-  RefusedOperation,
-} from '../../../protocol/mesh/wire.js';
+import { PUSH_ARRAYS, type Push } from '../../../protocol/mesh/push-message.js';
+import type { ApplyOutcome, UsedNonce } from '../../../protocol/mesh/store-terms.js';
+import type { PushReply } from '../../../protocol/mesh/wire.js';
 import { peerOfOrigin } from '../../../protocol/mesh/wire.js';
-import { operationId } from '../../../protocol/operation-log.js';
-import { type Failure, failed, ok, type Result } from '../../../protocol/result.js';
-import type { Clock, Crypto } from '../../../protocol/seams.js';
-import { instantFromMs, parseRfc3339Ms } from '../../../protocol/time.js';
+import { readHeads, readOperation } from '../../../protocol/mesh/wire-schema.js';
+import type { Verifier } from '../../../protocol/replication/verifier.js';
+import { failed, ok, type Result } from '../../../protocol/result.js';
+import type { Clock } from '../../../protocol/seams.js';
+import { instantFromMs } from '../../../protocol/time.js';
 import type { Store } from '../../../storage/port.js';
 import { VERSION } from '../../version.js';
-import type { AuthorJudge } from './author.js';
-import type { Believed, MessageGate } from './message-gate.js';
+import type { Authenticated, MessageGate } from './message-gate.js';
 import { type ItemCounts, NO_ITEMS, type OldStylePush } from './old-style-push.js';
-import { type Origins, verifyOperations } from './verify-operations.js';
-import { PUSH_ARRAYS, type Push, readHeads, readOperation } from './wire-schema.js';
 
 export interface PushParts {
   readonly store: Store;
   readonly gate: MessageGate;
-  readonly origins: Origins;
-  readonly authors: AuthorJudge;
+  readonly verifier: Verifier;
   readonly clock: Clock;
-  readonly crypto: Crypto;
   readonly peerId: string;
   /** Takes the arrays of other releases; null skips them. */
   readonly oldStyle: OldStylePush | null;
@@ -47,16 +35,17 @@ export type PushAnswer = PushReply & Readonly<Record<string, unknown>>;
 export async function handlePush(
   parts: PushParts,
   push: Push,
-  believed: Believed,
+  authenticated: Authenticated,
 ): Promise<Result<PushAnswer>> {
   const known = parts.store.query({ kind: 'known-origins' });
-  const { peer, nonce } = believed;
+  const { peer, nonce } = authenticated;
   const read = push.operations.map(readOperation);
-  const batch = verifyOperations(read, readHeads(push.heads), parts.origins, parts.authors, parts.crypto);
+  const batch = parts.verifier.batch(read, readHeads(push.heads));
 
   let outcome: ApplyOutcome | null = null;
   if (!push.dryRun && batch.operations.length > 0) {
-    const applied = await applyBatch(parts, peer.peerId, batch, believed);
+    const use = (used: UsedNonce | null) => parts.gate.use(used);
+    const applied = await applyVerified(parts, batch, peer.peerId, nonce, use);
     if (!applied.ok) {
       parts.gate.failed(nonce, applied.error);
       await known;
@@ -121,86 +110,6 @@ async function oldStyleItems(parts: PushParts, push: Push, peer: Peer): Promise<
     })),
   );
   return { ...NO_ITEMS, skipped };
-}
-
-/** Verifies a page that a peer answered, as with a push. */
-export function judgePage({ origins, authors, crypto }: PushParts, page: OperationPage): VerifiedBatch {
-  const read = page.operations.map((operation) => ({ ok: true as const, operation }));
-  return verifyOperations(read, page.heads, origins, authors, crypto);
-}
-
-/** Has the store take a page, as with a push. */
-export async function takePage(
-  parts: PushParts,
-  batch: VerifiedBatch,
-  from: string,
-): Promise<Result<ApplyOutcome>> {
-  const applied = await applyBatch(parts, from, batch, { nonce: null });
-  if (!applied.ok) return applied;
-  return ok({ ...applied.value, refused: [...batch.refused, ...applied.value.refused] });
-}
-
-/** Offers a batch; when the rules break over it, its operations one by one. */
-async function applyBatch(
-  parts: PushParts,
-  from: string,
-  batch: VerifiedBatch,
-  { nonce }: Pick<Believed, 'nonce'>,
-): Promise<Result<ApplyOutcome>> {
-  const { operations, heads } = batch;
-  const command: ApplyOperations = { kind: 'apply-operations', from, operations, heads, nonce };
-  const together = await parts.store.execute(command);
-  if (together.ok || !breaksAlone(together.error, parts.clock.nowMs())) return together;
-  const used = await parts.gate.use(nonce);
-  if (!used.ok) return failed(used.error);
-  return ok(await applyOneByOne(parts, command));
-}
-
-/** How long a damaged row may hold up what peers send, until only its own operations wait. */
-const DAMAGE_HOLDS_UP_MS = 60_000;
-
-/** True where one operation must not hold up the others: the rules break over it, or its row cannot be repaired. */
-function breaksAlone({ code, details }: Failure, nowMs: number): boolean {
-  if (code === 'INTERNAL') return true;
-  const sinceMs = parseRfc3339Ms(String(details?.['damaged_since'] ?? ''));
-  return code === 'DATA_DAMAGED' && sinceMs !== null && nowMs - sinceMs > DAMAGE_HOLDS_UP_MS;
-}
-
-async function applyOneByOne({ store, clock }: PushParts, command: ApplyOperations): Promise<ApplyOutcome> {
-  let applied = 0;
-  let noop = 0;
-  const refused: RefusedOperation[] = [];
-  const parked: ParkedOperation[] = [];
-  const have: Record<string, number> = {};
-  const stopped = new Set<string>();
-  const offer = (operation: VerifiedOperation) =>
-    store.execute({
-      ...command,
-      operations: [operation],
-      heads: command.heads.filter((head) => head.origin === operation.origin && head.seq === operation.seq),
-      nonce: null,
-    });
-  for (const operation of command.operations) {
-    const { origin, seq } = operation;
-    if (stopped.has(origin)) continue;
-    let outcome = await offer(operation);
-    // In the log without effect it holds nobody up, and is offered to the rules again later.
-    if (!outcome.ok && breaksAlone(outcome.error, clock.nowMs()))
-      outcome = await offer({ ...operation, refusal: 'internal' });
-    if (!outcome.ok) {
-      stopped.add(origin);
-      parked.push({ op_id: operationId(origin, seq), reason: 'internal' });
-      continue;
-    }
-    const { value } = outcome;
-    applied += value.applied;
-    noop += value.noop;
-    refused.push(...value.refused);
-    parked.push(...value.parked);
-    Object.assign(have, value.have);
-    if (value.refused.length > 0) stopped.add(origin);
-  }
-  return { applied, noop, refused, parked, have };
 }
 
 /** The latest stamp of each peer, over all of its epochs, as an instant. */

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import * as limits from '../../../protocol/limits.js';
 import { compareDigests } from '../../../protocol/mesh/compare-digests.js';
 import { mayHave, mayHold, type Peer } from '../../../protocol/mesh/peer.js';
@@ -6,7 +5,6 @@ import {
   differingRanges,
   type NamespacesReply,
   type OperationsReply,
-  RANGE_BUCKETS,
   type RangesQuestion,
   type SubjectsReply,
 } from '../../../protocol/mesh/ranges.js';
@@ -14,55 +12,6 @@ import { fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock } from '../../../protocol/seams.js';
 import { instantFromMs } from '../../../protocol/time.js';
 import type { Store } from '../../../storage/port.js';
-
-const ORIGIN_LENGTH_MAX = 256;
-const NAMESPACE_LENGTH_MAX = 4096;
-const { HEADER_WORD_LENGTH_MAX: WORD_LENGTH_MAX } = limits;
-
-const digest = z.string().regex(/^[0-9a-f]{64}$/);
-const origin = z.string().max(ORIGIN_LENGTH_MAX);
-const question = z.discriminatedUnion('kind', [
-  z.object({
-    kind: z.literal('namespaces'),
-    have: z.record(origin, z.int().min(0)),
-    digests: z.record(
-      z.string().max(WORD_LENGTH_MAX),
-      z.record(z.string().max(NAMESPACE_LENGTH_MAX), digest),
-    ),
-  }),
-  z.object({
-    kind: z.literal('subjects'),
-    of: z.object({
-      kind: z.string().max(WORD_LENGTH_MAX),
-      namespace: z.string().max(NAMESPACE_LENGTH_MAX),
-    }),
-    ranges: z.record(z.string().regex(/^\d{1,3}$/), digest),
-    from: z.int().min(0).max(RANGE_BUCKETS),
-  }),
-  z.object({
-    kind: z.literal('operations'),
-    places: z.array(z.object({ origin, seq: z.int().min(1) })).max(limits.RANGE_OPERATIONS_MAX),
-  }),
-]);
-
-const body = z.object({ sender_wall_clock: z.string(), ask: question });
-
-/** A question about ranges, as it was read. */
-export interface AskedRanges {
-  readonly sentAt: string;
-  readonly ask: RangesQuestion;
-}
-
-/** Reads the body of `POST /mesh/ranges`: VALIDATION_FAILED when it is another shape. */
-export function parseRanges(value: Readonly<Record<string, unknown>>): Result<AskedRanges> {
-  const parsed = body.safeParse(value);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    const field = issue?.path.join('.') ?? '';
-    return fail('VALIDATION_FAILED', `${field}: ${issue?.message ?? 'is invalid'}`, { fields: [field] });
-  }
-  return ok({ sentAt: parsed.data.sender_wall_clock, ask: parsed.data.ask });
-}
 
 export interface RangesParts {
   readonly store: Store;

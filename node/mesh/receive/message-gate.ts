@@ -27,7 +27,7 @@ export interface MessageGateOptions {
 }
 
 /** A message whose sender is known. */
-export interface Believed {
+export interface Authenticated {
   readonly peer: Peer;
   /** To be used up with the first write that the message causes; null where none came. */
   readonly nonce: UsedNonce | null;
@@ -52,7 +52,7 @@ export class MessageGate {
   }
 
   /** Judges a message before its body is parsed. */
-  async admit(message: ReceivedMessage): Promise<Result<Believed>> {
+  async admit(message: ReceivedMessage): Promise<Result<Authenticated>> {
     const { policy, senders, crypto, clock, log } = this.#options;
     const verdict = judgeMessage(message, policy, senders, crypto);
     if (!verdict.ok) return failed(tagged(verdict.tag));
@@ -88,11 +88,11 @@ export class MessageGate {
   }
 
   /**
-   * Judges when a believed message says that it was sent, and settles how long its nonce is kept: VALIDATION_FAILED for
+   * Judges when an authenticated message says that it was sent, and settles how long its nonce is kept: VALIDATION_FAILED for
    * what is no instant, message_out_of_time outside the window.
    */
-  date(believed: Believed, sentAt: string | undefined, field: string): Result<Believed> {
-    if (sentAt === undefined) return ok(believed);
+  date(authenticated: Authenticated, sentAt: string | undefined, field: string): Result<Authenticated> {
+    if (sentAt === undefined) return ok(authenticated);
     const sentMs = parseRfc3339Ms(sentAt);
     if (sentMs === null) {
       return fail('VALIDATION_FAILED', `${field} must be an RFC 3339 instant`, { fields: [field] });
@@ -101,10 +101,10 @@ export class MessageGate {
     if (Math.abs(nowMs - sentMs) > MESSAGE_WINDOW_MS) {
       return failed(tagged('message_out_of_time', { skew_ms: sentMs - nowMs }));
     }
-    if (believed.nonce === null) return ok(believed);
-    const nonce = { ...believed.nonce, keepUntilMs: nowMs + DATED_NONCE_KEPT_MS };
+    if (authenticated.nonce === null) return ok(authenticated);
+    const nonce = { ...authenticated.nonce, keepUntilMs: nowMs + DATED_NONCE_KEPT_MS };
     this.#nonces.settle(nonce);
-    return ok({ ...believed, nonce });
+    return ok({ ...authenticated, nonce });
   }
 
   /** Uses a nonce up for good, for a message whose effects do not do so themselves. */

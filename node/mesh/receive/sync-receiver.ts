@@ -1,31 +1,29 @@
 import type { Chain } from '../../../protocol/decide/chain.js';
 import { CHAIN } from '../../../protocol/decide/rules.js';
-import type { Kinds } from '../../../protocol/kinds/kinds.js';
 import { SYNC_SINCE_LIMIT, SYNC_SINCE_LIMIT_MAX } from '../../../protocol/limits.js';
 import { decodeCursor } from '../../../protocol/mesh/cursor.js';
-import { COMMANDS_PATH, parseForwarded } from '../../../protocol/mesh/forward.js';
+import { parseForwarded } from '../../../protocol/mesh/forward.js';
+import { COMMANDS_PATH, PUSH_PATH, RANGES_PATH, SINCE_PATH } from '../../../protocol/mesh/message-paths.js';
 import type { MessagePolicy, Senders } from '../../../protocol/mesh/message-verdict.js';
 import type { Peer, Roster } from '../../../protocol/mesh/peer.js';
-import type { RepairOutcome, RepairSubjects } from '../../../protocol/mesh/repair-terms.js';
-import type { ApplyOutcome, VerifiedBatch } from '../../../protocol/mesh/store-terms.js';
+import { type Push, parsePush, pushProblem } from '../../../protocol/mesh/push-message.js';
+import { parseRanges } from '../../../protocol/mesh/ranges-messages.js';
 import type { ReceivedMessage } from '../../../protocol/mesh/transport.js';
-import type { Have, OperationPage, WireOperation } from '../../../protocol/mesh/wire.js';
+import type { Have } from '../../../protocol/mesh/wire.js';
+import type { Verifier } from '../../../protocol/replication/verifier.js';
 import { type Failure, fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Crypto, Log, Signer } from '../../../protocol/seams.js';
 import { instantFromMs } from '../../../protocol/time.js';
 import type { Store } from '../../../storage/port.js';
 import { parseJsonBody } from '../../http/json-body.js';
 import { parseQuery } from '../../http/query-string.js';
-import { AuthorJudge } from './author.js';
 import { handlePull } from './handle-pull.js';
-import { handlePush, judgePage, type PushAnswer, type PushParts, takePage } from './handle-push.js';
-import { handleRanges, parseRanges } from './handle-ranges.js';
-import { type Believed, MessageGate } from './message-gate.js';
+import { handlePush, type PushAnswer, type PushParts } from './handle-push.js';
+import { handleRanges } from './handle-ranges.js';
+import { type Authenticated, MessageGate } from './message-gate.js';
 import type { OldStylePush } from './old-style-push.js';
 import type { OldStyleSince } from './old-style-since.js';
 import { answer, type PeerReply, refuse, tagged } from './reply.js';
-import { type Origins, verifyAlone } from './verify-operations.js';
-import { type Push, parsePush, pushProblem } from './wire-schema.js';
 
 /** What is counted of messages of peers. */
 export interface ReceiverMetrics {
@@ -38,6 +36,7 @@ export interface ReceiverMetrics {
 export interface SyncReceiverOptions {
   readonly store: Store;
   readonly roster: Roster;
+  readonly verifier: Verifier;
   readonly policy: MessagePolicy & {
     /** Peers may send in the name of any agent (SVC_FED_TRUST_BODY_AGENT_ID). */
     readonly trustBodyAgentId: boolean;
@@ -55,7 +54,7 @@ export interface SyncReceiverOptions {
   /** Senders that know no operations; null refuses them. */
   readonly oldStyle: { readonly push: OldStylePush; readonly since: OldStyleSince } | null;
   /**
-   * A believed peer has called; `have` is its cursor where that says what it has, `reads` where it asked for a page
+   * An authenticated peer has called; `have` is its cursor where that says what it has, `reads` where it asked for a page
    * beyond it.
    */
   readonly onHeard?: (peerId: string, have: Have | null, reads: Have | null) => void;
@@ -65,24 +64,24 @@ export interface SyncReceiverOptions {
   readonly forwarded?: Chain['forwarded'] | undefined;
   /** Nonces remembered of one peer at most. */
   readonly noncesMax?: number;
-  /** Left out: every kind of this release. */
-  readonly kinds?: Kinds | undefined;
 }
 
-/** What is to be repaired, before anything of it is believed. */
-export interface RepairRequest extends Omit<RepairSubjects, 'kind' | 'operations'> {
-  readonly operations: readonly WireOperation[];
-}
+type Handler = (message: ReceivedMessage, authenticated: Authenticated) => Promise<Result<object>>;
 
 /** Answers the messages of peers: `POST /sync/push` and `GET /sync/since` (interface §4.10, §5.2). */
 export class SyncReceiver {
   readonly #options: SyncReceiverOptions;
   readonly #gate: MessageGate;
-  readonly #origins: Origins;
-  readonly #authors: AuthorJudge;
+  readonly #pushParts: PushParts;
+  readonly #handlers: Readonly<Record<string, Handler>> = {
+    [`POST ${PUSH_PATH}`]: (message, authenticated) => this.#push(message, authenticated),
+    [`GET ${SINCE_PATH}`]: (message, authenticated) => this.#since(message, authenticated),
+    [`POST ${RANGES_PATH}`]: (message, authenticated) => this.#ranges(message, authenticated),
+    [`POST ${COMMANDS_PATH}`]: (message, authenticated) => this.#forwarded(message, authenticated),
+  };
 
   constructor(options: SyncReceiverOptions) {
-    const { roster, peerId, signer } = options;
+    const { roster } = options;
     this.#options = options;
     const senders: Senders = {
       find: (id) => roster.find(id),
@@ -91,11 +90,7 @@ export class SyncReceiver {
         roster.peers().find((peer) => peer.fingerprints.includes(fingerprint))?.peerId ?? null,
     };
     this.#gate = new MessageGate({ ...options, senders });
-    this.#authors = new AuthorJudge(options.crypto, options.kinds);
-    this.#origins = {
-      keyOf: (id) => (id === peerId ? (signer?.publicKey ?? null) : (roster.find(id)?.publicKey ?? null)),
-      scopeOf: (id) => roster.find(id) ?? UNRESTRICTED,
-    };
+    this.#pushParts = { ...options, gate: this.#gate, oldStyle: options.oldStyle?.push ?? null };
   }
 
   /** Answers a message; never rejects but for bugs of the store. */
@@ -108,7 +103,7 @@ export class SyncReceiver {
     return refuse(error);
   }
 
-  /** Believes a signed message that is neither push nor pull, and uses its nonce up; `at` in its query dates it. */
+  /** Authenticates a signed message that is neither push nor pull, and uses its nonce up; `at` in its query dates it. */
   async admit(message: ReceivedMessage): Promise<Result<Peer>> {
     const admitted = await this.#admit(message);
     if (!admitted.ok) this.#options.metrics.messageRefused(admitted.error.code);
@@ -116,36 +111,24 @@ export class SyncReceiver {
   }
 
   async #admit(message: ReceivedMessage): Promise<Result<Peer>> {
-    const believed = await this.#gate.admit(message);
-    if (!believed.ok) return failed(believed.error);
+    const authenticated = await this.#gate.admit(message);
+    if (!authenticated.ok) return failed(authenticated.error);
     const query = parseQuery(message.query);
     if (!query.ok) return failed(query.error);
-    const dated = this.#gate.date(believed.value, query.value.get('at'), 'at');
+    const dated = this.#gate.date(authenticated.value, query.value.get('at'), 'at');
     if (!dated.ok) return failed(dated.error);
     const used = await this.#gate.use(dated.value.nonce);
-    return used.ok ? ok(believed.value.peer) : failed(used.error);
+    return used.ok ? ok(authenticated.value.peer) : failed(used.error);
   }
 
   async #answer(message: ReceivedMessage): Promise<Result<object>> {
-    const push = message.method === 'POST' && message.path.endsWith('/sync/push');
-    const ranges = message.method === 'POST' && message.path.endsWith('/mesh/ranges');
-    const forwarded = message.method === 'POST' && message.path === COMMANDS_PATH;
-    if (
-      !push &&
-      !ranges &&
-      !forwarded &&
-      !(message.method === 'GET' && message.path.endsWith('/sync/since'))
-    ) {
-      return fail('ROUTE_NOT_FOUND', 'no such route');
-    }
-    const believed = await this.#gate.admit(message);
-    if (!believed.ok) return failed(believed.error);
-    if (ranges) return this.#ranges(message, believed.value);
-    if (forwarded) return this.#forwarded(message, believed.value);
-    return push ? this.#push(message, believed.value) : this.#since(message, believed.value);
+    const handler = this.#handlers[`${message.method} ${message.path}`];
+    if (handler === undefined) return fail('ROUTE_NOT_FOUND', 'no such route');
+    const authenticated = await this.#gate.admit(message);
+    return authenticated.ok ? handler(message, authenticated.value) : failed(authenticated.error);
   }
 
-  async #push(message: ReceivedMessage, believed: Believed): Promise<Result<object>> {
+  async #push(message: ReceivedMessage, authenticated: Authenticated): Promise<Result<object>> {
     const { pageSizeMax } = this.#options;
     const { body } = message;
     const json = parseJsonBody(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
@@ -153,98 +136,61 @@ export class SyncReceiver {
     const read = parsePush(json.value);
     if (!read.ok) return failed(read.error);
     const push = read.value;
-    const mismatch = this.#senderProblem(push, believed);
+    const mismatch = this.#senderProblem(push, authenticated);
     if (mismatch !== null) return failed(mismatch);
     const sized = pushProblem(push, pageSizeMax);
     if (!sized.ok) return failed(sized.error);
-    const dated = this.#gate.date(believed, push.sentAt, 'sender_wall_clock');
+    const dated = this.#gate.date(authenticated, push.sentAt, 'sender_wall_clock');
     if (!dated.ok) return failed(dated.error);
-    const answered = await handlePush(this.#pushParts(), push, dated.value);
+    const answered = await handlePush(this.#pushParts, push, dated.value);
     if (answered.ok) {
       this.#count(answered.value);
-      this.#options.onHeard?.(believed.peer.peerId, null, null);
+      this.#options.onHeard?.(authenticated.peer.peerId, null, null);
     }
     return answered;
   }
 
-  async #ranges({ body }: ReceivedMessage, believed: Believed): Promise<Result<object>> {
+  async #ranges({ body }: ReceivedMessage, authenticated: Authenticated): Promise<Result<object>> {
     const json = parseJsonBody(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
     if (!json.ok) return failed(json.error);
     const asked = parseRanges(json.value);
     if (!asked.ok) return failed(asked.error);
-    const dated = this.#gate.date(believed, asked.value.sentAt, 'sender_wall_clock');
+    const dated = this.#gate.date(authenticated, asked.value.sentAt, 'sender_wall_clock');
     if (!dated.ok) return failed(dated.error);
     const used = await this.#gate.use(dated.value.nonce);
     if (!used.ok) return failed(used.error);
-    const answered = await handleRanges(this.#options, believed.peer, asked.value.ask);
+    const answered = await handleRanges(this.#options, authenticated.peer, asked.value.ask);
     if (answered.ok) {
       const { differing = [] } = answered.value as { differing?: readonly string[] };
-      this.#options.onHeard?.(believed.peer.peerId, null, null);
-      if (differing.length > 0) this.#options.onDiffering?.(believed.peer.peerId);
+      this.#options.onHeard?.(authenticated.peer.peerId, null, null);
+      if (differing.length > 0) this.#options.onDiffering?.(authenticated.peer.peerId);
     }
     return answered;
   }
 
   /** Decides what another node passes on, as the home of its subject. Peers with a scope may not ask for it. */
-  async #forwarded({ body }: ReceivedMessage, believed: Believed): Promise<Result<object>> {
+  async #forwarded({ body }: ReceivedMessage, authenticated: Authenticated): Promise<Result<object>> {
     const { store, clock, forwarded = CHAIN.forwarded } = this.#options;
-    if (believed.peer.allowedNamespaces !== null || believed.peer.pullDenied === true) {
+    if (authenticated.peer.allowedNamespaces !== null || authenticated.peer.pullDenied === true) {
       return fail('FORBIDDEN', 'a peer with a scope cannot pass requests on');
     }
     const json = parseJsonBody(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
     if (!json.ok) return failed(json.error);
     const read = parseForwarded(json.value);
     if (!read.ok) return failed(read.error);
-    const dated = this.#gate.date(believed, read.value.sentAt, 'sender_wall_clock');
+    const dated = this.#gate.date(authenticated, read.value.sentAt, 'sender_wall_clock');
     if (!dated.ok) return failed(dated.error);
     const used = await this.#gate.use(dated.value.nonce);
     if (!used.ok) return failed(used.error);
     const command = forwarded[read.value.command.kind]?.(read.value.command) ?? null;
     if (command === null) return fail('VALIDATION_FAILED', 'the command is not one that a home decides');
     const decided = await store.execute(command);
-    this.#options.onHeard?.(believed.peer.peerId, null, null);
+    this.#options.onHeard?.(authenticated.peer.peerId, null, null);
     const outcome = decided.ok ? { ok: true, value: decided.value } : decided;
     return ok({ outcome, wall_clock: instantFromMs(clock.nowMs()) });
   }
 
-  /**
-   * Brings subjects to what the log means, with operations that a peer gave back; those are judged like a push, and one
-   * that does not hold is left out.
-   */
-  async repair(request: RepairRequest): Promise<Result<RepairOutcome>> {
-    const { store, crypto } = this.#options;
-    const operations = request.operations.flatMap((operation) => {
-      const verified = verifyAlone(operation, this.#origins, this.#authors, crypto);
-      return verified === null ? [] : [verified];
-    });
-    return store.execute({ ...request, kind: 'repair-subjects', operations }, { lane: 'background' });
-  }
-
-  /** Judges operations that a peer answered like those of a push; takes time and touches nothing. */
-  judge(page: OperationPage): VerifiedBatch {
-    return judgePage(this.#pushParts(), page);
-  }
-
-  /** Has the store take operations that were judged. */
-  take(page: VerifiedBatch, from: string): Promise<Result<ApplyOutcome>> {
-    return takePage(this.#pushParts(), page, from);
-  }
-
-  #pushParts(): PushParts {
-    const { store, clock, crypto, peerId, oldStyle } = this.#options;
-    return {
-      store,
-      gate: this.#gate,
-      origins: this.#origins,
-      authors: this.#authors,
-      clock,
-      crypto,
-      peerId,
-      oldStyle: oldStyle?.push ?? null,
-    };
-  }
-
-  #senderProblem({ sender }: Push, { peer }: Believed): Failure | null {
+  #senderProblem({ sender }: Push, { peer }: Authenticated): Failure | null {
     const { trustBodyAgentId } = this.#options.policy;
     if (trustBodyAgentId || sender === peer.peerId || peer.allowedSenderAgentIds.includes(sender))
       return null;
@@ -262,22 +208,29 @@ export class SyncReceiver {
     for (const { reason } of [...refused, ...parked]) metrics.operationsReceived(reason, 1);
   }
 
-  async #since(message: ReceivedMessage, believed: Believed): Promise<Result<object>> {
+  async #since(message: ReceivedMessage, authenticated: Authenticated): Promise<Result<object>> {
     const query = parseQuery(message.query);
     if (!query.ok) return failed(query.error);
     const limit = limitOf(query.value.get('limit'));
     if (!limit.ok) return failed(limit.error);
-    const dated = this.#gate.date(believed, query.value.get('at'), 'at');
+    const dated = this.#gate.date(authenticated, query.value.get('at'), 'at');
     if (!dated.ok) return failed(dated.error);
     // Nothing leaves before the nonce is used up for good, but reading need not wait for it.
     const using = this.#gate.use(dated.value.nonce);
-    const [answered, used] = await Promise.all([this.#page(believed.peer, query.value, limit.value), using]);
+    const [answered, used] = await Promise.all([
+      this.#page(authenticated.peer, query.value, limit.value),
+      using,
+    ]);
     if (!used.ok) return failed(used.error);
     const text = query.value.get('cursor');
     if (answered.ok && text !== undefined) {
       const cursor = decodeCursor(text);
       const claimed = query.value.get('place') !== '1';
-      this.#options.onHeard?.(believed.peer.peerId, claimed ? cursor : null, limit.value > 1 ? cursor : null);
+      this.#options.onHeard?.(
+        authenticated.peer.peerId,
+        claimed ? cursor : null,
+        limit.value > 1 ? cursor : null,
+      );
     }
     return answered;
   }
@@ -293,8 +246,6 @@ export class SyncReceiver {
     return options.oldStyle.since.page(peer, query.get('since') ?? '', limit);
   }
 }
-
-const UNRESTRICTED = { allowedNamespaces: null };
 
 /** A larger limit means the largest (interface §8). */
 function limitOf(text: string | undefined): Result<number> {

@@ -1,3 +1,5 @@
+import { COMMANDS_PATH, PUSH_PATH, RANGES_PATH, SINCE_PATH } from '../../../protocol/mesh/message-paths.js';
+import { API_PREFIX } from '../../bindings/operation-route.js';
 import { JSON_TYPE } from '../../http/exchange.js';
 import type { PeerRoute } from '../../http/peer-route.js';
 import type { SyncReceiver } from './sync-receiver.js';
@@ -11,6 +13,9 @@ const answerOf =
     return { status, contentType: JSON_TYPE, body, headers: Object.entries(headers).flat() };
   };
 
+/** The path of a route, which stands below the API prefix. */
+const routePath = (path: string): string => path.slice(API_PREFIX.length);
+
 /** The routes by which nodes replicate (interface §4.10). */
 export function syncRoutes(receiver: Receiver): readonly PeerRoute[] {
   const answer = answerOf(receiver);
@@ -19,7 +24,7 @@ export function syncRoutes(receiver: Receiver): readonly PeerRoute[] {
       kind: 'peer',
       name: 'sync_push',
       method: 'POST',
-      path: '/sync/push',
+      path: routePath(PUSH_PATH),
       summary: 'Take what a peer has written; signed with X-Memory-Sig, X-Memory-Nonce and X-Peer-Id.',
       access: 'peers',
       answer,
@@ -28,7 +33,7 @@ export function syncRoutes(receiver: Receiver): readonly PeerRoute[] {
       kind: 'peer',
       name: 'sync_since',
       method: 'GET',
-      path: '/sync/since',
+      path: routePath(SINCE_PATH),
       summary: 'Give a peer what it has missed; signed like a push.',
       access: 'peers',
       answer,
@@ -44,7 +49,7 @@ export function rangesRoutes(receiver: Receiver): readonly PeerRoute[] {
       kind: 'peer',
       name: 'mesh_ranges',
       method: 'POST',
-      path: '/mesh/ranges',
+      path: routePath(RANGES_PATH),
       summary: 'Compare digests of what both may hold, and give back what a peer lost; signed like a push.',
       access: 'peers',
       answer,
@@ -59,7 +64,7 @@ export function commandRoutes(receiver: Receiver): readonly PeerRoute[] {
       kind: 'peer',
       name: 'mesh_commands',
       method: 'POST',
-      path: '/mesh/commands',
+      path: routePath(COMMANDS_PATH),
       summary: 'Decide a request as the home of its subject, for another node; signed like a push.',
       access: 'peers',
       answer: answerOf(receiver),

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { SuspectsJob } from '../../../actors/maintenance/suspects.js';
-import { repairOf } from '../../../protocol/mesh/repair-terms.js';
 import { aMemory, storing, updating } from '../../support/memories.js';
 import { replica } from '../../support/replicas.js';
 import { ofMemories } from '../../support/subjects.js';
@@ -21,9 +20,11 @@ async function job() {
   const tell = (facts: object) => told.push(String((facts as { code?: string }).code));
   const suspects = new SuspectsJob({
     store: one.store,
-    repair: (request) => {
-      repairs += 1;
-      return one.store.execute(repairOf({ ...request, operations: [] }));
+    verifier: {
+      singles: () => {
+        repairs += 1;
+        return [];
+      },
     },
     askBack: () => Promise.resolve({ operations: [], complete: true }),
     clock: { nowMs: () => one.nowMs, monotonicMs: () => one.nowMs },

@@ -510,7 +510,7 @@ describe('catch-up', () => {
     };
     await stage.start();
     assert.deepEqual(
-      stage.applied.map(({ page }) => page.operations.map(({ seq }) => seq)),
+      stage.applied.map(({ operations }) => operations.map(({ seq }) => seq)),
       [[1, 2], [3, 4], [5]],
     );
     // The probe, the first page, and then always one more than is applied.
@@ -548,7 +548,7 @@ describe('catch-up', () => {
     const pages = [[1, 2], [3, 4], [5, 6], [7, 8], [9]];
     for (let applied = 0; applied < 5; applied += 1) {
       await stage.scheduler.advance(100);
-      assert.deepEqual([finish.length, stage.judged], [applied + 1, pages.slice(0, applied + 3)]);
+      assert.deepEqual([finish.length, stage.verifiedPages], [applied + 1, pages.slice(0, applied + 3)]);
       finish[applied]!();
     }
     await stage.scheduler.advance(100);
@@ -569,7 +569,7 @@ describe('catch-up', () => {
     };
     await stage.start();
     assert.deepEqual(
-      stage.applied.map(({ page }) => page.operations.map(({ seq }) => seq)),
+      stage.applied.map(({ operations }) => operations.map(({ seq }) => seq)),
       [
         [1, 2],
         [2, 3],
@@ -604,7 +604,7 @@ describe('catch-up', () => {
     for (const peer of stage.peers) peer.offers = ops(1, 50);
     await stage.start();
     assert.equal(stage.applied.length, 1);
-    assert.equal(stage.applied[0]!.page.operations.length, 50);
+    assert.equal(stage.applied[0]!.operations.length, 50);
     await stage.mesh.stop();
   });
 

@@ -3,13 +3,14 @@ import type { MeshEvent, MeshSettings } from '../../../actors/mesh/parts.js';
 import { decodeCursor } from '../../../protocol/mesh/cursor.js';
 import type { Peer, Roster } from '../../../protocol/mesh/peer.js';
 import type {
+  ApplyOperations,
   ApplyOutcome,
   KnownOriginsAnswer,
   PeerProgressAnswer,
   ReadOperationsAnswer,
   RetryParked,
   SavePeerProgress,
-  VerifiedBatch,
+  VerifiedOperation,
 } from '../../../protocol/mesh/store-terms.js';
 import type { PeerReply, PeerRequest, PeerTransport } from '../../../protocol/mesh/transport.js';
 import type { Have, PushBody, RefusedOperation, WireOperation } from '../../../protocol/mesh/wire.js';
@@ -57,6 +58,8 @@ export class ScriptedStore implements Store {
   /** Commit sequences of operations without effect, and those over which the rules break. */
   parkedAt: number[] = [];
   readonly broken = new Set<number>();
+  /** Takes a page of a peer. */
+  apply: ((command: ApplyOperations) => Result<ApplyOutcome> | Promise<Result<ApplyOutcome>>) | null = null;
 
   append(count: number, namespace = 'team', salt = ''): void {
     for (let made = 0; made < count; made += 1)
@@ -65,6 +68,8 @@ export class ScriptedStore implements Store {
 
   async execute(command: { readonly kind: string }): Promise<Result<never>> {
     if (command.kind === 'retry-parked') return this.retry(command as RetryParked) as Result<never>;
+    if (command.kind === 'apply-operations')
+      return (await this.apply!(command as ApplyOperations)) as Result<never>;
     return ok(this.run(command) as never);
   }
 
@@ -278,6 +283,10 @@ export const member = (peerId: string, more: Partial<Peer> = {}): Peer => ({
 
 export const quietLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
+/** As a page whose chain, head and authors hold. */
+const verified = (operations: readonly WireOperation[]): VerifiedOperation[] =>
+  operations.map((each) => ({ ...each, hash: '', refusal: null, scope: null }));
+
 /** Chance that is none. */
 export function scriptedRandom(): Random {
   let drawn = 0;
@@ -299,9 +308,9 @@ export class Stage {
   readonly roster: ScriptedRoster;
   readonly events: MeshEvent[] = [];
   /** The sequences of every page that was verified. */
-  readonly judged: number[][] = [];
-  applied: { page: VerifiedBatch; from: string }[] = [];
-  applies: ((page: VerifiedBatch) => Result<ApplyOutcome> | Promise<Result<ApplyOutcome>>) | null = null;
+  readonly verifiedPages: number[][] = [];
+  applied: ApplyOperations[] = [];
+  applies: ((page: ApplyOperations) => Result<ApplyOutcome> | Promise<Result<ApplyOutcome>>) | null = null;
   mesh!: Mesh;
 
   constructor(count: number, member_: (peerId: string) => Partial<Peer> = () => ({})) {
@@ -317,23 +326,26 @@ export class Stage {
     const transport: PeerTransport = {
       send: (peer, request) => this.peers.find(({ peerId }) => peerId === peer.peerId)!.answer(request),
     };
+    this.store.apply = (command) => this.apply(command);
     this.mesh = startMesh({
       self: { peerId: SELF, signer: { publicKey: new Uint8Array(32), sign: () => new Uint8Array(64) } },
       store: this.store,
       roster: this.roster,
       transport,
-      judge: ({ operations, heads }) => {
-        const verified = operations.map((each) => ({ ...each, hash: '', refusal: null, scope: null }));
-        this.judged.push(verified.map(({ seq }) => seq));
-        return { operations: verified, heads, refused: [], unreadable: 0 };
+      verifier: {
+        page: ({ operations, heads }) => {
+          this.verifiedPages.push(operations.map(({ seq }) => seq));
+          return { operations: verified(operations), heads, refused: [], unreadable: 0 };
+        },
+        singles: (operations) => verified(operations),
       },
-      apply: async (page, from) => this.apply(page, from),
       settings: {
         quorumWrites: 2,
         quorumTimeoutMs: 2000,
         catchupIntervalMs: 30_000,
         pushBatchMax: 2048,
         logPollMs: 25,
+        entropyIntervalMs: 0,
         ...settings,
       },
       clock: this.scheduler,
@@ -368,8 +380,8 @@ export class Stage {
     return this.mesh.status().peers[index]!;
   }
 
-  private apply(page: VerifiedBatch, from: string): Result<ApplyOutcome> | Promise<Result<ApplyOutcome>> {
-    this.applied.push({ page, from });
+  private apply(page: ApplyOperations): Result<ApplyOutcome> | Promise<Result<ApplyOutcome>> {
+    this.applied.push(page);
     if (this.applies !== null) return this.applies(page);
     const have: Record<string, number> = {};
     for (const { origin, seq } of page.operations) {

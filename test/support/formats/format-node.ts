@@ -1,14 +1,15 @@
 import { join } from 'node:path';
 import type Database from 'better-sqlite3';
-import { SyncReceiver } from '../../../node/mesh/receive/sync-receiver.js';
+import { applyPage } from '../../../actors/mesh/apply-verified.js';
 import { systemCrypto } from '../../../node/seams.js';
+import { publicKeyProblem } from '../../../protocol/ed25519-admission.js';
 import type { Peer } from '../../../protocol/mesh/peer.js';
 import type { ApplyOutcome } from '../../../protocol/mesh/store-terms.js';
 import type { OperationPage, SignedHead } from '../../../protocol/mesh/wire.js';
 import { peerOfOrigin } from '../../../protocol/mesh/wire.js';
+import { Verifier } from '../../../protocol/replication/verifier.js';
 import { openDatabase } from '../../../storage/sqlite/open-database.js';
 import { entropyPeer } from '../entropy-mesh.js';
-import { keptLog } from '../mesh.js';
 import { TestRoster } from '../receiver-node.js';
 import { type Replica, replicaOver } from '../replicas.js';
 import type { TestPeer } from '../test-peer.js';
@@ -51,7 +52,7 @@ export function openAs(path: string, peerId: string, nowMs: number, epoch: strin
 export interface FormatNode extends Replica {
   readonly path: string;
   readonly peer: TestPeer;
-  /** Takes a page as from a peer, judged as the product judges it. */
+  /** Takes a page as from a peer, verified as the product verifies it. */
   take(page: OperationPage): Promise<ApplyOutcome>;
 }
 
@@ -60,30 +61,17 @@ export function formatNode(folder: string, file: string, name: FormatNodeName, n
   const path = join(folder, file);
   const peer = formatPeer(name);
   const one = openFormat(path, name, nowMs, `00000000${Buffer.from(name).toString('hex').slice(0, 6)}01`);
-  const receiver = new SyncReceiver({
-    store: one.store,
-    roster: new TestRoster(...formatPeers('member').filter(({ peerId }) => peerId !== peer.peerId)),
-    policy: {
-      requireSignature: true,
-      requireNonce: true,
-      certificateBinding: 'warn',
-      trustBodyAgentId: false,
-    },
-    isListed: () => false,
-    peerId: peer.peerId,
-    signer: peer.signer,
-    pageSizeMax: 1000,
-    clock: { nowMs: () => one.nowMs, monotonicMs: () => one.nowMs },
-    crypto: systemCrypto,
-    log: keptLog(),
-    metrics: { messageRefused: () => {}, operationsReceived: () => {} },
-    oldStyle: null,
-  });
+  const roster = new TestRoster(...formatPeers('member').filter(({ peerId }) => peerId !== peer.peerId));
+  const verifier = new Verifier({ self: peer, roster, crypto: systemCrypto, publicKeyProblem });
   return Object.assign(one, {
     path,
     peer,
     async take(page: OperationPage) {
-      const taken = await receiver.take(receiver.judge(page), 'peer-0000000000000000');
+      const taken = await applyPage(
+        { store: one.store, clock: { nowMs: () => one.nowMs } },
+        verifier.page(page),
+        'peer-0000000000000000',
+      );
       if (!taken.ok) throw new Error(taken.error.message);
       return taken.value;
     },

@@ -1,6 +1,7 @@
-import { namespaceProblem } from '../../../protocol/ids.js';
-import { mayWrite, type Peer } from '../../../protocol/mesh/peer.js';
-import type { VerifiedBatch, VerifiedOperation } from '../../../protocol/mesh/store-terms.js';
+import { namespaceProblem } from '../ids.js';
+import { signatureFromText } from '../key-text.js';
+import { mayWrite, type Peer } from '../mesh/peer.js';
+import type { VerifiedBatch, VerifiedOperation } from '../mesh/store-terms.js';
 import {
   headBytes,
   peerOfOrigin,
@@ -8,12 +9,11 @@ import {
   type RefusedOperation,
   type SignedHead,
   type WireOperation,
-} from '../../../protocol/mesh/wire.js';
-import { headerHash } from '../../../protocol/operation-log.js';
-import type { Crypto } from '../../../protocol/seams.js';
-import { signatureFromText } from '../../identity/key-text.js';
-import type { AuthorJudge } from './author.js';
-import type { ReadOperation } from './wire-schema.js';
+} from '../mesh/wire.js';
+import type { ReadOperation } from '../mesh/wire-schema.js';
+import { headerHash } from '../operation-log.js';
+import type { Crypto } from '../seams.js';
+import type { AuthorVerifier } from './verify-author.js';
 
 /** Who made operations, and what each may write here. */
 export interface Origins {
@@ -40,7 +40,7 @@ export function verifyOperations(
   read: readonly ReadOperation[],
   heads: readonly SignedHead[],
   origins: Origins,
-  authors: AuthorJudge,
+  authors: AuthorVerifier,
   crypto: Crypto,
 ): VerifiedBatch {
   const runs = new Map<string, Run>();
@@ -64,7 +64,7 @@ export function verifyOperations(
     if (run.broken === null) {
       const verified = item.ok ? follow(run.operations.at(-1), item.operation, crypto) : null;
       if (verified === null) run.broken = 'bad_chain';
-      else run.operations.push(judged(verified, origins, authors));
+      else run.operations.push(marked(verified, origins, authors));
     }
     if (run.broken !== null) refused.push({ origin, seq, reason: run.broken });
   }
@@ -83,17 +83,17 @@ export function verifyOperations(
 }
 
 /**
- * An operation that comes back on its own, judged as one of a batch would be. Whether its header is the origin's is the
+ * An operation that comes back on its own, verified as one of a batch would be. Whether its header is the origin's is the
  * store's to say, whose chain knows its hash. Null when its payload is not its own.
  */
 export function verifyAlone(
   operation: WireOperation,
   origins: Origins,
-  authors: AuthorJudge,
+  authors: AuthorVerifier,
   crypto: Crypto,
 ): VerifiedOperation | null {
   const verified = follow(undefined, operation, crypto);
-  return verified === null ? null : judged(verified, origins, authors);
+  return verified === null ? null : marked(verified, origins, authors);
 }
 
 /** The operation with its hash, when its payload is its own and it follows the one before; else null. */
@@ -111,7 +111,7 @@ function follow(
   return { ...operation, hash, refusal: null, scope: null };
 }
 
-function judged(verified: VerifiedOperation, origins: Origins, authors: AuthorJudge): VerifiedOperation {
+function marked(verified: VerifiedOperation, origins: Origins, authors: AuthorVerifier): VerifiedOperation {
   const { payload } = verified;
   if (payload === null) return verified;
   const scope = origins.scopeOf(peerOfOrigin(verified.origin));

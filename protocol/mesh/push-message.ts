@@ -1,48 +1,12 @@
 import { z } from 'zod';
-import { agentIdProblem } from '../../../protocol/ids.js';
-import {
-  HEADER_ORIGIN_LENGTH_MAX as ORIGIN_LENGTH_MAX,
-  HEADER_ORIGINS_SEEN_MAX as ORIGINS_SEEN_MAX,
-  PUSH_OPERATIONS_MAX,
-  HEADER_TEXT_LENGTH_MAX as TEXT_LENGTH_MAX,
-  HEADER_WORD_LENGTH_MAX as WORD_LENGTH_MAX,
-} from '../../../protocol/limits.js';
-import type { SignedHead, WireOperation } from '../../../protocol/mesh/wire.js';
-import { fail, ok, type Result } from '../../../protocol/result.js';
+import { agentIdProblem } from '../ids.js';
+import { HEADER_TEXT_LENGTH_MAX, PUSH_OPERATIONS_MAX } from '../limits.js';
+import { fail, failed, ok, type Result } from '../result.js';
+import { readBody, readReply } from './message-body.js';
+import type { ParkReason, PushReply, RefusalReason } from './wire.js';
+import { count, have, instant, place, release } from './wire-schema.js';
 
-/** The shapes that peers send. Unknown keys are ignored, so that nodes can be upgraded one by one. */
-
-const origin = z
-  .string()
-  .max(ORIGIN_LENGTH_MAX)
-  .regex(/^[^/].*\/[A-Za-z0-9_:.@-]+$/);
-const sequence = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
-const hash = z.string().regex(/^[0-9a-f]{64}$/);
-
-const operation = z.object({
-  origin,
-  seq: sequence,
-  hlc: z.string().regex(/^\d{13}-\d{5}$/),
-  kind: z.string().min(1).max(WORD_LENGTH_MAX),
-  namespace: z.string().max(TEXT_LENGTH_MAX),
-  subject: z.string().max(TEXT_LENGTH_MAX),
-  seen: z
-    .record(z.string().max(ORIGIN_LENGTH_MAX), z.int().min(0))
-    .refine((seen) => Object.keys(seen).length <= ORIGINS_SEEN_MAX),
-  payloadHash: hash,
-  prevHash: hash,
-  payload: z.string().nullable(),
-});
-
-const head = z.object({
-  origin,
-  seq: sequence,
-  hash,
-  signature: z.string().max(128),
-});
-
-/** Where an operation that cannot be read says that it stands. */
-const place = z.object({ origin, seq: sequence });
+/** The body of `POST /sync/push` as it is received, and the answer to it. Unknown keys are ignored. */
 
 /** Arrays of a push that other releases send, each capped at the page cap (reference-federation §1.4). */
 export const PUSH_ARRAYS = [
@@ -86,13 +50,9 @@ export interface Push {
 
 /** Reads the body of a push: VALIDATION_FAILED when it is another shape. Caps are judged apart, after the sender. */
 export function parsePush(body: Readonly<Record<string, unknown>>): Result<Push> {
-  const parsed = push.safeParse(body);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    const field = issue?.path.join('.') ?? '';
-    return fail('VALIDATION_FAILED', `${field}: ${issue?.message ?? 'is invalid'}`, { fields: [field] });
-  }
-  const { data } = parsed;
+  const read = readBody(push, body);
+  if (!read.ok) return failed(read.error);
+  const data = read.value;
   if (data.memories == null && data.operations == null) {
     return fail('VALIDATION_FAILED', 'memories is required', { fields: ['memories'] });
   }
@@ -128,22 +88,34 @@ function overCap(name: string, max: number) {
   });
 }
 
-/** An operation of a push; one that cannot be read says where it stands, as far as that can be read. */
-export type ReadOperation =
-  | { readonly ok: true; readonly operation: WireOperation }
-  | { readonly ok: false; readonly place: { readonly origin: string; readonly seq: number } | null };
-
-export function readOperation(value: unknown): ReadOperation {
-  const parsed = operation.safeParse(value);
-  if (parsed.success) return { ok: true, operation: parsed.data };
-  const readable = place.safeParse(value);
-  return { ok: false, place: readable.success ? readable.data : null };
+/** The parts of a push's answer that the sender goes by. */
+export interface CheckedPushReply
+  extends Pick<PushReply, 'applied' | 'noop' | 'have' | 'refused' | 'parked' | 'wall_clock'> {
+  readonly version: string | null;
+  /** Who answers; null where that is not said. */
+  readonly receiver: string | null;
 }
 
-/** The heads of a message that can be read. */
-export function readHeads(values: readonly unknown[]): SignedHead[] {
-  return values.flatMap((value) => {
-    const parsed = head.safeParse(value);
-    return parsed.success ? [parsed.data] : [];
-  });
+/** A reason, also one that only a later release knows. */
+const reason = <R extends string>() =>
+  z.custom<R>((value) => typeof value === 'string' && value.length <= REASON_LENGTH_MAX);
+const REASON_LENGTH_MAX = 64;
+
+const pushReply = z.object({
+  applied: count,
+  noop: count,
+  have,
+  refused: z.array(place.extend({ reason: reason<RefusalReason>() })),
+  parked: z.array(z.object({ op_id: z.string().max(HEADER_TEXT_LENGTH_MAX), reason: reason<ParkReason>() })),
+  wall_clock: instant,
+  version: release,
+  receiver_agent_id: z.string().max(HEADER_TEXT_LENGTH_MAX).nullable().catch(null),
+});
+
+/** What a peer answered to a push; null for anything else. What it says is not verified. */
+export function checkPushReply(body: Uint8Array): CheckedPushReply | null {
+  const read = readReply(pushReply, body);
+  if (read === null) return null;
+  const { receiver_agent_id: receiver, ...said } = read;
+  return { ...said, receiver };
 }

@@ -1,0 +1,96 @@
+import type {
+  ApplyOperations,
+  ApplyOutcome,
+  UsedNonce,
+  VerifiedBatch,
+  VerifiedOperation,
+} from '../../protocol/mesh/store-terms.js';
+import type { ParkedOperation, RefusedOperation } from '../../protocol/mesh/wire.js';
+import { operationId } from '../../protocol/operation-log.js';
+import { type Failure, failed, ok, type Result } from '../../protocol/result.js';
+import type { Clock } from '../../protocol/seams.js';
+import { parseRfc3339Ms } from '../../protocol/time.js';
+import type { Store } from '../../storage/port.js';
+
+/** Where operations take effect. */
+export interface Place {
+  readonly store: Store;
+  readonly clock: Pick<Clock, 'nowMs'>;
+}
+
+/** What the store made of a page that a peer answered, with what was refused before it got there. */
+export async function applyPage(
+  place: Place,
+  batch: VerifiedBatch,
+  from: string,
+): Promise<Result<ApplyOutcome>> {
+  const applied = await applyVerified(place, batch, from, null, async () => ok(null));
+  if (!applied.ok) return applied;
+  return ok({ ...applied.value, refused: [...batch.refused, ...applied.value.refused] });
+}
+
+/**
+ * Offers a batch to the store; when the rules break over it, its operations one by one. The nonce of the message is used
+ * in the transaction of the batch; before single operations it is used by `use`.
+ */
+export async function applyVerified(
+  { store, clock }: Place,
+  { operations, heads }: VerifiedBatch,
+  from: string,
+  nonce: UsedNonce | null,
+  use: (nonce: UsedNonce | null) => Promise<Result<null>>,
+): Promise<Result<ApplyOutcome>> {
+  const command: ApplyOperations = { kind: 'apply-operations', from, operations, heads, nonce };
+  const together = await store.execute(command);
+  if (together.ok || !breaksAlone(together.error, clock.nowMs())) return together;
+  const used = await use(nonce);
+  if (!used.ok) return failed(used.error);
+  return ok(await applyOneByOne({ store, clock }, command));
+}
+
+/** How long a damaged row may hold up what peers send, until only its own operations wait. */
+const DAMAGE_HOLDS_UP_MS = 60_000;
+
+/** True where one operation must not hold up the others: the rules break over it, or its row cannot be repaired. */
+function breaksAlone({ code, details }: Failure, nowMs: number): boolean {
+  if (code === 'INTERNAL') return true;
+  const sinceMs = parseRfc3339Ms(String(details?.['damaged_since'] ?? ''));
+  return code === 'DATA_DAMAGED' && sinceMs !== null && nowMs - sinceMs > DAMAGE_HOLDS_UP_MS;
+}
+
+async function applyOneByOne({ store, clock }: Place, command: ApplyOperations): Promise<ApplyOutcome> {
+  let applied = 0;
+  let noop = 0;
+  const refused: RefusedOperation[] = [];
+  const parked: ParkedOperation[] = [];
+  const have: Record<string, number> = {};
+  const stopped = new Set<string>();
+  const offer = (operation: VerifiedOperation) =>
+    store.execute({
+      ...command,
+      operations: [operation],
+      heads: command.heads.filter((head) => head.origin === operation.origin && head.seq === operation.seq),
+      nonce: null,
+    });
+  for (const operation of command.operations) {
+    const { origin, seq } = operation;
+    if (stopped.has(origin)) continue;
+    let outcome = await offer(operation);
+    // In the log without effect it holds nobody up, and is offered to the rules again later.
+    if (!outcome.ok && breaksAlone(outcome.error, clock.nowMs()))
+      outcome = await offer({ ...operation, refusal: 'internal' });
+    if (!outcome.ok) {
+      stopped.add(origin);
+      parked.push({ op_id: operationId(origin, seq), reason: 'internal' });
+      continue;
+    }
+    const { value } = outcome;
+    applied += value.applied;
+    noop += value.noop;
+    refused.push(...value.refused);
+    parked.push(...value.parked);
+    Object.assign(have, value.have);
+    if (value.refused.length > 0) stopped.add(origin);
+  }
+  return { applied, noop, refused, parked, have };
+}

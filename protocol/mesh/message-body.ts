@@ -1,0 +1,43 @@
+import type { z } from 'zod';
+import { PEER_REPLY_BYTES_MAX } from '../limits.js';
+import { fail, ok, type Result } from '../result.js';
+
+/** The body of a message as a schema reads it: VALIDATION_FAILED names the field that has another shape. */
+export function readBody<T>(schema: z.ZodType<T>, body: Readonly<Record<string, unknown>>): Result<T> {
+  const read = schema.safeParse(body);
+  if (read.success) return ok(read.data);
+  const [issue] = read.error.issues;
+  const field = issue?.path.join('.') ?? '';
+  return fail('VALIDATION_FAILED', `${field}: ${issue?.message ?? 'is invalid'}`, { fields: [field] });
+}
+
+/** The body of a peer's answer as a schema reads it; null for anything else. What it says is not verified. */
+export function readReply<T>(schema: z.ZodType<T>, body: Uint8Array): T | null {
+  const value = parse(body, PEER_REPLY_BYTES_MAX);
+  if (value === undefined) return null;
+  const read = schema.safeParse(value);
+  return read.success ? read.data : null;
+}
+
+const REFUSAL_BYTES_MAX = 65_536;
+
+/** The tag of a refusal's body, for people and metrics; null where there is none that is short and plain. */
+export function errorTagOf(body: Uint8Array): string | null {
+  const value = parse(body, REFUSAL_BYTES_MAX);
+  if (value === null || typeof value !== 'object') return null;
+  for (const key of ['code', 'error']) {
+    const tag = (value as Readonly<Record<string, unknown>>)[key];
+    if (typeof tag === 'string' && /^[A-Za-z0-9_]{1,64}$/.test(tag)) return tag;
+  }
+  return null;
+}
+
+/** JSON in UTF-8; undefined for other bytes, and for too many. */
+function parse(body: Uint8Array, bytesMax: number): unknown {
+  if (body.byteLength > bytesMax) return undefined;
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch {
+    return undefined;
+  }
+}

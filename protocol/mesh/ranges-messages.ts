@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { RANGE_OPERATIONS_MAX } from '../limits.js';
+import { failed, ok, type Result } from '../result.js';
+import { readBody, readReply } from './message-body.js';
+import {
+  type NamespacesReply,
+  type OperationsReply,
+  RANGE_BUCKETS,
+  type RangesQuestion,
+  type SubjectsReply,
+} from './ranges.js';
+import { count, hash, have, instant, operation, place, text, word } from './wire-schema.js';
+
+/** Questions about ranges and the answers to them (`POST /mesh/ranges`). Unknown keys are ignored. */
+
+const range = count.max(RANGE_BUCKETS - 1);
+const kindNamespace = z.object({ kind: word, namespace: text });
+
+const question: z.ZodType<RangesQuestion> = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('namespaces'),
+    have,
+    digests: z.record(word, z.record(text, hash)),
+  }),
+  z.object({
+    kind: z.literal('subjects'),
+    of: kindNamespace,
+    ranges: z.record(z.string().regex(/^\d{1,3}$/), hash),
+    from: count.max(RANGE_BUCKETS),
+  }),
+  z.object({
+    kind: z.literal('operations'),
+    places: z.array(place).max(RANGE_OPERATIONS_MAX),
+  }),
+]);
+
+const body = z.object({ sender_wall_clock: z.string(), ask: question });
+
+/** A question about ranges, as it was read. */
+export interface AskedRanges {
+  readonly sentAt: string;
+  readonly ask: RangesQuestion;
+}
+
+/** Reads the body of `POST /mesh/ranges`: VALIDATION_FAILED when it is another shape. */
+export function parseRanges(value: Readonly<Record<string, unknown>>): Result<AskedRanges> {
+  const read = readBody(body, value);
+  return read.ok ? ok({ sentAt: read.value.sender_wall_clock, ask: read.value.ask }) : failed(read.error);
+}
+
+const namespaces: z.ZodType<Dated<NamespacesReply>> = z.object({
+  have,
+  differing: z.array(kindNamespace),
+  compared: count,
+  wall_clock: instant,
+});
+
+const subjects: z.ZodType<Dated<SubjectsReply>> = z.object({
+  // A row without a digest has an empty one.
+  subjects: z.array(z.tuple([text, z.union([hash, z.literal('')])])),
+  ranges: z.array(range).max(RANGE_BUCKETS),
+  next: range.nullable(),
+  wall_clock: instant,
+});
+
+const operations: z.ZodType<Dated<OperationsReply>> = z.object({
+  operations: z.array(operation).max(RANGE_OPERATIONS_MAX),
+  withheld: z.array(place).max(RANGE_OPERATIONS_MAX),
+  wall_clock: instant,
+});
+
+export type Dated<R> = R & { readonly wall_clock: string };
+
+/** What a peer answered to a question about ranges; null for anything else. What it says is not verified. */
+export const checkNamespacesReply = (reply: Uint8Array): Dated<NamespacesReply> | null =>
+  readReply(namespaces, reply);
+export const checkSubjectsReply = (reply: Uint8Array): Dated<SubjectsReply> | null =>
+  readReply(subjects, reply);
+export const checkOperationsReply = (reply: Uint8Array): Dated<OperationsReply> | null =>
+  readReply(operations, reply);

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import {
+  HAVE_ORIGINS_MAX,
+  HEADER_ORIGIN_LENGTH_MAX,
+  HEADER_ORIGINS_SEEN_MAX,
+  HEADER_TEXT_LENGTH_MAX,
+  HEADER_WORD_LENGTH_MAX,
+} from '../limits.js';
+import type { OperationPlace } from './ranges.js';
+import type { Have, SignedHead, WireOperation } from './wire.js';
+
+/**
+ * The shapes that several messages between nodes share. What a push is taken with, a pull must be able to carry on, so
+ * each has one schema. Unknown keys are ignored, so that nodes can be upgraded one by one.
+ */
+
+export const count = z.int().min(0);
+export const hash = z.string().regex(/^[0-9a-f]{64}$/);
+/** A word of an operation, and the name of a kind. */
+export const word = z.string().max(HEADER_WORD_LENGTH_MAX);
+/** A namespace, and the id of a subject. */
+export const text = z.string().max(HEADER_TEXT_LENGTH_MAX);
+/** When a message was made, as its sender says. */
+export const instant = z
+  .string()
+  .max(64)
+  .refine((value) => !Number.isNaN(Date.parse(value)));
+
+/** The release that a peer runs; null where it does not say. */
+export const release = z.string().max(64).nullable().catch(null);
+
+const originName = z.string().max(HEADER_ORIGIN_LENGTH_MAX);
+const origin = originName.regex(/^[^/].*\/[A-Za-z0-9_:.@-]+$/);
+const sequence = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
+
+/** Counts of operations by origin, as many origins as `originsMax`. */
+const byOrigin = (originsMax: number) =>
+  z.record(originName, count).refine((counts) => Object.keys(counts).length <= originsMax);
+
+export const have: z.ZodType<Have> = byOrigin(HAVE_ORIGINS_MAX);
+
+/** Where an operation stands in its origin. */
+export const place = z.object({ origin, seq: sequence });
+
+export const operation: z.ZodType<WireOperation> = z.object({
+  origin,
+  seq: sequence,
+  hlc: z.string().regex(/^\d{13}-\d{5}$/),
+  kind: word.min(1),
+  namespace: text,
+  subject: text,
+  seen: byOrigin(HEADER_ORIGINS_SEEN_MAX),
+  payloadHash: hash,
+  prevHash: hash,
+  payload: z.string().nullable(),
+});
+
+export const head: z.ZodType<SignedHead> = z.object({
+  origin,
+  seq: sequence,
+  hash,
+  signature: z.string().max(128),
+});
+
+/** An operation of a push; one that cannot be read says where it stands, as far as that can be read. */
+export type ReadOperation =
+  | { readonly ok: true; readonly operation: WireOperation }
+  | { readonly ok: false; readonly place: OperationPlace | null };
+
+/** Reads one operation of a push, whose neighbours stand whatever it is. */
+export function readOperation(value: unknown): ReadOperation {
+  const parsed = operation.safeParse(value);
+  if (parsed.success) return { ok: true, operation: parsed.data };
+  const readable = place.safeParse(value);
+  return { ok: false, place: readable.success ? readable.data : null };
+}
+
+/** The heads of a message that can be read. */
+export function readHeads(values: readonly unknown[]): SignedHead[] {
+  return values.flatMap((value) => {
+    const parsed = head.safeParse(value);
+    return parsed.success ? [parsed.data] : [];
+  });
+}

@@ -1,0 +1,39 @@
+import { publicKeyFromText, signatureFromText } from '../key-text.js';
+import type { AuthorContext } from '../kinds/kind.js';
+import { KINDS, type Kinds } from '../kinds/kinds.js';
+import { PUBLIC_KEYS_IMPORTED_MAX } from '../limits.js';
+import type { Crypto } from '../seams.js';
+
+/** Says why a public key is not admitted, or null: `publicKeyProblem`, which loads a curve that few processes need. */
+export type KeyProblem = (publicKey: Uint8Array) => string | null;
+
+/** Verifies what replicated payloads say of their authors, as their kinds declare it. */
+export class AuthorVerifier {
+  private readonly context: AuthorContext;
+  /** Keys that are fit to sign, by their texts; null for the others. */
+  private readonly fit = new Map<string, Uint8Array | null>();
+
+  constructor(
+    crypto: Crypto,
+    private readonly keyProblem: KeyProblem,
+    private readonly kinds: Kinds = KINDS,
+  ) {
+    this.context = { crypto, signatureFromText, keyFromText: (text) => this.fitKey(text) };
+  }
+
+  /** False when a payload claims an author whose signature does not hold. Words of later releases claim nothing. */
+  holds(word: string, payload: string): boolean {
+    return this.kinds.ofWord(word)?.kind.authorHolds(payload, this.context) ?? true;
+  }
+
+  /** Admitting a key costs as much as several verifications, so the outcome is kept. */
+  private fitKey(text: string): Uint8Array | null {
+    const known = this.fit.get(text);
+    if (known !== undefined) return known;
+    if (this.fit.size >= PUBLIC_KEYS_IMPORTED_MAX) this.fit.clear();
+    const publicKey = publicKeyFromText(text);
+    const fit = publicKey !== null && this.keyProblem(publicKey) === null ? publicKey : null;
+    this.fit.set(text, fit);
+    return fit;
+  }
+}
