@@ -114,6 +114,8 @@ export const memoryKind: Kind<MemoryImage> = {
   idOf: ({ id }) => id,
   namespaceOf: ({ namespace }) => namespace,
   ownerOf: (image) => ownerOf(image),
+  ownerMember: null,
+  memoryMembers: [],
   // Reads and promotions leave the stamp of the last edit, so they neither win against one nor bring a memory back.
   editOf: (version) => editDot(version.image.edited) ?? version,
   merge: (versions, winner) => {
