@@ -1,3 +1,4 @@
+import { isPeerId } from '../../protocol/mesh/peer-id.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
 import type { Clock } from '../../protocol/seams.js';
 import type { Settings } from '../config/settings.js';
@@ -25,7 +26,8 @@ export interface AdoptablePeer {
 
 /**
  * Looks at a node whose subjects are to be adopted: the roster must know it, and the daemon says whether it still answers.
- * NOT_FOUND for a node that belongs to no mesh, and for a peer that is not in its roster.
+ * NOT_FOUND for a node that belongs to no mesh, and for a peer that is not in its roster; FORBIDDEN where the other nodes
+ * would refuse the adoption.
  */
 export async function lookBeforeAdoption(
   parts: AdoptionParts,
@@ -38,8 +40,17 @@ export async function lookBeforeAdoption(
   const { formed } = state;
   const { keyDir } = parts.settings;
   const enrolled = new FileRoster({ ...parts, keyDir, scopes: null, trustPulls: false });
-  if (formed === null && enrolled.peers().length === 0) {
+  // The key folder holds keys of agents too.
+  if (formed === null && !enrolled.peers().some((peer) => isPeerId(peer.peerId))) {
     return fail('NOT_FOUND', 'this node belongs to no mesh, so there is no node that it could adopt');
+  }
+  const own = formed?.statements.get(parts.peerId)?.statement;
+  if (own?.state === 'departed') {
+    return fail('FORBIDDEN', 'this node was removed from the mesh: adopt the node on a member');
+  }
+  if (own !== undefined && own.allowed_namespaces !== null) {
+    const message = 'this node may hold only some namespaces: adopt the node on a member that may hold all';
+    return fail('FORBIDDEN', message, { allowed_namespaces: own.allowed_namespaces });
   }
   if (formed?.statements.has(peerId) !== true && enrolled.find(peerId) === null) {
     return fail('NOT_FOUND', `this node knows no ${peerId}; "mesh status" shows the nodes that it knows`);
