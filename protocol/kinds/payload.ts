@@ -39,7 +39,7 @@ export function payloadOf<I extends { readonly rest: Rest }>(members: Members<I>
   const written = keys.map((key) => {
     const member = byKey.get(key)!;
     const omitted = member.later === true ? canonicalJson(member.default) : null;
-    return [key, `${JSON.stringify(key)}:`, omitted] as const;
+    return [key, `${JSON.stringify(key)}:`, omitted, member.default] as const;
   });
   return {
     keys,
@@ -48,15 +48,18 @@ export function payloadOf<I extends { readonly rest: Rest }>(members: Members<I>
       // The keys are known and in order, so nothing is sorted for an image without unknown members.
       if (isEmpty(image.rest)) {
         const texts: string[] = [];
-        for (const [key, prefix, omitted] of written) {
-          const value = values[key];
+        for (const [key, prefix, omitted, missing] of written) {
+          const value = values[key] === undefined ? missing : values[key];
           const text = typeof value === 'string' ? JSON.stringify(value) : canonicalJson(value);
           if (text !== omitted) texts.push(prefix + text);
         }
         return `{${texts.join(',')}}`;
       }
-      const present = written.filter(([key, , omitted]) => canonicalJson(values[key]) !== omitted);
-      const known = present.map(([key]) => [key, values[key]] as const);
+      const held = written.map(([key, , omitted, missing]) => {
+        const value = values[key] === undefined ? missing : values[key];
+        return canonicalJson(value) === omitted ? null : ([key, value] as const);
+      });
+      const known = held.filter((member) => member !== null);
       const unknown = Object.entries(image.rest).filter(([key]) => !byKey.has(key));
       return canonicalJson(Object.fromEntries([...known, ...unknown]));
     },
