@@ -1,6 +1,6 @@
 import type { AgentRecord } from './agent.js';
 import type { AdoptPeer } from './decide/adopt.js';
-import type { ImportRecord } from './decide/import-record.js';
+import type { ImportedRecord, ImportRecord } from './decide/import-record.js';
 import type { OnConflict } from './decide/store.js';
 import type { DropLink } from './graph/links.js';
 import type { ClearStandard, SetStandard } from './graph/standards.js';
@@ -262,7 +262,7 @@ export interface Outcomes extends LifeOutcomes, MeshOutcomes {
   /** `id` is that of the row that holds the text now, which a merge may have kept. */
   'import-memory': { readonly id: string; readonly change: 'created' | 'updated' | 'unchanged' };
   'import-link': { readonly change: 'created' | 'unchanged' };
-  'import-record': { readonly id: string; readonly change: 'created' | 'updated' | 'unchanged' };
+  'import-record': ImportedRecord;
   'drop-link': { readonly dropped: Link };
   'set-standard': { readonly standard: Standard };
   'clear-standard': { readonly cleared: boolean };

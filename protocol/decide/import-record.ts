@@ -1,4 +1,3 @@
-import type { Outcomes } from '../commands.js';
 import { hasControlCharacter, namespaceProblem } from '../ids.js';
 import { type Kind, wordsOf } from '../kinds/kind.js';
 import type { Kinds } from '../kinds/kinds.js';
@@ -18,7 +17,12 @@ export interface ImportRecord {
   readonly revive: boolean;
 }
 
-type Outcome = Outcomes['import-record'];
+/** What became of an imported record. */
+export interface ImportedRecord {
+  readonly id: string;
+  readonly change: 'created' | 'updated' | 'unchanged';
+}
+
 /** What every image of a record holds; kinds that date their changes have `updated_at`. */
 type Image = { readonly rest: Rest; readonly updated_at?: string };
 
@@ -43,7 +47,10 @@ export function importableKind(kinds: Kinds, name: string): Result<Kind> {
  * Imports a record. One that is here with the same text, or with the same or a later `updated_at`, stays as it is; kinds
  * without that member never change by an import. CONFLICT for a record that is here in another namespace.
  */
-export function* decideImportRecord(command: ImportRecord, { kinds }: DecisionContext): Deciding<Outcome> {
+export function* decideImportRecord(
+  command: ImportRecord,
+  { kinds }: DecisionContext,
+): Deciding<ImportedRecord> {
   const { record, revive } = command;
   const importable = importableKind(kinds, record.kind);
   if (!importable.ok) return failed(importable.error);
@@ -77,7 +84,7 @@ export function* decideImportRecord(command: ImportRecord, { kinds }: DecisionCo
   return decided({ id, change: 'updated' }, [{ ...write, seen: row.stamp.seen, before, image: joined }]);
 }
 
-const unchanged = (id: string) => decided<Outcome>({ id, change: 'unchanged' }, []);
+const unchanged = (id: string) => decided<ImportedRecord>({ id, change: 'unchanged' }, []);
 
 /** The field that is wrong with a record, and what; null when nothing is. */
 function problemOf(
@@ -90,9 +97,9 @@ function problemOf(
   const place = namespaceProblem(namespace);
   if (place !== null) return ['namespace', place];
   if ((kind.idOf(image) ?? id) !== id) return ['id', `must be "${kind.idOf(image)}", as its members say`];
-  if ((kind.namespaceOf(image) ?? namespace) !== namespace) {
-    return ['namespace', `must be "${kind.namespaceOf(image)}", as its members say`];
-  }
+  const named = kind.namespaceOfId(id) ?? kind.namespaceOf(image);
+  if (named !== null && named !== namespace)
+    return ['namespace', `must be "${named}", as its id or members say`];
   if (!kind.payload.keys.includes('updated_at')) return null;
   const { updated_at: date = '' } = image as Image;
   // Dates are compared as texts.

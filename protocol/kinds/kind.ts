@@ -49,6 +49,8 @@ export interface Kind<I extends object = object> {
   idOf(image: I): string | null;
   /** The namespace that an image names; null where only the operation's header names it. */
   namespaceOf(image: I): string | null;
+  /** The namespace that the id of a subject names; null where an id names none. */
+  namespaceOfId(id: string): string | null;
   ownerOf(image: I): string | null;
   /** The member that names the owner, where an import can set it; null for a kind whose images say it otherwise. */
   readonly ownerMember: string | null;

@@ -113,6 +113,7 @@ export const memoryKind: Kind<MemoryImage> = {
   removal: removal as unknown as Kind['removal'],
   idOf: ({ id }) => id,
   namespaceOf: ({ namespace }) => namespace,
+  namespaceOfId: () => null,
   ownerOf: (image) => ownerOf(image),
   ownerMember: null,
   memoryMembers: [],

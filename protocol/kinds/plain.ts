@@ -10,6 +10,7 @@ export const NO_FACTS: Payload<Facts> = payloadOf<{ readonly rest: Rest }>({}) a
 export function plain<I extends object>(): Pick<
   Kind<I>,
   | 'namespaceOf'
+  | 'namespaceOfId'
   | 'ownerMember'
   | 'memoryMembers'
   | 'editOf'
@@ -23,6 +24,7 @@ export function plain<I extends object>(): Pick<
 > {
   return {
     namespaceOf: () => null,
+    namespaceOfId: () => null,
     ownerMember: null,
     memoryMembers: [],
     editOf: (version) => version,

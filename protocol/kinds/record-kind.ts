@@ -11,8 +11,8 @@ export interface RecordKind<I extends object> {
   readonly members: Members<I>;
   /** The id of the subject; null where only the operation's header names it. */
   readonly idOf: (image: I) => string | null;
-  /** The namespace that an image names, where it names one: operations under another namespace are refused. */
-  readonly namespaceOf?: (image: I) => string | null;
+  /** The namespace that the id names, where it names one: operations under another namespace are refused. */
+  readonly namespaceOfId?: (id: string) => string | null;
   /** The member that names the owner. */
   readonly owner?: keyof I & string;
   /** Members that hold the id of a memory. */
@@ -47,7 +47,7 @@ export function recordKind<I extends { readonly rest: Rest }>(declared: RecordKi
     payload: payloadOf(members),
     removal: payloadOf<Facts>(facts),
     idOf: declared.idOf,
-    ...(declared.namespaceOf === undefined ? {} : { namespaceOf: declared.namespaceOf }),
+    ...(declared.namespaceOfId === undefined ? {} : { namespaceOfId: declared.namespaceOfId }),
     ownerOf: (image) => (owner === null ? null : (image[owner] as string | null)),
     ownerMember: owner,
     memoryMembers: declared.memories ?? [],

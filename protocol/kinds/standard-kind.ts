@@ -24,7 +24,8 @@ export const standardKind = recordKind<Standard>({
     updated_at: { accepts: isText, default: '' },
   },
   idOf: ({ namespace }) => namespace,
-  namespaceOf: ({ namespace }) => namespace,
+  // A peer that may not write in a namespace can neither set nor clear its standard under the name of another one.
+  namespaceOfId: (id) => id,
   owner: 'set_by',
   memories: ['standard_id'],
   losers: 'listed',

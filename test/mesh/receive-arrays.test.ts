@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, describe, it } from 'node:test';
 import { signWrite } from '../../node/identity/sign-write.js';
 import { systemCrypto } from '../../node/seams.js';
+import { canonicalJson } from '../../protocol/canonical-json.js';
 import type { Standard } from '../../protocol/kinds/standard-kind.js';
 import { linkEnvelopeBytes } from '../../protocol/link-envelope.js';
 import { memoryJson } from '../../protocol/memory.js';
@@ -298,6 +299,30 @@ describe('the standards of namespaces', () => {
     assert.deepEqual(codes, ['FORBIDDEN', 'FORBIDDEN', 'FORBIDDEN']);
     assert.equal((await standard(node, 'secret'))?.standard_id, theirs.memory.id);
     assert.equal((await standard(node))?.namespace, undefined);
+  });
+
+  it('cannot be set or cleared by operations under the name of a namespace in scope', async () => {
+    const scoped = new TestPeer('scoped');
+    const other = { ...scoped.asPeer({ allowedNamespaces: ['team'] }) };
+    const node = await openReceiverNode({ peers: [other] });
+    opened.push(node);
+    const set = { kind: 'set-standard', namespace: 'secret', standardId: null, parent: 'root' } as const;
+    assert.ok((await node.services.store.execute({ ...set, viewer: OPERATOR })).ok);
+    const log = await node.services.store.query({ kind: 'log-position' });
+    assert.ok(log.ok);
+    const { peerId, dbEpoch, originSeq } = log.value;
+    const image = { ...meta({ namespace: 'secret' }), set_by: null };
+    const header = { namespace: 'team', subject: 'secret', seen: { [`${peerId}/${dbEpoch}`]: originSeq } };
+    const drop = { id: 'secret', namespace: 'team', reason: 'clear' };
+    const operations = [
+      scoped.operation({}, { ...header, kind: 'standard.put', payload: canonicalJson(image) }),
+      scoped.operation({}, { ...header, kind: 'standard.drop', payload: canonicalJson(drop) }),
+    ];
+    const { status, json } = await node.send(scoped.push(scoped.pushOf(...operations)));
+    assert.equal(status, 200);
+    const reasons = (json['parked'] as { reason: string }[]).map(({ reason }) => reason);
+    assert.deepEqual(reasons, ['invalid', 'invalid'], JSON.stringify(json));
+    assert.equal((await standard(node, 'secret'))?.parent_namespace, 'root');
   });
 
   it('that cannot be are skipped and say why', async () => {
