@@ -112,7 +112,7 @@ async function importLink(call: Call, raw: unknown, trusted: boolean, merged: Re
 }
 
 async function importRecord(call: Call, raw: unknown, trusted: boolean) {
-  const ready = readyRecord(call, raw, trusted);
+  const ready = await readyRecord(call, raw, trusted);
   if (!ready.ok) return failed<never>(ready.error);
   return call.services.store.execute({ kind: 'import-record', record: ready.value, revive: true });
 }

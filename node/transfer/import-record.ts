@@ -1,7 +1,6 @@
 import { importableKind } from '../../protocol/decide/import-record.js';
-import { publicKeyProblem } from '../../protocol/ed25519-admission.js';
 import { agentIdProblem, RESERVED_PRINCIPALS } from '../../protocol/ids.js';
-import type { AuthorContext, Kind } from '../../protocol/kinds/kind.js';
+import type { Kind } from '../../protocol/kinds/kind.js';
 import { KINDS } from '../../protocol/kinds/kinds.js';
 import { isObject } from '../../protocol/kinds/payload.js';
 import { IMPORT_ROW_BYTES_MAX } from '../../protocol/limits.js';
@@ -16,7 +15,11 @@ import { objectProblem } from '../pipeline/fields.js';
  * Makes a record of an imported one (interface §4.10). Like a memory, it belongs to the importing agent unless the source
  * is trusted, and never to one of the service's own ids.
  */
-export function readyRecord(call: ReadCall, raw: unknown, trusted: boolean): Result<RecordImage> {
+export async function readyRecord(
+  call: ReadCall,
+  raw: unknown,
+  trusted: boolean,
+): Promise<Result<RecordImage>> {
   if (!isObject(raw)) return fail('VALIDATION_FAILED', 'must be a JSON object');
   const unfit = objectProblem(raw, IMPORT_ROW_BYTES_MAX);
   if (unfit !== null) return fail('VALIDATION_FAILED', unfit);
@@ -40,7 +43,7 @@ export function readyRecord(call: ReadCall, raw: unknown, trusted: boolean): Res
   }
   const owned = ownedImage(call, kind, image, trusted);
   if (!owned.ok) return failed(owned.error);
-  if (!kind.authorHolds(kind.payload.text(owned.value), authorContext(call.services.crypto))) {
+  if (!(await authorHolds(kind, kind.payload.text(owned.value), call.services.crypto))) {
     return fail('ATTESTATION_FAILED', 'the signature of the record does not hold');
   }
   return ok({ ...place, image: owned.value });
@@ -62,14 +65,22 @@ function ownedImage(call: ReadCall, kind: Kind, image: object, trusted: boolean)
   return ok(trusted && !reserved ? image : { ...image, [member]: call.caller.agentId });
 }
 
-const authorContext = (crypto: Crypto): AuthorContext => ({
-  crypto,
-  signatureFromText,
-  keyFromText: (text) => {
+/** What every receiver of the record's operation will ask. The judge of keys is loaded when there is a key to judge. */
+async function authorHolds(kind: Kind, payload: string, crypto: Crypto): Promise<boolean> {
+  let named = false;
+  const keyFromText = () => {
+    named = true;
+    return null;
+  };
+  const held = kind.authorHolds(payload, { crypto, signatureFromText, keyFromText });
+  if (!named) return held;
+  const { publicKeyProblem } = await import('../../protocol/ed25519-admission.js');
+  const fitKey = (text: string) => {
     const publicKey = publicKeyFromText(text);
     return publicKey !== null && publicKeyProblem(publicKey) === null ? publicKey : null;
-  },
-});
+  };
+  return kind.authorHolds(payload, { crypto, signatureFromText, keyFromText: fitKey });
+}
 
 /** An imported record that names the rows that its memories became part of. */
 export function withMergedMemories(raw: unknown, merged: ReadonlyMap<string, string>): unknown {
