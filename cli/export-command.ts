@@ -6,15 +6,16 @@ import { fail, failed, ok, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
 import { flagValue } from './global-flags.js';
+import { linksAndRecords } from './import-totals.js';
 import { withLocalNode } from './local-node.js';
 import { PrivateFile } from './private-file.js';
 import { Progress } from './progress.js';
 import type { Terminal } from './terminal.js';
 
-/** Writes every memory and link as one JSON document (interface §4.10), whatever its size. */
+/** Writes every memory, link and record of another exported kind as one JSON document (interface §4.10), whatever its size. */
 export const exportCommand = defineCommand({
   name: 'export',
-  summary: 'Export every memory and link as one JSON document.',
+  summary: 'Export every memory, link and record as one JSON document.',
   flags: [
     {
       name: 'out',
@@ -70,13 +71,17 @@ async function run(
     for (; piece.done !== true; piece = await document.next()) file.write(piece.value);
     file.finish();
     progress.end();
-    const { memories, links, omitted } = piece.value;
+    const { memories, links, records, omitted } = piece.value;
     const left = omitted === 0 ? '' : `; ${omitted} damaged memories are left out, see "mnemesh doctor"`;
     const asJson = parsed.flags.has('json');
+    const more = {
+      ...(records === 0 ? {} : { records }),
+      ...(omitted === 0 ? {} : { omitted_damaged: omitted }),
+    };
     await terminal.print(
       asJson
-        ? `${JSON.stringify({ out, count: memories, links, ...(omitted === 0 ? {} : { omitted_damaged: omitted }) })}\n`
-        : `exported ${memories} memories and ${links} links to ${out}${left}\n`,
+        ? `${JSON.stringify({ out, count: memories, links, ...more })}\n`
+        : `exported ${memories} memories${linksAndRecords(links, records)} to ${out}${left}\n`,
     );
     return ok(0);
   } catch (error) {

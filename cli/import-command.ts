@@ -9,7 +9,7 @@ import { IMPORT_MEMORIES_MAX, IMPORT_ROW_BYTES_MAX } from '../protocol/limits.js
 import { fail, failed, ok, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
-import { type Chunk, ImportTotals } from './import-totals.js';
+import { type Chunk, ImportTotals, LISTS } from './import-totals.js';
 import { type JsonItem, JsonItems } from './json-items.js';
 import { withLocalNode } from './local-node.js';
 import { Progress } from './progress.js';
@@ -21,12 +21,12 @@ const CHUNK_CHARACTERS_MAX = 8 * 1024 * 1024;
 /** Imports an export of any size, in calls of 1000 memories (interface §4.10). */
 export const importCommand = defineCommand({
   name: 'import',
-  summary: 'Import an export: memories, then links. Importing it again changes nothing.',
+  summary: 'Import an export: memories, then links and records. Importing it again changes nothing.',
   flags: [
     {
       name: 'trust-source',
       kind: 'switch',
-      doc: 'Keep the agents of the memories and the attestations of links, instead of making the memories yours',
+      doc: 'Keep the agents of memories and records and the attestations of links, instead of making them yours',
     },
   ],
   positionals: [
@@ -52,6 +52,7 @@ async function run(
     const input = {
       memories: chunk.memories,
       links: totals.withMergedEnds(chunk.links),
+      ...(chunk.records.length === 0 ? {} : { records: totals.withMergedMemories(chunk.records) }),
       trust_source: trusted,
     };
     const request = { surface: 'cli', caller, input, unknownFields: 'refuse' } as const;
@@ -80,35 +81,38 @@ function sourceOf(parsed: ParsedArguments): AsyncIterable<Uint8Array> {
   return file === undefined || file === '-' ? process.stdin : createReadStream(file);
 }
 
-/** Reads the document and hands over its rows; links wait for the memories, which may come after them. */
+/** Reads the document and hands over its rows; links and records wait for the memories, which may come after them. */
 async function readDocument(
   source: AsyncIterable<Uint8Array>,
   send: (chunk: Chunk) => Promise<Result<null>>,
 ): Promise<Result<null>> {
-  const items = new JsonItems(['memories', 'links'], IMPORT_ROW_BYTES_MAX);
+  const items = new JsonItems(LISTS, IMPORT_ROW_BYTES_MAX);
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  let memories: unknown[] = [];
-  let links: unknown[] = [];
+  let rows: Chunk = { memories: [], links: [], records: [] };
   let characters = 0;
   let memoriesSeen = false;
   const take = async (item: JsonItem): Promise<Result<null>> => {
     const value = parseJsonText(item.text);
     if (!value.ok) return failed(value.error);
     characters += item.text.length;
-    if (item.list === 'memories') {
-      memoriesSeen = true;
-      memories.push(value.value);
-    } else links.push(value.value);
-    const full = memories.length >= IMPORT_MEMORIES_MAX || characters >= CHUNK_CHARACTERS_MAX;
-    const linksFull = memoriesSeen && item.list === 'links' && links.length >= IMPORT_MEMORIES_MAX;
-    return full || linksFull ? flush(linksFull) : ok(null);
+    const list = rows[item.list as keyof Chunk];
+    list.push(value.value);
+    const isMemory = item.list === 'memories';
+    if (isMemory) memoriesSeen = true;
+    const full = rows.memories.length >= IMPORT_MEMORIES_MAX || characters >= CHUNK_CHARACTERS_MAX;
+    const othersFull = memoriesSeen && !isMemory && list.length >= IMPORT_MEMORIES_MAX;
+    return full || othersFull ? flush(othersFull) : ok(null);
   };
-  const flush = async (withLinks: boolean): Promise<Result<null>> => {
-    const chunk = { memories, links: withLinks ? links : [] };
-    memories = [];
-    if (withLinks) links = [];
+  const flush = async (withOthers: boolean): Promise<Result<null>> => {
+    const { memories } = rows;
+    const held = withOthers ? rows : { memories, links: [], records: [] };
+    rows = { ...(withOthers ? { links: [], records: [] } : rows), memories: [] };
     characters = 0;
-    return chunk.memories.length + chunk.links.length === 0 ? ok(null) : send(chunk);
+    for (const chunk of callsOf(held)) {
+      const sent = await send(chunk);
+      if (!sent.ok) return sent;
+    }
+    return ok(null);
   };
   try {
     for await (const bytes of source) {
@@ -132,4 +136,13 @@ async function readDocument(
   const ended = items.end();
   if (!ended.ok) return ended;
   return flush(true);
+}
+
+/** Rows as calls take them: records that stand before the memories may be many. */
+function* callsOf({ memories, links, records }: Chunk): Generator<Chunk> {
+  const first = { memories, links, records: records.slice(0, IMPORT_MEMORIES_MAX) };
+  if (LISTS.some((list) => first[list].length > 0)) yield first;
+  for (let at = IMPORT_MEMORIES_MAX; at < records.length; at += IMPORT_MEMORIES_MAX) {
+    yield { memories: [], links: [], records: records.slice(at, at + IMPORT_MEMORIES_MAX) };
+  }
 }

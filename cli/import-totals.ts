@@ -1,11 +1,17 @@
+import { withMergedMemories } from '../node/transfer/import-record.js';
+
 /** This many errors are shown one by one; the rest is counted. */
 const ERRORS_TOLD_MAX = 1000;
+
+/** Where an error of `memory_import` says that it stands. */
+const PLACE = /^(memories|links|records)\[(\d+)\]/;
 
 interface Counts {
   readonly imported: number;
   readonly unchanged: number;
   readonly restamped: number;
   readonly links: number;
+  readonly records?: number;
   readonly merged?: Readonly<Record<string, string>>;
   readonly errors: readonly string[];
 }
@@ -14,6 +20,16 @@ interface Counts {
 export interface Chunk {
   readonly memories: unknown[];
   readonly links: unknown[];
+  readonly records: unknown[];
+}
+
+type List = keyof Chunk;
+/** The lists of an export, in the order in which they are imported. */
+export const LISTS = ['memories', 'links', 'records'] as const satisfies readonly List[];
+
+/** The end of a sentence that counts memories. Most nodes have no records. */
+export function linksAndRecords(links: number, records: number): string {
+  return records === 0 ? ` and ${links} links` : `, ${links} links and ${records} records`;
 }
 
 /** The totals over the calls of one import. */
@@ -24,7 +40,8 @@ export class ImportTotals {
   private unchanged = 0;
   private restamped = 0;
   private links = 0;
-  private readonly sent = { memories: 0, links: 0 };
+  private records = 0;
+  private readonly sent = { memories: 0, links: 0, records: 0 };
   private readonly merged = new Map<string, string>();
 
   /** Adds an answer of `memory_import`; its errors count from the start of the whole input. */
@@ -34,17 +51,20 @@ export class ImportTotals {
     this.unchanged += counts.unchanged;
     this.restamped += counts.restamped;
     this.links += counts.links;
+    this.records += counts.records ?? 0;
     this.failed += counts.errors.length;
     for (const [from, to] of Object.entries(counts.merged ?? {})) this.merged.set(from, to);
     for (const error of counts.errors.slice(0, ERRORS_TOLD_MAX - this.errors.length)) {
       this.errors.push(
-        error.replace(/^(memories|links)\[(\d+)\]/, (_, list: 'memories' | 'links', index: string) => {
-          return `${list}[${this.sent[list] + Number(index)}]`;
-        }),
+        error.replace(PLACE, (_, list: List, index: string) => `${list}[${this.sent[list] + Number(index)}]`),
       );
     }
-    this.sent.memories += chunk.memories.length;
-    this.sent.links += chunk.links.length;
+    for (const list of LISTS) this.sent[list] += chunk[list].length;
+  }
+
+  /** Maps records whose memory was merged into another row by an earlier call. */
+  withMergedMemories(records: readonly unknown[]): unknown[] {
+    return records.map((record) => withMergedMemories(record, this.merged));
   }
 
   /** Maps links whose end was merged into another row by an earlier call. */
@@ -60,11 +80,13 @@ export class ImportTotals {
 
   json(trusted: boolean): Record<string, unknown> {
     const { imported, unchanged, restamped, links, failed, errors } = this;
-    return { imported, unchanged, restamped, links, trusted_source: trusted, failed, errors };
+    const records = this.sent.records === 0 ? {} : { records: this.records };
+    return { imported, unchanged, restamped, links, ...records, trusted_source: trusted, failed, errors };
   }
 
   sentence(): string {
-    const { imported, unchanged, restamped, links, failed } = this;
-    return `imported ${imported} memories (${unchanged} unchanged, ${restamped} restamped) and ${links} links; ${failed} errors`;
+    const { imported, unchanged, restamped, links, records, failed } = this;
+    const memories = `${imported} memories (${unchanged} unchanged, ${restamped} restamped)`;
+    return `imported ${memories}${linksAndRecords(links, records)}; ${failed} errors`;
   }
 }

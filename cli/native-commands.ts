@@ -27,6 +27,7 @@ export const NATIVE_COMMANDS: CommandTable = {
   'mesh verify': async () => (await import('./mesh/verify-command.js')).verifyCommand,
   'mesh remove': async () => (await import('./mesh/remove-command.js')).removeCommand,
   'mesh renew': async () => (await import('./mesh/renew-command.js')).renewCommand,
+  'mesh adopt': async () => (await import('./mesh/adopt-command.js')).adoptCommand,
   'mesh op': async () => (await import('./mesh/op-command.js')).opCommand,
   'mesh scrub': async () => (await import('./mesh/scrub-command.js')).scrubCommand,
   'mesh conflicts': async () => (await import('./mesh/conflicts-command.js')).conflictsCommand,

@@ -1,5 +1,6 @@
 import type { AgentRecord } from './agent.js';
 import type { AdoptPeer } from './decide/adopt.js';
+import type { ImportedRecord, ImportRecord } from './decide/import-record.js';
 import type { OnConflict } from './decide/store.js';
 import type { DropLink } from './graph/links.js';
 import type { ClearStandard, SetStandard } from './graph/standards.js';
@@ -31,6 +32,7 @@ export type Command =
   | ReleaseOwnership
   | ImportMemory
   | ImportLink
+  | ImportRecord
   | DropLink
   | SetStandard
   | ClearStandard
@@ -260,6 +262,7 @@ export interface Outcomes extends LifeOutcomes, MeshOutcomes {
   /** `id` is that of the row that holds the text now, which a merge may have kept. */
   'import-memory': { readonly id: string; readonly change: 'created' | 'updated' | 'unchanged' };
   'import-link': { readonly change: 'created' | 'unchanged' };
+  'import-record': ImportedRecord;
   'drop-link': { readonly dropped: Link };
   'set-standard': { readonly standard: Standard };
   'clear-standard': { readonly cleared: boolean };

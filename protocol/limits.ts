@@ -174,8 +174,11 @@ export const EXPORT_MEMORIES_MAX = 10_000;
 export const EXPORT_BYTES_MAX = 16 * 1024 * 1024;
 export const EXPORT_PAGE_SIZE = 1000;
 export const EXPORT_LINKS_MAX = 20_000;
-export const EXPORT_CURSOR_LENGTH_MAX = 2048;
+/** A place among records holds the id of one. */
+export const EXPORT_CURSOR_LENGTH_MAX = 8192;
 export const IMPORT_MEMORIES_MAX = 1000;
+/** Records that are asked for at once by their ids. */
+export const READ_RECORDS_MAX = 1000;
 /** One memory of an imported file, as JSON text. */
 export const IMPORT_ROW_BYTES_MAX = 1024 * 1024;
 /** Leaves a version room to grow: beyond 2^53 adding one changes nothing. */

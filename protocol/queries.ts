@@ -6,6 +6,7 @@ import type { Memory, MemoryRow, Tier } from './memory.js';
 import type { MeshAnswers, MeshQuery } from './mesh/store-terms.js';
 import type { QuotaUse } from './quota.js';
 import type { RankedRow, RecallRequest, Viewer } from './ranking/types.js';
+import type { RecordImage, RecordPlace } from './record.js';
 
 /**
  * Everything that can be asked of a store without changing it, as plain data. Every query that returns memories
@@ -31,6 +32,8 @@ export type Query =
   | ReadAuditHead
   | ExportMemories
   | ExportLinks
+  | ExportRecords
+  | ReadRecords
   | RecallObservations
   | LinkAttestations
   | LifeQuery
@@ -251,6 +254,24 @@ export interface ExportLinks {
   readonly limit: number;
 }
 
+/** Records of all exported kinds behind a place, by kind and id. */
+export interface ExportRecords {
+  readonly kind: 'export-records';
+  readonly after: RecordPlace | null;
+  readonly limit: number;
+  /** The page ends before the record with which its texts would be larger. */
+  readonly bytesMax: number;
+}
+
+/** Records of one kind by their ids. */
+export interface ReadRecords {
+  readonly kind: 'read-records';
+  /** The name of the kind. */
+  readonly of: string;
+  /** At most `READ_RECORDS_MAX`. */
+  readonly ids: readonly string[];
+}
+
 /** A link as `GET /memories/{id}` shows it. */
 export interface LinkSummary {
   readonly source_id: string;
@@ -303,6 +324,9 @@ export interface Answers extends LifeAnswers, MeshAnswers {
   };
   /** `next` is the place of the last link when more follow. */
   'export-links': { readonly links: readonly Link[]; readonly next: ExportLinkPlace | null };
+  'export-records': { readonly records: readonly RecordImage[]; readonly more: boolean };
+  /** Those that exist, in the order of the ids. */
+  'read-records': { readonly records: readonly RecordImage[] };
 }
 
 /** A ranking, what really ran, and how many rows each index proposed. */

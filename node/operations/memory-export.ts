@@ -4,7 +4,7 @@ import { fail, failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { cursorText, parseCursor } from '../transfer/export-cursor.js';
-import { exportedLink, exportedMemory } from '../transfer/export-json.js';
+import { exportedLink, exportedMemory, exportedRecord } from '../transfer/export-json.js';
 import { exportPage } from '../transfer/export-page.js';
 import { operatorView } from '../transfer/operator-view.js';
 import { omittedDamaged } from './filter.js';
@@ -13,19 +13,19 @@ const HOW =
   'repeat with ?limit=1000 and follow next_cursor with ?cursor=… until none comes, or use the command `export`';
 
 /**
- * Every memory and link, oldest first (interface §4.10). The answer is whole or refused, never cut: without `limit`
+ * Every memory and link, oldest first, and the records of every other exported kind (interface §4.10). The answer is whole or refused, never cut: without `limit`
  * and `cursor` an export that is too large is EXPORT_PAGING_REQUIRED; with them it comes in pages.
  */
 export const memoryExport = defineOperation({
   name: 'memory_export',
   family: 'lifecycle',
-  summary: 'Export every memory and link, oldest first.',
+  summary: 'Export every memory and link, oldest first, and records of other kinds.',
   core: false,
   input: z.object({
     limit: z
       .int()
       .min(1)
-      .describe('Memories to a page; the page cap of the node bounds it. Asks for pages')
+      .describe('Memories, or records, to a page; the page cap of the node bounds it. Asks for pages')
       .optional(),
     cursor: z
       .string()
@@ -43,6 +43,10 @@ export const memoryExport = defineOperation({
         created_at: z.string(),
       }),
     ),
+    records: z
+      .array(z.looseObject({ kind: z.string(), id: z.string(), namespace: z.string() }))
+      .describe('Records of other kinds, such as the standards of namespaces; after the last memory')
+      .optional(),
     count: z.int().describe('Memories in this answer'),
     exported_at: z.string(),
     ...fields.omittedDamaged,
@@ -63,7 +67,7 @@ export const memoryExport = defineOperation({
       : limits.EXPORT_MEMORIES_MAX;
     const page = await exportPage(services, { viewer: viewer.value, now, cursor: cursor.value, limit });
     if (!page.ok) return failed(page.error);
-    const { memories, links, next } = page.value;
+    const { memories, links, records, next } = page.value;
     if (next !== null && !paged) {
       return fail('EXPORT_PAGING_REQUIRED', `this export is too large for one answer: ${HOW}`, {
         max_memories: limits.EXPORT_MEMORIES_MAX,
@@ -73,6 +77,7 @@ export const memoryExport = defineOperation({
     return ok({
       memories: memories.map((memory) => exportedMemory(memory) as never),
       links: links.map((link) => exportedLink(link) as never),
+      ...(records.length === 0 ? {} : { records: records.map((record) => exportedRecord(record) as never) }),
       count: memories.length,
       exported_at: now,
       ...omittedDamaged(page.value),

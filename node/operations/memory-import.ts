@@ -4,15 +4,20 @@ import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { readyLink, readyMemory } from '../transfer/import-memory.js';
+import { readyRecord, withMergedMemories } from '../transfer/import-record.js';
 import { operatorView } from '../transfer/operator-view.js';
 
 const input = z.object({
   memories: z.array(z.unknown()).describe(`Memories as an export has them; at most ${IMPORT_MEMORIES_MAX}`),
   links: z.array(z.unknown()).default([]).describe('Links as an export has them'),
+  records: z
+    .array(z.unknown())
+    .default([])
+    .describe(`Records of other kinds as an export has them; at most ${IMPORT_MEMORIES_MAX}`),
   trust_source: z
     .boolean()
     .default(false)
-    .describe('Keep the agents of the memories, and what attests the links'),
+    .describe('Keep the agents of the memories and records, and what attests the links'),
   count: z.unknown().describe('Not used; an export has it').optional(),
   exported_at: z.unknown().describe('Not used; an export has it').optional(),
   next_cursor: z.unknown().describe('Not used; a page of an export has it').optional(),
@@ -22,7 +27,7 @@ const input = z.object({
 export const memoryImport = defineOperation({
   name: 'memory_import',
   family: 'lifecycle',
-  summary: 'Import memories and links of an export.',
+  summary: 'Import memories, links and records of an export.',
   core: false,
   input,
   output: z.object({
@@ -30,36 +35,40 @@ export const memoryImport = defineOperation({
     unchanged: z.int().describe('Of these, the memories that changed nothing'),
     restamped: z.int().describe('Of these, the memories that belong to the caller now and did not before'),
     links: z.int().describe('Links that are here now'),
+    records: z.int().describe('Records that are here now; present when some were sent').optional(),
     merged: z
       .record(z.string(), z.string())
       .describe('Ids of memories that became part of another row, and the id of that row')
       .optional(),
-    errors: z.array(z.string()).describe('One sentence for each memory or link that was refused'),
+    errors: z.array(z.string()).describe('One sentence for each memory, link or record that was refused'),
   }),
   effect: 'write',
   guards: { admin: true, attestation: 'by-name' },
   http: [{ method: 'POST', path: '/import', fields: 'body' }],
-  run: async (call, { memories, links, trust_source: trusted }) => {
+  run: async (call, { memories, links, records, trust_source: trusted }) => {
     const viewer = operatorView(call.caller);
     if (!viewer.ok) return failed(viewer.error);
-    if (memories.length > IMPORT_MEMORIES_MAX) {
-      return fail('VALIDATION_FAILED', `at most ${IMPORT_MEMORIES_MAX} memories can be imported at once`, {
-        fields: ['memories'],
+    for (const [list, { length: count }] of Object.entries({ memories, records })) {
+      if (count <= IMPORT_MEMORIES_MAX) continue;
+      return fail('VALIDATION_FAILED', `at most ${IMPORT_MEMORIES_MAX} ${list} can be imported at once`, {
+        fields: [list],
         max: IMPORT_MEMORIES_MAX,
-        count: memories.length,
+        count,
       });
     }
     const rows = await each(memories, (raw) => importMemory(call, raw, trusted));
     const merged = new Map(rows.flatMap((row) => (row.ok && row.value.merged ? [row.value.merged] : [])));
     const ends = await each(links, (raw) => importLink(call, raw, trusted, merged));
+    const others = await each(records, (raw) => importRecord(call, withMergedMemories(raw, merged), trusted));
     const done = rows.flatMap((row) => (row.ok ? [row.value] : []));
     return ok({
       imported: done.length,
       unchanged: done.filter((row) => row.unchanged).length,
       restamped: done.filter((row) => row.restamped).length,
       links: ends.filter((end) => end.ok).length,
+      ...(records.length === 0 ? {} : { records: others.filter((other) => other.ok).length }),
       ...(merged.size === 0 ? {} : { merged: Object.fromEntries(merged) }),
-      errors: [...errorsOf('memories', rows), ...errorsOf('links', ends)],
+      errors: [...errorsOf('memories', rows), ...errorsOf('links', ends), ...errorsOf('records', others)],
     });
   },
 });
@@ -99,6 +108,12 @@ async function importLink(call: Call, raw: unknown, trusted: boolean, merged: Re
     kind: 'import-link',
     link: { ...ready.value, source_id, target_id },
   });
+}
+
+async function importRecord(call: Call, raw: unknown, trusted: boolean) {
+  const ready = await readyRecord(call, raw, trusted);
+  if (!ready.ok) return failed<never>(ready.error);
+  return call.services.store.execute({ kind: 'import-record', record: ready.value, revive: true });
 }
 
 function errorsOf(list: string, results: readonly Result<unknown>[]): string[] {

@@ -201,10 +201,17 @@ function metadataProblem(value: Record<string, unknown>): string | null {
     const gate = value[key];
     if (gate !== undefined && gate !== null && typeof gate !== 'string') return `${key} must be a text`;
   }
+  return objectProblem(value);
+}
+
+/** What is wrong with a JSON object: a value that some store or peer cannot hold, its depth, or its bytes. */
+export function objectProblem(
+  value: Readonly<Record<string, unknown>>,
+  bytesMax = limits.METADATA_BYTES_MAX,
+): string | null {
   const problem = jsonProblem(value, limits.METADATA_DEPTH_MAX);
   if (problem !== null) return problem;
-  const fits = utf8Length(JSON.stringify(value)) <= limits.METADATA_BYTES_MAX;
-  return fits ? null : `must be at most ${limits.METADATA_BYTES_MAX} bytes`;
+  return utf8Length(JSON.stringify(value)) <= bytesMax ? null : `must be at most ${bytesMax} bytes`;
 }
 
 /** What is wrong with a JSON value; it is not descended beyond `depth`, so a hostile one cannot exhaust the stack. */
@@ -221,6 +228,17 @@ function jsonProblem(value: unknown, depth: number): string | null {
   }
   return null;
 }
+
+/** Members of an imported row that this release does not know: any JSON within the limits of metadata. */
+export const unknownMembers = z
+  .custom<Record<string, unknown>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    'must be a JSON object',
+  )
+  .superRefine((value, context) => {
+    const message = objectProblem(value);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  });
 
 /** A query text; what it holds beyond words is harmless, so only its length and encoding are checked. */
 export const queryText = text().refine(

@@ -1,14 +1,26 @@
 import { z } from 'zod';
+import { HEADER_TEXT_LENGTH_MAX } from '../../protocol/limits.js';
 import type { ExportLinkPlace, ExportPlace } from '../../protocol/queries.js';
+import type { RecordPlace } from '../../protocol/record.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
 
-/** Where the next page of an export begins. */
-export interface ExportCursor {
+/** Where the next page of an export begins: among the memories and links, or among the records, which follow them. */
+export type ExportCursor = RowCursor | RecordCursor;
+
+export interface RowCursor {
   /** The last memory so far. */
   readonly memory: ExportPlace;
   /** The last link so far, when those of the memories so far are not all out yet. */
   readonly link: ExportLinkPlace | null;
 }
+
+export interface RecordCursor {
+  /** The last record so far. */
+  readonly record: RecordPlace;
+}
+
+/** Tells the place of a record from that of a row. */
+const RECORDS = 'records';
 
 const text = z.string().max(256);
 const cursorSchema = z.union([
@@ -19,13 +31,22 @@ const cursorSchema = z.union([
       memory: { created_at, id },
       link: { created_at: linkCreated, id: source, link: { target_id, relation } },
     })),
+  z
+    .tuple([z.literal(RECORDS), text, z.string().max(HEADER_TEXT_LENGTH_MAX)])
+    .transform(([, kind, id]) => ({ record: { kind, id } })),
 ]);
 
 /** The cursor as clients hold it: opaque, good for as long as they like. */
-export function cursorText({ memory, link }: ExportCursor): string {
+export function cursorText(cursor: ExportCursor): string {
+  return Buffer.from(JSON.stringify(placeOf(cursor))).toString('base64url');
+}
+
+function placeOf(cursor: ExportCursor): readonly string[] {
+  if ('record' in cursor) return [RECORDS, cursor.record.kind, cursor.record.id];
+  const { memory, link } = cursor;
   const place = [memory.created_at, memory.id];
   if (link?.link) place.push(link.created_at, link.id, link.link.target_id, link.link.relation);
-  return Buffer.from(JSON.stringify(place)).toString('base64url');
+  return place;
 }
 
 /** VALIDATION_FAILED for a text that is no cursor. */

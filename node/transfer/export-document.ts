@@ -6,12 +6,14 @@ import type {
   ExportLinks,
   ExportMemories,
   ExportPlace,
+  ExportRecords,
 } from '../../protocol/queries.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
+import type { RecordImage, RecordPlace } from '../../protocol/record.js';
 import type { Failure } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { ReadServices } from '../pipeline/call.js';
-import { exportedLink, exportedMemory } from './export-json.js';
+import { exportedLink, exportedMemory, exportedRecord } from './export-json.js';
 
 /** The store failed in the middle of a document. */
 export class ExportFailedError extends Error {
@@ -22,13 +24,14 @@ export class ExportFailedError extends Error {
 
 /**
  * A whole export as the text of one JSON document, piece by piece: never more than a page in memory. The links follow
- * in a second pass, since a document holds all memories before them. Throws ExportFailedError.
+ * in a second pass, since a document holds all memories before them; then the records, where there are any. Throws
+ * ExportFailedError.
  */
 export async function* exportDocument(
   services: ReadServices,
   viewer: Viewer,
   onProgress: (memories: number) => void,
-): AsyncGenerator<string, { memories: number; links: number; omitted: number }, undefined> {
+): AsyncGenerator<string, { memories: number; links: number; records: number; omitted: number }, undefined> {
   const startedAt = instantFromMs(services.clock.nowMs());
   let memories = 0;
   let omitted = 0;
@@ -45,9 +48,16 @@ export async function* exportDocument(
     yield joined(page.map(exportedLink), links);
     links += page.length;
   }
+  let records = 0;
+  for await (const page of recordPages(services)) {
+    if (page.length === 0) break;
+    if (records === 0) yield '],"records":[';
+    yield joined(page.map(exportedRecord), records);
+    records += page.length;
+  }
   const left = omitted === 0 ? '' : `,"omitted_damaged":${omitted}`;
   yield `],"count":${memories}${left},"exported_at":${JSON.stringify(startedAt)}}\n`;
-  return { memories, links, omitted };
+  return { memories, links, records, omitted };
 }
 
 const joined = (rows: readonly object[], before: number): string =>
@@ -89,13 +99,29 @@ async function* linkPages(services: ReadServices, viewer: Viewer): AsyncGenerato
   } while (after !== null);
 }
 
+async function* recordPages(services: ReadServices): AsyncGenerator<readonly RecordImage[]> {
+  let after: RecordPlace | null = null;
+  for (;;) {
+    const page: AnswerOf<ExportRecords> = await read(services, {
+      kind: 'export-records',
+      after,
+      limit: EXPORT_PAGE_SIZE,
+      bytesMax: EXPORT_BYTES_MAX,
+    });
+    yield page.records;
+    const last = page.records.at(-1);
+    if (!page.more || last === undefined) return;
+    after = { kind: last.kind, id: last.id };
+  }
+}
+
 const read: Read = async (services, query) => {
   const answer = await services.store.query(query);
   if (!answer.ok) throw new ExportFailedError(answer.error);
   return answer.value;
 };
 
-type Read = <Q extends ExportMemories | ExportLinks>(
+type Read = <Q extends ExportMemories | ExportLinks | ExportRecords>(
   services: ReadServices,
   query: Q,
 ) => Promise<AnswerOf<Q>>;

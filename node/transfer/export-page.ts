@@ -3,14 +3,16 @@ import type { Link } from '../../protocol/link.js';
 import type { MemoryRow } from '../../protocol/memory.js';
 import type { LeftOut } from '../../protocol/queries.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
+import type { RecordImage, RecordPlace } from '../../protocol/record.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
 import type { ReadServices } from '../pipeline/call.js';
-import type { ExportCursor } from './export-cursor.js';
+import type { ExportCursor, RowCursor } from './export-cursor.js';
 
-/** A page of an export: memories, and the links that begin at them. */
+/** A page of an export: memories, and the links that begin at them; after the last of them, the records. */
 export interface ExportPage extends LeftOut {
   readonly memories: readonly MemoryRow[];
   readonly links: readonly Link[];
+  readonly records: readonly RecordImage[];
   /** Null after the last page. */
   readonly next: ExportCursor | null;
 }
@@ -27,7 +29,36 @@ export interface PageRequest {
  * write. Where one page's memories have too many links, the next pages bring links alone.
  */
 export async function exportPage(services: ReadServices, request: PageRequest): Promise<Result<ExportPage>> {
-  const { viewer, now, cursor, limit } = request;
+  const { cursor } = request;
+  if (cursor !== null && 'record' in cursor) return recordPage(services, request, NO_ROWS, cursor.record);
+  const rows = await rowPage(services, request, cursor);
+  if (!rows.ok || rows.value.next !== null) return rows;
+  return recordPage(services, request, rows.value, null);
+}
+
+const NO_ROWS = { memories: [], links: [] };
+
+/** The same page with records behind a place. */
+async function recordPage(
+  services: ReadServices,
+  { limit }: PageRequest,
+  rows: Omit<ExportPage, 'records' | 'next'>,
+  after: RecordPlace | null,
+): Promise<Result<ExportPage>> {
+  const query = { kind: 'export-records', after, limit, bytesMax: EXPORT_BYTES_MAX } as const;
+  const page = await services.store.query(query);
+  if (!page.ok) return failed(page.error);
+  const { records, more } = page.value;
+  const last = records.at(-1);
+  const next = more && last !== undefined ? { record: { kind: last.kind, id: last.id } } : null;
+  return ok({ ...rows, records, next });
+}
+
+async function rowPage(
+  services: ReadServices,
+  { viewer, now, limit }: PageRequest,
+  cursor: RowCursor | null,
+): Promise<Result<ExportPage>> {
   const after = cursor?.memory ?? null;
   let memories: readonly MemoryRow[] = [];
   let more = true;
@@ -54,6 +85,6 @@ export async function exportPage(services: ReadServices, request: PageRequest): 
   const moreLinks = links.value.next;
   const next = last !== null && (more || moreLinks !== null) ? { memory: last, link: moreLinks } : null;
   const { damaged } = leftOut;
-  const found = { memories, links: links.value.links, next };
+  const found = { memories, links: links.value.links, records: [], next };
   return ok(damaged === undefined ? found : { ...found, damaged });
 }

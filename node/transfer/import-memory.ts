@@ -1,5 +1,7 @@
 import type { z } from 'zod';
 import { agentIdProblem, RESERVED_PRINCIPALS } from '../../protocol/ids.js';
+import { linkKind } from '../../protocol/kinds/link-kind.js';
+import { memoryKind } from '../../protocol/kinds/memory-kind.js';
 import { NO_REST } from '../../protocol/kinds/payload.js';
 import type { Link } from '../../protocol/link.js';
 import type { Memory } from '../../protocol/memory.js';
@@ -8,6 +10,7 @@ import type { ReadCall } from '../pipeline/call.js';
 import { parseInput } from '../pipeline/parse.js';
 import { importedLink, importedMemory, MEMORY_ALIASES } from './import-row.js';
 import { keySpeaksFor, signatureCovers } from './imported-attestation.js';
+import { withKnownMembers } from './unknown-members.js';
 
 /** A row that is ready for the store. */
 export interface ReadyMemory {
@@ -29,7 +32,8 @@ export async function readyMemory(
 ): Promise<Result<ReadyMemory>> {
   const object = withoutNulls(raw);
   if (!object.ok) return failed(object.error);
-  const parsed = parseInput(importedMemory, object.value, unknownFields);
+  const read = withKnownMembers(object.value, memoryKind, importedMemory, unknownFields);
+  const parsed = parseInput(importedMemory, read, unknownFields);
   if (!parsed.ok) return failed(parsed.error);
   const row = parsed.value;
   if (row.expires_at !== undefined && row.expires_at <= call.now) {
@@ -99,7 +103,7 @@ function memoryOf(call: ReadCall, row: z.output<typeof importedMemory.input>): M
     write_signature: row.write_signature ?? null,
     created_hlc: '',
     edited: '',
-    rest: NO_REST,
+    rest: row.rest ?? NO_REST,
     hlc: '',
     origin: '',
     origin_seq: 0,
@@ -116,7 +120,8 @@ export function readyLink(
 ): Result<Link> {
   const object = withoutNulls(raw);
   if (!object.ok) return failed(object.error);
-  const parsed = parseInput(importedLink, object.value, unknownFields);
+  const read = withKnownMembers(object.value, linkKind, importedLink, unknownFields);
+  const parsed = parseInput(importedLink, read, unknownFields);
   if (!parsed.ok) return failed(parsed.error);
   const row = parsed.value;
   return ok({
@@ -129,7 +134,7 @@ export function readyLink(
     observed_by: trusted ? (row.observed_by ?? null) : call.caller.agentId,
     signature: trusted ? (row.signature ?? null) : null,
     attest_level: trusted ? row.attest_level : 'unsigned',
-    rest: NO_REST,
+    rest: row.rest ?? NO_REST,
     signed_at: trusted ? (row.signed_at ?? null) : null,
   });
 }

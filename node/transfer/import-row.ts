@@ -48,6 +48,7 @@ export const importedMemory = {
     write_signature: z
       .strictObject({ signature: base64, created_at: z.string().max(64), public_key: base64 })
       .optional(),
+    rest: fields.unknownMembers.optional(),
   }),
 };
 
@@ -67,6 +68,7 @@ export const importedLink = {
       .regex(/^[a-z_]{1,64}$/)
       .default('unsigned'),
     signed_at: fields.instant.optional(),
+    rest: fields.unknownMembers.optional(),
   }),
 };
 

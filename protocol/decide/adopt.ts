@@ -2,6 +2,7 @@ import type { Outcomes } from '../commands.js';
 import { type Adoption, adoptionKind, MESH_NAMESPACE } from '../kinds/adoption-kind.js';
 import { homeId } from '../kinds/home.js';
 import { NO_REST } from '../kinds/payload.js';
+import { isPeerId } from '../mesh/peer-id.js';
 import { peerOfOrigin } from '../mesh/wire.js';
 import { fail } from '../result.js';
 import { type Deciding, type DecisionContext, decided } from './deciding.js';
@@ -17,8 +18,6 @@ export interface AdoptPeer {
   readonly by: string;
 }
 
-const PEER_ID = /^peer-[0-9a-f]{16}$/;
-
 /**
  * Adopts the subjects of a node. CONFLICT when this node is their home already. The former home loses against every later
  * write here, whenever it returns, because each write carries the higher home number.
@@ -27,7 +26,10 @@ export function* decideAdoptPeer(
   { peerId, by }: AdoptPeer,
   context: DecisionContext,
 ): Deciding<Outcomes['adopt-peer']> {
-  if (!PEER_ID.test(peerId)) return fail('VALIDATION_FAILED', `"${peerId}" is not a peer id`);
+  if (!isPeerId(peerId)) {
+    const message = `"${peerId}" is not a peer id; "mesh status" shows those of the mesh`;
+    return fail('VALIDATION_FAILED', message, { fields: ['peer_id'] });
+  }
   const { origin } = yield* read('log-origin', {});
   const self = peerOfOrigin(origin);
   const makers = yield* makersOf(peerId, self);

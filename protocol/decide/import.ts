@@ -53,9 +53,11 @@ export function* decideImport(
 
 function mergeInto(row: MemoryRow, incoming: Memory, context: DecisionContext, before: readonly Mutation[]) {
   const { title, namespace } = incoming;
+  // Members that this release does not know follow the imported text, like those that it knows.
+  const rest = { ...row.rest, ...incoming.rest };
   const merged = keptAttestation(
     row,
-    withExpiryOfBoth(row, mergedMemory({ ...row, title, namespace }, incoming, context), incoming),
+    withExpiryOfBoth(row, mergedMemory({ ...row, title, namespace, rest }, incoming, context), incoming),
     incoming,
   );
   const same = memoryPayload({ ...merged, updated_at: row.updated_at, version: row.version });

@@ -13,6 +13,7 @@ import { allowAll, type Chain, type Rules } from './chain.js';
 import { decideConsolidate } from './consolidate.js';
 import { decideEmbeddings } from './embedding.js';
 import { decideImport } from './import.js';
+import { decideImportRecord } from './import-record.js';
 import { decidePrune } from './observations.js';
 import { decideClaim, decideRelease } from './ownership.js';
 import { decidePeerProgress } from './peer-progress.js';
@@ -53,6 +54,7 @@ export const RULES: Rules = {
   'undo-edit': decideUndoEdit,
   'import-memory': decideImport,
   'import-link': decideImportLink,
+  'import-record': decideImportRecord,
   'drop-link': decideDropLink,
   'set-standard': decideSetStandard,
   'clear-standard': decideClearStandard,

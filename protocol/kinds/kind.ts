@@ -49,7 +49,13 @@ export interface Kind<I extends object = object> {
   idOf(image: I): string | null;
   /** The namespace that an image names; null where only the operation's header names it. */
   namespaceOf(image: I): string | null;
+  /** The namespace that the id of a subject names; null where an id names none. */
+  namespaceOfId(id: string): string | null;
   ownerOf(image: I): string | null;
+  /** The member that names the owner, where an import can set it; null for a kind whose images say it otherwise. */
+  readonly ownerMember: string | null;
+  /** Members that hold the id of a memory: an import follows a memory that became part of another row. */
+  readonly memoryMembers: readonly string[];
   /** The edit that made the text of a version: of two versions the later edit stands. */
   editOf(version: LiveVersion<I>): Dot;
   /** Several live versions, of which `winner` is the latest edit, become one image. A function of the set of versions. */

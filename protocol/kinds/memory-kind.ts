@@ -114,7 +114,10 @@ export const memoryKind: Kind<MemoryImage> = {
   removal: removal as unknown as Kind['removal'],
   idOf: ({ id }) => id,
   namespaceOf: ({ namespace }) => namespace,
+  namespaceOfId: () => null,
   ownerOf: (image) => ownerOf(image),
+  ownerMember: null,
+  memoryMembers: [],
   // Reads and promotions leave the stamp of the last edit, so they neither win against one nor bring a memory back.
   editOf: (version) => editDot(version.image.edited) ?? version,
   merge: (versions, winner) => {

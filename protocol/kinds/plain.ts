@@ -9,10 +9,24 @@ export const NO_FACTS: Payload<Facts> = payloadOf<{ readonly rest: Rest }>({}) a
 /** What holds for a kind unless it says otherwise: of concurrent versions the latest edit stands, whole. */
 export function plain<I extends object>(): Pick<
   Kind<I>,
-  'namespaceOf' | 'editOf' | 'merge' | 'ends' | 'settled' | 'reach' | 'writer' | 'movable' | 'authorHolds'
+  | 'namespaceOf'
+  | 'namespaceOfId'
+  | 'ownerMember'
+  | 'memoryMembers'
+  | 'editOf'
+  | 'merge'
+  | 'ends'
+  | 'settled'
+  | 'reach'
+  | 'writer'
+  | 'movable'
+  | 'authorHolds'
 > {
   return {
     namespaceOf: () => null,
+    namespaceOfId: () => null,
+    ownerMember: null,
+    memoryMembers: [],
     editOf: (version) => version,
     merge: mergeBy<I>({}),
     ends: (by, version) => covers(by, version),

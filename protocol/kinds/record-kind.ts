@@ -11,7 +11,12 @@ export interface RecordKind<I extends object> {
   readonly members: Members<I>;
   /** The id of the subject; null where only the operation's header names it. */
   readonly idOf: (image: I) => string | null;
-  readonly ownerOf?: (image: I) => string | null;
+  /** The namespace that the id names, where it names one: operations under another namespace are refused. */
+  readonly namespaceOfId?: (id: string) => string | null;
+  /** The member that names the owner. */
+  readonly owner?: keyof I & string;
+  /** Members that hold the id of a memory. */
+  readonly memories?: readonly (keyof I & string)[];
   /** Joins of members that do not follow the latest edit. */
   readonly joins?: Joins<I>;
   /** Whether versions that lose are listed as conflicts. */
@@ -26,7 +31,8 @@ export interface RecordKind<I extends object> {
 
 /** A kind whose subjects are rows of `records`, with the words `<name>.put` and `<name>.drop`. */
 export function recordKind<I extends { readonly rest: Rest }>(declared: RecordKind<I>): Kind<I> {
-  const { name, joins = {} as Joins<I>, writer = 'anybody' } = declared;
+  const { name, owner = null, joins = {} as Joins<I>, writer = 'anybody' } = declared;
+  if ('kind' in declared.members) throw new Error(`kind "${name}" has a member "kind", which exports need`);
   const [put, drop] = [`${name}.put`, `${name}.drop`];
   // A version of a subject with a home says which home wrote it.
   const number = { accepts: isCount, default: 0, later: true };
@@ -41,7 +47,10 @@ export function recordKind<I extends { readonly rest: Rest }>(declared: RecordKi
     payload: payloadOf(members),
     removal: payloadOf<Facts>(facts),
     idOf: declared.idOf,
-    ownerOf: declared.ownerOf ?? (() => null),
+    ...(declared.namespaceOfId === undefined ? {} : { namespaceOfId: declared.namespaceOfId }),
+    ownerOf: (image) => (owner === null ? null : (image[owner] as string | null)),
+    ownerMember: owner,
+    memoryMembers: declared.memories ?? [],
     merge: mergeBy(joins),
     reach: declared.reach ?? 'namespace',
     writer,

@@ -24,7 +24,10 @@ export const standardKind = recordKind<Standard>({
     updated_at: { accepts: isText, default: '' },
   },
   idOf: ({ namespace }) => namespace,
-  ownerOf: ({ set_by }) => set_by,
+  // A peer that may not write in a namespace can neither set nor clear its standard under the name of another one.
+  namespaceOfId: (id) => id,
+  owner: 'set_by',
+  memories: ['standard_id'],
   losers: 'listed',
   exported: true,
   indexes: [{ name: 'standard_memory', members: ['standard_id'] }],

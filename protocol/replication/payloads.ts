@@ -24,6 +24,7 @@ export function versionOf(kind: Kind, role: Role, source: VersionSource): Versio
   const value = parsedObject(source.payload);
   if (value === null) return null;
   const dot = { hlc, origin, seq, covers: { ...source.seen, [origin]: seq }, namespace };
+  if ((kind.namespaceOfId(subject) ?? namespace) !== namespace) return null;
   if (role === 'removal') {
     const removal = removalOf(kind, source.kind, value);
     const fits = value['id'] === subject && value['namespace'] === namespace;

@@ -31,6 +31,7 @@ import { listPeerProgress } from './queries/peer-progress.js';
 import { currentOwner, logPosition, namespaceIds } from './queries/position.js';
 import { listQuotas } from './queries/quotas.js';
 import { readLogged, readRangeSubjects, readRanges, type SubjectSource } from './queries/ranges.js';
+import { exportRecords, readRecords } from './queries/records.js';
 import {
   findOperation,
   knownOrigins,
@@ -158,6 +159,10 @@ export class Reader {
         return ok(exportMemories(this.statements, query));
       case 'export-links':
         return ok(exportLinks(this.statements, query));
+      case 'export-records':
+        return ok(exportRecords(this.statements, this.kinds, query));
+      case 'read-records':
+        return readRecords(this.statements, this.kinds, query);
       case 'memories-since':
         return ok(memoriesSince(this.statements, query));
       case 'list-peer-progress':

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { after, afterEach, describe, it } from 'node:test';
 import { signWrite } from '../../node/identity/sign-write.js';
 import { systemCrypto } from '../../node/seams.js';
+import { canonicalJson } from '../../protocol/canonical-json.js';
+import type { Standard } from '../../protocol/kinds/standard-kind.js';
 import { linkEnvelopeBytes } from '../../protocol/link-envelope.js';
 import { memoryJson } from '../../protocol/memory.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
@@ -212,8 +214,8 @@ describe('the other arrays', () => {
 
   it('of later releases are skipped with a reason', async () => {
     const node = await open();
-    const json = await push(node, { pendings: [{}], pending_decisions: [{}], namespace_meta: [{}, {}] });
-    assert.equal(json['skipped'], 4);
+    const json = await push(node, { pendings: [{}, {}], pending_decisions: [{}] });
+    assert.equal(json['skipped'], 3);
     assert.equal((json['skipped_items'] as { code: string }[])[0]?.code, 'UNAVAILABLE');
   });
 
@@ -226,6 +228,117 @@ describe('the other arrays', () => {
       null,
     ];
     assert.deepEqual(sums(await push(node, { memories: [memory], embeddings })), [1, 0, 0]);
+  });
+});
+
+describe('the standards of namespaces', () => {
+  const at = (day: number) => `2026-03-0${day}T00:00:00.000Z`;
+  const meta = (more: Record<string, unknown> = {}) => ({
+    ...{ namespace: 'team', standard_id: null, parent_namespace: 'root', updated_at: at(1) },
+    ...more,
+  });
+  const counts = (json: Record<string, unknown>) => [
+    ...[json['namespace_meta_applied'], json['namespace_meta_cleared'], json['noop'], json['skipped']],
+  ];
+  const standard = async (node: ReceiverNode, namespace = 'team') => {
+    const query = { kind: 'read-records', of: 'standard', ids: [namespace] } as const;
+    const read = await node.services.store.query(query);
+    assert.ok(read.ok);
+    return (read.value.records[0]?.image ?? null) as Standard | null;
+  };
+
+  it('are set and cleared, each counted, and a second time nothing happens', async () => {
+    const node = await open();
+    const rules = row({ title: 'rules', namespace: 'team' });
+    const body = { memories: [rules], namespace_meta: [meta({ standard_id: rules['id'] })] };
+    assert.deepEqual(counts(await push(node, body)), [1, 0, 0, 0]);
+    const said = await standard(node);
+    assert.deepEqual(
+      [said?.standard_id, said?.parent_namespace, said?.set_by, said?.updated_at],
+      [rules['id'], 'root', peer.peerId, at(1)],
+    );
+    const before = await node.counts();
+    assert.deepEqual(counts(await push(node, body)), [0, 0, 2, 0]);
+    assert.deepEqual(await node.counts(), before);
+    assert.deepEqual(counts(await push(node, { namespace_meta_clears: ['team', 'never'] })), [0, 1, 1, 0]);
+    assert.equal(await standard(node), null);
+    assert.deepEqual(counts(await push(node, { namespace_meta_clears: ['team'] })), [0, 0, 1, 0]);
+  });
+
+  it('follow the later change, also against a removal', async () => {
+    const node = await open();
+    await push(node, { namespace_meta: [meta({ updated_at: at(3) })] });
+    const older = meta({ parent_namespace: 'older', updated_at: at(2) });
+    assert.deepEqual(counts(await push(node, { namespace_meta: [older] })), [0, 0, 1, 0]);
+    const newer = meta({ parent_namespace: 'newer', updated_at: at(4) });
+    assert.deepEqual(counts(await push(node, { namespace_meta: [newer] })), [1, 0, 0, 0]);
+    assert.equal((await standard(node))?.parent_namespace, 'newer');
+    await push(node, { namespace_meta_clears: ['team'] });
+    assert.deepEqual(counts(await push(node, { namespace_meta: [newer] })), [0, 0, 1, 0]);
+    assert.equal(await standard(node), null);
+    const since = meta({ updated_at: new Date(Date.now() + 60_000).toISOString() });
+    assert.deepEqual(counts(await push(node, { namespace_meta: [since] })), [1, 0, 0, 0]);
+  });
+
+  it('keep to the scope of their sender', async () => {
+    const node = await open({ allowedNamespaces: ['team', 'team/**'] });
+    const theirs = storing({ namespace: 'secret', title: 'theirs' });
+    const set = { kind: 'set-standard', namespace: 'secret', standardId: theirs.memory.id } as const;
+    assert.ok((await node.services.store.execute(theirs)).ok);
+    assert.ok((await node.services.store.execute({ ...set, parent: null, viewer: OPERATOR })).ok);
+    const json = await push(node, {
+      namespace_meta: [
+        meta({ namespace: 'secret', updated_at: new Date(Date.now() + 60_000).toISOString() }),
+        meta({ standard_id: theirs.memory.id }),
+        meta({ namespace: 'team/a', future_member: 1 }),
+      ],
+      namespace_meta_clears: ['secret'],
+    });
+    assert.deepEqual(counts(json), [1, 0, 0, 3]);
+    const codes = (json['skipped_items'] as { code: string }[]).map(({ code }) => code);
+    assert.deepEqual(codes, ['FORBIDDEN', 'FORBIDDEN', 'FORBIDDEN']);
+    assert.equal((await standard(node, 'secret'))?.standard_id, theirs.memory.id);
+    assert.equal((await standard(node))?.namespace, undefined);
+  });
+
+  it('cannot be set or cleared by operations under the name of a namespace in scope', async () => {
+    const scoped = new TestPeer('scoped');
+    const other = { ...scoped.asPeer({ allowedNamespaces: ['team'] }) };
+    const node = await openReceiverNode({ peers: [other] });
+    opened.push(node);
+    const set = { kind: 'set-standard', namespace: 'secret', standardId: null, parent: 'root' } as const;
+    assert.ok((await node.services.store.execute({ ...set, viewer: OPERATOR })).ok);
+    const log = await node.services.store.query({ kind: 'log-position' });
+    assert.ok(log.ok);
+    const { peerId, dbEpoch, originSeq } = log.value;
+    const image = { ...meta({ namespace: 'secret' }), set_by: null };
+    const header = { namespace: 'team', subject: 'secret', seen: { [`${peerId}/${dbEpoch}`]: originSeq } };
+    const drop = { id: 'secret', namespace: 'team', reason: 'clear' };
+    const operations = [
+      scoped.operation({}, { ...header, kind: 'standard.put', payload: canonicalJson(image) }),
+      scoped.operation({}, { ...header, kind: 'standard.drop', payload: canonicalJson(drop) }),
+    ];
+    const { status, json } = await node.send(scoped.push(scoped.pushOf(...operations)));
+    assert.equal(status, 200);
+    const reasons = (json['parked'] as { reason: string }[]).map(({ reason }) => reason);
+    assert.deepEqual(reasons, ['invalid', 'invalid'], JSON.stringify(json));
+    assert.equal((await standard(node, 'secret'))?.parent_namespace, 'root');
+  });
+
+  it('that cannot be are skipped and say why', async () => {
+    const node = await open();
+    const json = await push(node, {
+      namespace_meta: [
+        ...[null, {}, meta({ namespace: 'a//b' }), meta({ updated_at: 'yesterday' })],
+        ...[meta({ parent_namespace: null }), meta({ parent_namespace: 'team' })],
+        meta({ standard_id: 'not-here' }),
+      ],
+      namespace_meta_clears: [7, 'a//b'],
+    });
+    assert.deepEqual(counts(json), [0, 0, 0, 9]);
+    const codes = (json['skipped_items'] as { code: string }[]).map(({ code }) => code);
+    assert.deepEqual(new Set(codes.toSpliced(6, 1)), new Set(['VALIDATION_FAILED']));
+    assert.equal(codes[6], 'NOT_FOUND');
   });
 });
 

@@ -1,4 +1,3 @@
-import { memoryIdProblem } from '../../../protocol/ids.js';
 import { publicKeyFromText, signatureFromText } from '../../../protocol/key-text.js';
 import type { Link } from '../../../protocol/link.js';
 import { linkEnvelopeBytes } from '../../../protocol/link-envelope.js';
@@ -10,26 +9,17 @@ import { ttlSecondsOf } from '../../config/life-policy.js';
 import type { Call, Services } from '../../pipeline/call.js';
 import { readyLink, readyMemory } from '../../transfer/import-memory.js';
 import { type ItemCounts, NO_COUNTERS, type OldStylePush, type SkippedItem } from './old-style-push.js';
-import { putShippedVector, readShippedVectors, type ShippedVector } from './shipped-vectors.js';
-
-type Counter = keyof typeof NO_COUNTERS;
-/** What an item did: `applied`, or the counter that it belongs to beside; `noop` when nothing was left to do. */
-type Effect = 'applied' | 'noop' | Counter;
-
-/** What an item may need of its push. */
-interface Pushed {
-  readonly peer: Peer;
-  readonly call: Call;
-  readonly vectors: ReadonlyMap<string, ShippedVector>;
-}
+import { type Effect, idOf, liveMemory, outOfScope, type Pushed } from './pushed-item.js';
+import { putShippedVector, readShippedVectors } from './shipped-vectors.js';
+import { takeStandard, takeStandardClear } from './standard-items.js';
 
 /** Reason of the archive for rows that a peer archived (reference-federation §1.4). */
 const ARCHIVE_REASON = 'sync_push';
 
 /**
  * Applies the arrays of a push in the reference's order, item by item through the ordinary commands (reference-federation
- * §1.4): an item that cannot be taken is skipped and says why, and costs its neighbours nothing. Each memory, deletion and
- * link is held to the scope of its sender.
+ * §1.4): an item that cannot be taken is skipped and says why, and costs its neighbours nothing. Each memory, deletion,
+ * link and standard is held to the scope of its sender.
  */
 export class ArrayPush implements OldStylePush {
   readonly #services: Services;
@@ -78,8 +68,8 @@ const STEPS: readonly (readonly [PushArray, (item: unknown, pushed: Pushed) => P
   ['links', takeLink],
   ['pendings', notYet],
   ['pending_decisions', notYet],
-  ['namespace_meta', notYet],
-  ['namespace_meta_clears', notYet],
+  ['namespace_meta', takeStandard],
+  ['namespace_meta_clears', takeStandardClear],
 ];
 
 /** Governance comes with a later release. */
@@ -188,24 +178,3 @@ async function attestedLink(link: Link, { services }: Call): Promise<Result<Link
     ? ok({ ...link, attest_level: 'peer_attested' })
     : fail('ATTESTATION_FAILED', 'the signature of the link does not hold');
 }
-
-/** A live memory by its whole id: NOT_FOUND when there is none, FORBIDDEN out of the scope of the peer. */
-async function liveMemory(item: unknown, { peer, call }: Pushed): Promise<Result<{ readonly id: string }>> {
-  const id = idOf(item);
-  if (!id.ok) return failed(id.error);
-  const { services, caller, now } = call;
-  const found = await services.store.query({ kind: 'get-memory', id: id.value, viewer: caller.viewer, now });
-  if (!found.ok) return found.error.code === 'AMBIGUOUS_ID_PREFIX' ? missing() : failed(found.error);
-  const { memory } = found.value;
-  if (memory.id !== id.value) return missing();
-  return mayHold(peer, memory.namespace) ? ok({ id: memory.id }) : outOfScope();
-}
-
-function idOf(item: unknown): Result<string> {
-  if (typeof item !== 'string') return fail('VALIDATION_FAILED', 'must be an id');
-  const problem = memoryIdProblem(item);
-  return problem === null ? ok(item) : fail('VALIDATION_FAILED', problem);
-}
-
-const missing = () => fail('NOT_FOUND', 'memory not found');
-const outOfScope = () => fail('FORBIDDEN', 'the namespace is out of the scope of this peer');

@@ -1,7 +1,7 @@
 import { AGENTS_NAMESPACE } from '../../../protocol/agent.js';
 import type { Link } from '../../../protocol/link.js';
 import type { Answers, ExportLinks, ExportMemories, ExportPlace } from '../../../protocol/queries.js';
-import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
+import { PageRows, restFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';
 
@@ -55,7 +55,7 @@ export function exportLinks(statements: Statements, query: ExportLinks): Answers
   const rows = statements
     .get(
       `SELECT m.created_at AS source_created_at, l.source_id, l.target_id, l.relation, l.created_at, l.valid_from,
-         l.valid_until, l.observed_by, l.signature, l.attest_level, l.signed_at
+         l.valid_until, l.observed_by, l.signature, l.attest_level, l.signed_at, l.rest
        FROM memories m JOIN memory_links l ON l.source_id = m.id JOIN memories other ON other.id = l.target_id
        WHERE (m.created_at, m.id) >= (@from_created_at, @from_id)
          AND (m.created_at, m.id, l.target_id, l.relation) > (@from_created_at, @from_id, @target_id, @relation)
@@ -73,7 +73,7 @@ export function exportLinks(statements: Statements, query: ExportLinks): Answers
       until_created_at: query.until?.created_at ?? LAST,
       until_id: query.until?.id ?? LAST,
       limit: query.limit + 1,
-    }) as (Link & { source_created_at: string; signature: unknown })[];
+    }) as (Omit<Link, 'rest'> & { source_created_at: string; signature: unknown; rest: string })[];
   const page = rows.slice(0, query.limit);
   const last = page.at(-1);
   const more = rows.length > query.limit && last !== undefined;
@@ -81,6 +81,7 @@ export function exportLinks(statements: Statements, query: ExportLinks): Answers
     links: page.map(({ source_created_at: _, ...link }) => ({
       ...link,
       signature: Buffer.isBuffer(link.signature) ? link.signature.toString('base64') : null,
+      rest: restFromSql(link.rest),
     })),
     next: more
       ? {

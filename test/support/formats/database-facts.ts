@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { systemCrypto } from '../../../node/seams.js';
 import type { AgentRecord } from '../../../protocol/agent.js';
 import type { ArchivedMemory } from '../../../protocol/life-commands.js';
-import { linkId } from '../../../protocol/link.js';
+import { type Link, linkId } from '../../../protocol/link.js';
 import { memoryJson } from '../../../protocol/memory.js';
 import type { Conflict } from '../../../protocol/mesh/store-terms.js';
 import { headerHash, operationId } from '../../../protocol/operation-log.js';
@@ -72,7 +72,7 @@ export async function databaseFacts(store: Store, db: Database.Database): Promis
   const archive = await ask(store, { kind: 'list-archive', namespace: null, viewer, limit: ALL, offset: 0 });
   return {
     memories: await memoriesOf(store, log),
-    links: Object.fromEntries(links.links.map((link) => [linkId(link), link])),
+    links: Object.fromEntries(links.links.map((link) => [linkId(link), exportedLink(link)])),
     archived: Object.fromEntries(archive.archived.map((each) => [each.memory.id, archivedFacts(each)])),
     agents: (await ask(store, { kind: 'list-agents', after: null, limit: ALL })).agents,
     quotas: (await ask(store, { kind: 'list-quotas', holder: null, namespace: null })).uses,
@@ -92,6 +92,11 @@ async function ask<Q extends Query>(store: Store, query: Q): Promise<AnswerOf<Q>
   const answer = await store.query(query);
   if (!answer.ok) throw new Error(`${query.kind}: ${answer.error.message}`);
   return answer.value;
+}
+
+/** A link of the first format has no members beyond those that this release knows. */
+function exportedLink({ rest, ...link }: Link): object {
+  return Object.keys(rest).length === 0 ? link : { ...link, rest };
 }
 
 /** Every memory that the log speaks of and that is there, hidden and expired ones too. */

@@ -52,6 +52,46 @@ describe('export and import as commands', { timeout: 120_000 }, () => {
     assert.deepEqual(auditLog(join(two, 'mnemesh.db')), []);
   });
 
+  it('carry records, which may stand before the memories that they name, in calls of 1,000', async () => {
+    const [one, two] = [temporaryFolder('export-records'), temporaryFolder('import-records')];
+    const records = Array.from({ length: 1500 }, (_, n) => ({
+      kind: 'standard',
+      id: `space-${String(n).padStart(4, '0')}`,
+      namespace: `space-${String(n).padStart(4, '0')}`,
+      standard_id: n === 1499 ? 'rules' : null,
+      parent_namespace: 'root',
+      set_by: 'ai:alice',
+      updated_at: '2026-01-01T00:00:00.000Z',
+    }));
+    await run(one, ['store', '--title', 'the rules', '--content', 'old']);
+    const memories = [{ id: 'rules', title: 'the rules', content: 'new' }];
+    const bad = { kind: 'riddle', id: 'x', namespace: 'x' };
+    const first = await run(one, ['import', '--trust-source', '--json'], {
+      stdin: JSON.stringify({ records: [...records, bad], memories }),
+    });
+    const counts = JSON.parse(first.out) as Record<string, unknown>;
+    assert.deepEqual([counts['imported'], counts['records'], counts['failed']], [1, 1500, 1]);
+    assert.match((counts['errors'] as string[])[0]!, /^records\[1500\]: .*"riddle"/);
+    const file = join(one, 'out.json');
+    const exported = await run(one, ['export', '--out', file]);
+    assert.match(exported.out, /^exported 1 memories, 0 links and 1500 records to /);
+    const document = JSON.parse(readFileSync(file, 'utf8')) as Record<string, Record<string, unknown>[]>;
+    assert.deepEqual(Object.keys(document), ['memories', 'links', 'records', 'count', 'exported_at']);
+    const last = document['records']!.at(-1)!;
+    assert.equal(last['standard_id'], document['memories']![0]!['id'], 'the memory became part of another');
+    assert.deepEqual(document['records']!.slice(0, -1), records.slice(0, -1));
+    for (const unchanged of [0, 1]) {
+      const done = await run(two, ['import', file, '--trust-source']);
+      assert.equal(done.code, 0, done.err);
+      const told = `imported 1 memories (${unchanged} unchanged, 0 restamped), 0 links and 1500 records; 0 errors\n`;
+      assert.equal(done.out, told);
+    }
+    assert.equal(withoutDate((await run(two, ['export'])).out), withoutDate(readFileSync(file, 'utf8')));
+    const only = await run(two, ['import'], { stdin: JSON.stringify({ records: records.slice(0, 1) }) });
+    assert.equal(only.code, 0, only.err);
+    assert.deepEqual(auditLog(join(two, 'mnemesh.db')), []);
+  });
+
   it('leave no draft behind when the file cannot be written, and name what is wrong', async () => {
     const home = temporaryFolder('export-folder');
     await run(home, ['store', '--title', 't', '--content', 'c']);

@@ -1,0 +1,57 @@
+import { operatorView } from '../../node/transfer/operator-view.js';
+import { isPeerId } from '../../protocol/mesh/peer-id.js';
+import { fail, failed, ok } from '../../protocol/result.js';
+import { defineCommand } from '../define-command.js';
+import { isSet } from '../global-flags.js';
+import { withLocalNode } from '../local-node.js';
+import { seamsOf, shown } from './mesh-parts.js';
+import { DAEMON_FLAGS, daemonSettings } from './survey.js';
+
+/** Makes this node the home of what a lost node decided. */
+export const adoptCommand = defineCommand({
+  name: 'mesh adopt',
+  summary: 'Make this node the home of all subjects of a lost node, which it then decides instead.',
+  positionals: [{ name: 'peer-id', doc: 'The lost node, as "mesh status" names it' }],
+  flags: [
+    { name: 'yes', kind: 'switch', doc: 'Adopt it even though it answered a short while ago' },
+    ...DAEMON_FLAGS,
+  ],
+  examples: ['mesh adopt peer-0011223344556677'],
+  run: async (parsed, terminal) => {
+    const peerId = parsed.positionals[0]!;
+    if (!isPeerId(peerId)) {
+      const message = `"${peerId}" is not a peer id; "mesh status" shows those of the mesh`;
+      return fail('INVALID_ARGUMENT', message, { fields: ['peer_id'] });
+    }
+    const settings = daemonSettings(parsed);
+    if (!settings.ok) return failed(settings.error);
+    return withLocalNode(parsed, async ({ store, peerId: self }, caller) => {
+      const permitted = operatorView(caller);
+      if (!permitted.ok) return failed(permitted.error);
+      // Its HTTP client is expensive to load, and every help loads the commands.
+      const { lookBeforeAdoption } = await import('../../node/mesh/before-adoption.js');
+      const parts = { ...seamsOf(parsed), settings: settings.value, peerId: self };
+      const peer = await lookBeforeAdoption(parts, peerId);
+      if (!peer.ok) return failed(peer.error);
+      const { answeredAt, asked } = peer.value;
+      if (answeredAt !== null && !isSet(parsed, 'yes')) {
+        return fail(
+          'CONFLICT',
+          `${peerId} answered at ${answeredAt}. Until it learns of the adoption, it and this node both decide about ` +
+            'its subjects. Stop it, or run the command again with --yes',
+          { answered_at: answeredAt },
+        );
+      }
+      const adopted = await store.execute({ kind: 'adopt-peer', peerId, by: caller.agentId });
+      if (!adopted.ok) return failed(adopted.error);
+      if (peerId !== self && !asked) {
+        await terminal.complain(
+          `the daemon of this node does not run: start it, so that the others learn of this\n`,
+        );
+      }
+      const { home, adopted: homes } = adopted.value;
+      await terminal.print(shown(parsed, terminal, { adopted: true, peer_id: peerId, home, homes }));
+      return ok(0);
+    });
+  },
+});

@@ -1,0 +1,43 @@
+import { memoryIdProblem } from '../../../protocol/ids.js';
+import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
+import { fail, failed, ok, type Result } from '../../../protocol/result.js';
+import type { Call } from '../../pipeline/call.js';
+import type { NO_COUNTERS } from './old-style-push.js';
+import type { ShippedVector } from './shipped-vectors.js';
+
+type Counter = keyof typeof NO_COUNTERS;
+/** What an item did: `applied`, or the counter that it belongs to beside; `noop` when nothing was left to do. */
+export type Effect = 'applied' | 'noop' | Counter;
+
+/** What an item may need of its push. */
+export interface Pushed {
+  readonly peer: Peer;
+  readonly call: Call;
+  readonly vectors: ReadonlyMap<string, ShippedVector>;
+}
+
+/** A live memory by its whole id: NOT_FOUND when there is none, FORBIDDEN out of the scope of the peer. */
+export async function liveMemory(
+  item: unknown,
+  { peer, call }: Pushed,
+): Promise<Result<{ readonly id: string }>> {
+  const id = idOf(item);
+  if (!id.ok) return failed(id.error);
+  const { services, caller, now } = call;
+  const found = await services.store.query({ kind: 'get-memory', id: id.value, viewer: caller.viewer, now });
+  if (!found.ok) return found.error.code === 'AMBIGUOUS_ID_PREFIX' ? missing() : failed(found.error);
+  const { memory } = found.value;
+  if (memory.id !== id.value) return missing();
+  return mayHold(peer, memory.namespace) ? ok({ id: memory.id }) : outOfScope();
+}
+
+/** A text that can be the id of a memory. */
+export function idOf(item: unknown): Result<string> {
+  if (typeof item !== 'string') return fail('VALIDATION_FAILED', 'must be an id');
+  const problem = memoryIdProblem(item);
+  return problem === null ? ok(item) : fail('VALIDATION_FAILED', problem);
+}
+
+const missing = () => fail('NOT_FOUND', 'memory not found');
+/** The answer to an item that would touch what its sender may not hold. */
+export const outOfScope = () => fail('FORBIDDEN', 'the namespace is out of the scope of this peer');

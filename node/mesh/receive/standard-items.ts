@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { namespaceProblem } from '../../../protocol/ids.js';
+import { isObject, NO_REST } from '../../../protocol/kinds/payload.js';
+import { type Standard, standardKind } from '../../../protocol/kinds/standard-kind.js';
+import { mayHold } from '../../../protocol/mesh/peer.js';
+import { fail, failed, ok, type Result } from '../../../protocol/result.js';
+import * as fields from '../../pipeline/fields.js';
+import { parseInput } from '../../pipeline/parse.js';
+import { type Effect, liveMemory, outOfScope, type Pushed } from './pushed-item.js';
+
+/** An item of `namespace_meta` (reference-http: POST /sync/push). */
+const namespaceMeta = {
+  input: z.object({
+    namespace: fields.namespace,
+    standard_id: fields.memoryId.nullish(),
+    parent_namespace: fields.namespace.nullish(),
+    updated_at: fields.instant,
+  }),
+};
+
+/**
+ * Takes a standard of a peer that knows no operations. The later `updated_at` counts, also against a removal here; the
+ * memory must be here and in the scope of the peer, like the ends of a link.
+ */
+export async function takeStandard(item: unknown, pushed: Pushed): Promise<Result<Effect>> {
+  if (!isObject(item)) return fail('VALIDATION_FAILED', 'must be a JSON object');
+  const parsed = parseInput(namespaceMeta, item, 'ignore');
+  if (!parsed.ok) return failed(parsed.error);
+  const { namespace, standard_id = null, parent_namespace = null, updated_at } = parsed.value;
+  const { peer, call } = pushed;
+  if (!mayHold(peer, namespace)) return outOfScope();
+  if (standard_id === null && parent_namespace === null) {
+    return fail('VALIDATION_FAILED', 'a standard names a memory or a parent', { fields: ['standard_id'] });
+  }
+  if (parent_namespace === namespace) {
+    return fail('VALIDATION_FAILED', 'a namespace cannot be its own parent', {
+      fields: ['parent_namespace'],
+    });
+  }
+  const memory = standard_id === null ? ok(null) : await liveMemory(standard_id, pushed);
+  if (!memory.ok) return failed(memory.error);
+  const said = { namespace, standard_id, parent_namespace, updated_at };
+  const image: Standard = { ...said, set_by: call.caller.agentId, rest: NO_REST };
+  const imported = await call.services.store.execute({
+    kind: 'import-record',
+    record: { kind: standardKind.name, id: namespace, namespace, image },
+    revive: false,
+  });
+  if (!imported.ok) return failed(imported.error);
+  return ok(imported.value.change === 'unchanged' ? 'noop' : 'namespace_meta_applied');
+}
+
+/** Clears the standard of a namespace; one that is not set stays so. */
+export async function takeStandardClear(item: unknown, { peer, call }: Pushed): Promise<Result<Effect>> {
+  const problem = typeof item === 'string' ? namespaceProblem(item) : 'must be a namespace';
+  if (problem !== null) return fail('VALIDATION_FAILED', problem);
+  const namespace = item as string;
+  if (!mayHold(peer, namespace)) return outOfScope();
+  const cleared = await call.services.store.execute({ kind: 'clear-standard', namespace });
+  if (!cleared.ok) return failed(cleared.error);
+  return ok(cleared.value.cleared ? 'namespace_meta_cleared' : 'noop');
+}

@@ -1,0 +1,72 @@
+import type { Kind } from '../../../protocol/kinds/kind.js';
+import type { Kinds } from '../../../protocol/kinds/kinds.js';
+import { READ_RECORDS_MAX } from '../../../protocol/limits.js';
+import type { AnswerOf, ExportRecords, ReadRecords } from '../../../protocol/queries.js';
+import type { RecordImage } from '../../../protocol/record.js';
+import { fail, ok, type Result } from '../../../protocol/result.js';
+import { DamagedRowError } from '../damage.js';
+import { type RecordSqlRow, recordFromSql } from '../kinds/record-table.js';
+import type { Statements } from '../statements.js';
+
+type SqlRow = RecordSqlRow & { readonly kind: string };
+
+/** A page of the records of all exported kinds; the first record comes however large it is. */
+export function exportRecords(
+  statements: Statements,
+  { all }: Kinds,
+  { after, limit, bytesMax }: ExportRecords,
+): AnswerOf<ExportRecords> {
+  const exported = new Map(all.filter(isExportedRecord).map((kind) => [kind.name, kind]));
+  const rows = statements
+    .get(
+      `SELECT * FROM records WHERE kind IN (SELECT value FROM json_each(@kinds)) AND (kind, id) > (@kind, @id)
+       ORDER BY kind, id LIMIT @limit`,
+    )
+    .iterate({
+      kinds: JSON.stringify([...exported.keys()]),
+      kind: after?.kind ?? '',
+      id: after?.id ?? '',
+      limit: limit + 1,
+    }) as IterableIterator<SqlRow>;
+  const records: RecordImage[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    bytes += Buffer.byteLength(String(row.payload)) + row.id.length + row.namespace.length;
+    const full = records.length === limit || (records.length > 0 && bytes > bytesMax);
+    if (full) return { records, more: true };
+    records.push(imageOf(exported.get(row.kind)!, row));
+  }
+  return { records, more: false };
+}
+
+/** The records of a kind with some ids. VALIDATION_FAILED for a kind that is not kept in `records`. */
+export function readRecords(
+  statements: Statements,
+  kinds: Kinds,
+  { of, ids }: ReadRecords,
+): Result<AnswerOf<ReadRecords>> {
+  const kind = kinds.named(of);
+  if (kind === null || typeof kind.table === 'string') {
+    return fail('VALIDATION_FAILED', `there are no records of kind "${of}"`, { fields: ['of'] });
+  }
+  if (ids.length > READ_RECORDS_MAX) {
+    const message = `at most ${READ_RECORDS_MAX} records can be read at once`;
+    return fail('VALIDATION_FAILED', message, { fields: ['ids'], max: READ_RECORDS_MAX, count: ids.length });
+  }
+  const rows = statements
+    .get(
+      `SELECT r.* FROM json_each(@ids) AS asked CROSS JOIN records r ON r.kind = @kind AND r.id = asked.value
+       ORDER BY asked.key`,
+    )
+    .all({ ids: JSON.stringify(ids), kind: of }) as SqlRow[];
+  return ok({ records: rows.map((row) => imageOf(kind, row)) });
+}
+
+const isExportedRecord = ({ exported, table }: Kind): boolean => exported && typeof table !== 'string';
+
+function imageOf(kind: Kind, sql: SqlRow): RecordImage {
+  const row = recordFromSql(kind, sql);
+  if (row === null) throw new DamagedRowError(kind.name, sql.id);
+  const { id, namespace, image } = row;
+  return { kind: kind.name, id, namespace, image };
+}
