@@ -1,16 +1,16 @@
 import type { AgentRecord } from './agent.js';
-import type { AdoptPeer } from './decide/adopt.js';
-import type { ImportedRecord, ImportRecord } from './decide/import-record.js';
-import type { OnConflict } from './decide/store.js';
-import type { DropLink } from './graph/links.js';
-import type { ClearStandard, SetStandard } from './graph/standards.js';
 import type { Standard } from './kinds/standard-kind.js';
 import type { LifeCommand, LifeOutcomes } from './life-commands.js';
-import type { Link } from './link.js';
+import type { Link, LinkKey } from './link.js';
 import type { Citation, Kind, Memory, MemoryRow, Tier } from './memory.js';
 import type { MeshCommand, MeshOutcomes } from './mesh/store-terms.js';
 import type { QuotaUse } from './quota.js';
 import type { Viewer } from './ranking/types.js';
+import type { RecordImage } from './record.js';
+
+/** What to do when (title, namespace) is taken (reference-http §2.3). */
+export const ON_CONFLICT = ['error', 'merge', 'version'] as const;
+export type OnConflict = (typeof ON_CONFLICT)[number];
 
 /**
  * Everything that can be asked of a store to change, as plain data: commands cross threads and sockets unchanged.
@@ -237,6 +237,51 @@ export interface ImportMemory {
 export interface ImportLink {
   readonly kind: 'import-link';
   readonly link: Link;
+}
+
+/** Removes a link; its tombstone replicates. */
+export interface DropLink {
+  readonly kind: 'drop-link';
+  readonly link: LinkKey;
+  readonly viewer: Viewer;
+}
+
+/** Pins a memory as the standard of a namespace, or names the namespace that it inherits from (interface §2.5). */
+export interface SetStandard {
+  readonly kind: 'set-standard';
+  readonly namespace: string;
+  /** The memory that becomes the standard; null leaves only the parent. */
+  readonly standardId: string | null;
+  readonly parent: string | null;
+  readonly viewer: Viewer;
+}
+
+/** Takes the standard of a namespace away; the memory stays. */
+export interface ClearStandard {
+  readonly kind: 'clear-standard';
+  readonly namespace: string;
+}
+
+/** Makes this node the home of all subjects of a lost node, and of those that it had adopted itself. */
+export interface AdoptPeer {
+  readonly kind: 'adopt-peer';
+  readonly peerId: string;
+  /** Who asked for it, for the audit chain. */
+  readonly by: string;
+}
+
+/** Imports a record of any exported kind; who may import is decided before (interface §4.10). */
+export interface ImportRecord {
+  readonly kind: 'import-record';
+  readonly record: RecordImage;
+  /** True brings back a record that was removed, whenever that was; false only one that changed since. */
+  readonly revive: boolean;
+}
+
+/** What became of an imported record. */
+export interface ImportedRecord {
+  readonly id: string;
+  readonly change: 'created' | 'updated' | 'unchanged';
 }
 
 /** What each command answers when it succeeds. */

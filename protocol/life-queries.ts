@@ -1,4 +1,4 @@
-import type { OnConflict } from './decide/store.js';
+import type { OnConflict } from './commands.js';
 import type { ArchivedMemory, ForgetFilter } from './life-commands.js';
 import type { Memory } from './memory.js';
 import type { Viewer } from './ranking/types.js';

@@ -220,9 +220,8 @@ class Replication implements Mesh {
 
   hint(peerId: string): void {
     const record = this.records.get(peerId);
-    if (record === undefined) return;
-    record.heard();
-    this.sync?.request(record);
+    record?.heard();
+    if (record !== undefined) this.sync?.request(record);
   }
 
   heard(peerId: string, have: Have | null, reads: Have | null = null): void {

@@ -1,4 +1,4 @@
-import type { OnConflict } from '../../protocol/decide/store.js';
+import type { OnConflict } from '../../protocol/commands.js';
 import {
   NEAR_DUPLICATE_SIMILARITY_MIN,
   NEAR_DUPLICATE_WAIT_MS,

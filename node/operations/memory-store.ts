@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ON_CONFLICT } from '../../protocol/decide/store.js';
+import { ON_CONFLICT } from '../../protocol/commands.js';
 import { type Memory, memoryJson } from '../../protocol/memory.js';
 import { newMemory as blankMemory } from '../../protocol/new-memory.js';
 import { fail, failed, ok } from '../../protocol/result.js';

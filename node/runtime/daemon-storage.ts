@@ -15,15 +15,9 @@ import { quotaLimits } from '../config/quota-limits.js';
 import type { Settings } from '../config/settings.js';
 import { STORAGE_POLICY } from '../restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
-import type { StorageThreadData } from '../threads/messages.js';
+import type { Read, Reading, StorageThreadData } from '../threads/messages.js';
 import { spawnStorageThread } from '../threads/spawn.js';
-import {
-  type Read,
-  type ReaderQueue,
-  type Reading,
-  ThreadedStore,
-  type WriterQueue,
-} from './threaded-store.js';
+import { type ReaderQueue, ThreadedStore, type WriterQueue } from './threaded-store.js';
 
 const READERS_MAX = 4;
 const READER_BATCH_MESSAGES = 8;

@@ -11,16 +11,9 @@ import { fail, ok, type Result } from '../../protocol/result.js';
 import type { Clock } from '../../protocol/seams.js';
 import type { CallOptions, SelfCheckPage, Store, TimedCommand } from '../../storage/port.js';
 import type { Reader } from '../../storage/sqlite/reader.js';
+import type { Read, Reading } from '../threads/messages.js';
 
 export type WriterQueue = BatchWorker<TimedCommand, OutcomeOf<Command>>;
-/** A page of the engine's check of itself, as a reader thread is asked for it. */
-export interface SelfCheck {
-  readonly kind: 'self-check';
-  readonly cursor: string | null;
-}
-
-export type Reading = Query | SelfCheck;
-export type Read = Answers[Query['kind']] | SelfCheckPage;
 export type ReaderQueue = BatchWorker<Reading, Read>;
 
 /** Queries that one index lookup answers: a message to a thread would cost more than they do. */

@@ -1,4 +1,6 @@
+import type { Answers, Query } from '../../protocol/queries.js';
 import type { QuotaLimits } from '../../protocol/quota.js';
+import type { SelfCheckPage } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
 
 /** What a storage thread is started with. */
@@ -19,3 +21,12 @@ export type FromThread<R> =
   | 'ready'
   | { readonly results: readonly R[] }
   | { readonly bug: { readonly message: string; readonly stack: string | undefined } };
+
+/** A page of the engine's check of itself, as a reader thread is asked for it. */
+export interface SelfCheck {
+  readonly kind: 'self-check';
+  readonly cursor: string | null;
+}
+
+export type Reading = Query | SelfCheck;
+export type Read = Answers[Query['kind']] | SelfCheckPage;

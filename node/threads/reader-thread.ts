@@ -3,9 +3,8 @@ import { fail } from '../../protocol/result.js';
 import { openReader } from '../../storage/sqlite/connection.js';
 import { rethrowAsNative } from '../../storage/sqlite/native-errors.js';
 import { Reader } from '../../storage/sqlite/reader.js';
-import type { Reading } from '../runtime/threaded-store.js';
 import { systemCrypto } from '../seams.js';
-import type { StorageThreadData, ToThread } from './messages.js';
+import type { Reading, StorageThreadData, ToThread } from './messages.js';
 
 /** A reader thread of the daemon: answers queries on a connection that cannot write. */
 rethrowAsNative();

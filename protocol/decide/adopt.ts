@@ -1,4 +1,4 @@
-import type { Outcomes } from '../commands.js';
+import type { AdoptPeer, Outcomes } from '../commands.js';
 import { type Adoption, adoptionKind, MESH_NAMESPACE } from '../kinds/adoption-kind.js';
 import { homeId } from '../kinds/home.js';
 import { NO_REST } from '../kinds/payload.js';
@@ -9,14 +9,6 @@ import { type Deciding, type DecisionContext, decided } from './deciding.js';
 import { adoptionsBy, homeOf } from './home.js';
 import type { Mutation } from './mutations.js';
 import { type Reading, read } from './reads.js';
-
-/** Makes this node the home of all subjects of a lost node, and of those that it had adopted itself. */
-export interface AdoptPeer {
-  readonly kind: 'adopt-peer';
-  readonly peerId: string;
-  /** Who asked for it, for the audit chain. */
-  readonly by: string;
-}
 
 /**
  * Adopts the subjects of a node. CONFLICT when this node is their home already. The former home loses against every later

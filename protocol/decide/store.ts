@@ -11,10 +11,6 @@ import type { Mutation } from './mutations.js';
 import { chargeFor } from './quota.js';
 import { memoryByTitle, read } from './reads.js';
 
-/** What to do when (title, namespace) is taken (reference-http §2.3). */
-export const ON_CONFLICT = ['error', 'merge', 'version'] as const;
-export type OnConflict = (typeof ON_CONFLICT)[number];
-
 /**
  * Stores a memory. A taken (title, namespace) is CONFLICT, an update of the stored row (`merge`), or the next free
  * `title (n)` (`version`). An expired holder of the title gives way in the same transaction.

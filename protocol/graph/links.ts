@@ -1,19 +1,11 @@
-import type { ImportLink, Outcomes } from '../commands.js';
+import type { DropLink, ImportLink, Outcomes } from '../commands.js';
 import { isExpired, isVisible, mayChange } from '../decide/access.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, read } from '../decide/reads.js';
 import { linkKind } from '../kinds/link-kind.js';
 import { NO_REST } from '../kinds/payload.js';
-import { type Link, type LinkKey, linkId } from '../link.js';
-import type { Viewer } from '../ranking/types.js';
+import { type Link, linkId } from '../link.js';
 import { fail } from '../result.js';
-
-/** Removes a link; its tombstone replicates. */
-export interface DropLink {
-  readonly kind: 'drop-link';
-  readonly link: LinkKey;
-  readonly viewer: Viewer;
-}
 
 /** Imports a link between two memories that exist; a link that is there already stays as it is. */
 export function* decideImportLink(

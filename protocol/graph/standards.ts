@@ -1,28 +1,11 @@
-import type { Outcomes } from '../commands.js';
+import type { ClearStandard, Outcomes, SetStandard } from '../commands.js';
 import { isExpired, isVisible } from '../decide/access.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, read } from '../decide/reads.js';
 import { namespaceProblem } from '../ids.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type Standard, standardKind } from '../kinds/standard-kind.js';
-import type { Viewer } from '../ranking/types.js';
 import { fail } from '../result.js';
-
-/** Pins a memory as the standard of a namespace, or names the namespace that it inherits from (interface §2.5). */
-export interface SetStandard {
-  readonly kind: 'set-standard';
-  readonly namespace: string;
-  /** The memory that becomes the standard; null leaves only the parent. */
-  readonly standardId: string | null;
-  readonly parent: string | null;
-  readonly viewer: Viewer;
-}
-
-/** Takes the standard of a namespace away; the memory stays. */
-export interface ClearStandard {
-  readonly kind: 'clear-standard';
-  readonly namespace: string;
-}
 
 /** Sets a standard. NOT_FOUND for a memory that the caller cannot see; VALIDATION_FAILED for a namespace that cannot be. */
 export function* decideSetStandard(

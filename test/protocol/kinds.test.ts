@@ -161,7 +161,7 @@ for (const kind of MORE_KINDS.all) {
       const reads = fc.property(valuesOf(kind.payload), facts, fc.boolean(), (values, said, keeps) => {
         const image = kind.payload.parse(values)!;
         const subject = kind.idOf(image) ?? 'subject';
-        const namespace = kind.namespaceOf(image) ?? 'team';
+        const namespace = kind.namespaceOf(image) ?? kind.namespaceOfId(subject) ?? 'team';
         const header = { ...dot, namespace, subject };
         const stamp = { origin: dot.origin, seq: dot.seq, hlc: dot.hlc, covers, namespace };
         const written = { ...header, kind: put, payload: kind.payload.text(image) };

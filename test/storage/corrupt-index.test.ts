@@ -172,7 +172,7 @@ describe('a repair of the file', () => {
     assert.deepEqual([done.clashes, done.left], [[ids[2]], []]);
     const again = open(one.path);
     const listed = await again.store.query({ kind: 'list-suspects', limit: 10 });
-    assert.deepEqual(listed.ok && listed.value.suspects.map(({ subject }) => subject), [ids[2]]);
+    assert.deepEqual(listed.ok && listed.value.suspects.map(({ subject }) => subject.id), [ids[2]]);
     await scrubbed(again);
     assert.deepEqual(rowsOf(again), written(ids));
     assert.equal(problemsOf(await scrubbed(again)), 0);

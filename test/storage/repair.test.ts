@@ -15,7 +15,7 @@ const START_MS = 1_772_000_000_000;
 const repair = async (one: Replica, request: Partial<RepairSubjects>) =>
   (await one.run(repairOf(request))) as RepairOutcome;
 
-const marked = ({ db }: Replica) => db.prepare('SELECT subject FROM suspects ORDER BY 1').pluck().all();
+const marked = ({ db }: Replica) => db.prepare('SELECT id FROM suspects ORDER BY 1').pluck().all();
 
 /** A command that meets a damaged row changes nothing but that the row is marked. */
 async function refused(one: Replica, command: Command, id: string): Promise<void> {

@@ -39,7 +39,7 @@ describe('a scrub', () => {
     for (const each of [one, other]) {
       const report = await scrubbed(each);
       assert.equal(problemsOf(report), 0, JSON.stringify(report));
-      assert.deepEqual([report.rows, report.operations, report.complete], [29, 36, true]);
+      assert.deepEqual([report.rows['memory'], report.operations, report.complete], [29, 36, true]);
     }
   });
 
@@ -102,7 +102,9 @@ describe('a scrub', () => {
     one.db.prepare("UPDATE memories SET title = 'flipped' WHERE id = ?").run(ids[3]);
     const before = rows(one);
     const report = await scrubbed(one, null, true);
-    assert.deepEqual(report.repaired, [{ subject: ids[3], namespace: 'global', problem: 'damaged' }]);
+    assert.deepEqual(report.repaired, [
+      { kind: 'memory', subject: ids[3], namespace: 'global', problem: 'damaged' },
+    ]);
     assert.deepEqual(rows(one), before);
   });
 
@@ -131,7 +133,7 @@ describe('a scrub', () => {
       'surplus another',
     ].sort();
     assert.deepEqual(problems, expected);
-    assert.deepEqual(report.digests, ['global']);
+    assert.deepEqual(report.digests, [{ kind: 'memory', namespace: 'global' }]);
     assert.deepEqual(rows(one), before);
     assert.deepEqual(one.audit(), []);
     assert.equal(problemsOf(await scrubbed(one)), 0);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { DropLink } from '../../../protocol/graph/links.js';
+import type { DropLink } from '../../../protocol/commands.js';
 import { linkKind } from '../../../protocol/kinds/link-kind.js';
 import type { Link } from '../../../protocol/link.js';
 import type { MemoryRow } from '../../../protocol/memory.js';

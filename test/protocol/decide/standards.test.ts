@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { SetStandard } from '../../../protocol/graph/standards.js';
+import type { SetStandard } from '../../../protocol/commands.js';
 import { type Standard, standardKind } from '../../../protocol/kinds/standard-kind.js';
 import { OPERATOR, tenant } from '../../support/memories.js';
 import { aKindRow, aRow, decideOver, NOW, onlyMutation, refused, taken } from './answerer.js';
