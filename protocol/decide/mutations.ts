@@ -11,7 +11,7 @@ import type { ParkReason } from '../mesh/wire.js';
 import type { QuotaLimits } from '../quota.js';
 import type { HistoricEdit } from '../replication/versions.js';
 import type { VersionVector } from '../version-vector.js';
-import type { DatabaseOwner, Row } from './reads.js';
+import type { DatabaseOwner, Row } from './rows.js';
 
 /**
  * A change to apply. `write` and `remove` are replicated: the engine appends their operation, stamps the row with it and

@@ -11,6 +11,7 @@ import type { LoggedOperation } from '../replication/derive.js';
 import type { HistoricEdit } from '../replication/versions.js';
 import type { VersionVector } from '../version-vector.js';
 import type { Mutation } from './mutations.js';
+import type { DatabaseOwner, Row } from './rows.js';
 
 /** The part of a memory that reads may move. */
 export type MemoryLife = Pick<
@@ -24,22 +25,6 @@ export interface LastEdit {
   readonly before: MemoryImage | null;
   /** The memory that the edit left. */
   readonly after: MemoryImage | null;
-}
-
-/** The stamps of a row: its last operation, and what it has seen, that operation included. */
-export interface RowStamp {
-  readonly hlc: string;
-  readonly origin: string;
-  readonly origin_seq: number;
-  readonly seen: VersionVector;
-}
-
-/** The row of a subject. The image of a memory is its MemoryRow. */
-export interface Row<I extends object = object> {
-  readonly id: string;
-  readonly namespace: string;
-  readonly image: I;
-  readonly stamp: RowStamp;
 }
 
 /** What a tombstone holds. */
@@ -64,16 +49,6 @@ export interface StoredSubject {
   readonly whole: boolean;
   readonly tombstone: StoredTombstone | null;
   readonly siblings: readonly Pick<Dot, 'origin' | 'seq'>[];
-}
-
-/** The process that does the embedding, expiry and replication for a database (design: architecture). */
-export interface DatabaseOwner {
-  readonly holder: string;
-  readonly role: 'daemon' | 'mcp';
-  /** Grows by one with every change of holder. */
-  readonly fencing: number;
-  /** Wall-clock milliseconds. */
-  readonly expiresAtMs: number;
 }
 
 /** A place among the operations in the order of their coming. */

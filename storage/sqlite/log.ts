@@ -1,4 +1,4 @@
-import type { RowStamp } from '../../protocol/decide/reads.js';
+import type { RowStamp } from '../../protocol/decide/rows.js';
 import { nextHlc } from '../../protocol/hlc.js';
 import type { Kinds } from '../../protocol/kinds/kinds.js';
 import {

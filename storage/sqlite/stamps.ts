@@ -1,4 +1,4 @@
-import type { RowStamp } from '../../protocol/decide/reads.js';
+import type { RowStamp } from '../../protocol/decide/rows.js';
 import { type Kind, wordsOf } from '../../protocol/kinds/kind.js';
 import { sameVector } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';

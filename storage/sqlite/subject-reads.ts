@@ -1,4 +1,5 @@
-import type { ParkedPage, Row, StoredSubject } from '../../protocol/decide/reads.js';
+import type { ParkedPage, StoredSubject } from '../../protocol/decide/reads.js';
+import type { Row } from '../../protocol/decide/rows.js';
 import { type Kind, type Subject, wordsOf } from '../../protocol/kinds/kind.js';
 import type { Version } from '../../protocol/kinds/version.js';
 import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../../protocol/mesh/epoch-notice.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { systemCrypto } from '../../node/seams.js';
 import type { Mutation } from '../../protocol/decide/mutations.js';
-import type { Row } from '../../protocol/decide/reads.js';
+import type { Row } from '../../protocol/decide/rows.js';
 import { adoptionKind } from '../../protocol/kinds/adoption-kind.js';
 import type { Kind } from '../../protocol/kinds/kind.js';
 import { linkKind } from '../../protocol/kinds/link-kind.js';

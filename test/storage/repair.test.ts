@@ -511,7 +511,7 @@ describe('a write on top of a damaged row', () => {
     one.db.prepare('UPDATE operations SET payload = NULL WHERE subject = ?').run(ids[0]);
     await refused(one, updating(ids[0]!, patch), ids[0]!);
     const report = await scrubbed(one);
-    assert.deepEqual([report.accepted, report.suspects], [[ids[0]], 0]);
+    assert.deepEqual([report.accepted, report.suspects], [ofMemories([ids[0]!]), 0]);
     assert.ok(problemsOf(report) > 0);
     await one.run(updating(ids[0]!, patch));
     const content = one.db.prepare('SELECT content FROM memories WHERE id = ?').pluck().get(ids[0]);
@@ -529,7 +529,7 @@ describe('a write on top of a damaged row', () => {
     await refused(one, updating(ids[0]!, patch), ids[0]!);
     one.nowMs += 600_000;
     const later = await scrubbed(one, 'silent');
-    assert.deepEqual([later.accepted, later.suspects], [[ids[0]], 0]);
+    assert.deepEqual([later.accepted, later.suspects], [ofMemories([ids[0]!]), 0]);
     await one.run(updating(ids[0]!, patch));
   });
 

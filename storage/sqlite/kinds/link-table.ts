@@ -1,4 +1,4 @@
-import type { Row, RowStamp } from '../../../protocol/decide/reads.js';
+import type { Row, RowStamp } from '../../../protocol/decide/rows.js';
 import { linkKind } from '../../../protocol/kinds/link-kind.js';
 import { type Link, type LinkKey, linkId, type Relation } from '../../../protocol/link.js';
 import type { Connection } from '../connection.js';

@@ -1,5 +1,5 @@
 import { EMBED_STATES } from '../../../protocol/commands.js';
-import type { Row, RowStamp } from '../../../protocol/decide/reads.js';
+import type { Row, RowStamp } from '../../../protocol/decide/rows.js';
 import {
   type MemoryImage,
   memoryKind,

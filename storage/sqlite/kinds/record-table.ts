@@ -1,4 +1,4 @@
-import type { Row, RowStamp } from '../../../protocol/decide/reads.js';
+import type { Row, RowStamp } from '../../../protocol/decide/rows.js';
 import type { Kind } from '../../../protocol/kinds/kind.js';
 import type { Kinds } from '../../../protocol/kinds/kinds.js';
 import { parsedObject } from '../../../protocol/kinds/payload.js';

@@ -1,4 +1,5 @@
-import type { Row, RowStamp, StoredSubject } from '../../../protocol/decide/reads.js';
+import type { StoredSubject } from '../../../protocol/decide/reads.js';
+import type { Row, RowStamp } from '../../../protocol/decide/rows.js';
 import type { Settled } from '../../../protocol/kinds/version.js';
 import type { ScrubPage } from '../../../protocol/mesh/scrub-terms.js';
 import type { WireOperation } from '../../../protocol/mesh/wire.js';

@@ -1,6 +1,6 @@
 import type { DecisionContext } from '../../../protocol/decide/deciding.js';
 import type { Rebuild, Remove, Settle, Write } from '../../../protocol/decide/mutations.js';
-import type { RowStamp } from '../../../protocol/decide/reads.js';
+import type { RowStamp } from '../../../protocol/decide/rows.js';
 import { type Subject, wordsOf } from '../../../protocol/kinds/kind.js';
 import type { Settled } from '../../../protocol/kinds/version.js';
 import { removalPayload } from '../../../protocol/replication/payloads.js';

@@ -1,4 +1,5 @@
-import type { RowStamp, StoredTombstone } from '../../../protocol/decide/reads.js';
+import type { StoredTombstone } from '../../../protocol/decide/reads.js';
+import type { RowStamp } from '../../../protocol/decide/rows.js';
 import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
 import { parsedObject } from '../../../protocol/kinds/payload.js';
 import type { Facts, RemovedVersion, Version } from '../../../protocol/kinds/version.js';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Mutation } from '../../../protocol/decide/mutations.js';
-import type { DatabaseOwner } from '../../../protocol/decide/reads.js';
+import type { DatabaseOwner } from '../../../protocol/decide/rows.js';
 import { decideOver, NOW_MS, onlyMutation, taken } from './answerer.js';
 
 type Role = DatabaseOwner['role'];

@@ -1,0 +1,27 @@
+import type { VersionVector } from '../version-vector.js';
+
+/** The stamps of a row: its last operation, and what it has seen, that operation included. */
+export interface RowStamp {
+  readonly hlc: string;
+  readonly origin: string;
+  readonly origin_seq: number;
+  readonly seen: VersionVector;
+}
+
+/** The row of a subject. The image of a memory is its MemoryRow. */
+export interface Row<I extends object = object> {
+  readonly id: string;
+  readonly namespace: string;
+  readonly image: I;
+  readonly stamp: RowStamp;
+}
+
+/** The process that does the embedding, expiry and replication for a database (design: architecture). */
+export interface DatabaseOwner {
+  readonly holder: string;
+  readonly role: 'daemon' | 'mcp';
+  /** Grows by one with every change of holder. */
+  readonly fencing: number;
+  /** Wall-clock milliseconds. */
+  readonly expiresAtMs: number;
+}
