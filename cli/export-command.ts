@@ -70,12 +70,13 @@ async function run(
     for (; piece.done !== true; piece = await document.next()) file.write(piece.value);
     file.finish();
     progress.end();
-    const { memories, links } = piece.value;
+    const { memories, links, omitted } = piece.value;
+    const left = omitted === 0 ? '' : `; ${omitted} damaged memories are left out, see "mnemesh doctor"`;
     const asJson = parsed.flags.has('json');
     await terminal.print(
       asJson
-        ? `${JSON.stringify({ out, count: memories, links })}\n`
-        : `exported ${memories} memories and ${links} links to ${out}\n`,
+        ? `${JSON.stringify({ out, count: memories, links, ...(omitted === 0 ? {} : { omitted_damaged: omitted }) })}\n`
+        : `exported ${memories} memories and ${links} links to ${out}${left}\n`,
     );
     return ok(0);
   } catch (error) {

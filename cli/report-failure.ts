@@ -31,7 +31,10 @@ export function failureOf(error: unknown): Failure {
   if (PATH_ERRORS.has(code ?? '')) return { code: 'CONFIG_INVALID', message };
   if (code === 'EIO' || code === 'ENOSPC' || code === 'SQLITE_FULL') return { code: 'STORAGE_FULL', message };
   if (code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB') {
-    const help = 'keep a copy of the file and restore a backup; run "doctor" for details';
+    const help =
+      code === 'SQLITE_CORRUPT'
+        ? 'stop all its processes and run "mnemesh repair", or restore a backup; "doctor" says more'
+        : 'keep a copy of the file and restore a backup; "doctor" says more';
     return { code: 'DATABASE_ERROR', message: `the database is damaged (${code}: ${message}): ${help}` };
   }
   if (code?.startsWith('SQLITE_') === true) return { code: 'DATABASE_ERROR', message: `${code}: ${message}` };

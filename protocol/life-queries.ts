@@ -126,7 +126,11 @@ export interface ContradictionLink {
 
 /** What each of them answers. */
 export interface LifeAnswers {
-  'list-archive': { readonly archived: readonly ArchivedMemory[] };
+  'list-archive': {
+    readonly archived: readonly ArchivedMemory[];
+    /** How many rows cannot be read and are left out; no log brings an archived copy back. */
+    readonly unreadable: number;
+  };
   'archive-stats': {
     readonly archived_total: number;
     readonly by_namespace: readonly { readonly namespace: string; readonly count: number }[];
@@ -154,6 +158,8 @@ export interface LifeAnswers {
   'similar-titles': { readonly ids: readonly string[] };
   'find-contradictions': {
     readonly memories: readonly Memory[];
+    /** Ids of rows that cannot be read and are left out; absent where there are none. */
+    readonly damaged?: readonly string[];
     readonly links: readonly ContradictionLink[];
   };
 }

@@ -206,8 +206,14 @@ export interface ObservationJson {
   readonly consumed_by_memory_id?: string;
 }
 
+/** What a page says of the rows that it leaves out. */
+export interface LeftOut {
+  /** Ids of rows that cannot be read; absent where there are none. */
+  readonly damaged?: readonly string[];
+}
+
 /** Memories in order, up to the byte limit of a page. */
-export interface MemoryPage {
+export interface MemoryPage extends LeftOut {
   readonly memories: readonly Memory[];
   /** Where the next page begins when the bytes ended this one early; null otherwise. */
   readonly nextOffset: number | null;
@@ -260,11 +266,12 @@ export interface Answers extends LifeAnswers, MeshAnswers {
   'search-memories': MemoryPage;
   'rank-memories': RankedMemories;
   'prepare-recall': { readonly prepared: boolean };
-  'recall-memories': Omit<RankedMemories, 'rows'> & {
-    readonly rows: readonly { readonly memory: MemoryRow; readonly score: number }[];
-    /** True when the bytes of the rows ended the answer early. */
-    readonly truncated: boolean;
-  };
+  'recall-memories': Omit<RankedMemories, 'rows'> &
+    LeftOut & {
+      readonly rows: readonly { readonly memory: MemoryRow; readonly score: number }[];
+      /** True when the bytes of the rows ended the answer early. */
+      readonly truncated: boolean;
+    };
   'store-stats': Stats;
   'pending-embeddings': {
     readonly rows: readonly Pick<MemoryRow, 'rid' | 'id' | 'version' | 'title' | 'content'>[];
@@ -284,11 +291,16 @@ export interface Answers extends LifeAnswers, MeshAnswers {
   'embedding-progress': { readonly pending: number; readonly embedded: number; readonly skipped: number };
   /** Standard base64; null when the agent is not registered or has none. */
   'agent-key': { readonly publicKey: string | null };
-  'list-agents': { readonly agents: readonly AgentRecord[] };
+  'list-agents': LeftOut & { readonly agents: readonly AgentRecord[] };
   'list-quotas': { readonly uses: readonly QuotaUse[] };
   'audit-rows': { readonly rows: readonly AuditRow[] };
   'audit-head': { readonly head: AuditHead | 'damaged' | null };
-  'export-memories': { readonly memories: readonly MemoryRow[]; readonly more: boolean };
+  'export-memories': LeftOut & {
+    readonly memories: readonly MemoryRow[];
+    readonly more: boolean;
+    /** The place of the last row that was looked at; null when there was none. */
+    readonly last: ExportPlace | null;
+  };
   /** `next` is the place of the last link when more follow. */
   'export-links': { readonly links: readonly Link[]; readonly next: ExportLinkPlace | null };
 }

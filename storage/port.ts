@@ -19,11 +19,21 @@ export interface ReadStore {
 /**
  * The store: commands in, queries out, all plain data. An outcome means that the change and its operation are on
  * disk. Failures of the store itself are codes: OVERLOADED (not taken), DEADLINE and ACTOR_RESTARTED (outcome
- * unknown), STORAGE_FULL and DATABASE_ERROR (not applied), SHUTTING_DOWN (not taken).
+ * unknown), STORAGE_FULL, DATABASE_ERROR and DATA_DAMAGED (not applied), SHUTTING_DOWN (not taken).
  */
 export interface Store extends ReadStore {
   execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>>;
+  /** Has the engine check its own structures, a page at a time; null begins. */
+  selfCheck(cursor: string | null, options?: CallOptions): Promise<Result<SelfCheckPage>>;
   close(): Promise<void>;
+}
+
+/** A page of an engine's check of itself. */
+export interface SelfCheckPage {
+  /** What is wrong, as text. */
+  readonly problems: readonly string[];
+  /** Where the next page begins, opaque; null at the end. */
+  readonly next: string | null;
 }
 
 /** A command with the wall clock of its call, as it travels to the writer. */

@@ -1,8 +1,10 @@
 import { GC_BATCH_MAX, GC_INTERVAL_MS, REMOVE_BATCH_MAX } from '../../protocol/limits.js';
+import type { Failure } from '../../protocol/result.js';
 import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
 
 const RETRY_MS = GC_INTERVAL_MS / 30;
+const DAMAGED_RETRY_MS = 1000;
 
 /**
  * One round of garbage collection: removes what has expired, and purges what was archived at `purgeBefore` or earlier
@@ -18,10 +20,8 @@ export async function expiryRound(
     { kind: 'expire-memories', limit: GC_BATCH_MAX, archive },
     { lane: 'background' },
   );
-  if (!result.ok) {
-    // Overload, a full disk or a restart: nothing is lost by trying again later.
-    return { afterMs: RETRY_MS };
-  }
+  // Overload, a full disk or a restart: nothing is lost by trying again later.
+  if (!result.ok) return { afterMs: retryMs(result.error) };
   if (result.value.more) return { afterMs: 0 };
   return purgeBefore === null ? { afterMs: GC_INTERVAL_MS } : purgeRound(store, purgeBefore);
 }
@@ -38,6 +38,9 @@ async function purgeRound(store: Store, before: string): Promise<NextRound> {
     },
     { lane: 'background' },
   );
-  if (!result.ok) return { afterMs: RETRY_MS };
+  if (!result.ok) return { afterMs: retryMs(result.error) };
   return { afterMs: result.value.more ? 0 : GC_INTERVAL_MS };
 }
+
+/** A damaged row is marked now, and left out the next time until it is repaired. */
+const retryMs = ({ code }: Failure): number => (code === 'DATA_DAMAGED' ? DAMAGED_RETRY_MS : RETRY_MS);

@@ -7,16 +7,18 @@ import type { RepairedRow, RepairOutcome } from '../../protocol/mesh/repair-term
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { operationId } from '../../protocol/operation-log.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
-import type { Store } from '../../storage/port.js';
-import type { RepairRows } from './repair-rows.js';
+import type { Clock } from '../../protocol/seams.js';
+import type { SelfCheckPage, Store } from '../../storage/port.js';
+import type { AskBack, RepairRows } from './repair-rows.js';
+import { repairSuspects, SUSPECTS_MAX } from './suspects.js';
 
 export interface ScrubParts {
   readonly store: Store;
   readonly repair: RepairRows;
-  /** Asks the peers for operations, one after the other; what nobody has is left out. */
-  readonly askBack: (places: readonly OperationPlace[]) => Promise<readonly WireOperation[]>;
   /** Left out: every kind of this release. */
   readonly kinds?: Kinds | undefined;
+  readonly askBack: AskBack;
+  readonly clock: Pick<Clock, 'nowMs'>;
   /** True looks only. */
   readonly dryRun: boolean;
   /** Ends it early, with what was found. */
@@ -38,22 +40,23 @@ export interface ScrubReport {
   readonly lost_count: number;
   /** Namespaces whose digest was not that of their rows. */
   readonly digests: readonly KindNamespace[];
-  /** Ranges of rows whose full text was not that of their texts. */
-  readonly full_text: number;
-  /** Tables of which an index did not agree with the rows. */
-  readonly indexes: number;
+  /** Rows that are known to be damaged and wait for their repair; looking only, all that are marked. */
+  readonly suspects: number;
+  /** Damaged rows that were taken as they stood, because no log tells what they were. */
+  readonly accepted: readonly Subject[];
+  /** What the engine says of its own structures; only "mnemesh repair" mends them. */
+  readonly engine: readonly string[];
   /** False when it was ended early, or the store did not answer. */
   readonly complete: boolean;
 }
 
 const PAGE_ROWS = 500;
-const INDEX_PLACES = 50_000;
 const LOST_SHOWN = 20;
+const PROBLEMS_SHOWN = 20;
 
 /**
- * Hashes all rows, operations and words again (design: mesh, "A weekly scrub") and repairs what is not what it was: rows from
- * the own log, operations from a peer whose copy has the hash that the chain demands, digests, full text and indexes from
- * the rows.
+ * Hashes all rows and operations again (design: mesh, "A weekly scrub") and repairs what is not what it was: rows from the
+ * own log, operations from a peer whose copy has the hash that the chain demands, digests from the rows.
  */
 export async function scrub(parts: ScrubParts): Promise<Result<ScrubReport>> {
   return new Scrub(parts).run();
@@ -64,17 +67,19 @@ class Scrub {
   private operations = 0;
   private damaged = 0;
   private restored = 0;
-  private fullText = 0;
-  private tables = 0;
   /** By subject: looking only, one is seen more than once. */
   private readonly repaired = new Map<string, RepairedRow>();
   private readonly lost = new Set<string>();
-  private readonly digests: KindNamespace[] = [];
+  /** By kind and namespace. */
+  private readonly digests = new Map<string, KindNamespace>();
+  private suspected = 0;
+  private readonly accepted: Subject[] = [];
+  private readonly problems: string[] = [];
 
   constructor(private readonly parts: ScrubParts) {}
 
   async run(): Promise<Result<ScrubReport>> {
-    const stages = [this.indexes, this.log, this.subjects, this.tombstones, this.sums, this.words];
+    const stages = [this.log, this.subjects, this.tombstones, this.suspects, this.sums, this.engine];
     for (const stage of stages) {
       if (this.parts.stopping?.() === true) return ok(this.report(false));
       const done = await stage.call(this);
@@ -92,31 +97,12 @@ class Scrub {
       restored_operations: this.restored,
       lost: [...this.lost].slice(0, LOST_SHOWN),
       lost_count: this.lost.size,
-      digests: this.digests,
-      full_text: this.fullText,
-      indexes: this.tables,
+      digests: [...this.digests.values()],
+      suspects: this.suspected,
+      accepted: this.accepted,
+      engine: this.problems,
       complete,
     };
-  }
-
-  /** Before anything else: no row can be taken away that an index does not know. */
-  private async indexes(): Promise<Result<null>> {
-    for (let after = ''; ; ) {
-      const page = await this.query({ kind: 'scrub-table', after });
-      if (!page.ok) return failed(page.error);
-      const { damaged: table, next } = page.value;
-      if (table !== null) {
-        this.tables += 1;
-        const done = this.parts.dryRun ? ok(null) : await this.rebuild(table);
-        if (!done.ok) return failed(done.error);
-      }
-      if (next === null) return ok(null);
-      after = next;
-    }
-  }
-
-  private rebuild(table: string) {
-    return this.parts.store.execute({ kind: 'rebuild-indexes', table }, { lane: 'background' });
   }
 
   /** The log before the rows, because rows are judged by it. */
@@ -145,7 +131,7 @@ class Scrub {
       if (!own.ok) return failed(own.error);
       const operations = [
         ...own.value.operations.filter(({ payload }) => payload !== null),
-        ...(await this.parts.askBack(some)),
+        ...(await this.parts.askBack(some)).operations,
       ];
       if (operations.length === 0) continue;
       const done = await this.repair({ subjects: [], operations });
@@ -209,7 +195,7 @@ class Scrub {
       if (!own.ok) return failed(own.error);
       const { missing } = own.value;
       if (missing.length === 0) continue;
-      const operations = await this.parts.askBack(missing.slice(0, limits.RANGE_OPERATIONS_MAX));
+      const { operations } = await this.parts.askBack(missing.slice(0, limits.RANGE_OPERATIONS_MAX));
       const again = await this.repair({
         subjects: missing.map(({ kind, subject: id }) => ({ kind, id })),
         operations,
@@ -225,6 +211,21 @@ class Scrub {
     return ok(null);
   }
 
+  /** What commands and queries found damaged, and is not yet repaired. */
+  private async suspects(): Promise<Result<null>> {
+    const listed = await this.query({ kind: 'list-suspects', limit: SUSPECTS_MAX });
+    if (!listed.ok) return failed(listed.error);
+    const { suspects } = listed.value;
+    this.suspected = suspects.length;
+    if (suspects.length === 0 || this.parts.dryRun) return ok(null);
+    const done = await repairSuspects(this.parts, suspects);
+    if (!done.ok) return failed(done.error);
+    for (const row of done.value.repaired) this.repaired.set(`${row.kind}\n${row.subject}`, row);
+    this.accepted.push(...done.value.accepted);
+    this.suspected = done.value.left.length;
+    return ok(null);
+  }
+
   private async sums(): Promise<Result<null>> {
     const known = await this.query({ kind: 'scrub-namespaces' });
     if (!known.ok) return failed(known.error);
@@ -235,43 +236,14 @@ class Scrub {
     return ok(null);
   }
 
-  private async words(): Promise<Result<null>> {
-    const before = await this.query({ kind: 'scrub-texts', range: 0, sums: false });
-    if (!before.ok) return failed(before.error);
-    const marks: string[] = [];
-    for (let range = 0; range <= before.value.last; range += 1) {
-      const rows = await this.query({ kind: 'scrub-texts', range, sums: false });
-      if (!rows.ok) return failed(rows.error);
-      marks.push(rows.value.mark);
-    }
-    const indexed = new Map<number, [number, number]>();
-    for (let after: string | null = null, first = true; first || after !== null; first = false) {
-      const page: Awaited<ReturnType<typeof this.wordsAfter>> = await this.wordsAfter(after);
+  private async engine(): Promise<Result<null>> {
+    for (let cursor: string | null = null; ; ) {
+      const page: Result<SelfCheckPage> = await this.parts.store.selfCheck(cursor, { lane: 'background' });
       if (!page.ok) return failed(page.error);
-      for (const { range, sum } of page.value.sums) {
-        const [a, b] = indexed.get(range) ?? [0, 0];
-        indexed.set(range, [(a + sum[0]) >>> 0, (b ^ sum[1]) >>> 0]);
-      }
-      after = page.value.next;
+      this.problems.push(...page.value.problems.slice(0, PROBLEMS_SHOWN - this.problems.length));
+      cursor = page.value.next;
+      if (cursor === null || this.parts.stopping?.() === true) return ok(null);
     }
-    const ranges = [...new Set([...marks.keys(), ...indexed.keys()])].sort((a, b) => a - b);
-    for (const range of ranges) {
-      const texts = await this.query({ kind: 'scrub-texts', range, sums: true });
-      if (!texts.ok) return failed(texts.error);
-      const { sum, mark } = texts.value;
-      const [a, b] = indexed.get(range) ?? [0, 0];
-      // Rows that changed meanwhile are indexed with their change.
-      if (mark !== (marks[range] ?? mark) || (sum[0] === a && sum[1] === b)) continue;
-      this.fullText += 1;
-      if (this.parts.dryRun) continue;
-      const done = await this.parts.store.execute({ kind: 'reindex-rows', range }, { lane: 'background' });
-      if (!done.ok) return failed(done.error);
-    }
-    return ok(null);
-  }
-
-  private wordsAfter(after: string | null) {
-    return this.query({ kind: 'scrub-index', after, limit: INDEX_PLACES } as const);
   }
 
   private query: Store['query'] = (query) => this.parts.store.query(query, { lane: 'background' });
@@ -284,13 +256,12 @@ class Scrub {
   }): Promise<Result<RepairOutcome>> {
     const { repair, dryRun } = this.parts;
     const none = { operations: [], withheld: [], recount: [] };
-    // All namespaces are counted at the end.
-    const done = await repair({ ...none, countLater: true, dryRun, ...request });
+    const done = await repair({ ...none, dryRun, ...request });
     if (!done.ok) return done;
     const { repaired, restored, recounted } = done.value;
     for (const row of repaired) this.repaired.set(`${row.kind}\n${row.subject}`, row);
     this.restored += restored;
-    this.digests.push(...recounted);
+    for (const sum of recounted) this.digests.set(`${sum.kind}\n${sum.namespace}`, sum);
     return done;
   }
 }

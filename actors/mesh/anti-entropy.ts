@@ -178,22 +178,11 @@ export class AntiEntropy {
     // The digest of the namespace itself may be what is wrong; counting it costs the writer a look at every row.
     const counted = comparable ? await this.repair({ subjects: [], recount: [of] }) : NOTHING_COUNTED;
     if (counted === null) return null;
-    // A sum that was wrong may be that of rows that were made anew and never counted.
-    const uncounted: KindNamespace[] = [...counted.recounted];
-    const repaired = await this.repairRanges(record, of, uncounted);
-    // Also what was repaired before the peer went away.
-    if (uncounted.length > 0) {
-      const sums = await this.repair({ subjects: [], recount: uncounted, recountQuotas: true });
-      if (sums === null) return null;
-    }
+    const repaired = await this.repairRanges(record, of);
     return repaired === null ? null : repaired + counted.recounted.length;
   }
 
-  private async repairRanges(
-    record: PeerRecord,
-    of: KindNamespace,
-    uncounted: KindNamespace[],
-  ): Promise<number | null> {
+  private async repairRanges(record: PeerRecord, of: KindNamespace): Promise<number | null> {
     const { store } = this.parts;
     let repaired = 0;
     for (let from: number | null = 0; from !== null; ) {
@@ -214,7 +203,7 @@ export class AntiEntropy {
       if (!ours.ok) return null;
       const ids = differingSubjects(ours.value.subjects, theirs.subjects);
       const subjects = ids.map((id) => ({ kind: of.kind, id }));
-      const done = await this.repairSubjects(record, subjects, uncounted);
+      const done = await this.repairSubjects(record, subjects);
       if (done === null) return null;
       repaired += done;
       // A peer that does not move on would keep this node for ever.
@@ -227,18 +216,13 @@ export class AntiEntropy {
     return this.ask(record, question, checkSubjectsReply);
   }
 
-  /** Rows repaired, whose namespaces are then `uncounted`; null when somebody did not answer. */
-  private async repairSubjects(
-    record: PeerRecord,
-    subjects: readonly Subject[],
-    uncounted: KindNamespace[],
-  ): Promise<number | null> {
+  /** Rows repaired; null when somebody did not answer. */
+  private async repairSubjects(record: PeerRecord, subjects: readonly Subject[]): Promise<number | null> {
     let repaired = 0;
     for (let at = 0; at < subjects.length; at += limits.REPAIR_SUBJECTS_MAX) {
       const some = subjects.slice(at, at + limits.REPAIR_SUBJECTS_MAX);
-      const own = await this.repair({ subjects: some, recount: [], countLater: true });
+      const own = await this.repair({ subjects: some, recount: [] });
       if (own === null) return null;
-      uncounted.push(...own.uncounted);
       repaired += own.repaired.length;
       const missing = own.missing.slice(0, limits.RANGE_OPERATIONS_MAX);
       if (missing.length === 0) continue;
@@ -248,11 +232,9 @@ export class AntiEntropy {
       const again = await this.repair({
         subjects: missing.map(({ kind, subject: id }) => ({ kind, id })),
         recount: [],
-        countLater: true,
         ...back,
       });
       if (again === null) return null;
-      uncounted.push(...again.uncounted);
       repaired += again.repaired.length + again.restored;
     }
     return repaired;

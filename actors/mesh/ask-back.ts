@@ -3,6 +3,7 @@ import type { OperationPlace } from '../../protocol/mesh/ranges.js';
 import { checkOperationsReply } from '../../protocol/mesh/ranges-replies.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { operationId } from '../../protocol/operation-log.js';
+import type { AskedBack } from '../maintenance/repair-rows.js';
 import type { PeerClient } from './peer-client.js';
 
 /**
@@ -13,10 +14,11 @@ export async function askBack(
   client: PeerClient,
   peers: readonly Peer[],
   places: readonly OperationPlace[],
-): Promise<readonly WireOperation[]> {
+): Promise<AskedBack> {
   const found = new Map<string, WireOperation>();
   const headers = new Map<string, WireOperation>();
   let wanted = places;
+  let complete = true;
   for (const peer of peers) {
     wanted = wanted.filter(({ origin, seq }) => !found.has(operationId(origin, seq)));
     if (wanted.length === 0) break;
@@ -24,11 +26,14 @@ export async function askBack(
     const asked = new Set(wanted.map(({ origin, seq }) => operationId(origin, seq)));
     const bare = wanted.map(({ origin, seq }) => ({ origin, seq }));
     const answer = await client.ask(peer, { kind: 'operations', places: bare }, checkOperationsReply);
-    if (!answer.ok) continue;
+    if (!answer.ok) {
+      complete = false;
+      continue;
+    }
     for (const operation of answer.reply.operations) {
       const id = operationId(operation.origin, operation.seq);
       if (asked.has(id)) (operation.payload === null ? headers : found).set(id, operation);
     }
   }
-  return [...new Map([...headers, ...found]).values()];
+  return { operations: [...new Map([...headers, ...found]).values()], complete };
 }

@@ -22,6 +22,7 @@ import { WriteGate } from './write-gate.js';
 export interface Mesh {
   /** Its supervision tree; the mesh ends with it. */
   readonly supervisor: Supervisor;
+  readonly rows: Pick<RowDuties, 'suspected'>;
   status(): MeshStatus;
   /**
    * Waits until enough peers durably have the own operations `from` to `to`, at the latest until `deadlineMs`
@@ -36,6 +37,7 @@ export interface Mesh {
    * False while writes must wait: at the start until the peers have been asked, at most 2 s, and when the database was
    * put back until the node has caught up under a new epoch.
    */
+  /** False while writes must wait: at the start for the peers (2 s at most), and while a restored database catches up. */
   accepting(): boolean;
   /** Resolves when writes may begin. */
   whenAccepting(): Promise<void>;
@@ -98,7 +100,7 @@ class Replication implements Mesh {
   private links: Links | null = null;
   private sync: PeerSync | null = null;
   private readonly wakeLog: () => void;
-  private readonly rows: RowDuties;
+  readonly rows: RowDuties;
   /** Whose word that operations were lost is being looked into, and until when nobody's is (monotonic). */
   private doubted: PeerRecord | null = null;
   private readonly doubtedUntilMs = new Map<string, number>();
@@ -345,7 +347,7 @@ class Replication implements Mesh {
         place = { after: retried.value.last, skip: 0, limit };
         continue;
       }
-      if (retried.error.code !== 'INTERNAL') return;
+      if (retried.error.code !== 'INTERNAL' && retried.error.code !== 'DATA_DAMAGED') return;
       broken += 1;
       if (place.limit > 1) place = { ...place, limit: Math.floor(place.limit / 2) };
       else place = { ...place, skip: place.skip + 1 };

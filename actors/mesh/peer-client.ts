@@ -138,10 +138,12 @@ export class PeerClient {
 function refusal({ status, body }: PeerReply & { kind: 'answer' }): Delivered<never> {
   const tag = errorTagOf(body);
   const message = `HTTP ${status}${tag === null ? '' : ` ${tag}`}`;
-  return { ok: false, cause: causeOfStatus(status), message };
+  return { ok: false, cause: causeOf(status, tag), message };
 }
 
-function causeOfStatus(status: number): Cause {
+function causeOf(status: number, tag: string | null): Cause {
+  // A damaged row of the peer's own, which it repairs in a moment, says nothing about what was sent.
+  if (tag === 'DATA_DAMAGED') return 'overloaded';
   if (status === 429) return 'throttled';
   // 503 is overload or shutting down, 504 a deadline in its own queues, 507 a full disk.
   if (status === 503 || status === 504 || status === 507) return 'overloaded';

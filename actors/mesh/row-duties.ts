@@ -1,8 +1,9 @@
 import { ENTROPY_INTERVAL_MS } from '../../protocol/limits.js';
 import type { OperationPlace } from '../../protocol/mesh/ranges.js';
-import type { WireOperation } from '../../protocol/mesh/wire.js';
 import type { ChildSpec } from '../core/child.js';
-import { loopChild } from '../core/loop.js';
+import { loopChild, type Wake } from '../core/loop.js';
+import type { AskedBack } from '../maintenance/repair-rows.js';
+import { SuspectsJob } from '../maintenance/suspects.js';
 import { AntiEntropy } from './anti-entropy.js';
 import { askBack } from './ask-back.js';
 import type { MeshParts } from './parts.js';
@@ -13,6 +14,7 @@ import { scrubDuty } from './scrub-duty.js';
 
 /** What is on its way at a start arrives first. */
 const ENTROPY_FIRST_MS = 2000;
+const SUSPECTS_FIRST_MS = 1000;
 const SCRUB_FIRST_MS = 30_000;
 const RETENTION_FIRST_MS = 120_000;
 
@@ -20,11 +22,12 @@ const RETENTION_FIRST_MS = 120_000;
 export class RowDuties {
   readonly specs: readonly ChildSpec[];
   private readonly entropy: AntiEntropy | null = null;
+  private readonly suspects: { readonly job: SuspectsJob; readonly wake: Wake } | null = null;
   private readonly wake: () => void = () => {};
   private stopping = false;
 
   constructor(
-    parts: MeshParts,
+    private readonly parts: MeshParts,
     private readonly client: PeerClient,
     private readonly members: () => readonly PeerRecord[],
   ) {
@@ -46,8 +49,19 @@ export class RowDuties {
       this.wake = () => loop.wake.now();
       specs.push(loop.spec);
     }
+    const back = (places: readonly OperationPlace[]) => this.askBack(places);
+    if (repair !== undefined) {
+      const job = new SuspectsJob({ store, repair, askBack: back, clock, log });
+      const loop = loopChild({
+        ...common,
+        id: 'suspects',
+        firstAfterMs: SUSPECTS_FIRST_MS,
+        round: () => job.round(),
+      });
+      this.suspects = { job, wake: loop.wake };
+      specs.push(loop.spec);
+    }
     if (repair !== undefined && scrubIntervalMs > 0) {
-      const back = (places: readonly OperationPlace[]) => this.askBack(places);
       const seams = { store, repair, clock, log, onEvent, stopping };
       const duty = { ...seams, askBack: back, intervalMs: scrubIntervalMs, agentId: self.peerId };
       const round = () => scrubDuty(duty);
@@ -60,8 +74,14 @@ export class RowDuties {
     this.specs = specs;
   }
 
-  /** A peer is back: compare with it at the next round. */
+  /** A row was found damaged: repair it now. */
+  suspected(): void {
+    this.suspects?.wake.now();
+  }
+
+  /** A peer is back: compare with it at the next round, and ask it for what damaged rows need. */
   reconnected(peerId: string): void {
+    this.suspects?.job.retry();
     this.entropy?.request(peerId);
   }
 
@@ -76,12 +96,16 @@ export class RowDuties {
     this.stopping = true;
   }
 
-  private askBack(places: readonly OperationPlace[]): Promise<readonly WireOperation[]> {
-    const healthy = this.members().filter(({ link }) => link.state === 'healthy');
-    return askBack(
+  private async askBack(places: readonly OperationPlace[]): Promise<AskedBack> {
+    const members = this.members();
+    const asked = members.filter(({ link }) => link.state === 'healthy');
+    const back = await askBack(
       this.client,
-      healthy.map(({ peer }) => peer),
+      asked.map(({ peer }) => peer),
       places,
     );
+    const silent = members.some(({ peer, link }) => peer.url !== null && link.state !== 'healthy');
+    const named = this.parts.settings.peersNamed?.() ?? 0;
+    return { ...back, complete: back.complete && !silent && members.length >= named };
   }
 }

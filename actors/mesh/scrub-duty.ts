@@ -3,6 +3,7 @@ import { parseRfc3339Ms } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
 import { type ScrubParts, type ScrubReport, scrub } from '../maintenance/scrub.js';
+import { noteAccepted } from '../maintenance/suspects.js';
 import type { MeshEvent } from './parts.js';
 
 export interface ScrubDutyParts extends Omit<ScrubParts, 'dryRun'> {
@@ -36,6 +37,7 @@ export async function scrubDuty(parts: ScrubDutyParts): Promise<NextRound> {
   const report = done.value;
   if (!report.complete) return { afterMs: LOOK_MS };
   await noteScrub(store, factsOf(report), agentId);
+  await noteAccepted({ store, log }, report.accepted);
   const problems = problemsOf(report);
   onEvent?.({ kind: 'scrubbed', problems, lost: report.lost_count });
   if (problems > 0) log.error({ code: 'SCRUB_FOUND_DAMAGE', ...factsOf(report) }, 'the scrub found damage');
@@ -49,20 +51,22 @@ export function problemsOf(report: ScrubReport): number {
     report.repaired.length +
     report.damaged_operations +
     report.digests.length +
-    report.full_text +
-    report.indexes +
+    report.suspects +
+    report.accepted.length +
+    report.engine.length +
     report.lost_count
   );
 }
 
 /** What of a report is kept: numbers and ids, no content of memories. */
 export function factsOf(report: ScrubReport): Readonly<Record<string, unknown>> {
-  const { repaired, digests, complete: _, ...counts } = report;
+  const { repaired, digests, accepted, complete: _, ...counts } = report;
   return {
     ...counts,
     repaired: repaired.length,
     repaired_subjects: repaired.slice(0, SHOWN).map(({ subject, problem }) => `${problem} ${subject}`),
     digests: digests.length,
+    accepted: accepted.length,
   };
 }
 

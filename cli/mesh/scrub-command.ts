@@ -10,7 +10,7 @@ import { shown } from './mesh-parts.js';
 export const scrubCommand = defineCommand({
   name: 'mesh scrub',
   summary:
-    'Hash all rows, operations and words again, and repair what is damaged: exit code 1 when something cannot be.',
+    'Hash all rows and operations again, and repair what is damaged: exit code 1 when something cannot be.',
   flags: [{ name: 'dry-run', kind: 'switch', doc: 'Look only: exit code 1 when something is damaged' }],
   examples: ['mesh scrub', 'mesh scrub --dry-run --json'],
   run: (parsed, terminal) =>

@@ -17,16 +17,43 @@ export function withIntegrity(
   return { ...mesh, severity, facts: [...mesh.facts, ...facts], findings: [...mesh.findings, ...findings] };
 }
 
+const SHOWN = 20;
+
 function integrityOf(content: ContentFacts, settings: Settings, nowMs: number): Section {
   const section = new SectionBuilder('Mesh');
   const { scrub, mesh } = content.integrity;
-  section.fact('last scrub', scrub?.at ?? null);
+  section.fact('last scrub', scrub?.at ?? null).fact('damaged rows', content.suspects);
+  const taken = (content.integrity.accepted?.facts['subjects'] ?? []) as readonly string[];
+  if (taken.length > 0) section.fact('rows taken as they stood', taken.slice(0, SHOWN).join(', '));
   const lost = Number(scrub?.facts['lost_count'] ?? 0);
   if (lost > 0) {
     section.crit(
       'SCRUB_LOST_OPERATIONS',
       `the last scrub could not recover ${lost} damaged operations`,
       'run "mnemesh mesh scrub" while a peer that has them can be reached, or restore a backup',
+    );
+  }
+  if (content.suspects > 0) {
+    section.crit(
+      'DAMAGED_ROWS',
+      `${content.suspects} damaged rows wait for their repair; commands about them fail with DATA_DAMAGED`,
+      'the daemon repairs them in the background; without a daemon run "mnemesh repair"',
+    );
+  }
+  const accepted = Number(content.integrity.accepted?.facts['count'] ?? 0);
+  if (accepted > 0) {
+    section.warn(
+      'DAMAGE_ACCEPTED',
+      `${accepted} damaged rows were taken as they stood, because no log tells what they were`,
+      'read these memories, and correct them or restore a backup',
+    );
+  }
+  const engine = (scrub?.facts['engine'] ?? []) as readonly string[];
+  if (engine.length > 0) {
+    section.crit(
+      'SCRUB_FOUND_FILE_DAMAGE',
+      `the last scrub found the file damaged: ${engine.join('; ')}`,
+      'stop the node and run "mnemesh repair"',
     );
   }
   const repaired = Number(scrub?.facts['repaired'] ?? 0) + Number(scrub?.facts['damaged_operations'] ?? 0);

@@ -117,8 +117,8 @@ function checkFacts(facts: DatabaseFacts, dbPath: string, section: SectionBuilde
   if (facts.damage.length > 0) {
     section.crit(
       'DB_DAMAGED',
-      `the integrity check reports: ${facts.damage.join('; ')}`,
-      'stop the node, keep a copy of the file, restore a backup',
+      `the integrity check says: ${facts.damage.join('; ')}`,
+      'stop the node, keep a copy of the file and run "mnemesh repair"; where that fails, restore a backup',
     );
   }
   if (facts.schemaVersion > SCHEMA_VERSION) {

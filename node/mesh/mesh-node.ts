@@ -171,6 +171,11 @@ export class MeshNode {
     this.#hints.accept(peer.value.peerId, request, socket, head);
   }
 
+  /** A row was found damaged: it is repaired now. */
+  suspected(): void {
+    this.#mesh?.rows.suspected();
+  }
+
   /** Brings the gauges up to date; a node without peers has none. */
   gauge(): void {
     if (this.#mesh === null || (this.#host.roster.peers().length === 0 && this.#host.wiredCount === 0))

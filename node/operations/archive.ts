@@ -35,6 +35,7 @@ export const memoryArchiveList = defineOperation({
         .describe('A memory with when and why it was archived (interface §2.8)'),
     ),
     count: z.int(),
+    ...fields.omittedDamaged,
   }),
   effect: 'read',
   guards: { admin: true },
@@ -57,7 +58,9 @@ export const memoryArchiveList = defineOperation({
     });
     if (!result.ok) return failed(result.error);
     const archived = result.value.archived.map((row) => archivedJson(row) as never);
-    return ok({ archived, count: archived.length });
+    const { unreadable } = result.value;
+    const omitted = unreadable === 0 ? {} : { omitted_damaged: unreadable };
+    return ok({ archived, count: archived.length, ...omitted });
   },
 });
 

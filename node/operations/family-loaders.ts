@@ -6,6 +6,7 @@ import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation, FAMILIES, type Family } from '../pipeline/operation.js';
 import { chooseFamily } from './choose-family.js';
+import { omittedDamaged } from './filter.js';
 
 const k = z
   .int()
@@ -19,6 +20,7 @@ const loaded = {
   count: z.int(),
   memories: z.array(fields.memoryOutput),
   truncated: z.literal(true).optional(),
+  ...fields.omittedDamaged,
 };
 
 /**
@@ -116,5 +118,6 @@ async function load(call: ReadCall, family: Family, namespace: string | undefine
     count: memories.length,
     memories,
     ...(result.value.nextOffset === null ? {} : { truncated: true as const }),
+    ...omittedDamaged(result.value),
   });
 }

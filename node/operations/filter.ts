@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import * as limits from '../../protocol/limits.js';
-import type { MemoryFilter } from '../../protocol/queries.js';
+import type { LeftOut, MemoryFilter } from '../../protocol/queries.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 
@@ -27,6 +27,11 @@ export function pageEnd(nextOffset: number | null) {
 }
 
 const filterSchema = z.object(filterFields);
+
+/** An answer that leaves out rows which cannot be read says how many. */
+export function omittedDamaged({ damaged }: LeftOut): { readonly omitted_damaged?: number } {
+  return damaged === undefined ? {} : { omitted_damaged: damaged.length };
+}
 
 /** The store's filter for the parsed fields. */
 export function filterFor(call: ReadCall, input: z.output<typeof filterSchema>): MemoryFilter {

@@ -4,6 +4,7 @@ import { failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { agentOutput } from './agent-fields.js';
+import { omittedDamaged } from './filter.js';
 
 /** Lists the registered agents (interface §4.9, GET /agents). */
 export const memoryAgentList = defineOperation({
@@ -24,6 +25,7 @@ export const memoryAgentList = defineOperation({
     agents: z.array(agentOutput),
     count: z.int(),
     next_after: z.string().optional().describe('There are more agents, after this one'),
+    ...fields.omittedDamaged,
   }),
   effect: 'read',
   guards: { admin: true },
@@ -54,6 +56,6 @@ export const memoryAgentList = defineOperation({
       .slice(0, limit)
       .map((agent) => ({ ...agent, capabilities: [...agent.capabilities] }));
     const more = found.length > limit ? { next_after: agents.at(-1)!.agent_id } : {};
-    return ok({ agents, count: agents.length, ...more });
+    return ok({ agents, count: agents.length, ...more, ...omittedDamaged(result.value) });
   },
 });

@@ -86,6 +86,7 @@ function inTurn(services: Services, before: Promise<void>) {
   });
   const turn: Services['store'] = {
     query: (query, options) => store.query(query, options),
+    selfCheck: (cursor, options) => store.selfCheck(cursor, options),
     close: () => store.close(),
     execute: async (command, options) => {
       await before;

@@ -4,6 +4,7 @@ import { memoryJson } from '../../protocol/memory.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
+import { omittedDamaged } from './filter.js';
 
 /** Memories about one subject that may contradict each other (interface §4.4, reference-http §3.1). HTTP's alone. */
 export const memoryContradictions = defineOperation({
@@ -30,6 +31,7 @@ export const memoryContradictions = defineOperation({
         synthesized: z.boolean(),
       }),
     ),
+    ...fields.omittedDamaged,
   }),
   effect: 'read',
   guards: {},
@@ -51,6 +53,7 @@ export const memoryContradictions = defineOperation({
     return ok({
       memories: result.value.memories.map((memory) => memoryJson(memory) as never),
       links: result.value.links.map((link) => ({ ...link })),
+      ...omittedDamaged(result.value),
     });
   },
 });

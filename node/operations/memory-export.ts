@@ -7,6 +7,7 @@ import { cursorText, parseCursor } from '../transfer/export-cursor.js';
 import { exportedLink, exportedMemory } from '../transfer/export-json.js';
 import { exportPage } from '../transfer/export-page.js';
 import { operatorView } from '../transfer/operator-view.js';
+import { omittedDamaged } from './filter.js';
 
 const HOW =
   'repeat with ?limit=1000 and follow next_cursor with ?cursor=… until none comes, or use the command `export`';
@@ -44,6 +45,7 @@ export const memoryExport = defineOperation({
     ),
     count: z.int().describe('Memories in this answer'),
     exported_at: z.string(),
+    ...fields.omittedDamaged,
     next_cursor: z.string().describe('Present when more pages follow').optional(),
   }),
   effect: 'read',
@@ -73,6 +75,7 @@ export const memoryExport = defineOperation({
       links: links.map((link) => exportedLink(link) as never),
       count: memories.length,
       exported_at: now,
+      ...omittedDamaged(page.value),
       ...(next === null ? {} : { next_cursor: cursorText(next) }),
     });
   },

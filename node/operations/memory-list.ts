@@ -3,7 +3,7 @@ import { memoryJson } from '../../protocol/memory.js';
 import { failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
-import { filterFields, filterFor, pageEnd } from './filter.js';
+import { filterFields, filterFor, omittedDamaged, pageEnd } from './filter.js';
 
 /** Lists memories by priority and newest update (interface §4.2, GET /memories). */
 export const memoryList = defineOperation({
@@ -12,7 +12,12 @@ export const memoryList = defineOperation({
   summary: 'List memories, highest priority and newest update first.',
   core: true,
   input: z.object({ ...filterFields, format: fields.format.default('json') }),
-  output: z.object({ memories: z.array(fields.memoryOutput), count: z.int(), ...fields.pageEnd }),
+  output: z.object({
+    memories: z.array(fields.memoryOutput),
+    count: z.int(),
+    ...fields.pageEnd,
+    ...fields.omittedDamaged,
+  }),
   effect: 'read',
   guards: {},
   rows: 'memories',
@@ -32,6 +37,7 @@ export const memoryList = defineOperation({
     });
     if (!result.ok) return failed(result.error);
     const memories = result.value.memories.map((memory) => memoryJson(memory) as never);
-    return ok({ memories, count: memories.length, ...pageEnd(result.value.nextOffset) });
+    const page = { ...pageEnd(result.value.nextOffset), ...omittedDamaged(result.value) };
+    return ok({ memories, count: memories.length, ...page });
   },
 });

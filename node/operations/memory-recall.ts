@@ -9,6 +9,7 @@ import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
+import { omittedDamaged } from './filter.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
 
 /** Recalls what is relevant to a context (interface §4.3). */
@@ -142,11 +143,8 @@ async function rank(call: ReadCall, input: RecallInput, { query, viewer, recalle
   return answer.ok ? ok({ evidence, answer: answer.value }) : answer;
 }
 
-function metaOf(
-  { mode, candidates, confidenceFilteredOut, blendWeight }: Answers['recall-memories'],
-  evidence: object | string,
-  input: RecallInput,
-) {
+function metaOf(answer: Answers['recall-memories'], evidence: object | string, input: RecallInput) {
+  const { mode, candidates, confidenceFilteredOut, blendWeight } = answer;
   return {
     recall_mode: mode === 'hybrid' ? 'hybrid' : 'keyword_only',
     reranker_used: 'none',
@@ -159,6 +157,7 @@ function metaOf(
           confidence_filtered_out: confidenceFilteredOut,
           had_filtered_candidates: confidenceFilteredOut > 0,
         }),
+    ...omittedDamaged(answer),
   };
 }
 

@@ -3,7 +3,7 @@ import { memoryJson } from '../../protocol/memory.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
-import { filterFields, filterFor, pageEnd } from './filter.js';
+import { filterFields, filterFor, omittedDamaged, pageEnd } from './filter.js';
 
 /** Finds memories that hold every word of a query (interface §4.3, GET /search). */
 export const memorySearch = defineOperation({
@@ -23,6 +23,7 @@ export const memorySearch = defineOperation({
     results: z.array(fields.memoryOutput),
     count: z.int(),
     ...fields.pageEnd,
+    ...fields.omittedDamaged,
     query: z.string().optional(),
     source_uri: z.string().optional(),
   }),
@@ -57,6 +58,7 @@ export const memorySearch = defineOperation({
       results,
       count: results.length,
       ...pageEnd(result.value.nextOffset),
+      ...omittedDamaged(result.value),
       // An answer names what was asked for: without words, the source (reference-http §1, row 14).
       ...(query === '' ? { source_uri: input.source_uri } : { query }),
     });

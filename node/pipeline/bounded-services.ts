@@ -3,7 +3,7 @@ import { WRITE_DEADLINE_MS } from '../../protocol/limits.js';
 import type { AnswerOf, Query } from '../../protocol/queries.js';
 import type { Result } from '../../protocol/result.js';
 import type { Clock } from '../../protocol/seams.js';
-import type { CallOptions, Store } from '../../storage/port.js';
+import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
 import type { Services } from './call.js';
 
 /**
@@ -27,6 +27,10 @@ class BoundedStore implements Store {
 
   query<Q extends Query>(query: Q, options?: CallOptions): Promise<Result<AnswerOf<Q>>> {
     return this.store.query(query, this.bounded(options));
+  }
+
+  selfCheck(cursor: string | null, options?: CallOptions): Promise<Result<SelfCheckPage>> {
+    return this.store.selfCheck(cursor, this.bounded(options));
   }
 
   /** The store belongs to the node; a call cannot close it. */

@@ -133,6 +133,14 @@ export const recallId = text()
   .transform((value) => value.toLowerCase())
   .describe('Recall, as an earlier answer named it');
 
+/** What an answer says of damaged rows that it leaves out. */
+export const omittedDamaged = {
+  omitted_damaged: z
+    .int()
+    .describe('Rows that cannot be read and are left out; they are repaired in the background')
+    .optional(),
+} as const;
+
 /** What an answer says that its bytes ended early. */
 export const pageEnd = {
   truncated: z.literal(true).optional(),

@@ -2,7 +2,7 @@ import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import type { Chain } from '../../protocol/decide/chain.js';
 import type { AnswerOf, Query } from '../../protocol/queries.js';
 import type { Result } from '../../protocol/result.js';
-import type { CallOptions, Store } from '../../storage/port.js';
+import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
 
 /** Passes a command on to another node. */
 export type Forward = (
@@ -27,6 +27,10 @@ export class HomeStore implements Store {
 
   query<Q extends Query>(query: Q, options?: CallOptions): Promise<Result<AnswerOf<Q>>> {
     return this.store.query(query, options);
+  }
+
+  selfCheck(cursor: string | null, options?: CallOptions): Promise<Result<SelfCheckPage>> {
+    return this.store.selfCheck(cursor, options);
   }
 
   close(): Promise<void> {

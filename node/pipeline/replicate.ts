@@ -2,7 +2,7 @@ import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import { operationId } from '../../protocol/operation-log.js';
 import type { AnswerOf, Query } from '../../protocol/queries.js';
 import { type Appended, ok, type Result } from '../../protocol/result.js';
-import type { CallOptions, Store } from '../../storage/port.js';
+import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
 import type { Replication, Services } from './call.js';
 
 /** What the operations that a call appended came to: the store of the call, which notes them. */
@@ -20,6 +20,10 @@ export class RecordingStore implements Store {
 
   query<Q extends Query>(query: Q, options?: CallOptions): Promise<Result<AnswerOf<Q>>> {
     return this.store.query(query, options);
+  }
+
+  selfCheck(cursor: string | null, options?: CallOptions): Promise<Result<SelfCheckPage>> {
+    return this.store.selfCheck(cursor, options);
   }
 
   /** The store belongs to the node; a call cannot close it. */

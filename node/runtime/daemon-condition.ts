@@ -1,5 +1,6 @@
 import type { ChildStatus } from '../../actors/core/child.js';
 import type { Condition } from '../pipeline/call.js';
+import type { DatabaseDamage } from './database-damage.js';
 
 /** A supervisor, as far as its children can be listed. */
 type Watched = { children(): readonly ChildStatus[] };
@@ -10,8 +11,13 @@ export class DaemonCondition {
   isUp = false;
   /** Memories that wait for their vectors; null until they were counted. */
   pendingEmbeddings: number | null = null;
+  readonly #damage: DatabaseDamage;
   #root: Watched | null = null;
   #storage: Watched | null = null;
+
+  constructor(damage: DatabaseDamage) {
+    this.#damage = damage;
+  }
 
   /** The top of the supervision tree has started. */
   watch(root: Watched): void {
@@ -32,9 +38,12 @@ export class DaemonCondition {
     const threads = this.#storage?.children() ?? [];
     return {
       ready: this.isUp && threads.some((child) => child.id === 'writer' && child.state === 'running'),
-      degraded: this.children()
-        .filter((child) => child.state === 'degraded' || child.state === 'backing-off')
-        .map((child) => ({ part: child.id, reason: child.lastError ?? child.state })),
+      degraded: [
+        ...this.#damage.degraded(),
+        ...this.children()
+          .filter((child) => child.state === 'degraded' || child.state === 'backing-off')
+          .map((child) => ({ part: child.id, reason: child.lastError ?? child.state })),
+      ],
       pendingEmbeddings: this.pendingEmbeddings,
     };
   }

@@ -14,6 +14,7 @@ import { systemClock, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import { DaemonCondition } from './daemon-condition.js';
 import { DaemonStorage } from './daemon-storage.js';
+import { DatabaseDamage } from './database-damage.js';
 import { openOnce } from './database-file.js';
 import { openSemantics, type Semantics } from './open-semantics.js';
 import { OwnerDuties } from './owner-duties.js';
@@ -48,8 +49,12 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
   // Before any thread opens the database, so that a refusal is a clear error at the start.
   openOnce(settings, identity.peerId).close();
   const metrics = new Metrics();
-  const condition = new DaemonCondition();
-  const storage = new DaemonStorage(settings, identity.peerId, log);
+  const damage = new DatabaseDamage(log);
+  const condition = new DaemonCondition(damage);
+  const storage = new DaemonStorage(settings, identity.peerId, log, {
+    suspected: () => mesh.suspected(),
+    corrupt: (message) => damage.found(message),
+  });
   const touches = new DeferredTouches(storage.store, systemScheduler, log, lifePolicyOf(settings));
   const semantic = openSemantics(settings, storage.store, log);
   const duties = dutiesOf(settings, storage, semantic, log);

@@ -6,9 +6,8 @@ import { type Supervisor, supervisorChild } from '../../actors/core/supervisor.j
 import { type StorageThread, storageThread } from '../../actors/storage/storage-thread.js';
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import * as limits from '../../protocol/limits.js';
-import type { Answers, Query } from '../../protocol/queries.js';
 import type { Log } from '../../protocol/seams.js';
-import { HealingStore } from '../../storage/healing-store.js';
+import { type DamageReports, DamageWatch } from '../../storage/damage-watch.js';
 import type { Store, TimedCommand } from '../../storage/port.js';
 import { type Connection, openReader } from '../../storage/sqlite/connection.js';
 import { Reader } from '../../storage/sqlite/reader.js';
@@ -18,13 +17,19 @@ import { STORAGE_POLICY } from '../restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import type { StorageThreadData } from '../threads/messages.js';
 import { spawnStorageThread } from '../threads/spawn.js';
-import { type ReaderQueue, ThreadedStore, type WriterQueue } from './threaded-store.js';
+import {
+  type Read,
+  type ReaderQueue,
+  type Reading,
+  ThreadedStore,
+  type WriterQueue,
+} from './threaded-store.js';
 
 const READERS_MAX = 4;
 const READER_BATCH_MESSAGES = 8;
 
 type WriterThread = StorageThread<TimedCommand, OutcomeOf<Command>>;
-type ReaderThread = StorageThread<Query, Answers[Query['kind']]>;
+type ReaderThread = StorageThread<Reading, Read>;
 
 /** How the supervisor of the storage threads tells the daemon of itself. */
 export interface StorageListener {
@@ -47,7 +52,7 @@ export class DaemonStorage {
   readonly #readerThreads = new Set<ReaderThread>();
 
   /** The database must exist. Nothing is answered before the child has started. */
-  constructor(settings: Settings, peerId: string, log: Log) {
+  constructor(settings: Settings, peerId: string, log: Log, reports: DamageReports) {
     this.#settings = settings;
     this.#log = log;
     this.#threadData = {
@@ -61,7 +66,8 @@ export class DaemonStorage {
     this.#readers = this.#readerQueue();
     this.#points = openReader(settings.dbPath, { mapped: false });
     const reader = new Reader(this.#points, systemCrypto);
-    this.store = new HealingStore(new ThreadedStore(this.#writer, this.#readers, reader, systemClock), log);
+    const threads = new ThreadedStore(this.#writer, this.#readers, reader, systemClock);
+    this.store = new DamageWatch(threads, systemClock, reports);
   }
 
   /** Commands that wait for the writer. */
@@ -156,7 +162,7 @@ export class DaemonStorage {
   }
 
   #readerChild(number: number): ChildSpec {
-    return storageThread<Query, Answers[Query['kind']]>({
+    return storageThread<Reading, Read>({
       id: `reader-${number}`,
       policy: STORAGE_POLICY,
       worker: this.#readers,

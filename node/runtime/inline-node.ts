@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { HealingStore } from '../../storage/healing-store.js';
+import { DamageWatch } from '../../storage/damage-watch.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { lifePolicyOf } from '../config/life-policy.js';
@@ -11,6 +11,7 @@ import type { Catalogue, Services } from '../pipeline/call.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import { openForWriting } from '../threads/open-for-writing.js';
+import { DatabaseDamage } from './database-damage.js';
 import { openSemantics } from './open-semantics.js';
 import type { OwnerDutiesParts } from './owner-duties.js';
 import { servicesOf } from './services.js';
@@ -61,7 +62,11 @@ export async function openInlineNode(
     reportBug: (error) => log.error({ err: error }, 'a command failed unexpectedly'),
     shared: settings.dbPath !== ':memory:',
   });
-  const store = new HealingStore(inline, log);
+  const damage = new DatabaseDamage(log);
+  const store = new DamageWatch(inline, systemClock, {
+    suspected: () => {},
+    corrupt: (message) => damage.found(message),
+  });
   const touches = new DeferredTouches(store, systemScheduler, log, lifePolicyOf(settings));
   const semantics = openSemantics(settings, store, log);
   const semantic = semantics?.role ?? NO_SEMANTICS;
@@ -72,7 +77,7 @@ export async function openInlineNode(
     settings,
     log,
     catalogue: catalogue ?? (await import('../operations/registry.js')).CATALOGUE,
-    condition: () => ({ ready: true, degraded: [], pendingEmbeddings: null }),
+    condition: () => ({ ready: true, degraded: damage.degraded(), pendingEmbeddings: null }),
   });
   const background =
     role === 'mcp' && settings.dbPath !== ':memory:'

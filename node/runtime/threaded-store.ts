@@ -9,11 +9,19 @@ import {
 import type { AnswerOf, Answers, Query, RankedMemories, RecallMemories } from '../../protocol/queries.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
 import type { Clock } from '../../protocol/seams.js';
-import type { CallOptions, Store, TimedCommand } from '../../storage/port.js';
+import type { CallOptions, SelfCheckPage, Store, TimedCommand } from '../../storage/port.js';
 import type { Reader } from '../../storage/sqlite/reader.js';
 
 export type WriterQueue = BatchWorker<TimedCommand, OutcomeOf<Command>>;
-export type ReaderQueue = BatchWorker<Query, Answers[Query['kind']]>;
+/** A page of the engine's check of itself, as a reader thread is asked for it. */
+export interface SelfCheck {
+  readonly kind: 'self-check';
+  readonly cursor: string | null;
+}
+
+export type Reading = Query | SelfCheck;
+export type Read = Answers[Query['kind']] | SelfCheckPage;
+export type ReaderQueue = BatchWorker<Reading, Read>;
 
 /** Queries that one index lookup answers: a message to a thread would cost more than they do. */
 const POINT_READS: ReadonlySet<Query['kind']> = new Set([
@@ -90,7 +98,12 @@ export class ThreadedStore implements Store {
     return this.points.readWinners(query.request, ranked.value as RankedMemories);
   }
 
-  private ask(query: Query, options: CallOptions): Promise<Result<Answers[Query['kind']]>> {
+  selfCheck(cursor: string | null, options: CallOptions = {}): Promise<Result<SelfCheckPage>> {
+    if (this.closed) return Promise.resolve(fail('SHUTTING_DOWN', 'the store is closing'));
+    return this.ask({ kind: 'self-check', cursor }, options) as Promise<Result<SelfCheckPage>>;
+  }
+
+  private ask(query: Reading, options: CallOptions): Promise<Result<Read>> {
     return this.readers.ask(query, COMMAND_OVERHEAD_BYTES, {
       deadlineMs: this.clock.monotonicMs() + (options.timeoutMs ?? REQUEST_DEADLINE_MS),
       lane: options.lane ?? 'interactive',

@@ -1,9 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Query } from '../../protocol/queries.js';
 import { fail } from '../../protocol/result.js';
 import { openReader } from '../../storage/sqlite/connection.js';
 import { rethrowAsNative } from '../../storage/sqlite/native-errors.js';
 import { Reader } from '../../storage/sqlite/reader.js';
+import type { Reading } from '../runtime/threaded-store.js';
 import { systemCrypto } from '../seams.js';
 import type { StorageThreadData, ToThread } from './messages.js';
 
@@ -14,7 +14,7 @@ const data = workerData as StorageThreadData;
 const db = openReader(data.path);
 const reader = new Reader(db, systemCrypto);
 
-port.on('message', (message: ToThread<Query>) => {
+port.on('message', (message: ToThread<Reading>) => {
   if (message === 'close') {
     db.close();
     port.close();
@@ -24,9 +24,9 @@ port.on('message', (message: ToThread<Query>) => {
 });
 port.postMessage('ready');
 
-function answer(query: Query) {
+function answer(reading: Reading) {
   try {
-    return reader.run(query);
+    return reading.kind === 'self-check' ? reader.selfCheck(reading.cursor) : reader.run(reading);
   } catch (error) {
     const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
     port.postMessage({ bug: { message, stack } });

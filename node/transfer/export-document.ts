@@ -1,6 +1,5 @@
 import { EXPORT_BYTES_MAX, EXPORT_LINKS_MAX, EXPORT_PAGE_SIZE } from '../../protocol/limits.js';
 import type { Link } from '../../protocol/link.js';
-import type { MemoryRow } from '../../protocol/memory.js';
 import type {
   AnswerOf,
   ExportLinkPlace,
@@ -29,13 +28,15 @@ export async function* exportDocument(
   services: ReadServices,
   viewer: Viewer,
   onProgress: (memories: number) => void,
-): AsyncGenerator<string, { memories: number; links: number }, undefined> {
+): AsyncGenerator<string, { memories: number; links: number; omitted: number }, undefined> {
   const startedAt = instantFromMs(services.clock.nowMs());
   let memories = 0;
+  let omitted = 0;
   yield '{"memories":[';
   for await (const page of memoryPages(services, viewer)) {
-    yield joined(page.map(exportedMemory), memories);
-    memories += page.length;
+    yield joined(page.memories.map(exportedMemory), memories);
+    memories += page.memories.length;
+    omitted += page.damaged?.length ?? 0;
     onProgress(memories);
   }
   yield '],"links":[';
@@ -44,14 +45,18 @@ export async function* exportDocument(
     yield joined(page.map(exportedLink), links);
     links += page.length;
   }
-  yield `],"count":${memories},"exported_at":${JSON.stringify(startedAt)}}\n`;
-  return { memories, links };
+  const left = omitted === 0 ? '' : `,"omitted_damaged":${omitted}`;
+  yield `],"count":${memories}${left},"exported_at":${JSON.stringify(startedAt)}}\n`;
+  return { memories, links, omitted };
 }
 
 const joined = (rows: readonly object[], before: number): string =>
   (before > 0 && rows.length > 0 ? ',' : '') + rows.map((row) => JSON.stringify(row)).join(',');
 
-async function* memoryPages(services: ReadServices, viewer: Viewer): AsyncGenerator<readonly MemoryRow[]> {
+async function* memoryPages(
+  services: ReadServices,
+  viewer: Viewer,
+): AsyncGenerator<AnswerOf<ExportMemories>> {
   let after: ExportPlace | null = null;
   for (;;) {
     const page: AnswerOf<ExportMemories> = await read(services, {
@@ -62,10 +67,9 @@ async function* memoryPages(services: ReadServices, viewer: Viewer): AsyncGenera
       limit: EXPORT_PAGE_SIZE,
       bytesMax: EXPORT_BYTES_MAX,
     });
-    yield page.memories;
-    const last: MemoryRow | undefined = page.memories.at(-1);
-    if (!page.more || last === undefined) return;
-    after = { created_at: last.created_at, id: last.id };
+    yield page;
+    if (!page.more || page.last === null) return;
+    after = page.last;
   }
 }
 

@@ -1,14 +1,14 @@
 import { EXPORT_BYTES_MAX, EXPORT_LINKS_MAX } from '../../protocol/limits.js';
 import type { Link } from '../../protocol/link.js';
 import type { MemoryRow } from '../../protocol/memory.js';
-import type { ExportPlace } from '../../protocol/queries.js';
+import type { LeftOut } from '../../protocol/queries.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
 import type { ReadServices } from '../pipeline/call.js';
 import type { ExportCursor } from './export-cursor.js';
 
 /** A page of an export: memories, and the links that begin at them. */
-export interface ExportPage {
+export interface ExportPage extends LeftOut {
   readonly memories: readonly MemoryRow[];
   readonly links: readonly Link[];
   /** Null after the last page. */
@@ -32,12 +32,14 @@ export async function exportPage(services: ReadServices, request: PageRequest): 
   let memories: readonly MemoryRow[] = [];
   let more = true;
   let last = after;
+  let leftOut: LeftOut = {};
   if (cursor === null || cursor.link === null) {
     const bytesMax = EXPORT_BYTES_MAX;
     const page = await services.store.query({ kind: 'export-memories', viewer, now, after, limit, bytesMax });
     if (!page.ok) return failed(page.error);
     ({ memories, more } = page.value);
-    last = placeOf(memories.at(-1)) ?? after;
+    leftOut = page.value;
+    last = page.value.last ?? after;
   }
   const linksAfter = cursor?.link ?? (after === null ? null : { ...after, link: null });
   const links = await services.store.query({
@@ -51,9 +53,7 @@ export async function exportPage(services: ReadServices, request: PageRequest): 
   if (!links.ok) return failed(links.error);
   const moreLinks = links.value.next;
   const next = last !== null && (more || moreLinks !== null) ? { memory: last, link: moreLinks } : null;
-  return ok({ memories, links: links.value.links, next });
-}
-
-function placeOf(memory: MemoryRow | undefined): ExportPlace | null {
-  return memory === undefined ? null : { created_at: memory.created_at, id: memory.id };
+  const { damaged } = leftOut;
+  const found = { memories, links: links.value.links, next };
+  return ok(damaged === undefined ? found : { ...found, damaged });
 }

@@ -1,5 +1,4 @@
 import type { Command, Outcomes } from '../commands.js';
-import type { RebuildIndexes } from '../mesh/scrub-terms.js';
 import { type Failure, failed, type Result } from '../result.js';
 import { guardAgentRecords } from './agent.js';
 import { audited } from './audit.js';
@@ -9,7 +8,7 @@ import type { Mutation } from './mutations.js';
 import type { Reading } from './reads.js';
 
 /** A command that changes what is remembered. */
-export type DecidedCommand = Exclude<Command, RebuildIndexes>;
+export type DecidedCommand = Command;
 
 /** The rule of a command: what it changes, or why not. */
 export type Rule<K extends DecidedCommand['kind']> = (

@@ -66,7 +66,9 @@ export function* homeProblem(
     const kind: Kind = kinds.of(mutation.kind);
     if (kind.writer !== 'home') continue;
     const self = peerOfOrigin((yield* read('log-origin', {})).origin);
-    const home = yield* homeOf(mutation.id);
+    // What a node says of itself stays its own word, also after another one took its subjects over.
+    const isAdoption = kind.name === adoptionKind.name;
+    const home = isAdoption ? { peerId: makerOf(mutation.id), number: 0 } : yield* homeOf(mutation.id);
     if (home.peerId !== self) return notHome(mutation.id, home);
     const said = mutation.mutation === 'write' ? mutation.image : mutation.facts;
     const number = numberIn(said);

@@ -1,5 +1,6 @@
 import type { AuditEvent } from '../audit.js';
 import type { RecallConsumption, RecallObservation } from '../commands.js';
+import type { Subject } from '../kinds/kind.js';
 import type { PurgeReason } from '../kinds/memory-kind.js';
 import type { Dot, Facts, Settled } from '../kinds/version.js';
 import type { PurgeableRow } from '../life-commands.js';
@@ -75,7 +76,10 @@ export type Mutation =
   | { readonly mutation: 'recount-digest'; readonly kind: string; readonly namespace: string }
   | { readonly mutation: 'recount-quotas'; readonly namespace: string }
   | { readonly mutation: 'drop-payloads'; readonly places: readonly OperationPlace[] }
-  | { readonly mutation: 'reindex-rows'; readonly range: number }
+  | { readonly mutation: 'note-suspects'; readonly subjects: readonly Subject[] }
+  | { readonly mutation: 'drop-suspects'; readonly subjects: readonly Subject[] }
+  /** Accepts a row or a tombstone as it stands: nothing can tell what it was. */
+  | ({ readonly mutation: 'accept-row' } & Subject)
   | {
       readonly mutation: 'note-integrity';
       readonly name: string;

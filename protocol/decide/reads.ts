@@ -177,8 +177,6 @@ export interface Reads {
   'logged-hash': Ask<OriginSeq, string | null>;
   /** True when the log has an operation at a place. */
   'is-logged': Ask<OriginSeq, boolean>;
-  /** How many rows a range of the full text's comparison has. */
-  'rows-of-range': Ask<{ readonly range: number }, number>;
   /** Applies what is decided so far, so that the reads that follow see it. */
   after: Ask<{ readonly mutations: readonly Mutation[] }, void>;
 }

@@ -54,7 +54,6 @@ export function* decideRepairSubjects(
   const charged = new Set(
     command.recountQuotas === true ? command.recount.map(({ namespace }) => namespace) : [],
   );
-  const uncounted = new Sums([]);
   const withheld = new Set(command.withheld);
   const back = yield* restore(command, context);
   const subjects = new Map(
@@ -84,10 +83,6 @@ export function* decideRepairSubjects(
       continue;
     }
     for (const each of verdict.namespaces) {
-      if (command.countLater === true) {
-        uncounted.add(kind.name, each);
-        continue;
-      }
       sums.add(kind.name, each);
       charged.add(each);
     }
@@ -107,10 +102,7 @@ export function* decideRepairSubjects(
     );
   }
   const { restored, refused } = back;
-  const outcome: RepairOutcome = {
-    ...{ repaired, missing, restored, refused, sound, recounted, unreadable },
-    uncounted: uncounted.sorted(),
-  };
+  const outcome: RepairOutcome = { repaired, missing, restored, refused, sound, recounted, unreadable };
   return decided(outcome, []);
 }
 

@@ -22,8 +22,9 @@ import { decideReceive } from './receive.js';
 import { decideDelete, decideExpire, decideForget } from './remove.js';
 import { decideRepairSubjects } from './repair.js';
 import { decideResolve } from './resolve.js';
-import { decideDropPayloads, decideNoteIntegrity, decideReindexRows } from './scrub.js';
+import { decideDropPayloads, decideNoteIntegrity } from './scrub.js';
 import { decideStore } from './store.js';
+import { decideNoteSuspects, decideSettleSuspects } from './suspects.js';
 import { decideTouch } from './touch.js';
 import { decideUndoEdit } from './undo-edit.js';
 import { decideUpdate } from './update.js';
@@ -64,7 +65,8 @@ export const RULES: Rules = {
   'begin-epoch': decideBeginEpoch,
   'repair-subjects': decideRepairSubjects,
   'note-integrity': decideNoteIntegrity,
-  'reindex-rows': decideReindexRows,
+  'note-suspects': decideNoteSuspects,
+  'settle-suspects': decideSettleSuspects,
   'drop-payloads': decideDropPayloads,
 };
 

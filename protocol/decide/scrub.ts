@@ -1,8 +1,7 @@
 import type { Outcomes } from '../commands.js';
-import type { DropPayloads, NoteIntegrity, ReindexRows } from '../mesh/scrub-terms.js';
+import type { DropPayloads, NoteIntegrity } from '../mesh/scrub-terms.js';
 import { type Deciding, decided } from './deciding.js';
 import type { Mutation } from './mutations.js';
-import { read } from './reads.js';
 
 /** Remembers what was found out about the state of the rows; local, not replicated. */
 // biome-ignore lint/correctness/useYield: a decision is a generator, and this one has nothing to ask.
@@ -14,12 +13,6 @@ export function* decideNoteIntegrity({
   const mutations: Mutation[] = [{ mutation: 'note-integrity', name, facts }];
   if (audit !== null) mutations.push({ mutation: 'append-audit', event: { ...audit, payload: facts } });
   return decided({}, mutations);
-}
-
-/** Indexes the full text of a range of rows anew. */
-export function* decideReindexRows({ range }: ReindexRows): Deciding<Outcomes['reindex-rows']> {
-  const rows = yield* read('rows-of-range', { range });
-  return decided({ rows }, [{ mutation: 'reindex-rows', range }]);
 }
 
 /** Lets payloads go that another version has superseded; what is superseded stays so. */

@@ -8,9 +8,15 @@ import { isLater, type LiveVersion } from './version.js';
 export type Join<T> = (a: T, b: T) => T;
 
 /** The later of two instants, or the greater of two texts. */
-export const latest: Join<string> = (a, b) => (a >= b ? a : b);
+export const latest: Join<string> = (a, b) => {
+  if (a >= b) return a;
+  return b;
+};
 /** The earlier of two instants, or the lesser of two texts. */
-export const earliest: Join<string> = (a, b) => (a <= b ? a : b);
+export const earliest: Join<string> = (a, b) => {
+  if (a <= b) return a;
+  return b;
+};
 /** The later of two instants, where null stands for never and lies behind all others. */
 export const latestOrNever: Join<string | null> = (a, b) => (a === null || b === null ? null : latest(a, b));
 export const max: Join<number> = (a, b) => Math.max(a, b);
@@ -37,12 +43,14 @@ export function mergeBy<I extends object>(joins: Joins<I>): Kind<I>['merge'] {
   };
 }
 
-/** The version with the latest edit. */
+/** The version with the latest edit; of several with that one edit, the latest. */
 export function latestEdit<I extends object>(
   kind: Pick<Kind<I>, 'editOf'>,
   versions: readonly LiveVersion<I>[],
 ): LiveVersion<I> {
-  return versions.reduce((best, version) =>
-    isLater(kind.editOf(version), kind.editOf(best)) ? version : best,
-  );
+  return versions.reduce((best, version) => {
+    const [edit, other] = [kind.editOf(version), kind.editOf(best)];
+    if (isLater(edit, other)) return version;
+    return !isLater(other, edit) && isLater(version, best) ? version : best;
+  });
 }

@@ -19,6 +19,7 @@ import {
   covers,
   editDot,
   type Facts,
+  isLater,
   type LiveVersion,
   type Removal,
   type Settled,
@@ -117,7 +118,7 @@ export const memoryKind: Kind<MemoryImage> = {
   // Reads and promotions leave the stamp of the last edit, so they neither win against one nor bring a memory back.
   editOf: (version) => editDot(version.image.edited) ?? version,
   merge: (versions, winner) => {
-    const first = versions.map(({ image }) => image).reduce(earlierCreation);
+    const first = versions.reduce(earlierCreation).image;
     const { created_at, created_hlc } = first;
     return withOwner({ ...joinLife(versions, winner), created_at, created_hlc }, first.metadata['agent_id']);
   },
@@ -138,12 +139,15 @@ export const memoryKind: Kind<MemoryImage> = {
   table: 'memories',
 };
 
-/** Which of two images was created first; images of one edit differ only in tier and expiry. */
-function earlierCreation(best: MemoryImage, image: MemoryImage): MemoryImage {
-  const earlier =
-    image.created_hlc < best.created_hlc ||
-    (image.created_hlc === best.created_hlc && image.edited < best.edited);
-  return earlier ? image : best;
+/** Which of two versions was created first; of one creation the earlier edit, then the earlier version. */
+function earlierCreation(
+  best: LiveVersion<MemoryImage>,
+  version: LiveVersion<MemoryImage>,
+): LiveVersion<MemoryImage> {
+  const [a, b] = [version.image, best.image];
+  if (a.created_hlc !== b.created_hlc) return a.created_hlc < b.created_hlc ? version : best;
+  if (a.edited !== b.edited) return a.edited < b.edited ? version : best;
+  return isLater(best, version) ? version : best;
 }
 
 /**

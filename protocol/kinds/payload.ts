@@ -24,7 +24,10 @@ export type Members<I> = { readonly [K in Exclude<keyof I, 'rest'>]: Member<I[K]
 /** How the images of a kind become text, and text becomes images. */
 export interface Payload<I> {
   readonly keys: readonly string[];
-  /** Canonical JSON: equal images have equal texts. Members that are not declared, other than those of `rest`, are left out. */
+  /**
+   * Canonical JSON: equal images have equal texts. Members that are not declared, other than those of `rest`, are left out;
+   * one that the image lacks is written with its default.
+   */
   text(image: I): string;
   /** Null for a value that no row of this kind can hold. */
   parse(value: unknown): I | null;

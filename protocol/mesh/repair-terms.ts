@@ -25,11 +25,6 @@ export interface RepairSubjects {
   readonly recount: readonly KindNamespace[];
   /** Sums up again what the rows of these namespaces use of their holders' quotas. */
   readonly recountQuotas?: boolean;
-  /**
-   * Leaves digests and quotas of what it repairs to a later count, which costs a look at every row of a namespace: the
-   * caller has the `uncounted` ones counted when it is through.
-   */
-  readonly countLater?: boolean;
   /** True finds, and changes nothing. */
   readonly dryRun: boolean;
 }
@@ -76,8 +71,6 @@ export interface RepairOutcome {
   readonly sound: number;
   /** Digests that were not the sum of their rows. */
   readonly recounted: readonly KindNamespace[];
-  /** Digests that are to be counted, because of `countLater`. */
-  readonly uncounted: readonly KindNamespace[];
   /** Operations that have an effect and that this release cannot read; the rows of their subjects stay as they are. */
   readonly unreadable: readonly MissingPayload[];
 }

@@ -3,16 +3,14 @@ import type { KindNamespace, OperationPlace } from './ranges.js';
 import type { Have } from './wire.js';
 
 /** Commands and queries of a store that the scrub uses; all pages, so that no thread is kept for long. */
-export type ScrubCommand = NoteIntegrity | ReindexRows | RebuildIndexes | DropPayloads;
+export type ScrubCommand = NoteIntegrity | NoteSuspects | SettleSuspects | DropPayloads;
 export type ScrubQuery =
   | ScrubRows
   | ScrubTombstones
   | ScrubLog
-  | ScrubIndex
-  | ScrubTable
-  | ScrubTexts
   | ScrubNamespaces
   | IntegrityNotes
+  | ListSuspects
   | SupersededPayloads;
 
 /** Kinds and namespaces for which something is counted, those without rows included. */
@@ -59,54 +57,40 @@ export interface ScrubLogPage extends ScrubPage<number> {
   readonly damaged: readonly OperationPlace[];
 }
 
-/** A range of row numbers with what the full text says of it, order-free. */
-export interface TextSum {
-  readonly range: number;
-  readonly sum: readonly [number, number];
+/** Marks subjects whose rows were found damaged; they are repaired in the background. Local, not replicated. */
+export interface NoteSuspects {
+  readonly kind: 'note-suspects';
+  readonly subjects: readonly Subject[];
 }
 
-/** Rows that one range of the full text's comparison spans. */
-export const TEXT_RANGE_ROWS = 1024;
-
-/** The words of the index, in order of words, summed up by the rows that they stand in. */
-export interface ScrubIndex {
-  readonly kind: 'scrub-index';
-  /** Words beyond this one; null begins. */
-  readonly after: string | null;
-  /** Ends behind a word at which there are at least so many places. */
+/** Subjects whose rows were found damaged and wait for their repair, the longest known first. */
+export interface ListSuspects {
+  readonly kind: 'list-suspects';
   readonly limit: number;
 }
 
-/** Whether the engine's own indexes of a table agree with it: of the first table, by name, beyond this one. */
-export interface ScrubTable {
-  readonly kind: 'scrub-table';
-  readonly after: string;
+export interface Suspect {
+  readonly subject: Subject;
+  /** An instant. */
+  readonly since: string;
 }
 
-/** What the index should say of some rows, by their texts; and which rows these are. */
-export interface ScrubTexts {
-  readonly kind: 'scrub-texts';
-  readonly range: number;
-  /** False leaves the sum out. */
-  readonly sums: boolean;
+/** Ends the repair of suspects. */
+export interface SettleSuspects {
+  readonly kind: 'settle-suspects';
+  /** Their rows are what the log says. */
+  readonly sound: readonly Subject[];
+  /** Neither the log nor a peer can tell the contents of their rows: a row that can be read is accepted as it stands. */
+  readonly accept: readonly Subject[];
 }
 
-/** Indexes the rows of a range anew. */
-export interface ReindexRows {
-  readonly kind: 'reindex-rows';
-  readonly range: number;
-}
-
-/** Builds the engine's own indexes of a table anew; rows stay as they are, so nothing is decided. */
-export interface RebuildIndexes {
-  readonly kind: 'rebuild-indexes';
-  readonly table: string;
-}
+/** `accepted`: rows that were accepted as they stood. */
+export type IntegrityName = 'scrub' | 'mesh' | 'accepted';
 
 /** What was last found out about the state of the rows. */
 export interface NoteIntegrity {
   readonly kind: 'note-integrity';
-  readonly name: 'scrub' | 'mesh';
+  readonly name: IntegrityName;
   readonly facts: Readonly<Record<string, unknown>>;
   /** Writes a row of the audit chain in the name of this agent; null for none. */
   readonly audit: { readonly agentId: string; readonly type: string } | null;
@@ -145,8 +129,13 @@ export interface IntegrityNote {
 
 export interface ScrubOutcomes {
   readonly 'note-integrity': Readonly<Record<never, never>>;
-  readonly 'reindex-rows': { readonly rows: number };
-  readonly 'rebuild-indexes': Readonly<Record<string, never>>;
+  readonly 'note-suspects': Readonly<Record<never, never>>;
+  readonly 'settle-suspects': {
+    /** Subjects whose row was accepted as it stood. */
+    readonly accepted: readonly Subject[];
+    /** Subjects that stay suspect: their row cannot be read. */
+    readonly kept: readonly Subject[];
+  };
   readonly 'drop-payloads': Readonly<Record<never, never>>;
 }
 
@@ -154,24 +143,12 @@ export interface ScrubAnswers {
   readonly 'scrub-rows': ScrubPage<string>;
   readonly 'scrub-tombstones': ScrubPage<Subject>;
   readonly 'scrub-log': ScrubLogPage;
-  readonly 'scrub-table': {
-    /** The table that was looked at, when its indexes do not agree with it. */
-    readonly damaged: string | null;
-    readonly next: string | null;
-  };
-  readonly 'scrub-index': { readonly sums: readonly TextSum[]; readonly next: string | null };
-  readonly 'scrub-texts': {
-    readonly sum: readonly [number, number];
-    /** Changes with the rows of the range. */
-    readonly mark: string;
-    /** The last range that has rows. */
-    readonly last: number;
-  };
   readonly 'scrub-namespaces': { readonly sums: readonly KindNamespace[] };
   readonly 'superseded-payloads': {
     readonly places: readonly OperationPlace[];
     /** Null at the end. */
     readonly next: number | null;
   };
-  readonly 'integrity-notes': Readonly<Partial<Record<'scrub' | 'mesh', IntegrityNote>>>;
+  readonly 'list-suspects': { readonly suspects: readonly Suspect[] };
+  readonly 'integrity-notes': Readonly<Partial<Record<IntegrityName, IntegrityNote>>>;
 }

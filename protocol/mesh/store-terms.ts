@@ -313,6 +313,13 @@ export interface MeshAnswers extends RepairAnswers, ScrubAnswers {
   readonly 'find-operation': FoundOperation | null;
   readonly 'list-conflicts': readonly Conflict[];
   readonly 'list-nonces': readonly UsedNonce[];
-  readonly 'memories-since': { readonly memories: readonly MemoryRow[]; readonly more: boolean };
+  readonly 'memories-since': {
+    readonly memories: readonly MemoryRow[];
+    readonly more: boolean;
+    /** The place of the last row that was looked at; null when there was none. */
+    readonly last: MemoriesSince['after'] | null;
+    /** Ids of rows that cannot be read and are left out; absent where there are none. */
+    readonly damaged?: readonly string[];
+  };
   readonly 'list-peer-progress': PeerProgressAnswer;
 }

@@ -9,7 +9,7 @@ import { visibleRows } from './visibility.js';
  * The rows of `memories m` that a forget means (interface §4.4): any word of the pattern, and only rows that the viewer
  * sees and may change, which agent records never are. A pattern without a word matches nothing.
  */
-export function forgettable(filter: ForgetFilter, now: string): FilterSql & { readonly order: string } {
+export function forgettable(filter: ForgetFilter, now: string): FilterSql {
   const { viewer } = filter;
   const gate = visibleRows('m', viewer, now);
   // A record among them would have the whole batch refused, and whoever registers decides what words it holds.
@@ -39,5 +39,5 @@ export function forgettable(filter: ForgetFilter, now: string): FilterSql & { re
       parameters['expression'] = terms.map(({ word }) => wordExpression(word)).join(' OR ');
     }
   }
-  return { sql: clauses.join(' AND '), parameters, order: 'm.rid' };
+  return { sql: clauses.join(' AND '), parameters };
 }

@@ -3,7 +3,7 @@ import { BATCH_COMMANDS_MAX, INLINE_YIELD_MS, WRITE_DEADLINE_MS } from '../../pr
 import type { AnswerOf, Query } from '../../protocol/queries.js';
 import { fail, type Result } from '../../protocol/result.js';
 import type { Clock, Random, Scheduler } from '../../protocol/seams.js';
-import type { CallOptions, Store } from '../port.js';
+import type { CallOptions, SelfCheckPage, Store } from '../port.js';
 import { Reader } from './reader.js';
 import { DatabaseBusyError, Writer, type WriterParts } from './writer.js';
 
@@ -46,7 +46,7 @@ export class InlineStore implements Store {
 
   constructor(private readonly parts: InlineStoreParts) {
     this.writer = new Writer(parts);
-    this.reader = new Reader(parts.db, parts.crypto);
+    this.reader = new Reader(parts.db, parts.crypto, parts.kinds);
   }
 
   execute<C extends Command>(command: C, options: CallOptions = {}): Promise<Result<OutcomeOf<C>>> {
@@ -66,6 +66,11 @@ export class InlineStore implements Store {
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  selfCheck(cursor: string | null): Promise<Result<SelfCheckPage>> {
+    if (this.closed) return Promise.resolve(fail('SHUTTING_DOWN', 'the store is closing'));
+    return Promise.resolve(this.reader.selfCheck(cursor));
   }
 
   async close(): Promise<void> {

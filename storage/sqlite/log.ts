@@ -15,6 +15,7 @@ import type { Crypto } from '../../protocol/seams.js';
 import { withWrite } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
 import { type FreshEpoch, switchEpoch } from './database-setup.js';
+import { type OperationSqlRow, operationFromSql } from './operation-rows.js';
 import { renameOperations } from './rename-origin.js';
 
 interface LogStateRow {
@@ -178,6 +179,15 @@ export class OperationLog {
       .get(origin, keep) as { hlc: string; head: string } | undefined;
     if (last === undefined) this.db.prepare('DELETE FROM origins WHERE origin = ?').run(origin);
     else this.putOrigin.run(origin, keep, last.head, last.hlc);
+  }
+
+  /** The hash of a header as it stands in the table; empty for one that makes no header. */
+  hashOf(row: OperationSqlRow): string {
+    try {
+      return headerHash(operationFromSql(row), this.crypto);
+    } catch {
+      return '';
+    }
   }
 
   /** Takes up the counters at the start of a transaction. */

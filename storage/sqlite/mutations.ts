@@ -14,6 +14,7 @@ import { PeerLedger } from './peer-progress.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { ReplicaRows } from './replica-rows.js';
 import { RowRepair } from './row-repair.js';
+import { Suspects } from './suspects.js';
 
 type Names = Mutation['mutation'];
 
@@ -30,6 +31,7 @@ export class Mutations {
   private readonly replicas;
   private readonly peers;
   private readonly repair;
+  private readonly suspects;
   private readonly appliers: Appliers;
 
   constructor(
@@ -46,6 +48,7 @@ export class Mutations {
     this.subjects = new Subjects(db, tables, log, this.replicas);
     this.peers = new PeerLedger(db);
     this.repair = new RowRepair(db, quotas);
+    this.suspects = new Suspects(db);
     this.statements = {
       countAccess: db.prepare('UPDATE memories SET access_count = ?, last_accessed_at = ? WHERE id = ?'),
       embedState: db.prepare('UPDATE memories SET embed_state = ? WHERE rid = ?'),
@@ -79,7 +82,7 @@ export class Mutations {
   }
 
   private appliersOf(): Appliers {
-    const { statements, subjects, log, replicas, repair } = this;
+    const { statements, subjects, log, replicas, repair, suspects } = this;
     return {
       write: (mutation, context) => subjects.write(mutation, context),
       remove: (mutation, context) => subjects.remove(mutation, context),
@@ -122,7 +125,13 @@ export class Mutations {
       'recount-digest': ({ kind, namespace }) => this.digests.recount(kind, namespace),
       'recount-quotas': ({ namespace }, { now }) => repair.recountQuotas(namespace, now),
       'drop-payloads': ({ places }) => log.dropPayloads(places),
-      'reindex-rows': ({ range }) => repair.reindex(range),
+      'note-suspects': ({ subjects: found }, { now }) => {
+        for (const subject of found) suspects.note(subject, now);
+      },
+      'drop-suspects': ({ subjects: settled }) => {
+        for (const subject of settled) suspects.drop(subject);
+      },
+      'accept-row': (subject, context) => subjects.accept(subject, context),
       'note-integrity': ({ name, facts }, { now }) => repair.note(name, facts, now),
       'record-conflict': (mutation) => replicas.recordConflict(mutation),
       unpark: ({ origin, seq }) => replicas.unpark(origin, seq),

@@ -69,3 +69,8 @@ export interface OperationStamp {
 /** What operations have seen together, themselves included. */
 export const coversOf = (operations: readonly OperationStamp[]): VersionVector =>
   joined(operations.map(({ origin, origin_seq: seq, seen }) => withWrite(vectorOf(seen), origin, seq)));
+
+/** What the chain demands as the hash of an operation: what its follower names, or where its origin's chain ends. */
+export const KNOWN_HASH = `SELECT prev_hash AS hash FROM operations WHERE origin = @origin AND origin_seq = @seq + 1
+  UNION ALL SELECT head FROM origins WHERE origin = @origin AND seq = @seq
+  UNION ALL SELECT chain_head FROM log_state WHERE peer_id || '/' || db_epoch = @origin AND origin_seq = @seq`;

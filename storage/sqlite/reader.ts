@@ -8,11 +8,13 @@ import type {
   SearchMemories,
 } from '../../protocol/queries.js';
 import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
+import { ok, type Result } from '../../protocol/result.js';
 import type { Crypto } from '../../protocol/seams.js';
+import type { SelfCheckPage } from '../port.js';
 import { auditHeadPath, readAuditHead } from './audit-head.js';
-import type { Connection } from './connection.js';
+import { type Connection, isCorruption } from './connection.js';
 import { DamagedRowError } from './damage.js';
+import { dataDamaged, storageFailure } from './failures.js';
 import { KindPages } from './kinds/tables.js';
 import { type RowPage, readPage } from './page.js';
 import { agentKey, listAgents } from './queries/agents.js';
@@ -37,14 +39,21 @@ import {
   readDigests,
   readOperations,
 } from './queries/replication.js';
-import { integrityNotes, scrubLog, scrubNamespaces, scrubRows, scrubTombstones } from './queries/scrub.js';
-import { scrubIndex, scrubTable, scrubTexts } from './queries/scrub-index.js';
+import {
+  integrityNotes,
+  listSuspects,
+  scrubLog,
+  scrubNamespaces,
+  scrubRows,
+  scrubTombstones,
+} from './queries/scrub.js';
 import { findContradictions, nearestMemory } from './queries/similar.js';
 import { memoriesSince } from './queries/since.js';
 import { storeStats } from './queries/stats.js';
 import { supersededPayloads } from './queries/superseded.js';
 import { RecallIndex } from './recall/recall.js';
 import { SELECT_ROW, type SqlRow } from './rows.js';
+import { selfCheck } from './self-check.js';
 import { Statements } from './statements.js';
 import { visibleRows } from './visibility.js';
 
@@ -68,10 +77,15 @@ export class Reader {
     this.recall = new RecallIndex(db);
   }
 
-  /** A row that cannot be read is named in the failure, so that it can be made anew. */
+  /** A failure names the row that cannot be read; a page leaves it out and says so. */
   run<Q extends Query>(query: Q): Result<AnswerOf<Q>>;
   run(query: Query): Result<Answers[Query['kind']]> {
     return namingDamage(() => this.answer(query));
+  }
+
+  /** A page of SQLite's check of itself. */
+  selfCheck(cursor: string | null): Result<SelfCheckPage> {
+    return namingDamage(() => ok(selfCheck(this.db, cursor)));
   }
 
   /** The rows that another thread has ranked. */
@@ -172,12 +186,8 @@ export class Reader {
         return ok(scrubTombstones(this.source(), query));
       case 'scrub-log':
         return ok(scrubLog(this.source(), query));
-      case 'scrub-table':
-        return ok(scrubTable(this.db, query));
-      case 'scrub-index':
-        return ok(scrubIndex(this.db, query));
-      case 'scrub-texts':
-        return ok(scrubTexts(this.db, query));
+      case 'list-suspects':
+        return ok(listSuspects(this.statements, query));
       case 'scrub-namespaces':
         return ok(scrubNamespaces(this.statements));
       case 'superseded-payloads':
@@ -199,18 +209,20 @@ export class Reader {
   private search(query: SearchMemories): MemoryPage {
     const { viewer, now, offset } = query.filter;
     const rids = this.recall.search(query);
-    const { rows, truncated } = this.visibleInOrder(rids, viewer, now);
+    const { rows, truncated, looked: _, ...leftOut } = this.visibleInOrder(rids, viewer, now);
     const last = rows[rows.length - 1];
     const nextOffset = truncated && last !== undefined ? offset + rids.indexOf(last.rid) + 1 : null;
-    return { memories: rows, nextOffset };
+    return { memories: rows, nextOffset, ...leftOut };
   }
 
   /** The ranked rows, read again through the gate: an index may lag behind, what is shown may not. */
   private readRanked(request: RecallRequest, ranked: RankedMemories): Answers['recall-memories'] {
     const scores = new Map(ranked.rows.map(({ rid, score }) => [rid, score]));
-    const { rows, truncated } = this.visibleInOrder([...scores.keys()], request.viewer, request.now);
+    const page = this.visibleInOrder([...scores.keys()], request.viewer, request.now);
+    const { rows, truncated, looked: _, ...leftOut } = page;
     return {
       ...ranked,
+      ...leftOut,
       rows: rows.map((memory) => ({ memory, score: scores.get(memory.rid) ?? 0 })),
       truncated,
     };
@@ -233,7 +245,8 @@ function namingDamage<T>(read: () => Result<T>): Result<T> {
   try {
     return read();
   } catch (error) {
-    if (!(error instanceof DamagedRowError)) throw error;
-    return fail('INTERNAL', error.message, { damaged_id: error.id });
+    if (error instanceof DamagedRowError) return dataDamaged(error);
+    if (isCorruption(error)) return storageFailure(error);
+    throw error;
   }
 }

@@ -21,10 +21,10 @@ import type { OperationLog } from './log.js';
 import { vectorOf } from './operation-rows.js';
 import { agentKey } from './queries/agents.js';
 import type { QuotaLedger } from './quota-ledger.js';
-import { rowsOfRange } from './row-repair.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
 import { Statements } from './statements.js';
 import { SubjectReads } from './subject-reads.js';
+import { NO_SUSPECT, SUSPECT_MEMORIES } from './suspects.js';
 
 interface OwnerRow {
   holder: string;
@@ -32,9 +32,6 @@ interface OwnerRow {
   fencing: number;
   expires_at_ms: number;
 }
-
-/** Sweeps go on without rows that wait for their repair. */
-const NOT_SUSPECT = "m.id NOT IN (SELECT id FROM suspects WHERE kind = 'memory')";
 
 type Answers = {
   readonly [K in Exclude<ReadName, 'after'>]: (
@@ -69,7 +66,8 @@ export class DecisionReads {
     this.texts = new Statements(db);
     this.byId = db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`);
     this.life = db.prepare<[string], MemoryLife>(
-      'SELECT id, tier, access_count, last_accessed_at, expires_at, life_at FROM memories WHERE id = ?',
+      `SELECT id, tier, access_count, last_accessed_at, expires_at, life_at FROM memories m
+       WHERE m.id = ? AND ${NO_SUSPECT}`,
     );
     this.byTitle = db.prepare<[string, string], SqlRow>(
       `SELECT ${SELECT_ROW} FROM memories m WHERE m.title = ? AND m.namespace = ? AND m.conflict_of IS NULL`,
@@ -79,7 +77,7 @@ export class DecisionReads {
     );
     this.expired = db.prepare<[string, number], SqlRow>(
       `SELECT ${SELECT_ROW} FROM memories m WHERE m.expires_at IS NOT NULL AND m.expires_at <= ?
-         AND m.namespace <> '${AGENTS_NAMESPACE}' AND ${NOT_SUSPECT} ORDER BY m.expires_at LIMIT ?`,
+         AND m.namespace <> '${AGENTS_NAMESPACE}' AND ${NO_SUSPECT} ORDER BY m.expires_at LIMIT ?`,
     );
     this.envelope = db.prepare<[string], { memory_id: string }>(
       'SELECT memory_id FROM write_envelopes WHERE fingerprint = ?',
@@ -148,7 +146,6 @@ export class DecisionReads {
       'renamed-whole': (names) => subjects.renamedWhole(names),
       'logged-hash': ({ origin, seq }) => subjects.loggedHash(origin, seq),
       'is-logged': ({ origin, seq }) => subjects.isLogged(origin, seq),
-      'rows-of-range': ({ range }) => rowsOfRange(this.texts, range),
     };
   }
 
@@ -164,11 +161,9 @@ export class DecisionReads {
   }
 
   private forgettable(filter: ForgetFilter, limit: number, now: string): readonly MemoryRow[] {
-    const { sql, parameters, order } = forgettable(filter, now);
+    const { sql, parameters } = forgettable(filter, now);
     const rows = this.texts
-      .get(
-        `SELECT ${SELECT_ROW} FROM memories m WHERE ${sql} AND ${NOT_SUSPECT} ORDER BY ${order} LIMIT @limit`,
-      )
+      .get(`SELECT ${SELECT_ROW} FROM memories m WHERE ${sql} AND ${NO_SUSPECT} ORDER BY m.rid LIMIT @limit`)
       .all({ ...parameters, limit }) as SqlRow[];
     return rows.map(memoryFromSql);
   }
@@ -179,7 +174,8 @@ export class DecisionReads {
     const rows = this.texts
       .get(
         `SELECT a.id, a.namespace, a.archived_at, ${ARCHIVED_SEEN} AS subject_seen FROM archived_memories a
-         WHERE a.archived_at <= @before${owned} ORDER BY a.archived_at, a.id LIMIT @limit`,
+         WHERE a.archived_at <= @before${owned} AND a.id NOT IN (${SUSPECT_MEMORIES})
+         ORDER BY a.archived_at, a.id LIMIT @limit`,
       )
       .all({ before, limit, ...(ownerId === null ? {} : { owner: ownerId }) }) as SqlRow[];
     return rows.map((row) => {

@@ -1,23 +1,10 @@
 import type { MemoryRow } from '../../protocol/memory.js';
-import { TEXT_RANGE_ROWS } from '../../protocol/mesh/scrub-terms.js';
 import type { Connection } from './connection.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
 import { Statements } from './statements.js';
 
-const boundsOf = (range: number): [number, number] => [
-  range * TEXT_RANGE_ROWS,
-  (range + 1) * TEXT_RANGE_ROWS - 1,
-];
-
-export function rowsOfRange(texts: Statements, range: number): number {
-  const rows = texts
-    .get('SELECT count(*) AS n FROM memories WHERE rid BETWEEN ? AND ?')
-    .get(...boundsOf(range));
-  return (rows as { n: number }).n;
-}
-
-/** Counts and indexes again what depends on the rows of memories. */
+/** Counts again what depends on the rows of memories, and keeps notes on their state. */
 export class RowRepair {
   private readonly texts: Statements;
 
@@ -26,18 +13,6 @@ export class RowRepair {
     private readonly quotas: QuotaLedger,
   ) {
     this.texts = new Statements(db);
-  }
-
-  /** Indexes the full text of a range of rows again. */
-  reindex(range: number): void {
-    const bounds = boundsOf(range);
-    this.texts.get('DELETE FROM memories_fts WHERE rowid BETWEEN ? AND ?').run(...bounds);
-    this.texts
-      .get(
-        `INSERT INTO memories_fts (rowid, title, content, tags, nst)
-         SELECT rid, title, content, tags, 'n' || ns_id FROM memories WHERE rid BETWEEN ? AND ?`,
-      )
-      .run(...bounds);
   }
 
   /** Remembers what was found out. */

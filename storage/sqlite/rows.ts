@@ -69,6 +69,30 @@ export function memoryFromSql(row: SqlRow): MemoryRow {
   }
 }
 
+/** The rows of a page that can be read; the others are left out, and their ids noted. */
+export class PageRows {
+  readonly rows: MemoryRow[] = [];
+  private readonly damaged: string[] = [];
+
+  take(row: SqlRow): void {
+    try {
+      this.rows.push(memoryFromSql(row));
+    } catch {
+      this.damaged.push(String(row['id']));
+    }
+  }
+
+  /** Rows that were looked at, readable or not. */
+  get looked(): number {
+    return this.rows.length + this.damaged.length;
+  }
+
+  /** What the answer says of the rows that it leaves out. */
+  get leftOut(): { readonly damaged?: readonly string[] } {
+    return this.damaged.length === 0 ? {} : { damaged: this.damaged };
+  }
+}
+
 function parsed(row: SqlRow): MemoryRow {
   return {
     rid: (row['rid'] ?? 0) as number,

@@ -108,7 +108,7 @@ CREATE TABLE namespace_digests (
   PRIMARY KEY (kind, namespace)
 ) WITHOUT ROWID;
 
--- Subjects whose rows a command could not build on; local.
+-- Subjects whose rows were found damaged and wait for their repair; local.
 CREATE TABLE suspects (
   kind TEXT NOT NULL,
   id TEXT NOT NULL,

@@ -1,27 +1,73 @@
 import type { RowStamp } from '../../protocol/decide/reads.js';
+import { type Kind, wordsOf } from '../../protocol/kinds/kind.js';
 import { sameVector } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
-import { coversOf, type OperationStamp } from './operation-rows.js';
+import { coversOf, KNOWN_HASH, type OperationSqlRow } from './operation-rows.js';
 
-/** Compares stamps, which no digest covers, with those of the operations that made a row or a tombstone. */
+/** Hashes the headers of operations, as the log does. */
+export interface HeaderHashes {
+  hashOf(row: OperationSqlRow): string;
+}
+
+/** A stamp, and the namespace that the row stands in. */
+export type PlacedStamp = RowStamp & { readonly namespace: string };
+
+/**
+ * Compares stamps and namespaces, which no digest covers, with those of the operations that made a row or a tombstone.
+ * Where the log lost such an operation, or its header, nothing contradicts them, and they stand.
+ */
 export class Stamps {
   private readonly operation;
   private readonly siblings;
+  private readonly end;
+  private readonly latest;
+  private readonly known;
 
-  constructor(db: Connection) {
-    this.operation = db.prepare<[string, number], OperationStamp>(
-      'SELECT hlc, origin, origin_seq, seen FROM operations WHERE origin = ? AND origin_seq = ?',
+  constructor(
+    db: Connection,
+    private readonly log: HeaderHashes,
+  ) {
+    this.operation = db.prepare<[string, number], OperationSqlRow>(
+      'SELECT * FROM operations WHERE origin = ? AND origin_seq = ?',
     );
-    this.siblings = db.prepare<[string, string], OperationStamp>(
-      `SELECT o.hlc, o.origin, o.origin_seq, o.seen FROM siblings s
+    this.siblings = db.prepare<[string, string], OperationSqlRow>(
+      `SELECT o.* FROM siblings s
        JOIN operations o ON o.origin = s.origin AND o.origin_seq = s.origin_seq WHERE s.kind = ? AND s.subject = ?`,
     );
+    this.latest = db.prepare<[string, string], OperationSqlRow>(
+      `SELECT * FROM operations WHERE subject = ? AND parked IS NULL AND kind IN (SELECT value FROM json_each(?))
+       ORDER BY hlc DESC, origin DESC LIMIT 1`,
+    );
+    this.end = db.prepare<[{ origin: string; seq: number }], { found: number }>(
+      `SELECT 1 AS found FROM origins WHERE origin = @origin AND seq >= @seq UNION ALL
+       SELECT 1 FROM log_state WHERE peer_id || '/' || db_epoch = @origin AND origin_seq >= @seq`,
+    );
+    this.known = db.prepare<[{ origin: string; seq: number }], { hash: string }>(KNOWN_HASH);
   }
 
-  hold(kind: string, id: string, { hlc, origin, origin_seq: seq, seen }: RowStamp): boolean {
+  /** The namespace is that of the operation, or of one of several concurrent ones. */
+  hold(kind: string, id: string, { hlc, origin, origin_seq: seq, seen, namespace }: PlacedStamp): boolean {
     const last = this.operation.get(origin, seq);
-    if (last?.hlc !== hlc) return false;
+    if (last === undefined) return seq >= 1 && this.end.get({ origin, seq }) !== undefined;
     const siblings = this.siblings.all(kind, id);
-    return sameVector(seen, coversOf(siblings.length === 0 ? [last] : siblings));
+    const makers = siblings.length === 0 ? [last] : siblings;
+    const isPlaced = makers.some((maker) => maker.namespace === namespace);
+    if (last.hlc === hlc && isPlaced && sameVector(seen, coversOf(makers))) return true;
+    return [last, ...makers].some((maker) => !this.isChained(maker));
+  }
+
+  /** The stamps of a row that is taken as it stands: its own, unless the log contradicts them. */
+  settled(kind: Kind, id: string, held: PlacedStamp): RowStamp {
+    if (this.hold(kind.name, id, held)) return held;
+    const last = this.latest.get(id, JSON.stringify(wordsOf(kind, 'image', 'removal')));
+    if (last === undefined) return held;
+    const { hlc, origin, origin_seq } = last;
+    const siblings = this.siblings.all(kind.name, id);
+    return { hlc, origin, origin_seq, seen: coversOf(siblings.length === 0 ? [last] : siblings) };
+  }
+
+  private isChained(row: OperationSqlRow): boolean {
+    const known = this.known.get({ origin: row.origin, seq: row.origin_seq });
+    return known === undefined || known.hash === this.log.hashOf(row);
   }
 }

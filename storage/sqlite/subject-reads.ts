@@ -12,12 +12,7 @@ import type { Crypto } from '../../protocol/seams.js';
 import type { Connection } from './connection.js';
 import { DamagedRowError } from './damage.js';
 import type { SubjectTables } from './kinds/tables.js';
-import { type OperationSqlRow, operationFromSql, vectorOf } from './operation-rows.js';
-
-/** The hash that the chain demands of an operation: its follower names it, or the end of the chain does. */
-export const CHAINED_HASH = `SELECT prev_hash AS hash FROM operations WHERE origin = @origin AND origin_seq = @seq + 1
-  UNION ALL SELECT head FROM origins WHERE origin = @origin AND seq = @seq
-  UNION ALL SELECT chain_head FROM log_state WHERE peer_id || '/' || db_epoch = @origin AND origin_seq = @seq`;
+import { KNOWN_HASH, type OperationSqlRow, operationFromSql, vectorOf } from './operation-rows.js';
 
 /** What merging and repair must know of a subject, read inside the write transaction. */
 export class SubjectReads {
@@ -32,7 +27,7 @@ export class SubjectReads {
       head: db.prepare<[string], { seq: number; head: string }>(
         'SELECT seq, head FROM origins WHERE origin = ?',
       ),
-      hash: db.prepare<[{ origin: string; seq: number }], { hash: string }>(CHAINED_HASH),
+      hash: db.prepare<[{ origin: string; seq: number }], { hash: string }>(KNOWN_HASH),
       parkedReason: db.prepare<[string, number], { parked: ParkReason | null }>(
         `SELECT iif(parked = 'elsewhere', 'out_of_scope', parked) AS parked FROM operations
          WHERE origin = ? AND origin_seq = ?`,

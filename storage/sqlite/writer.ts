@@ -6,22 +6,23 @@ import { CHAIN } from '../../protocol/decide/rules.js';
 import { KINDS, type Kinds } from '../../protocol/kinds/kinds.js';
 import type { Memory } from '../../protocol/memory.js';
 import type { QuotaLimits } from '../../protocol/quota.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
+import { fail, type Result } from '../../protocol/result.js';
 import type { Crypto, Signer } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { TimedCommand } from '../port.js';
 import { AuditChain } from './audit-chain.js';
 import { AuditHeadFile, auditHeadPath } from './audit-head.js';
-import { type Connection, isBusy, isCorruption, isDiskError, isFull, sqliteCode } from './connection.js';
+import { type Connection, isBusy, isCorruption, isDiskError, isFull } from './connection.js';
 import { DamagedRowError } from './damage.js';
 import { Digests } from './digests.js';
+import { dataDamaged, diskFull, storageFailure } from './failures.js';
 import { FileIdentity } from './file-identity.js';
 import { KindPages, SubjectTables } from './kinds/tables.js';
 import { OperationLog } from './log.js';
 import { Mutations } from './mutations.js';
 import { QuotaLedger } from './quota-ledger.js';
 import { DecisionReads } from './reads.js';
-import { TableIndexes } from './table-indexes.js';
+import { Suspects } from './suspects.js';
 import { WalRelief } from './wal-relief.js';
 
 /** The database is locked by another process; nothing of the batch was applied, so it may be tried again. */
@@ -56,11 +57,10 @@ export class Writer {
   private readonly mutations;
   private readonly reads;
   private readonly sql;
-  private readonly indexes;
   /** Null for a database in memory. */
   private readonly file: FileIdentity | null;
   private readonly relief: WalRelief;
-  private readonly suspect;
+  private readonly suspects;
   private readonly kinds: Kinds;
   private readonly chain: Chain;
 
@@ -81,13 +81,10 @@ export class Writer {
     const headFile = db.memory ? null : new AuditHeadFile(auditHeadPath(db.name));
     this.audit = new AuditChain(db, crypto, signer, headFile);
     this.digests = new Digests(db, crypto, new KindPages(kinds));
-    const tables = new SubjectTables(db, kinds, this.quotas, this.digests);
+    const tables = new SubjectTables(db, kinds, this.quotas, this.digests, this.log);
     this.mutations = new Mutations(db, this.log, this.quotas, this.digests, tables, this.audit);
-    this.indexes = new TableIndexes(db, reportBug);
     this.reads = new DecisionReads(db, this.quotas, this.log, this.digests, crypto, tables);
-    this.suspect = db.prepare<[string, string, string]>(
-      'INSERT OR IGNORE INTO suspects (kind, id, noted_at) VALUES (?, ?, ?)',
-    );
+    this.suspects = new Suspects(db);
     this.sql = {
       begin: db.prepare('BEGIN IMMEDIATE'),
       commit: db.prepare('COMMIT'),
@@ -156,10 +153,6 @@ export class Writer {
   }
 
   private runBare({ command, nowMs }: TimedCommand): Result<OutcomeOf<Command>> {
-    if (command.kind === 'rebuild-indexes') {
-      this.indexes.rebuild(command.table);
-      return ok({});
-    }
     const context: DecisionContext = {
       nowMs,
       now: instantFromMs(nowMs),
@@ -180,7 +173,7 @@ export class Writer {
    * Runs a command in a savepoint, so that one that throws costs the others of its batch nothing. One that met a damaged row
    * marks its subject as suspect, which wakes the repair.
    */
-  private runInSavepoint(timed: TimedCommand, again = false): Result<OutcomeOf<Command>> {
+  private runInSavepoint(timed: TimedCommand): Result<OutcomeOf<Command>> {
     const mark = this.log.mark();
     this.quotas.flush();
     this.digests.flush();
@@ -202,25 +195,19 @@ export class Writer {
     this.digests.clear();
     this.mutations.forgetNamespaces();
     this.audit.takeHead();
-    if (isCorruption(failure)) {
-      if (!again && this.indexes.mend(timed.nowMs)) return this.runInSavepoint(timed, true);
-      if (again) this.indexes.wasInVain(timed.nowMs);
-      return storageFailure(failure);
-    }
     return this.failureOf(failure, timed.nowMs);
   }
 
   private failureOf(failure: unknown, nowMs: number): Result<OutcomeOf<Command>> {
     if (failure instanceof DamagedRowError) {
-      const { kind, id } = failure;
-      this.suspect.run(kind, id, instantFromMs(nowMs));
-      return damaged(kind, id);
+      return dataDamaged(failure, this.suspects.note(failure, instantFromMs(nowMs)));
     }
+    if (isCorruption(failure)) return storageFailure(failure);
     if (/UNIQUE constraint failed: memories\.(id|title)/.test(String(failure))) {
       return fail('CONFLICT', 'a memory with this id already exists');
     }
     this.reportBug(failure);
-    return internal();
+    return fail('INTERNAL', 'internal server error');
   }
 
   private decide(command: DecidedCommand, context: DecisionContext): Result<Decision<OutcomeOf<Command>>> {
@@ -270,24 +257,4 @@ export class Writer {
     this.mutations.forgetNamespaces();
     if (this.db.inTransaction) this.sql.rollback.run();
   }
-}
-
-/** The failure of a command that met a row that is not what was written. */
-export function damaged(kind: string, id: string): Result<never> {
-  const message = `the row of ${kind} ${id} is damaged; it is repaired in the background, so try again in a moment`;
-  return fail('DATA_DAMAGED', message, { damaged_kind: kind, damaged_id: id });
-}
-
-const internal = (): Result<never> => fail('INTERNAL', 'internal server error');
-
-function diskFull(): Result<never> {
-  return fail('STORAGE_FULL', 'the disk is full; nothing was changed');
-}
-
-function storageFailure(error: unknown): Result<never> {
-  if (isFull(error)) return diskFull();
-  const code = sqliteCode(error);
-  // Expected of a disk; anything else is a bug and is reported as one at the boundary.
-  if (code === null) throw error;
-  return fail('DATABASE_ERROR', `the database refused the write (${code}); nothing was changed`);
 }

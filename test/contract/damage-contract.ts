@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
+import { repairSuspects } from '../../actors/maintenance/suspects.js';
+import { repairOf } from '../../protocol/mesh/repair-terms.js';
 import type { Query } from '../../protocol/queries.js';
-import type { Log } from '../../protocol/seams.js';
-import { HealingStore } from '../../storage/healing-store.js';
+import { DamageWatch } from '../../storage/damage-watch.js';
+import type { Store } from '../../storage/port.js';
 import { auditLog } from '../support/log-audit.js';
-import { aMemory, anyMemory, OPERATOR, recalling, storing } from '../support/memories.js';
+import { aMemory, anyMemory, OPERATOR, recalling, storing, updating } from '../support/memories.js';
+import { until } from '../support/wait.js';
 import type { StoreUnderTest } from './store-contract.js';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00.000Z');
@@ -23,38 +26,107 @@ const showing = (id: string): readonly Query[] => [
 /** What every store says of a row that cannot be read, and what becomes of it. */
 export function damageContract(name: string, open: () => Promise<StoreUnderTest>): void {
   describe(`a row that cannot be read: ${name}`, () => {
+    it('fails a query that asks for it, with a code that names it', async () => {
+      const { under, id, query, store } = await damaged('get-memory');
+      const answer = await store.query(query);
+      assert.ok(!answer.ok);
+      assert.deepEqual(
+        [answer.error.code, answer.error.details],
+        ['DATA_DAMAGED', { damaged_kind: 'memory', damaged_id: id }],
+      );
+      await under.close();
+    });
+
+    for (const { kind } of showing('').slice(1)) {
+      it(`is left out by ${kind}, which names it and shows the others`, async () => {
+        const { under, id, query, store } = await damaged(kind);
+        const answer = await store.query(query);
+        assert.ok(answer.ok, JSON.stringify(answer));
+        assert.deepEqual((answer.value as { damaged?: unknown }).damaged, [id]);
+        const text = JSON.stringify(answer.value);
+        assert.match(text, /another ferry/);
+        assert.doesNotMatch(text, /the ferry leaves at noon/);
+        await under.close();
+      });
+    }
+
     for (const { kind } of showing('')) {
-      it(`is named by ${kind}, made anew from the log, and answered`, async () => {
+      it(`is marked when ${kind} meets it, repaired from the log, and answered again`, async () => {
         const { under, id, query, store, told } = await damaged(kind);
-        const bare = await under.store.query(query);
-        assert.ok(!bare.ok);
-        assert.deepEqual([bare.error.code, bare.error.details], ['INTERNAL', { damaged_id: id }]);
+        await store.query(query);
+        await store.query(query);
+        await until('the damage is told', () => told.length > 0);
+        const marked = await suspects(store);
+        assert.deepEqual(
+          marked.map(({ subject }) => subject),
+          [id],
+        );
+        assert.equal(told.length, 1, 'it is marked once');
+        const done = await repaired(under, marked);
+        assert.deepEqual([done.repaired.map(({ subject }) => subject), done.left], [[id], []]);
         const answer = await store.query(query);
         assert.ok(answer.ok, JSON.stringify(answer));
         assert.match(JSON.stringify(answer.value), /the ferry leaves at noon/);
-        assert.deepEqual(told, [id]);
-        assert.deepEqual(await under.store.query(query), answer, 'it stays as it was made');
+        assert.equal((answer.value as { damaged?: unknown }).damaged, undefined);
+        assert.deepEqual(await suspects(store), []);
         await under.close();
         assert.deepEqual(auditLog(under.path), []);
       });
     }
 
-    it('fails the query where the log does not know it either, once', async () => {
-      const { under, id, query, store, told, onDisk } = await damaged('list-memories');
+    it('fails a command that builds on it, which then succeeds after the repair', async () => {
+      const { under, id, store } = await damaged('get-memory');
+      const refused = await store.execute(updating(id, { priority: 9 }));
+      assert.ok(!refused.ok && refused.error.code === 'DATA_DAMAGED');
+      assert.equal(refused.error.details?.['damaged_id'], id);
+      const marked = await suspects(store);
+      assert.deepEqual(marked, [{ subject: id, since: now }]);
+      await repaired(under, marked);
+      const done = await store.execute(updating(id, { priority: 9 }));
+      assert.ok(done.ok, JSON.stringify(done));
+      assert.equal(done.value.memory.content, 'the ferry leaves at noon');
+      await under.close();
+      assert.deepEqual(auditLog(under.path), []);
+    });
+
+    it('stays suspect where the log does not know it either', async () => {
+      const { under, id, query, store, told, onDisk } = await damaged('get-memory');
       onDisk((db) => db.prepare('UPDATE operations SET payload = NULL WHERE subject = ?').run(id));
-      const answer = await store.query(query);
-      assert.ok(!answer.ok && answer.error.code === 'INTERNAL');
-      assert.deepEqual(told, [id]);
-      assert.deepEqual(await store.query(query), answer);
-      assert.deepEqual(told, [id], 'nor is it tried again');
+      await store.query(query);
+      await until('the damage is told', () => told.length > 0);
+      const done = await repaired(under, await suspects(store));
+      assert.deepEqual([done.repaired, done.accepted, done.left], [[], [], [id]]);
+      const again = await store.query(query);
+      assert.ok(!again.ok && again.error.code === 'DATA_DAMAGED');
+      assert.equal((await suspects(store)).length, 1);
       await under.close();
     });
+
+    async function suspects(store: Store) {
+      const listed = await store.query({ kind: 'list-suspects', limit: 10 });
+      assert.ok(listed.ok);
+      return listed.value.suspects;
+    }
+
+    async function repaired({ store }: StoreUnderTest, marked: Awaited<ReturnType<typeof suspects>>) {
+      const done = await repairSuspects(
+        {
+          store,
+          repair: (request) => store.execute(repairOf({ ...request, operations: [] })),
+          askBack: () => Promise.resolve({ operations: [], complete: true }),
+          clock: { nowMs: () => NOW_MS },
+        },
+        marked,
+      );
+      assert.ok(done.ok, JSON.stringify(done));
+      return done.value;
+    }
 
     async function damaged(kind: Query['kind']) {
       const under = await open();
       under.setNow(NOW_MS);
       const memory = aMemory({ title: 'harbour', content: 'the ferry leaves at noon' });
-      for (const each of [memory, aMemory({ title: 'ferry', content: 'another' })]) {
+      for (const each of [memory, aMemory({ title: 'ferry', content: 'another ferry' })]) {
         assert.ok((await under.store.execute(storing(each))).ok);
       }
       const onDisk = (change: (db: Database.Database) => void) => {
@@ -63,15 +135,14 @@ export function damageContract(name: string, open: () => Promise<StoreUnderTest>
         db.close();
       };
       onDisk((db) => db.prepare("UPDATE memories SET tags = '[' WHERE id = ?").run(memory.id));
-      const told: unknown[] = [];
-      const log: Log = {
-        debug() {},
-        info() {},
-        warn() {},
-        error: (facts) => told.push((facts as { memory: string }).memory),
-      };
+      const told: string[] = [];
+      const clock = { nowMs: () => NOW_MS, monotonicMs: () => NOW_MS };
+      const store = new DamageWatch(under.store, clock, {
+        suspected: () => told.push('suspected'),
+        corrupt: (message) => told.push(message),
+      });
       const query = showing(memory.id).find((each) => each.kind === kind)!;
-      return { under, id: memory.id, query, store: new HealingStore(under.store, log), told, onDisk };
+      return { under, id: memory.id, query, store, told, onDisk };
     }
   });
 }

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
-import { repairOf } from '../../protocol/mesh/repair-terms.js';
 import { type EntropyNode, startEntropyMesh } from '../support/entropy-mesh.js';
 import { aMemory, OPERATOR, storing } from '../support/memories.js';
-import { ofMemories } from '../support/subjects.js';
 import { until } from '../support/wait.js';
 
 type Started = ReturnType<typeof startEntropyMesh>;
@@ -82,20 +80,6 @@ describe('anti-entropy between two nodes', () => {
     assert.ok(!a.outcomes().includes('repaired'));
     assert.deepEqual([a.mesh.status().diverged, b.mesh.status().diverged], [0, 0]);
     assert.equal(b.mesh.status().peers[0]!.rows, 'equal');
-  });
-
-  it('counts again what holders are charged where rows were made anew and not counted', async () => {
-    const mesh = start(['a', 'b']);
-    const [a, b] = [mesh.node('a'), mesh.node('b')];
-    const ids = await furnished(mesh);
-    const charged = () =>
-      b.db.prepare('SELECT namespace, current_storage_bytes FROM agent_quotas ORDER BY namespace').all();
-    const before = charged();
-    b.db.prepare("UPDATE memories SET content = 'flipped', digest = zeroblob(32)").run();
-    await b.replica.run(repairOf({ subjects: ofMemories(ids), countLater: true }));
-    assert.notDeepEqual(charged(), before);
-    await until('the charges are counted again', () => JSON.stringify(charged()) === JSON.stringify(before));
-    await alike(a, b);
   });
 
   it('fetches payloads that a log lost', async () => {

@@ -420,6 +420,7 @@ describe('an operation over which the rules break', () => {
       peers: [peer.asPeer(), second.asPeer()],
       wrap: (store) => ({
         query: (query, options) => store.query(query, options),
+        selfCheck: (cursor) => store.selfCheck(cursor),
         close: () => store.close(),
         execute: (command, options) =>
           command.kind === 'apply-operations' &&

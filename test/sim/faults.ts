@@ -225,7 +225,6 @@ export class Faults {
     const what = spoil(node.disk.db, this.dice, damage, this.wounds, spare);
     if (what === null) return;
     this.parts.world.note(node.name, `${damage}: ${what}`);
-    node.spoiled = true;
     this.parts.onDamaged(node);
   }
 

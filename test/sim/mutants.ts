@@ -36,6 +36,7 @@ function instead(
     execute: <C extends Command>(command: C, options?: CallOptions) =>
       (change(command) ?? store.execute(command, options)) as Promise<Result<OutcomeOf<C>>>,
     query: (query, options) => store.query(query, options),
+    selfCheck: (cursor, options) => store.selfCheck(cursor, options),
     close: () => store.close(),
   };
 }

@@ -91,10 +91,12 @@ export const product: JoinMesh = (run) => {
         store,
         repair: (request) => receiver.repair(request),
         askBack: (places) => askBack(client, roster.peers(), places),
+        clock,
         dryRun: false,
       });
       return done.ok ? done.value.lost : [done.error.code];
     },
+    suspected: () => mesh.rows.suspected(),
     alarms: () => mesh.status().peers.flatMap(alarmsOf),
     stop: () => mesh.stop(),
     remaining: () => [],

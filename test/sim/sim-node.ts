@@ -17,8 +17,8 @@ import type { Peer } from '../../protocol/mesh/peer.js';
 import type { PeerTransport } from '../../protocol/mesh/transport.js';
 import type { Appended, Result } from '../../protocol/result.js';
 import type { Signer } from '../../protocol/seams.js';
+import { DamageWatch } from '../../storage/damage-watch.js';
 import type { Store } from '../../storage/port.js';
-import { DamagedRowError } from '../../storage/sqlite/damage.js';
 import type { Dice } from './dice.js';
 import { SimDisk } from './disk.js';
 import type { Mutant } from './mutant.js';
@@ -48,6 +48,8 @@ export interface Membership {
     | null;
   /** Scrubs the disk as an operator does; answers what is still lost or left undone. */
   scrub?(): Promise<readonly string[]>;
+  /** A row was found damaged. */
+  suspected?(): void;
   /** What the node tells its operator. */
   alarms?(): readonly string[];
   stop(): Promise<void>;
@@ -116,8 +118,6 @@ export class SimNode {
   /** Founders are members from the beginning; one that joins later is `outside` before, one that left `departed`. */
   standing: 'outside' | 'member' | 'departed' = 'member';
   readonly pace: DiskPace = { syncMinMs: 0.2, syncMaxMs: 3, lateReads: 0.1 };
-  /** True once its disk has changed something by itself. */
-  spoiled = false;
   /** Crash at the next sync. */
   nextCrash: 'before' | 'after' | null = null;
   run: NodeRun | null = null;
@@ -192,10 +192,7 @@ export class SimNode {
       signer: this.signer,
       quota: quotaLimits(settings),
       kinds: this.kinds,
-      reportBug: (error) => {
-        const isDisk = this.spoiled && error instanceof DamagedRowError;
-        if (!isDisk) this.parts.onBug(this, stackOf(error));
-      },
+      reportBug: (error) => this.parts.onBug(this, stackOf(error)),
       onCommit: (batch, results) => onCommit(this, batch, results),
       crashAt: () => {
         const crash = this.nextCrash;
@@ -204,7 +201,10 @@ export class SimNode {
       },
       crash: () => this.crash(),
     });
-    const wrapped: Store = mutant?.store?.(store, this) ?? store;
+    const wrapped: Store = new DamageWatch(mutant?.store?.(store, this) ?? store, clock, {
+      suspected: () => this.membership?.suspected?.(),
+      corrupt: (message) => this.parts.onBug(this, message),
+    });
     const scheduler = new SimScheduler(world, this.name);
     const services: Services = {
       store: wrapped,
@@ -311,6 +311,7 @@ function heard(store: Store, onAppended: (range: Appended) => void): Store {
       return result;
     },
     query: (query, options) => store.query(query, options),
+    selfCheck: (cursor, options) => store.selfCheck(cursor, options),
     close: () => Promise.resolve(),
   };
 }

@@ -4,7 +4,7 @@ import { BATCH_COMMANDS_MAX, WRITE_DEADLINE_MS } from '../../protocol/limits.js'
 import type { AnswerOf, Query } from '../../protocol/queries.js';
 import { fail, type Result } from '../../protocol/result.js';
 import type { Clock } from '../../protocol/seams.js';
-import type { CallOptions, Store } from '../../storage/port.js';
+import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
 import { Reader } from '../../storage/sqlite/reader.js';
 import { Writer, type WriterParts } from '../../storage/sqlite/writer.js';
 import type { Dice } from './dice.js';
@@ -112,6 +112,10 @@ export class SimStore implements Store {
       if (disk.held) this.readers.push(read);
       else read();
     });
+  }
+
+  selfCheck(cursor: string | null): Promise<Result<SelfCheckPage>> {
+    return Promise.resolve(this.reader.selfCheck(cursor));
   }
 
   async close(): Promise<void> {

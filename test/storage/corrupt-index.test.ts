@@ -5,14 +5,15 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { problemsOf } from '../../actors/mesh/scrub-duty.js';
 import { systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
-import { headerHash } from '../../protocol/operation-log.js';
-import { type Connection, openReader } from '../../storage/sqlite/connection.js';
+import { repairOf } from '../../protocol/mesh/repair-terms.js';
+import type { Connection } from '../../storage/sqlite/connection.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
+import { repairDatabase } from '../../storage/sqlite/repair-database.js';
 import { auditLog } from '../support/log-audit.js';
 import { aMemory, deleting, storing, UNLIMITED, updating } from '../support/memories.js';
-import { replica, verified } from '../support/replicas.js';
 import { scrubbed } from '../support/scrubbed.js';
+import { ofMemories } from '../support/subjects.js';
 
 const START_MS = 1_772_000_000_000;
 const ROWS = 6;
@@ -84,189 +85,187 @@ const update = (id: string, text: string) => updating(id, { content: text });
 
 const codes = (results: readonly { ok: boolean; error?: { code: string } }[]) =>
   results.map(({ ok, error }) => (ok ? 'ok' : error?.code));
-const rowsOf = ({ db }: Opened) =>
-  db.prepare('SELECT id, title, content FROM memories ORDER BY rid').all() as {
-    id: string;
-    title: string;
-    content: string;
-  }[];
-const reported = ({ bugs }: Opened) => bugs.filter((bug) => bug.includes('did not agree')).length;
 
-describe('a byte that the disk flips in an indexed column', () => {
-  for (const [name, change] of [
-    ['an update', (id: string) => update(id, 'written on top')],
-    ['a delete', deleting],
+describe('a byte that the disk flips in an indexed column, or in an index', () => {
+  for (const [where, text, code] of [
+    ['the table', IN_TABLE, 'DATA_DAMAGED'],
+    ['the index', IN_INDEX, 'DATABASE_ERROR'],
   ] as const) {
-    it(`is healed by ${name} of the row, beside its neighbours`, async () => {
-      const { ids, one } = await damaged(IN_TABLE);
+    it(`costs its command alone: ${where}`, async () => {
+      const { ids, one } = await damaged(text);
       const results = await Promise.all([
         one.store.execute(update(ids[0]!, 'one neighbour')),
-        one.store.execute(change(ids[2]!)),
+        one.store.execute(deleting(ids[2]!)),
         one.store.execute(update(ids[1]!, 'another')),
       ]);
-      assert.deepEqual(codes(results), ['ok', 'ok', 'ok']);
-      const row = rowsOf(one).find(({ id }) => id === ids[2]);
-      assert.deepEqual(row?.title, name === 'a delete' ? undefined : title(2));
-      assert.equal(reported(one), 1);
+      assert.deepEqual(codes(results), ['ok', code, 'ok']);
+      assert.deepEqual(one.bugs, []);
       await one.store.close();
+    });
+
+    it(`names the command that repairs it: ${where}`, async () => {
+      const { ids, one } = await damaged(text);
+      // A repair takes the row away first, which the index does not allow.
+      const command =
+        where === 'the table' ? repairOf({ subjects: ofMemories([ids[2]!]) }) : deleting(ids[2]!);
+      const failure = await one.store.execute(command);
+      assert.ok(!failure.ok && failure.error.code === 'DATABASE_ERROR', JSON.stringify(failure));
+      assert.match(failure.error.message, /mnemesh repair/);
+      assert.deepEqual(failure.error.details, { corrupt: true });
+      await one.store.close();
+    });
+  }
+});
+
+describe('a repair of the file', () => {
+  const repaired = (path: string) => {
+    const done = repairDatabase({
+      path,
+      nowMs: START_MS,
+      freshEpoch: 'repair',
+      crypto: systemCrypto,
+      step: () => {},
+    });
+    assert.ok(done.ok, JSON.stringify(done));
+    return done.value;
+  };
+  const rowsOf = ({ db }: Opened) =>
+    db.prepare('SELECT id, title, content FROM memories ORDER BY id').all() as {
+      id: string;
+      title: string;
+    }[];
+  const written = (ids: readonly string[]) =>
+    ids.map((id, i) => ({ id, title: title(i), content: content(i) })).sort((a, b) => (a.id < b.id ? -1 : 1));
+  const change = (path: string, edit: (bytes: Buffer) => void) => {
+    const bytes = readFileSync(path);
+    edit(bytes);
+    writeFileSync(path, bytes);
+  };
+
+  for (const [where, text] of [
+    ['the table', IN_TABLE],
+    ['an index', IN_INDEX],
+  ] as const) {
+    it(`lets a scrub bring back what was written, after a flipped byte in ${where}`, async () => {
+      const { ids, one } = await damaged(text);
+      await one.store.close();
+      const done = repaired(one.path);
+      assert.ok(done.found.length > 0 && done.indexes > 10);
+      assert.deepEqual([done.texts, done.clashes, done.left], [ROWS, [], []]);
+      const again = open(one.path);
+      assert.equal(again.db.pragma('integrity_check', { simple: true }), 'ok');
+      await scrubbed(again);
+      assert.deepEqual(rowsOf(again), written(ids));
+      assert.equal(problemsOf(await scrubbed(again)), 0);
+      assert.ok((await again.store.execute(deleting(ids[2]!))).ok);
+      await again.store.close();
       assert.deepEqual(auditLog(one.path), []);
     });
   }
 
-  it('does not stop the expiry', async () => {
-    const { one } = await damaged(IN_TABLE, 0, 1, '2026-03-01T00:00:00.000Z');
-    one.nowMs = Date.parse('2026-06-01T00:00:00Z');
-    const done = await one.store.execute({ kind: 'expire-memories', limit: 100, archive: true });
-    assert.ok(done.ok);
-    assert.equal(done.value.expired, ROWS);
-    await one.store.close();
-    assert.deepEqual(auditLog(one.path), []);
-  });
-
-  it("does not stop a page of a peer's operations", async () => {
-    const { ids, one } = await damaged(IN_TABLE);
-    const own = await one.store.query({
-      kind: 'read-operations',
-      have: {},
-      origins: null,
-      limit: 100,
-      bytesMax: 1e9,
-    });
-    assert.ok(own.ok);
-    const other = replica('b', START_MS);
-    await other.apply(own.value.operations);
-    for (const id of ids) await other.run(update(id, `from the peer ${id}`));
-    const operations = await other.read({ 'peer-a/epocha': ROWS });
-    const last = operations[operations.length - 1]!;
-    const heads = [
-      {
-        origin: last.origin,
-        seq: last.seq,
-        hash: headerHash(last, systemCrypto),
-        signature: 'test',
-      },
-    ];
-    const done = await one.store.execute({
-      kind: 'apply-operations',
-      from: 'peer-b',
-      heads,
-      nonce: null,
-      operations: operations.map(verified),
-    });
-    assert.ok(done.ok, JSON.stringify(done));
-    assert.equal(done.value.applied, ROWS);
-    assert.deepEqual(
-      rowsOf(one).map((row) => row.content),
-      rowsOf(one).map((row) => `from the peer ${row.id}`),
-    );
-    await one.store.close();
-    assert.deepEqual(auditLog(one.path), []);
-  });
-
-  it('is healed by a scrub, and looking only changes nothing', async () => {
-    const { ids, one } = await damaged(IN_TABLE);
-    const looked = await scrubbed(one, null, true);
-    assert.equal(looked.indexes, 1);
-    assert.notEqual(one.db.pragma('integrity_check', { simple: true }), 'ok');
-    const report = await scrubbed(one);
-    assert.equal(report.indexes, 1);
-    assert.deepEqual(
-      report.repaired.map(({ subject }) => subject),
-      [ids[2]],
-    );
-    assert.equal(problemsOf(await scrubbed(one)), 0);
-    await one.store.close();
-    assert.deepEqual(auditLog(one.path), []);
-  });
-
-  it('may make a title that of another row, which a scrub heals', async () => {
+  it('parts rows of one title, names them, and a scrub brings back what was written', async () => {
     // 2 becomes 3.
     const { ids, one } = await damaged(IN_TABLE, 'TITLE-'.length);
-    assert.equal(rowsOf(one)[2]?.title, title(3));
-    const report = await scrubbed(one);
-    assert.deepEqual([report.indexes, report.lost_count], [1, 0]);
-    const titles = new Map(rowsOf(one).map((row) => [row.id, row.title]));
-    assert.deepEqual(
-      ids.map((id) => titles.get(id)),
-      ids.map((_, i) => title(i)),
-    );
-    assert.equal(problemsOf(await scrubbed(one)), 0);
+    assert.equal(rowsOf(one).filter((row) => row.title === title(3)).length, 2);
     await one.store.close();
+    const done = repaired(one.path);
+    assert.deepEqual([done.clashes, done.left], [[ids[2]], []]);
+    const again = open(one.path);
+    const listed = await again.store.query({ kind: 'list-suspects', limit: 10 });
+    assert.deepEqual(listed.ok && listed.value.suspects.map(({ subject }) => subject), [ids[2]]);
+    await scrubbed(again);
+    assert.deepEqual(rowsOf(again), written(ids));
+    assert.equal(problemsOf(await scrubbed(again)), 0);
+    await again.store.close();
     assert.deepEqual(auditLog(one.path), []);
   });
 
-  it('costs its command alone where the index cannot be built', async () => {
-    const { ids, one: whole } = await damaged(IN_TABLE);
-    const { tier } = whole.db.prepare('SELECT tier FROM memories').get() as { tier: string };
-    await whole.store.close();
-    // Row 2 has an id that the index does not know, and rows 4 and 5 have one id.
-    const bytes = readFileSync(whole.path);
-    const inTable = (id: string) => {
-      const at = bytes.indexOf(id + tier);
-      assert.ok(at >= 0);
-      return at;
-    };
-    bytes[inTable(ids[2]!)]! ^= 1;
-    bytes.write(ids[5]!, inTable(ids[4]!), 'latin1');
-    writeFileSync(whole.path, bytes);
-    const one = open(whole.path);
-    for (let i = 0; i < 3; i += 1) {
-      const results = await Promise.all([
-        one.store.execute(update(ids[0]!, `one neighbour ${i}`)),
-        one.store.execute(deleting(ids[2]!)),
-        one.store.execute(update(ids[1]!, `another ${i}`)),
-      ]);
-      assert.deepEqual(codes(results), ['ok', 'DATABASE_ERROR', 'ok']);
-    }
-    // The others do not wait for a look at all indexes each time.
-    assert.equal(reported(one), 1);
-    await one.store.close();
-  });
-});
-
-describe('a byte that the disk flips beside a damaged index', () => {
-  it('leaves an index as it is where it cannot be computed, and the others are built', async () => {
-    const { ids, one: whole } = await damaged(IN_TABLE);
-    assert.ok((await whole.store.execute(deleting(ids[5]!))).ok);
-    await whole.store.close();
-    // The owner of an archived row is taken out of its metadata.
-    const bytes = readFileSync(whole.path);
-    const text = title(5) + content(5);
-    for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1))
-      bytes[bytes.indexOf('{"agent_id"', at)]! ^= 1;
-    writeFileSync(whole.path, bytes);
-    const one = open(whole.path);
-    const results = await Promise.all([
-      one.store.execute(update(ids[0]!, 'a neighbour')),
-      one.store.execute(update(ids[2]!, 'written on top')),
-    ]);
-    assert.deepEqual(codes(results), ['ok', 'ok']);
-    assert.ok(one.bugs.some((bug) => bug.includes('malformed JSON')));
-    assert.equal(rowsOf(one).find(({ id }) => id === ids[2])?.title, title(2));
-    await one.store.close();
-  });
-});
-
-describe('a byte that the disk flips in an index', () => {
-  it('is healed by a write to the row', async () => {
+  it('parts rows of one id, names them, and a scrub brings back what was written', async () => {
     const { ids, one } = await damaged(IN_INDEX);
-    const results = await Promise.all([
-      one.store.execute(deleting(ids[2]!)),
-      one.store.execute(update(ids[1]!, 'a neighbour')),
-    ]);
-    assert.deepEqual(codes(results), ['ok', 'ok']);
+    const { tier } = one.db.prepare('SELECT tier FROM memories').get() as { tier: string };
     await one.store.close();
+    change(one.path, (bytes) => {
+      const at = bytes.indexOf(ids[4]! + tier);
+      assert.ok(at >= 0);
+      bytes.write(ids[5]!, at, 'latin1');
+    });
+    const done = repaired(one.path);
+    assert.deepEqual([[...done.clashes].sort(), done.left], [[ids[4], ids[5]].sort(), []]);
+    const again = open(one.path);
+    await scrubbed(again);
+    assert.deepEqual(rowsOf(again), written(ids));
+    assert.equal(problemsOf(await scrubbed(again)), 0);
+    await again.store.close();
     assert.deepEqual(auditLog(one.path), []);
   });
 
-  it('is healed by a scrub that a reader beside it sees', async () => {
-    const { one } = await damaged(IN_INDEX);
-    const reader = openReader(one.path);
-    const report = await scrubbed(one);
-    assert.deepEqual([report.indexes, report.repaired.length], [1, 0]);
-    assert.equal(reader.pragma('integrity_check', { simple: true }), 'ok');
-    reader.close();
+  it('indexes the texts again', async () => {
+    const { ids, one } = await damaged(IN_INDEX);
+    const found = (opened: Opened, word: string) =>
+      opened.db.prepare('SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?').pluck().get(word);
+    one.db.exec(
+      "DELETE FROM memories_fts WHERE rowid = 1; INSERT INTO memories_fts (rowid, title) VALUES (77, 'ghost')",
+    );
+    assert.deepEqual([found(one, 'content'), found(one, 'ghost')], [ROWS - 1, 1]);
     await one.store.close();
-    assert.deepEqual(auditLog(one.path), []);
+    assert.equal(repaired(one.path).texts, ROWS);
+    const again = open(one.path);
+    assert.deepEqual([found(again, 'content'), found(again, 'ghost')], [ROWS, 0]);
+    assert.ok((await again.store.execute(update(ids[0]!, 'other words'))).ok);
+    assert.deepEqual([found(again, 'content'), found(again, 'other')], [ROWS - 1, 1]);
+    await again.store.close();
   });
+
+  it('says which index cannot be built, and builds the others', async () => {
+    const { ids, one } = await damaged(IN_TABLE);
+    assert.ok((await one.store.execute(deleting(ids[5]!))).ok);
+    await one.store.close();
+    // The owner of an archived row is taken out of its metadata.
+    change(one.path, (bytes) => {
+      const text = title(5) + content(5);
+      for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1))
+        bytes[bytes.indexOf('{"agent_id"', at)]! ^= 1;
+    });
+    const done = repaired(one.path);
+    assert.match(done.left.join('\n'), /the index \w+ could not be built: .*JSON/);
+    const again = open(one.path);
+    await scrubbed(again);
+    assert.deepEqual(rowsOf(again), written(ids.slice(0, 5)));
+    await again.store.close();
+  });
+
+  it('is refused while another process has the database open, and for what is no database', async () => {
+    const { one } = await damaged(IN_INDEX);
+    const options = { nowMs: START_MS, freshEpoch: 'repair', crypto: systemCrypto, step: () => {} };
+    const codeOf = (path: string) => {
+      const done = repairDatabase({ path, ...options });
+      return done.ok ? 'ok' : done.error.code;
+    };
+    assert.equal(codeOf(one.path), 'DATABASE_IN_USE');
+    await one.store.close();
+    assert.equal(codeOf(one.path), 'ok');
+    writeFileSync(one.path, 'no database at all'.repeat(100));
+    assert.equal(codeOf(one.path), 'DATABASE_ERROR');
+    assert.equal(codeOf(`${one.path}.gone`), 'NOT_FOUND');
+  });
+});
+
+it('a self-check of the engine names damage, and the scrub reports it', async () => {
+  const { one: whole } = await damaged(IN_INDEX);
+  await whole.store.close();
+  const bytes = readFileSync(whole.path);
+  // The number of cells of the page that holds the rows.
+  const page = Math.floor(bytes.indexOf(title(1) + content(1)) / 4096) * 4096;
+  bytes[page + 4]! ^= 0x40;
+  writeFileSync(whole.path, bytes);
+  const one = open(whole.path);
+  const problems: string[] = [];
+  for (let cursor: string | null = null, first = true; first || cursor !== null; first = false) {
+    const checked: Awaited<ReturnType<InlineStore['selfCheck']>> = await one.store.selfCheck(cursor);
+    assert.ok(checked.ok, JSON.stringify(checked));
+    problems.push(...checked.value.problems);
+    cursor = checked.value.next;
+  }
+  assert.match(problems.join('\n'), /^memories: /m);
+  await one.store.close();
 });

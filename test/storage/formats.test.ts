@@ -172,9 +172,9 @@ function assertShown(shown: DatabaseFacts, expected: DatabaseFacts): void {
 
 /** A scrub found nothing to repair. */
 function assertSound(report: ScrubReport): void {
-  const { repaired, damaged_operations, lost_count, digests, full_text, indexes } = report;
+  const { repaired, damaged_operations, lost_count, digests } = report;
   assert.deepEqual(
-    { repaired, damaged_operations, lost_count, digests, full_text, indexes },
-    { repaired: [], damaged_operations: 0, lost_count: 0, digests: [], full_text: 0, indexes: 0 },
+    { repaired, damaged_operations, lost_count, digests },
+    { repaired: [], damaged_operations: 0, lost_count: 0, digests: [] },
   );
 }

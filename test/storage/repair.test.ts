@@ -1,16 +1,31 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { problemsOf } from '../../actors/mesh/scrub-duty.js';
+import type { Command } from '../../protocol/commands.js';
 import { type RepairOutcome, type RepairSubjects, repairOf } from '../../protocol/mesh/repair-terms.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { operationId } from '../../protocol/operation-log.js';
 import { aMemory, deleting, linking, OPERATOR, storing, updating } from '../support/memories.js';
 import { type Replica, replica, verified } from '../support/replicas.js';
+import { scrubbed } from '../support/scrubbed.js';
 import { ofLink, ofMemories, ofMemory, rowsIn } from '../support/subjects.js';
 
 const START_MS = 1_772_000_000_000;
 
 const repair = async (one: Replica, request: Partial<RepairSubjects>) =>
   (await one.run(repairOf(request))) as RepairOutcome;
+
+const marked = ({ db }: Replica) => db.prepare('SELECT subject FROM suspects ORDER BY 1').pluck().all();
+
+/** A command that meets a damaged row changes nothing but that the row is marked. */
+async function refused(one: Replica, command: Command, id: string): Promise<void> {
+  const before = [await one.state(), (await one.read()).length];
+  const result = await one.store.execute(command);
+  assert.ok(!result.ok, JSON.stringify(result));
+  assert.deepEqual([result.error.code, result.error.details?.['damaged_id']], ['DATA_DAMAGED', id]);
+  assert.ok(marked(one).includes(id));
+  assert.deepEqual([await one.state(), (await one.read()).length], before);
+}
 
 function audited(one: Replica): string[] {
   try {
@@ -372,11 +387,13 @@ describe('a write on top of a damaged row', () => {
   };
   const patch = { priority: 9 };
   for (const [name, sql] of Object.entries(damages)) {
-    it(`has what was written under it: ${name}`, async () => {
+    it(`is refused, and after the repair builds on what was written: ${name}`, async () => {
       const { one, ids } = await furnished();
       const two = replica('b', START_MS);
       await two.apply(await one.read());
       one.db.prepare(sql).run(ids[0]);
+      await refused(one, updating(ids[0]!, patch), ids[0]!);
+      await scrubbed(one);
       await one.run(updating(ids[0]!, patch));
       await two.apply(await one.read());
       assert.deepEqual([await one.state(), one.audit()], [await two.state(), []]);
@@ -385,19 +402,26 @@ describe('a write on top of a damaged row', () => {
       assert.deepEqual(row, { content: 'the content of first, edited', priority: 9, metadata });
     });
 
-    it(`merges what another node wrote with what was written: ${name}`, async () => {
+    it(`of another node is refused as a whole, and merged after the repair: ${name}`, async () => {
       const { one, ids } = await furnished();
       const two = replica('b', START_MS);
       await two.apply(await one.read());
+      await two.run(updating(ids[1]!, patch));
       await two.run(updating(ids[0]!, patch));
       one.db.prepare(sql).run(ids[0]);
+      const batch = { kind: 'apply-operations', from: 'peer-b', heads: [], nonce: null } as const;
+      const operations = (await two.read()).map(verified);
+      await refused(one, { ...batch, operations }, ids[0]!);
+      await scrubbed(one);
       await one.apply(await two.read());
       assert.deepEqual([await one.state(), one.audit()], [await two.state(), []]);
     });
 
-    it(`removes what was written: ${name}`, async () => {
+    it(`that removes it is refused, and after the repair removes what was written: ${name}`, async () => {
       const { one, ids } = await furnished();
       one.db.prepare(sql).run(ids[0]);
+      await refused(one, deleting(ids[0]!), ids[0]!);
+      await scrubbed(one);
       await one.run(deleting(ids[0]!));
       assert.deepEqual(one.audit(), []);
       const kept = one.db.prepare('SELECT content, tags FROM archived_memories WHERE id = ?').get(ids[0]);
@@ -406,30 +430,44 @@ describe('a write on top of a damaged row', () => {
   }
 
   for (const [type, value] of Object.entries({ text: "'of another type'", nothing: 'NULL', number: '7' })) {
-    it(`is not stopped by a digest that is no digest any more: ${type}`, async () => {
+    it(`is refused for a digest that is no digest any more, until the repair: ${type}`, async () => {
       const { one, ids } = await furnished();
       one.db.prepare(`UPDATE memories SET digest = ${value} WHERE id = ?`).run(ids[0]);
+      await refused(one, updating(ids[0]!, patch), ids[0]!);
+      await scrubbed(one);
       await one.run(updating(ids[0]!, patch));
-      await repair(one, { subjects: [], recount: rowsIn('team') });
       assert.deepEqual(one.audit(), []);
     });
   }
 
-  it('makes all damaged rows of a command anew at once, and counts once', async () => {
+  it('costs its neighbours in the batch nothing', async () => {
+    const { one, ids } = await furnished();
+    one.db.prepare("UPDATE memories SET content = 'damaged' WHERE id = ?").run(ids[1]);
+    const results = await Promise.all(ids.slice(0, 3).map((id) => one.store.execute(updating(id, patch))));
+    assert.deepEqual(
+      results.map((result) => (result.ok ? 'ok' : result.error.code)),
+      ['ok', 'DATA_DAMAGED', 'ok'],
+    );
+    assert.deepEqual(marked(one), [ids[1]]);
+  });
+
+  it('is refused for every damaged row of a command, and then removes what was written', async () => {
     const one = replica('a', START_MS);
     const two = replica('b', START_MS);
     const ids: string[] = [];
-    for (let n = 0; n < 60; n += 1) {
+    for (let n = 0; n < 10; n += 1) {
       const memory = aMemory({ title: `row ${n}`, content: `content ${n}`, namespace: 'team' });
       ids.push(memory.id);
       await one.run(storing(memory));
     }
     one.db.prepare("UPDATE memories SET content = 'damaged' WHERE rid % 2 = 0").run();
     const archiving = { kind: 'archive-memories', ids, reason: 'test', viewer: OPERATOR } as const;
+    await refused(one, archiving, ids[1]!);
+    await scrubbed(one);
     await one.run(archiving);
     assert.deepEqual(one.audit(), []);
     const kept = one.db.prepare("SELECT count(*) FROM archived_memories WHERE content <> 'damaged'").pluck();
-    assert.equal(kept.get(), 60);
+    assert.equal(kept.get(), 10);
     await two.apply(await one.read());
     assert.deepEqual(await two.state(), await one.state());
   });
@@ -467,21 +505,66 @@ describe('a write on top of a damaged row', () => {
     });
   }
 
-  it('builds on the row where the log has nothing better', async () => {
+  it('builds on the row as it stands where no log tells what it was, with an alarm', async () => {
     const { one, ids } = await furnished();
     one.db.prepare("UPDATE memories SET content = 'all that is left' WHERE id = ?").run(ids[0]);
     one.db.prepare('UPDATE operations SET payload = NULL WHERE subject = ?').run(ids[0]);
+    await refused(one, updating(ids[0]!, patch), ids[0]!);
+    const report = await scrubbed(one);
+    assert.deepEqual([report.accepted, report.suspects], [[ids[0]], 0]);
+    assert.ok(problemsOf(report) > 0);
     await one.run(updating(ids[0]!, patch));
     const content = one.db.prepare('SELECT content FROM memories WHERE id = ?').pluck().get(ids[0]);
     assert.equal(content, 'all that is left');
+    assert.deepEqual(marked(one), []);
   });
 
-  it('answers INTERNAL for a row that nobody can read, and changes nothing', async () => {
+  it('waits for peers that do not answer before it takes the row as it stands', async () => {
+    const { one, ids } = await furnished();
+    one.db.prepare("UPDATE memories SET content = 'all that is left' WHERE id = ?").run(ids[0]);
+    one.db.prepare('UPDATE operations SET payload = NULL WHERE subject = ?').run(ids[0]);
+    await refused(one, updating(ids[0]!, patch), ids[0]!);
+    const waiting = await scrubbed(one, 'silent');
+    assert.deepEqual([waiting.accepted, waiting.suspects], [[], 1]);
+    await refused(one, updating(ids[0]!, patch), ids[0]!);
+    one.nowMs += 600_000;
+    const later = await scrubbed(one, 'silent');
+    assert.deepEqual([later.accepted, later.suspects], [[ids[0]], 0]);
+    await one.run(updating(ids[0]!, patch));
+  });
+
+  it('takes the row from a peer where the own log lost it', async () => {
+    const { one, ids } = await furnished();
+    const two = replica('b', START_MS);
+    await two.apply(await one.read());
+    one.db.prepare("UPDATE memories SET content = 'all that is left' WHERE id = ?").run(ids[0]);
+    one.db.prepare('UPDATE operations SET payload = NULL WHERE subject = ?').run(ids[0]);
+    await refused(one, updating(ids[0]!, patch), ids[0]!);
+    const report = await scrubbed(one, two);
+    assert.deepEqual([report.accepted, report.suspects], [[], 0]);
+    await one.run(updating(ids[0]!, patch));
+    await two.apply(await one.read());
+    assert.deepEqual([await one.state(), one.audit()], [await two.state(), []]);
+  });
+
+  it('takes stamps as they stand where the log lost the operation of the row', async () => {
+    const { one, ids } = await furnished();
+    const seq = one.db.prepare('SELECT origin_seq FROM memories WHERE id = ?').pluck().get(ids[1]) as number;
+    one.db.prepare('DELETE FROM operations WHERE origin_seq = ?').run(seq);
+    await one.run(updating(ids[1]!, patch));
+    assert.deepEqual((await one.read()).at(-1)?.seen ?? {}, {});
+    assert.equal(one.db.prepare('SELECT priority FROM memories WHERE id = ?').pluck().get(ids[1]), 9);
+  });
+
+  it('is refused as long as nobody can read the row, and changes nothing', async () => {
     const { one, ids } = await furnished();
     one.db.prepare("UPDATE memories SET tags = '[' WHERE id = ?").run(ids[0]);
     one.db.prepare('UPDATE operations SET payload = NULL WHERE subject = ?').run(ids[0]);
     const before = await one.state();
-    await assert.rejects(one.run(updating(ids[0]!, patch)), /INTERNAL/);
+    await refused(one, updating(ids[0]!, patch), ids[0]!);
+    const report = await scrubbed(one);
+    assert.deepEqual([report.accepted, report.suspects], [[], 1]);
+    await refused(one, updating(ids[0]!, patch), ids[0]!);
     assert.deepEqual(await one.state(), before);
   });
 
@@ -491,7 +574,7 @@ describe('a write on top of a damaged row', () => {
     'forget-memories': { kind: 'forget-memories', filter, limit: 2, archive: true, by: 'ai:tester' },
   } as const;
   for (const [name, sweep] of Object.entries(sweeps)) {
-    it(`does not hold up ${name} where nobody can read it`, async () => {
+    it(`does not hold up ${name}, which leaves suspects out`, async () => {
       const one = replica('a', START_MS);
       const ids: string[] = [];
       for (const n of [1, 2, 3, 4, 5]) {
@@ -501,45 +584,52 @@ describe('a write on top of a damaged row', () => {
         await one.run(storing(memory));
       }
       const lost = ids.slice(0, 2);
-      for (const id of lost) {
-        one.db.prepare("UPDATE memories SET tags = '[' WHERE id = ?").run(id);
-        one.db.prepare('UPDATE operations SET payload = NULL WHERE subject = ?').run(id);
-      }
+      one.db.prepare("UPDATE memories SET tags = '[' WHERE id = ?").run(lost[0]);
+      one.db.prepare("UPDATE memories SET content = 'damaged' WHERE id = ?").run(lost[1]);
       if (name === 'expire-memories') one.nowMs += 60_000;
+      for (const id of lost) await refused(one, sweep, id);
       assert.equal(((await one.run(sweep)) as { more: boolean }).more, true);
       assert.equal(((await one.run(sweep)) as { more: boolean }).more, false);
       assert.deepEqual(one.db.prepare('SELECT id FROM memories ORDER BY rid').pluck().all(), lost);
+      await scrubbed(one);
+      await one.run(sweep);
+      assert.deepEqual(one.db.prepare('SELECT id FROM memories').pluck().all(), []);
+      assert.deepEqual(one.audit(), []);
     });
   }
 
-  it('forgets what it had to make anew, and nothing that came later', async () => {
+  it('does not hold up a purge, which leaves suspects out', async () => {
     const { one, ids } = await furnished();
-    const throughRid = one.db.prepare('SELECT max(rid) FROM memories').pluck().get() as number;
-    const later = aMemory({ title: 'later', content: 'later', namespace: 'team' });
-    await one.run(storing(later));
-    one.db.prepare("UPDATE memories SET content = 'damaged' WHERE id = ?").run(ids[1]);
-    one.db.prepare("UPDATE memories SET tags = '[' WHERE id = ?").run(ids[2]);
-    const forgetting = { kind: 'forget-memories', limit: 100, archive: false, by: 'ai:tester' } as const;
-    const done = await one.run({ ...forgetting, filter: { ...filter, throughRid } });
-    assert.deepEqual(done, { deleted: 3, more: false });
-    assert.deepEqual(one.db.prepare('SELECT id FROM memories').pluck().all(), [later.id]);
+    await one.run(deleting(ids[0]!));
+    one.db.prepare("UPDATE tombstones SET hlc = '9' || substr(hlc, 2) WHERE id = ?").run(ids[0]);
+    one.nowMs += 60_000;
+    const before = new Date(one.nowMs).toISOString();
+    const purge = {
+      kind: 'purge-archive',
+      before,
+      ownerId: null,
+      reason: 'request',
+      limit: 100,
+      by: 'ai:tester',
+    } as const;
+    await refused(one, purge, ids[0]!);
+    assert.equal(((await one.run(purge)) as { purged: number }).purged, 1);
+    await scrubbed(one);
+    assert.equal(((await one.run(purge)) as { purged: number }).purged, 1);
     assert.deepEqual(one.audit(), []);
   });
 
-  it('forgets what it had to make anew although a batch holds fewer than there are', async () => {
-    const one = replica('a', START_MS);
-    for (let n = 0; n < 7; n += 1) await one.run(storing(aMemory({ title: `t${n}`, namespace: 'team' })));
-    one.db.prepare("UPDATE memories SET content = 'damaged' WHERE rid = 2").run();
-    const command = { kind: 'forget-memories', limit: 3, archive: false, by: 'ai:tester' } as const;
-    const deleted: number[] = [];
-    for (let more = true; more; ) {
-      const done = await one.run({ ...command, filter: { ...filter, throughRid: 7 } });
-      const outcome = done as { readonly deleted: number; readonly more: boolean };
-      deleted.push(outcome.deleted);
-      more = outcome.more;
-    }
-    assert.deepEqual(deleted, [3, 3, 1]);
-    assert.deepEqual(one.db.prepare('SELECT id FROM memories').pluck().all(), []);
+  it('does not hold up the touches of other rows', async () => {
+    const { one, ids } = await furnished();
+    const policy = { extendSeconds: { short: null, mid: null, long: null }, promoteAccessCount: 1 };
+    one.db.prepare("UPDATE memories SET content = 'damaged' WHERE id = ?").run(ids[0]);
+    const touches = ids
+      .slice(0, 3)
+      .map((id) => ({ id, count: 1, lastAt: new Date(one.nowMs).toISOString() }));
+    one.db.prepare("UPDATE memories SET tier = 'mid' WHERE id = ?").run(ids[0]);
+    const touch = { kind: 'touch-memories', touches, policy } as const;
+    await refused(one, touch, ids[0]!);
+    assert.equal(((await one.run(touch)) as { touched: number }).touched, 2);
   });
 
   it('does not undo to what the log does not say', async () => {
@@ -603,6 +693,8 @@ describe('a tombstone that is not what was written', () => {
       it(`is no ground for ${kind}: ${name}`, async () => {
         const { one, memory } = await buried();
         one.db.prepare(damages[name]).run();
+        await refused(one, command(memory), memory.id);
+        await scrubbed(one);
         await one.run(command(memory));
         assert.deepEqual((await one.read()).at(-1)!.seen, { 'peer-a/epocha': 2 });
         assert.deepEqual(one.audit(), []);
@@ -616,6 +708,10 @@ describe('a tombstone that is not what was written', () => {
     await two.apply((await one.read()).slice(0, 1));
     await two.run(updating(memory.id, { content: 'meanwhile, elsewhere' }));
     one.db.prepare(damages['what it has seen']).run();
+    const batch = { kind: 'apply-operations', from: 'peer-b', heads: [], nonce: null } as const;
+    const operations = (await two.read({ 'peer-a/epocha': 1 })).map(verified);
+    await refused(one, { ...batch, operations }, memory.id);
+    await scrubbed(one);
     await one.apply(await two.read({ 'peer-a/epocha': 1 }));
     await two.apply((await one.read()).slice(1, 2));
     assert.deepEqual([await one.state(), one.audit()], [await two.state(), []]);

@@ -133,7 +133,8 @@ describe('retention', () => {
             kind: 'repair-subjects',
             operations: request.operations.map(verified),
           }),
-        askBack: () => Promise.resolve([]),
+        askBack: () => Promise.resolve({ operations: [], complete: true }),
+        clock: { nowMs: () => each.nowMs },
         dryRun: false,
       });
       assert.ok(done.ok);

@@ -1,13 +1,13 @@
 import Database from 'better-sqlite3';
 import { systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
 import type { Command } from '../../protocol/commands.js';
+import { KINDS, type Kinds } from '../../protocol/kinds/kinds.js';
 import type { ApplyOutcome, VerifiedOperation } from '../../protocol/mesh/store-terms.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { headerHash } from '../../protocol/operation-log.js';
 import type { Clock, Signer } from '../../protocol/seams.js';
-
-import { DamagedRowError } from '../../storage/sqlite/damage.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
+import { recordIndexes } from '../../storage/sqlite/kinds/record-table.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { auditDatabase } from './log-audit.js';
 import { UNLIMITED } from './memories.js';
@@ -16,6 +16,7 @@ import { UNLIMITED } from './memories.js';
 export interface Replica {
   readonly store: InlineStore;
   readonly db: Database.Database;
+  readonly kinds: Kinds;
   nowMs: number;
   /** Runs a command that must succeed. */
   run<C extends Command>(command: C): Promise<unknown>;
@@ -35,8 +36,8 @@ export const verified = (operation: WireOperation): VerifiedOperation => ({
   scope: null,
 });
 
-/** With `image`, the bytes of another replica's database as a plain copy. */
-export function replica(name: string, nowMs: number, image?: Buffer): Replica {
+/** With `image`, the bytes of another replica's database as a plain copy; `kinds` are those that it knows. */
+export function replica(name: string, nowMs: number, image?: Buffer, kinds: Kinds = KINDS): Replica {
   const db =
     image !== undefined
       ? new Database(image)
@@ -48,21 +49,27 @@ export function replica(name: string, nowMs: number, image?: Buffer): Replica {
           freshEpoch: `epoch${name}`,
           busyTimeoutMs: 100,
         });
-  return replicaOver(db, nowMs);
+  for (const sql of recordIndexes(kinds)) db.exec(sql);
+  return replicaOver(db, nowMs, null, kinds);
 }
 
 /** A replica over a database that is open already. */
-export function replicaOver(db: Database.Database, nowMs: number, signer: Signer | null = null): Replica {
+export function replicaOver(
+  db: Database.Database,
+  nowMs: number,
+  signer: Signer | null = null,
+  kinds: Kinds = KINDS,
+): Replica {
   const clock: Clock = { nowMs: () => self.nowMs, monotonicMs: () => self.nowMs };
   const store = new InlineStore({
     db,
+    kinds,
     clock,
     scheduler: systemScheduler,
     random: systemRandom,
     crypto: systemCrypto,
     reportBug: (error) => {
-      // A test that damages a row says so itself.
-      if (!(error instanceof DamagedRowError)) throw error;
+      throw error;
     },
     signer,
     quota: UNLIMITED,
@@ -71,6 +78,7 @@ export function replicaOver(db: Database.Database, nowMs: number, signer: Signer
   const self: Replica = {
     store,
     db,
+    kinds,
     nowMs,
     async run(command) {
       const result = await store.execute(command);
@@ -99,13 +107,21 @@ export function replicaOver(db: Database.Database, nowMs: number, signer: Signer
         hlc, origin, origin_seq, conflict_of`;
       const rows = db.prepare(`SELECT ${columns} FROM memories ORDER BY id`).all();
       const links = db
-        .prepare('SELECT source_id, target_id, relation, created_at FROM memory_links ORDER BY 1, 2, 3')
+        .prepare(
+          `SELECT source_id, target_id, relation, created_at, attest_level, rest, namespace, hlc, origin, origin_seq
+           FROM memory_links ORDER BY 1, 2, 3`,
+        )
         .all();
-      const lost = db.prepare('SELECT origin, origin_seq, subject FROM conflicts ORDER BY 1, 2').all();
+      const records = db
+        .prepare(
+          `SELECT kind, id, namespace, owner_id, payload, hlc, origin, origin_seq FROM records ORDER BY kind, id`,
+        )
+        .all();
+      const lost = db.prepare('SELECT origin, origin_seq, kind, subject FROM conflicts ORDER BY 1, 2').all();
       const digests = await store.query({ kind: 'read-digests' });
-      return { rows, links, lost, digests };
+      return { rows, links, records, lost, digests };
     },
-    audit: () => auditDatabase(db),
+    audit: () => auditDatabase(db, kinds),
   };
   return self;
 }

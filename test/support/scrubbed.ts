@@ -3,15 +3,17 @@ import { type ScrubReport, scrub } from '../../actors/maintenance/scrub.js';
 import { operationId } from '../../protocol/operation-log.js';
 import { type Replica, verified } from './replicas.js';
 
-/** Scrubs a replica; `peer` gives back what it has. */
+/** Scrubs a replica; `peer` gives back what it has, and a silent one does not answer. */
 export async function scrubbed(
-  one: Pick<Replica, 'store'>,
-  peer: Replica | null = null,
+  one: Pick<Replica, 'store' | 'nowMs'> & Partial<Pick<Replica, 'kinds'>>,
+  peer: Replica | 'silent' | null = null,
   dryRun = false,
 ): Promise<ScrubReport> {
   const done = await scrub({
     store: one.store,
+    kinds: one.kinds,
     dryRun,
+    clock: { nowMs: () => one.nowMs },
     repair: (request) =>
       one.store.execute({
         ...request,
@@ -19,9 +21,12 @@ export async function scrubbed(
         operations: request.operations.map(verified),
       }),
     askBack: async (places) => {
-      if (peer === null) return [];
+      if (peer === null || peer === 'silent') return { operations: [], complete: peer === null };
       const wanted = new Set(places.map(({ origin, seq }) => operationId(origin, seq)));
-      return (await peer.read()).filter(({ origin, seq }) => wanted.has(operationId(origin, seq)));
+      const operations = (await peer.read()).filter(({ origin, seq }) =>
+        wanted.has(operationId(origin, seq)),
+      );
+      return { operations, complete: true };
     },
   });
   assert.ok(done.ok, JSON.stringify(done));

@@ -16,6 +16,7 @@ const POOL: readonly unknown[] = [
     'a',
     'on',
     'off',
+    'plain',
     'red',
     'unsigned',
     '"ě\n',

@@ -14,9 +14,9 @@ import type {
 } from '../../../protocol/mesh/wire.js';
 import { peerOfOrigin } from '../../../protocol/mesh/wire.js';
 import { operationId } from '../../../protocol/operation-log.js';
-import { failed, ok, type Result } from '../../../protocol/result.js';
+import { type Failure, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Crypto } from '../../../protocol/seams.js';
-import { instantFromMs } from '../../../protocol/time.js';
+import { instantFromMs, parseRfc3339Ms } from '../../../protocol/time.js';
 import type { Store } from '../../../storage/port.js';
 import { VERSION } from '../../version.js';
 import type { AuthorJudge } from './author.js';
@@ -150,13 +150,23 @@ async function applyBatch(
   const { operations, heads } = batch;
   const command: ApplyOperations = { kind: 'apply-operations', from, operations, heads, nonce };
   const together = await parts.store.execute(command);
-  if (together.ok || together.error.code !== 'INTERNAL') return together;
+  if (together.ok || !breaksAlone(together.error, parts.clock.nowMs())) return together;
   const used = await parts.gate.use(nonce);
   if (!used.ok) return failed(used.error);
   return ok(await applyOneByOne(parts, command));
 }
 
-async function applyOneByOne({ store }: PushParts, command: ApplyOperations): Promise<ApplyOutcome> {
+/** How long a damaged row may hold up what peers send, until only its own operations wait. */
+const DAMAGE_HOLDS_UP_MS = 60_000;
+
+/** True where one operation must not hold up the others: the rules break over it, or its row cannot be repaired. */
+function breaksAlone({ code, details }: Failure, nowMs: number): boolean {
+  if (code === 'INTERNAL') return true;
+  const sinceMs = parseRfc3339Ms(String(details?.['damaged_since'] ?? ''));
+  return code === 'DATA_DAMAGED' && sinceMs !== null && nowMs - sinceMs > DAMAGE_HOLDS_UP_MS;
+}
+
+async function applyOneByOne({ store, clock }: PushParts, command: ApplyOperations): Promise<ApplyOutcome> {
   let applied = 0;
   let noop = 0;
   const refused: RefusedOperation[] = [];
@@ -175,7 +185,7 @@ async function applyOneByOne({ store }: PushParts, command: ApplyOperations): Pr
     if (stopped.has(origin)) continue;
     let outcome = await offer(operation);
     // In the log without effect it holds nobody up, and is offered to the rules again later.
-    if (!outcome.ok && outcome.error.code === 'INTERNAL')
+    if (!outcome.ok && breaksAlone(outcome.error, clock.nowMs()))
       outcome = await offer({ ...operation, refusal: 'internal' });
     if (!outcome.ok) {
       stopped.add(origin);

@@ -38,9 +38,9 @@ export class OldStyleSince {
       });
       if (!read.ok) return failed(read.error);
       for (const row of read.value.memories) page.take(row);
-      const last = read.value.memories.at(-1);
-      more = read.value.more && last !== undefined;
-      if (last !== undefined) after = { updated_at: last.updated_at, id: last.id };
+      const { last } = read.value;
+      more = read.value.more && last !== null;
+      if (last !== null) after = last;
     }
     const { memories } = page;
     return ok({

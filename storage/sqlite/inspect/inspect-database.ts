@@ -40,6 +40,8 @@ export interface ContentFacts {
   };
   readonly owner: { readonly holder: string; readonly role: string; readonly expiresAtMs: number } | null;
   readonly log: LogFacts;
+  /** Rows that were found damaged and wait for their repair. */
+  readonly suspects: number;
   /** What the last scrub, and the comparison with the peers, found. */
   readonly integrity: ScrubAnswers['integrity-notes'];
 }
@@ -141,8 +143,13 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
         : { holder: owner.holder, role: owner.role, expiresAtMs: owner.expires_at_ms },
     log: inspectLog(db, crypto),
     integrity: integrityNotes(new Statements(db)),
+    suspects: hasTable(db, 'suspects') ? count('SELECT count(*) AS n FROM suspects') : 0,
   };
 }
+
+/** A database of the current version that was never opened by this release may lack a table of the node's own. */
+const hasTable = (db: Connection, name: string): boolean =>
+  db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined;
 
 function auditOf(db: Connection, path: string, crypto: Crypto, ownKey: Uint8Array | null): AuditReport {
   // The head first, as rows may come meanwhile.

@@ -142,7 +142,7 @@ export class LinkTable implements SubjectTable {
   takeBack(): void {}
 
   private isWhole(row: Row<Link>, sql: LinkSqlRow): boolean {
-    const held = { ...row.stamp, seen: vectorOf(sql.seen) };
+    const held = { ...row.stamp, namespace: row.namespace };
     return isDigest(sql.digest, this.digestOf(row.image)) && this.stamps.hold(linkKind.name, row.id, held);
   }
 

@@ -144,7 +144,7 @@ export class RecordTable implements SubjectTable {
     const whole =
       row !== null &&
       isDigest(sql.digest, this.digests.of(sql.id, sql.payload)) &&
-      this.stamps.hold(this.name, sql.id, row.stamp);
+      this.stamps.hold(this.name, sql.id, { ...row.stamp, namespace: row.namespace });
     if (!whole) throw new DamagedRowError(this.name, sql.id);
     return row;
   }

@@ -2,29 +2,34 @@ import { sameVector } from '../../../protocol/version-vector.js';
 import { coversOf, vectorOf } from '../operation-rows.js';
 
 /** What a page of rows selects of the operation that wrote each row, over the alias `o`. */
-export const OPERATION_COLUMNS = 'o.payload_hash, o.hlc AS operation_hlc, o.seen AS operation_seen';
+export const OPERATION_COLUMNS =
+  'o.payload_hash, o.hlc AS operation_hlc, o.seen AS operation_seen, o.namespace AS operation_namespace';
 
 export interface OperationColumns {
   readonly payload_hash: string | null;
   readonly operation_hlc: string | null;
   readonly operation_seen: string | null;
+  readonly operation_namespace: string | null;
 }
 
 interface StampedRow {
+  readonly namespace: string;
   readonly hlc: string;
   readonly origin: string;
   readonly origin_seq: number;
   readonly seen: string;
   readonly operation_hlc: string | null;
   readonly operation_seen: string | null;
+  readonly operation_namespace: string | null;
 }
 
 /**
- * True when the stamps of a row or a tombstone are those of its operation. One of several versions is looked at closely
+ * True when the stamps and the namespace of a row or a tombstone are those of its operation. One of several versions is looked at closely
  * in any case, because its text is that of none of them.
  */
 export function isStampedBy(row: StampedRow): boolean {
   const { hlc, origin, origin_seq, seen, operation_hlc, operation_seen } = row;
   const operation = { hlc, origin, origin_seq, seen: String(operation_seen) };
-  return operation_hlc === hlc && sameVector(vectorOf(seen), coversOf([operation]));
+  const isPlaced = row.operation_namespace === row.namespace;
+  return isPlaced && operation_hlc === hlc && sameVector(vectorOf(seen), coversOf([operation]));
 }

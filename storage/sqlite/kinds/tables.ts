@@ -3,7 +3,7 @@ import type { Kinds } from '../../../protocol/kinds/kinds.js';
 import type { Connection } from '../connection.js';
 import type { Digests } from '../digests.js';
 import type { QuotaLedger } from '../quota-ledger.js';
-import { Stamps } from '../stamps.js';
+import { type HeaderHashes, Stamps } from '../stamps.js';
 import { LinkTable, linkPages } from './link-table.js';
 import { memoryPages } from './memory-pages.js';
 import { MemoryTable } from './memory-table.js';
@@ -15,6 +15,7 @@ import { Tombstones } from './tombstones.js';
 export class SubjectTables {
   readonly memories: MemoryTable;
   readonly tombstones: Tombstones;
+  readonly stamps: Stamps;
   private readonly byKind: ReadonlyMap<string, SubjectTable>;
 
   constructor(
@@ -22,8 +23,10 @@ export class SubjectTables {
     readonly kinds: Kinds,
     quotas: QuotaLedger,
     digests: Digests,
+    log: HeaderHashes,
   ) {
-    const stamps = new Stamps(db);
+    const stamps = new Stamps(db, log);
+    this.stamps = stamps;
     const memories = new MemoryTable(db, quotas, digests, stamps);
     const tableOf = (kind: Kind): SubjectTable => {
       if (kind.table === 'memories') return memories;

@@ -164,17 +164,21 @@ export interface Engine {
 }
 
 /** Builds an engine over a database that is being upgraded. */
-export function engineOf(db: Connection, { nowMs, crypto }: Pick<OpenOptions, 'nowMs' | 'crypto'>): Engine {
+export function engineOf(
+  db: Connection,
+  { nowMs, crypto }: Pick<OpenOptions, 'nowMs' | 'crypto'>,
+  kinds = KINDS,
+): Engine {
   const context: DecisionContext = {
     nowMs,
     now: instantFromMs(nowMs),
     quota: DEFAULT_LIMITS,
-    kinds: KINDS,
+    kinds,
   };
-  const log = new OperationLog(db, crypto, KINDS);
+  const log = new OperationLog(db, crypto, kinds);
   const quotas = new QuotaLedger(db);
-  const digests = new Digests(db, crypto, new KindPages(KINDS));
-  const tables = new SubjectTables(db, KINDS, quotas, digests);
+  const digests = new Digests(db, crypto, new KindPages(kinds));
+  const tables = new SubjectTables(db, kinds, quotas, digests, log);
   const mutations = new Mutations(db, log, quotas, digests, tables, null);
   const reads = new DecisionReads(db, quotas, log, digests, crypto, tables);
   const run: Engine['run'] = (command) => {

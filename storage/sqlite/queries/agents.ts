@@ -1,6 +1,6 @@
 import { AGENTS_NAMESPACE, type AgentRecord, agentOf, agentTitle } from '../../../protocol/agent.js';
 import type { Answers, ListAgents } from '../../../protocol/queries.js';
-import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
+import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 
 /** The key that the record of a title holds, if it is an agent's. */
@@ -26,5 +26,7 @@ export function listAgents(statements: Statements, query: ListAgents): Answers['
       after: query.after === null ? '' : agentTitle(query.after),
       limit: query.limit,
     }) as SqlRow[];
-  return { agents: rows.map((row): AgentRecord => agentOf(memoryFromSql(row))) };
+  const page = new PageRows();
+  for (const row of rows) page.take(row);
+  return { agents: page.rows.map((row): AgentRecord => agentOf(row)), ...page.leftOut };
 }

@@ -1,6 +1,8 @@
+import type { ArchivedMemory } from '../../../protocol/life-commands.js';
 import type { ArchiveStats, FindArchived, LifeAnswers, ListArchive } from '../../../protocol/life-queries.js';
 import { fail, ok, type Result } from '../../../protocol/result.js';
 import { archivedFromSql, SELECT_ARCHIVED } from '../archive.js';
+import { DamagedRowError } from '../damage.js';
 import type { SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 import { visibleArchived } from '../visibility.js';
@@ -20,7 +22,17 @@ export function listArchive(statements: Statements, query: ListArchive): LifeAns
       limit: query.limit,
       offset: query.offset,
     }) as SqlRow[];
-  return { archived: rows.map(archivedFromSql) };
+  const archived = rows.flatMap((row) => readableArchived(row) ?? []);
+  return { archived, unreadable: rows.length - archived.length };
+}
+
+function readableArchived(row: SqlRow): ArchivedMemory | null {
+  try {
+    return archivedFromSql(row);
+  } catch (error) {
+    if (error instanceof DamagedRowError) return null;
+    throw error;
+  }
 }
 
 /** Counts over the archived memories that the viewer may see. */

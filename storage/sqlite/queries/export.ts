@@ -1,8 +1,7 @@
 import { AGENTS_NAMESPACE } from '../../../protocol/agent.js';
 import type { Link } from '../../../protocol/link.js';
-import type { MemoryRow } from '../../../protocol/memory.js';
-import type { Answers, ExportLinks, ExportMemories } from '../../../protocol/queries.js';
-import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
+import type { Answers, ExportLinks, ExportMemories, ExportPlace } from '../../../protocol/queries.js';
+import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';
 
@@ -26,22 +25,25 @@ export function exportMemories(statements: Statements, query: ExportMemories): A
       agents: AGENTS_NAMESPACE,
       limit: query.limit + 1,
     }) as IterableIterator<SqlRow>;
-  const memories: MemoryRow[] = [];
+  const page = new PageRows();
+  const memories = page.rows;
   let bytes = 0;
+  let last: ExportPlace | null = null;
   for (const row of rows) {
     bytes += bytesOf(row);
     const full = memories.length === query.limit || (memories.length > 0 && bytes > query.bytesMax);
-    if (full) return { memories, more: true };
-    memories.push(memoryFromSql(row));
+    if (full) return { memories, more: true, last, ...page.leftOut };
+    page.take(row);
+    last = { created_at: String(row['created_at']), id: String(row['id']) };
   }
-  return { memories, more: false };
+  return { memories, more: page.looked > query.limit, last, ...page.leftOut };
 }
 
 const TEXT_COLUMNS = ['title', 'content', 'tags', 'metadata', 'citations'] as const;
 
 function bytesOf(row: SqlRow): number {
   return TEXT_COLUMNS.reduce(
-    (sum, column) => sum + Buffer.byteLength(row[column] as string),
+    (sum, column) => sum + Buffer.byteLength(String(row[column])),
     ROW_OVERHEAD_BYTES,
   );
 }

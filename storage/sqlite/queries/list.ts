@@ -19,6 +19,6 @@ export function listMemories(statements: Statements, query: ListMemories): Memor
       limit: query.filter.limit,
       offset: query.filter.offset,
     }) as Iterable<SqlRow>;
-  const { rows, truncated } = readPage(cursor);
-  return { memories: rows, nextOffset: truncated ? query.filter.offset + rows.length : null };
+  const { rows, truncated, looked, ...leftOut } = readPage(cursor);
+  return { memories: rows, nextOffset: truncated ? query.filter.offset + looked : null, ...leftOut };
 }

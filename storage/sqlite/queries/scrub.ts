@@ -3,6 +3,7 @@ import { memoryKind } from '../../../protocol/kinds/memory-kind.js';
 import type { KindNamespace, OperationPlace } from '../../../protocol/mesh/ranges.js';
 import type {
   IntegrityNote,
+  ListSuspects,
   ScrubAnswers,
   ScrubLog,
   ScrubLogPage,
@@ -16,9 +17,8 @@ import { ELSEWHERE } from '../../../protocol/replication/versions.js';
 import type { Crypto } from '../../../protocol/seams.js';
 import { isStampedBy, OPERATION_COLUMNS, type OperationColumns } from '../kinds/scrub-row.js';
 import { factsOf, type TombstoneRow } from '../kinds/tombstones.js';
-import { hasHeader, type OperationSqlRow, operationFromSql } from '../operation-rows.js';
+import { hasHeader, KNOWN_HASH, type OperationSqlRow, operationFromSql } from '../operation-rows.js';
 import type { Statements } from '../statements.js';
-import { CHAINED_HASH } from '../subject-reads.js';
 import type { SubjectSource } from './ranges.js';
 
 /** Rows of a kind whose hash is not their digest, or not that of the operation that wrote them. */
@@ -90,7 +90,7 @@ export function scrubLog(source: SubjectSource, { after, limit }: ScrubLog): Scr
       continue;
     }
     damaged.push(...lostBefore(statements, origin, seq));
-    const known = statements.get(CHAINED_HASH).get({ origin, seq }) as { hash: string } | undefined;
+    const known = statements.get(KNOWN_HASH).get({ origin, seq }) as { hash: string } | undefined;
     const isIts = typeof payload === 'string' && crypto.sha256Hex(payload) === row.payload_hash;
     const sound = typeof row.seen === 'string' && (payload === null || isIts);
     if (!sound || (known !== undefined && known.hash !== hashOf(row, crypto))) damaged.push({ origin, seq });
@@ -166,4 +166,12 @@ export function integrityNotes(statements: Statements): ScrubAnswers['integrity-
       { at, facts: JSON.parse(facts) as Record<string, unknown> } satisfies IntegrityNote,
     ]),
   );
+}
+
+/** Subjects whose rows were found damaged, the longest known first. */
+export function listSuspects(statements: Statements, { limit }: ListSuspects): ScrubAnswers['list-suspects'] {
+  const rows = statements
+    .get('SELECT kind, id, noted_at AS since FROM suspects ORDER BY noted_at, kind, id LIMIT ?')
+    .all(limit) as (Subject & { readonly since: string })[];
+  return { suspects: rows.map(({ kind, id, since }) => ({ subject: { kind, id }, since })) };
 }

@@ -6,7 +6,7 @@ import type {
   NearestMemory,
 } from '../../../protocol/life-queries.js';
 import { bestCosine } from '../recall/cosines.js';
-import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
+import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';
 
@@ -88,7 +88,9 @@ export function findContradictions(
        ORDER BY m.priority DESC, m.updated_at DESC, m.rid DESC LIMIT @limit`,
     )
     .all(parameters) as SqlRow[];
-  const memories = rows.map(memoryFromSql);
+  const page = new PageRows();
+  for (const row of rows) page.take(row);
+  const memories = page.rows;
   const stored = statements
     .get(
       `SELECT source_id, target_id FROM memory_links WHERE relation = 'contradicts'
@@ -102,5 +104,6 @@ export function findContradictions(
     relation: 'contradicts',
     synthesized: false,
   }));
-  return { memories, links: [...links, ...contradictionPairs(memories, query.topic !== null, known)] };
+  const pairs = contradictionPairs(memories, query.topic !== null, known);
+  return { memories, links: [...links, ...pairs], ...page.leftOut };
 }

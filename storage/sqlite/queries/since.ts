@@ -1,6 +1,6 @@
 import { PAGE_BYTES_MAX } from '../../../protocol/limits.js';
 import type { MemoriesSince, MeshAnswers } from '../../../protocol/mesh/store-terms.js';
-import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
+import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';
 
@@ -14,13 +14,16 @@ export function memoriesSince(statements: Statements, query: MemoriesSince): Mes
        ORDER BY m.updated_at, m.id LIMIT @limit`,
     )
     .iterate({ ...gate.parameters, ...query.after, limit: query.limit + 1 }) as IterableIterator<SqlRow>;
-  const memories = [];
+  const page = new PageRows();
+  const memories = page.rows;
   let bytes = 0;
+  let last: MemoriesSince['after'] | null = null;
   for (const row of rows) {
-    if (memories.length === query.limit || bytes > PAGE_BYTES_MAX) return { memories, more: true };
-    const memory = memoryFromSql(row);
-    bytes += memory.content.length;
-    memories.push(memory);
+    if (memories.length === query.limit || bytes > PAGE_BYTES_MAX)
+      return { memories, more: true, last, ...page.leftOut };
+    page.take(row);
+    bytes += String(row['content']).length;
+    last = { updated_at: String(row['updated_at']), id: String(row['id']) };
   }
-  return { memories, more: false };
+  return { memories, more: page.looked > query.limit, last, ...page.leftOut };
 }

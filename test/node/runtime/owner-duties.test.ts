@@ -33,6 +33,7 @@ function fixture() {
       }) as never;
     },
     query: () => Promise.resolve(ok({ commitSequence: 1, rows: [] })) as never,
+    selfCheck: () => Promise.resolve(ok({ problems: [], next: null })),
     close: () => Promise.resolve(),
   };
   const role = new RoleSemantics(new FakeIndex('remote'));

@@ -33,6 +33,9 @@ class RecordingStore implements Store {
   query(): never {
     throw new Error('a touch reads nothing');
   }
+  selfCheck(): never {
+    throw new Error('a touch checks nothing');
+  }
   close(): Promise<void> {
     return Promise.resolve();
   }

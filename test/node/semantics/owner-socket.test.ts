@@ -24,6 +24,7 @@ const ownedBy = (holder: string | null | 'unknown'): Store => ({
   query: () =>
     Promise.resolve((holder === 'unknown' ? fail('DATABASE_ERROR', 'broken') : ok({ holder })) as never),
   execute: () => assert.fail('a question changes nothing'),
+  selfCheck: () => Promise.resolve(ok({ problems: [], next: null })),
   close: () => Promise.resolve(),
 });
 

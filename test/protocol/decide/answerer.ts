@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { OutcomeOf } from '../../../protocol/commands.js';
-import { type DecidedCommand, decide } from '../../../protocol/decide/chain.js';
+import type { Command, OutcomeOf } from '../../../protocol/commands.js';
+import { decide } from '../../../protocol/decide/chain.js';
 import type { Decision, DecisionContext } from '../../../protocol/decide/deciding.js';
 import type { Mutation, Remove, Write } from '../../../protocol/decide/mutations.js';
 import type { DatabaseOwner, LastEdit, ReadRequest, Row } from '../../../protocol/decide/reads.js';
@@ -58,94 +58,109 @@ export interface Outcome<T> {
   readonly reads: readonly ReadRequest[];
 }
 
+/** What the engine holds while a decision is taken. */
+export interface Held {
+  readonly rows?: readonly MemoryRow[];
+  readonly owner?: DatabaseOwner | null;
+  readonly nowMs?: number;
+  readonly archived?: readonly ArchivedRow[];
+  readonly lastEdit?: LastEdit | null;
+  /** Rows of other kinds than memories. */
+  readonly subjects?: readonly KindRow[];
+  /** What removed subjects had seen. */
+  readonly tombstones?: readonly (Subject & { readonly seen: VersionVector })[];
+  readonly kinds?: Kinds;
+}
+
+const contextOf = ({ nowMs = NOW_MS, kinds = KINDS }: Held): DecisionContext => ({
+  nowMs,
+  now: new Date(nowMs).toISOString(),
+  quota: UNLIMITED,
+  kinds,
+});
+
 /** Drives the decision of a command over rows in memory; nothing is applied. */
-export function decideOver<C extends DecidedCommand>(
+export function decideOver<C extends Command>(
   command: C,
   rows: readonly MemoryRow[] = [],
-  options: {
-    readonly owner?: DatabaseOwner | null;
-    readonly nowMs?: number;
-    readonly archived?: readonly ArchivedRow[];
-    readonly lastEdit?: LastEdit | null;
-    /** Rows of other kinds than memories. */
-    readonly subjects?: readonly KindRow[];
-    /** What removed subjects had seen. */
-    readonly tombstones?: readonly (Subject & { readonly seen: VersionVector })[];
-    readonly kinds?: Kinds;
-  } = {},
+  options: Omit<Held, 'rows'> = {},
 ): Outcome<OutcomeOf<C>> {
-  const nowMs = options.nowMs ?? NOW_MS;
-  const context: DecisionContext = {
-    nowMs,
-    now: new Date(nowMs).toISOString(),
-    quota: UNLIMITED,
-    kinds: options.kinds ?? KINDS,
-  };
+  const { value, reads } = driven((context) => decide(command, context, CHAIN), { ...options, rows });
+  return { result: value as Result<Decision<OutcomeOf<C>>>, reads };
+}
+
+/** Drives anything that reads over rows in memory; nothing is applied. */
+export function driven<T>(
+  begin: (context: DecisionContext) => Generator<ReadRequest, T, never>,
+  held: Held,
+): { readonly value: T; readonly reads: readonly ReadRequest[] } {
   const reads: ReadRequest[] = [];
-  const answer = (request: ReadRequest): unknown => {
-    reads.push(request);
-    switch (request.read) {
-      case 'memory-by-id':
-      case 'memory-life':
-        return rows.find((row) => row.id === request.id) ?? null;
-      case 'memory-by-title':
-      case 'title-expiry':
-        return rows.find((row) => row.title === request.title && row.namespace === request.namespace) ?? null;
-      case 'expired-memories':
-        return rows
-          .filter((row) => row.expires_at !== null && row.expires_at <= request.before)
-          .slice(0, request.limit);
-      case 'oldest-observation':
-        return null;
-      case 'database-owner':
-        return options.owner ?? null;
-      // Nothing is used yet: the real engines' tests have quotas and envelopes.
-      case 'quota-use':
-      case 'used-envelope':
-      case 'agent-key':
-        return null;
-      case 'archived-memory':
-        return options.archived?.find((row) => row.memory.id === request.id) ?? null;
-      case 'purgeable-memories':
-        return (options.archived ?? [])
-          .filter((row) => row.archivedAt <= request.before)
-          .map(({ memory, archivedAt, seen }) => ({
-            id: memory.id,
-            namespace: memory.namespace,
-            archivedAt,
-            seen,
-          }))
-          .slice(0, request.limit);
-      case 'forgettable-memories':
-        return rows.slice(0, request.limit);
-      case 'last-edit':
-        return options.lastEdit ?? null;
-      case 'log-origin':
-        return { origin: SELF_ORIGIN, seq: 0 };
-      case 'subject-row':
-        return options.subjects?.find(({ kind, id }) => kind === request.kind && id === request.id) ?? null;
-      case 'records-with':
-        return (options.subjects ?? [])
-          .filter(
-            ({ kind, image }) => kind === request.kind && memberOf(image, request.member) === request.value,
-          )
-          .slice(0, request.limit);
-      case 'tombstone': {
-        const found = options.tombstones?.find(({ kind, id }) => kind === request.kind && id === request.id);
-        return found === undefined ? null : { seen: found.seen, deleted_at: NOW };
-      }
-    }
-  };
-  const before = JSON.stringify(rows);
-  const deciding = decide(command, context, CHAIN) as Generator<
-    ReadRequest,
-    Result<Decision<OutcomeOf<C>>>,
-    unknown
-  >;
+  const before = JSON.stringify({ ...held, kinds: null });
+  const deciding = begin(contextOf(held)) as Generator<ReadRequest, T, unknown>;
   let step = deciding.next();
-  while (!step.done) step = deciding.next(answer(step.value));
-  assert.equal(JSON.stringify(rows), before, 'a decision is pure');
-  return { result: step.value, reads };
+  while (!step.done) {
+    reads.push(step.value);
+    step = deciding.next(answerOf(step.value, held));
+  }
+  assert.equal(JSON.stringify({ ...held, kinds: null }), before, 'a decision is pure');
+  return { value: step.value, reads };
+}
+
+function answerOf(request: ReadRequest, held: Held): unknown {
+  const { rows = [], subjects = [], archived = [] } = held;
+  switch (request.read) {
+    case 'memory-by-id':
+    case 'memory-life':
+      return rows.find((row) => row.id === request.id) ?? null;
+    case 'memory-by-title':
+    case 'title-expiry':
+      return rows.find((row) => row.title === request.title && row.namespace === request.namespace) ?? null;
+    case 'expired-memories':
+      return rows
+        .filter((row) => row.expires_at !== null && row.expires_at <= request.before)
+        .slice(0, request.limit);
+    case 'oldest-observation':
+      return null;
+    case 'database-owner':
+      return held.owner ?? null;
+    // Nothing is used yet: the real engines' tests have quotas and envelopes.
+    case 'quota-use':
+    case 'used-envelope':
+    case 'agent-key':
+      return null;
+    case 'archived-memory':
+      return archived.find((row) => row.memory.id === request.id) ?? null;
+    case 'purgeable-memories':
+      return archived
+        .filter((row) => row.archivedAt <= request.before)
+        .map(({ memory, archivedAt, seen }) => ({
+          id: memory.id,
+          namespace: memory.namespace,
+          archivedAt,
+          seen,
+        }))
+        .slice(0, request.limit);
+    case 'forgettable-memories':
+      return rows.slice(0, request.limit);
+    case 'last-edit':
+      return held.lastEdit ?? null;
+    case 'log-origin':
+      return { origin: SELF_ORIGIN, seq: 0 };
+    case 'subject-row':
+      return subjects.find(({ kind, id }) => kind === request.kind && id === request.id) ?? null;
+    case 'records-with':
+      return subjects
+        .filter(
+          ({ kind, image }) => kind === request.kind && memberOf(image, request.member) === request.value,
+        )
+        .slice(0, request.limit);
+    case 'tombstone': {
+      const found = held.tombstones?.find(({ kind, id }) => kind === request.kind && id === request.id);
+      return found === undefined ? null : { seen: found.seen, deleted_at: NOW };
+    }
+    default:
+      throw new Error(`no answer to ${request.read}`);
+  }
 }
 
 /** The mutations and value of a decision that must have been taken. */

@@ -1,7 +1,7 @@
 import { ERRORS, type ErrorCode } from '../../../protocol/errors.js';
 import type { Exchanged, RawAnswer } from './raw-http.js';
 
-const FAULTS: ReadonlySet<string> = new Set(['INTERNAL', 'DATABASE_ERROR']);
+const FAULTS: ReadonlySet<string> = new Set(['INTERNAL', 'DATABASE_ERROR', 'DATA_DAMAGED']);
 
 /** What is wrong with an error body `{error, code, …}` on any surface, or null (interface §7). */
 export function envelopeProblem(body: unknown, status: number | null): string | null {

@@ -29,6 +29,7 @@ function gate() {
     ...services,
     store: {
       execute: (command) => services.store.execute(command),
+      selfCheck: (cursor) => services.store.selfCheck(cursor),
       close: () => services.store.close(),
       query: async (query) => {
         entered();

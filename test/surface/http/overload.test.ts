@@ -20,6 +20,7 @@ function gate() {
     ...services,
     store: {
       execute: (command, options) => services.store.execute(command, options),
+      selfCheck: (cursor) => services.store.selfCheck(cursor),
       close: () => services.store.close(),
       query: async (query, options) => {
         gated.waiting += 1;
@@ -137,6 +138,7 @@ test('what the store is asked may wait no longer than the request, and writes no
   const wrap = (services: Services): Services => ({
     ...services,
     store: {
+      selfCheck: (cursor) => services.store.selfCheck(cursor),
       close: () => services.store.close(),
       query: (query, options = {}) => {
         seen.reads.push(options);

@@ -216,6 +216,7 @@ test('sheds beyond the cap of requests under way, health and metrics excepted', 
         ...services,
         store: {
           execute: (command) => services.store.execute(command),
+          selfCheck: (cursor) => services.store.selfCheck(cursor),
           close: () => services.store.close(),
           query: async (query) => {
             entered();

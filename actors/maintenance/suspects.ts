@@ -1,0 +1,183 @@
+import type { Subject } from '../../protocol/kinds/kind.js';
+import * as limits from '../../protocol/limits.js';
+import type { RepairedRow } from '../../protocol/mesh/repair-terms.js';
+import type { Suspect } from '../../protocol/mesh/scrub-terms.js';
+import { operationId } from '../../protocol/operation-log.js';
+import { failed, ok, type Result } from '../../protocol/result.js';
+import type { Clock, Log } from '../../protocol/seams.js';
+import { parseRfc3339Ms } from '../../protocol/time.js';
+import type { Store } from '../../storage/port.js';
+import type { NextRound } from '../core/loop.js';
+import type { AskBack, RepairRows } from './repair-rows.js';
+
+export interface SuspectParts {
+  readonly store: Store;
+  readonly repair: RepairRows;
+  /** Asks the peers for operations. */
+  readonly askBack: AskBack;
+  readonly clock: Pick<Clock, 'nowMs'>;
+}
+
+/** What became of suspects. */
+export interface SuspectReport {
+  readonly repaired: readonly RepairedRow[];
+  /** Rows that were taken as they stood, because no log tells what they were. */
+  readonly accepted: readonly Subject[];
+  /** Subjects that stay suspect. */
+  readonly left: readonly Subject[];
+}
+
+/** How long peers that do not answer are waited for before a row is taken as it stands. */
+const WAIT_MS = 600_000;
+/** Suspects that are looked at together. */
+export const SUSPECTS_MAX = 1000;
+
+/**
+ * Repairs rows that were found damaged: from the own log, and from peers where that lost what they need. Where nobody can
+ * tell, a row that can be read is taken as it stands, so that the memory can be used.
+ */
+export async function repairSuspects(
+  parts: SuspectParts,
+  suspects: readonly Suspect[],
+): Promise<Result<SuspectReport>> {
+  const repaired: RepairedRow[] = [];
+  const accepted: Subject[] = [];
+  const left: Subject[] = [];
+  for (let at = 0; at < suspects.length; at += limits.REPAIR_SUBJECTS_MAX) {
+    const done = await repairSome(parts, suspects.slice(at, at + limits.REPAIR_SUBJECTS_MAX));
+    if (!done.ok) return done;
+    repaired.push(...done.value.repaired);
+    accepted.push(...done.value.accepted);
+    left.push(...done.value.left);
+  }
+  return ok({ repaired, accepted, left });
+}
+
+async function repairSome(parts: SuspectParts, suspects: readonly Suspect[]): Promise<Result<SuspectReport>> {
+  const { store, repair, askBack, clock } = parts;
+  const request = { operations: [], withheld: [], recount: [], dryRun: false };
+  const subjects = suspects.map(({ subject }) => subject);
+  const own = await repair({ ...request, subjects });
+  if (!own.ok) return failed(own.error);
+  let { missing } = own.value;
+  const repaired = [...own.value.repaired];
+  let complete = true;
+  if (missing.length > 0) {
+    const back = await askBack(missing.slice(0, limits.RANGE_OPERATIONS_MAX));
+    complete = back.complete && missing.length <= limits.RANGE_OPERATIONS_MAX;
+    const wanting = missing.map(({ kind, subject: id }) => ({ kind, id }));
+    const again = await repair({ ...request, subjects: wanting, operations: back.operations });
+    if (!again.ok) return failed(again.error);
+    ({ missing } = again.value);
+    repaired.push(...again.value.repaired);
+  }
+  const lost = new Map<string, Subject>();
+  for (const { origin, seq, kind, subject: id } of missing) {
+    const stored = await store.query(
+      { kind: 'find-operation', opId: operationId(origin, seq) },
+      { lane: 'background' },
+    );
+    if (!stored.ok) return failed(stored.error);
+    // What came without its payload never had an effect here.
+    if (stored.value === null || stored.value.parked === null) lost.set(nameOf({ kind, id }), { kind, id });
+  }
+  const nowMs = clock.nowMs();
+  const isOld = ({ since }: Suspect) => nowMs - (parseRfc3339Ms(since) ?? 0) >= WAIT_MS;
+  const accept = suspects.filter((each) => lost.has(nameOf(each.subject)) && (complete || isOld(each)));
+  const settled = await store.execute(
+    {
+      kind: 'settle-suspects',
+      sound: subjects.filter((subject) => !lost.has(nameOf(subject))),
+      accept: accept.map(({ subject }) => subject),
+    },
+    { lane: 'background' },
+  );
+  if (!settled.ok) return failed(settled.error);
+  const waiting = [...lost]
+    .filter(([name]) => !accept.some((each) => nameOf(each.subject) === name))
+    .map(([, subject]) => subject);
+  return ok({
+    repaired,
+    accepted: settled.value.accepted,
+    left: [...waiting, ...settled.value.kept],
+  });
+}
+
+/** Between two looks at the suspects; a new one wakes the loop, but other processes mark some too. */
+const LOOK_MS = 10_000;
+/** One that could not be repaired rests so long, however often it is asked for. */
+const REST_MS = 30_000;
+
+export interface SuspectsJobParts extends SuspectParts {
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The background repair of rows that commands and queries found damaged. */
+export class SuspectsJob {
+  /** Monotonic instants. */
+  private readonly restUntilMs = new Map<string, number>();
+
+  constructor(private readonly parts: SuspectsJobParts) {}
+
+  async round(): Promise<NextRound> {
+    const { store, clock, log } = this.parts;
+    const listed = await store.query({ kind: 'list-suspects', limit: SUSPECTS_MAX }, { lane: 'background' });
+    if (!listed.ok) return { afterMs: LOOK_MS };
+    const nowMs = clock.monotonicMs();
+    for (const [subject, untilMs] of this.restUntilMs) if (untilMs <= nowMs) this.restUntilMs.delete(subject);
+    const due = listed.value.suspects.filter(({ subject }) => !this.restUntilMs.has(nameOf(subject)));
+    if (due.length === 0) return { afterMs: LOOK_MS };
+    const done = await repairSuspects(this.parts, due);
+    if (!done.ok) {
+      log.warn({ code: done.error.code }, 'damaged rows could not be repaired yet');
+      return { afterMs: LOOK_MS };
+    }
+    const { repaired, accepted, left } = done.value;
+    for (const subject of left) this.restUntilMs.set(nameOf(subject), clock.monotonicMs() + REST_MS);
+    if (repaired.length > 0)
+      log.warn(
+        { code: 'DAMAGE_REPAIRED', rows: shown(repaired.map(({ kind, subject: id }) => ({ kind, id }))) },
+        REPAIRED,
+      );
+    if (left.length > 0) log.error({ code: 'DAMAGE_LEFT', rows: shown(left) }, LEFT);
+    await noteAccepted(this.parts, accepted);
+    return { afterMs: LOOK_MS };
+  }
+
+  /** A peer is back, which may have what is missing. */
+  retry(): void {
+    this.restUntilMs.clear();
+  }
+}
+
+const REPAIRED = 'damaged rows were repaired';
+const LEFT = 'damaged rows could not be repaired: no log that can be reached tells what they were';
+const ACCEPTED = 'damaged rows were taken as they stand: no log tells what they were';
+const SHOWN = 20;
+const nameOf = ({ kind, id }: Subject): string => `${kind} ${id}`;
+const shown = (subjects: readonly Subject[]) => subjects.slice(0, SHOWN).map(nameOf);
+
+/** Raises the alarm for rows that were taken as they stood, and remembers them. */
+export async function noteAccepted(
+  { store, log }: { readonly store: Store; readonly log: Log },
+  accepted: readonly Subject[],
+): Promise<void> {
+  if (accepted.length === 0) return;
+  log.error({ code: 'DAMAGE_ACCEPTED', rows: shown(accepted) }, ACCEPTED);
+  const notes = await store.query({ kind: 'integrity-notes' }, { lane: 'background' });
+  const before = notes.ok ? notes.value.accepted?.facts : undefined;
+  const known = (before?.['subjects'] ?? []) as readonly string[];
+  const fresh = accepted.map(nameOf).filter((name) => !known.includes(name));
+  const subjects = [...fresh, ...known];
+  const count = Number(before?.['count'] ?? 0) + fresh.length;
+  await store.execute(
+    {
+      kind: 'note-integrity',
+      name: 'accepted',
+      facts: { count, subjects: subjects.slice(0, SUSPECTS_MAX) },
+      audit: null,
+    },
+    { lane: 'background' },
+  );
+}

@@ -1,0 +1,47 @@
+import { scrubNode } from '../node/mesh/scrub-node.js';
+import { repairFile } from '../node/runtime/repair.js';
+import { systemScheduler } from '../node/seams.js';
+import { failed, ok } from '../protocol/result.js';
+import { defineCommand } from './define-command.js';
+import { settingsFor } from './global-flags.js';
+import { withLocalNode } from './local-node.js';
+import { Progress } from './progress.js';
+import { objectView } from './views/object-view.js';
+
+/** Repairs a damaged database file: indexes and full text from the rows, rows from the log. */
+export const repairCommand = defineCommand({
+  name: 'repair',
+  summary:
+    'Repair a damaged database: build indexes and full text again, and damaged rows from the log. Stop the node first. Exit code 1 when damage is left.',
+  flags: [],
+  examples: ['repair', 'repair --json'],
+  run: async (parsed, terminal) => {
+    const progress = new Progress(process.stderr, 'repair:');
+    let engine: ReturnType<typeof repairFile>;
+    try {
+      engine = repairFile(settingsFor(parsed), (step) => progress.say(step));
+    } finally {
+      progress.end();
+    }
+    if (!engine.ok) return failed(engine.error);
+    const { found, indexes, texts, clashes, left } = engine.value;
+    return withLocalNode(parsed, async (services, caller) => {
+      const rows = await scrubNode(services, systemScheduler, { dryRun: false, agentId: caller.agentId });
+      if (!rows.ok) return failed(rows.error);
+      const { report } = rows.value;
+      const answer = {
+        found,
+        indexes_rebuilt: indexes,
+        texts_indexed: texts,
+        clashes,
+        rows_repaired: report.repaired.map(({ subject, problem }) => ({ id: subject, problem })),
+        rows_accepted: report.accepted,
+        suspects: report.suspects,
+        lost_operations: report.lost_count,
+        left,
+      };
+      await terminal.print(parsed.flags.has('json') ? `${JSON.stringify(answer)}\n` : objectView(answer));
+      return ok(left.length + report.suspects + report.lost_count > 0 ? 1 : 0);
+    });
+  },
+});

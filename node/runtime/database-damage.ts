@@ -1,0 +1,22 @@
+import type { Log } from '../../protocol/seams.js';
+
+/** Remembers that the engine met damage in the database file: the node is degraded until it is repaired and restarted. */
+export class DatabaseDamage {
+  private reason: string | null = null;
+
+  constructor(private readonly log: Log) {}
+
+  found(reason: string): void {
+    if (this.reason === reason) return;
+    this.reason = reason;
+    this.log.error(
+      { code: 'DATABASE_DAMAGED', reason },
+      'the database file is damaged: run "mnemesh repair"',
+    );
+  }
+
+  /** What capabilities say of it. */
+  degraded(): readonly { readonly part: string; readonly reason: string }[] {
+    return this.reason === null ? [] : [{ part: 'database', reason: this.reason }];
+  }
+}

@@ -1,0 +1,15 @@
+import type { Result } from '../../protocol/result.js';
+import { type RepairedDatabase, repairDatabase } from '../../storage/sqlite/repair-database.js';
+import type { Settings } from '../config/settings.js';
+import { systemClock, systemCrypto, systemRandom } from '../seams.js';
+
+/** Builds indexes and full text of the node's database again; no other process may have it open. */
+export function repairFile(settings: Settings, step: (name: string) => void): Result<RepairedDatabase> {
+  return repairDatabase({
+    path: settings.dbPath,
+    nowMs: systemClock.nowMs(),
+    freshEpoch: Buffer.from(systemRandom.bytes(8)).toString('hex'),
+    crypto: systemCrypto,
+    step,
+  });
+}

@@ -1,0 +1,88 @@
+import type { Command, OutcomeOf } from '../protocol/commands.js';
+import type { Subject } from '../protocol/kinds/kind.js';
+import type { AnswerOf, Query } from '../protocol/queries.js';
+import type { Failure, Result } from '../protocol/result.js';
+import type { Clock } from '../protocol/seams.js';
+import type { CallOptions, SelfCheckPage, Store } from './port.js';
+
+/** A row that is read again and again is marked no more often than this. */
+const NOTED_FOR_MS = 60_000;
+
+export interface DamageReports {
+  /** A row was found damaged and is marked for its repair. */
+  suspected(): void;
+  /** The engine met damage in the database file itself. */
+  corrupt(message: string): void;
+}
+
+/** Marks the rows that queries could not read for their repair, as the writer does for commands, and tells of damage. */
+export class DamageWatch implements Store {
+  private readonly notedAtMs = new Map<string, number>();
+  private noting: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly store: Store,
+    private readonly clock: Clock,
+    private readonly reports: DamageReports,
+  ) {}
+
+  async execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
+    const result = await this.store.execute(command, options);
+    if (result.ok) return result;
+    if (result.error.code === 'DATA_DAMAGED') this.reports.suspected();
+    else this.heedCorruption(result.error);
+    return result;
+  }
+
+  async query<Q extends Query>(query: Q, options?: CallOptions): Promise<Result<AnswerOf<Q>>> {
+    const result = await this.store.query(query, options);
+    const damaged = damagedRows(result);
+    if (damaged.length > 0) this.note(damaged);
+    if (!result.ok) this.heedCorruption(result.error);
+    return result;
+  }
+
+  async selfCheck(cursor: string | null, options?: CallOptions): Promise<Result<SelfCheckPage>> {
+    const page = await this.store.selfCheck(cursor, options);
+    if (!page.ok) this.heedCorruption(page.error);
+    else if (page.value.problems[0] !== undefined) this.reports.corrupt(page.value.problems[0]);
+    return page;
+  }
+
+  async close(): Promise<void> {
+    await this.noting;
+    await this.store.close();
+  }
+
+  private note(subjects: readonly Subject[]): void {
+    const nowMs = this.clock.monotonicMs();
+    const isKnown = (subject: Subject) =>
+      nowMs - (this.notedAtMs.get(keyOf(subject)) ?? Number.NEGATIVE_INFINITY) < NOTED_FOR_MS;
+    const fresh = subjects.filter((subject) => !isKnown(subject));
+    if (fresh.length === 0) return;
+    for (const [key, atMs] of this.notedAtMs) if (nowMs - atMs >= NOTED_FOR_MS) this.notedAtMs.delete(key);
+    for (const subject of fresh) this.notedAtMs.set(keyOf(subject), nowMs);
+    // Whoever reads does not wait for it; what is not marked now is marked by a later read.
+    this.noting = this.store.execute({ kind: 'note-suspects', subjects: fresh }, { lane: 'background' }).then(
+      () => this.reports.suspected(),
+      () => {},
+    );
+  }
+
+  private heedCorruption({ code, message, details }: Failure): void {
+    if (code === 'DATABASE_ERROR' && details?.['corrupt'] === true) this.reports.corrupt(message);
+  }
+}
+
+const keyOf = ({ kind, id }: Subject): string => `${kind}\n${id}`;
+
+function damagedRows(result: Result<unknown>): readonly Subject[] {
+  if (result.ok) {
+    const value = result.value as { readonly damaged?: readonly string[] } | null;
+    if (typeof value !== 'object' || value === null || !Array.isArray(value.damaged)) return [];
+    return value.damaged.map((id: string) => ({ kind: 'memory', id }));
+  }
+  if (result.error.code !== 'DATA_DAMAGED') return [];
+  const { damaged_kind: kind, damaged_id: id } = result.error.details ?? {};
+  return typeof kind === 'string' && typeof id === 'string' ? [{ kind, id }] : [];
+}

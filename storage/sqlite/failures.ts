@@ -1,0 +1,31 @@
+import type { Subject } from '../../protocol/kinds/kind.js';
+import { fail, type Result } from '../../protocol/result.js';
+import { isCorruption, isFull, sqliteCode } from './connection.js';
+
+/** What a command or query answers that needs a row which is not what was written. */
+export function dataDamaged({ kind, id }: Subject, since: string | null = null): Result<never> {
+  const message =
+    `the stored row of ${kind} ${id} is damaged; nothing was changed. The daemon repairs it in the background: try again in ` +
+    'a moment. Without a daemon run "mnemesh repair". "mnemesh doctor" shows what is damaged.';
+  return fail('DATA_DAMAGED', message, {
+    damaged_kind: kind,
+    damaged_id: id,
+    ...(since === null ? {} : { damaged_since: since }),
+  });
+}
+
+/** The answer for an error of the database itself; any other error is a bug, and thrown. */
+export function storageFailure(error: unknown): Result<never> {
+  if (isFull(error)) return diskFull();
+  const code = sqliteCode(error);
+  if (code === null) throw error;
+  if (isCorruption(error)) {
+    const message = `the database file is damaged (${code}): stop all its processes and run "mnemesh repair"`;
+    return fail('DATABASE_ERROR', message, { corrupt: true });
+  }
+  return fail('DATABASE_ERROR', `the database refused the write (${code}); nothing was changed`);
+}
+
+export function diskFull(): Result<never> {
+  return fail('STORAGE_FULL', 'the disk is full; nothing was changed');
+}

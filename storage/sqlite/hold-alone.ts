@@ -1,0 +1,76 @@
+import Database from 'better-sqlite3';
+import { fail, ok, type Result } from '../../protocol/result.js';
+import { isBusy, isUnreadable } from './connection.js';
+import { FileIdentity } from './file-identity.js';
+
+/** What a process needs to know that takes a database for itself. */
+export interface HoldOptions {
+  readonly nowMs: number;
+  /** Random; two processes that begin together wait for different times. */
+  readonly freshEpoch: string;
+}
+
+/**
+ * Takes the database for this process alone: DATABASE_IN_USE when another process has it open. Null for a file that cannot
+ * be read, which nobody can lock either.
+ */
+export function holdInTurn(
+  path: string,
+  { nowMs, freshEpoch }: HoldOptions,
+): Result<Database.Database | null> {
+  const stepMs = 10 + ([...freshEpoch].reduce((sum, each) => sum + each.charCodeAt(0), 0) % 40);
+  for (let attempt = 1; ; attempt += 1) {
+    const held = holdAlone(path, nowMs);
+    if (held !== 'busy') return held;
+    if (attempt === HOLD_ATTEMPTS) return inUse('another process has the database open');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, attempt * stepMs);
+  }
+}
+
+const HOLD_ATTEMPTS = 5;
+
+/**
+ * Takes the database for this process alone, its write-ahead log folded in: leaving WAL mode needs that nobody else has it
+ * open. Null for a file that cannot be read, which nobody can lock either; a full disk or a missing right throws, since
+ * such a database may well be in use.
+ */
+function holdAlone(path: string, nowMs: number): Result<Database.Database | null> | 'busy' {
+  const file = new FileIdentity(path);
+  const db = new Database(path, { fileMustExist: true, timeout: 0 });
+  try {
+    const owner = ownerOf(db, nowMs);
+    if (owner !== null) {
+      db.close();
+      return inUse(`${owner} owns the database`);
+    }
+    db.pragma('locking_mode = EXCLUSIVE');
+    db.pragma('journal_mode = DELETE');
+    db.exec('BEGIN EXCLUSIVE; COMMIT');
+    if (!file.isCurrent()) {
+      db.close();
+      return inUse('another restore was faster');
+    }
+    return ok(db);
+  } catch (error) {
+    db.close();
+    if (isBusy(error)) return 'busy';
+    if (isUnreadable(error)) return ok(null);
+    throw error;
+  }
+}
+
+/** The answer of whoever needs the database for itself. */
+export const inUse = (who: string) =>
+  fail<never>(
+    'DATABASE_IN_USE',
+    `${who}: stop it first (after a crash, wait ten seconds); nothing was changed`,
+  );
+
+function ownerOf(db: Database.Database, nowMs: number): string | null {
+  const table = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'database_owner'").get();
+  if (table === undefined) return null;
+  const owner = db.prepare('SELECT holder FROM database_owner WHERE expires_at_ms > ?').get(nowMs) as
+    | { holder: string }
+    | undefined;
+  return owner?.holder ?? null;
+}

@@ -1,0 +1,89 @@
+import { memoryPayload } from '../../protocol/kinds/memory-kind.js';
+import type { Crypto } from '../../protocol/seams.js';
+import type { Connection } from './connection.js';
+import { isDigest } from './digests.js';
+import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
+
+/**
+ * Rows of memories that the disk gave the id or the title of another row: no unique index can be built beside them. Each
+ * gets one of its own; the repair of rows brings back what the log says. Every look is at the table itself, because no
+ * index can be believed.
+ */
+
+interface Clash {
+  readonly rid: number;
+  readonly id: string;
+  /** The subject of the operation that made the row; null where the log does not know. */
+  readonly subject: string | null;
+  readonly whole: boolean;
+}
+
+/** Gives each row an id of its own; answers the ids that are concerned. */
+export function partIds(db: Connection, crypto: Crypto): readonly string[] {
+  const repeated = db
+    .prepare('SELECT id FROM memories NOT INDEXED GROUP BY id HAVING count(*) > 1')
+    .pluck()
+    .all() as string[];
+  const rename = db.prepare('UPDATE memories NOT INDEXED SET id = ? WHERE rid = ?');
+  const exists = db.prepare('SELECT 1 FROM memories NOT INDEXED WHERE id = ?');
+  const concerned: string[] = [];
+  for (const id of repeated) {
+    const [, ...others] = clashing(db, crypto, 'm.id = ?', [id]);
+    concerned.push(id);
+    for (const { rid, subject } of others) {
+      const own = subject !== null && exists.get(subject) === undefined ? subject : `damaged-${rid}`;
+      rename.run(own, rid);
+      concerned.push(own);
+    }
+  }
+  return concerned;
+}
+
+/** Gives each row that holds its title a title of its own; answers the ids that are concerned. */
+export function partTitles(db: Connection, crypto: Crypto): readonly string[] {
+  const repeated = db
+    .prepare(
+      `SELECT title, namespace FROM memories NOT INDEXED WHERE conflict_of IS NULL
+       GROUP BY title, namespace HAVING count(*) > 1`,
+    )
+    .all() as { title: string; namespace: string }[];
+  const rename = db.prepare("UPDATE memories NOT INDEXED SET title = title || ' #' || rid WHERE rid = ?");
+  const giveWay = db.prepare('UPDATE memories NOT INDEXED SET conflict_of = ? WHERE rid = ?');
+  const concerned: string[] = [];
+  for (const { title, namespace } of repeated) {
+    const sql = 'm.title = ? AND m.namespace = ? AND m.conflict_of IS NULL';
+    const [holder, ...others] = clashing(db, crypto, sql, [title, namespace]);
+    for (const { rid, id, whole } of others) {
+      if (whole) giveWay.run(holder!.id, rid);
+      else rename.run(rid);
+      concerned.push(id);
+    }
+  }
+  return concerned;
+}
+
+/** The rows that clash; first the one that may keep what it has. */
+function clashing(db: Connection, crypto: Crypto, clause: string, values: readonly string[]): Clash[] {
+  const rows = db
+    .prepare(
+      `SELECT ${SELECT_ROW}, m.digest, o.subject FROM memories m NOT INDEXED
+       LEFT JOIN operations o ON o.origin = m.origin AND o.origin_seq = m.origin_seq
+       WHERE ${clause} ORDER BY m.created_hlc, m.rid`,
+    )
+    .all(...values) as (SqlRow & { digest: unknown })[];
+  const clashes = rows.map((row): Clash => {
+    const subject = row['subject'] as string | null;
+    const id = String(row['id']);
+    return { rid: Number(row['rid']), id, subject, whole: subject === id && isWhole(row, crypto) };
+  });
+  return clashes.sort((a, b) => Number(b.whole) - Number(a.whole));
+}
+
+function isWhole(row: SqlRow & { digest: unknown }, crypto: Crypto): boolean {
+  try {
+    const memory = memoryFromSql(row);
+    return isDigest(row.digest, crypto.sha256(`${memory.id}\n${memoryPayload(memory)}`));
+  } catch {
+    return false;
+  }
+}

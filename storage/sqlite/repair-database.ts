@@ -1,0 +1,148 @@
+import { existsSync } from 'node:fs';
+import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
+import type { Crypto } from '../../protocol/seams.js';
+import { instantFromMs } from '../../protocol/time.js';
+import { type Connection, isUnreadable, sqliteCode } from './connection.js';
+import { schemaVersion } from './database-setup.js';
+import { type HoldOptions, holdInTurn } from './hold-alone.js';
+import { partIds, partTitles } from './repair-clashes.js';
+import { linesOf } from './self-check.js';
+
+export interface RepairOptions extends HoldOptions {
+  readonly path: string;
+  readonly crypto: Crypto;
+  /** Hears what is done next. */
+  readonly step: (name: string) => void;
+}
+
+/** What a repair of the file found and did. */
+export interface RepairedDatabase {
+  /** What SQLite said of the file before, the first few lines. */
+  readonly found: readonly string[];
+  /** Indexes that were built again. */
+  readonly indexes: number;
+  /** Rows whose text was indexed again. */
+  readonly texts: number;
+  /** Ids of rows that had the id or the title of another row. */
+  readonly clashes: readonly string[];
+  /** What is still wrong. */
+  readonly left: readonly string[];
+}
+
+const LINES_MAX = 20;
+const RESTORE = 'keep a copy of the file and restore a backup';
+
+/**
+ * Builds what SQLite derives from the rows again: indexes and full text. Needs the database for itself. Rows that were
+ * damaged are repaired afterwards, from the log: `clashes` are marked for that.
+ */
+export function repairDatabase(options: RepairOptions): Result<RepairedDatabase> {
+  const { path } = options;
+  if (!existsSync(path)) return fail('NOT_FOUND', `there is no database at ${path}`);
+  const held = holdInTurn(path, options);
+  if (!held.ok) return failed(held.error);
+  const db = held.value;
+  if (db === null) return fail('DATABASE_ERROR', `${path} cannot be read as a database: ${RESTORE}`);
+  try {
+    const version = schemaVersion(db);
+    if (version !== SCHEMA_VERSION) {
+      const message = `the database has schema version ${version}, and only version ${SCHEMA_VERSION} is repaired: start the node once`;
+      return fail('MIGRATION_REFUSED', message);
+    }
+    return ok(repaired(db, options));
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    const why = `${sqliteCode(error)}: ${(error as Error).message}`;
+    return fail(
+      'DATABASE_ERROR',
+      `the tables themselves are damaged (${why}); nothing was changed: ${RESTORE}`,
+    );
+  } finally {
+    db.close();
+  }
+}
+
+function repaired(db: Connection, { crypto, nowMs, step }: RepairOptions): RepairedDatabase {
+  step('checking');
+  const found = integrityOf(db);
+  // A row whose index entry is not the one that it should have can be changed all the same.
+  db.unsafeMode(true);
+  db.pragma('writable_schema = ON');
+  db.exec('BEGIN EXCLUSIVE');
+  try {
+    step('building indexes');
+    const problems: string[] = [];
+    const built = indexesOf(db, (table) => table !== 'memories').map((name) => reindex(db, name, problems));
+    const clashes = partClashes(db, crypto);
+    built.push(...indexesOf(db, (table) => table === 'memories').map((name) => reindex(db, name, problems)));
+    step('indexing texts');
+    const texts = rebuildTexts(db);
+    const now = instantFromMs(nowMs);
+    const mark = db.prepare("INSERT OR IGNORE INTO suspects (kind, id, noted_at) VALUES ('memory', ?, ?)");
+    for (const id of clashes) mark.run(id, now);
+    db.exec('COMMIT');
+    step('checking');
+    const left = [...problems, ...integrityOf(db)].slice(0, LINES_MAX);
+    return { found, indexes: built.filter(Boolean).length, texts, clashes, left };
+  } catch (error) {
+    if (db.inTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function integrityOf(db: Connection): readonly string[] {
+  return linesOf(db, `integrity_check(${LINES_MAX})`).filter((line) => line !== 'ok');
+}
+
+function indexesOf(db: Connection, concerns: (table: string) => boolean): readonly string[] {
+  const rows = db
+    .prepare("SELECT name, tbl_name AS of FROM sqlite_schema WHERE type = 'index' ORDER BY name")
+    .all() as { name: string; of: string }[];
+  return rows.filter((row) => concerns(row.of)).map(({ name }) => name);
+}
+
+/** Builds one index again; one that cannot be built stays as it was. */
+function reindex(db: Connection, name: string, problems: string[]): boolean {
+  db.exec('SAVEPOINT one');
+  try {
+    db.exec(`REINDEX ${quoted(name)}`);
+    db.exec('RELEASE one');
+    return true;
+  } catch (error) {
+    if (!db.inTransaction) throw error;
+    db.exec('ROLLBACK TO one; RELEASE one');
+    problems.push(`the index ${name} could not be built: ${(error as Error).message}`);
+    return false;
+  }
+}
+
+const TITLES = 'memories_title';
+
+function partClashes(db: Connection, crypto: Crypto): readonly string[] {
+  const sqlOf = (name: string) =>
+    db.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().get(name) as string;
+  // The full text is built again afterwards, and the index of titles allows no two while it is there.
+  const trigger = sqlOf('memories_fts_update');
+  const index = sqlOf(TITLES);
+  db.exec(`DROP TRIGGER memories_fts_update; DROP INDEX ${TITLES}`);
+  const concerned = [...partIds(db, crypto), ...partTitles(db, crypto)];
+  db.exec(index);
+  db.exec(trigger);
+  return [...new Set(concerned)];
+}
+
+function rebuildTexts(db: Connection): number {
+  const sql = db.prepare("SELECT sql FROM sqlite_schema WHERE name = 'memories_fts'").pluck().get() as string;
+  db.exec('DROP TABLE memories_fts');
+  db.exec(sql);
+  const { changes } = db
+    .prepare(
+      `INSERT INTO memories_fts (rowid, title, content, tags, nst)
+       SELECT rid, title, content, tags, 'n' || ns_id FROM memories NOT INDEXED`,
+    )
+    .run();
+  return changes;
+}
+
+const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;

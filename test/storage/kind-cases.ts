@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { systemCrypto } from '../../node/seams.js';
+import type { Mutation } from '../../protocol/decide/mutations.js';
+import type { Row } from '../../protocol/decide/reads.js';
+import { adoptionKind } from '../../protocol/kinds/adoption-kind.js';
+import type { Kind } from '../../protocol/kinds/kind.js';
+import { linkKind } from '../../protocol/kinds/link-kind.js';
+import { memoryKind } from '../../protocol/kinds/memory-kind.js';
+import { standardKind } from '../../protocol/kinds/standard-kind.js';
+import type { Facts } from '../../protocol/kinds/version.js';
+import { type RepairOutcome, repairOf } from '../../protocol/mesh/repair-terms.js';
+import type { Query } from '../../protocol/queries.js';
+import { type RecordSqlRow, recordFromSql } from '../../storage/sqlite/kinds/record-table.js';
+import { engineOf } from '../../storage/sqlite/migrations/form.js';
+import { aMemory, deleting, linking, OPERATOR, storing, updating } from '../support/memories.js';
+import type { Replica } from '../support/replicas.js';
+import { aSticker, lampKind, stickerKind } from '../support/throwaway-kinds.js';
+
+export const START_MS = 1_772_000_000_000;
+const LOST = 'peer-00000000000000bb';
+
+/** Applies a mutation as the writer does; no command of this release writes a throwaway kind. */
+export function apply(one: Replica, mutation: Mutation): void {
+  one.db.exec('BEGIN IMMEDIATE');
+  const { log, mutations, quotas, digests, context } = engineOf(
+    one.db,
+    { nowMs: one.nowMs, crypto: systemCrypto },
+    one.kinds,
+  );
+  log.begin();
+  mutations.apply(mutation, context);
+  quotas.flush();
+  digests.flush();
+  log.finish();
+  one.db.exec('COMMIT');
+}
+
+export function rowOf(one: Replica, kind: Kind, id: string): Row | null {
+  const sql = one.db.prepare('SELECT * FROM records WHERE kind = ? AND id = ?').get(kind.name, id);
+  return sql === undefined ? null : recordFromSql(kind, sql as RecordSqlRow);
+}
+
+function buriedSeen(one: Replica, kind: Kind, id: string): Row['stamp']['seen'] {
+  const sql = 'SELECT seen FROM tombstones WHERE kind = ? AND id = ?';
+  const seen = one.db.prepare(sql).pluck().get(kind.name, id) as string | undefined;
+  return seen === undefined ? {} : (JSON.parse(seen) as Row['stamp']['seen']);
+}
+
+/** A subject of a kind, and what is done to it. */
+export interface Case {
+  readonly kind: Kind;
+  readonly id: string;
+  readonly namespace: string;
+  readonly table: 'memories' | 'memory_links' | 'records';
+  /** What the subject needs around it. */
+  prepare(one: Replica): Promise<void>;
+  /** Writes the subject, in one of several versions. */
+  put(one: Replica, version: number): Promise<void>;
+  drop(one: Replica): Promise<void>;
+  /** Columns that say something, each with another value. */
+  readonly damages: Readonly<Record<string, string>>;
+}
+
+const nothing = () => Promise.resolve();
+const STAMPS = {
+  hlc: "'9' || substr(hlc, 2)",
+  origin_seq: 'origin_seq - 1',
+  seen: `'{"peer-a/epocha":99}'`,
+  digest: 'zeroblob(32)',
+  namespace: "'nowhere'",
+};
+const RECORD_DAMAGES = { ...STAMPS, payload: "replace(payload, ':', ' :')" };
+
+export function recordCase<I extends object>(
+  kind: Kind<I>,
+  { id, namespace }: Pick<Case, 'id' | 'namespace'>,
+  imageOf: (version: number) => I,
+): Case {
+  const put = async (one: Replica, version: number) => {
+    const before = rowOf(one, kind as never, id);
+    const seen = before?.stamp.seen ?? buriedSeen(one, kind as never, id);
+    const image = imageOf(version);
+    const word = `${kind.name}.put`;
+    apply(one, {
+      ...{ mutation: 'write', kind: kind.name, word, id, namespace, seen, image },
+      before: before?.image ?? null,
+    });
+  };
+  const drop = async (one: Replica) => {
+    const { image: before, stamp } = rowOf(one, kind as never, id)!;
+    const facts: Facts = kind.removal.parse({})!;
+    const word = `${kind.name}.drop`;
+    apply(one, {
+      ...{ mutation: 'remove', kind: kind.name, word, id, namespace, seen: stamp.seen, before },
+      ...{ reason: 'test', facts, keepCopy: false },
+    });
+  };
+  const common = { kind: kind as never, id, namespace, table: 'records', prepare: nothing } as const;
+  return { ...common, put, drop, damages: RECORD_DAMAGES };
+}
+
+const MEMORY = aMemory({ id: 'm1', title: 'one', namespace: 'team' });
+const ENDS = ['left', 'right'].map((id) => aMemory({ id, title: id, namespace: 'team' }));
+
+export const CASES: readonly Case[] = [
+  {
+    ...{ kind: memoryKind as never, id: MEMORY.id, namespace: 'team', table: 'memories', prepare: nothing },
+    async put(one, version) {
+      const content = `content ${version}`;
+      const held = one.db.prepare('SELECT 1 FROM memories WHERE id = ?').get(MEMORY.id);
+      const importing = { kind: 'import-memory', memory: { ...MEMORY, content }, archive: true } as const;
+      await one.run(held === undefined ? importing : updating(MEMORY.id, { content }));
+    },
+    drop: async (one) => void (await one.run(deleting(MEMORY.id))),
+    damages: { ...STAMPS, content: "'damaged'", rest: `'{"a":1}'`, created_hlc: "'0'" },
+  },
+  {
+    ...{ kind: linkKind as never, id: 'left|right|related_to', namespace: 'team', table: 'memory_links' },
+    async prepare(one) {
+      for (const memory of ENDS) await one.run(storing(memory));
+    },
+    async put(one, version) {
+      const { link } = linking('left', 'right');
+      const created_at = `2026-01-0${version}T00:00:00.000Z`;
+      await one.run({ kind: 'import-link', link: { ...link, created_at, rest: { zeta: version } } });
+    },
+    async drop(one) {
+      const link = { source_id: 'left', target_id: 'right', relation: 'related_to' } as const;
+      await one.run({ kind: 'drop-link', link, viewer: OPERATOR });
+    },
+    damages: { ...STAMPS, attest_level: "'signed'", rest: `'{"a":1}'`, signature: "'of another type'" },
+  },
+  {
+    ...recordCase(standardKind, { id: 'team', namespace: 'team' }, () => assert.fail('has a command')),
+    async put(one, version) {
+      const asked = { namespace: 'team', standardId: null, parent: `parent/${version}` };
+      await one.run({ kind: 'set-standard', ...asked, viewer: OPERATOR });
+    },
+    drop: async (one) => void (await one.run({ kind: 'clear-standard', namespace: 'team' })),
+  },
+  recordCase(adoptionKind, { id: `peer-a/${LOST}/1`, namespace: '_mesh' }, (version) => ({
+    ...{ peer_id: LOST, home: 'peer-a', number: 1, adopted_by: `by ${version}` },
+    ...{ adopted_at: '2026-01-01T00:00:00.000Z', rest: {} },
+  })),
+  recordCase(stickerKind, { id: 'a sticker', namespace: 'team' }, (version) =>
+    aSticker({ text: `text ${version}`, score: version, rest: { zeta: version } }),
+  ),
+  recordCase(lampKind, { id: 'peer-a/lamp', namespace: 'team' }, (version) => ({
+    ...{ lit: version % 2 === 0 ? 'on' : 'off', rest: { zeta: version } },
+  })),
+];
+
+const GONE = ['word', 'reason', 'namespace', 'facts', 'hlc', 'origin', 'origin_seq', 'seen'].join(', ');
+export const HAVE = (one: Replica) =>
+  Object.fromEntries(
+    one.db
+      .prepare(`SELECT origin, max(origin_seq) AS seq FROM operations GROUP BY origin`)
+      .all()
+      .map((row) => Object.values(row as { origin: string; seq: number }) as [string, number]),
+  );
+
+/** Gives one replica what another has. */
+export async function sync(from: Replica, to: Replica): Promise<void> {
+  const operations = await from.read(HAVE(to));
+  const { applied, noop } = await to.apply(operations);
+  assert.equal(applied + noop, operations.length);
+}
+
+export const tombstones = ({ db }: Replica) => db.prepare(`SELECT kind, id, ${GONE} FROM tombstones`).all();
+
+export async function alike(one: Replica, two: Replica): Promise<void> {
+  assert.deepEqual(await two.state(), await one.state());
+  assert.deepEqual(tombstones(two), tombstones(one));
+  assert.deepEqual([one.audit(), two.audit()], [[], []]);
+}
+
+export async function ask<T>(one: Replica, query: Query): Promise<T> {
+  const answer = await one.store.query(query);
+  assert.ok(answer.ok, JSON.stringify(answer));
+  return answer.value as T;
+}
+
+export interface Page {
+  readonly suspects: readonly { readonly kind: string; readonly id: string }[];
+  readonly looked: number;
+  readonly next: string | null;
+}
+
+/** All suspects of a kind, a row at a time. */
+export async function suspects(one: Replica, kind: string) {
+  const found: Page['suspects'][number][] = [];
+  let [looked, after] = [0, null as string | null];
+  do {
+    const page: Page = await ask(one, { kind: 'scrub-rows', of: kind, after, limit: 1 });
+    found.push(...page.suspects);
+    looked += page.looked;
+    after = page.next;
+  } while (after !== null);
+  return { found, looked };
+}
+
+export const repair = async (one: Replica, request: Parameters<typeof repairOf>[0]) =>
+  (await one.run(repairOf(request))) as RepairOutcome;
