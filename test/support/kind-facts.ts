@@ -14,6 +14,10 @@ export interface KindFacts {
   readonly rows: 'memories' | 'memory_links' | 'records';
   /** The members of an image, each with what a text means that lacks it. */
   readonly image: Json;
+  /** Members that came after the first format of the kind, which a text leaves out while they hold this. */
+  readonly later: Json;
+  /** What several living versions come to, for members that do not follow the latest. */
+  readonly joins: Readonly<Record<string, 'union' | 'greatest' | 'latest or never'>>;
   /** The members of what a removal says besides its subject and reason, likewise. */
   readonly removal: Json;
   /** The id of the subject, with its members in braces; null where only the operation's header names it. */
@@ -34,14 +38,16 @@ const LINK_IMAGE: Json = {
   ...{ valid_until: null, observed_by: null, signature: null, attest_level: 'unsigned', signed_at: null },
 };
 
+type RecordFacts = Pick<KindFacts, 'home' | 'id' | 'later' | 'joins'>;
+
 /** A kind whose rows are records, with the words `<name>.put` and `<name>.drop`. */
 export function recordFacts(
   name: string,
   image: Json,
-  { home = false, id = null }: Partial<Pick<KindFacts, 'home' | 'id'>> = {},
+  { home = false, id = null, later = {}, joins = {} }: Partial<RecordFacts> = {},
 ): KindFacts {
   const words = { puts: [`${name}.put`], drops: [`${name}.drop`], notes: [] };
-  return { name, ...words, home, rows: 'records', image, removal: {}, id };
+  return { name, ...words, home, rows: 'records', image, later, joins, removal: {}, id };
 }
 
 /** The id of the subject that an image or a row is of. */
@@ -56,6 +62,9 @@ export const MEMORY: KindFacts = {
   home: false,
   rows: 'memories',
   image: MEMORY_IMAGE,
+  later: {},
+  // What a memory comes to is more than that (memory-meaning.ts).
+  joins: {},
   removal: { title: '', expires_at: null, version: 1 },
   id: '{id}',
 };
@@ -68,6 +77,8 @@ export const LINK: KindFacts = {
   home: false,
   rows: 'memory_links',
   image: LINK_IMAGE,
+  later: {},
+  joins: {},
   removal: {},
   id: '{source_id}|{target_id}|{relation}',
 };

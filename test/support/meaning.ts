@@ -40,10 +40,11 @@ export interface Removal {
 /** True for a version in which the subject is gone; one that is away is as good as deleted. */
 export const isRemoval = ({ drops }: KindFacts, one: Told): boolean => one.away || drops.includes(one.word);
 
-/** A text without a home number and one of home 0 are the same. */
+/** A text without a later member and one in which it holds its default are the same. */
 function withMembers(kind: KindFacts, members: Json, said: Json): Json {
-  const { home_number: number, ...others } = { ...members, ...said };
-  return number === undefined || (kind.home && number === 0) ? others : { ...others, home_number: number };
+  const later: Json = kind.home ? { ...kind.later, home_number: 0 } : kind.later;
+  const all = Object.entries({ ...members, ...said });
+  return Object.fromEntries(all.filter(([member, value]) => !(member in later && later[member] === value)));
 }
 
 /** The image in a version. */
@@ -75,18 +76,27 @@ export const standing = (versions: readonly Told[]): Pick<Meaning, 'latest' | 's
   versions,
 });
 
+const JOINS: Readonly<Record<KindFacts['joins'][string], (values: readonly unknown[]) => unknown>> = {
+  union: (values) => [...new Set((values as string[][]).flat())].sort(),
+  greatest: (values) => Math.max(...(values as number[])),
+  'latest or never': (values) => (values.includes(null) ? null : values.map(String).sort().at(-1)),
+};
+
 /**
- * Of the maximal versions of the latest home, if the kind has homes, the latest in which the subject lives stands whole.
- * A removal ends what it has seen, which is therefore not maximal; it stands when no version lives beside it.
+ * Of the maximal versions of the latest home, if the kind has homes, the latest in which the subject lives stands, whole
+ * but for joined members. A removal ends what it has seen, which is therefore not maximal; it stands when no version
+ * lives beside it.
  */
 export function plainMeaning(kind: KindFacts, operations: readonly Told[]): Meaning {
   const versions = maximalOf(operations);
   const number = kind.home ? Math.max(...versions.map((one) => homeNumber(kind, one))) : 0;
   const judged = kind.home ? versions.filter((one) => homeNumber(kind, one) === number) : versions;
   const living = judged.filter((one) => !isRemoval(kind, one));
-  const stands = latestOf(living.length > 0 ? living : judged);
-  const { namespace } = stands;
-  const all = standing(versions);
-  if (living.length > 0) return { ...all, image: imageOf(kind, stands), removal: null, namespace };
-  return { ...all, image: null, removal: removalOf(kind, stands), namespace };
+  const last = latestOf(living.length > 0 ? living : judged);
+  const stands = { ...standing(versions), namespace: last.namespace };
+  if (living.length === 0) return { ...stands, image: null, removal: removalOf(kind, last) };
+  const image: Record<string, unknown> = { ...imageOf(kind, last) };
+  for (const [member, join] of living.length > 1 ? Object.entries(kind.joins) : [])
+    image[member] = JOINS[join](living.map((one) => imageOf(kind, one)[member]));
+  return { ...stands, image, removal: null };
 }

@@ -33,15 +33,18 @@ export const covered = ({ seen, origin, seq }: Told): Vector => ({ ...seen, [ori
 /** True for a vector that has seen the operation of an origin with a number. */
 export const hasSeen = (vector: Vector, origin: string, seq: number): boolean => (vector[origin] ?? 0) >= seq;
 
+/** Where an operation stands. */
+export type Dot = Pick<Told, 'hlc' | 'origin' | 'seq'>;
+
 /** Later by clock, then by origin, then by number. */
-function later(a: Told, b: Told): boolean {
+export function isLater(a: Dot, b: Dot): boolean {
   if (a.hlc !== b.hlc) return a.hlc > b.hlc;
   return a.origin === b.origin ? a.seq > b.seq : a.origin > b.origin;
 }
 
 /** The latest of operations, one at least. */
 export const latestOf = (operations: readonly Told[]): Told =>
-  operations.reduce((best, one) => (later(one, best) ? one : best));
+  operations.reduce((best, one) => (isLater(one, best) ? one : best));
 
 /** Those that none of the others has seen. */
 export function maximalOf(operations: readonly Told[]): readonly Told[] {
