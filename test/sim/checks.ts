@@ -4,7 +4,7 @@ import type { Connection } from '../../storage/sqlite/connection.js';
 import { auditDatabase } from '../support/log-audit.js';
 import type { BornOperation, Ledger } from './ledger.js';
 import type { Delivery } from './network.js';
-import { SIM_KINDS } from './sim-kinds.js';
+import { LEASE_FACTS } from './sim-kinds.js';
 import type { SimNode } from './sim-node.js';
 import type { Invocation } from './workload.js';
 import type { World } from './world.js';
@@ -122,7 +122,7 @@ export class Checks {
   /** The whole log of a node against its rows, unless a transaction is open. */
   audit(node: SimNode): void {
     if (node.disk.held || this.damaged.has(node.name)) return;
-    for (const problem of auditDatabase(node.disk.db, SIM_KINDS)) {
+    for (const problem of auditDatabase(node.disk.db, [LEASE_FACTS])) {
       this.parts.world.violate(node.name, 'log audit', problem);
     }
     const over = node.disk.db

@@ -10,6 +10,7 @@ import { KINDS, Kinds } from '../../protocol/kinds/kinds.js';
 import { isCount, isText, NO_REST, type Rest } from '../../protocol/kinds/payload.js';
 import { recordKind } from '../../protocol/kinds/record-kind.js';
 import { failed, ok } from '../../protocol/result.js';
+import { recordFacts } from '../support/kind-facts.js';
 
 /** A kind that only the simulator has: its declaration is all that replication needs to know. */
 export interface Lease {
@@ -35,6 +36,9 @@ export const leaseKind = recordKind<Lease>({
   writer: 'home',
   exported: false,
 });
+
+/** The same for the audit, which takes nothing from the declaration. */
+export const LEASE_FACTS = recordFacts('lease', { holder: '', token: 0 }, { home: true });
 
 /** What replicates in the simulator. */
 export const SIM_KINDS = new Kinds([...KINDS.all, leaseKind]);

@@ -2,6 +2,7 @@ import { latestOrNever, max, union } from '../../protocol/kinds/joins.js';
 import { KINDS, Kinds } from '../../protocol/kinds/kinds.js';
 import { isCount, isText, isTextOrNull, oneOf, type Rest } from '../../protocol/kinds/payload.js';
 import { recordKind } from '../../protocol/kinds/record-kind.js';
+import { recordFacts } from './kind-facts.js';
 
 /** A record that no release has. */
 export interface Sticker {
@@ -56,6 +57,15 @@ export const lampKind = recordKind<Lamp>({
   superseded: 'kept',
   exported: false,
 });
+
+const STICKER_FACTS = recordFacts(
+  'sticker',
+  { text: '', tags: [], score: 0, until: null },
+  { later: { colour: 'plain' }, joins: { tags: 'union', score: 'greatest', until: 'latest or never' } },
+);
+
+/** The same for the audit, which takes nothing from the declarations. */
+export const THROWAWAY_FACTS = [STICKER_FACTS, recordFacts('lamp', { lit: 'off' }, { home: true })];
 
 /** What this release replicates, and two kinds more. */
 export const MORE_KINDS = new Kinds([...KINDS.all, stickerKind, lampKind]);

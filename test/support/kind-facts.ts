@@ -1,0 +1,99 @@
+import type { Json } from './told.js';
+
+/** What the audit knows of a kind: plain facts, which it does not ask the product for. */
+export interface KindFacts {
+  readonly name: string;
+  /** Words of operations that say what a subject is. */
+  readonly puts: readonly string[];
+  /** Words of operations that end a subject; what went out of scope counts as ended by the first. */
+  readonly drops: readonly string[];
+  /** Words of operations that change no row. */
+  readonly notes: readonly string[];
+  /** True where only the home of a subject writes it: its versions carry `home_number`, 0 when it is absent. */
+  readonly home: boolean;
+  readonly rows: 'memories' | 'memory_links' | 'records';
+  /** The members of an image, each with what a text means that lacks it. */
+  readonly image: Json;
+  /** Members that came after the first format of the kind, which a text leaves out while they hold this. */
+  readonly later: Json;
+  /** What several living versions come to, for members that do not follow the latest. */
+  readonly joins: Readonly<Record<string, 'union' | 'greatest' | 'latest or never'>>;
+  /** The members of what a removal says besides its subject and reason, likewise. */
+  readonly removal: Json;
+  /** The id of the subject, with its members in braces; null where only the operation's header names it. */
+  readonly id: string | null;
+}
+
+const MEMORY_IMAGE: Json = {
+  ...{ id: '', namespace: '', title: '', content: '', source: 'api', created_at: '', updated_at: '' },
+  ...{ tier: 'mid', tags: [], priority: 5, confidence: 1, expires_at: null, metadata: {}, version: 1 },
+  ...{ kind: 'observation', reflection_depth: 0, atomised_into: null, atom_of: null, entity_id: null },
+  ...{ persona_version: null, citations: [], source_uri: null, source_span: null },
+  ...{ confidence_source: 'caller_provided', confidence_signals: null, confidence_decayed_at: null },
+  ...{ mentioned_entity_id: null, write_signature: null, created_hlc: '', edited: '' },
+};
+
+const LINK_IMAGE: Json = {
+  ...{ source_id: '', target_id: '', relation: 'related_to', created_at: '', valid_from: null },
+  ...{ valid_until: null, observed_by: null, signature: null, attest_level: 'unsigned', signed_at: null },
+};
+
+type RecordFacts = Pick<KindFacts, 'home' | 'id' | 'later' | 'joins'>;
+
+/** A kind whose rows are records, with the words `<name>.put` and `<name>.drop`. */
+export function recordFacts(
+  name: string,
+  image: Json,
+  { home = false, id = null, later = {}, joins = {} }: Partial<RecordFacts> = {},
+): KindFacts {
+  const words = { puts: [`${name}.put`], drops: [`${name}.drop`], notes: [] };
+  return { name, ...words, home, rows: 'records', image, later, joins, removal: {}, id };
+}
+
+/** The id of the subject that an image or a row is of. */
+export const idOf = (template: string, members: Json): string =>
+  template.replace(/\{(\w+)\}/g, (_, member: string) => String(members[member]));
+
+export const MEMORY: KindFacts = {
+  name: 'memory',
+  puts: ['store', 'update', 'promote', 'life', 'restore'],
+  drops: ['delete', 'expire', 'archive'],
+  notes: ['purge'],
+  home: false,
+  rows: 'memories',
+  image: MEMORY_IMAGE,
+  later: {},
+  // What a memory comes to is more than that (memory-meaning.ts).
+  joins: {},
+  removal: { title: '', expires_at: null, version: 1 },
+  id: '{id}',
+};
+
+export const LINK: KindFacts = {
+  name: 'link',
+  puts: ['link'],
+  drops: ['link.drop'],
+  notes: [],
+  home: false,
+  rows: 'memory_links',
+  image: LINK_IMAGE,
+  later: {},
+  joins: {},
+  removal: {},
+  id: '{source_id}|{target_id}|{relation}',
+};
+
+export const STANDARD = recordFacts(
+  'standard',
+  { namespace: '', standard_id: null, parent_namespace: null, set_by: null, updated_at: '' },
+  { id: '{namespace}' },
+);
+
+export const ADOPTION = recordFacts(
+  'adoption',
+  { peer_id: '', home: '', number: 0, adopted_at: '', adopted_by: '' },
+  { home: true, id: '{home}/{peer_id}/{number}' },
+);
+
+/** Every kind that a node replicates. */
+export const KIND_FACTS: readonly KindFacts[] = [MEMORY, LINK, STANDARD, ADOPTION];

@@ -1,0 +1,61 @@
+import type Database from 'better-sqlite3';
+import { systemCrypto } from '../../node/seams.js';
+import type { StoredRow } from './stored-rows.js';
+
+/** The bytes of each holder and namespace are the sum over its memories: title, content and metadata. */
+export function auditQuotas(db: Database.Database, memories: readonly StoredRow[]): string[] {
+  const held = new Map<string, number>();
+  for (const { row, namespace } of memories) {
+    const metadata: unknown = JSON.parse(String(row['metadata']));
+    const owner = (metadata as Record<string, unknown>)['agent_id'];
+    if (typeof owner !== 'string') continue;
+    const key = `${holderOf(owner)} ${namespace}`;
+    const texts = [String(row['title']), String(row['content']), JSON.stringify(metadata)];
+    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+    held.set(key, (held.get(key) ?? 0) + bytes);
+  }
+  const problems: string[] = [];
+  const uses = db
+    .prepare('SELECT agent_id, namespace, current_storage_bytes AS bytes FROM agent_quotas')
+    .all();
+  for (const use of uses as { agent_id: string; namespace: string; bytes: number }[]) {
+    const key = `${use.agent_id} ${use.namespace}`;
+    const expected = held.get(key) ?? 0;
+    if (use.bytes !== expected)
+      problems.push(`quota of ${key} says ${use.bytes} bytes, its rows have ${expected}`);
+    held.delete(key);
+  }
+  for (const key of held.keys()) problems.push(`${key} has rows and no quota`);
+  return problems;
+}
+
+/** Ids that the service made for a process or a request share a quota (docs/decisions/identity.md). */
+function holderOf(agent: string): string {
+  const made = /^(.*:pid-)\d+(-[0-9a-f]{8})?$/.exec(agent) ?? /^(.*:req-)[0-9a-f]{8}$/.exec(agent);
+  return made === null ? agent : `${made[1]}*`;
+}
+
+/** The digest of each kind and namespace is the sum (exclusive or) over its rows, and says how many there are. */
+export function auditDigests(db: Database.Database, stored: readonly StoredRow[]): string[] {
+  const sums = new Map<string, { readonly sum: Buffer; entries: number }>();
+  for (const { kind, namespace, subject, text } of stored) {
+    const key = `${kind} in ${namespace}`;
+    const entry = sums.get(key) ?? { sum: Buffer.alloc(32), entries: 0 };
+    const digest = systemCrypto.sha256(`${subject}\n${text}`);
+    for (let i = 0; i < 32; i += 1) entry.sum[i] = entry.sum[i]! ^ digest[i]!;
+    entry.entries += 1;
+    sums.set(key, entry);
+  }
+  const problems: string[] = [];
+  const rows = db.prepare('SELECT kind, namespace, digest, entries FROM namespace_digests').all();
+  type Digest = { kind: string; namespace: string; digest: Buffer; entries: number };
+  for (const { kind, namespace, digest, entries } of rows as Digest[]) {
+    const key = `${kind} in ${namespace}`;
+    const due = sums.get(key);
+    if (due?.sum.equals(digest) !== true || due.entries !== entries)
+      problems.push(`the digest of ${key} is not that of its rows`);
+    sums.delete(key);
+  }
+  for (const key of sums.keys()) problems.push(`${key} has rows and no digest`);
+  return problems;
+}
