@@ -103,7 +103,7 @@ export const MESH_ROWS = {
     convert: days,
     env: 'SVC_SCRUB_INTERVAL_DAYS',
     config: 'storage.scrub_interval_days',
-    doc: 'How often all rows, operations and index words are verified and repaired; 0 means never.',
+    doc: 'How often all rows and operations are verified and repaired, and the file is checked; 0 means never.',
   },
   payloadKeptMs: {
     type: 'integer',

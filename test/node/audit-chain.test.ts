@@ -105,7 +105,7 @@ describe('the audit chain', () => {
       const db = new Database(path);
       db.exec("UPDATE memories SET content = 'damaged' WHERE namespace = 'global'");
       db.close();
-      assert.equal((await call(memoryForget, { namespace: 'global' })).code, 'ok');
+      assert.equal((await call(memoryForget, { namespace: 'global' })).code, 'DATA_DAMAGED');
     });
     const report = await verify();
     assert.deepEqual([report['chain_holds'], report['head']], [true, 'sound']);
