@@ -154,7 +154,8 @@ function toldOf(kind: Kind, versions: readonly Version[], isAway: readonly boole
   const images = versions.flatMap(({ image, removal }) => image ?? removal.was ?? []);
   const subject = images.map((image) => kind.idOf(image)).find((id) => id !== null) ?? 'subject';
   return versions.map((version, at) => {
-    const { hlc, origin, seq, covers: seen, namespace, image, removal } = version;
+    const { hlc, origin, seq, covers: seen, image, removal } = version;
+    const namespace = kind.namespaceOfId(subject) ?? version.namespace;
     const said = { id: subject, namespace };
     const text = image === null ? removalPayload(kind, said, removal) : kind.payload.text(image);
     const word = removal?.word ?? wordsOf(kind, 'image')[0]!;
