@@ -267,7 +267,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'link-tombstones-dropped',
     bug: 'a link that is dropped leaves no trace',
-    seeds: 40,
+    seeds: 10,
     faults: ['partition', 'loss', 'lost-answers'],
     store: applying((apply, node) => async (command) => {
       const applied = await apply(command);

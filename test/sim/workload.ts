@@ -52,6 +52,7 @@ export class Workload {
   private readonly dice: Dice;
   private readonly ids: string[] = [];
   private readonly gone: string[] = [];
+  private readonly links: string[] = [];
   private stopped = false;
 
   constructor(private readonly parts: WorkloadParts) {
@@ -131,6 +132,8 @@ export class Workload {
     const id = answer.value['id'];
     if (name === 'memory_store' && typeof id === 'string' && !this.ids.includes(id)) this.ids.push(id);
     const removes = name === 'memory_delete' || name === 'memory_archive';
+    if (name === 'memory_import' && subject !== null && !this.links.includes(subject))
+      this.links.push(subject);
     if (removes && subject !== null && !this.gone.includes(subject)) this.gone.push(subject);
   }
 
@@ -191,10 +194,10 @@ export class Workload {
       const namespace = this.namespace(at);
       return call('sim_standard_clear', { namespace }, namespace);
     }
-    if (choice < 6 && this.ids.length > 0) {
-      const [source_id, target_id] = [this.recent(this.ids), this.recent(this.ids)];
-      const link = { source_id, target_id, relation: 'related_to' };
-      return call('sim_unlink', link, `${source_id}|${target_id}|related_to`);
+    if (choice < 6 && this.links.length > 0) {
+      const subject = this.recent(this.links);
+      const [source_id, target_id, relation] = subject.split('|');
+      return call('sim_unlink', { source_id, target_id, relation }, subject);
     }
     const maker = dice.pick(this.parts.nodes.filter(({ parts }) => parts.scope === null));
     const id = homeId(maker.peerId, `lease${dice.below(2)}`);
