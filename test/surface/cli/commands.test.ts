@@ -206,7 +206,7 @@ describe('what the command line refuses', () => {
   it('names a file that is no database and ends with 70', async () => {
     const { code, out, err } = await mnemesh('list', '--db', MAIN);
     assert.deepEqual([code, out], [70, '']);
-    assert.match(err, /^error: the database is damaged \(SQLITE_NOTADB: .*run "doctor" for details\n$/);
+    assert.match(err, /^error: the database is damaged \(SQLITE_NOTADB: .*"doctor" says more\n$/);
   });
 });
 
