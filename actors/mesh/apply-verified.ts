@@ -3,9 +3,8 @@ import type {
   ApplyOutcome,
   UsedNonce,
   VerifiedBatch,
-  VerifiedOperation,
 } from '../../protocol/mesh/store-terms.js';
-import type { ParkedOperation, RefusedOperation } from '../../protocol/mesh/wire.js';
+import type { ParkedOperation, RefusedOperation, VerifiedOperation } from '../../protocol/mesh/wire.js';
 import { operationId } from '../../protocol/operation-log.js';
 import { type Failure, failed, ok, type Result } from '../../protocol/result.js';
 import type { Clock } from '../../protocol/seams.js';

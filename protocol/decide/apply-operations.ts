@@ -5,14 +5,15 @@ import type { Kind } from '../kinds/kind.js';
 import { covers, type Version } from '../kinds/version.js';
 import { CLOCK_AHEAD_MS_MAX } from '../limits.js';
 import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../mesh/epoch-notice.js';
+import type { ApplyOperations, BeginEpoch, RetryParked, UseNonce } from '../mesh/store-terms.js';
 import type {
-  ApplyOperations,
-  BeginEpoch,
-  RetryParked,
-  UseNonce,
+  Have,
+  ParkedOperation,
+  ParkReason,
+  RefusalReason,
+  RefusedOperation,
   VerifiedOperation,
-} from '../mesh/store-terms.js';
-import type { Have, ParkedOperation, ParkReason, RefusalReason, RefusedOperation } from '../mesh/wire.js';
+} from '../mesh/wire.js';
 import { operationId } from '../operation-log.js';
 import { purgeReasonOf, versionOf } from '../replication/payloads.js';
 import { type HistoricEdit, joinVersions, loserOf, settle } from '../replication/versions.js';

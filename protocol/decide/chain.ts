@@ -7,28 +7,25 @@ import { homeProblem } from './home.js';
 import type { Mutation } from './mutations.js';
 import type { Reading } from './reads.js';
 
-/** A command that changes what is remembered. */
-export type DecidedCommand = Command;
-
 /** The rule of a command: what it changes, or why not. */
-export type Rule<K extends DecidedCommand['kind']> = (
-  command: Extract<DecidedCommand, { readonly kind: K }>,
+export type Rule<K extends Command['kind']> = (
+  command: Extract<Command, { readonly kind: K }>,
   context: DecisionContext,
 ) => Deciding<Outcomes[K]>;
 
 /** Each command with its rule. */
-export type Rules = { readonly [K in DecidedCommand['kind']]: Rule<K> };
+export type Rules = { readonly [K in Command['kind']]: Rule<K> };
 
-type Outcome = Outcomes[DecidedCommand['kind']];
+type Outcome = Outcomes[Command['kind']];
 
 /** Everything that stands around the rules. A store has one chain; tests give it rules and seams of their own. */
 export interface Chain {
   readonly rules: Rules;
   /** Governance: says why a command may not be decided now, before its rule is asked. */
-  readonly policy: (command: DecidedCommand, context: DecisionContext) => Reading<Failure | null>;
+  readonly policy: (command: Command, context: DecisionContext) => Reading<Failure | null>;
   /** What other parties hear of a decision: mutations that are applied with it. */
   readonly events: (
-    command: DecidedCommand,
+    command: Command,
     decision: Decision<Outcome>,
     context: DecisionContext,
   ) => readonly Mutation[];
@@ -36,7 +33,7 @@ export interface Chain {
    * Commands that the home of a subject takes from other nodes, each with the check of what they send; null for another
    * shape.
    */
-  readonly forwarded: Readonly<Partial<Record<string, (sent: unknown) => DecidedCommand | null>>>;
+  readonly forwarded: Readonly<Partial<Record<string, (sent: unknown) => Command | null>>>;
 }
 
 /** A policy that lets every command be decided. */
@@ -47,13 +44,13 @@ export function* allowAll(): Reading<null> {
 
 /** The decision of a command: policy, rule, guards, audit and events, in this order, in one transaction. */
 export function* decide(
-  command: DecidedCommand,
+  command: Command,
   context: DecisionContext,
   { rules, policy, events }: Chain,
 ): Deciding<Outcome> {
   const refused = yield* policy(command, context);
   if (refused !== null) return failed(refused);
-  const rule = rules[command.kind] as Rule<DecidedCommand['kind']>;
+  const rule = rules[command.kind] as Rule<Command['kind']>;
   const guarded = guardAgentRecords(command, yield* rule(command as never, context));
   const elsewhere = guarded.ok ? yield* homeProblem(guarded.value.mutations, context) : null;
   if (elsewhere !== null) return failed(elsewhere);
@@ -61,7 +58,7 @@ export function* decide(
 }
 
 function announced(
-  command: DecidedCommand,
+  command: Command,
   result: Result<Decision<Outcome>>,
   events: Chain['events'],
   context: DecisionContext,

@@ -11,7 +11,7 @@ import {
   type RowProblem,
   repairOf,
 } from '../mesh/repair-terms.js';
-import type { VerifiedOperation } from '../mesh/store-terms.js';
+import type { VerifiedOperation } from '../mesh/wire.js';
 import { type Derived, deriveVersions, type LoggedOperation, sameDots } from '../replication/derive.js';
 import { ELSEWHERE, type HistoricEdit, loserOf, lossesAmong, settle } from '../replication/versions.js';
 import { includes } from '../version-vector.js';

@@ -1,6 +1,6 @@
 import type { Kind } from '../kinds/kind.js';
 import { mayHold } from '../mesh/peer.js';
-import type { VerifiedOperation } from '../mesh/store-terms.js';
+import type { VerifiedOperation } from '../mesh/wire.js';
 import { maximal } from '../replication/versions.js';
 import { includes } from '../version-vector.js';
 import { type Reading, read } from './reads.js';

@@ -1,7 +1,6 @@
 import type { Subject } from '../kinds/kind.js';
 import type { KindNamespace, OperationPlace, Ranges } from './ranges.js';
-import type { VerifiedOperation } from './store-terms.js';
-import type { WireOperation } from './wire.js';
+import type { VerifiedOperation, WireOperation } from './wire.js';
 
 /** Commands and queries of a store that anti-entropy and the scrub use. */
 export type RepairCommand = RepairSubjects;

@@ -9,6 +9,7 @@ import type {
   ParkedOperation,
   RefusedOperation,
   SignedHead,
+  VerifiedOperation,
   WireOperation,
 } from './wire.js';
 
@@ -33,19 +34,6 @@ export type MeshQuery =
   | ListPeerProgress
   | RepairQuery
   | ScrubQuery;
-
-/** An operation whose payload, chain and head the caller has verified against each other. */
-export interface VerifiedOperation extends WireOperation {
-  /** Its header hash. */
-  readonly hash: string;
-  /**
-   * Set when its payload may not take effect: the author's signature is wrong, it says something else than its
-   * header or nothing that can be kept, or the rules broke over it when it was offered before.
-   */
-  readonly refusal: 'bad_signature' | 'invalid' | 'internal' | null;
-  /** Globs of the namespaces that its maker may write to here; null for all. */
-  readonly scope: readonly string[] | null;
-}
 
 /** What is left of a message when its operations have been verified against each other, without the store. */
 export interface VerifiedBatch {

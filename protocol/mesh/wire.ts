@@ -126,3 +126,16 @@ export interface PullReply extends OperationPage {
   readonly wall_clock: string;
   readonly version?: string;
 }
+
+/** An operation whose payload, chain and head the caller has verified against each other. */
+export interface VerifiedOperation extends WireOperation {
+  /** Its header hash. */
+  readonly hash: string;
+  /**
+   * Set when its payload may not take effect: the author's signature is wrong, it says something else than its
+   * header or nothing that can be kept, or the rules broke over it when it was offered before.
+   */
+  readonly refusal: 'bad_signature' | 'invalid' | 'internal' | null;
+  /** Globs of the namespaces that its maker may write to here; null for all. */
+  readonly scope: readonly string[] | null;
+}

@@ -1,7 +1,8 @@
 import { namespaceProblem } from '../ids.js';
 import { signatureFromText } from '../key-text.js';
 import { mayWrite, type Peer } from '../mesh/peer.js';
-import type { VerifiedBatch, VerifiedOperation } from '../mesh/store-terms.js';
+import type { VerifiedBatch } from '../mesh/store-terms.js';
+import type { VerifiedOperation } from '../mesh/wire.js';
 import {
   headBytes,
   peerOfOrigin,

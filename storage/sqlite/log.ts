@@ -8,8 +8,7 @@ import {
   epochPayload,
 } from '../../protocol/mesh/epoch-notice.js';
 import type { OperationPlace } from '../../protocol/mesh/ranges.js';
-import type { VerifiedOperation } from '../../protocol/mesh/store-terms.js';
-import type { ParkReason } from '../../protocol/mesh/wire.js';
+import type { ParkReason, VerifiedOperation } from '../../protocol/mesh/wire.js';
 import { headerHash, type OperationHeader } from '../../protocol/operation-log.js';
 import type { Crypto } from '../../protocol/seams.js';
 import { withWrite } from '../../protocol/version-vector.js';

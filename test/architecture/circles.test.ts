@@ -5,26 +5,6 @@ import { sourceFiles } from './source-files.js';
 
 const FLOORS = ['protocol', 'storage', 'actors', 'node', 'cli'];
 
-/** Circles that still stand, by their files; an entry goes when its circle is mended. */
-const STANDING: readonly (readonly string[])[] = [
-  [
-    'protocol/commands',
-    'protocol/decide/agent',
-    'protocol/decide/decision',
-    'protocol/decide/quota',
-    'protocol/decide/store',
-  ],
-  ['protocol/mesh/repair-terms', 'protocol/mesh/store-terms'],
-  [
-    'node/config/rows-later',
-    'node/config/rows-life',
-    'node/config/rows-mesh',
-    'node/config/rows-models',
-    'node/config/settings',
-  ],
-  ['node/config/section-secret', 'node/config/setting-value'],
-];
-
 /** What each file imports of the project: values, types, and what is loaded when it is used. */
 const imports = new Map(
   FLOORS.flatMap((floor) => sourceFiles(floor)).map((file) => [
@@ -51,11 +31,6 @@ describe('import circles', () => {
   });
 
   it('stand nowhere between the source files, types included', () => {
-    const isKnown = (circle: readonly string[]) =>
-      STANDING.some((files) => circle.every((file) => files.includes(file)));
-    assert.deepEqual(
-      circlesOf(imports).filter((circle) => !isKnown(circle)),
-      [],
-    );
+    assert.deepEqual(circlesOf(imports), []);
   });
 });

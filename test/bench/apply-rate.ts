@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { systemCrypto } from '../../node/seams.js';
-import type { VerifiedOperation } from '../../protocol/mesh/store-terms.js';
+import type { VerifiedOperation } from '../../protocol/mesh/wire.js';
 import { headerHash, type OperationHeader } from '../../protocol/operation-log.js';
 import { openReader } from '../../storage/sqlite/connection.js';
 import { Reader } from '../../storage/sqlite/reader.js';

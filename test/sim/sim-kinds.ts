@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineOperation } from '../../node/pipeline/operation.js';
 import type { Command } from '../../protocol/commands.js';
-import type { Chain, DecidedCommand } from '../../protocol/decide/chain.js';
+import type { Chain } from '../../protocol/decide/chain.js';
 import { type Deciding, type DecisionContext, decided } from '../../protocol/decide/deciding.js';
 import { homeOf } from '../../protocol/decide/home.js';
 import { read } from '../../protocol/decide/reads.js';
@@ -69,7 +69,7 @@ export const SIM_CHAIN: Chain = {
   forwarded: {
     'grant-lease': (sent) => {
       const parsed = grantShape.safeParse(sent);
-      return parsed.success ? (parsed.data as unknown as DecidedCommand) : null;
+      return parsed.success ? (parsed.data as unknown as Command) : null;
     },
   },
 };

@@ -1,6 +1,6 @@
-import { type DecidedCommand, decide } from '../../../protocol/decide/chain.js';
+import type { Command } from '../../../protocol/commands.js';
 import type { DecisionContext } from '../../../protocol/decide/deciding.js';
-import type { ReadRequest } from '../../../protocol/decide/reads.js';
+import type { Mutation } from '../../../protocol/decide/mutations.js';
 import { CHAIN } from '../../../protocol/decide/rules.js';
 import type { Subject } from '../../../protocol/kinds/kind.js';
 import { KINDS } from '../../../protocol/kinds/kinds.js';
@@ -17,6 +17,7 @@ import { OperationLog } from '../log.js';
 import { Mutations } from '../mutations.js';
 import { DEFAULT_LIMITS, QuotaLedger } from '../quota-ledger.js';
 import { DecisionReads } from '../reads.js';
+import { runDecision } from '../run-decision.js';
 import { DATABASE_FORM, REPLICA_TABLES } from '../schema.js';
 import { dropAside, setAside } from './tables.js';
 
@@ -159,8 +160,8 @@ export interface Engine {
   readonly digests: Digests;
   readonly mutations: Mutations;
   readonly context: DecisionContext;
-  /** Runs a command whose decision applies what it decides while it reads. */
-  run(command: DecidedCommand): void;
+  /** Runs a command, as the writer does; throws where its rule refuses it. */
+  run(command: Command): void;
 }
 
 /** Builds an engine over a database that is being upgraded. */
@@ -182,15 +183,14 @@ export function engineOf(
   const mutations = new Mutations(db, log, quotas, digests, tables, null);
   const reads = new DecisionReads(db, quotas, log, digests, crypto, tables);
   const run: Engine['run'] = (command) => {
-    const deciding = decide(command, context, CHAIN) as Generator<ReadRequest, unknown, unknown>;
-    for (let step = deciding.next(); !step.done; ) {
-      const request = step.value;
-      if (request.read !== 'after') step = deciding.next(reads.answer(request, context));
-      else {
-        for (const mutation of request.mutations) mutations.apply(mutation, context);
-        step = deciding.next(undefined);
-      }
-    }
+    const apply = (all: readonly Mutation[]) => {
+      for (const mutation of all) mutations.apply(mutation, context);
+    };
+    const decision = runDecision(command, context, CHAIN, (request) =>
+      request.read === 'after' ? apply(request.mutations) : reads.answer(request, context),
+    );
+    if (!decision.ok) throw new Error(`${command.kind}: ${decision.error.message}`);
+    apply(decision.value.mutations);
   };
   return { log, quotas, digests, mutations, context, run };
 }

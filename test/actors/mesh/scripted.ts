@@ -10,10 +10,15 @@ import type {
   ReadOperationsAnswer,
   RetryParked,
   SavePeerProgress,
-  VerifiedOperation,
 } from '../../../protocol/mesh/store-terms.js';
 import type { PeerReply, PeerRequest, PeerTransport } from '../../../protocol/mesh/transport.js';
-import type { Have, PushBody, RefusedOperation, WireOperation } from '../../../protocol/mesh/wire.js';
+import type {
+  Have,
+  PushBody,
+  RefusedOperation,
+  VerifiedOperation,
+  WireOperation,
+} from '../../../protocol/mesh/wire.js';
 import { fail, ok, type Result } from '../../../protocol/result.js';
 import type { Log, Random } from '../../../protocol/seams.js';
 import { instantFromMs } from '../../../protocol/time.js';
