@@ -62,7 +62,7 @@ export class DamageWatch implements Store {
     if (fresh.length === 0) return;
     for (const [key, atMs] of this.notedAtMs) if (nowMs - atMs >= NOTED_FOR_MS) this.notedAtMs.delete(key);
     for (const subject of fresh) this.notedAtMs.set(keyOf(subject), nowMs);
-    // Whoever reads does not wait for it; what is not marked now is marked by a later read.
+    // The reader does not wait for the mark. A mark that fails is set by a later read.
     this.noting = this.store.execute({ kind: 'note-suspects', subjects: fresh }, { lane: 'background' }).then(
       () => this.reports.suspected(),
       () => {},

@@ -31,8 +31,8 @@ const WAIT_MS = 600_000;
 export const SUSPECTS_MAX = 1000;
 
 /**
- * Repairs rows that were found damaged: from the own log, and from peers where that lost what they need. Where nobody can
- * tell, a row that can be read is taken as it stands, so that the memory can be used.
+ * Repairs damaged rows from the own log, and from peers where the own log lost operations. A readable row that no log knows
+ * is taken as it stands, so that the memory stays usable.
  */
 export async function repairSuspects(
   parts: SuspectParts,

@@ -166,7 +166,7 @@ export class AntiEntropy {
     return { comparison: comparable ? 'unequal' : 'behind', repaired, differing };
   }
 
-  /** Rows repaired; null when somebody did not answer. */
+  /** The number of repaired rows; null when the peer or the store did not answer. */
   private async repairNamespace(
     record: PeerRecord,
     of: KindNamespace,
@@ -213,7 +213,7 @@ export class AntiEntropy {
     return this.ask(record, question, checkSubjectsReply);
   }
 
-  /** Rows repaired; null when somebody did not answer. */
+  /** The number of repaired rows; null when the peer or the store did not answer. */
   private async repairSubjects(record: PeerRecord, subjects: readonly Subject[]): Promise<number | null> {
     let repaired = 0;
     for (let at = 0; at < subjects.length; at += limits.REPAIR_SUBJECTS_MAX) {

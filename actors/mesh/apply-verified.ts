@@ -75,7 +75,7 @@ async function applyOneByOne({ store, clock }: Place, command: ApplyOperations):
     const { origin, seq } = operation;
     if (stopped.has(origin)) continue;
     let outcome = await offer(operation);
-    // In the log without effect it holds nobody up, and is offered to the rules again later.
+    // Parked in the log, it does not block its origin, and is offered to the rules again later.
     if (!outcome.ok && breaksAlone(outcome.error, clock.nowMs()))
       outcome = await offer({ ...operation, refusal: 'internal' });
     if (!outcome.ok) {

@@ -50,7 +50,7 @@ export type Mutation =
       readonly mutation: 'use-envelope';
       readonly fingerprint: string;
       readonly memoryId: string;
-      /** When it may be forgotten, because its date alone refuses it from then on. */
+      /** When it may be forgotten: from then on its date is enough to refuse it. */
       readonly expiresAtMs: number;
     }
   | { readonly mutation: 'append-audit'; readonly event: AuditEvent }

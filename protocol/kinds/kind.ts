@@ -40,10 +40,10 @@ export interface Kind<I extends object = object> {
   readonly name: string;
   /** The words of its operations. A node parks operations with words that it does not know. */
   readonly words: Readonly<Record<string, Role>>;
-  /** Words of operations that somebody asked for: the one that loses against a concurrent one is listed as a conflict. */
+  /** Words of requested operations. One that loses against a concurrent operation is listed as a conflict. */
   readonly contested: readonly string[];
   readonly payload: Payload<I>;
-  /** What a removal says beside the subject, its namespace and the reason. */
+  /** The facts of a removal, besides the subject, its namespace and the reason. */
   readonly removal: Payload<Facts>;
   /** The id of the subject that an image is of; null where only the operation's header names it. */
   idOf(image: I): string | null;
@@ -60,7 +60,7 @@ export interface Kind<I extends object = object> {
   editOf(version: LiveVersion<I>): Dot;
   /** Several live versions, of which `winner` is the latest edit, become one image. A function of the set of versions. */
   merge(versions: readonly LiveVersion<I>[], winner: LiveVersion<I>): I;
-  /** True when a removal ends a version that lives beside it. */
+  /** True when a removal ends a concurrent live version. */
   ends(by: RemovedVersion<I>, version: LiveVersion<I>): boolean;
   /** What holds for an outcome as a whole, such as the number of its version. */
   settled(outcome: Settled<I>, versions: readonly Version<I>[]): Settled<I>;

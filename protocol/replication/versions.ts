@@ -69,7 +69,7 @@ export function settle<I extends object>(kind: Kind<I>, versions: readonly Versi
   return kind.settled({ ...stamp, namespace, image, removal: null }, versions);
 }
 
-/** Versions that the latest home wrote: what a former home wrote beside them has no say. */
+/** Versions that the latest home wrote. Concurrent versions of a former home do not count. */
 function ofLatestHome<I extends object>(versions: readonly Version<I>[]): readonly Version<I>[] {
   const number = Math.max(...versions.map(homeNumberOf));
   return versions.filter((version) => homeNumberOf(version) === number);

@@ -11,7 +11,7 @@ export interface HoldOptions {
 }
 
 /**
- * Takes the database for this process alone: DATABASE_IN_USE when another process has it open. Null for a file that cannot
+ * Takes the database for this process only: DATABASE_IN_USE when another process has it open. Null for a file that cannot
  * be read, which nobody can lock either.
  */
 export function holdInTurn(
@@ -30,7 +30,7 @@ export function holdInTurn(
 const HOLD_ATTEMPTS = 5;
 
 /**
- * Takes the database for this process alone, its write-ahead log folded in: leaving WAL mode needs that nobody else has it
+ * Takes the database for this process only, its write-ahead log folded in: leaving WAL mode needs that nobody else has it
  * open. Null for a file that cannot be read, which nobody can lock either; a full disk or a missing right throws, since
  * such a database may well be in use.
  */
