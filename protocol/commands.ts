@@ -1,12 +1,12 @@
-import type { AgentRecord } from './agent.js';
+import type { AgentRecord } from './agents/agent.js';
+import type { QuotaUse } from './agents/quota.js';
+import type { Link, LinkKey } from './graph/link.js';
+import type { RecordImage } from './kinds/record.js';
 import type { Standard } from './kinds/standard-kind.js';
 import type { LifeCommand, LifeOutcomes } from './life-commands.js';
-import type { Link, LinkKey } from './link.js';
-import type { Citation, Kind, Memory, MemoryRow, Tier } from './memory.js';
+import type { Citation, Kind, Memory, MemoryRow, Tier } from './memory/memory.js';
 import type { MeshCommand, MeshOutcomes } from './mesh/store-terms.js';
-import type { QuotaUse } from './quota.js';
 import type { Viewer } from './ranking/types.js';
-import type { RecordImage } from './record.js';
 
 /** What to do when (title, namespace) is taken (reference-http §2.3). */
 export const ON_CONFLICT = ['error', 'merge', 'version'] as const;

@@ -1,5 +1,5 @@
 import type { PurgeReason } from './kinds/memory-kind.js';
-import type { Memory, MemoryRow, Tier } from './memory.js';
+import type { Memory, MemoryRow, Tier } from './memory/memory.js';
 import type { Viewer } from './ranking/types.js';
 import type { VersionVector } from './version-vector.js';
 

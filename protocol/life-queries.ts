@@ -1,6 +1,6 @@
 import type { OnConflict } from './commands.js';
 import type { ArchivedMemory, ForgetFilter } from './life-commands.js';
-import type { Memory } from './memory.js';
+import type { Memory } from './memory/memory.js';
 import type { Viewer } from './ranking/types.js';
 
 /** Queries of the life cycle and the archive (interface §4.4, §4.8), as plain data. */

@@ -1,12 +1,12 @@
-import type { AgentRecord } from './agent.js';
+import type { AgentRecord } from './agents/agent.js';
+import type { QuotaUse } from './agents/quota.js';
 import type { AuditHead, AuditRow } from './audit.js';
+import type { Link } from './graph/link.js';
+import type { RecordImage, RecordPlace } from './kinds/record.js';
 import type { LifeAnswers, LifeQuery } from './life-queries.js';
-import type { Link } from './link.js';
-import type { Memory, MemoryRow, Tier } from './memory.js';
+import type { Memory, MemoryRow, Tier } from './memory/memory.js';
 import type { MeshAnswers, MeshQuery } from './mesh/store-terms.js';
-import type { QuotaUse } from './quota.js';
 import type { RankedRow, RecallRequest, Viewer } from './ranking/types.js';
-import type { RecordImage, RecordPlace } from './record.js';
 
 /**
  * Everything that can be asked of a store without changing it, as plain data. Every query that returns memories

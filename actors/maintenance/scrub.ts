@@ -5,7 +5,7 @@ import * as limits from '../../protocol/limits.js';
 import type { KindNamespace, OperationPlace } from '../../protocol/mesh/ranges.js';
 import type { RepairedRow, RepairOutcome } from '../../protocol/mesh/repair-terms.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
-import { operationId } from '../../protocol/operation-log.js';
+import { operationId } from '../../protocol/replication/operation-log.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
 import type { Clock } from '../../protocol/seams.js';
 import type { SelfCheckPage, Store } from '../../storage/port.js';

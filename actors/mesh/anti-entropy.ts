@@ -11,7 +11,7 @@ import {
 } from '../../protocol/mesh/ranges-messages.js';
 import type { MissingPayload, RepairOutcome } from '../../protocol/mesh/repair-terms.js';
 import type { Have } from '../../protocol/mesh/wire.js';
-import { operationId } from '../../protocol/operation-log.js';
+import { operationId } from '../../protocol/replication/operation-log.js';
 import type { Clock, Log } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { NextRound } from '../core/loop.js';

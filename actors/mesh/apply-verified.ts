@@ -5,7 +5,7 @@ import type {
   VerifiedBatch,
 } from '../../protocol/mesh/store-terms.js';
 import type { ParkedOperation, RefusedOperation, VerifiedOperation } from '../../protocol/mesh/wire.js';
-import { operationId } from '../../protocol/operation-log.js';
+import { operationId } from '../../protocol/replication/operation-log.js';
 import { type Failure, failed, ok, type Result } from '../../protocol/result.js';
 import type { Clock } from '../../protocol/seams.js';
 import { parseRfc3339Ms } from '../../protocol/time.js';

@@ -2,7 +2,7 @@ import type { Peer } from '../../protocol/mesh/peer.js';
 import type { OperationPlace } from '../../protocol/mesh/ranges.js';
 import { checkOperationsReply } from '../../protocol/mesh/ranges-messages.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
-import { operationId } from '../../protocol/operation-log.js';
+import { operationId } from '../../protocol/replication/operation-log.js';
 import type { AskedBack } from '../maintenance/repair-rows.js';
 import type { PeerClient } from './peer-client.js';
 

@@ -1,6 +1,6 @@
 import type { ApplyOutcome, VerifiedBatch } from '../../protocol/mesh/store-terms.js';
 import type { Have, WireOperation } from '../../protocol/mesh/wire.js';
-import { CHAIN_GENESIS } from '../../protocol/operation-log.js';
+import { CHAIN_GENESIS } from '../../protocol/replication/operation-log.js';
 import type { Verifier } from '../../protocol/replication/verifier.js';
 import type { Clock, Log, Random, Scheduler, Timer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';

@@ -1,5 +1,5 @@
 import type { ParkedOperation } from '../../protocol/mesh/wire.js';
-import { operationId } from '../../protocol/operation-log.js';
+import { operationId } from '../../protocol/replication/operation-log.js';
 
 /** Parked operations that are remembered for one peer; of more, those that lie longest are forgotten. */
 const PARKED_MAX = 10_000;

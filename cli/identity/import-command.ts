@@ -97,7 +97,7 @@ async function importPrivate(change: KeyChange, seed: Uint8Array): Promise<Resul
 }
 
 async function importPublic(change: KeyChange, publicKey: Uint8Array): Promise<Result<InstalledKey>> {
-  const { publicKeyProblem } = await import('../../protocol/ed25519-admission.js');
+  const { publicKeyProblem } = await import('../../protocol/agents/ed25519-admission.js');
   const problem = publicKeyProblem(publicKey);
   return problem === null ? installPublicKey(change, publicKey) : fail('VALIDATION_FAILED', problem);
 }

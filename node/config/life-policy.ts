@@ -1,6 +1,6 @@
 import type { LifePolicy } from '../../protocol/commands.js';
 import { PROMOTE_ACCESS_COUNT } from '../../protocol/limits.js';
-import type { Tier } from '../../protocol/memory.js';
+import type { Tier } from '../../protocol/memory/memory.js';
 import type { Settings } from './settings.js';
 
 /** Time to live of a new memory of each tier, in seconds; null means for ever. */

@@ -1,4 +1,4 @@
-import type { QuotaLimits } from '../../protocol/quota.js';
+import type { QuotaLimits } from '../../protocol/agents/quota.js';
 import type { Settings } from './settings.js';
 
 /** The quotas in force. */

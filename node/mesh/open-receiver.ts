@@ -1,4 +1,4 @@
-import { publicKeyProblem } from '../../protocol/ed25519-admission.js';
+import { publicKeyProblem } from '../../protocol/agents/ed25519-admission.js';
 import type { Roster } from '../../protocol/mesh/peer.js';
 import { Verifier } from '../../protocol/replication/verifier.js';
 import { parsePeerScopes } from '../config/peer-scopes.js';

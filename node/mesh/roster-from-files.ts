@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { publicKeyProblem } from '../../protocol/ed25519-admission.js';
-import { publicKeyFromText } from '../../protocol/key-text.js';
+import { publicKeyProblem } from '../../protocol/agents/ed25519-admission.js';
+import { publicKeyFromText } from '../../protocol/agents/key-text.js';
 import { parseFingerprintList } from '../../protocol/mesh/fingerprint-list.js';
 import type { Peer, Roster } from '../../protocol/mesh/peer.js';
 import type { Clock, Log } from '../../protocol/seams.js';

@@ -1,4 +1,4 @@
-import { publicKeyFromText, publicKeyText, signatureFromText } from '../../protocol/key-text.js';
+import { publicKeyFromText, publicKeyText, signatureFromText } from '../../protocol/agents/key-text.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { PeerTransport } from '../../protocol/mesh/transport.js';
 import {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AGENT_TYPE } from '../../protocol/agent.js';
+import { AGENT_TYPE } from '../../protocol/agents/agent.js';
 import * as limits from '../../protocol/limits.js';
 
 export const agentType = z

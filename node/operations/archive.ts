@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ArchivedMemory } from '../../protocol/life-commands.js';
 import * as limits from '../../protocol/limits.js';
-import { memoryJson } from '../../protocol/memory.js';
+import { memoryJson } from '../../protocol/memory/memory.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
 import { ttlSecondsOf } from '../config/life-policy.js';

@@ -1,6 +1,6 @@
-import type { Memory } from '../../protocol/memory.js';
+import { writeEnvelopeBytes } from '../../protocol/agents/write-envelope.js';
+import type { Memory } from '../../protocol/memory/memory.js';
 import { canonicalInstant } from '../../protocol/time.js';
-import { writeEnvelopeBytes } from '../../protocol/write-envelope.js';
 import type { ReadCall } from '../pipeline/call.js';
 
 /**

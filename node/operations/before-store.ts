@@ -4,7 +4,7 @@ import {
   NEAR_DUPLICATE_WAIT_MS,
   POTENTIAL_CONTRADICTIONS_WAIT_MS,
 } from '../../protocol/limits.js';
-import type { Memory } from '../../protocol/memory.js';
+import type { Memory } from '../../protocol/memory/memory.js';
 import { type Failure, fail } from '../../protocol/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 

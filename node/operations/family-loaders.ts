@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import * as limits from '../../protocol/limits.js';
-import { memoryJson } from '../../protocol/memory.js';
+import { memoryJson } from '../../protocol/memory/memory.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AGENTS_NAMESPACE, agentTitle } from '../../protocol/agent.js';
-import type { Memory } from '../../protocol/memory.js';
-import { newMemory } from '../../protocol/new-memory.js';
+import { AGENTS_NAMESPACE, agentTitle } from '../../protocol/agents/agent.js';
+import type { Memory } from '../../protocol/memory/memory.js';
+import { newMemory } from '../../protocol/memory/new-memory.js';
 import { failed, ok } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { notFoundOf } from '../../protocol/decide/consolidate.js';
 import type { ConsolidateMemories } from '../../protocol/life-commands.js';
+import { notFoundOf } from '../../protocol/lifecycle/consolidate.js';
 import * as limits from '../../protocol/limits.js';
-import type { Tier } from '../../protocol/memory.js';
+import type { Tier } from '../../protocol/memory/memory.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { instantAfter } from '../../protocol/time.js';
 import { ttlSecondsOf } from '../config/life-policy.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import * as limits from '../../protocol/limits.js';
-import { memoryJson } from '../../protocol/memory.js';
+import { memoryJson } from '../../protocol/memory/memory.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';

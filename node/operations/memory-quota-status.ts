@@ -6,7 +6,7 @@ import {
   type QuotaUse,
   quotaHolder,
   rolledUse,
-} from '../../protocol/quota.js';
+} from '../../protocol/agents/quota.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { quotaLimits } from '../config/quota-limits.js';
 import type { Call } from '../pipeline/call.js';

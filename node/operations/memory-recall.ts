@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type MemoryRow, memoryJson } from '../../protocol/memory.js';
-import { provenanceOf } from '../../protocol/provenance.js';
+import { type MemoryRow, memoryJson } from '../../protocol/memory/memory.js';
+import { provenanceOf } from '../../protocol/memory/provenance.js';
 import type { Answers } from '../../protocol/queries.js';
 import { applyBudget } from '../../protocol/ranking/budget.js';
 import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';

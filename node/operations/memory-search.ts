@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { memoryJson } from '../../protocol/memory.js';
+import { memoryJson } from '../../protocol/memory/memory.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { CONFIDENCE_TIERS } from '../../protocol/confidence.js';
 import * as limits from '../../protocol/limits.js';
-import { KINDS } from '../../protocol/memory.js';
+import { CONFIDENCE_TIERS } from '../../protocol/memory/confidence.js';
+import { KINDS } from '../../protocol/memory/memory.js';
 import type { RecallFilter } from '../../protocol/ranking/types.js';
 import { ageSeconds, instantAfter } from '../../protocol/time.js';
 import type { ReadCall } from '../pipeline/call.js';

@@ -6,7 +6,7 @@ import {
   namespaceProblem,
 } from '../../protocol/ids.js';
 import * as limits from '../../protocol/limits.js';
-import { KINDS, SCOPES, TIERS } from '../../protocol/memory.js';
+import { KINDS, SCOPES, TIERS } from '../../protocol/memory/memory.js';
 import { canonicalInstant } from '../../protocol/time.js';
 import { characters } from '../../protocol/utf8.js';
 

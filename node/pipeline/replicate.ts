@@ -1,6 +1,6 @@
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import { operationId } from '../../protocol/operation-log.js';
 import type { AnswerOf, Query } from '../../protocol/queries.js';
+import { operationId } from '../../protocol/replication/operation-log.js';
 import { type Appended, ok, type Result } from '../../protocol/result.js';
 import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
 import type { Replication, Services } from './call.js';

@@ -3,9 +3,9 @@ import { createConnection, createServer, type Server, type Socket } from 'node:n
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
-import { CONFIDENCE_TIERS } from '../../protocol/confidence.js';
 import { OWNER_SOCKET_TIMEOUT_MS } from '../../protocol/limits.js';
-import { TIERS } from '../../protocol/memory.js';
+import { CONFIDENCE_TIERS } from '../../protocol/memory/confidence.js';
+import { TIERS } from '../../protocol/memory/memory.js';
 import type { VectorEvidence } from '../../protocol/ranking/types.js';
 import type { Clock, Crypto, Log, Scheduler } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';

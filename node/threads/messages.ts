@@ -1,5 +1,5 @@
+import type { QuotaLimits } from '../../protocol/agents/quota.js';
 import type { Answers, Query } from '../../protocol/queries.js';
-import type { QuotaLimits } from '../../protocol/quota.js';
 import type { SelfCheckPage } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
 

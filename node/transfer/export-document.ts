@@ -1,5 +1,6 @@
+import type { Link } from '../../protocol/graph/link.js';
+import type { RecordImage, RecordPlace } from '../../protocol/kinds/record.js';
 import { EXPORT_BYTES_MAX, EXPORT_LINKS_MAX, EXPORT_PAGE_SIZE } from '../../protocol/limits.js';
-import type { Link } from '../../protocol/link.js';
 import type {
   AnswerOf,
   ExportLinkPlace,
@@ -9,7 +10,6 @@ import type {
   ExportRecords,
 } from '../../protocol/queries.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
-import type { RecordImage, RecordPlace } from '../../protocol/record.js';
 import type { Failure } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { ReadServices } from '../pipeline/call.js';

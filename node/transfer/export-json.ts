@@ -1,8 +1,8 @@
+import type { Link } from '../../protocol/graph/link.js';
 import { KINDS } from '../../protocol/kinds/kinds.js';
 import { NO_REST, parsedObject, type Rest } from '../../protocol/kinds/payload.js';
-import type { Link } from '../../protocol/link.js';
-import { type Memory, type MemoryJson, memoryJson } from '../../protocol/memory.js';
-import type { RecordImage } from '../../protocol/record.js';
+import type { RecordImage } from '../../protocol/kinds/record.js';
+import { type Memory, type MemoryJson, memoryJson } from '../../protocol/memory/memory.js';
 
 /**
  * A memory as an export has it: as clients see it, with the stored instant of its creation and the author's signature,

@@ -1,9 +1,9 @@
+import type { Link } from '../../protocol/graph/link.js';
+import type { RecordImage, RecordPlace } from '../../protocol/kinds/record.js';
 import { EXPORT_BYTES_MAX, EXPORT_LINKS_MAX } from '../../protocol/limits.js';
-import type { Link } from '../../protocol/link.js';
-import type { MemoryRow } from '../../protocol/memory.js';
+import type { MemoryRow } from '../../protocol/memory/memory.js';
 import type { LeftOut } from '../../protocol/queries.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
-import type { RecordImage, RecordPlace } from '../../protocol/record.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
 import type { ReadServices } from '../pipeline/call.js';
 import type { ExportCursor, RowCursor } from './export-cursor.js';

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
+import type { Link } from '../../protocol/graph/link.js';
 import { agentIdProblem, RESERVED_PRINCIPALS } from '../../protocol/ids.js';
 import { linkKind } from '../../protocol/kinds/link-kind.js';
 import { memoryKind } from '../../protocol/kinds/memory-kind.js';
 import { NO_REST } from '../../protocol/kinds/payload.js';
-import type { Link } from '../../protocol/link.js';
-import type { Memory } from '../../protocol/memory.js';
+import type { Memory } from '../../protocol/memory/memory.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 import { parseInput } from '../pipeline/parse.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { RELATIONS } from '../../protocol/graph/link.js';
 import * as limits from '../../protocol/limits.js';
-import { RELATIONS } from '../../protocol/link.js';
 import * as fields from '../pipeline/fields.js';
 
 const count = z.int().min(0).max(limits.ACCESS_COUNT_MAX);

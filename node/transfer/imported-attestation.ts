@@ -1,6 +1,6 @@
-import { type Memory, ownerOf } from '../../protocol/memory.js';
+import { writeEnvelopeBytes } from '../../protocol/agents/write-envelope.js';
+import { type Memory, ownerOf } from '../../protocol/memory/memory.js';
 import { canonicalInstant } from '../../protocol/time.js';
-import { writeEnvelopeBytes } from '../../protocol/write-envelope.js';
 import type { ReadServices } from '../pipeline/call.js';
 
 /** What an imported signature is worth. */

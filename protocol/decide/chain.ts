@@ -1,6 +1,6 @@
+import { guardAgentRecords } from '../agents/register.js';
 import type { Command, Outcomes } from '../commands.js';
 import { type Failure, failed, type Result } from '../result.js';
-import { guardAgentRecords } from './agent.js';
 import { audited } from './audit.js';
 import type { Deciding, Decision, DecisionContext } from './deciding.js';
 import { homeProblem } from './home.js';

@@ -1,5 +1,5 @@
+import type { QuotaLimits } from '../agents/quota.js';
 import type { Kinds } from '../kinds/kinds.js';
-import type { QuotaLimits } from '../quota.js';
 import type { Result } from '../result.js';
 import type { Mutation } from './mutations.js';
 import type { ReadRequest } from './reads.js';

@@ -1,3 +1,4 @@
+import type { QuotaLimits } from '../agents/quota.js';
 import type { AuditEvent } from '../audit.js';
 import type { RecallConsumption, RecallObservation } from '../commands.js';
 import type { Subject } from '../kinds/kind.js';
@@ -8,7 +9,6 @@ import type { EpochNotice } from '../mesh/epoch-notice.js';
 import type { OperationPlace } from '../mesh/ranges.js';
 import type { SavePeerProgress, UsedNonce } from '../mesh/store-terms.js';
 import type { ParkReason, VerifiedOperation } from '../mesh/wire.js';
-import type { QuotaLimits } from '../quota.js';
 import type { HistoricEdit } from '../replication/versions.js';
 import type { VersionVector } from '../version-vector.js';
 import type { DatabaseOwner, Row } from './rows.js';

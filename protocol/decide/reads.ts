@@ -1,12 +1,12 @@
+import type { QuotaUse } from '../agents/quota.js';
 import type { Subject } from '../kinds/kind.js';
 import type { MemoryImage } from '../kinds/memory-kind.js';
 import type { Dot, Facts, Version } from '../kinds/version.js';
 import type { ArchivedRow, ForgetFilter, PurgeableRow } from '../life-commands.js';
-import type { MemoryRow } from '../memory.js';
+import type { MemoryRow } from '../memory/memory.js';
 import type { EpochNotice } from '../mesh/epoch-notice.js';
 import type { SubjectPlace, UsedNonce } from '../mesh/store-terms.js';
 import type { ParkReason, WireOperation } from '../mesh/wire.js';
-import type { QuotaUse } from '../quota.js';
 import type { LoggedOperation } from '../replication/derive.js';
 import type { HistoricEdit } from '../replication/versions.js';
 import type { VersionVector } from '../version-vector.js';

@@ -1,34 +1,34 @@
+import { decideEnsureQuota } from '../agents/ensure-quota.js';
+import { decideBindAgentKey, decideRegisterAgent } from '../agents/register.js';
 import { decideDropLink, decideImportLink } from '../graph/links.js';
 import { decideClearStandard, decideSetStandard } from '../graph/standards.js';
-import { decideAdoptPeer } from './adopt.js';
-import { decideBindAgentKey, decideRegisterAgent } from './agent.js';
+import { decideArchive, decidePurge, decideRestore } from '../lifecycle/archive.js';
+import { decideConsolidate } from '../lifecycle/consolidate.js';
+import { decideResolve } from '../lifecycle/resolve.js';
+import { decideUndoEdit } from '../lifecycle/undo-edit.js';
+import { decideClaim, decideRelease } from '../maintenance/ownership.js';
+import { decidePromote } from '../memory/promote.js';
+import { decidePrune } from '../memory/prune-observations.js';
+import { decideEmbeddings } from '../memory/put-embeddings.js';
+import { decideDelete, decideExpire, decideForget } from '../memory/remove.js';
+import { decideStore } from '../memory/store.js';
+import { decideTouch } from '../memory/touch.js';
+import { decideUpdate } from '../memory/update.js';
+import { decideAdoptPeer } from '../replication/adopt.js';
 import {
   decideApplyOperations,
   decideBeginEpoch,
   decideRetryParked,
   decideUseNonce,
-} from './apply-operations.js';
-import { decideArchive, decidePurge, decideRestore } from './archive.js';
+} from '../replication/apply-operations.js';
+import { decideReceive } from '../replication/receive.js';
+import { decideRepairSubjects } from '../replication/repair.js';
+import { decidePeerProgress } from '../replication/save-peer-progress.js';
+import { decideDropPayloads, decideNoteIntegrity } from '../replication/scrub.js';
+import { decideNoteSuspects, decideSettleSuspects } from '../replication/suspects.js';
+import { decideImport } from '../transfer/import-memory.js';
+import { decideImportRecord } from '../transfer/import-record.js';
 import { allowAll, type Chain, type Rules } from './chain.js';
-import { decideConsolidate } from './consolidate.js';
-import { decideEmbeddings } from './embedding.js';
-import { decideImport } from './import.js';
-import { decideImportRecord } from './import-record.js';
-import { decidePrune } from './observations.js';
-import { decideClaim, decideRelease } from './ownership.js';
-import { decidePeerProgress } from './peer-progress.js';
-import { decidePromote } from './promote.js';
-import { decideEnsureQuota } from './quota.js';
-import { decideReceive } from './receive.js';
-import { decideDelete, decideExpire, decideForget } from './remove.js';
-import { decideRepairSubjects } from './repair.js';
-import { decideResolve } from './resolve.js';
-import { decideDropPayloads, decideNoteIntegrity } from './scrub.js';
-import { decideStore } from './store.js';
-import { decideNoteSuspects, decideSettleSuspects } from './suspects.js';
-import { decideTouch } from './touch.js';
-import { decideUndoEdit } from './undo-edit.js';
-import { decideUpdate } from './update.js';
 
 /** Each command with its rule. */
 export const RULES: Rules = {

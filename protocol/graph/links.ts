@@ -1,11 +1,11 @@
 import type { DropLink, ImportLink, Outcomes } from '../commands.js';
-import { isExpired, isVisible, mayChange } from '../decide/access.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, read } from '../decide/reads.js';
 import { linkKind } from '../kinds/link-kind.js';
 import { NO_REST } from '../kinds/payload.js';
-import { type Link, linkId } from '../link.js';
+import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import { fail } from '../result.js';
+import { type Link, linkId } from './link.js';
 
 /** Imports a link between two memories that exist; a link that is there already stays as it is. */
 export function* decideImportLink(

@@ -1,10 +1,10 @@
 import type { ClearStandard, Outcomes, SetStandard } from '../commands.js';
-import { isExpired, isVisible } from '../decide/access.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, read } from '../decide/reads.js';
 import { namespaceProblem } from '../ids.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type Standard, standardKind } from '../kinds/standard-kind.js';
+import { isExpired, isVisible } from '../memory/access.js';
 import { fail } from '../result.js';
 
 /** Sets a standard. NOT_FOUND for a memory that the caller cannot see; VALIDATION_FAILED for a namespace that cannot be. */

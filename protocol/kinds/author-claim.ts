@@ -1,6 +1,6 @@
+import { writeEnvelopeBytes } from '../agents/write-envelope.js';
 import { peerIdOf } from '../mesh/peer-id.js';
 import { canonicalInstant } from '../time.js';
-import { writeEnvelopeBytes } from '../write-envelope.js';
 import type { AuthorContext } from './kind.js';
 import { isObject, parsedObject } from './payload.js';
 

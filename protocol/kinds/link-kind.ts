@@ -1,4 +1,4 @@
-import { type Link, linkId, RELATIONS } from '../link.js';
+import { type Link, linkId, RELATIONS } from '../graph/link.js';
 import type { Kind } from './kind.js';
 import { isText, isTextOrNull, oneOf, payloadOf } from './payload.js';
 import { NO_FACTS, plain } from './plain.js';

@@ -1,4 +1,4 @@
-import { higherTier, KINDS, type Memory, ownerOf, TIERS } from '../memory.js';
+import { higherTier, KINDS, type Memory, ownerOf, TIERS } from '../memory/memory.js';
 import { claimHolds } from './author-claim.js';
 import { latest, latestOrNever, mergeBy } from './joins.js';
 import type { Kind } from './kind.js';

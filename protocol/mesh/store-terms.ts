@@ -1,4 +1,4 @@
-import type { Memory, MemoryRow } from '../memory.js';
+import type { Memory, MemoryRow } from '../memory/memory.js';
 import type { VersionVector } from '../version-vector.js';
 import type { KindDigests, OperationPlace } from './ranges.js';
 import type { RepairAnswers, RepairCommand, RepairOutcomes, RepairQuery } from './repair-terms.js';

@@ -1,4 +1,4 @@
-import type { OperationHeader } from '../operation-log.js';
+import type { OperationHeader } from '../replication/operation-log.js';
 
 /**
  * What nodes say to each other about the operation log (design: mesh; interface §4.10). Everything here is plain JSON.

@@ -1,5 +1,5 @@
-import type { ConfidenceTier } from '../confidence.js';
-import type { Tier } from '../memory.js';
+import type { ConfidenceTier } from '../memory/confidence.js';
+import type { Tier } from '../memory/memory.js';
 
 /**
  * What recall passes between its parts: the request as a reader gets it, and the evidence of the two indexes.

@@ -3,7 +3,7 @@ import type { Kind } from '../kinds/kind.js';
 import type { Dot, Version } from '../kinds/version.js';
 import type { OperationPlace } from '../mesh/ranges.js';
 import type { ParkReason, WireOperation } from '../mesh/wire.js';
-import { operationId } from '../operation-log.js';
+import { operationId } from './operation-log.js';
 import { versionOf } from './payloads.js';
 import { maximal, outOfScopeVersion } from './versions.js';
 

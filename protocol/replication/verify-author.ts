@@ -1,4 +1,4 @@
-import { publicKeyFromText, signatureFromText } from '../key-text.js';
+import { publicKeyFromText, signatureFromText } from '../agents/key-text.js';
 import type { AuthorContext } from '../kinds/kind.js';
 import { KINDS, type Kinds } from '../kinds/kinds.js';
 import { PUBLIC_KEYS_IMPORTED_MAX } from '../limits.js';

@@ -1,5 +1,5 @@
+import { signatureFromText } from '../agents/key-text.js';
 import { namespaceProblem } from '../ids.js';
-import { signatureFromText } from '../key-text.js';
 import { mayWrite, type Peer } from '../mesh/peer.js';
 import type { VerifiedBatch } from '../mesh/store-terms.js';
 import type { VerifiedOperation } from '../mesh/wire.js';
@@ -12,8 +12,8 @@ import {
   type WireOperation,
 } from '../mesh/wire.js';
 import type { ReadOperation } from '../mesh/wire-schema.js';
-import { headerHash } from '../operation-log.js';
 import type { Crypto } from '../seams.js';
+import { headerHash } from './operation-log.js';
 import type { AuthorVerifier } from './verify-author.js';
 
 /** Who made operations, and what each may write here. */

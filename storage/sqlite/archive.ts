@@ -1,5 +1,5 @@
 import type { ArchivedMemory, ArchivedRow, PurgeableRow } from '../../protocol/life-commands.js';
-import type { Tier } from '../../protocol/memory.js';
+import type { Tier } from '../../protocol/memory/memory.js';
 import { vectorOf } from './operation-rows.js';
 import { memoryFromSql, ROW_COLUMNS, type SqlRow } from './rows.js';
 

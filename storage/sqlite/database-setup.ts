@@ -1,5 +1,5 @@
 import { HLC_ZERO } from '../../protocol/hlc.js';
-import { CHAIN_GENESIS } from '../../protocol/operation-log.js';
+import { CHAIN_GENESIS } from '../../protocol/replication/operation-log.js';
 import type { Crypto } from '../../protocol/seams.js';
 import { StartRefusedError } from '../../protocol/start-refused.js';
 import { instantFromMs } from '../../protocol/time.js';

@@ -1,4 +1,4 @@
-import { AGENTS_NAMESPACE } from '../../protocol/agent.js';
+import { AGENTS_NAMESPACE } from '../../protocol/agents/agent.js';
 import type { ForgetFilter } from '../../protocol/life-commands.js';
 import { analyseQuery } from '../../protocol/ranking/query.js';
 import type { FilterSql } from './filter.js';

@@ -9,7 +9,7 @@ import {
 } from '../../protocol/mesh/epoch-notice.js';
 import type { OperationPlace } from '../../protocol/mesh/ranges.js';
 import type { ParkReason, VerifiedOperation } from '../../protocol/mesh/wire.js';
-import { headerHash, type OperationHeader } from '../../protocol/operation-log.js';
+import { headerHash, type OperationHeader } from '../../protocol/replication/operation-log.js';
 import type { Crypto } from '../../protocol/seams.js';
 import { withWrite } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';

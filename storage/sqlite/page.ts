@@ -1,5 +1,5 @@
 import { PAGE_BYTES_MAX } from '../../protocol/limits.js';
-import type { MemoryRow } from '../../protocol/memory.js';
+import type { MemoryRow } from '../../protocol/memory/memory.js';
 import { PageRows, type SqlRow } from './rows.js';
 
 export interface RowPage {

@@ -1,5 +1,3 @@
-import { LINKS_PER_DAY_MAX, MEMORIES_PER_DAY_MAX, STORAGE_BYTES_MAX } from '../../protocol/limits.js';
-import type { Memory } from '../../protocol/memory.js';
 import {
   chargedBytes,
   freshUse,
@@ -7,7 +5,9 @@ import {
   type QuotaLimits,
   type QuotaUse,
   rolledUse,
-} from '../../protocol/quota.js';
+} from '../../protocol/agents/quota.js';
+import { LINKS_PER_DAY_MAX, MEMORIES_PER_DAY_MAX, STORAGE_BYTES_MAX } from '../../protocol/limits.js';
+import type { Memory } from '../../protocol/memory/memory.js';
 import type { Connection } from './connection.js';
 
 /** What a row created by a write without limits (a replicated one) says until its holder writes here. */

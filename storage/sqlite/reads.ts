@@ -1,11 +1,11 @@
-import { AGENTS_NAMESPACE } from '../../protocol/agent.js';
+import { AGENTS_NAMESPACE } from '../../protocol/agents/agent.js';
 import type { DecisionContext } from '../../protocol/decide/deciding.js';
 import type { LastEdit, MemoryLife, ReadName, Reads } from '../../protocol/decide/reads.js';
 import type { DatabaseOwner } from '../../protocol/decide/rows.js';
 import { type MemoryImage, memoryKind } from '../../protocol/kinds/memory-kind.js';
 import { parsedObject } from '../../protocol/kinds/payload.js';
 import type { ArchivedRow, ForgetFilter } from '../../protocol/life-commands.js';
-import type { MemoryRow } from '../../protocol/memory.js';
+import type { MemoryRow } from '../../protocol/memory/memory.js';
 import type { Crypto } from '../../protocol/seams.js';
 import {
   ARCHIVED_SEEN,

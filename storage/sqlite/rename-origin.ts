@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../protocol/canonical-json.js';
 import { editDot, editStamp } from '../../protocol/kinds/version.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
-import { CHAIN_GENESIS, headerHash, operationId } from '../../protocol/operation-log.js';
+import { CHAIN_GENESIS, headerHash, operationId } from '../../protocol/replication/operation-log.js';
 import type { Crypto } from '../../protocol/seams.js';
 import { includes, type VersionVector } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';

@@ -1,4 +1,4 @@
-import type { MemoryRow } from '../../protocol/memory.js';
+import type { MemoryRow } from '../../protocol/memory/memory.js';
 import type { Connection } from './connection.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';

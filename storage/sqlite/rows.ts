@@ -1,5 +1,5 @@
 import { NO_REST, type Rest } from '../../protocol/kinds/payload.js';
-import type { Kind, Memory, MemoryRow, Tier } from '../../protocol/memory.js';
+import type { Kind, Memory, MemoryRow, Tier } from '../../protocol/memory/memory.js';
 import { DamagedRowError } from './damage.js';
 
 /** Columns of `memories` that make a MemoryRow, in insert order; `kind` is stored as `memory_kind`. */

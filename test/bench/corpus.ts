@@ -1,4 +1,4 @@
-import type { Memory } from '../../protocol/memory.js';
+import type { Memory } from '../../protocol/memory/memory.js';
 import { seededRandom, ZipfDraw } from './random.js';
 import { EVERYDAY_WORDS } from './words.js';
 

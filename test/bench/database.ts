@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { systemCrypto } from '../../node/seams.js';
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import type { Memory } from '../../protocol/memory.js';
+import type { Memory } from '../../protocol/memory/memory.js';
 import type { Result } from '../../protocol/result.js';
 import type { Connection, Synchronous } from '../../storage/sqlite/connection.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';

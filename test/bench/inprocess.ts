@@ -1,5 +1,5 @@
 import { EXTEND_SECONDS, PROMOTE_ACCESS_COUNT } from '../../protocol/limits.js';
-import type { Memory } from '../../protocol/memory.js';
+import type { Memory } from '../../protocol/memory/memory.js';
 import { Reader } from '../../storage/sqlite/reader.js';
 import { OPERATOR } from '../support/memories.js';
 import type { Bench, BenchContext } from './bench.js';

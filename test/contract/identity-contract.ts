@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { AGENTS_NAMESPACE, agentTitle } from '../../protocol/agent.js';
+import { AGENTS_NAMESPACE, agentTitle } from '../../protocol/agents/agent.js';
 import type { SignedEnvelope } from '../../protocol/commands.js';
 import type { ForgetFilter } from '../../protocol/life-commands.js';
 import { SIGNED_WRITE_FRESHNESS_MS } from '../../protocol/limits.js';

@@ -5,7 +5,7 @@ import { expiryRound } from '../../actors/maintenance/expiry.js';
 import { EMBED_STATES } from '../../protocol/commands.js';
 import type { ConsolidateMemories, ForgetFilter } from '../../protocol/life-commands.js';
 import { TTL_SECONDS } from '../../protocol/limits.js';
-import type { MemoryRow } from '../../protocol/memory.js';
+import type { MemoryRow } from '../../protocol/memory/memory.js';
 import type { Store } from '../../storage/port.js';
 import { auditLog } from '../support/log-audit.js';
 import { OPERATOR, storing, tenant } from '../support/memories.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Memory } from '../../protocol/memory.js';
+import type { Memory } from '../../protocol/memory/memory.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 import { type EntropyNode, startEntropyMesh } from '../support/entropy-mesh.js';
 import { type DatabaseFacts, databaseFacts, digestsOf } from '../support/formats/database-facts.js';

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, it } from 'node:test';
 import { systemCrypto } from '../../node/seams.js';
-import type { Memory } from '../../protocol/memory.js';
+import { writeEnvelopeBytes } from '../../protocol/agents/write-envelope.js';
+import type { Memory } from '../../protocol/memory/memory.js';
 import { decodeCursor, encodeCursor } from '../../protocol/mesh/cursor.js';
 import { rootDigest } from '../../protocol/mesh/digest.js';
 import { headBytes, type SignedHead, type WireOperation } from '../../protocol/mesh/wire.js';
-import { operationId } from '../../protocol/operation-log.js';
+import { operationId } from '../../protocol/replication/operation-log.js';
 import { fail } from '../../protocol/result.js';
-import { writeEnvelopeBytes } from '../../protocol/write-envelope.js';
 import { aMemory, storing } from '../support/memories.js';
 import { openReceiverNode, type ReceiverNode, type ReceiverNodeOptions } from '../support/receiver-node.js';
 import { TestPeer } from '../support/test-peer.js';

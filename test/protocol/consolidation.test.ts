@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { audienceOf, commonKind, plainSummary, unionOfTags } from '../../protocol/consolidation.js';
-import { contradictionPairs, potentialContradictions } from '../../protocol/contradictions.js';
+import { audienceOf, commonKind, plainSummary, unionOfTags } from '../../protocol/lifecycle/consolidation.js';
+import { contradictionPairs, potentialContradictions } from '../../protocol/lifecycle/contradictions.js';
 import { CONTENT_BYTES_MAX, TAGS_MAX } from '../../protocol/limits.js';
 import { excerpt, utf8Bytes } from '../../protocol/utf8.js';
 import { aMemory } from '../support/memories.js';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { systemCrypto } from '../../node/seams.js';
-import { publicKeyProblem } from '../../protocol/ed25519-admission.js';
+import { publicKeyProblem } from '../../protocol/agents/ed25519-admission.js';
 import { sourceFiles } from '../architecture/source-files.js';
 import {
   littleEndian,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { publicKeyFromText, publicKeyText, signatureFromText } from '../../protocol/key-text.js';
+import { publicKeyFromText, publicKeyText, signatureFromText } from '../../protocol/agents/key-text.js';
 
 const bytesOf = (seed: number, count: number) =>
   createHash('sha512').update(`bytes ${seed}`).digest().subarray(0, count);

@@ -4,14 +4,14 @@ import { describe, it } from 'node:test';
 import { verifyEd25519 } from '../../node/verify-ed25519.js';
 import { KINDS } from '../../protocol/kinds/kinds.js';
 import { memoryKind, memoryPayload } from '../../protocol/kinds/memory-kind.js';
-import type { Memory, MemoryRow } from '../../protocol/memory.js';
+import type { Memory, MemoryRow } from '../../protocol/memory/memory.js';
 import { EPOCH_KIND } from '../../protocol/mesh/epoch-notice.js';
 import {
   CHAIN_GENESIS,
   headerHash,
   type OperationHeader,
   operationId,
-} from '../../protocol/operation-log.js';
+} from '../../protocol/replication/operation-log.js';
 import { removalPayload } from '../../protocol/replication/payloads.js';
 import type { Crypto } from '../../protocol/seams.js';
 import { withWrite } from '../../protocol/version-vector.js';

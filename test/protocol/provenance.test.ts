@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONFIDENCE_TIERS, confidenceRange, confidenceTierOf } from '../../protocol/confidence.js';
-import { freshnessOf, provenanceOf } from '../../protocol/provenance.js';
+import { CONFIDENCE_TIERS, confidenceRange, confidenceTierOf } from '../../protocol/memory/confidence.js';
+import { freshnessOf, provenanceOf } from '../../protocol/memory/provenance.js';
 import { ageSeconds } from '../../protocol/time.js';
 import { aMemory } from '../support/memories.js';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { memoryJson } from '../../protocol/memory.js';
+import { memoryJson } from '../../protocol/memory/memory.js';
 import { toon } from '../../protocol/toon.js';
 import { aMemory } from '../support/memories.js';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { type WriteEnvelope, writeEnvelopeBytes } from '../../protocol/write-envelope.js';
+import { type WriteEnvelope, writeEnvelopeBytes } from '../../protocol/agents/write-envelope.js';
 
 interface Vector {
   readonly name: string;

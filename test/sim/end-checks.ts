@@ -1,10 +1,10 @@
+import { linkId } from '../../protocol/graph/link.js';
 import type { Role } from '../../protocol/kinds/kind.js';
 import { linkPayload } from '../../protocol/kinds/link-kind.js';
-import { linkId } from '../../protocol/link.js';
 import { heldNamespaces } from '../../protocol/mesh/digest.js';
 import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
 import type { KindDigests } from '../../protocol/mesh/ranges.js';
-import { operationId } from '../../protocol/operation-log.js';
+import { operationId } from '../../protocol/replication/operation-log.js';
 import { type LinkSqlRow, linkFromSql } from '../../storage/sqlite/kinds/link-table.js';
 import type { Checks } from './checks.js';
 import { type BornOperation, type Ledger, nameOf, subjectOf } from './ledger.js';

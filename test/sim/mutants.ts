@@ -9,7 +9,7 @@ import { signMessage } from '../../protocol/mesh/message-signing.js';
 import type { ApplyOperations, ApplyOutcome } from '../../protocol/mesh/store-terms.js';
 import type { PeerReply, PeerRequest, PeerTransport } from '../../protocol/mesh/transport.js';
 import type { Have, PullReply, PushBody } from '../../protocol/mesh/wire.js';
-import { operationId } from '../../protocol/operation-log.js';
+import { operationId } from '../../protocol/replication/operation-log.js';
 import { ok, type Result } from '../../protocol/result.js';
 import type { CallOptions, Store } from '../../storage/port.js';
 import { Dice } from './dice.js';

@@ -6,7 +6,7 @@ import type { UsedNonce } from '../../protocol/mesh/store-terms.js';
 import type { PeerReply, PeerTransport } from '../../protocol/mesh/transport.js';
 import type { VerifiedOperation } from '../../protocol/mesh/wire.js';
 import { type Have, headBytes, type OperationPage, type WireOperation } from '../../protocol/mesh/wire.js';
-import { headerHash, type OperationHeader } from '../../protocol/operation-log.js';
+import { headerHash, type OperationHeader } from '../../protocol/replication/operation-log.js';
 import { ok } from '../../protocol/result.js';
 import type { Timer } from '../../protocol/seams.js';
 import type { Response } from './network.js';

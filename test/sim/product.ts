@@ -6,7 +6,7 @@ import { PeerClient } from '../../actors/mesh/peer-client.js';
 import { SyncReceiver } from '../../node/mesh/receive/sync-receiver.js';
 import type { Replication } from '../../node/pipeline/call.js';
 import { BACKGROUND_POLICY } from '../../node/restart-policies.js';
-import { publicKeyProblem } from '../../protocol/ed25519-admission.js';
+import { publicKeyProblem } from '../../protocol/agents/ed25519-admission.js';
 import { decodeCursor } from '../../protocol/mesh/cursor.js';
 import { Verifier } from '../../protocol/replication/verifier.js';
 import { SIM_CHAIN } from './sim-kinds.js';

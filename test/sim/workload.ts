@@ -2,7 +2,7 @@ import type { Caller } from '../../node/identity/caller.js';
 import type { Answer } from '../../node/pipeline/pipeline.js';
 import { homeId } from '../../protocol/kinds/home.js';
 import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
-import { operationId } from '../../protocol/operation-log.js';
+import { operationId } from '../../protocol/replication/operation-log.js';
 import type { Appended } from '../../protocol/result.js';
 import type { Dice } from './dice.js';
 import type { BornOperation, Ledger } from './ledger.js';

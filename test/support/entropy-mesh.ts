@@ -4,7 +4,7 @@ import type { MeshEvent } from '../../actors/mesh/parts.js';
 import { SyncReceiver } from '../../node/mesh/receive/sync-receiver.js';
 import { BACKGROUND_POLICY } from '../../node/restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
-import { publicKeyProblem } from '../../protocol/ed25519-admission.js';
+import { publicKeyProblem } from '../../protocol/agents/ed25519-admission.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { PeerReply, PeerRequest } from '../../protocol/mesh/transport.js';
 import { Verifier } from '../../protocol/replication/verifier.js';

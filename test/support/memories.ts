@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { QuotaLimits } from '../../protocol/agents/quota.js';
 import type { DeleteMemory, StoreMemory, UpdateMemory } from '../../protocol/commands.js';
-import type { Memory } from '../../protocol/memory.js';
-import { newMemory } from '../../protocol/new-memory.js';
+import type { Memory } from '../../protocol/memory/memory.js';
+import { newMemory } from '../../protocol/memory/new-memory.js';
 import type { MemoryFilter } from '../../protocol/queries.js';
-import type { QuotaLimits } from '../../protocol/quota.js';
 import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
 
 /** Sees every row. */

@@ -2,7 +2,7 @@ import type { SettingFlags } from '../../node/config/load-settings.js';
 import { openReceiver, openVerifier } from '../../node/mesh/open-receiver.js';
 import type { PeerReply } from '../../node/mesh/receive/reply.js';
 import type { Services } from '../../node/pipeline/call.js';
-import type { Memory } from '../../protocol/memory.js';
+import type { Memory } from '../../protocol/memory/memory.js';
 import type { Peer, Roster } from '../../protocol/mesh/peer.js';
 import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
 import type { Have } from '../../protocol/mesh/wire.js';

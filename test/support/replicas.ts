@@ -4,7 +4,7 @@ import type { Command } from '../../protocol/commands.js';
 import { KINDS, type Kinds } from '../../protocol/kinds/kinds.js';
 import type { ApplyOutcome } from '../../protocol/mesh/store-terms.js';
 import type { VerifiedOperation, WireOperation } from '../../protocol/mesh/wire.js';
-import { headerHash } from '../../protocol/operation-log.js';
+import { headerHash } from '../../protocol/replication/operation-log.js';
 import type { Clock, Signer } from '../../protocol/seams.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { recordIndexes } from '../../storage/sqlite/kinds/record-table.js';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { signerOf } from '../../node/identity/key-file.js';
 import { signWrite } from '../../node/identity/sign-write.js';
 import { systemCrypto } from '../../node/seams.js';
-import { publicKeyText } from '../../protocol/key-text.js';
+import { publicKeyText } from '../../protocol/agents/key-text.js';
 import type { Signer } from '../../protocol/seams.js';
 
 /** An agent of a test with its key. */

@@ -5,12 +5,12 @@ import { signerOf } from '../../node/identity/key-file.js';
 import { fingerprintOf } from '../../node/identity/machine-key.js';
 import { systemCrypto, systemRandom } from '../../node/seams.js';
 import { memoryPayload } from '../../protocol/kinds/memory-kind.js';
-import type { Memory } from '../../protocol/memory.js';
+import type { Memory } from '../../protocol/memory/memory.js';
 import { signMessage } from '../../protocol/mesh/message-signing.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
 import { headBytes, type SignedHead, type WireOperation } from '../../protocol/mesh/wire.js';
-import { CHAIN_GENESIS, headerHash, type OperationHeader } from '../../protocol/operation-log.js';
+import { CHAIN_GENESIS, headerHash, type OperationHeader } from '../../protocol/replication/operation-log.js';
 import type { Signer } from '../../protocol/seams.js';
 import { aMemory } from './memories.js';
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { RELATIONS } from '../../protocol/graph/link.js';
 import { type Kind, wordsOf } from '../../protocol/kinds/kind.js';
 import type { MemoryImage } from '../../protocol/kinds/memory-kind.js';
 import type { Payload } from '../../protocol/kinds/payload.js';
 import { editStamp, type Facts, type LiveVersion, type Version } from '../../protocol/kinds/version.js';
-import { RELATIONS } from '../../protocol/link.js';
-import { KINDS as MEMORY_KINDS, TIERS } from '../../protocol/memory.js';
+import { KINDS as MEMORY_KINDS, TIERS } from '../../protocol/memory/memory.js';
 import { joinVersions, settle } from '../../protocol/replication/versions.js';
 import { joined, type VersionVector } from '../../protocol/version-vector.js';
 

@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, verify, X509Certificate } from 'node:crypto';
-import { publicKeyFromText, signatureFromText } from '../../../protocol/key-text.js';
+import { publicKeyFromText, signatureFromText } from '../../../protocol/agents/key-text.js';
 import { CERTIFICATES_KEPT } from '../../../protocol/limits.js';
 import { peerIdOf } from '../../../protocol/mesh/peer-id.js';
 import { fail, failed, ok, type Result } from '../../../protocol/result.js';
@@ -91,7 +91,7 @@ async function judgeKeys({ facts, proof, tls_proof }: JoinRequest, crypto: Crypt
   if (publicKey === null || peerIdOf(publicKey, crypto) !== facts.peer_id) {
     return fail('VALIDATION_FAILED', 'the peer id does not follow from the public key');
   }
-  const { publicKeyProblem } = await import('../../../protocol/ed25519-admission.js');
+  const { publicKeyProblem } = await import('../../../protocol/agents/ed25519-admission.js');
   const problem = publicKeyProblem(publicKey);
   if (problem !== null) return fail('VALIDATION_FAILED', problem);
   const bytes = joinBytes(facts);

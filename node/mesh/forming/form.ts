@@ -1,5 +1,5 @@
 import { createPrivateKey, sign, X509Certificate } from 'node:crypto';
-import { publicKeyText } from '../../../protocol/key-text.js';
+import { publicKeyText } from '../../../protocol/agents/key-text.js';
 import { CERTIFICATES_KEPT, ROSTER_ENTRIES_MAX } from '../../../protocol/limits.js';
 import { fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Random, Scheduler } from '../../../protocol/seams.js';

@@ -1,6 +1,6 @@
 import { createPublicKey, sign, verify, X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { publicKeyFromText } from '../../../protocol/key-text.js';
+import { publicKeyFromText } from '../../../protocol/agents/key-text.js';
 import { ROSTER_ENTRIES_MAX } from '../../../protocol/limits.js';
 import { peerIdOf } from '../../../protocol/mesh/peer-id.js';
 import {

@@ -1,6 +1,6 @@
-import { publicKeyFromText, signatureFromText } from '../../../protocol/key-text.js';
-import type { Link } from '../../../protocol/link.js';
-import { linkEnvelopeBytes } from '../../../protocol/link-envelope.js';
+import { publicKeyFromText, signatureFromText } from '../../../protocol/agents/key-text.js';
+import type { Link } from '../../../protocol/graph/link.js';
+import { linkEnvelopeBytes } from '../../../protocol/graph/link-envelope.js';
 import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
 import type { Push, PushArray } from '../../../protocol/mesh/push-message.js';
 import { fail, failed, ok, type Result } from '../../../protocol/result.js';

@@ -1,5 +1,5 @@
 import { PAGE_BYTES_MAX, SYNC_ROWS_EXAMINED_MAX, SYNC_SINCE_LIMIT_MAX } from '../../../protocol/limits.js';
-import { addresseeOf, type MemoryRow, memoryJson, ownerOf } from '../../../protocol/memory.js';
+import { addresseeOf, type MemoryRow, memoryJson, ownerOf } from '../../../protocol/memory/memory.js';
 import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
 import { fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock } from '../../../protocol/seams.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EMBED_STATES } from '../../../protocol/commands.js';
-import type { Memory } from '../../../protocol/memory.js';
+import type { Memory } from '../../../protocol/memory/memory.js';
 import type { Call } from '../../pipeline/call.js';
 
 const shipped = z.object({

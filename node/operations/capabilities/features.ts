@@ -1,4 +1,4 @@
-import { KINDS } from '../../../protocol/memory.js';
+import { KINDS } from '../../../protocol/memory/memory.js';
 import { VERSION } from '../../version.js';
 import type { Facts } from './facts.js';
 import type { RuntimeCounters } from './runtime-counters.js';

@@ -1,4 +1,4 @@
-import { CHAIN_GENESIS, headerHash } from '../../../protocol/operation-log.js';
+import { CHAIN_GENESIS, headerHash } from '../../../protocol/replication/operation-log.js';
 import type { Crypto } from '../../../protocol/seams.js';
 import type { Connection } from '../connection.js';
 import { type OperationSqlRow, operationFromSql } from '../operation-rows.js';

@@ -1,6 +1,6 @@
 import type { Row, RowStamp } from '../../../protocol/decide/rows.js';
+import { type Link, type LinkKey, linkId, type Relation } from '../../../protocol/graph/link.js';
 import { linkKind } from '../../../protocol/kinds/link-kind.js';
-import { type Link, type LinkKey, linkId, type Relation } from '../../../protocol/link.js';
 import type { Connection } from '../connection.js';
 import { DamagedRowError } from '../damage.js';
 import { type Digests, isDigest } from '../digests.js';

@@ -7,7 +7,7 @@ import {
   memoryPayload,
 } from '../../../protocol/kinds/memory-kind.js';
 import { editStamp, type LiveVersion, type Settled } from '../../../protocol/kinds/version.js';
-import type { Memory, MemoryRow } from '../../../protocol/memory.js';
+import type { Memory, MemoryRow } from '../../../protocol/memory/memory.js';
 import type { Connection } from '../connection.js';
 import { DamagedRowError } from '../damage.js';
 import { type Digests, isDigest } from '../digests.js';

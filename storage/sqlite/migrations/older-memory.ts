@@ -1,6 +1,6 @@
 import { NO_REST } from '../../../protocol/kinds/payload.js';
 import { ACCESS_COUNT_MAX, PRIORITY_MAX, PRIORITY_MIN } from '../../../protocol/limits.js';
-import { type Citation, KINDS, type Memory, TIERS } from '../../../protocol/memory.js';
+import { type Citation, KINDS, type Memory, TIERS } from '../../../protocol/memory/memory.js';
 import type { Crypto } from '../../../protocol/seams.js';
 import {
   olderInstant,

@@ -1,7 +1,7 @@
-import { insertMemory } from '../../../protocol/decide/memory-writes.js';
+import { linkId } from '../../../protocol/graph/link.js';
 import { linkKind } from '../../../protocol/kinds/link-kind.js';
-import { linkId } from '../../../protocol/link.js';
-import type { Memory } from '../../../protocol/memory.js';
+import type { Memory } from '../../../protocol/memory/memory.js';
+import { insertMemory } from '../../../protocol/memory/memory-writes.js';
 import { type Connection, openWriter } from '../connection.js';
 import { DatabaseRefusedError, startLog } from '../database-setup.js';
 import { type LinkSqlRow, linkFromSql } from '../kinds/link-table.js';

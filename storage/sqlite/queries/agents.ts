@@ -1,4 +1,4 @@
-import { AGENTS_NAMESPACE, type AgentRecord, agentOf, agentTitle } from '../../../protocol/agent.js';
+import { AGENTS_NAMESPACE, type AgentRecord, agentOf, agentTitle } from '../../../protocol/agents/agent.js';
 import type { Answers, ListAgents } from '../../../protocol/queries.js';
 import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';

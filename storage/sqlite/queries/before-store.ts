@@ -1,5 +1,9 @@
-import { potentialContradictions, tellingWords, unnumbered } from '../../../protocol/contradictions.js';
 import type { LifeAnswers, NearDuplicate, SimilarTitles } from '../../../protocol/life-queries.js';
+import {
+  potentialContradictions,
+  tellingWords,
+  unnumbered,
+} from '../../../protocol/lifecycle/contradictions.js';
 import { POTENTIAL_CONTRADICTIONS_MAX, SIMILAR_TITLE_CANDIDATES_MAX } from '../../../protocol/limits.js';
 import { quoted } from '../../../protocol/ranking/query.js';
 import type { Statements } from '../statements.js';

@@ -1,5 +1,5 @@
-import { AGENTS_NAMESPACE } from '../../../protocol/agent.js';
-import type { Link } from '../../../protocol/link.js';
+import { AGENTS_NAMESPACE } from '../../../protocol/agents/agent.js';
+import type { Link } from '../../../protocol/graph/link.js';
 import type { Answers, ExportLinks, ExportMemories, ExportPlace } from '../../../protocol/queries.js';
 import { PageRows, restFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';

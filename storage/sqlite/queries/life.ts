@@ -1,4 +1,4 @@
-import { AGENTS_NAMESPACE } from '../../../protocol/agent.js';
+import { AGENTS_NAMESPACE } from '../../../protocol/agents/agent.js';
 import type {
   ConsolidationGroup,
   ConsolidationGroups,

@@ -1,8 +1,8 @@
 import type { Kind } from '../../../protocol/kinds/kind.js';
 import type { Kinds } from '../../../protocol/kinds/kinds.js';
+import type { RecordImage } from '../../../protocol/kinds/record.js';
 import { READ_RECORDS_MAX } from '../../../protocol/limits.js';
 import type { AnswerOf, ExportRecords, ReadRecords } from '../../../protocol/queries.js';
-import type { RecordImage } from '../../../protocol/record.js';
 import { fail, ok, type Result } from '../../../protocol/result.js';
 import { DamagedRowError } from '../damage.js';
 import { type RecordSqlRow, recordFromSql } from '../kinds/record-table.js';

@@ -12,7 +12,7 @@ import type {
   UsedNonce,
 } from '../../../protocol/mesh/store-terms.js';
 import { peerOfOrigin, type SignedHead, type WireOperation } from '../../../protocol/mesh/wire.js';
-import { operationId } from '../../../protocol/operation-log.js';
+import { operationId } from '../../../protocol/replication/operation-log.js';
 import { parseRfc3339Ms } from '../../../protocol/time.js';
 import { hasHeader, type OperationSqlRow, operationFromSql } from '../operation-rows.js';
 import type { Statements } from '../statements.js';

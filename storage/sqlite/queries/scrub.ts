@@ -1,3 +1,4 @@
+import { GLOBAL_QUOTA_NAMESPACE } from '../../../protocol/agents/quota.js';
 import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
 import { memoryKind } from '../../../protocol/kinds/memory-kind.js';
 import type { KindNamespace, OperationPlace } from '../../../protocol/mesh/ranges.js';
@@ -10,8 +11,7 @@ import type {
   ScrubRows,
   ScrubTombstones,
 } from '../../../protocol/mesh/scrub-terms.js';
-import { headerHash } from '../../../protocol/operation-log.js';
-import { GLOBAL_QUOTA_NAMESPACE } from '../../../protocol/quota.js';
+import { headerHash } from '../../../protocol/replication/operation-log.js';
 import { versionOf } from '../../../protocol/replication/payloads.js';
 import { ELSEWHERE } from '../../../protocol/replication/versions.js';
 import type { Crypto } from '../../../protocol/seams.js';

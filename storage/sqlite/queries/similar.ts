@@ -1,10 +1,10 @@
-import { contradictionPairs, pairKey } from '../../../protocol/contradictions.js';
 import type {
   ContradictionLink,
   FindContradictions,
   LifeAnswers,
   NearestMemory,
 } from '../../../protocol/life-queries.js';
+import { contradictionPairs, pairKey } from '../../../protocol/lifecycle/contradictions.js';
 import { bestCosine } from '../recall/cosines.js';
 import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';

@@ -1,4 +1,4 @@
-import { confidenceRange } from '../../../protocol/confidence.js';
+import { confidenceRange } from '../../../protocol/memory/confidence.js';
 import { isFiltered } from '../../../protocol/ranking/filter.js';
 import { quoted } from '../../../protocol/ranking/query.js';
 import { wordsOf } from '../../../protocol/ranking/tokens.js';

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import { confidenceTierOf } from '../../../protocol/confidence.js';
 import { VECTOR_CANDIDATES_MAX } from '../../../protocol/limits.js';
+import { confidenceTierOf } from '../../../protocol/memory/confidence.js';
 import type { RankedMemories, SearchMemories } from '../../../protocol/queries.js';
 import { isFiltered } from '../../../protocol/ranking/filter.js';
 import { type Candidate, fuse, semanticWeight } from '../../../protocol/ranking/fusion.js';

@@ -14,7 +14,7 @@ import { memoryStore } from '../../../node/operations/memory-store.js';
 import type { Operation } from '../../../node/pipeline/operation.js';
 import { runOperation } from '../../../node/pipeline/pipeline.js';
 import type { DeferredTouches } from '../../../node/runtime/touch-queue.js';
-import type { Memory } from '../../../protocol/memory.js';
+import type { Memory } from '../../../protocol/memory/memory.js';
 import { openTestNode } from '../../support/test-node.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'mnemesh-configuration-'));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
-import { isExpired, isVisible, mayChange, mayDelete } from '../../../protocol/decide/access.js';
+import { isExpired, isVisible, mayChange, mayDelete } from '../../../protocol/memory/access.js';
 import type { Viewer } from '../../../protocol/ranking/types.js';
 import { SCHEMA } from '../../../storage/sqlite/schema.js';
 import { visibleRows } from '../../../storage/sqlite/visibility.js';

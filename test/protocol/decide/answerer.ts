@@ -9,7 +9,7 @@ import { CHAIN } from '../../../protocol/decide/rules.js';
 import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
 import { KINDS, type Kinds } from '../../../protocol/kinds/kinds.js';
 import type { ArchivedRow } from '../../../protocol/life-commands.js';
-import type { Memory, MemoryRow } from '../../../protocol/memory.js';
+import type { Memory, MemoryRow } from '../../../protocol/memory/memory.js';
 import type { Result } from '../../../protocol/result.js';
 import type { VersionVector } from '../../../protocol/version-vector.js';
 import { aMemory, UNLIMITED } from '../../support/memories.js';

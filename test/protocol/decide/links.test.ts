@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DropLink } from '../../../protocol/commands.js';
+import type { Link } from '../../../protocol/graph/link.js';
 import { linkKind } from '../../../protocol/kinds/link-kind.js';
-import type { Link } from '../../../protocol/link.js';
-import type { MemoryRow } from '../../../protocol/memory.js';
+import type { MemoryRow } from '../../../protocol/memory/memory.js';
 import { linking, OPERATOR, tenant } from '../../support/memories.js';
 import { aKindRow, aRow, at, decideOver, NOW, onlyMutation, refused, taken } from './answerer.js';
 

@@ -9,7 +9,7 @@ import {
   LIFE_INTERVAL_SECONDS,
   PROMOTE_ACCESS_COUNT,
 } from '../../../protocol/limits.js';
-import type { Memory, MemoryRow } from '../../../protocol/memory.js';
+import type { Memory, MemoryRow } from '../../../protocol/memory/memory.js';
 import { aRow, at, decideOver, NOW, NOW_MS, taken } from './answerer.js';
 
 const POLICY: LifePolicy = { extendSeconds: EXTEND_SECONDS, promoteAccessCount: PROMOTE_ACCESS_COUNT };

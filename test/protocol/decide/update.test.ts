@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { MemoryPatch, UpdateMemory } from '../../../protocol/commands.js';
-import { type MemoryRow, PRESERVED_METADATA_KEYS } from '../../../protocol/memory.js';
+import { type MemoryRow, PRESERVED_METADATA_KEYS } from '../../../protocol/memory/memory.js';
 import { OPERATOR, tenant } from '../../support/memories.js';
 import { aRow, at, changedFields, decideOver, NOW, refused, removalOf, replaced, taken } from './answerer.js';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { confidenceTierOf } from '../../../protocol/confidence.js';
+import { confidenceTierOf } from '../../../protocol/memory/confidence.js';
 import type { RecallFilter, VectorEvidence } from '../../../protocol/ranking/types.js';
 import { recall } from '../../../storage/sqlite/recall/recall.js';
 import { request, type TestRow, TestStore } from './store.js';

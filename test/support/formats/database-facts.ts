@@ -1,13 +1,13 @@
 import type Database from 'better-sqlite3';
 import { systemCrypto } from '../../../node/seams.js';
-import type { AgentRecord } from '../../../protocol/agent.js';
+import type { AgentRecord } from '../../../protocol/agents/agent.js';
+import type { QuotaUse } from '../../../protocol/agents/quota.js';
+import { type Link, linkId } from '../../../protocol/graph/link.js';
 import type { ArchivedMemory } from '../../../protocol/life-commands.js';
-import { type Link, linkId } from '../../../protocol/link.js';
-import { memoryJson } from '../../../protocol/memory.js';
+import { memoryJson } from '../../../protocol/memory/memory.js';
 import type { Conflict } from '../../../protocol/mesh/store-terms.js';
-import { headerHash, operationId } from '../../../protocol/operation-log.js';
 import type { AnswerOf, Query } from '../../../protocol/queries.js';
-import type { QuotaUse } from '../../../protocol/quota.js';
+import { headerHash, operationId } from '../../../protocol/replication/operation-log.js';
 import type { Store } from '../../../storage/port.js';
 import { OPERATOR } from '../memories.js';
 import { type TableFacts, tableFacts } from './format-tables.js';

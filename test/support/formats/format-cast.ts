@@ -1,4 +1,4 @@
-import type { Memory } from '../../../protocol/memory.js';
+import type { Memory } from '../../../protocol/memory/memory.js';
 import { instantFromMs } from '../../../protocol/time.js';
 import { storing } from '../memories.js';
 import { carry, type FormatNode, formatNode } from './format-node.js';

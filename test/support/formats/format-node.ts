@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type Database from 'better-sqlite3';
 import { applyPage } from '../../../actors/mesh/apply-verified.js';
 import { systemCrypto } from '../../../node/seams.js';
-import { publicKeyProblem } from '../../../protocol/ed25519-admission.js';
+import { publicKeyProblem } from '../../../protocol/agents/ed25519-admission.js';
 import type { Peer } from '../../../protocol/mesh/peer.js';
 import type { ApplyOutcome } from '../../../protocol/mesh/store-terms.js';
 import type { OperationPage, SignedHead } from '../../../protocol/mesh/wire.js';

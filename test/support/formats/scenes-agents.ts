@@ -1,8 +1,8 @@
 import { signedBytes, signWrite } from '../../../node/identity/sign-write.js';
 import { systemCrypto } from '../../../node/seams.js';
-import { AGENTS_NAMESPACE, agentTitle } from '../../../protocol/agent.js';
+import { AGENTS_NAMESPACE, agentTitle } from '../../../protocol/agents/agent.js';
 import { SIGNED_WRITE_FRESHNESS_MS } from '../../../protocol/limits.js';
-import type { Memory } from '../../../protocol/memory.js';
+import type { Memory } from '../../../protocol/memory/memory.js';
 import { instantFromMs } from '../../../protocol/time.js';
 import { aMemory, OPERATOR, storing, updating } from '../memories.js';
 import { type AgentKey, agentKey } from '../signing.js';

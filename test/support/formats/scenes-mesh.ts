@@ -1,6 +1,6 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Memory } from '../../../protocol/memory.js';
+import type { Memory } from '../../../protocol/memory/memory.js';
 import { deleting, updating } from '../memories.js';
 import type { OperationChange } from '../test-peer.js';
 import { type FormatCast, id } from './format-cast.js';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
+import type { Link } from '../../../protocol/graph/link.js';
 import { KINDS } from '../../../protocol/kinds/kinds.js';
+import type { RecordImage } from '../../../protocol/kinds/record.js';
 import type { Standard } from '../../../protocol/kinds/standard-kind.js';
-import type { Link } from '../../../protocol/link.js';
-import type { RecordImage } from '../../../protocol/record.js';
 import { aMemory, linking, OPERATOR, storing } from '../../support/memories.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 

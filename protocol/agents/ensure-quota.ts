@@ -1,0 +1,85 @@
+import type { EnsureQuota, Outcomes } from '../commands.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import type { Mutation } from '../decide/mutations.js';
+import { type ReadRequest, read } from '../decide/reads.js';
+import type { Memory } from '../memory/memory.js';
+import { type Failure, failed, ok, type Result } from '../result.js';
+import { chargedBytes, freshUse, holderOf, type QuotaUse, rolledUse, secondsToNextDay } from './quota.js';
+
+/**
+ * The quota clause of a write: QUOTA_EXCEEDED when the owner of the row would exceed its memories of the day (new
+ * rows only) or its bytes in that namespace; otherwise what to charge. `before` is the row that this one replaces.
+ */
+export function* chargeFor(
+  memory: Memory,
+  before: Memory | null,
+  context: DecisionContext,
+): Generator<ReadRequest, Result<readonly Mutation[]>, never> {
+  const limits = context.quota;
+  const holder = holderOf(memory);
+  if (holder === null) return ok([]);
+  const { namespace } = memory;
+  const replaced = before !== null && before.namespace === namespace && holderOf(before) === holder;
+  const added = chargedBytes(memory) - (replaced ? chargedBytes(before) : 0);
+  if (before !== null && added <= 0) return ok([]);
+
+  const use = rolledUse(
+    (yield* read('quota-use', { holder: holder, namespace: namespace })) ??
+      freshUse(holder, namespace, limits, context.now),
+    context.now,
+  );
+  if (added > 0 && use.storageBytes + added > limits.storageBytes) {
+    return failed(exceeded(use, 'storage_bytes', use.storageBytes, limits.storageBytes));
+  }
+  if (before !== null) return ok([]);
+  if (use.memoriesToday + 1 > limits.memoriesPerDay) {
+    return failed(
+      exceeded(use, 'memories_per_day', use.memoriesToday, limits.memoriesPerDay, {
+        retry_after_secs: secondsToNextDay(context.now),
+      }),
+    );
+  }
+  return ok([{ mutation: 'charge-quota', holder, namespace, limits, memories: 1, links: 0 }]);
+}
+
+/** What stands against holding a row that comes back, which counts for no day: QUOTA_EXCEEDED, or null. */
+export function* storageProblem(
+  memory: Memory,
+  context: DecisionContext,
+): Generator<ReadRequest, Failure | null, never> {
+  const holder = holderOf(memory);
+  const use =
+    holder === null ? null : yield* read('quota-use', { holder: holder, namespace: memory.namespace });
+  if (use === null || use.storageBytes + chargedBytes(memory) <= context.quota.storageBytes) return null;
+  return exceeded(use, 'storage_bytes', use.storageBytes, context.quota.storageBytes);
+}
+
+/** Only a daily count ends by waiting: then `more` says when. */
+function exceeded(
+  use: QuotaUse,
+  limit: string,
+  current: number,
+  max: number,
+  more: Readonly<Record<string, number>> = {},
+): Failure {
+  const text = `QUOTA_EXCEEDED: agent ${use.holder} namespace ${use.namespace} hit ${limit} (current=${current}, max=${max})`;
+  return {
+    code: 'QUOTA_EXCEEDED',
+    message: text,
+    details: { limit, current, max, agent_id: use.holder, ...more },
+  };
+}
+
+/** Answers a quota row as of now, and creates it at the first call. */
+export function* decideEnsureQuota(
+  command: EnsureQuota,
+  context: DecisionContext,
+): Deciding<Outcomes['ensure-quota']> {
+  const { holder, namespace } = command;
+  const limits = context.quota;
+  const known = yield* read('quota-use', { holder: holder, namespace: namespace });
+  if (known !== null) return decided({ use: { ...rolledUse(known, context.now), limits } }, []);
+  return decided({ use: freshUse(holder, namespace, limits, context.now) }, [
+    { mutation: 'charge-quota', holder, namespace, limits, memories: 0, links: 0 },
+  ]);
+}

@@ -1,0 +1,82 @@
+import { type Memory, ownerOf } from '../memory/memory.js';
+
+/** What one agent may store in one namespace (interface §2.9, §8). */
+export interface QuotaLimits {
+  readonly memoriesPerDay: number;
+  readonly storageBytes: number;
+  readonly linksPerDay: number;
+}
+
+/** A row of the quota table: the use of one agent in one namespace. */
+export interface QuotaUse {
+  readonly holder: string;
+  readonly namespace: string;
+  readonly limits: QuotaLimits;
+  readonly memoriesToday: number;
+  readonly storageBytes: number;
+  readonly linksToday: number;
+  /** Start of the UTC day that the daily counts belong to. */
+  readonly dayStartedAt: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** Rows from before quotas had namespaces, and sums over all namespaces (interface §2.9). */
+export const GLOBAL_QUOTA_NAMESPACE = '_global';
+
+/**
+ * Whose quota a write is charged to. Ids that the service makes for a process or a request would each have a quota of
+ * their own, so what they share is charged: `ai:client@host:pid-7` is `ai:client@host:pid-*`, every anonymous request
+ * `anonymous:req-*`. No agent can be called so, so nobody uses up or reads the quota of a named agent by adding a number
+ * to its id.
+ */
+export function quotaHolder(agentId: string): string {
+  return agentId.replace(/:(?:(pid-)\d+(?:-[0-9a-f]{8})?|(req-)[0-9a-f]{8})$/, ':$1$2*');
+}
+
+const encoder = new TextEncoder();
+const utf8Length = (text: string) => encoder.encode(text).length;
+
+/** The bytes that a memory is charged with: title, content and metadata (reference-http §3.7). */
+export function chargedBytes(memory: Pick<Memory, 'title' | 'content' | 'metadata'>): number {
+  return utf8Length(memory.title) + utf8Length(memory.content) + utf8Length(JSON.stringify(memory.metadata));
+}
+
+/** The holder that a memory's bytes count for; null for a row without an owner. */
+export function holderOf(memory: Memory): string | null {
+  const owner = ownerOf(memory);
+  return owner === null ? null : quotaHolder(owner);
+}
+
+const DAY_MS = 86_400_000;
+
+/** Whole seconds from a canonical instant to the start of the next UTC day, 1 to 86,400. */
+export function secondsToNextDay(instant: string): number {
+  return Math.ceil((DAY_MS - (Date.parse(instant) % DAY_MS)) / 1000);
+}
+
+/** The UTC day of a canonical instant, as the instant of its start. */
+function dayOf(instant: string): string {
+  return `${instant.slice(0, 10)}T00:00:00.000Z`;
+}
+
+/** The use of a holder that has written nothing yet. */
+export function freshUse(holder: string, namespace: string, limits: QuotaLimits, now: string): QuotaUse {
+  return {
+    holder,
+    namespace,
+    limits,
+    memoriesToday: 0,
+    storageBytes: 0,
+    linksToday: 0,
+    dayStartedAt: dayOf(now),
+    createdAt: now,
+    updatedAt: now,
+  };
+}
+
+/** The use as of `now`: daily counts start again with a new UTC day, and only with a later one. */
+export function rolledUse(use: QuotaUse, now: string): QuotaUse {
+  const today = dayOf(now);
+  return today > use.dayStartedAt ? { ...use, memoriesToday: 0, linksToday: 0, dayStartedAt: today } : use;
+}

@@ -1,0 +1,41 @@
+import type { Rest } from '../kinds/payload.js';
+
+/** Relations between memories (interface §2.2). */
+export const RELATIONS = [
+  'related_to',
+  'supersedes',
+  'contradicts',
+  'derived_from',
+  'reflects_on',
+  'derives_from',
+  'decomposes_into',
+  'depends_on',
+  'advances',
+] as const;
+export type Relation = (typeof RELATIONS)[number];
+
+/** A link with all of its columns (interface §2.2); instants canonical, `null` means unset. */
+export interface Link {
+  readonly source_id: string;
+  readonly target_id: string;
+  readonly relation: Relation;
+  readonly created_at: string;
+  readonly valid_from: string | null;
+  readonly valid_until: string | null;
+  /** The agent that saw the relation. */
+  readonly observed_by: string | null;
+  /** Standard base64. */
+  readonly signature: string | null;
+  readonly attest_level: string;
+  readonly signed_at: string | null;
+  /** Members of its image that this release does not know. */
+  readonly rest: Rest;
+}
+
+/** The members that identify a link. */
+export type LinkKey = Pick<Link, 'source_id' | 'target_id' | 'relation'>;
+
+/** The id of a link, which is also the subject of its operations (reference-http §3.3). */
+export function linkId(link: LinkKey): string {
+  return `${link.source_id}|${link.target_id}|${link.relation}`;
+}

@@ -1,0 +1,104 @@
+import { storageProblem } from '../agents/ensure-quota.js';
+import type { Outcomes } from '../commands.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import type { Mutation } from '../decide/mutations.js';
+import { memoryById, read } from '../decide/reads.js';
+import type { ArchivedRow, ArchiveMemories, PurgeArchive, RestoreMemory } from '../life-commands.js';
+import { isExpired, isVisible, mayChange } from '../memory/access.js';
+import type { Memory } from '../memory/memory.js';
+import { insertMemory, removeMemory } from '../memory/memory-writes.js';
+import { titleRoom } from '../memory/title-room.js';
+import { notOwner } from '../memory/update.js';
+import { fail, failed } from '../result.js';
+import { instantAfter } from '../time.js';
+
+/** The answer for an id that the archive does not hold, or whose row the caller may not see. */
+export const notArchived = () => fail('NOT_FOUND', 'not found in archive');
+
+/**
+ * Moves memories to the archive. Ids that are unknown, expired, invisible or another's are answered as `missing`, all
+ * alike, and cost the others nothing (reference-http §1, row 43).
+ */
+export function* decideArchive(
+  command: ArchiveMemories,
+  context: DecisionContext,
+): Deciding<Outcomes['archive-memories']> {
+  const mutations: Mutation[] = [];
+  const archived: string[] = [];
+  const missing: string[] = [];
+  for (const id of new Set(command.ids)) {
+    const row = yield* memoryById(id);
+    const takes =
+      row !== null &&
+      !isExpired(row, context.now) &&
+      isVisible(row, command.viewer) &&
+      mayChange(row, command.viewer);
+    (takes ? archived : missing).push(id);
+    if (takes) {
+      mutations.push(removeMemory(row, { word: 'archive', reason: command.reason, archive: true }));
+    }
+  }
+  return decided({ archived, missing }, mutations);
+}
+
+/**
+ * Moves an archived memory back as it was, with its original tier and expiry: NOT_FOUND, FORBIDDEN for another's row,
+ * ARCHIVE_RESTORE_COLLISION when a live row has its id or holds its title.
+ *
+ * Decision: a row whose original expiry has passed meanwhile gets a new one, the time to live of its tier from now;
+ * otherwise it would vanish in the moment in which somebody asked for it. The answer says so.
+ */
+export function* decideRestore(
+  command: RestoreMemory,
+  context: DecisionContext,
+): Deciding<Outcomes['restore-memory']> {
+  const archived = yield* read('archived-memory', { id: command.id });
+  if (archived === null || !isVisible(archived.memory, command.viewer)) return notArchived();
+  if (!mayChange(archived.memory, command.viewer)) return notOwner();
+  const live = yield* memoryById(command.id);
+  if (live !== null) {
+    return fail('ARCHIVE_RESTORE_COLLISION', 'a live memory has this id', { existing_id: live.id });
+  }
+  const { memory, expiryRenewed } = restored(archived, command, context);
+  const claim = { ...command, leaving: [], code: 'ARCHIVE_RESTORE_COLLISION' as const };
+  const room = yield* titleRoom(memory, claim, context);
+  if (!room.ok) return failed(room.error);
+  const full = yield* storageProblem(memory, context);
+  if (full !== null) return failed(full);
+  return decided({ memory, expiryRenewed }, [...room.value, insertMemory(memory, 'restore')]);
+}
+
+function restored(archived: ArchivedRow, command: RestoreMemory, context: DecisionContext) {
+  const tier = archived.originalTier ?? archived.memory.tier;
+  const original = archived.originalExpiresAt;
+  const expiryRenewed = original !== null && original <= context.now;
+  const seconds = command.ttlSeconds[tier];
+  const renewed = seconds === null ? null : instantAfter(context.now, seconds);
+  const { version } = archived.memory;
+  const memory: Memory = {
+    ...archived.memory,
+    tier,
+    expires_at: expiryRenewed ? renewed : original,
+    seen: archived.seen,
+    // A version that was given to another text is not given again.
+    version: archived.highestVersion > version ? archived.highestVersion + 1 : version,
+  };
+  return { memory, expiryRenewed };
+}
+
+/** Purges up to `limit` archived rows for good, the oldest first. */
+export function* decidePurge(command: PurgeArchive): Deciding<Outcomes['purge-archive']> {
+  const rows = yield* read('purgeable-memories', {
+    before: command.before,
+    ownerId: command.ownerId,
+    limit: command.limit,
+  });
+  return decided(
+    { purged: rows.length, more: rows.length === command.limit },
+    rows.map((row) => ({
+      mutation: 'purge-archived' as const,
+      row,
+      reason: command.reason,
+    })),
+  );
+}

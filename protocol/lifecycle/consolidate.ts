@@ -1,0 +1,108 @@
+import { chargeFor } from '../agents/ensure-quota.js';
+import type { Outcomes } from '../commands.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import type { Mutation } from '../decide/mutations.js';
+import { memoryById } from '../decide/reads.js';
+import type { ConsolidateMemories } from '../life-commands.js';
+import { ACCESS_COUNT_MAX } from '../limits.js';
+import { isExpired, isVisible, mayChange } from '../memory/access.js';
+import type { Memory, MemoryRow } from '../memory/memory.js';
+import { insertMemory, removeMemory } from '../memory/memory-writes.js';
+import { newMemory } from '../memory/new-memory.js';
+import { nextTitle, titleRoom } from '../memory/title-room.js';
+import { notOwner } from '../memory/update.js';
+import { fail, failed } from '../result.js';
+import { type Audience, audienceOf, commonKind, plainSummary, unionOfTags } from './consolidation.js';
+
+/**
+ * Joins memories into one and archives them with reason `consolidate`, all in the one transaction of the command:
+ * either every source is archived as it was read and the result stands, or nothing changes. NOT_FOUND names the ids
+ * that are unknown or invisible; FORBIDDEN when a source is somebody else's; CONFLICT when the title is taken by a row
+ * that is no source.
+ */
+export function* decideConsolidate(
+  command: ConsolidateMemories,
+  context: DecisionContext,
+): Deciding<Outcomes['consolidate-memories']> {
+  const sources: MemoryRow[] = [];
+  const missing: string[] = [];
+  for (const id of new Set(command.ids)) {
+    const row = yield* memoryById(id);
+    if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) missing.push(id);
+    else sources.push(row);
+  }
+  if (missing.length > 0) return notFoundOf(missing);
+  if (!sources.every((row) => mayChange(row, command.viewer))) return notOwner();
+  const { result } = command;
+  const audience = audienceOf(sources, result.namespace, command.agentId);
+  if (!audience.ok) return failed(audience.error);
+
+  const claim = {
+    viewer: command.viewer,
+    archive: command.archive,
+    leaving: sources.map(({ id }) => id),
+  };
+  let { title } = result;
+  let before: readonly Mutation[];
+  if (command.onConflict === 'version') {
+    const next = yield* nextTitle(result, claim, context);
+    if (!next.ok) return failed(next.error);
+    ({ title, before } = next.value);
+  } else {
+    const room = yield* titleRoom(result, claim, context);
+    if (!room.ok) return failed(room.error);
+    before = room.value;
+  }
+  const memory = { ...consolidated(sources, command, audience.value, context), title };
+  const charge = yield* chargeFor(memory, null, context);
+  if (!charge.ok) return failed(charge.error);
+  return decided({ memory, consolidated: sources.length, autoSummary: command.summary === null }, [
+    ...before,
+    ...sources.map(archiving),
+    ...charge.value,
+    insertMemory(memory),
+  ]);
+}
+
+/** The failure that names ids as they were given. */
+export function notFoundOf(missing: readonly string[]) {
+  return fail('NOT_FOUND', `memory not found: ${missing.join(', ')}`, { missing });
+}
+
+const archiving = (memory: MemoryRow): Mutation =>
+  removeMemory(memory, { word: 'archive', reason: 'consolidate', archive: true });
+
+function consolidated(
+  sources: readonly MemoryRow[],
+  { result, summary }: ConsolidateMemories,
+  { owner, scope }: Audience,
+  { now }: DecisionContext,
+): Memory {
+  const importedFrom = new Set(sources.map(({ metadata }) => metadata['imported_from_agent_id']));
+  const [imported] = importedFrom;
+  return newMemory(now, {
+    id: result.id,
+    tier: result.tier,
+    namespace: result.namespace,
+    title: result.title,
+    content: summary ?? plainSummary(sources),
+    tags: unionOfTags(sources),
+    priority: Math.max(...sources.map(({ priority }) => priority)),
+    confidence: Math.max(...sources.map(({ confidence }) => confidence)),
+    source: 'consolidation',
+    access_count: Math.min(
+      sources.reduce((sum, row) => sum + row.access_count, 0),
+      ACCESS_COUNT_MAX,
+    ),
+    expires_at: result.expiresAt,
+    metadata: {
+      agent_id: owner,
+      ...(scope === null ? {} : { scope }),
+      attest_level: 'claimed',
+      ...(importedFrom.size === 1 && imported !== undefined ? { imported_from_agent_id: imported } : {}),
+      derived_from: sources.map(({ id }) => id),
+    },
+    kind: commonKind(sources),
+    confidence_source: 'auto_derived',
+  });
+}

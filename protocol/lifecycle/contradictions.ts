@@ -1,0 +1,99 @@
+import type { ContradictionLink } from '../life-queries.js';
+import { CONTRADICTION_PAIRS_MAX, POTENTIAL_CONTRADICTIONS_MAX, SIMILAR_TITLE_SHARE_MIN } from '../limits.js';
+import type { Memory } from '../memory/memory.js';
+import { stemOf } from '../ranking/porter.js';
+import { isStopWord } from '../ranking/stop-words.js';
+import { wordsOf } from '../ranking/tokens.js';
+
+/** Titles are read up to here. */
+const TITLE_WORDS_MAX = 64;
+/** Titles that share this part of their words are about the same. */
+const SIMILAR_MIN = 0.6;
+
+interface Subject {
+  readonly memory: Memory;
+  readonly topic: string | null;
+  readonly words: ReadonlySet<string>;
+}
+
+/**
+ * Pairs of memories that may contradict each other, because they are about the same and say different things
+ * (reference-http §3.1): the same `metadata.topic`, or similar titles where neither has one. With `sameSubject` all
+ * of them are about the same already. Pure; the newest pairs first as the memories come, at most
+ * `CONTRADICTION_PAIRS_MAX`.
+ */
+export function contradictionPairs(
+  memories: readonly Memory[],
+  sameSubject: boolean,
+  known: ReadonlySet<string>,
+): ContradictionLink[] {
+  const subjects = memories.map(subjectOf);
+  const links: ContradictionLink[] = [];
+  for (const [index, a] of subjects.entries()) {
+    for (const b of subjects.slice(index + 1)) {
+      if (a.memory.content.trim() === b.memory.content.trim()) continue;
+      if (!sameSubject && !aboutTheSame(a, b)) continue;
+      if (known.has(pairKey(a.memory.id, b.memory.id))) continue;
+      links.push({
+        source_id: a.memory.id,
+        target_id: b.memory.id,
+        relation: 'contradicts',
+        synthesized: true,
+      });
+      if (links.length === CONTRADICTION_PAIRS_MAX) return links;
+    }
+  }
+  return links;
+}
+
+/** One key for a pair, whichever comes first. */
+export const pairKey = (a: string, b: string): string => (a < b ? `${a} ${b}` : `${b} ${a}`);
+
+function subjectOf(memory: Memory): Subject {
+  const topic = memory.metadata['topic'];
+  return {
+    memory,
+    topic: typeof topic === 'string' ? topic : null,
+    words: new Set(tellingWords(memory.title).map(stemOf)),
+  };
+}
+
+/** A title without the number that `on_conflict: version` adds, which says nothing about the subject. */
+export const unnumbered = (title: string): string => title.replace(/ \(\d+\)$/, '');
+
+/** The words of a title that say what it is about: all of them where it has only stop-words. */
+export function tellingWords(title: string): string[] {
+  const words = wordsOf(unnumbered(title), TITLE_WORDS_MAX);
+  const telling = words.filter((word) => !isStopWord(word));
+  return telling.length > 0 ? telling : words;
+}
+
+/**
+ * Ids of the rows whose titles share the most words with a title, `SIMILAR_TITLE_SHARE_MIN` of all their words at
+ * least (reference-http §2.3, potential_contradictions); among equals in the order of the rows.
+ */
+export function potentialContradictions(
+  title: string,
+  rows: readonly { readonly id: string; readonly title: string }[],
+): string[] {
+  const words = new Set(tellingWords(title).map(stemOf));
+  return rows
+    .map((row) => ({ id: row.id, share: sharedPart(words, new Set(tellingWords(row.title).map(stemOf))) }))
+    .filter(({ share }) => share >= SIMILAR_TITLE_SHARE_MIN)
+    .sort((left, right) => right.share - left.share)
+    .slice(0, POTENTIAL_CONTRADICTIONS_MAX)
+    .map(({ id }) => id);
+}
+
+function aboutTheSame(a: Subject, b: Subject): boolean {
+  if (a.topic !== null || b.topic !== null) return a.topic === b.topic;
+  return sharedPart(a.words, b.words) >= SIMILAR_MIN;
+}
+
+/** The words in both of all words in either (Jaccard); 0 without words. */
+function sharedPart(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+  let shared = 0;
+  for (const word of a) if (b.has(word)) shared += 1;
+  const all = a.size + b.size - shared;
+  return all === 0 ? 0 : shared / all;
+}

@@ -1,0 +1,43 @@
+import type { Outcomes } from '../commands.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { memoryById } from '../decide/reads.js';
+import type { ResolveMemories } from '../life-commands.js';
+import { SUPERSEDES_MAX } from '../limits.js';
+import { isExpired, isVisible, mayChange } from '../memory/access.js';
+import type { Memory } from '../memory/memory.js';
+import { removeMemory, replaceMemory } from '../memory/memory-writes.js';
+import { notFound, notOwner } from '../memory/update.js';
+import { fail } from '../result.js';
+
+/**
+ * Settles a contradiction: the loser goes to the archive with reason `superseded`, and the winner's
+ * `metadata.supersedes` names it. NOT_FOUND, FORBIDDEN when either belongs to somebody else.
+ */
+export function* decideResolve(
+  command: ResolveMemories,
+  context: DecisionContext,
+): Deciding<Outcomes['resolve-memories']> {
+  if (command.winnerId === command.loserId) {
+    return fail('VALIDATION_FAILED', 'winner and loser are the same memory', { fields: ['loser'] });
+  }
+  const winner = yield* memoryById(command.winnerId);
+  const loser = yield* memoryById(command.loserId);
+  for (const row of [winner, loser]) {
+    if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
+    if (!mayChange(row, command.viewer)) return notOwner();
+  }
+  const kept = winner as NonNullable<typeof winner>;
+  const gone = loser as NonNullable<typeof loser>;
+  const noted = kept.metadata['supersedes'];
+  const before = Array.isArray(noted) ? noted.filter((id) => typeof id === 'string' && id !== gone.id) : [];
+  const memory: Memory = {
+    ...kept,
+    metadata: { ...kept.metadata, supersedes: [...before, gone.id].slice(-SUPERSEDES_MAX) },
+    updated_at: context.now,
+    version: kept.version + 1,
+  };
+  return decided({ winner: kept.id, loser: gone.id }, [
+    replaceMemory(kept, memory, { reembed: false }),
+    removeMemory(gone, { word: 'archive', reason: 'superseded', archive: true }),
+  ]);
+}

@@ -1,0 +1,101 @@
+import { chargeFor } from '../agents/ensure-quota.js';
+import { canonicalJson } from '../canonical-json.js';
+import type { Outcomes } from '../commands.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { memoryById, read } from '../decide/reads.js';
+import type { MemoryImage } from '../kinds/memory-kind.js';
+import type { UndoEdit } from '../life-commands.js';
+import { isExpired, isVisible, mayChange } from '../memory/access.js';
+import { type Memory, type MemoryRow, PRESERVED_METADATA_KEYS } from '../memory/memory.js';
+import { replaceMemory } from '../memory/memory-writes.js';
+import { titleRoom } from '../memory/title-room.js';
+import { claimedWhenTextChanged, notFound, notOwner } from '../memory/update.js';
+import { fail, failed } from '../result.js';
+
+/** What an edit may change and its undoing takes back; the tier never goes down, so it stays. */
+const UNDONE_KEYS = [
+  'title',
+  'content',
+  'namespace',
+  'tags',
+  'priority',
+  'confidence',
+  'kind',
+  'citations',
+  'source_uri',
+  'source_span',
+  'source',
+  'entity_id',
+] as const;
+
+/**
+ * Writes the memory as it was before its last edit in place (an update, or a store that merged into it) as a new
+ * update, so that the version grows and the undoing can be undone. NOT_FOUND when it was never edited, CONFLICT when
+ * the log no longer has the image or the old title is taken.
+ */
+export function* decideUndoEdit(
+  command: UndoEdit,
+  context: DecisionContext,
+): Deciding<Outcomes['undo-edit']> {
+  const row = yield* memoryById(command.id);
+  if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
+  if (!mayChange(row, command.viewer)) return notOwner();
+  const edit = yield* read('last-edit', { id: row.id });
+  if (edit === null) return fail('NOT_FOUND', 'nothing to undo: this memory was never edited');
+  if (edit.before === null) {
+    return fail('CONFLICT', 'nothing to undo: the log no longer holds the memory as it was before its edit');
+  }
+  const memory = undone(row, edit.before, edit.after, context);
+  const changed = [...UNDONE_KEYS, 'metadata' as const, 'expires_at' as const].filter(
+    // The log's image has its keys in another order.
+    (key) => canonicalJson(row[key]) !== canonicalJson(memory[key]),
+  );
+  const room = yield* titleRoom(memory, { ...command, leaving: [row.id] }, context);
+  if (!room.ok) return failed(room.error);
+  const charge = yield* chargeFor(memory, row, context);
+  if (!charge.ok) return failed(charge.error);
+  if (command.dryRun) return decided({ memory: { ...memory, version: row.version }, changed }, []);
+  const reembed = memory.title !== row.title || memory.content !== row.content;
+  return decided({ memory, changed }, [...room.value, replaceMemory(row, memory, { reembed })]);
+}
+
+function undone(
+  row: MemoryRow,
+  before: MemoryImage,
+  after: MemoryImage | null,
+  context: DecisionContext,
+): Memory {
+  const memory: Memory = {
+    ...row,
+    ...Object.fromEntries(UNDONE_KEYS.map((key) => [key, before[key]])),
+    metadata: metadataBefore(row, before),
+    expires_at: expiryBefore(row, before, after, context),
+    updated_at: context.now,
+    version: row.version + 1,
+  };
+  return claimedWhenTextChanged(row, memory);
+}
+
+/** The old metadata, with the keys that say whose row it is and who attests it as they are now. */
+function metadataBefore(row: MemoryRow, before: MemoryImage): Record<string, unknown> {
+  const metadata: Record<string, unknown> = { ...before.metadata };
+  for (const key of PRESERVED_METADATA_KEYS) {
+    if (key === 'scope') continue;
+    if (row.metadata[key] === undefined) delete metadata[key];
+    else metadata[key] = row.metadata[key];
+  }
+  return metadata;
+}
+
+/** The old expiry where the edit changed it, unless it has passed or belongs to a tier that the row has left. */
+function expiryBefore(
+  row: MemoryRow,
+  before: MemoryImage,
+  after: MemoryImage | null,
+  context: DecisionContext,
+): string | null {
+  // Reading a memory moves its expiry too, and that stays.
+  if (before.tier !== row.tier || before.expires_at === after?.expires_at) return row.expires_at;
+  if (before.expires_at !== null && before.expires_at <= context.now) return row.expires_at;
+  return before.expires_at;
+}

@@ -1,0 +1,43 @@
+import type { ClaimOwnership, Outcomes, ReleaseOwnership } from '../commands.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { read } from '../decide/reads.js';
+
+/**
+ * Claims or renews the ownership of the database. A daemon takes it from an MCP process at once; otherwise the holder
+ * keeps it until its lease runs out. Every change of holder raises the fencing number.
+ */
+export function* decideClaim(
+  command: ClaimOwnership,
+  context: DecisionContext,
+): Deciding<Outcomes['claim-ownership']> {
+  const current = yield* read('database-owner', {});
+  // A lease that ends later than any lease could was made before the clock was set back.
+  const alive =
+    current !== null &&
+    current.expiresAtMs > context.nowMs &&
+    current.expiresAtMs <= context.nowMs + 2 * command.leaseMs;
+  const mine = current !== null && current.holder === command.holder;
+  const outranks = command.role === 'daemon' && current?.role === 'mcp';
+  if (current !== null && alive && !mine && !outranks) {
+    return decided({ owned: false, fencing: current.fencing, holder: current.holder }, []);
+  }
+  const fencing = mine ? current.fencing : (current?.fencing ?? 0) + 1;
+  const owner = {
+    holder: command.holder,
+    role: command.role,
+    fencing,
+    expiresAtMs: context.nowMs + command.leaseMs,
+  };
+  return decided({ owned: true, fencing, holder: command.holder }, [
+    { mutation: 'put-database-owner', owner },
+  ]);
+}
+
+/** Gives the ownership up, so that the next process need not wait for the lease to run out. */
+export function* decideRelease(command: ReleaseOwnership): Deciding<Outcomes['release-ownership']> {
+  const current = yield* read('database-owner', {});
+  if (current === null || current.holder !== command.holder) return decided({ released: false }, []);
+  return decided({ released: true }, [
+    { mutation: 'put-database-owner', owner: { ...current, expiresAtMs: 0 } },
+  ]);
+}

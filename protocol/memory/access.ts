@@ -1,0 +1,52 @@
+import { AGENTS_NAMESPACE } from '../agents/agent.js';
+import type { Viewer } from '../ranking/types.js';
+import { addresseeOf, type Memory, ownerOf } from './memory.js';
+
+/** True when the row's expiry has passed: such a row is hidden from everybody at once. */
+export function isExpired(memory: Pick<Memory, 'expires_at'>, now: string): boolean {
+  return memory.expires_at !== null && memory.expires_at <= now;
+}
+
+/** True when `position` is the namespace `root` or lies under it. */
+function liesUnder(position: string, root: string): boolean {
+  return position === root || position.startsWith(`${root}/`);
+}
+
+const SCOPE_LEVELS: ReadonlyMap<unknown, number> = new Map([
+  ['team', 1],
+  ['unit', 2],
+  ['org', 3],
+]);
+
+/**
+ * The visibility gate for one row (decisions, "visibility"): the same rule that the engines apply in their queries.
+ * An invisible row is treated as absent by every decision.
+ */
+export function isVisible(memory: Memory, viewer: Viewer): boolean {
+  if (viewer.all) return true;
+  const scope = memory.metadata['scope'];
+  if (scope === undefined || scope === null || scope === 'collective') return true;
+  if (viewer.agentId !== null && ownerOf(memory) === viewer.agentId) return true;
+  const level = SCOPE_LEVELS.get(scope);
+  if (level === undefined) return viewer.agentId !== null && addresseeOf(memory) === viewer.agentId;
+  if (viewer.asNamespace === null) return false;
+  const segments = memory.namespace.split('/');
+  if (segments.length <= level) return false;
+  return liesUnder(viewer.asNamespace, segments.slice(0, segments.length - level).join('/'));
+}
+
+/**
+ * True when the caller may change the row: its owner, anybody for a row without one, or a local operator. An agent's
+ * record holds the key that its signatures are judged by, so it has commands of its own and takes no others.
+ */
+export function mayChange(memory: Memory, viewer: Viewer): boolean {
+  if (memory.namespace === AGENTS_NAMESPACE) return false;
+  if (viewer.all) return true;
+  const owner = ownerOf(memory);
+  return owner === null || owner === viewer.agentId;
+}
+
+/** True when the caller may delete the row: as `mayChange`, and the addressee of a message. */
+export function mayDelete(memory: Memory, viewer: Viewer): boolean {
+  return mayChange(memory, viewer) || (viewer.agentId !== null && addresseeOf(memory) === viewer.agentId);
+}

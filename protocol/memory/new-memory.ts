@@ -1,0 +1,42 @@
+import { NO_REST } from '../kinds/payload.js';
+import type { Memory } from './memory.js';
+
+type Given = Pick<Memory, 'id' | 'namespace' | 'title' | 'content' | 'source' | 'metadata'>;
+
+/** A memory as it is before its first write: the given fields, and what the service sets everywhere else. */
+export function newMemory(now: string, given: Given & Partial<Memory>): Memory {
+  return {
+    tier: 'mid',
+    tags: [],
+    priority: 5,
+    confidence: 1,
+    access_count: 0,
+    created_at: now,
+    updated_at: now,
+    last_accessed_at: null,
+    expires_at: null,
+    kind: 'observation',
+    reflection_depth: 0,
+    atomised_into: null,
+    atom_of: null,
+    entity_id: null,
+    persona_version: null,
+    citations: [],
+    source_uri: null,
+    source_span: null,
+    confidence_source: 'caller_provided',
+    confidence_signals: null,
+    confidence_decayed_at: null,
+    mentioned_entity_id: null,
+    version: 1,
+    write_signature: null,
+    created_hlc: '',
+    edited: '',
+    rest: NO_REST,
+    hlc: '',
+    origin: '',
+    origin_seq: 0,
+    seen: {},
+    ...given,
+  };
+}

@@ -1,0 +1,77 @@
+import { chargeFor } from '../agents/ensure-quota.js';
+import type { Outcomes, PromoteMemory } from '../commands.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { memoryById } from '../decide/reads.js';
+import { withAncestors } from '../ids.js';
+import { fail, failed } from '../result.js';
+import { isExpired, isVisible, mayChange } from './access.js';
+import { higherTier, type Memory, type MemoryRow } from './memory.js';
+import { insertMemory, replaceMemory } from './memory-writes.js';
+import { titleRoom } from './title-room.js';
+import { claimed, notFound, notOwner } from './update.js';
+
+/**
+ * Promotes a memory: long clears the expiry, mid keeps it. A row that is there already stays as it is and no
+ * operation is written (interface §3, reference-mcp-cli §1.2).
+ */
+export function* decidePromote(
+  command: PromoteMemory,
+  context: DecisionContext,
+): Deciding<Outcomes['promote-memory']> {
+  const row = yield* memoryById(command.id);
+  if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
+  if (!mayChange(row, command.viewer)) return notOwner();
+  if (command.vertical !== undefined && command.vertical !== null) {
+    return yield* cloneInto(command.vertical, row, command, context);
+  }
+  const tier = higherTier(row.tier, command.targetTier);
+  // A long row that was given an expiry of its own keeps it unless it is promoted to long once more.
+  const expiresAt = command.targetTier === 'long' ? null : row.expires_at;
+  if (tier === row.tier && expiresAt === row.expires_at) return decided({ memory: row }, []);
+  const memory: Memory = {
+    ...row,
+    tier,
+    expires_at: expiresAt,
+    updated_at: context.now,
+    version: row.version + 1,
+  };
+  return decided({ memory }, [replaceMemory(row, memory, { word: 'promote', reembed: false })]);
+}
+
+/**
+ * Clones a memory into a namespace above its own; the original stays. VALIDATION_FAILED when the namespace is no proper
+ * ancestor, CONFLICT when the title is taken there. The clone belongs to the same agent with the same scope and names
+ * its source in `metadata.derived_from`; it is claimed, because a signature covers the namespace.
+ */
+function* cloneInto(
+  vertical: { readonly toNamespace: string; readonly cloneId: string },
+  row: MemoryRow,
+  command: PromoteMemory,
+  context: DecisionContext,
+): Deciding<Outcomes['promote-memory']> {
+  const { toNamespace, cloneId } = vertical;
+  if (!withAncestors(row.namespace).slice(1).includes(toNamespace)) {
+    return fail('VALIDATION_FAILED', `to_namespace must lie above "${row.namespace}"`, {
+      fields: ['to_namespace'],
+    });
+  }
+  const clone: Memory = claimed({
+    ...row,
+    id: cloneId,
+    namespace: toNamespace,
+    metadata: { ...row.metadata, derived_from: [row.id] },
+    access_count: 0,
+    last_accessed_at: null,
+    created_at: context.now,
+    updated_at: context.now,
+    version: 1,
+    created_hlc: '',
+    seen: {},
+  });
+  const claim = { viewer: command.viewer, archive: command.archive === true, leaving: [] };
+  const room = yield* titleRoom(clone, claim, context);
+  if (!room.ok) return failed(room.error);
+  const charge = yield* chargeFor(clone, null, context);
+  if (!charge.ok) return failed(charge.error);
+  return decided({ memory: clone }, [...room.value, ...charge.value, insertMemory(clone)]);
+}

@@ -1,0 +1,22 @@
+import type { Outcomes, PutEmbeddings } from '../commands.js';
+import { type Deciding, decided } from '../decide/deciding.js';
+import type { Mutation } from '../decide/mutations.js';
+import { memoryById } from '../decide/reads.js';
+
+/** Stores vectors beside the rows they were made from; a row that changed meanwhile keeps waiting. Local. */
+export function* decideEmbeddings(command: PutEmbeddings): Deciding<Outcomes['put-embeddings']> {
+  const mutations: Mutation[] = [];
+  for (const embedded of command.rows) {
+    const row = yield* memoryById(embedded.id);
+    if (row === null || row.rid !== embedded.rid || row.version !== embedded.version) continue;
+    mutations.push({
+      mutation: 'put-embedding',
+      rid: row.rid,
+      state: embedded.state,
+      model: embedded.model,
+      dim: embedded.dim,
+      vectors: embedded.vectors,
+    });
+  }
+  return decided({ stored: mutations.length }, mutations);
+}

@@ -1,0 +1,44 @@
+import type { DeleteMemory, ExpireMemories, Outcomes } from '../commands.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { memoryById, read } from '../decide/reads.js';
+import type { ForgetMemories } from '../life-commands.js';
+import { isExpired, isVisible, mayDelete } from './access.js';
+import { removeMemory } from './memory-writes.js';
+import { giveWay } from './store.js';
+import { notFound, notOwner } from './update.js';
+
+/** Deletes a memory and leaves a tombstone; with `archive` a full copy goes to the archive first (interface §3). */
+export function* decideDelete(
+  command: DeleteMemory,
+  context: DecisionContext,
+): Deciding<Outcomes['delete-memory']> {
+  const row = yield* memoryById(command.id);
+  if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
+  if (!mayDelete(row, command.viewer)) return notOwner();
+  return decided({ id: row.id, archived: command.archive }, [
+    removeMemory(row, { word: 'delete', reason: 'delete', archive: command.archive }),
+  ]);
+}
+
+/** Removes up to `limit` rows whose expiry has passed (interface §3, "garbage collection"). */
+export function* decideExpire(
+  command: ExpireMemories,
+  context: DecisionContext,
+): Deciding<Outcomes['expire-memories']> {
+  const rows = yield* read('expired-memories', { before: context.now, limit: command.limit });
+  return decided(
+    { expired: rows.length, more: rows.length === command.limit },
+    rows.map((row) => giveWay(row, command.archive)),
+  );
+}
+
+/** Deletes up to `limit` rows that a filter means; the filter leaves out what the caller may not change. */
+export function* decideForget(command: ForgetMemories): Deciding<Outcomes['forget-memories']> {
+  const rows = yield* read('forgettable-memories', { filter: command.filter, limit: command.limit });
+  return decided(
+    { deleted: rows.length, more: rows.length === command.limit },
+    rows.map((memory) =>
+      removeMemory(memory, { word: 'delete', reason: 'forget', archive: command.archive }),
+    ),
+  );
+}

@@ -1,0 +1,197 @@
+import { chargeFor } from '../agents/ensure-quota.js';
+import { envelopeProblem } from '../agents/register.js';
+import type { Outcomes, SignedEnvelope, StoreMemory } from '../commands.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import type { Mutation } from '../decide/mutations.js';
+import { memoryByTitle, read } from '../decide/reads.js';
+import { TITLE_LENGTH_MAX, TITLE_VERSION_MAX } from '../limits.js';
+import { fail, failed } from '../result.js';
+import { characters } from '../utf8.js';
+import { isExpired, isVisible, mayChange } from './access.js';
+import { higherTier, type Memory, type MemoryRow, PRESERVED_METADATA_KEYS } from './memory.js';
+import { insertMemory, removeMemory, replaceMemory } from './memory-writes.js';
+
+/**
+ * Stores a memory. A taken (title, namespace) is CONFLICT, an update of the stored row (`merge`), or the next free
+ * `title (n)` (`version`). An expired holder of the title gives way in the same transaction.
+ */
+export function* decideStore(
+  command: StoreMemory,
+  context: DecisionContext,
+): Deciding<Outcomes['store-memory']> {
+  const { memory, envelope } = command;
+  if (envelope !== null) {
+    const problem = yield* envelopeProblem(envelope);
+    if (problem !== null) return failed(problem);
+  }
+  const holder = yield* memoryByTitle(memory.title, memory.namespace);
+  if (holder === null) return yield* insert(memory, [], command, context);
+  if (isExpired(holder, context.now)) {
+    return yield* insert(memory, [giveWay(holder, command.archive)], command, context);
+  }
+
+  switch (command.onConflict) {
+    case 'merge':
+      return mayChange(holder, command.viewer) && isVisible(holder, command.viewer)
+        ? yield* merge(holder, command, context)
+        : titleTaken(holder, command);
+    case 'version':
+      return yield* insertUnderNextTitle(command, context);
+    case 'error':
+      return titleTaken(holder, command);
+  }
+}
+
+function* insert(
+  memory: Memory,
+  before: readonly Mutation[],
+  command: StoreMemory,
+  context: DecisionContext,
+): Deciding<Outcomes['store-memory']> {
+  const charge = yield* chargeFor(memory, null, context);
+  if (!charge.ok) return failed(charge.error);
+  return decided({ stored: summaryOf(memory), created: true }, [
+    ...before,
+    ...charge.value,
+    ...useOf(command.envelope, memory.id),
+    insertMemory(memory),
+  ]);
+}
+
+function useOf(envelope: SignedEnvelope | null, memoryId: string): Mutation[] {
+  if (envelope === null) return [];
+  const { fingerprint, expiresAtMs } = envelope;
+  return [{ mutation: 'use-envelope', fingerprint, memoryId, expiresAtMs }];
+}
+
+function summaryOf({ id, tier, namespace, title, version }: Memory) {
+  return { id, tier, namespace, title, version };
+}
+
+/** The expired row that held a title makes room for its successor. */
+export function giveWay(holder: MemoryRow, archive: boolean): Mutation {
+  return removeMemory(holder, { word: 'expire', reason: 'ttl_expired', archive });
+}
+
+function titleTaken(holder: MemoryRow, command: StoreMemory) {
+  const message = `a memory with this title already exists in namespace "${holder.namespace}"`;
+  // Whose row it is stays hidden from those who may not see it; that the name is taken cannot be hidden.
+  return isVisible(holder, command.viewer)
+    ? fail('CONFLICT', message, { existing_id: holder.id })
+    : fail('CONFLICT', message);
+}
+
+function* insertUnderNextTitle(
+  command: StoreMemory,
+  context: DecisionContext,
+): Deciding<Outcomes['store-memory']> {
+  const { memory } = command;
+  for (let n = 2; n <= TITLE_VERSION_MAX; n += 1) {
+    const title = `${memory.title} (${n})`;
+    if (characters(title) > TITLE_LENGTH_MAX) break;
+    const taken = yield* read('title-expiry', { title, namespace: memory.namespace });
+    if (taken === null) return yield* insert(retitled(memory, title), [], command, context);
+    if (taken.expires_at !== null && taken.expires_at <= context.now) {
+      const holder = yield* memoryByTitle(title, memory.namespace);
+      const before = holder === null ? [] : [giveWay(holder, command.archive)];
+      return yield* insert(retitled(memory, title), before, command, context);
+    }
+  }
+  return fail('CONFLICT', `no free title of the form "${memory.title} (n)" is left`);
+}
+
+/** Another title is not what the author signed. */
+function retitled(memory: Memory, title: string): Memory {
+  if (memory.write_signature === null) return { ...memory, title };
+  const { attested_by: _, ...metadata } = memory.metadata;
+  return { ...memory, title, write_signature: null, metadata: { ...metadata, attest_level: 'claimed' } };
+}
+
+function* merge(
+  holder: MemoryRow,
+  command: StoreMemory,
+  context: DecisionContext,
+): Deciding<Outcomes['store-memory']> {
+  const incoming = command.memory;
+  const merged = mergedMemory(holder, incoming, context);
+  const reembed = holder.title !== incoming.title || holder.content !== incoming.content;
+  const charge = yield* chargeFor(merged, holder, context);
+  if (!charge.ok) return failed(charge.error);
+  return decided({ stored: summaryOf(merged), created: false }, [
+    ...charge.value,
+    ...useOf(command.envelope, holder.id),
+    replaceMemory(holder, merged, { reembed }),
+  ]);
+}
+
+/** The stored row after a write of the same title: the upsert rule (reference-http §2.3). */
+export function mergedMemory(holder: MemoryRow, incoming: Memory, context: DecisionContext): Memory {
+  const tier = higherTier(holder.tier, incoming.tier);
+  const memory: Memory = {
+    ...holder,
+    content: incoming.content,
+    tags: incoming.tags,
+    source: incoming.source,
+    priority: Math.max(holder.priority, incoming.priority),
+    confidence: Math.max(holder.confidence, incoming.confidence),
+    tier,
+    expires_at: tier === 'long' ? null : laterExpiry(holder.expires_at, incoming.expires_at),
+    metadata: preserveMetadata(holder.metadata, incoming.metadata),
+    kind: holder.kind === 'reflection' || holder.kind === 'persona' ? holder.kind : incoming.kind,
+    reflection_depth: Math.max(holder.reflection_depth, incoming.reflection_depth),
+    citations: incoming.citations.length > 0 ? incoming.citations : holder.citations,
+    source_uri: incoming.source_uri ?? holder.source_uri,
+    source_span: incoming.source_span ?? holder.source_span,
+    entity_id: holder.entity_id ?? incoming.entity_id,
+    updated_at: context.now,
+    version: holder.version + 1,
+    // The signature covers the new text together with the instant at which it was signed.
+    write_signature: incoming.write_signature,
+  };
+  return withAttestation(memory, incoming);
+}
+
+/** No expiry is the latest of all. */
+function laterExpiry(a: string | null, b: string | null): string | null {
+  if (a === null || b === null) return null;
+  return a > b ? a : b;
+}
+
+/**
+ * The text now is the incoming author's, so its attestation is the incoming write's, unless the stored row keeps a
+ * kind or an owner that the signature does not cover: then the row is claimed.
+ */
+export function withAttestation(memory: Memory, incoming: Memory): Memory {
+  const { attested_by: _, ...metadata } = memory.metadata;
+  const covered =
+    memory.kind === incoming.kind && memory.metadata['agent_id'] === incoming.metadata['agent_id'];
+  if (!covered) {
+    return { ...memory, write_signature: null, metadata: { ...metadata, attest_level: 'claimed' } };
+  }
+  const attestedBy = incoming.metadata['attested_by'];
+  return {
+    ...memory,
+    metadata: {
+      ...metadata,
+      attest_level: incoming.metadata['attest_level'] ?? 'claimed',
+      ...(attestedBy === undefined ? {} : { attested_by: attestedBy }),
+    },
+  };
+}
+
+/**
+ * A client's new metadata object with the keys that it may not change taken from the stored one; a new `scope` is
+ * the exception, because the owner decides who may read.
+ */
+export function preserveMetadata(
+  stored: Readonly<Record<string, unknown>>,
+  incoming: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const metadata: Record<string, unknown> = { ...incoming };
+  for (const key of PRESERVED_METADATA_KEYS) {
+    if (key === 'scope' && typeof incoming['scope'] === 'string') continue;
+    if (stored[key] === undefined) delete metadata[key];
+    else metadata[key] = stored[key];
+  }
+  return metadata;
+}

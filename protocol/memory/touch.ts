@@ -1,0 +1,78 @@
+import type { LifePolicy, Outcomes, TouchMemories } from '../commands.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import type { Mutation } from '../decide/mutations.js';
+import { type MemoryLife, memoryById, read } from '../decide/reads.js';
+import { ACCESS_COUNT_MAX, LIFE_INTERVAL_SECONDS } from '../limits.js';
+import { instantAfter } from '../time.js';
+import { isExpired } from './access.js';
+import type { Memory } from './memory.js';
+import { replaceMemory } from './memory-writes.js';
+
+/**
+ * Applies reads that have happened: counts the access, extends the expiry as a floor, and promotes a mid row at its
+ * fifth access (decisions, "Memory"). Counts are local; a moved tier or expiry is a replicated `life` operation.
+ */
+export function* decideTouch(
+  command: TouchMemories,
+  context: DecisionContext,
+): Deciding<Outcomes['touch-memories']> {
+  const mutations: Mutation[] = [];
+  const promoted: string[] = [];
+  let touched = 0;
+  for (const touch of command.touches) {
+    const life = yield* read('memory-life', { id: touch.id });
+    if (life === null || isExpired(life, context.now)) continue;
+    touched += 1;
+    const accessCount = Math.min(life.access_count + touch.count, ACCESS_COUNT_MAX);
+    const lastAt = life.last_accessed_at ?? '';
+    const moved = movedLife(life, accessCount, command.policy, context);
+    // The whole row is read only where it is written, which few touches come to.
+    const row = moved === null ? null : yield* memoryById(life.id);
+    if (moved !== null && row !== null) {
+      if (moved.tier !== undefined) promoted.push(row.id);
+      mutations.push(
+        replaceMemory(row, { ...row, ...moved }, { word: 'life', reembed: false, lifeAt: context.now }),
+      );
+    }
+    mutations.push({
+      mutation: 'count-access',
+      id: life.id,
+      accessCount,
+      lastAccessedAt: laterOf(touch.lastAt, lastAt),
+    });
+  }
+  for (const observation of command.observations ?? []) {
+    mutations.push({ mutation: 'record-recall', observation });
+  }
+  for (const consumption of command.consumptions ?? []) {
+    mutations.push({ mutation: 'consume-recall', consumption });
+  }
+  return decided({ touched, promoted }, mutations);
+}
+
+/** The fields that a touch changes beside the count; null when there are none. */
+function movedLife(
+  life: MemoryLife,
+  accessCount: number,
+  policy: LifePolicy,
+  context: DecisionContext,
+): Partial<Pick<Memory, 'tier' | 'expires_at'>> | null {
+  if (life.tier === 'mid' && accessCount >= policy.promoteAccessCount) {
+    return { tier: 'long', expires_at: null };
+  }
+  const extendSeconds = policy.extendSeconds[life.tier];
+  if (extendSeconds === null || life.expires_at === null) return null;
+  const floor = instantAfter(context.now, extendSeconds);
+  if (life.expires_at >= floor) return null;
+  // A row that is read all the time would otherwise write an operation with every read. Half the extension is
+  // always left, so a row in use cannot expire for this.
+  const recently = life.life_at !== null && instantAfter(life.life_at, LIFE_INTERVAL_SECONDS) > context.now;
+  if (recently && life.expires_at >= instantAfter(context.now, extendSeconds / 2)) return null;
+  return { expires_at: floor };
+}
+
+/** Canonical instants compare as text. */
+function laterOf(a: string, b: string): string {
+  if (a > b) return a;
+  return b;
+}

@@ -1,0 +1,120 @@
+import { chargeFor } from '../agents/ensure-quota.js';
+import type { MemoryPatch, Outcomes, UpdateMemory } from '../commands.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import type { Mutation } from '../decide/mutations.js';
+import { memoryById, memoryByTitle } from '../decide/reads.js';
+import { fail, failed } from '../result.js';
+import { isExpired, isVisible, mayChange } from './access.js';
+import { higherTier, type Memory, type MemoryRow } from './memory.js';
+import { replaceMemory } from './memory-writes.js';
+import { giveWay, preserveMetadata } from './store.js';
+
+/** The answer for an id that is unknown, or whose row the caller may not see. */
+export const notFound = () => fail('NOT_FOUND', 'memory not found');
+
+/** The answer for a row that the caller sees but does not own. */
+export const notOwner = () => fail('FORBIDDEN', 'caller does not own this memory');
+
+/**
+ * Updates a subset of fields: NOT_FOUND, FORBIDDEN for another's row, VERSION_CONFLICT with both versions, CONFLICT
+ * on a taken (title, namespace). The tier never goes down; `version` grows by one.
+ */
+export function* decideUpdate(
+  command: UpdateMemory,
+  context: DecisionContext,
+): Deciding<Outcomes['update-memory']> {
+  const row = yield* memoryById(command.id);
+  if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
+  if (!mayChange(row, command.viewer)) return notOwner();
+  if (command.expectedVersion !== null && command.expectedVersion !== row.version) {
+    return fail('VERSION_CONFLICT', `version is ${row.version}, not ${command.expectedVersion}`, {
+      status: 'conflict',
+      id: row.id,
+      expected_version: command.expectedVersion,
+      current_version: row.version,
+    });
+  }
+  const { kind } = command.patch;
+  if (kind !== undefined && kind !== row.kind && KEPT_KINDS.has(row.kind)) {
+    return fail('CONFLICT', `a ${row.kind} keeps its kind`, { fields: ['kind'] });
+  }
+  const memory = patched(row, command.patch, context);
+  const before: Mutation[] = [];
+  if (memory.title !== row.title || memory.namespace !== row.namespace) {
+    const holder = yield* memoryByTitle(memory.title, memory.namespace);
+    if (holder !== null && holder.id !== row.id) {
+      if (!isExpired(holder, context.now)) {
+        return fail(
+          'CONFLICT',
+          `a memory with this title already exists in namespace "${memory.namespace}"`,
+          isVisible(holder, command.viewer) ? { existing_id: holder.id } : undefined,
+        );
+      }
+      before.push(giveWay(holder, command.archive));
+    }
+  }
+  const charge = yield* chargeFor(memory, row, context);
+  if (!charge.ok) return failed(charge.error);
+  const reembed = memory.title !== row.title || memory.content !== row.content;
+  return decided({ memory }, [...before, ...charge.value, replaceMemory(row, memory, { reembed })]);
+}
+
+/** What the row says of itself follows from its kind, so a merge keeps them too (reference-http §2.3). */
+const KEPT_KINDS: ReadonlySet<string> = new Set(['reflection', 'persona']);
+
+function patched(row: MemoryRow, patch: MemoryPatch, context: DecisionContext): Memory {
+  const tier = patch.tier === undefined ? row.tier : higherTier(row.tier, patch.tier);
+  let expiresAt = row.expires_at;
+  if (patch.expires_at !== undefined) expiresAt = patch.expires_at;
+  else if (tier === 'long' && row.tier !== 'long') expiresAt = null;
+  const memory: Memory = {
+    ...row,
+    tier,
+    expires_at: expiresAt,
+    title: patch.title ?? row.title,
+    content: patch.content ?? row.content,
+    namespace: patch.namespace ?? row.namespace,
+    tags: patch.tags ?? row.tags,
+    priority: patch.priority ?? row.priority,
+    confidence: patch.confidence ?? row.confidence,
+    source_uri: patch.source_uri ?? row.source_uri,
+    kind: patch.kind ?? row.kind,
+    source: patch.source ?? row.source,
+    citations: patch.citations ?? row.citations,
+    source_span: patch.source_span ?? row.source_span,
+    entity_id: patch.entity_id ?? row.entity_id,
+    metadata: metadataOf(row, patch),
+    updated_at: context.now,
+    version: row.version + 1,
+  };
+  return claimedWhenTextChanged(row, memory);
+}
+
+function metadataOf(row: MemoryRow, { metadata, scope }: MemoryPatch): Readonly<Record<string, unknown>> {
+  const kept = metadata === undefined ? row.metadata : preserveMetadata(row.metadata, metadata);
+  return scope === undefined ? kept : { ...kept, scope };
+}
+
+/** The row after an unsigned write: claimed when it changed what the author signed. */
+export function claimedWhenTextChanged(before: Memory, after: Memory): Memory {
+  return signedTextChanged(before, after) ? claimed(after) : after;
+}
+
+function signedTextChanged(before: Memory, after: Memory): boolean {
+  return (
+    before.title !== after.title ||
+    before.content !== after.content ||
+    before.namespace !== after.namespace ||
+    before.kind !== after.kind
+  );
+}
+
+/**
+ * Decision: an update that changes what the author signed leaves a claimed row, because the signature no longer
+ * covers the text and an unsigned write must not produce an attested one (decisions, "no side door").
+ */
+export function claimed(memory: Memory): Memory {
+  if (memory.write_signature === null && memory.metadata['attest_level'] !== 'agent_attested') return memory;
+  const { attested_by: _, ...metadata } = memory.metadata;
+  return { ...memory, write_signature: null, metadata: { ...metadata, attest_level: 'claimed' } };
+}

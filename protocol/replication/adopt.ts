@@ -1,0 +1,57 @@
+import type { AdoptPeer, Outcomes } from '../commands.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { adoptionsBy, homeOf } from '../decide/home.js';
+import type { Mutation } from '../decide/mutations.js';
+import { type Reading, read } from '../decide/reads.js';
+import { type Adoption, adoptionKind, MESH_NAMESPACE } from '../kinds/adoption-kind.js';
+import { homeId } from '../kinds/home.js';
+import { NO_REST } from '../kinds/payload.js';
+import { isPeerId } from '../mesh/peer-id.js';
+import { peerOfOrigin } from '../mesh/wire.js';
+import { fail } from '../result.js';
+
+/**
+ * Adopts the subjects of a node. CONFLICT when this node is their home already. The former home loses against every later
+ * write here, whenever it returns, because each write carries the higher home number.
+ */
+export function* decideAdoptPeer(
+  { peerId, by }: AdoptPeer,
+  context: DecisionContext,
+): Deciding<Outcomes['adopt-peer']> {
+  if (!isPeerId(peerId)) {
+    const message = `"${peerId}" is not a peer id; "mesh status" shows those of the mesh`;
+    return fail('VALIDATION_FAILED', message, { fields: ['peer_id'] });
+  }
+  const { origin } = yield* read('log-origin', {});
+  const self = peerOfOrigin(origin);
+  const makers = yield* makersOf(peerId, self);
+  if (makers.size === 0)
+    return fail('CONFLICT', `this node is the home of the subjects of ${peerId} already`);
+  const mutations: Mutation[] = [];
+  const adopted: { peer_id: string; number: number }[] = [];
+  for (const [maker, number] of makers) {
+    adopted.push({ peer_id: maker, number });
+    const at = { adopted_at: context.now, adopted_by: by };
+    const image: Adoption = { peer_id: maker, home: self, number, ...at, rest: NO_REST };
+    const id = homeId(self, `${maker}/${number}`);
+    mutations.push({
+      ...{ mutation: 'write', kind: adoptionKind.name, word: 'adoption.put', id },
+      ...{ namespace: MESH_NAMESPACE, seen: {}, before: null, image },
+    });
+  }
+  const event = { agentId: by, type: 'mesh.adopted', payload: { peer: peerId, home: self, adopted } };
+  return decided({ home: self, adopted }, [...mutations, { mutation: 'append-audit', event }]);
+}
+
+/** The makers whose subjects a node is the home of, each with the number that the next home gets. */
+function* makersOf(peerId: string, self: string): Reading<ReadonlyMap<string, number>> {
+  const held = yield* adoptionsBy('home', peerId);
+  const makers = new Map<string, number>();
+  for (const maker of new Set([peerId, ...held.map(({ peer_id }) => peer_id)])) {
+    const home = yield* homeOf(homeId(maker, ''));
+    // The subjects of the lost node itself, and those that it is the home of now.
+    const takes = maker === peerId ? home.peerId !== self || peerId === self : home.peerId === peerId;
+    if (takes && !(maker === self && home.peerId === self)) makers.set(maker, home.number + 1);
+  }
+  return makers;
+}

@@ -1,0 +1,48 @@
+import { canonicalJson } from '../canonical-json.js';
+import type { Crypto } from '../seams.js';
+import type { VersionVector } from '../version-vector.js';
+
+/** What is hashed into an origin's chain. */
+export interface OperationHeader {
+  /** `<peer_id>/<db_epoch>` of the node that made it. */
+  readonly origin: string;
+  /** 1, 2, 3 … without a gap for each origin. */
+  readonly seq: number;
+  readonly hlc: string;
+  /** The word of the operation: what it is to its subject, and of which kind that is. */
+  readonly kind: string;
+  readonly namespace: string;
+  /** Id of the subject that it changes. */
+  readonly subject: string;
+  /** The subject's version vector before this write. */
+  readonly seen: VersionVector;
+  /** SHA-256 of the payload text, hex. */
+  readonly payloadHash: string;
+  /** Hash of the origin's previous header; 64 zeros for the first. */
+  readonly prevHash: string;
+}
+
+/** The head of a chain without operations. */
+export const CHAIN_GENESIS = '0'.repeat(64);
+
+/** The id of an operation: its origin and sequence, which no other operation shares. */
+export function operationId(origin: string, seq: number): string {
+  return `${origin}/${seq}`;
+}
+
+/** The hash that the next header of the same origin carries as `prevHash`. */
+export function headerHash(header: OperationHeader, crypto: Crypto): string {
+  return crypto.sha256Hex(
+    canonicalJson([
+      header.origin,
+      header.seq,
+      header.hlc,
+      header.kind,
+      header.namespace,
+      header.subject,
+      header.seen,
+      header.payloadHash,
+      header.prevHash,
+    ]),
+  );
+}

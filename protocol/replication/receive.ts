@@ -1,0 +1,95 @@
+import type { Outcomes } from '../commands.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { memoryById, memoryByTitle, read } from '../decide/reads.js';
+import { memoryPayload } from '../kinds/memory-kind.js';
+import { isExpired } from '../memory/access.js';
+import { higherTier, type Memory, type MemoryRow, ownerOf } from '../memory/memory.js';
+import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
+import { giveWay, withAttestation } from '../memory/store.js';
+import { mayHold } from '../mesh/peer.js';
+import type { ReceiveMemory } from '../mesh/store-terms.js';
+import { fail } from '../result.js';
+
+type Outcome = Outcomes['receive-memory'];
+
+/**
+ * Takes a memory of a peer that knows no operations (reference-federation §1.7): the row of its title, else of its id,
+ * takes over what is newer; otherwise it is inserted, unless it was deleted after its last change. FORBIDDEN when it
+ * would touch a namespace out of its sender's reach. Receiving it again changes nothing.
+ */
+export function* decideReceive(command: ReceiveMemory, context: DecisionContext): Deciding<Outcome> {
+  const { memory } = command;
+  const holder = yield* memoryByTitle(memory.title, memory.namespace);
+  const named = holder?.id === memory.id ? holder : yield* memoryById(memory.id);
+  const touched = [memory.namespace, ...(named === null ? [] : [named.namespace])];
+  if (!touched.every((namespace) => mayHold(command, namespace))) {
+    return fail('FORBIDDEN', 'the namespace is out of the scope of this peer');
+  }
+  const living = (row: MemoryRow | null) => row !== null && !isExpired(row, context.now);
+  if (living(holder)) return merged(holder!, memory);
+  const room = holder === null || holder.id === memory.id ? [] : [giveWay(holder, command.archive)];
+  if (living(named)) {
+    const outcome = merged(named!, memory);
+    return outcome.ok && outcome.value.mutations.length > 0
+      ? decided(outcome.value.value, [...room, ...outcome.value.mutations])
+      : outcome;
+  }
+  if (named !== null) {
+    if (memory.updated_at <= named.updated_at) return unchanged(memory.id);
+    const revived = { ...memory, seen: named.seen, created_hlc: named.created_hlc };
+    return decided({ id: memory.id, change: 'created' }, [
+      ...room,
+      replaceMemory(named, revived, { reembed: true }),
+    ]);
+  }
+  const tombstone = yield* read('tombstone', { kind: 'memory', id: memory.id });
+  if (tombstone !== null && memory.updated_at <= tombstone.deleted_at) return unchanged(memory.id);
+  return decided({ id: memory.id, change: 'created' }, [
+    ...room,
+    insertMemory({ ...memory, seen: tombstone?.seen ?? {} }),
+  ]);
+}
+
+const unchanged = (id: string) => decided<Outcome>({ id, change: 'unchanged' }, []);
+
+function merged(row: MemoryRow, incoming: Memory) {
+  const memory = newerOf(row, incoming);
+  const same = memoryPayload({ ...memory, updated_at: row.updated_at, version: row.version });
+  if (same === memoryPayload(row)) return unchanged(row.id);
+  const reembed = row.title !== memory.title || row.content !== memory.content;
+  return decided<Outcome>({ id: row.id, change: 'updated' }, [replaceMemory(row, memory, { reembed })]);
+}
+
+/** The stored row with what is newer; its id, creation and owner stay. Equal instants are decided by the ids. */
+function newerOf(row: MemoryRow, incoming: Memory): Memory {
+  const tier = higherTier(row.tier, incoming.tier);
+  const isNewer =
+    incoming.updated_at > row.updated_at || (incoming.updated_at === row.updated_at && incoming.id > row.id);
+  const both: Memory = {
+    ...row,
+    priority: Math.max(row.priority, incoming.priority),
+    confidence: Math.max(row.confidence, incoming.confidence),
+    access_count: Math.max(row.access_count, incoming.access_count),
+    updated_at: isNewer ? incoming.updated_at : row.updated_at,
+    tier,
+    expires_at: tier === 'long' ? null : (incoming.expires_at ?? row.expires_at),
+    version: row.version + 1,
+  };
+  if (!isNewer) return both;
+  const owner = ownerOf(row);
+  const text: Memory = {
+    ...both,
+    title: incoming.title,
+    namespace: incoming.namespace,
+    content: incoming.content,
+    tags: incoming.tags,
+    source: incoming.source,
+    kind: incoming.kind,
+    citations: incoming.citations,
+    source_uri: incoming.source_uri,
+    source_span: incoming.source_span,
+    metadata: owner === null ? incoming.metadata : { ...incoming.metadata, agent_id: owner },
+    write_signature: incoming.write_signature,
+  };
+  return withAttestation(text, incoming);
+}

@@ -1,0 +1,286 @@
+import { canonicalJson } from '../canonical-json.js';
+import type { Outcomes } from '../commands.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import type { Mutation } from '../decide/mutations.js';
+import { after, type Reading, read, type StoredSubject } from '../decide/reads.js';
+import type { Kind, Subject } from '../kinds/kind.js';
+import type { Settled, Version } from '../kinds/version.js';
+import type { KindNamespace, OperationPlace } from '../mesh/ranges.js';
+import {
+  type MissingPayload,
+  type RepairedRow,
+  type RepairOutcome,
+  type RepairSubjects,
+  type RowProblem,
+  repairOf,
+} from '../mesh/repair-terms.js';
+import type { VerifiedOperation } from '../mesh/wire.js';
+import { includes } from '../version-vector.js';
+import { type Derived, deriveVersions, type LoggedOperation, sameDots } from './derive.js';
+import { reachesOut } from './scope.js';
+import { ELSEWHERE, type HistoricEdit, loserOf, lossesAmong, settle } from './versions.js';
+
+/** Texts that name things of two parts, in a set or a map. */
+const keyOf = (...parts: readonly string[]): string => parts.join('\n');
+
+class Sums {
+  private readonly byKey = new Map<string, KindNamespace>();
+
+  constructor(given: readonly KindNamespace[]) {
+    for (const each of given) this.add(each.kind, each.namespace);
+  }
+
+  add(kind: string, namespace: string): void {
+    this.byKey.set(keyOf(kind, namespace), { kind, namespace });
+  }
+
+  sorted(): readonly KindNamespace[] {
+    return [...this.byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
+  }
+}
+
+/**
+ * Brings the rows of subjects to what the log means, whatever they say now (design: mesh, "Anti-entropy"). Idempotent:
+ * a row that is right is not written.
+ */
+export function* decideRepairSubjects(
+  command: RepairSubjects,
+  context: DecisionContext,
+): Deciding<Outcomes['repair-subjects']> {
+  const repaired: RepairedRow[] = [];
+  const missing: MissingPayload[] = [];
+  const unreadable: MissingPayload[] = [];
+  const sums = new Sums(command.recount);
+  const charged = new Set(
+    command.recountQuotas === true ? command.recount.map(({ namespace }) => namespace) : [],
+  );
+  const withheld = new Set(command.withheld);
+  const back = yield* restore(command, context);
+  const subjects = new Map(
+    [...command.subjects, ...back.subjects.values()].map((each) => [keyOf(each.kind, each.id), each]),
+  );
+  let sound = 0;
+  for (const [key, subject] of subjects) {
+    const kind = context.kinds.named(subject.kind);
+    // A later release wrote it; this one has no row of it.
+    if (kind === null) continue;
+    const stored = yield* read('stored-subject', subject);
+    const log = yield* read('subject-log', subject);
+    const gap = yield* gapOf(log, stored);
+    const verdict =
+      gap !== null
+        ? { ...NOTHING, missing: [gap] }
+        : verdictOf(kind, subject.id, stored, deriveVersions(kind, log, withheld), back.subjects.has(key));
+    const about = (place: OperationPlace): MissingPayload => {
+      const logged = log.find(({ origin, seq }) => origin === place.origin && seq === place.seq);
+      const namespace = logged?.namespace ?? stored.row?.namespace ?? '';
+      return { ...place, kind: kind.name, subject: subject.id, namespace };
+    };
+    missing.push(...verdict.missing.map(about));
+    unreadable.push(...verdict.unreadable.map(about));
+    if (verdict.problem === null) {
+      if (verdict.missing.length + verdict.unreadable.length === 0) sound += 1;
+      continue;
+    }
+    for (const each of verdict.namespaces) {
+      sums.add(kind.name, each);
+      charged.add(each);
+    }
+    const namespace = verdict.namespaces.at(-1) ?? log.at(-1)?.namespace ?? '';
+    repaired.push({ kind: kind.name, subject: subject.id, namespace, problem: verdict.problem });
+    if (command.dryRun) continue;
+    yield* after(verdict.mutations);
+    // An operation that came while there was no row met no row to lose against.
+    const history = yield* read('subject-history', subject);
+    yield* after(lossesAmong(kind, history).map((lost) => conflict(kind, subject.id, namespace, lost)));
+  }
+  const recounted = yield* recount(sums.sorted(), command.dryRun);
+  // The bytes that a damaged row was counted with are not known.
+  if (!command.dryRun) {
+    yield* after(
+      [...charged].sort().map((namespace): Mutation => ({ mutation: 'recount-quotas', namespace })),
+    );
+  }
+  const { restored, refused } = back;
+  const outcome: RepairOutcome = { repaired, missing, restored, refused, sound, recounted, unreadable };
+  return decided(outcome, []);
+}
+
+function* recount(sums: readonly KindNamespace[], dryRun: boolean): Reading<readonly KindNamespace[]> {
+  const recounted: KindNamespace[] = [];
+  for (const sum of sums) {
+    if (yield* read('digest-holds', sum)) continue;
+    recounted.push(sum);
+    if (!dryRun) yield* after([{ mutation: 'recount-digest', ...sum }]);
+  }
+  return recounted;
+}
+
+/** Brings subjects to what the log of this node means, and their namespaces with them. */
+export function* repairSubjects(subjects: readonly Subject[], context: DecisionContext): Reading<void> {
+  yield* decideRepairSubjects(repairOf({ subjects }), context);
+}
+
+function conflict(
+  { name: kind }: Kind,
+  subject: string,
+  namespace: string,
+  lost: { readonly loser: HistoricEdit; readonly winner: HistoricEdit },
+): Mutation {
+  return { mutation: 'record-conflict', kind, subject, namespace, ...lost };
+}
+
+interface Restored {
+  /** By key. */
+  readonly subjects: ReadonlyMap<string, Subject>;
+  readonly restored: number;
+  readonly refused: number;
+}
+
+/** Takes operations back into the log; answers their subjects. */
+function* restore({ operations, dryRun }: RepairSubjects, { kinds }: DecisionContext): Reading<Restored> {
+  const subjects = new Map<string, Subject>();
+  let refused = 0;
+  let restored = 0;
+  // The chain says what an operation must be by the one that follows it, so the last comes first.
+  for (const operation of operations.toSorted((a, b) => b.seq - a.seq)) {
+    const { origin, seq, payload, refusal, subject: id } = operation;
+    const kind = kinds.ofWord(operation.kind)?.kind ?? null;
+    const known = yield* read('operation-hash', { origin, seq });
+    const fits = known !== null && known === operation.hash && refusal === null;
+    const idle = fits && payload === null && !(kind !== null && (yield* wantsHeader(operation, kind)));
+    const reaching = fits && kind !== null && (yield* reachesOut(operation, kind));
+    if (!fits || idle || reaching) {
+      refused += 1;
+      continue;
+    }
+    restored += 1;
+    if (kind !== null) subjects.set(keyOf(kind.name, id), { kind: kind.name, id });
+    if (dryRun) continue;
+    const conflicts = kind === null ? [] : yield* conflictsOf(operation, kind);
+    yield* after([{ mutation: 'restore-operation', operation }, ...conflicts]);
+  }
+  return { subjects, restored, refused };
+}
+
+/**
+ * True where the log has a wrong header or no header, and knows a later version by its payload: then no node needs this
+ * one's, and all may have let it go. Of others it is not known whether that is so or the payload is only kept back.
+ */
+function* wantsHeader({ origin, seq, hash, subject: id }: VerifiedOperation, kind: Kind): Reading<boolean> {
+  if ((yield* read('logged-hash', { origin, seq })) === hash) return false;
+  const log = yield* read('subject-log', { kind: kind.name, id });
+  return log.some(
+    (one) =>
+      one.payload !== null &&
+      one.parked === null &&
+      (one.origin === origin ? one.seq > seq : includes(one.seen, origin, seq)),
+  );
+}
+
+/** The losers against an operation that had no payload before. */
+function* conflictsOf(operation: VerifiedOperation, kind: Kind): Reading<readonly Mutation[]> {
+  const { subject: id, namespace } = operation;
+  const history = yield* read('subject-history', { kind: kind.name, id });
+  return history.flatMap((other): Mutation[] => {
+    const lost = loserOf<HistoricEdit>(kind, operation, other);
+    return lost === null ? [] : [conflict(kind, id, namespace, lost)];
+  });
+}
+
+/**
+ * The operation that made the row, where the log should have it and does not: then the row knows better than the log, and
+ * is left as it is until a peer gives the operation back.
+ */
+function* gapOf(log: readonly LoggedOperation[], { row }: StoredSubject): Reading<OperationPlace | null> {
+  if (row === null) return null;
+  const { origin, origin_seq: seq } = row.stamp;
+  if (log.some((one) => one.origin === origin && one.seq === seq)) return null;
+  // Under the name of another subject it is there.
+  if (yield* read('is-logged', { origin, seq })) return null;
+  const self = yield* read('log-origin', {});
+  const end = origin === self.origin ? self.seq : ((yield* read('origin-head', { origin }))?.seq ?? 0);
+  return seq >= 1 && seq <= end ? { origin, seq } : null;
+}
+
+interface Verdict {
+  /** Null for a row that is right, or of which nothing can be said. */
+  readonly problem: RowProblem | null;
+  readonly mutations: readonly Mutation[];
+  /** The namespaces whose digests the repair changes, the row's own last. */
+  readonly namespaces: readonly string[];
+  readonly missing: readonly OperationPlace[];
+  readonly unreadable: readonly OperationPlace[];
+}
+
+const NOTHING: Verdict = { problem: null, mutations: [], namespaces: [], missing: [], unreadable: [] };
+
+function verdictOf(
+  kind: Kind,
+  id: string,
+  stored: StoredSubject,
+  derived: Derived,
+  isBack: boolean,
+): Verdict {
+  const { versions, missing, unreadable, unparked, outOfScope } = derived;
+  if (versions === null) return { ...NOTHING, missing, unreadable };
+  const settled = versions.length === 0 ? null : settle(kind, versions);
+  const siblings = versions.length > 1 ? versions : [];
+  const problem = problemOf(kind, stored, settled, siblings);
+  if (problem === null && unparked.length + outOfScope.length === 0) return { ...NOTHING, missing };
+  const mutations: Mutation[] = [
+    ...unparked.map((place): Mutation => ({ mutation: 'unpark', ...place })),
+    ...outOfScope.map((place): Mutation => ({ mutation: 'park-elsewhere', ...place })),
+    {
+      ...{ mutation: 'rebuild', kind: kind.name, id, settled, siblings },
+      archive: isBack ? (settled?.removal?.was ?? null) : null,
+    },
+  ];
+  const now = settled?.image == null ? null : settled.namespace;
+  const namespaces = [stored.row?.namespace, stored.counted, now].filter((each) => each != null);
+  return { problem: problem ?? 'damaged', mutations, namespaces, missing, unreadable };
+}
+
+/** The problem of the rows of a subject. */
+function problemOf(
+  kind: Kind,
+  stored: StoredSubject,
+  settled: Settled | null,
+  siblings: readonly Version[],
+): RowProblem | null {
+  const { exists, tombstone } = stored;
+  if (settled !== null && settled.image !== null) return rowProblem(kind, stored, settled, siblings);
+  if (exists) return settled?.removal?.reason === ELSEWHERE ? 'elsewhere' : 'surplus';
+  // A tombstone without an operation says nothing that is replicated.
+  if (settled === null) return null;
+  if (tombstone === null) return 'missing';
+  const { hlc, origin, seq, covers: seen, namespace } = settled;
+  const { word, reason, facts } = settled.removal!;
+  const text = (said: typeof facts) => kind.removal.text(said);
+  const stamp = { hlc, origin, seq, seen, namespace, word, reason };
+  const { facts: said, ...held } = tombstone;
+  const right =
+    said !== null &&
+    canonicalJson(stamp) === canonicalJson(held) &&
+    text(facts) === text(said) &&
+    sameDots(stored.siblings, siblings);
+  return right ? null : 'damaged';
+}
+
+function rowProblem(
+  kind: Kind,
+  { exists, row, whole, tombstone, siblings: kept }: StoredSubject,
+  settled: Settled & { readonly image: object },
+  siblings: readonly Version[],
+): RowProblem | null {
+  if (!exists) return 'missing';
+  if (row === null || !whole) return 'damaged';
+  const { hlc, origin, seq: origin_seq, covers: seen, namespace } = settled;
+  const right =
+    kind.payload.text(row.image) === kind.payload.text(settled.image) &&
+    row.namespace === namespace &&
+    canonicalJson(row.stamp) === canonicalJson({ hlc, origin, origin_seq, seen }) &&
+    tombstone === null &&
+    sameDots(kept, siblings);
+  return right ? null : 'damaged';
+}

@@ -1,0 +1,59 @@
+import type { Outcomes } from '../commands.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import type { Mutation } from '../decide/mutations.js';
+import { read, type StoredSubject } from '../decide/reads.js';
+import type { Kind, Subject } from '../kinds/kind.js';
+import type { KindNamespace } from '../mesh/ranges.js';
+import type { NoteSuspects, SettleSuspects } from '../mesh/scrub-terms.js';
+import { versionOf } from './payloads.js';
+
+/** Marks subjects whose rows were found damaged. */
+// biome-ignore lint/correctness/useYield: a decision is a generator, and this one has nothing to ask.
+export function* decideNoteSuspects({ subjects }: NoteSuspects): Deciding<Outcomes['note-suspects']> {
+  return decided({}, [{ mutation: 'note-suspects', subjects }]);
+}
+
+/**
+ * Takes subjects from the suspects. Where nothing can tell the contents of a row, one that can be read is accepted as it
+ * stands; one that cannot stays suspect, and every command about it fails.
+ */
+export function* decideSettleSuspects(
+  { sound, accept }: SettleSuspects,
+  { kinds }: DecisionContext,
+): Deciding<Outcomes['settle-suspects']> {
+  const accepted: Subject[] = [];
+  const kept: Subject[] = [];
+  const sums: KindNamespace[] = [];
+  for (const subject of accept) {
+    const stored = yield* read('stored-subject', subject);
+    // Concurrent versions of which the log lost a text cannot be merged, whatever the row says.
+    const isMergeable = stored.siblings.length === 0;
+    const usable = isUsable(kinds.of(subject.kind), subject.id, stored);
+    if (!usable || !isMergeable) kept.push(subject);
+    if (!usable || (stored.whole && !isMergeable)) continue;
+    if (stored.row === null && stored.tombstone === null) continue;
+    accepted.push(subject);
+    for (const namespace of new Set([stored.row?.namespace, stored.counted])) {
+      if (namespace != null) sums.push({ kind: subject.kind, namespace });
+    }
+  }
+  const settled = [...sound, ...accept.filter((subject) => !kept.includes(subject))];
+  return decided({ accepted, kept }, [
+    ...accepted.map((subject): Mutation => ({ mutation: 'accept-row', ...subject })),
+    ...sums.flatMap((sum): Mutation[] => [
+      { mutation: 'recount-digest', ...sum },
+      { mutation: 'recount-quotas', namespace: sum.namespace },
+    ]),
+    { mutation: 'drop-suspects', subjects: settled },
+  ]);
+}
+
+/** True where nothing prevents commands: there is no row, or one that other nodes could read as well. */
+function isUsable(kind: Kind, id: string, { exists, row }: StoredSubject): boolean {
+  if (!exists) return true;
+  if (row === null) return false;
+  const { hlc, origin, origin_seq: seq } = row.stamp;
+  const payload = kind.payload.text(row.image);
+  const source = { subject: id, hlc, origin, seq, namespace: row.namespace, seen: {}, payload };
+  return versionOf(kind, 'image', { ...source, kind: '' }) !== null;
+}

@@ -1,0 +1,99 @@
+import type { ImportMemory, Outcomes } from '../commands.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import type { Mutation } from '../decide/mutations.js';
+import { memoryById, memoryByTitle, read } from '../decide/reads.js';
+import { memoryPayload } from '../kinds/memory-kind.js';
+import { isExpired } from '../memory/access.js';
+import { type Memory, type MemoryRow, ownerOf } from '../memory/memory.js';
+import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
+import { giveWay, mergedMemory } from '../memory/store.js';
+import { fail } from '../result.js';
+
+/**
+ * Imports a memory (reference-http §2.3): the row of the same id, else the one that holds its title, is merged with
+ * it; otherwise it is inserted as it is. CONFLICT when the row of its id would take another row's title. Importing
+ * the same row again changes nothing.
+ */
+export function* decideImport(
+  command: ImportMemory,
+  context: DecisionContext,
+): Deciding<Outcomes['import-memory']> {
+  const { memory } = command;
+  const named = yield* memoryById(memory.id);
+  const holder =
+    named?.title === memory.title && named.namespace === memory.namespace
+      ? named
+      : yield* memoryByTitle(memory.title, memory.namespace);
+  const rival = holder === null || holder.id === memory.id ? null : holder;
+  const room = rival !== null && isExpired(rival, context.now) ? [giveWay(rival, command.archive)] : [];
+
+  if (named !== null && !isExpired(named, context.now)) {
+    if (rival !== null && room.length === 0) {
+      const message = `another memory holds this title in namespace "${memory.namespace}"`;
+      return fail('CONFLICT', message, { existing_id: rival.id });
+    }
+    return mergeInto(named, memory, context, room);
+  }
+  if (rival !== null && room.length === 0) return mergeInto(rival, memory, context, []);
+  if (named !== null) {
+    // What has expired exists for nobody: nothing of it is kept but its place in the log.
+    const revived = { ...memory, seen: named.seen, created_hlc: named.created_hlc };
+    return decided({ id: memory.id, change: 'created' }, [
+      ...room,
+      replaceMemory(named, revived, { reembed: true }),
+    ]);
+  }
+  // A deleted memory comes back after its deletion, for those who merge the two.
+  const tombstone = yield* read('tombstone', { kind: 'memory', id: memory.id });
+  return decided({ id: memory.id, change: 'created' }, [
+    ...room,
+    insertMemory({ ...memory, seen: tombstone?.seen ?? {} }),
+  ]);
+}
+
+function mergeInto(row: MemoryRow, incoming: Memory, context: DecisionContext, before: readonly Mutation[]) {
+  const { title, namespace } = incoming;
+  // Members that this release does not know follow the imported text, like those that it knows.
+  const rest = { ...row.rest, ...incoming.rest };
+  const merged = keptAttestation(
+    row,
+    withExpiryOfBoth(row, mergedMemory({ ...row, title, namespace, rest }, incoming, context), incoming),
+    incoming,
+  );
+  const same = memoryPayload({ ...merged, updated_at: row.updated_at, version: row.version });
+  if (same === memoryPayload(row)) return decided({ id: row.id, change: 'unchanged' as const }, []);
+  const reembed = row.title !== title || row.content !== incoming.content;
+  return decided({ id: row.id, change: 'updated' as const }, [
+    ...before,
+    replaceMemory(row, merged, { reembed }),
+  ]);
+}
+
+/** A long row was given its expiry on purpose; an import that says the same takes nothing away. */
+function withExpiryOfBoth(row: MemoryRow, merged: Memory, incoming: Memory): Memory {
+  const both = row.tier === 'long' && incoming.tier === 'long' && row.expires_at === incoming.expires_at;
+  return both ? { ...merged, expires_at: row.expires_at } : merged;
+}
+
+/** An import that attests nothing says nothing about an attestation that still covers the row. */
+function keptAttestation(row: MemoryRow, merged: Memory, incoming: Memory): Memory {
+  const covers =
+    incoming.metadata['attest_level'] !== 'agent_attested' &&
+    row.title === merged.title &&
+    row.namespace === merged.namespace &&
+    row.content === merged.content &&
+    row.kind === merged.kind &&
+    ownerOf(row) === ownerOf(merged);
+  if (!covers) return merged;
+  const { attest_level: _level, attested_by: _by, ...metadata } = merged.metadata;
+  const { attest_level, attested_by } = row.metadata;
+  return {
+    ...merged,
+    write_signature: row.write_signature,
+    metadata: {
+      ...metadata,
+      ...(attest_level === undefined ? {} : { attest_level }),
+      ...(attested_by === undefined ? {} : { attested_by }),
+    },
+  };
+}

@@ -1,0 +1,96 @@
+import type { ImportedRecord, ImportRecord } from '../commands.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { read } from '../decide/reads.js';
+import { hasControlCharacter, namespaceProblem } from '../ids.js';
+import { type Kind, wordsOf } from '../kinds/kind.js';
+import type { Kinds } from '../kinds/kinds.js';
+import type { Rest } from '../kinds/payload.js';
+import type { RecordImage } from '../kinds/record.js';
+import { HEADER_TEXT_LENGTH_MAX } from '../limits.js';
+import { fail, failed, ok, type Result } from '../result.js';
+import { canonicalInstant } from '../time.js';
+
+/** What every image of a record holds; kinds that date their changes have `updated_at`. */
+type Image = { readonly rest: Rest; readonly updated_at?: string };
+
+/** The kind of a record that can be imported. VALIDATION_FAILED for another one. */
+export function importableKind(kinds: Kinds, name: string): Result<Kind> {
+  const kind = kinds.named(name);
+  if (kind === null) {
+    const message = `this release knows no kind "${name}": import the record with the release that exported it`;
+    return fail('VALIDATION_FAILED', message, { fields: ['kind'] });
+  }
+  if (typeof kind.table === 'string' || !kind.exported) {
+    return fail('VALIDATION_FAILED', `kind "${name}" is not imported as a record`, { fields: ['kind'] });
+  }
+  if (kind.writer === 'home') {
+    const message = `records of kind "${name}" are not imported: only their home node writes them`;
+    return fail('VALIDATION_FAILED', message, { fields: ['kind'] });
+  }
+  return ok(kind);
+}
+
+/**
+ * Imports a record. One that is here with the same text, or with the same or a later `updated_at`, stays as it is; kinds
+ * without that member never change by an import. CONFLICT for a record that is here in another namespace.
+ */
+export function* decideImportRecord(
+  command: ImportRecord,
+  { kinds }: DecisionContext,
+): Deciding<ImportedRecord> {
+  const { record, revive } = command;
+  const importable = importableKind(kinds, record.kind);
+  if (!importable.ok) return failed(importable.error);
+  const kind = importable.value;
+  const { id, namespace } = record;
+  const image = record.image as Image;
+  const problem = problemOf(kind, record);
+  if (problem !== null) {
+    return fail('VALIDATION_FAILED', `${problem[0]}: ${problem[1]}`, { fields: [problem[0]] });
+  }
+  const subject = { kind: kind.name, id };
+  const write = { mutation: 'write', ...subject, word: wordsOf(kind, 'image')[0]!, namespace } as const;
+  const row = yield* read('subject-row', subject);
+  if (row === null) {
+    const tombstone = yield* read('tombstone', subject);
+    const stays = tombstone !== null && !revive && !((image.updated_at ?? '') > tombstone.deleted_at);
+    if (stays) return unchanged(id);
+    // A record that was removed comes back after its removal, for nodes that merge the two.
+    return decided({ id, change: 'created' }, [
+      { ...write, seen: tombstone?.seen ?? {}, before: null, image },
+    ]);
+  }
+  if (row.namespace !== namespace) {
+    return fail('CONFLICT', `this record is here in namespace "${row.namespace}"; remove it there first`);
+  }
+  const before = row.image as Image;
+  // The file may come from a release that knew fewer members.
+  const joined: Image = { ...image, rest: { ...before.rest, ...image.rest } };
+  const isLater = (image.updated_at ?? '') > (before.updated_at ?? '');
+  if (!isLater || kind.payload.text(joined) === kind.payload.text(before)) return unchanged(id);
+  return decided({ id, change: 'updated' }, [{ ...write, seen: row.stamp.seen, before, image: joined }]);
+}
+
+const unchanged = (id: string) => decided<ImportedRecord>({ id, change: 'unchanged' }, []);
+
+/** The field that is wrong with a record, and what; null when nothing is. */
+function problemOf(
+  kind: Kind,
+  { id, namespace, image }: RecordImage,
+): readonly [field: string, problem: string] | null {
+  if (id.length === 0 || id.length > HEADER_TEXT_LENGTH_MAX || hasControlCharacter(id)) {
+    return ['id', `must be 1 to ${HEADER_TEXT_LENGTH_MAX} characters without control characters`];
+  }
+  const place = namespaceProblem(namespace);
+  if (place !== null) return ['namespace', place];
+  if ((kind.idOf(image) ?? id) !== id) return ['id', `must be "${kind.idOf(image)}", as its members say`];
+  const named = kind.namespaceOfId(id) ?? kind.namespaceOf(image);
+  if (named !== null && named !== namespace)
+    return ['namespace', `must be "${named}", as its id or members say`];
+  if (!kind.payload.keys.includes('updated_at')) return null;
+  const { updated_at: date = '' } = image as Image;
+  // Dates are compared as texts.
+  return canonicalInstant(date) === date
+    ? null
+    : ['updated_at', 'must be an instant in UTC with milliseconds'];
+}
