@@ -1,4 +1,4 @@
-import { EMBED_STATES, type EmbeddedRow } from '../../protocol/commands.js';
+import { EMBED_STATES, type EmbeddedRow } from '../../protocol/memory/embed-state.js';
 import type { Answers } from '../../protocol/queries.js';
 import type { Result } from '../../protocol/result.js';
 import type { Store } from '../../storage/port.js';

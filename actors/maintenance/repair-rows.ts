@@ -1,6 +1,6 @@
 import type { OperationPlace } from '../../protocol/mesh/ranges.js';
-import type { RepairOutcome, RepairSubjects } from '../../protocol/mesh/repair-terms.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
+import type { RepairOutcome, RepairSubjects } from '../../protocol/replication/repair-subjects.js';
 import type { Verifier } from '../../protocol/replication/verifier.js';
 import type { Result } from '../../protocol/result.js';
 import type { Store } from '../../storage/port.js';

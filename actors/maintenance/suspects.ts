@@ -1,8 +1,8 @@
 import type { Subject } from '../../protocol/kinds/kind.js';
 import * as limits from '../../protocol/limits.js';
-import type { RepairedRow } from '../../protocol/mesh/repair-terms.js';
-import type { Suspect } from '../../protocol/mesh/scrub-terms.js';
 import { operationId } from '../../protocol/replication/operation-log.js';
+import type { Suspect } from '../../protocol/replication/repair-queries.js';
+import type { RepairedRow } from '../../protocol/replication/repair-subjects.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
 import type { Clock, Log } from '../../protocol/seams.js';
 import { parseRfc3339Ms } from '../../protocol/time.js';

@@ -9,9 +9,9 @@ import {
   checkSubjectsReply,
   type Dated,
 } from '../../protocol/mesh/ranges-messages.js';
-import type { MissingPayload, RepairOutcome } from '../../protocol/mesh/repair-terms.js';
 import type { Have } from '../../protocol/mesh/wire.js';
 import { operationId } from '../../protocol/replication/operation-log.js';
+import type { MissingPayload, RepairOutcome } from '../../protocol/replication/repair-subjects.js';
 import type { Clock, Log } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { NextRound } from '../core/loop.js';

@@ -1,11 +1,8 @@
-import type {
-  ApplyOperations,
-  ApplyOutcome,
-  UsedNonce,
-  VerifiedBatch,
-} from '../../protocol/mesh/store-terms.js';
 import type { ParkedOperation, RefusedOperation, VerifiedOperation } from '../../protocol/mesh/wire.js';
+import type { ApplyOperations, ApplyOutcome } from '../../protocol/replication/apply-operations.js';
 import { operationId } from '../../protocol/replication/operation-log.js';
+import type { UsedNonce } from '../../protocol/replication/used-nonce.js';
+import type { VerifiedBatch } from '../../protocol/replication/verified-batch.js';
 import { type Failure, failed, ok, type Result } from '../../protocol/result.js';
 import type { Clock } from '../../protocol/seams.js';
 import { parseRfc3339Ms } from '../../protocol/time.js';

@@ -1,4 +1,4 @@
-import type { PeerParked, PeerProgress } from '../../protocol/mesh/store-terms.js';
+import type { PeerParked, PeerProgress } from '../../protocol/replication/peer-progress.js';
 import type { Clock, Log } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import type { Cause } from './link-state.js';

@@ -1,6 +1,7 @@
-import type { ApplyOutcome, VerifiedBatch } from '../../protocol/mesh/store-terms.js';
 import type { Have, WireOperation } from '../../protocol/mesh/wire.js';
+import type { ApplyOutcome } from '../../protocol/replication/apply-operations.js';
 import { CHAIN_GENESIS } from '../../protocol/replication/operation-log.js';
+import type { VerifiedBatch } from '../../protocol/replication/verified-batch.js';
 import type { Verifier } from '../../protocol/replication/verifier.js';
 import type { Clock, Log, Random, Scheduler, Timer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';

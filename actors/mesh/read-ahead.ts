@@ -1,6 +1,6 @@
 import type { CheckedPullReply } from '../../protocol/mesh/pull-reply.js';
-import type { VerifiedBatch } from '../../protocol/mesh/store-terms.js';
 import type { Have } from '../../protocol/mesh/wire.js';
+import type { VerifiedBatch } from '../../protocol/replication/verified-batch.js';
 
 /** A page as its peer answered it, and what is left of it once it has been verified. */
 export interface VerifiedPage {

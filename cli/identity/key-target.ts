@@ -1,5 +1,4 @@
-import type { KeyChange } from '../../node/identity/key-files.js';
-import { keyLabelProblem } from '../../node/identity/key-files.js';
+import { type KeyChange, keyLabelProblem } from '../../node/identity/key-files.js';
 import { systemClock, systemRandom } from '../../node/seams.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
 import type { ParsedArguments } from '../arguments.js';

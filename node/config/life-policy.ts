@@ -1,5 +1,5 @@
-import type { LifePolicy } from '../../protocol/commands.js';
 import { PROMOTE_ACCESS_COUNT } from '../../protocol/limits.js';
+import type { LifePolicy } from '../../protocol/memory/life-policy.js';
 import type { Tier } from '../../protocol/memory/memory.js';
 import type { Settings } from './settings.js';
 

@@ -1,8 +1,8 @@
 import { compareDigests } from '../../protocol/mesh/compare-digests.js';
 import { namespacesOf } from '../../protocol/mesh/digest.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
-import type { ReadDigestsAnswer } from '../../protocol/mesh/store-terms.js';
 import type { PeerReply, PeerTransport } from '../../protocol/mesh/transport.js';
+import type { ReadDigestsAnswer } from '../../protocol/replication/queries.js';
 import type { Clock } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import { API_PREFIX } from '../bindings/operation-route.js';

@@ -1,5 +1,5 @@
 import { type Mesh, startMesh } from '../../actors/mesh/mesh.js';
-import { CHAIN } from '../../protocol/decide/rules.js';
+import { CHAIN } from '../../protocol/decide/chain.js';
 import { errorRow } from '../../protocol/errors.js';
 import { CHANGE_POLL_MS } from '../../protocol/limits.js';
 import { HINTS_PATH } from '../../protocol/mesh/hint.js';

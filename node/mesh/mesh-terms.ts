@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Acknowledgement, MeshStatus } from '../../actors/mesh/parts.js';
-import type { FoundOperation } from '../../protocol/mesh/store-terms.js';
+import type { FoundOperation } from '../../protocol/replication/queries.js';
 
 /** What nodes of a mesh ask each other beside operations. */
 

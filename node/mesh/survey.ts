@@ -6,8 +6,7 @@ import type { Settings } from '../config/settings.js';
 import { askDaemon } from './ask-daemon.js';
 import { comparePeers } from './compare-peers.js';
 import { MeshState, type StateSeams } from './forming/mesh-state.js';
-import type { ComparedPeer } from './mesh-terms.js';
-import { type MeshStatusAnswer, STATUS_PATH } from './mesh-terms.js';
+import { type ComparedPeer, type MeshStatusAnswer, STATUS_PATH } from './mesh-terms.js';
 import type { SignRequest } from './roster-exchange.js';
 import { UndiciTransport } from './undici-transport.js';
 

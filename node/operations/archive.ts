@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ArchivedMemory } from '../../protocol/life-commands.js';
+import type { ArchivedMemory } from '../../protocol/lifecycle/archived-memory.js';
 import * as limits from '../../protocol/limits.js';
 import { memoryJson } from '../../protocol/memory/memory.js';
 import { failed, ok, type Result } from '../../protocol/result.js';

@@ -1,10 +1,10 @@
-import type { OnConflict } from '../../protocol/commands.js';
 import {
   NEAR_DUPLICATE_SIMILARITY_MIN,
   NEAR_DUPLICATE_WAIT_MS,
   POTENTIAL_CONTRADICTIONS_WAIT_MS,
 } from '../../protocol/limits.js';
 import type { Memory } from '../../protocol/memory/memory.js';
+import type { OnConflict } from '../../protocol/memory/on-conflict.js';
 import { type Failure, fail } from '../../protocol/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 

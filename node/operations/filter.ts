@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import * as limits from '../../protocol/limits.js';
-import type { LeftOut, MemoryFilter } from '../../protocol/queries.js';
+import type { LeftOut, MemoryFilter } from '../../protocol/memory/queries.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 

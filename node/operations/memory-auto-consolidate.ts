@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ConsolidationGroup } from '../../protocol/life-queries.js';
+import type { ConsolidationGroup } from '../../protocol/lifecycle/queries.js';
 import * as limits from '../../protocol/limits.js';
 import { failed, ok } from '../../protocol/result.js';
 import { excerpt } from '../../protocol/utf8.js';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { ConsolidateMemories } from '../../protocol/life-commands.js';
-import { notFoundOf } from '../../protocol/lifecycle/consolidate.js';
+import { type ConsolidateMemories, notFoundOf } from '../../protocol/lifecycle/consolidate.js';
 import * as limits from '../../protocol/limits.js';
 import type { Tier } from '../../protocol/memory/memory.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ForgetFilter } from '../../protocol/life-commands.js';
 import * as limits from '../../protocol/limits.js';
+import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
 import { analyseQuery } from '../../protocol/ranking/query.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';

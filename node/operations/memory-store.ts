@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { ON_CONFLICT } from '../../protocol/commands.js';
 import { type Memory, memoryJson } from '../../protocol/memory/memory.js';
 import { newMemory as blankMemory } from '../../protocol/memory/new-memory.js';
+import { ON_CONFLICT } from '../../protocol/memory/on-conflict.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import { instantAfter } from '../../protocol/time.js';
 import { ttlSecondsOf } from '../config/life-policy.js';

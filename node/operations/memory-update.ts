@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { MemoryPatch } from '../../protocol/commands.js';
 import { memoryJson } from '../../protocol/memory/memory.js';
+import type { MemoryPatch } from '../../protocol/memory/update.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import { instantAfter } from '../../protocol/time.js';
 import type { Call } from '../pipeline/call.js';

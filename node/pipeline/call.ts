@@ -1,7 +1,8 @@
 import type { QuorumOutcome } from '../../actors/mesh/parts.js';
-import type { RecallConsumption, RecallObservation, SignedEnvelope } from '../../protocol/commands.js';
+import type { SignedEnvelope } from '../../protocol/agents/signed-envelope.js';
 import type { Chain } from '../../protocol/decide/chain.js';
 import type { WriteSignature } from '../../protocol/memory/memory.js';
+import type { RecallConsumption, RecallObservation } from '../../protocol/memory/recall-ledger.js';
 import type { Clock, Crypto, Log, Random, Signer } from '../../protocol/seams.js';
 import type { ReadStore, Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';

@@ -6,7 +6,8 @@ import {
   REQUEST_DEADLINE_MS,
   WRITE_DEADLINE_MS,
 } from '../../protocol/limits.js';
-import type { AnswerOf, Answers, Query, RankedMemories, RecallMemories } from '../../protocol/queries.js';
+import type { RankedMemories, RecallMemories } from '../../protocol/memory/queries.js';
+import type { AnswerOf, Answers, Query } from '../../protocol/queries.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
 import type { Clock } from '../../protocol/seams.js';
 import type { CallOptions, SelfCheckPage, Store, TimedCommand } from '../../storage/port.js';

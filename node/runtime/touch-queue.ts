@@ -1,4 +1,3 @@
-import type { LifePolicy, RecallConsumption, RecallObservation } from '../../protocol/commands.js';
 import {
   EXTEND_SECONDS,
   OBSERVATIONS_BATCH_MAX,
@@ -8,6 +7,8 @@ import {
   TOUCH_FLUSH_INTERVAL_MS,
   TOUCHES_PENDING_MAX,
 } from '../../protocol/limits.js';
+import type { LifePolicy } from '../../protocol/memory/life-policy.js';
+import type { RecallConsumption, RecallObservation } from '../../protocol/memory/recall-ledger.js';
 import type { Log, Scheduler, Timer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import type { TouchQueue } from '../pipeline/call.js';

@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Failure, Result } from '../../protocol/result.js';
-import { fail, failed, ok } from '../../protocol/result.js';
+import { type Failure, fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { Clock, Log, Scheduler, Timer } from '../../protocol/seams.js';
 import { BUILTIN_DIM, type EmbedCall, type EmbedReply } from './builtin-messages.js';
 import { chunkQuery } from './chunking.js';

@@ -1,17 +1,17 @@
 import type { Link } from '../../protocol/graph/link.js';
 import type { RecordImage, RecordPlace } from '../../protocol/kinds/record.js';
 import { EXPORT_BYTES_MAX, EXPORT_LINKS_MAX, EXPORT_PAGE_SIZE } from '../../protocol/limits.js';
+import type { AnswerOf } from '../../protocol/queries.js';
+import type { Viewer } from '../../protocol/ranking/types.js';
+import type { Failure } from '../../protocol/result.js';
+import { instantFromMs } from '../../protocol/time.js';
 import type {
-  AnswerOf,
   ExportLinkPlace,
   ExportLinks,
   ExportMemories,
   ExportPlace,
   ExportRecords,
-} from '../../protocol/queries.js';
-import type { Viewer } from '../../protocol/ranking/types.js';
-import type { Failure } from '../../protocol/result.js';
-import { instantFromMs } from '../../protocol/time.js';
+} from '../../protocol/transfer/queries.js';
 import type { ReadServices } from '../pipeline/call.js';
 import { exportedLink, exportedMemory, exportedRecord } from './export-json.js';
 

@@ -2,7 +2,7 @@ import type { Link } from '../../protocol/graph/link.js';
 import type { RecordImage, RecordPlace } from '../../protocol/kinds/record.js';
 import { EXPORT_BYTES_MAX, EXPORT_LINKS_MAX } from '../../protocol/limits.js';
 import type { MemoryRow } from '../../protocol/memory/memory.js';
-import type { LeftOut } from '../../protocol/queries.js';
+import type { LeftOut } from '../../protocol/memory/queries.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
 import type { ReadServices } from '../pipeline/call.js';

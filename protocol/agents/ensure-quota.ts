@@ -1,10 +1,21 @@
-import type { EnsureQuota, Outcomes } from '../commands.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { type ReadRequest, read } from '../decide/reads.js';
 import type { Memory } from '../memory/memory.js';
 import { type Failure, failed, ok, type Result } from '../result.js';
 import { chargedBytes, freshUse, holderOf, type QuotaUse, rolledUse, secondsToNextDay } from './quota.js';
+
+/** Answers a quota row and creates it at the first call (interface §2.9). */
+export interface EnsureQuota {
+  readonly kind: 'ensure-quota';
+  readonly holder: string;
+  readonly namespace: string;
+}
+
+/** What `ensure-quota` answers. */
+export interface EnsureQuotaOutcome {
+  readonly use: QuotaUse;
+}
 
 /**
  * The quota clause of a write: QUOTA_EXCEEDED when the owner of the row would exceed its memories of the day (new
@@ -74,7 +85,7 @@ function exceeded(
 export function* decideEnsureQuota(
   command: EnsureQuota,
   context: DecisionContext,
-): Deciding<Outcomes['ensure-quota']> {
+): Deciding<EnsureQuotaOutcome> {
   const { holder, namespace } = command;
   const limits = context.quota;
   const known = yield* read('quota-use', { holder: holder, namespace: namespace });

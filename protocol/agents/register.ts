@@ -1,23 +1,43 @@
-import type { BindAgentKey, Command, Outcomes, RegisterAgent, SignedEnvelope } from '../commands.js';
-import { type Deciding, type Decision, type DecisionContext, decided } from '../decide/deciding.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, memoryByTitle, type ReadRequest, read } from '../decide/reads.js';
 import { type Memory, ownerOf } from '../memory/memory.js';
-import { insertMemory, replaceMemory, writesMemoriesOf } from '../memory/memory-writes.js';
-import { type Failure, fail, type Result } from '../result.js';
-import { AGENTS_NAMESPACE, agentOf, agentTitle } from './agent.js';
+import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
+import type { Viewer } from '../ranking/types.js';
+import { type Failure, fail } from '../result.js';
+import { AGENTS_NAMESPACE, type AgentRecord, agentOf, agentTitle } from './agent.js';
+import type { SignedEnvelope } from './signed-envelope.js';
 
-/** The commands that may write agent records. */
-const AGENT_COMMANDS: ReadonlySet<Command['kind']> = new Set(['register-agent', 'bind-agent-key']);
+/** Registers an agent, or refreshes its record (interface §2.4). */
+export interface RegisterAgent {
+  readonly kind: 'register-agent';
+  /** The record as a memory, complete but for the stamps; its id is used when the agent is new. */
+  readonly memory: Memory;
+  /** The id of the record where another memory has the first. */
+  readonly spareId: string;
+  readonly viewer: Viewer;
+  readonly admin: boolean;
+}
 
-/**
- * Refuses what any other command would write among the agent records, whatever its rules say: a record holds the key
- * that an agent's signatures are judged by.
- */
-export function guardAgentRecords<T>(command: Command, result: Result<Decision<T>>): Result<Decision<T>> {
-  if (!result.ok || AGENT_COMMANDS.has(command.kind)) return result;
-  return result.value.mutations.some((mutation) => writesMemoriesOf(mutation, AGENTS_NAMESPACE))
-    ? fail('FORBIDDEN', `namespace "${AGENTS_NAMESPACE}" takes registered agents only`)
-    : result;
+/** What `register-agent` answers. */
+export interface RegisterAgentOutcome {
+  readonly agent: AgentRecord;
+  readonly id: string;
+  readonly created: boolean;
+}
+
+/** Binds a key to a registered agent, or takes it away (interface §4.9). */
+export interface BindAgentKey {
+  readonly kind: 'bind-agent-key';
+  readonly agentId: string;
+  /** Standard base64 of an admitted key; null revokes. */
+  readonly publicKey: string | null;
+  /** Who did it, for the audit chain. */
+  readonly by: string;
+}
+
+/** What `bind-agent-key` answers. */
+export interface BindAgentKeyOutcome {
+  readonly agent: AgentRecord;
 }
 
 /**
@@ -27,7 +47,7 @@ export function guardAgentRecords<T>(command: Command, result: Result<Decision<T
 export function* decideRegisterAgent(
   command: RegisterAgent,
   context: DecisionContext,
-): Deciding<Outcomes['register-agent']> {
+): Deciding<RegisterAgentOutcome> {
   const { memory, viewer, admin } = command;
   const known = yield* memoryByTitle(memory.title, memory.namespace);
   const self = ownerOf(memory);
@@ -65,7 +85,7 @@ export function* decideRegisterAgent(
 export function* decideBindAgentKey(
   command: BindAgentKey,
   context: DecisionContext,
-): Deciding<Outcomes['bind-agent-key']> {
+): Deciding<BindAgentKeyOutcome> {
   const known = yield* memoryByTitle(agentTitle(command.agentId), AGENTS_NAMESPACE);
   if (known === null) return fail('NOT_FOUND', 'agent is not registered');
   const { pubkey_b64: before, pubkey_bound_at: _at, ...metadata } = known.metadata;

@@ -1,8 +1,8 @@
-import { guardAgentRecords } from '../agents/register.js';
-import type { Command, Outcomes } from '../commands.js';
+import { type Command, type Outcomes, RULES } from '../commands.js';
 import { type Failure, failed, type Result } from '../result.js';
 import { audited } from './audit.js';
 import type { Deciding, Decision, DecisionContext } from './deciding.js';
+import { guardAgentRecords } from './guard-agents.js';
 import { homeProblem } from './home.js';
 import type { Mutation } from './mutations.js';
 import type { Reading } from './reads.js';
@@ -68,3 +68,6 @@ function announced(
   const heard = events(command, result.value, context);
   return heard.length === 0 ? result : { ok: true, value: { value, mutations: [...mutations, ...heard] } };
 }
+
+/** The chain of this release. Nothing restricts a command yet, no event leaves, and no command needs a home. */
+export const CHAIN: Chain = { rules: RULES, policy: allowAll, events: () => [], forwarded: {} };

@@ -12,6 +12,9 @@ import type { ReadRequest } from './reads.js';
  */
 export type Deciding<T> = Generator<ReadRequest, Result<Decision<T>>, never>;
 
+/** What a rule returns that has nothing to say. */
+export type Done = Readonly<Record<never, never>>;
+
 export interface Decision<T> {
   readonly mutations: readonly Mutation[];
   readonly value: T;

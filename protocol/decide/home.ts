@@ -1,5 +1,4 @@
-import type { Adoption } from '../kinds/adoption-kind.js';
-import { adoptionKind } from '../kinds/adoption-kind.js';
+import { type Adoption, adoptionKind } from '../kinds/adoption-kind.js';
 import { homeId, homeNumberOf, makerOf, numberIn } from '../kinds/home.js';
 import type { Kind } from '../kinds/kind.js';
 import type { Version } from '../kinds/version.js';

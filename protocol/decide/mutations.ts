@@ -1,14 +1,15 @@
 import type { QuotaLimits } from '../agents/quota.js';
 import type { AuditEvent } from '../audit.js';
-import type { RecallConsumption, RecallObservation } from '../commands.js';
 import type { Subject } from '../kinds/kind.js';
 import type { PurgeReason } from '../kinds/memory-kind.js';
 import type { Dot, Facts, Settled } from '../kinds/version.js';
-import type { PurgeableRow } from '../life-commands.js';
+import type { PurgeableRow } from '../lifecycle/archived-memory.js';
+import type { RecallConsumption, RecallObservation } from '../memory/recall-ledger.js';
 import type { EpochNotice } from '../mesh/epoch-notice.js';
 import type { OperationPlace } from '../mesh/ranges.js';
-import type { SavePeerProgress, UsedNonce } from '../mesh/store-terms.js';
 import type { ParkReason, VerifiedOperation } from '../mesh/wire.js';
+import type { SavePeerProgress } from '../replication/peer-progress.js';
+import type { UsedNonce } from '../replication/used-nonce.js';
 import type { HistoricEdit } from '../replication/versions.js';
 import type { VersionVector } from '../version-vector.js';
 import type { DatabaseOwner, Row } from './rows.js';

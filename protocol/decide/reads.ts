@@ -1,14 +1,16 @@
 import type { QuotaUse } from '../agents/quota.js';
+import type { Ask } from '../ask.js';
 import type { Subject } from '../kinds/kind.js';
 import type { MemoryImage } from '../kinds/memory-kind.js';
 import type { Dot, Facts, Version } from '../kinds/version.js';
-import type { ArchivedRow, ForgetFilter, PurgeableRow } from '../life-commands.js';
+import type { ArchivedRow, PurgeableRow } from '../lifecycle/archived-memory.js';
+import type { ForgetFilter } from '../memory/forget-filter.js';
 import type { MemoryRow } from '../memory/memory.js';
 import type { EpochNotice } from '../mesh/epoch-notice.js';
-import type { SubjectPlace, UsedNonce } from '../mesh/store-terms.js';
 import type { ParkReason, WireOperation } from '../mesh/wire.js';
 import type { LoggedOperation } from '../replication/derive.js';
-import type { HistoricEdit } from '../replication/versions.js';
+import type { UsedNonce } from '../replication/used-nonce.js';
+import type { HistoricEdit, SubjectPlace } from '../replication/versions.js';
 import type { VersionVector } from '../version-vector.js';
 import type { Mutation } from './mutations.js';
 import type { DatabaseOwner, Row } from './rows.js';
@@ -69,7 +71,6 @@ interface OriginSeq {
   readonly seq: number;
 }
 
-type Ask<Request, Answer> = { readonly request: Request; readonly answer: Answer };
 type Nothing = Readonly<Record<never, never>>;
 
 /** Everything that a decision may read: each request with its answer. Engines answer this map. */

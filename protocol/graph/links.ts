@@ -1,17 +1,39 @@
-import type { DropLink, ImportLink, Outcomes } from '../commands.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, read } from '../decide/reads.js';
 import { linkKind } from '../kinds/link-kind.js';
 import { NO_REST } from '../kinds/payload.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
+import type { Viewer } from '../ranking/types.js';
 import { fail } from '../result.js';
-import { type Link, linkId } from './link.js';
+import { type Link, type LinkKey, linkId } from './link.js';
+
+export interface ImportLink {
+  readonly kind: 'import-link';
+  readonly link: Link;
+}
+
+/** What `import-link` answers. */
+export interface ImportLinkOutcome {
+  readonly change: 'created' | 'unchanged';
+}
+
+/** Removes a link; its tombstone replicates. */
+export interface DropLink {
+  readonly kind: 'drop-link';
+  readonly link: LinkKey;
+  readonly viewer: Viewer;
+}
+
+/** What `drop-link` answers. */
+export interface DropLinkOutcome {
+  readonly dropped: Link;
+}
 
 /** Imports a link between two memories that exist; a link that is there already stays as it is. */
 export function* decideImportLink(
   { link }: ImportLink,
   context: DecisionContext,
-): Deciding<Outcomes['import-link']> {
+): Deciding<ImportLinkOutcome> {
   if (link.source_id === link.target_id) return fail('VALIDATION_FAILED', 'a memory cannot link to itself');
   const source = yield* memoryById(link.source_id);
   const target = yield* memoryById(link.target_id);
@@ -35,7 +57,7 @@ export function* decideImportLink(
 export function* decideDropLink(
   { link, viewer }: DropLink,
   context: DecisionContext,
-): Deciding<Outcomes['drop-link']> {
+): Deciding<DropLinkOutcome> {
   const subject = { kind: linkKind.name, id: linkId(link) };
   const row = yield* read('subject-row', subject);
   const source = yield* memoryById(link.source_id);

@@ -1,17 +1,43 @@
-import type { ClearStandard, Outcomes, SetStandard } from '../commands.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, read } from '../decide/reads.js';
 import { namespaceProblem } from '../ids.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type Standard, standardKind } from '../kinds/standard-kind.js';
 import { isExpired, isVisible } from '../memory/access.js';
+import type { Viewer } from '../ranking/types.js';
 import { fail } from '../result.js';
+
+/** Pins a memory as the standard of a namespace, or names the namespace that it inherits from (interface §2.5). */
+export interface SetStandard {
+  readonly kind: 'set-standard';
+  readonly namespace: string;
+  /** The memory that becomes the standard; null leaves only the parent. */
+  readonly standardId: string | null;
+  readonly parent: string | null;
+  readonly viewer: Viewer;
+}
+
+/** What `set-standard` answers. */
+export interface SetStandardOutcome {
+  readonly standard: Standard;
+}
+
+/** Takes the standard of a namespace away; the memory stays. */
+export interface ClearStandard {
+  readonly kind: 'clear-standard';
+  readonly namespace: string;
+}
+
+/** What `clear-standard` answers. */
+export interface ClearStandardOutcome {
+  readonly cleared: boolean;
+}
 
 /** Sets a standard. NOT_FOUND for a memory that the caller cannot see; VALIDATION_FAILED for a namespace that cannot be. */
 export function* decideSetStandard(
   command: SetStandard,
   context: DecisionContext,
-): Deciding<Outcomes['set-standard']> {
+): Deciding<SetStandardOutcome> {
   const { namespace, standardId, parent, viewer } = command;
   for (const [field, value] of [
     ['namespace', namespace],
@@ -52,7 +78,7 @@ function isSame(a: Standard, b: Pick<Standard, 'standard_id' | 'parent_namespace
 }
 
 /** Clears a standard; one that is not set stays so. */
-export function* decideClearStandard({ namespace }: ClearStandard): Deciding<Outcomes['clear-standard']> {
+export function* decideClearStandard({ namespace }: ClearStandard): Deciding<ClearStandardOutcome> {
   const subject = { kind: standardKind.name, id: namespace };
   const row = yield* read('subject-row', subject);
   if (row === null) return decided({ cleared: false }, []);

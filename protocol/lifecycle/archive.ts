@@ -1,16 +1,65 @@
 import { storageProblem } from '../agents/ensure-quota.js';
-import type { Outcomes } from '../commands.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById, read } from '../decide/reads.js';
-import type { ArchivedRow, ArchiveMemories, PurgeArchive, RestoreMemory } from '../life-commands.js';
+import type { PurgeReason } from '../kinds/memory-kind.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
-import type { Memory } from '../memory/memory.js';
+import type { Memory, Tier } from '../memory/memory.js';
 import { insertMemory, removeMemory } from '../memory/memory-writes.js';
 import { titleRoom } from '../memory/title-room.js';
 import { notOwner } from '../memory/update.js';
+import type { Viewer } from '../ranking/types.js';
 import { fail, failed } from '../result.js';
 import { instantAfter } from '../time.js';
+import type { ArchivedRow } from './archived-memory.js';
+
+export interface ArchiveMemories {
+  readonly kind: 'archive-memories';
+  readonly ids: readonly string[];
+  readonly reason: string;
+  readonly viewer: Viewer;
+}
+
+/** What `archive-memories` answers. */
+export interface ArchiveMemoriesOutcome {
+  readonly archived: readonly string[];
+  readonly missing: readonly string[];
+}
+
+export interface RestoreMemory {
+  readonly kind: 'restore-memory';
+  readonly id: string;
+  /** The time to live that a row gets whose own expiry has passed in the archive. Seconds; null is none. */
+  readonly ttlSeconds: Readonly<Record<Tier, number | null>>;
+  readonly viewer: Viewer;
+  readonly archive: boolean;
+}
+
+/** What `restore-memory` answers. */
+export interface RestoreMemoryOutcome {
+  readonly memory: Memory;
+  /** True when the original expiry had passed and a new one was given. */
+  readonly expiryRenewed: boolean;
+}
+
+/** Purges one bounded batch, the oldest first. */
+export interface PurgeArchive {
+  readonly kind: 'purge-archive';
+  /** Rows archived at this canonical instant or before. */
+  readonly before: string;
+  /** Only rows of this owner; null purges everybody's. */
+  readonly ownerId: string | null;
+  readonly reason: PurgeReason;
+  readonly limit: number;
+  /** Who does it, for the audit chain. */
+  readonly by: string;
+}
+
+/** What `purge-archive` answers. */
+export interface PurgeArchiveOutcome {
+  readonly purged: number;
+  readonly more: boolean;
+}
 
 /** The answer for an id that the archive does not hold, or whose row the caller may not see. */
 export const notArchived = () => fail('NOT_FOUND', 'not found in archive');
@@ -22,7 +71,7 @@ export const notArchived = () => fail('NOT_FOUND', 'not found in archive');
 export function* decideArchive(
   command: ArchiveMemories,
   context: DecisionContext,
-): Deciding<Outcomes['archive-memories']> {
+): Deciding<ArchiveMemoriesOutcome> {
   const mutations: Mutation[] = [];
   const archived: string[] = [];
   const missing: string[] = [];
@@ -51,7 +100,7 @@ export function* decideArchive(
 export function* decideRestore(
   command: RestoreMemory,
   context: DecisionContext,
-): Deciding<Outcomes['restore-memory']> {
+): Deciding<RestoreMemoryOutcome> {
   const archived = yield* read('archived-memory', { id: command.id });
   if (archived === null || !isVisible(archived.memory, command.viewer)) return notArchived();
   if (!mayChange(archived.memory, command.viewer)) return notOwner();
@@ -87,7 +136,7 @@ function restored(archived: ArchivedRow, command: RestoreMemory, context: Decisi
 }
 
 /** Purges up to `limit` archived rows for good, the oldest first. */
-export function* decidePurge(command: PurgeArchive): Deciding<Outcomes['purge-archive']> {
+export function* decidePurge(command: PurgeArchive): Deciding<PurgeArchiveOutcome> {
   const rows = yield* read('purgeable-memories', {
     before: command.before,
     ownerId: command.ownerId,

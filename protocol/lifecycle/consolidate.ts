@@ -1,18 +1,45 @@
 import { chargeFor } from '../agents/ensure-quota.js';
-import type { Outcomes } from '../commands.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById } from '../decide/reads.js';
-import type { ConsolidateMemories } from '../life-commands.js';
 import { ACCESS_COUNT_MAX } from '../limits.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
-import type { Memory, MemoryRow } from '../memory/memory.js';
+import type { Memory, MemoryRow, Tier } from '../memory/memory.js';
 import { insertMemory, removeMemory } from '../memory/memory-writes.js';
 import { newMemory } from '../memory/new-memory.js';
 import { nextTitle, titleRoom } from '../memory/title-room.js';
 import { notOwner } from '../memory/update.js';
+import type { Viewer } from '../ranking/types.js';
 import { fail, failed } from '../result.js';
 import { type Audience, audienceOf, commonKind, plainSummary, unionOfTags } from './consolidation.js';
+
+export interface ConsolidateMemories {
+  readonly kind: 'consolidate-memories';
+  readonly ids: readonly string[];
+  /** What the caller decides about the new row; the rest follows from the sources. */
+  readonly result: {
+    readonly id: string;
+    readonly title: string;
+    readonly namespace: string;
+    readonly tier: Tier;
+    readonly expiresAt: string | null;
+  };
+  /** Null makes one from the sources, without a model. */
+  readonly summary: string | null;
+  /** When the title is taken: CONFLICT, or the next free `title (n)`. */
+  readonly onConflict: 'error' | 'version';
+  /** Who consolidates. */
+  readonly agentId: string;
+  readonly viewer: Viewer;
+  readonly archive: boolean;
+}
+
+/** What `consolidate-memories` answers. */
+export interface ConsolidateMemoriesOutcome {
+  readonly memory: Memory;
+  readonly consolidated: number;
+  readonly autoSummary: boolean;
+}
 
 /**
  * Joins memories into one and archives them with reason `consolidate`, all in the one transaction of the command:
@@ -23,7 +50,7 @@ import { type Audience, audienceOf, commonKind, plainSummary, unionOfTags } from
 export function* decideConsolidate(
   command: ConsolidateMemories,
   context: DecisionContext,
-): Deciding<Outcomes['consolidate-memories']> {
+): Deciding<ConsolidateMemoriesOutcome> {
   const sources: MemoryRow[] = [];
   const missing: string[] = [];
   for (const id of new Set(command.ids)) {

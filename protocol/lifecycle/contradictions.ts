@@ -1,9 +1,9 @@
-import type { ContradictionLink } from '../life-queries.js';
 import { CONTRADICTION_PAIRS_MAX, POTENTIAL_CONTRADICTIONS_MAX, SIMILAR_TITLE_SHARE_MIN } from '../limits.js';
 import type { Memory } from '../memory/memory.js';
 import { stemOf } from '../ranking/porter.js';
 import { isStopWord } from '../ranking/stop-words.js';
 import { wordsOf } from '../ranking/tokens.js';
+import type { ContradictionLink } from './queries.js';
 
 /** Titles are read up to here. */
 const TITLE_WORDS_MAX = 64;

@@ -1,13 +1,25 @@
-import type { Outcomes } from '../commands.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById } from '../decide/reads.js';
-import type { ResolveMemories } from '../life-commands.js';
 import { SUPERSEDES_MAX } from '../limits.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import type { Memory } from '../memory/memory.js';
 import { removeMemory, replaceMemory } from '../memory/memory-writes.js';
 import { notFound, notOwner } from '../memory/update.js';
+import type { Viewer } from '../ranking/types.js';
 import { fail } from '../result.js';
+
+export interface ResolveMemories {
+  readonly kind: 'resolve-memories';
+  readonly winnerId: string;
+  readonly loserId: string;
+  readonly viewer: Viewer;
+}
+
+/** What `resolve-memories` answers. */
+export interface ResolveMemoriesOutcome {
+  readonly winner: string;
+  readonly loser: string;
+}
 
 /**
  * Settles a contradiction: the loser goes to the archive with reason `superseded`, and the winner's
@@ -16,7 +28,7 @@ import { fail } from '../result.js';
 export function* decideResolve(
   command: ResolveMemories,
   context: DecisionContext,
-): Deciding<Outcomes['resolve-memories']> {
+): Deciding<ResolveMemoriesOutcome> {
   if (command.winnerId === command.loserId) {
     return fail('VALIDATION_FAILED', 'winner and loser are the same memory', { fields: ['loser'] });
   }

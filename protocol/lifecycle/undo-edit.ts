@@ -1,16 +1,30 @@
 import { chargeFor } from '../agents/ensure-quota.js';
 import { canonicalJson } from '../canonical-json.js';
-import type { Outcomes } from '../commands.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, read } from '../decide/reads.js';
 import type { MemoryImage } from '../kinds/memory-kind.js';
-import type { UndoEdit } from '../life-commands.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import { type Memory, type MemoryRow, PRESERVED_METADATA_KEYS } from '../memory/memory.js';
 import { replaceMemory } from '../memory/memory-writes.js';
 import { titleRoom } from '../memory/title-room.js';
 import { claimedWhenTextChanged, notFound, notOwner } from '../memory/update.js';
+import type { Viewer } from '../ranking/types.js';
 import { fail, failed } from '../result.js';
+
+export interface UndoEdit {
+  readonly kind: 'undo-edit';
+  readonly id: string;
+  /** Only tells what would change. */
+  readonly dryRun: boolean;
+  readonly viewer: Viewer;
+  readonly archive: boolean;
+}
+
+/** What `undo-edit` answers. */
+export interface UndoEditOutcome {
+  readonly memory: Memory;
+  readonly changed: readonly string[];
+}
 
 /** What an edit may change and its undoing takes back; the tier never goes down, so it stays. */
 const UNDONE_KEYS = [
@@ -33,10 +47,7 @@ const UNDONE_KEYS = [
  * update, so that the version grows and the undoing can be undone. NOT_FOUND when it was never edited, CONFLICT when
  * the log no longer has the image or the old title is taken.
  */
-export function* decideUndoEdit(
-  command: UndoEdit,
-  context: DecisionContext,
-): Deciding<Outcomes['undo-edit']> {
+export function* decideUndoEdit(command: UndoEdit, context: DecisionContext): Deciding<UndoEditOutcome> {
   const row = yield* memoryById(command.id);
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
   if (!mayChange(row, command.viewer)) return notOwner();

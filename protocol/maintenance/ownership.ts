@@ -1,6 +1,29 @@
-import type { ClaimOwnership, Outcomes, ReleaseOwnership } from '../commands.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { read } from '../decide/reads.js';
+
+export interface ClaimOwnership {
+  readonly kind: 'claim-ownership';
+  readonly holder: string;
+  readonly role: 'daemon' | 'mcp';
+  readonly leaseMs: number;
+}
+
+/** What `claim-ownership` answers. */
+export interface ClaimOwnershipOutcome {
+  readonly owned: boolean;
+  readonly fencing: number;
+  readonly holder: string;
+}
+
+export interface ReleaseOwnership {
+  readonly kind: 'release-ownership';
+  readonly holder: string;
+}
+
+/** What `release-ownership` answers. */
+export interface ReleaseOwnershipOutcome {
+  readonly released: boolean;
+}
 
 /**
  * Claims or renews the ownership of the database. A daemon takes it from an MCP process at once; otherwise the holder
@@ -9,7 +32,7 @@ import { read } from '../decide/reads.js';
 export function* decideClaim(
   command: ClaimOwnership,
   context: DecisionContext,
-): Deciding<Outcomes['claim-ownership']> {
+): Deciding<ClaimOwnershipOutcome> {
   const current = yield* read('database-owner', {});
   // A lease that ends later than any lease could was made before the clock was set back.
   const alive =
@@ -34,7 +57,7 @@ export function* decideClaim(
 }
 
 /** Gives the ownership up, so that the next process need not wait for the lease to run out. */
-export function* decideRelease(command: ReleaseOwnership): Deciding<Outcomes['release-ownership']> {
+export function* decideRelease(command: ReleaseOwnership): Deciding<ReleaseOwnershipOutcome> {
   const current = yield* read('database-owner', {});
   if (current === null || current.holder !== command.holder) return decided({ released: false }, []);
   return decided({ released: true }, [

@@ -1,14 +1,30 @@
 import { chargeFor } from '../agents/ensure-quota.js';
-import type { Outcomes, PromoteMemory } from '../commands.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById } from '../decide/reads.js';
 import { withAncestors } from '../ids.js';
+import type { Viewer } from '../ranking/types.js';
 import { fail, failed } from '../result.js';
 import { isExpired, isVisible, mayChange } from './access.js';
 import { higherTier, type Memory, type MemoryRow } from './memory.js';
 import { insertMemory, replaceMemory } from './memory-writes.js';
 import { titleRoom } from './title-room.js';
 import { claimed, notFound, notOwner } from './update.js';
+
+export interface PromoteMemory {
+  readonly kind: 'promote-memory';
+  readonly id: string;
+  readonly targetTier: 'mid' | 'long';
+  /** Clones the row into this namespace above its own instead; null promotes the tier. */
+  readonly vertical?: { readonly toNamespace: string; readonly cloneId: string } | null;
+  readonly viewer: Viewer;
+  /** Keep a copy of an expired row that gives way to a clone. */
+  readonly archive?: boolean;
+}
+
+/** What `promote-memory` answers. */
+export interface PromoteMemoryOutcome {
+  readonly memory: Memory;
+}
 
 /**
  * Promotes a memory: long clears the expiry, mid keeps it. A row that is there already stays as it is and no
@@ -17,7 +33,7 @@ import { claimed, notFound, notOwner } from './update.js';
 export function* decidePromote(
   command: PromoteMemory,
   context: DecisionContext,
-): Deciding<Outcomes['promote-memory']> {
+): Deciding<PromoteMemoryOutcome> {
   const row = yield* memoryById(command.id);
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
   if (!mayChange(row, command.viewer)) return notOwner();
@@ -48,7 +64,7 @@ function* cloneInto(
   row: MemoryRow,
   command: PromoteMemory,
   context: DecisionContext,
-): Deciding<Outcomes['promote-memory']> {
+): Deciding<PromoteMemoryOutcome> {
   const { toNamespace, cloneId } = vertical;
   if (!withAncestors(row.namespace).slice(1).includes(toNamespace)) {
     return fail('VALIDATION_FAILED', `to_namespace must lie above "${row.namespace}"`, {

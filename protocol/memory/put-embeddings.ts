@@ -1,10 +1,20 @@
-import type { Outcomes, PutEmbeddings } from '../commands.js';
 import { type Deciding, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById } from '../decide/reads.js';
+import type { EmbeddedRow } from './embed-state.js';
+
+export interface PutEmbeddings {
+  readonly kind: 'put-embeddings';
+  readonly rows: readonly EmbeddedRow[];
+}
+
+/** What `put-embeddings` answers. */
+export interface PutEmbeddingsOutcome {
+  readonly stored: number;
+}
 
 /** Stores vectors beside the rows they were made from; a row that changed meanwhile keeps waiting. Local. */
-export function* decideEmbeddings(command: PutEmbeddings): Deciding<Outcomes['put-embeddings']> {
+export function* decideEmbeddings(command: PutEmbeddings): Deciding<PutEmbeddingsOutcome> {
   const mutations: Mutation[] = [];
   for (const embedded of command.rows) {
     const row = yield* memoryById(embedded.id);

@@ -1,17 +1,58 @@
-import type { DeleteMemory, ExpireMemories, Outcomes } from '../commands.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, read } from '../decide/reads.js';
-import type { ForgetMemories } from '../life-commands.js';
+import type { Viewer } from '../ranking/types.js';
 import { isExpired, isVisible, mayDelete } from './access.js';
+import type { ForgetFilter } from './forget-filter.js';
 import { removeMemory } from './memory-writes.js';
 import { giveWay } from './store.js';
 import { notFound, notOwner } from './update.js';
+
+/** Removes one bounded batch. */
+export interface ForgetMemories {
+  readonly kind: 'forget-memories';
+  readonly filter: ForgetFilter;
+  readonly limit: number;
+  readonly archive: boolean;
+  /** Who does it, for the audit chain. */
+  readonly by: string;
+}
+
+/** What `forget-memories` answers. */
+export interface ForgetMemoriesOutcome {
+  readonly deleted: number;
+  readonly more: boolean;
+}
+
+export interface DeleteMemory {
+  readonly kind: 'delete-memory';
+  readonly id: string;
+  readonly archive: boolean;
+  readonly viewer: Viewer;
+}
+
+/** What `delete-memory` answers. */
+export interface DeleteMemoryOutcome {
+  readonly id: string;
+  readonly archived: boolean;
+}
+
+export interface ExpireMemories {
+  readonly kind: 'expire-memories';
+  readonly limit: number;
+  readonly archive: boolean;
+}
+
+/** What `expire-memories` answers. */
+export interface ExpireMemoriesOutcome {
+  readonly expired: number;
+  readonly more: boolean;
+}
 
 /** Deletes a memory and leaves a tombstone; with `archive` a full copy goes to the archive first (interface §3). */
 export function* decideDelete(
   command: DeleteMemory,
   context: DecisionContext,
-): Deciding<Outcomes['delete-memory']> {
+): Deciding<DeleteMemoryOutcome> {
   const row = yield* memoryById(command.id);
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
   if (!mayDelete(row, command.viewer)) return notOwner();
@@ -24,7 +65,7 @@ export function* decideDelete(
 export function* decideExpire(
   command: ExpireMemories,
   context: DecisionContext,
-): Deciding<Outcomes['expire-memories']> {
+): Deciding<ExpireMemoriesOutcome> {
   const rows = yield* read('expired-memories', { before: context.now, limit: command.limit });
   return decided(
     { expired: rows.length, more: rows.length === command.limit },
@@ -33,7 +74,7 @@ export function* decideExpire(
 }
 
 /** Deletes up to `limit` rows that a filter means; the filter leaves out what the caller may not change. */
-export function* decideForget(command: ForgetMemories): Deciding<Outcomes['forget-memories']> {
+export function* decideForget(command: ForgetMemories): Deciding<ForgetMemoriesOutcome> {
   const rows = yield* read('forgettable-memories', { filter: command.filter, limit: command.limit });
   return decided(
     { deleted: rows.length, more: rows.length === command.limit },

@@ -1,24 +1,41 @@
 import { chargeFor } from '../agents/ensure-quota.js';
 import { envelopeProblem } from '../agents/register.js';
-import type { Outcomes, SignedEnvelope, StoreMemory } from '../commands.js';
+import type { SignedEnvelope } from '../agents/signed-envelope.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryByTitle, read } from '../decide/reads.js';
 import { TITLE_LENGTH_MAX, TITLE_VERSION_MAX } from '../limits.js';
+import type { Viewer } from '../ranking/types.js';
 import { fail, failed } from '../result.js';
 import { characters } from '../utf8.js';
 import { isExpired, isVisible, mayChange } from './access.js';
 import { higherTier, type Memory, type MemoryRow, PRESERVED_METADATA_KEYS } from './memory.js';
 import { insertMemory, removeMemory, replaceMemory } from './memory-writes.js';
+import type { OnConflict } from './on-conflict.js';
+
+export interface StoreMemory {
+  readonly kind: 'store-memory';
+  /** The row to write, complete but for the stamps; its id is used when no row is updated. */
+  readonly memory: Memory;
+  readonly onConflict: OnConflict;
+  readonly viewer: Viewer;
+  /** Keep a copy of an expired row that gives way to this one (`archive_on_gc`). */
+  readonly archive: boolean;
+  /** Set when the author's signature was verified: it is good once, and only while the key is bound. */
+  readonly envelope: SignedEnvelope | null;
+}
+
+/** Not the whole memory: it would cross a thread and be thrown away. */
+export interface StoreMemoryOutcome {
+  readonly stored: Pick<Memory, 'id' | 'tier' | 'namespace' | 'title' | 'version'>;
+  readonly created: boolean;
+}
 
 /**
  * Stores a memory. A taken (title, namespace) is CONFLICT, an update of the stored row (`merge`), or the next free
  * `title (n)` (`version`). An expired holder of the title gives way in the same transaction.
  */
-export function* decideStore(
-  command: StoreMemory,
-  context: DecisionContext,
-): Deciding<Outcomes['store-memory']> {
+export function* decideStore(command: StoreMemory, context: DecisionContext): Deciding<StoreMemoryOutcome> {
   const { memory, envelope } = command;
   if (envelope !== null) {
     const problem = yield* envelopeProblem(envelope);
@@ -47,7 +64,7 @@ function* insert(
   before: readonly Mutation[],
   command: StoreMemory,
   context: DecisionContext,
-): Deciding<Outcomes['store-memory']> {
+): Deciding<StoreMemoryOutcome> {
   const charge = yield* chargeFor(memory, null, context);
   if (!charge.ok) return failed(charge.error);
   return decided({ stored: summaryOf(memory), created: true }, [
@@ -81,10 +98,7 @@ function titleTaken(holder: MemoryRow, command: StoreMemory) {
     : fail('CONFLICT', message);
 }
 
-function* insertUnderNextTitle(
-  command: StoreMemory,
-  context: DecisionContext,
-): Deciding<Outcomes['store-memory']> {
+function* insertUnderNextTitle(command: StoreMemory, context: DecisionContext): Deciding<StoreMemoryOutcome> {
   const { memory } = command;
   for (let n = 2; n <= TITLE_VERSION_MAX; n += 1) {
     const title = `${memory.title} (${n})`;
@@ -111,7 +125,7 @@ function* merge(
   holder: MemoryRow,
   command: StoreMemory,
   context: DecisionContext,
-): Deciding<Outcomes['store-memory']> {
+): Deciding<StoreMemoryOutcome> {
   const incoming = command.memory;
   const merged = mergedMemory(holder, incoming, context);
   const reembed = holder.title !== incoming.title || holder.content !== incoming.content;

@@ -1,12 +1,30 @@
-import type { LifePolicy, Outcomes, TouchMemories } from '../commands.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { type MemoryLife, memoryById, read } from '../decide/reads.js';
 import { ACCESS_COUNT_MAX, LIFE_INTERVAL_SECONDS } from '../limits.js';
 import { instantAfter } from '../time.js';
 import { isExpired } from './access.js';
+import type { LifePolicy } from './life-policy.js';
 import type { Memory } from './memory.js';
 import { replaceMemory } from './memory-writes.js';
+import type { RecallConsumption, RecallObservation } from './recall-ledger.js';
+
+/** Reads that have happened, coalesced by memory. */
+export interface TouchMemories {
+  readonly kind: 'touch-memories';
+  readonly touches: readonly { readonly id: string; readonly count: number; readonly lastAt: string }[];
+  readonly policy: LifePolicy;
+  /** What the same recalls answered, for the ledger. */
+  readonly observations?: readonly RecallObservation[];
+  /** Recalls that led to a memory; applied after the observations. */
+  readonly consumptions?: readonly RecallConsumption[];
+}
+
+/** What `touch-memories` answers. */
+export interface TouchMemoriesOutcome {
+  readonly touched: number;
+  readonly promoted: readonly string[];
+}
 
 /**
  * Applies reads that have happened: counts the access, extends the expiry as a floor, and promotes a mid row at its
@@ -15,7 +33,7 @@ import { replaceMemory } from './memory-writes.js';
 export function* decideTouch(
   command: TouchMemories,
   context: DecisionContext,
-): Deciding<Outcomes['touch-memories']> {
+): Deciding<TouchMemoriesOutcome> {
   const mutations: Mutation[] = [];
   const promoted: string[] = [];
   let touched = 0;

@@ -1,13 +1,47 @@
 import { chargeFor } from '../agents/ensure-quota.js';
-import type { MemoryPatch, Outcomes, UpdateMemory } from '../commands.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById, memoryByTitle } from '../decide/reads.js';
+import type { Viewer } from '../ranking/types.js';
 import { fail, failed } from '../result.js';
 import { isExpired, isVisible, mayChange } from './access.js';
-import { higherTier, type Memory, type MemoryRow } from './memory.js';
+import { type Citation, higherTier, type Kind, type Memory, type MemoryRow, type Tier } from './memory.js';
 import { replaceMemory } from './memory-writes.js';
 import { giveWay, preserveMetadata } from './store.js';
+
+/** Fields of an update; absent means unchanged. `expires_at: null` clears; `scope` goes into the metadata. */
+export interface MemoryPatch {
+  readonly title?: string;
+  readonly content?: string;
+  readonly tier?: Tier;
+  readonly namespace?: string;
+  readonly tags?: readonly string[];
+  readonly priority?: number;
+  readonly confidence?: number;
+  readonly expires_at?: string | null;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly source_uri?: string;
+  readonly kind?: Kind;
+  readonly source?: string;
+  readonly scope?: string;
+  readonly citations?: readonly Citation[];
+  readonly source_span?: { readonly start: number; readonly end: number };
+  readonly entity_id?: string;
+}
+
+export interface UpdateMemory {
+  readonly kind: 'update-memory';
+  readonly id: string;
+  readonly patch: MemoryPatch;
+  readonly expectedVersion: number | null;
+  readonly viewer: Viewer;
+  readonly archive: boolean;
+}
+
+/** What `update-memory` answers. */
+export interface UpdateMemoryOutcome {
+  readonly memory: Memory;
+}
 
 /** The answer for an id that is unknown, or whose row the caller may not see. */
 export const notFound = () => fail('NOT_FOUND', 'memory not found');
@@ -22,7 +56,7 @@ export const notOwner = () => fail('FORBIDDEN', 'caller does not own this memory
 export function* decideUpdate(
   command: UpdateMemory,
   context: DecisionContext,
-): Deciding<Outcomes['update-memory']> {
+): Deciding<UpdateMemoryOutcome> {
   const row = yield* memoryById(command.id);
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
   if (!mayChange(row, command.viewer)) return notOwner();

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { ErrorCode } from '../errors.js';
-import { ERRORS } from '../errors.js';
+import { ERRORS, type ErrorCode } from '../errors.js';
 import { HEADER_TEXT_LENGTH_MAX } from '../limits.js';
 import { fail, ok, type Result } from '../result.js';
 import { readReply } from './message-body.js';

@@ -1,4 +1,3 @@
-import type { AdoptPeer, Outcomes } from '../commands.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { adoptionsBy, homeOf } from '../decide/home.js';
 import type { Mutation } from '../decide/mutations.js';
@@ -10,6 +9,20 @@ import { isPeerId } from '../mesh/peer-id.js';
 import { peerOfOrigin } from '../mesh/wire.js';
 import { fail } from '../result.js';
 
+/** Makes this node the home of all subjects of a lost node, and of those that it had adopted itself. */
+export interface AdoptPeer {
+  readonly kind: 'adopt-peer';
+  readonly peerId: string;
+  /** Who asked for it, for the audit chain. */
+  readonly by: string;
+}
+
+/** The node that is the home now, and the makers whose subjects it took over, with their home numbers. */
+export interface AdoptPeerOutcome {
+  readonly home: string;
+  readonly adopted: readonly { readonly peer_id: string; readonly number: number }[];
+}
+
 /**
  * Adopts the subjects of a node. CONFLICT when this node is their home already. The former home loses against every later
  * write here, whenever it returns, because each write carries the higher home number.
@@ -17,7 +30,7 @@ import { fail } from '../result.js';
 export function* decideAdoptPeer(
   { peerId, by }: AdoptPeer,
   context: DecisionContext,
-): Deciding<Outcomes['adopt-peer']> {
+): Deciding<AdoptPeerOutcome> {
   if (!isPeerId(peerId)) {
     const message = `"${peerId}" is not a peer id; "mesh status" shows those of the mesh`;
     return fail('VALIDATION_FAILED', message, { fields: ['peer_id'] });

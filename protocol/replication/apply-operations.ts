@@ -1,4 +1,3 @@
-import type { Outcomes } from '../commands.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { isOfHome } from '../decide/home.js';
 import type { Mutation } from '../decide/mutations.js';
@@ -9,22 +8,61 @@ import type { Kind } from '../kinds/kind.js';
 import { covers, type Version } from '../kinds/version.js';
 import { CLOCK_AHEAD_MS_MAX } from '../limits.js';
 import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../mesh/epoch-notice.js';
-import type { ApplyOperations, BeginEpoch, RetryParked, UseNonce } from '../mesh/store-terms.js';
 import type {
   Have,
   ParkedOperation,
   ParkReason,
   RefusalReason,
   RefusedOperation,
+  SignedHead,
   VerifiedOperation,
 } from '../mesh/wire.js';
-import { fail } from '../result.js';
 import { includes } from '../version-vector.js';
 import { operationId } from './operation-log.js';
 import { purgeReasonOf, versionOf } from './payloads.js';
 import { repairSubjects } from './repair.js';
 import { reachesOut } from './scope.js';
+import { replayed } from './use-nonce.js';
+import type { UsedNonce } from './used-nonce.js';
 import { type HistoricEdit, joinVersions, loserOf, settle } from './versions.js';
+
+/** Takes operations of other nodes into the log and lets them take effect, each origin's in order. */
+export interface ApplyOperations {
+  readonly kind: 'apply-operations';
+  /** The peer that sent them, which need not have made them. */
+  readonly from: string;
+  readonly operations: readonly VerifiedOperation[];
+  /** Verified; each one's hash is the header hash of an operation above. */
+  readonly heads: readonly SignedHead[];
+  /** The nonce of the message that brought them; used in the same transaction. */
+  readonly nonce: UsedNonce | null;
+}
+
+export interface ApplyOutcome {
+  readonly applied: number;
+  /** Known before. */
+  readonly noop: number;
+  readonly refused: readonly RefusedOperation[];
+  /** Of these operations, those that are in the log without effect, now or from before. */
+  readonly parked: readonly ParkedOperation[];
+  /** What this node has of the origins named, after it. */
+  readonly have: Have;
+}
+
+/** Offers parked operations to the rules again, for example after an upgrade; in the order of their coming. */
+export interface RetryParked {
+  readonly kind: 'retry-parked';
+  /** Commit sequence after which to begin, and how many to leave out there. */
+  readonly after: number;
+  readonly skip: number;
+  readonly limit: number;
+}
+
+/** `last`: the commit sequence of the last one that was offered; null when none was left. */
+export interface RetryParkedOutcome {
+  readonly applied: number;
+  readonly last: number | null;
+}
 
 /**
  * Takes operations of other origins into the log, each origin's in order, and lets them take effect (design: mesh).
@@ -34,7 +72,7 @@ import { type HistoricEdit, joinVersions, loserOf, settle } from './versions.js'
 export function* decideApplyOperations(
   command: ApplyOperations,
   context: DecisionContext,
-): Deciding<Outcomes['apply-operations']> {
+): Deciding<ApplyOutcome> {
   const { nonce } = command;
   const first: Mutation[] = [];
   if (nonce !== null) {
@@ -234,7 +272,7 @@ function* epochEffect(operation: Readable, context: DecisionContext): Reading<Ef
 export function* decideRetryParked(
   command: RetryParked,
   context: DecisionContext,
-): Deciding<Outcomes['retry-parked']> {
+): Deciding<RetryParkedOutcome> {
   const operations = yield* read('parked-operations', command);
   let applied = 0;
   for (const [, wire] of operations) {
@@ -245,31 +283,4 @@ export function* decideRetryParked(
     yield* after([...effect.mutations, { mutation: 'unpark', origin, seq }]);
   }
   return decided({ applied, last: operations.at(-1)?.[0] ?? null }, []);
-}
-
-/** Remembers a nonce for good. */
-export function* decideUseNonce({ nonce }: UseNonce): Deciding<Outcomes['use-nonce']> {
-  const used = yield* read('nonce-used', nonce);
-  return used ? replayed() : decided({}, [{ mutation: 'use-nonce', nonce }]);
-}
-
-const replayed = () => fail('x_memory_nonce_replay', 'this nonce was used before');
-
-/** Goes on under another epoch, after which the old origin's operations come back from peers like anybody's. */
-export function* decideBeginEpoch(
-  command: BeginEpoch,
-  context: DecisionContext,
-): Deciding<Outcomes['begin-epoch']> {
-  const { epoch, reason } = command;
-  const self = yield* read('log-origin', {});
-  const keep = command.keep ?? self.seq;
-  if (keep > self.seq) return fail('CONFLICT', 'the log ends before the operation that is to be the last');
-  const renamed =
-    keep < self.seq ? yield* read('operation-hash', { origin: self.origin, seq: keep + 1 }) : null;
-  const notice = renamed === null ? null : { from: self.origin, keep, renamed };
-  const subjects = yield* read('subjects-beyond', { origin: self.origin, seq: keep });
-  yield* after([{ mutation: 'begin-epoch', epoch, reason, keep, notice }]);
-  yield* repairSubjects(subjects, context);
-  const { origin } = yield* read('log-origin', {});
-  return decided({ origin }, []);
 }

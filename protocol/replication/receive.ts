@@ -1,4 +1,3 @@
-import type { Outcomes } from '../commands.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, memoryByTitle, read } from '../decide/reads.js';
 import { memoryPayload } from '../kinds/memory-kind.js';
@@ -7,10 +6,26 @@ import { higherTier, type Memory, type MemoryRow, ownerOf } from '../memory/memo
 import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
 import { giveWay, withAttestation } from '../memory/store.js';
 import { mayHold } from '../mesh/peer.js';
-import type { ReceiveMemory } from '../mesh/store-terms.js';
 import { fail } from '../result.js';
 
-type Outcome = Outcomes['receive-memory'];
+/** A memory of a peer that knows no operations (reference-federation §1.7). */
+export interface ReceiveMemory {
+  readonly kind: 'receive-memory';
+  /** Complete but for the stamps. */
+  readonly memory: Memory;
+  /** Globs that its sender may write; null means all. */
+  readonly allowedNamespaces: readonly string[] | null;
+  /** As of `store-memory`. */
+  readonly archive: boolean;
+}
+
+/** `id` is that of the row that holds the text now. */
+export interface ReceiveMemoryOutcome {
+  readonly id: string;
+  readonly change: 'created' | 'updated' | 'unchanged';
+}
+
+type Outcome = ReceiveMemoryOutcome;
 
 /**
  * Takes a memory of a peer that knows no operations (reference-federation §1.7): the row of its title, else of its id,

@@ -1,11 +1,13 @@
 import { canonicalJson } from '../canonical-json.js';
-import type { Outcomes } from '../commands.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { after, type Reading, read, type StoredSubject } from '../decide/reads.js';
 import type { Kind, Subject } from '../kinds/kind.js';
 import type { Settled, Version } from '../kinds/version.js';
 import type { KindNamespace, OperationPlace } from '../mesh/ranges.js';
+import type { VerifiedOperation } from '../mesh/wire.js';
+import { includes } from '../version-vector.js';
+import { type Derived, deriveVersions, type LoggedOperation, sameDots } from './derive.js';
 import {
   type MissingPayload,
   type RepairedRow,
@@ -13,10 +15,7 @@ import {
   type RepairSubjects,
   type RowProblem,
   repairOf,
-} from '../mesh/repair-terms.js';
-import type { VerifiedOperation } from '../mesh/wire.js';
-import { includes } from '../version-vector.js';
-import { type Derived, deriveVersions, type LoggedOperation, sameDots } from './derive.js';
+} from './repair-subjects.js';
 import { reachesOut } from './scope.js';
 import { ELSEWHERE, type HistoricEdit, loserOf, lossesAmong, settle } from './versions.js';
 
@@ -46,7 +45,7 @@ class Sums {
 export function* decideRepairSubjects(
   command: RepairSubjects,
   context: DecisionContext,
-): Deciding<Outcomes['repair-subjects']> {
+): Deciding<RepairOutcome> {
   const repaired: RepairedRow[] = [];
   const missing: MissingPayload[] = [];
   const unreadable: MissingPayload[] = [];

@@ -1,15 +1,36 @@
-import type { Outcomes } from '../commands.js';
-import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { type Deciding, type DecisionContext, type Done, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { read, type StoredSubject } from '../decide/reads.js';
 import type { Kind, Subject } from '../kinds/kind.js';
 import type { KindNamespace } from '../mesh/ranges.js';
-import type { NoteSuspects, SettleSuspects } from '../mesh/scrub-terms.js';
 import { versionOf } from './payloads.js';
+
+/** Marks subjects whose rows were found damaged; they are repaired in the background. Local, not replicated. */
+export interface NoteSuspects {
+  readonly kind: 'note-suspects';
+  readonly subjects: readonly Subject[];
+}
+
+/** Ends the repair of suspects. */
+export interface SettleSuspects {
+  readonly kind: 'settle-suspects';
+  /** Their rows are what the log says. */
+  readonly sound: readonly Subject[];
+  /** Neither the log nor a peer can tell the contents of their rows: a row that can be read is accepted as it stands. */
+  readonly accept: readonly Subject[];
+}
+
+/** What `settle-suspects` answers. */
+export interface SettleSuspectsOutcome {
+  /** Subjects whose row was accepted as it stood. */
+  readonly accepted: readonly Subject[];
+  /** Subjects that stay suspect: their row cannot be read. */
+  readonly kept: readonly Subject[];
+}
 
 /** Marks subjects whose rows were found damaged. */
 // biome-ignore lint/correctness/useYield: a decision is a generator, and this one has nothing to ask.
-export function* decideNoteSuspects({ subjects }: NoteSuspects): Deciding<Outcomes['note-suspects']> {
+export function* decideNoteSuspects({ subjects }: NoteSuspects): Deciding<Done> {
   return decided({}, [{ mutation: 'note-suspects', subjects }]);
 }
 
@@ -20,7 +41,7 @@ export function* decideNoteSuspects({ subjects }: NoteSuspects): Deciding<Outcom
 export function* decideSettleSuspects(
   { sound, accept }: SettleSuspects,
   { kinds }: DecisionContext,
-): Deciding<Outcomes['settle-suspects']> {
+): Deciding<SettleSuspectsOutcome> {
   const accepted: Subject[] = [];
   const kept: Subject[] = [];
   const sums: KindNamespace[] = [];

@@ -1,9 +1,9 @@
 import type { Kinds } from '../kinds/kinds.js';
 import type { Roster } from '../mesh/peer.js';
-import type { VerifiedBatch } from '../mesh/store-terms.js';
 import type { OperationPage, SignedHead, VerifiedOperation, WireOperation } from '../mesh/wire.js';
 import type { ReadOperation } from '../mesh/wire-schema.js';
 import type { Crypto } from '../seams.js';
+import type { VerifiedBatch } from './verified-batch.js';
 import { AuthorVerifier, type KeyProblem } from './verify-author.js';
 import { type Origins, verifyAlone, verifyOperations } from './verify-operations.js';
 

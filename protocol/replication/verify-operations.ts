@@ -1,19 +1,19 @@
 import { signatureFromText } from '../agents/key-text.js';
 import { namespaceProblem } from '../ids.js';
 import { mayWrite, type Peer } from '../mesh/peer.js';
-import type { VerifiedBatch } from '../mesh/store-terms.js';
-import type { VerifiedOperation } from '../mesh/wire.js';
 import {
   headBytes,
   peerOfOrigin,
   type RefusalReason,
   type RefusedOperation,
   type SignedHead,
+  type VerifiedOperation,
   type WireOperation,
 } from '../mesh/wire.js';
 import type { ReadOperation } from '../mesh/wire-schema.js';
 import type { Crypto } from '../seams.js';
 import { headerHash } from './operation-log.js';
+import type { VerifiedBatch } from './verified-batch.js';
 import type { AuthorVerifier } from './verify-author.js';
 
 /** Who made operations, and what each may write here. */

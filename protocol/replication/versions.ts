@@ -14,6 +14,14 @@ import {
 } from '../kinds/version.js';
 import { includes, joined, type VersionVector } from '../version-vector.js';
 
+/** Where an operation of a subject put it that has an effect, or had to leave one to others. */
+export interface SubjectPlace {
+  readonly origin: string;
+  readonly seq: number;
+  readonly namespace: string;
+  readonly seen: VersionVector;
+}
+
 /**
  * How replicas agree (design: mesh, "Merging"). The state of a subject is the set of its maximal versions: those that
  * no other version has seen. Joining two states is the union without what is covered, so it is commutative,

@@ -1,4 +1,3 @@
-import type { ImportMemory, Outcomes } from '../commands.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById, memoryByTitle, read } from '../decide/reads.js';
@@ -9,6 +8,21 @@ import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
 import { giveWay, mergedMemory } from '../memory/store.js';
 import { fail } from '../result.js';
 
+/** A row of an export; who may import is decided before (interface §4.10). */
+export interface ImportMemory {
+  readonly kind: 'import-memory';
+  /** Complete but for the stamps. */
+  readonly memory: Memory;
+  /** As of `store-memory`. */
+  readonly archive: boolean;
+}
+
+/** `id` is that of the row that holds the text now, which a merge may have kept. */
+export interface ImportMemoryOutcome {
+  readonly id: string;
+  readonly change: 'created' | 'updated' | 'unchanged';
+}
+
 /**
  * Imports a memory (reference-http §2.3): the row of the same id, else the one that holds its title, is merged with
  * it; otherwise it is inserted as it is. CONFLICT when the row of its id would take another row's title. Importing
@@ -17,7 +31,7 @@ import { fail } from '../result.js';
 export function* decideImport(
   command: ImportMemory,
   context: DecisionContext,
-): Deciding<Outcomes['import-memory']> {
+): Deciding<ImportMemoryOutcome> {
   const { memory } = command;
   const named = yield* memoryById(memory.id);
   const holder =

@@ -1,4 +1,3 @@
-import type { ImportedRecord, ImportRecord } from '../commands.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { read } from '../decide/reads.js';
 import { hasControlCharacter, namespaceProblem } from '../ids.js';
@@ -9,6 +8,20 @@ import type { RecordImage } from '../kinds/record.js';
 import { HEADER_TEXT_LENGTH_MAX } from '../limits.js';
 import { fail, failed, ok, type Result } from '../result.js';
 import { canonicalInstant } from '../time.js';
+
+/** Imports a record of any exported kind; who may import is decided before (interface §4.10). */
+export interface ImportRecord {
+  readonly kind: 'import-record';
+  readonly record: RecordImage;
+  /** True brings back a record that was removed, whenever that was; false only one that changed since. */
+  readonly revive: boolean;
+}
+
+/** What became of an imported record. */
+export interface ImportedRecord {
+  readonly id: string;
+  readonly change: 'created' | 'updated' | 'unchanged';
+}
 
 /** What every image of a record holds; kinds that date their changes have `updated_at`. */
 type Image = { readonly rest: Rest; readonly updated_at?: string };

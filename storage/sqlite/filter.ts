@@ -1,4 +1,4 @@
-import type { MemoryFilter } from '../../protocol/queries.js';
+import type { MemoryFilter } from '../../protocol/memory/queries.js';
 import { visibleRows } from './visibility.js';
 
 /** A WHERE clause with its named parameters. */

@@ -1,5 +1,5 @@
 import { AGENTS_NAMESPACE } from '../../protocol/agents/agent.js';
-import type { ForgetFilter } from '../../protocol/life-commands.js';
+import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
 import { analyseQuery } from '../../protocol/ranking/query.js';
 import type { FilterSql } from './filter.js';
 import { wordExpression } from './recall/postings.js';

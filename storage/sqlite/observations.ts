@@ -1,5 +1,5 @@
-import type { RecallConsumption, RecallObservation } from '../../protocol/commands.js';
 import { OBSERVATIONS_MAX } from '../../protocol/limits.js';
+import type { RecallConsumption, RecallObservation } from '../../protocol/memory/recall-ledger.js';
 import type { Connection } from './connection.js';
 
 /**

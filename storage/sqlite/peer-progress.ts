@@ -1,4 +1,4 @@
-import type { SavePeerProgress } from '../../protocol/mesh/store-terms.js';
+import type { SavePeerProgress } from '../../protocol/replication/peer-progress.js';
 import type { Connection } from './connection.js';
 
 /** Writes what this node knows of its deliveries to each peer. */

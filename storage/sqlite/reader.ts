@@ -1,12 +1,6 @@
 import { KINDS, type Kinds } from '../../protocol/kinds/kinds.js';
-import type {
-  AnswerOf,
-  Answers,
-  MemoryPage,
-  Query,
-  RankedMemories,
-  SearchMemories,
-} from '../../protocol/queries.js';
+import type { MemoryPage, RankedMemories, SearchMemories } from '../../protocol/memory/queries.js';
+import type { AnswerOf, Answers, Query } from '../../protocol/queries.js';
 import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
 import { ok, type Result } from '../../protocol/result.js';
 import type { Crypto } from '../../protocol/seams.js';

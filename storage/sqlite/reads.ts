@@ -4,7 +4,8 @@ import type { LastEdit, MemoryLife, ReadName, Reads } from '../../protocol/decid
 import type { DatabaseOwner } from '../../protocol/decide/rows.js';
 import { type MemoryImage, memoryKind } from '../../protocol/kinds/memory-kind.js';
 import { parsedObject } from '../../protocol/kinds/payload.js';
-import type { ArchivedRow, ForgetFilter } from '../../protocol/life-commands.js';
+import type { ArchivedRow } from '../../protocol/lifecycle/archived-memory.js';
+import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
 import type { MemoryRow } from '../../protocol/memory/memory.js';
 import type { Crypto } from '../../protocol/seams.js';
 import {

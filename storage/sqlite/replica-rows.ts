@@ -1,7 +1,7 @@
 import type { Mutation } from '../../protocol/decide/mutations.js';
 import type { Dot } from '../../protocol/kinds/version.js';
-import type { UsedNonce } from '../../protocol/mesh/store-terms.js';
 import { operationId } from '../../protocol/replication/operation-log.js';
+import type { UsedNonce } from '../../protocol/replication/used-nonce.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { Connection } from './connection.js';
 

@@ -3,12 +3,15 @@ import type { Row } from '../../protocol/decide/rows.js';
 import { type Kind, type Subject, wordsOf } from '../../protocol/kinds/kind.js';
 import type { Version } from '../../protocol/kinds/version.js';
 import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../../protocol/mesh/epoch-notice.js';
-import type { SubjectPlace } from '../../protocol/mesh/store-terms.js';
 import type { ParkReason, WireOperation } from '../../protocol/mesh/wire.js';
 import type { LoggedOperation } from '../../protocol/replication/derive.js';
 import { headerHash } from '../../protocol/replication/operation-log.js';
 import { versionOf } from '../../protocol/replication/payloads.js';
-import { type HistoricEdit, outOfScopeVersion } from '../../protocol/replication/versions.js';
+import {
+  type HistoricEdit,
+  outOfScopeVersion,
+  type SubjectPlace,
+} from '../../protocol/replication/versions.js';
 import type { Crypto } from '../../protocol/seams.js';
 import type { Connection } from './connection.js';
 import { DamagedRowError } from './damage.js';

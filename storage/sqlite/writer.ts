@@ -1,9 +1,8 @@
 import type { QuotaLimits } from '../../protocol/agents/quota.js';
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import type { Chain } from '../../protocol/decide/chain.js';
+import { CHAIN, type Chain } from '../../protocol/decide/chain.js';
 import type { Decision, DecisionContext } from '../../protocol/decide/deciding.js';
 import type { ReadRequest } from '../../protocol/decide/reads.js';
-import { CHAIN } from '../../protocol/decide/rules.js';
 import { KINDS, type Kinds } from '../../protocol/kinds/kinds.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import { fail, type Result } from '../../protocol/result.js';

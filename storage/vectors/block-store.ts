@@ -1,5 +1,4 @@
-import type { Result } from '../../protocol/result.js';
-import { fail, ok } from '../../protocol/result.js';
+import { fail, ok, type Result } from '../../protocol/result.js';
 import {
   BLOCK_HEAD_BYTES,
   BLOCKS_AT,

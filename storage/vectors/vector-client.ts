@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { VectorEvidence } from '../../protocol/ranking/types.js';
-import type { Result } from '../../protocol/result.js';
-import { fail, ok } from '../../protocol/result.js';
+import { fail, ok, type Result } from '../../protocol/result.js';
 import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
 import type { VectorRequest } from './vector-follower.js';
 import type { VectorCall, VectorReply, VectorThreadData } from './vector-messages.js';

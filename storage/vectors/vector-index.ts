@@ -1,6 +1,5 @@
 import type { VectorEvidence } from '../../protocol/ranking/types.js';
-import type { Result } from '../../protocol/result.js';
-import { fail, failed, ok } from '../../protocol/result.js';
+import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { BlockStore } from './block-store.js';
 import {
   DIMENSION_MAX,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { AGENTS_NAMESPACE, agentTitle } from '../../protocol/agents/agent.js';
-import type { SignedEnvelope } from '../../protocol/commands.js';
-import type { ForgetFilter } from '../../protocol/life-commands.js';
+import type { SignedEnvelope } from '../../protocol/agents/signed-envelope.js';
 import { SIGNED_WRITE_FRESHNESS_MS } from '../../protocol/limits.js';
+import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
 import type { Store } from '../../storage/port.js';
 import { auditLog } from '../support/log-audit.js';
 import { aMemory, OPERATOR, storing, tenant } from '../support/memories.js';

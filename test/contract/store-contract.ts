@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { EMBED_STATES } from '../../protocol/commands.js';
 import { editStamp } from '../../protocol/kinds/version.js';
+import { EMBED_STATES } from '../../protocol/memory/embed-state.js';
 import type { Store } from '../../storage/port.js';
 import { auditLog } from '../support/log-audit.js';
 import { aMemory, anyMemory, OPERATOR, recalling, storing, tenant } from '../support/memories.js';

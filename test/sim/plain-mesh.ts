@@ -2,11 +2,16 @@ import { OPERATIONS } from '../../node/operations/registry.js';
 import { runOperation } from '../../node/pipeline/pipeline.js';
 import { decodeCursor, encodeCursor } from '../../protocol/mesh/cursor.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
-import type { UsedNonce } from '../../protocol/mesh/store-terms.js';
 import type { PeerReply, PeerTransport } from '../../protocol/mesh/transport.js';
-import type { VerifiedOperation } from '../../protocol/mesh/wire.js';
-import { type Have, headBytes, type OperationPage, type WireOperation } from '../../protocol/mesh/wire.js';
+import {
+  type Have,
+  headBytes,
+  type OperationPage,
+  type VerifiedOperation,
+  type WireOperation,
+} from '../../protocol/mesh/wire.js';
 import { headerHash, type OperationHeader } from '../../protocol/replication/operation-log.js';
+import type { UsedNonce } from '../../protocol/replication/used-nonce.js';
 import { ok } from '../../protocol/result.js';
 import type { Timer } from '../../protocol/seams.js';
 import type { Response } from './network.js';

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { defineOperation } from '../../node/pipeline/operation.js';
-import type { Command } from '../../protocol/commands.js';
-import type { Chain } from '../../protocol/decide/chain.js';
+import { type Command, RULES } from '../../protocol/commands.js';
+import { CHAIN, type Chain } from '../../protocol/decide/chain.js';
 import { type Deciding, type DecisionContext, decided } from '../../protocol/decide/deciding.js';
 import { homeOf } from '../../protocol/decide/home.js';
 import { read } from '../../protocol/decide/reads.js';
-import { CHAIN, RULES } from '../../protocol/decide/rules.js';
 import { KINDS, Kinds } from '../../protocol/kinds/kinds.js';
 import { isCount, isText, NO_REST, type Rest } from '../../protocol/kinds/payload.js';
 import { recordKind } from '../../protocol/kinds/record-kind.js';

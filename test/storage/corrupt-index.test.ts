@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { problemsOf } from '../../actors/mesh/scrub-duty.js';
 import { systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
-import { repairOf } from '../../protocol/mesh/repair-terms.js';
+import { repairOf } from '../../protocol/replication/repair-subjects.js';
 import type { Connection } from '../../storage/sqlite/connection.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PeerProgress } from '../../protocol/mesh/store-terms.js';
+import type { PeerProgress } from '../../protocol/replication/peer-progress.js';
 import { openTestNode } from '../support/test-node.js';
 
 const ROW: PeerProgress = {

@@ -2,9 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { problemsOf } from '../../actors/mesh/scrub-duty.js';
 import type { Command } from '../../protocol/commands.js';
-import { type RepairOutcome, type RepairSubjects, repairOf } from '../../protocol/mesh/repair-terms.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { operationId } from '../../protocol/replication/operation-log.js';
+import {
+  type RepairOutcome,
+  type RepairSubjects,
+  repairOf,
+} from '../../protocol/replication/repair-subjects.js';
 import { aMemory, deleting, linking, OPERATOR, storing, updating } from '../support/memories.js';
 import { type Replica, replica, verified } from '../support/replicas.js';
 import { scrubbed } from '../support/scrubbed.js';

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { QuotaLimits } from '../../protocol/agents/quota.js';
-import type { DeleteMemory, StoreMemory, UpdateMemory } from '../../protocol/commands.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import { newMemory } from '../../protocol/memory/new-memory.js';
-import type { MemoryFilter } from '../../protocol/queries.js';
+import type { MemoryFilter } from '../../protocol/memory/queries.js';
+import type { DeleteMemory } from '../../protocol/memory/remove.js';
+import type { StoreMemory } from '../../protocol/memory/store.js';
+import type { UpdateMemory } from '../../protocol/memory/update.js';
 import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
 
 /** Sees every row. */

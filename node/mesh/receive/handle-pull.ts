@@ -2,11 +2,6 @@ import { SYNC_PAGE_BYTES_MAX } from '../../../protocol/limits.js';
 import { decodeCursor, encodeCursor } from '../../../protocol/mesh/cursor.js';
 import { rootDigest } from '../../../protocol/mesh/digest.js';
 import { mayHave, mayHold, type Peer } from '../../../protocol/mesh/peer.js';
-import type {
-  KnownOriginsAnswer,
-  ReadOperations,
-  ReadOperationsAnswer,
-} from '../../../protocol/mesh/store-terms.js';
 import {
   type Have,
   headBytes,
@@ -14,6 +9,11 @@ import {
   peerOfOrigin,
   type SignedHead,
 } from '../../../protocol/mesh/wire.js';
+import type {
+  KnownOriginsAnswer,
+  ReadOperations,
+  ReadOperationsAnswer,
+} from '../../../protocol/replication/queries.js';
 import { fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Crypto, Signer } from '../../../protocol/seams.js';
 import { instantFromMs } from '../../../protocol/time.js';

@@ -6,8 +6,8 @@ import {
 } from '../../../protocol/limits.js';
 import { judgeMessage, type MessagePolicy, type Senders } from '../../../protocol/mesh/message-verdict.js';
 import type { Peer } from '../../../protocol/mesh/peer.js';
-import type { UsedNonce } from '../../../protocol/mesh/store-terms.js';
 import type { ReceivedMessage } from '../../../protocol/mesh/transport.js';
+import type { UsedNonce } from '../../../protocol/replication/used-nonce.js';
 import { type Failure, fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Crypto, Log } from '../../../protocol/seams.js';
 import { parseRfc3339Ms } from '../../../protocol/time.js';

@@ -1,4 +1,4 @@
-import type { UsedNonce } from '../../../protocol/mesh/store-terms.js';
+import type { UsedNonce } from '../../../protocol/replication/used-nonce.js';
 
 interface UsedByPeer {
   /** By fingerprint, until when it is remembered. */

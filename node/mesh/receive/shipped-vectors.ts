@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EMBED_STATES } from '../../../protocol/commands.js';
+import { EMBED_STATES } from '../../../protocol/memory/embed-state.js';
 import type { Memory } from '../../../protocol/memory/memory.js';
 import type { Call } from '../../pipeline/call.js';
 

@@ -1,5 +1,4 @@
-import type { Chain } from '../../../protocol/decide/chain.js';
-import { CHAIN } from '../../../protocol/decide/rules.js';
+import { CHAIN, type Chain } from '../../../protocol/decide/chain.js';
 import { SYNC_SINCE_LIMIT, SYNC_SINCE_LIMIT_MAX } from '../../../protocol/limits.js';
 import { decodeCursor } from '../../../protocol/mesh/cursor.js';
 import { parseForwarded } from '../../../protocol/mesh/forward.js';

@@ -1,5 +1,5 @@
 import { type AuditReport, type AuditRow, AuditVerifier } from '../../../protocol/audit.js';
-import type { ScrubAnswers } from '../../../protocol/mesh/scrub-terms.js';
+import type { Answers } from '../../../protocol/queries.js';
 import { SCHEMA_VERSION } from '../../../protocol/schema-version.js';
 import type { Crypto } from '../../../protocol/seams.js';
 import { AUDIT_COLUMNS } from '../audit-chain.js';
@@ -43,7 +43,7 @@ export interface ContentFacts {
   /** Rows that were found damaged and wait for their repair. */
   readonly suspects: number;
   /** What the last scrub, and the comparison with the peers, found. */
-  readonly integrity: ScrubAnswers['integrity-notes'];
+  readonly integrity: Answers['integrity-notes'];
 }
 
 /** Why a file cannot be looked into. */

@@ -1,4 +1,3 @@
-import { EMBED_STATES } from '../../../protocol/commands.js';
 import type { Row, RowStamp } from '../../../protocol/decide/rows.js';
 import {
   type MemoryImage,
@@ -7,6 +6,7 @@ import {
   memoryPayload,
 } from '../../../protocol/kinds/memory-kind.js';
 import { editStamp, type LiveVersion, type Settled } from '../../../protocol/kinds/version.js';
+import { EMBED_STATES } from '../../../protocol/memory/embed-state.js';
 import type { Memory, MemoryRow } from '../../../protocol/memory/memory.js';
 import type { Connection } from '../connection.js';
 import { DamagedRowError } from '../damage.js';

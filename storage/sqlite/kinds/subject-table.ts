@@ -1,8 +1,8 @@
 import type { StoredSubject } from '../../../protocol/decide/reads.js';
 import type { Row, RowStamp } from '../../../protocol/decide/rows.js';
 import type { Settled } from '../../../protocol/kinds/version.js';
-import type { ScrubPage } from '../../../protocol/mesh/scrub-terms.js';
 import type { WireOperation } from '../../../protocol/mesh/wire.js';
+import type { ScrubPage } from '../../../protocol/replication/repair-queries.js';
 import type { Crypto } from '../../../protocol/seams.js';
 import type { Statements } from '../statements.js';
 

@@ -1,12 +1,12 @@
 import type { Command } from '../../../protocol/commands.js';
+import { CHAIN } from '../../../protocol/decide/chain.js';
 import type { DecisionContext } from '../../../protocol/decide/deciding.js';
 import type { Mutation } from '../../../protocol/decide/mutations.js';
-import { CHAIN } from '../../../protocol/decide/rules.js';
 import type { Subject } from '../../../protocol/kinds/kind.js';
 import { KINDS } from '../../../protocol/kinds/kinds.js';
 import { NO_REST } from '../../../protocol/kinds/payload.js';
 import { type Standard, standardKind } from '../../../protocol/kinds/standard-kind.js';
-import { repairOf } from '../../../protocol/mesh/repair-terms.js';
+import { repairOf } from '../../../protocol/replication/repair-subjects.js';
 import { instantFromMs } from '../../../protocol/time.js';
 import type { Connection } from '../connection.js';
 import { DatabaseRefusedError, type OpenOptions } from '../database-setup.js';

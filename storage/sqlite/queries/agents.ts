@@ -1,5 +1,6 @@
 import { AGENTS_NAMESPACE, type AgentRecord, agentOf, agentTitle } from '../../../protocol/agents/agent.js';
-import type { Answers, ListAgents } from '../../../protocol/queries.js';
+import type { ListAgents } from '../../../protocol/agents/queries.js';
+import type { Answers } from '../../../protocol/queries.js';
 import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 

@@ -1,5 +1,6 @@
-import type { ArchivedMemory } from '../../../protocol/life-commands.js';
-import type { ArchiveStats, FindArchived, LifeAnswers, ListArchive } from '../../../protocol/life-queries.js';
+import type { ArchivedMemory } from '../../../protocol/lifecycle/archived-memory.js';
+import type { ArchiveStats, FindArchived, ListArchive } from '../../../protocol/lifecycle/queries.js';
+import type { Answers } from '../../../protocol/queries.js';
 import { fail, ok, type Result } from '../../../protocol/result.js';
 import { archivedFromSql, SELECT_ARCHIVED } from '../archive.js';
 import { DamagedRowError } from '../damage.js';
@@ -8,7 +9,7 @@ import type { Statements } from '../statements.js';
 import { visibleArchived } from '../visibility.js';
 
 /** Visible archived memories, the newest archiving first. */
-export function listArchive(statements: Statements, query: ListArchive): LifeAnswers['list-archive'] {
+export function listArchive(statements: Statements, query: ListArchive): Answers['list-archive'] {
   const gate = visibleArchived('a', query.viewer);
   const inNamespace = query.namespace === null ? '' : ' AND a.namespace = @namespace';
   const rows = statements
@@ -36,7 +37,7 @@ function readableArchived(row: SqlRow): ArchivedMemory | null {
 }
 
 /** Counts over the archived memories that the viewer may see. */
-export function archiveStats(statements: Statements, query: ArchiveStats): LifeAnswers['archive-stats'] {
+export function archiveStats(statements: Statements, query: ArchiveStats): Answers['archive-stats'] {
   const gate = visibleArchived('a', query.viewer);
   const byNamespace = statements
     .get(
@@ -51,10 +52,7 @@ export function archiveStats(statements: Statements, query: ArchiveStats): LifeA
 }
 
 /** The full id of an archived memory. */
-export function findArchived(
-  statements: Statements,
-  query: FindArchived,
-): Result<LifeAnswers['find-archived']> {
+export function findArchived(statements: Statements, query: FindArchived): Result<Answers['find-archived']> {
   const gate = visibleArchived('a', query.viewer);
   const parameters = { ...gate.parameters, id: query.id };
   const exact = statements

@@ -1,5 +1,6 @@
 import type { AuditRow } from '../../../protocol/audit.js';
-import type { Answers, AuditRows } from '../../../protocol/queries.js';
+import type { AuditRows } from '../../../protocol/maintenance/queries.js';
+import type { Answers } from '../../../protocol/queries.js';
 import { AUDIT_COLUMNS } from '../audit-chain.js';
 import type { Statements } from '../statements.js';
 

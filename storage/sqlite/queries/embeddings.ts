@@ -1,4 +1,5 @@
-import type { Answers, PendingEmbeddings } from '../../../protocol/queries.js';
+import type { PendingEmbeddings } from '../../../protocol/maintenance/queries.js';
+import type { Answers } from '../../../protocol/queries.js';
 import type { Statements } from '../statements.js';
 
 type PendingRow = Answers['pending-embeddings']['rows'][number];

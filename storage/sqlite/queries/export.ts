@@ -1,6 +1,7 @@
 import { AGENTS_NAMESPACE } from '../../../protocol/agents/agent.js';
 import type { Link } from '../../../protocol/graph/link.js';
-import type { Answers, ExportLinks, ExportMemories, ExportPlace } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/queries.js';
+import type { ExportLinks, ExportMemories, ExportPlace } from '../../../protocol/transfer/queries.js';
 import { PageRows, restFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';

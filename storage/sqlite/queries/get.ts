@@ -1,4 +1,5 @@
-import type { Answers, GetMemory, LinkSummary } from '../../../protocol/queries.js';
+import type { GetMemory, LinkSummary } from '../../../protocol/memory/queries.js';
+import type { Answers } from '../../../protocol/queries.js';
 import { fail, ok, type Result } from '../../../protocol/result.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';

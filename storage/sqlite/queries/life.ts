@@ -4,9 +4,9 @@ import type {
   ConsolidationGroups,
   CountExpired,
   CountForgettable,
-  LifeAnswers,
-} from '../../../protocol/life-queries.js';
+} from '../../../protocol/lifecycle/queries.js';
 import { CONSOLIDATE_GROUPS_MAX, CONSOLIDATE_IDS_MAX } from '../../../protocol/limits.js';
+import type { Answers } from '../../../protocol/queries.js';
 import { forgettable } from '../forget.js';
 import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';
@@ -15,23 +15,23 @@ import { visibleRows } from '../visibility.js';
 export function countForgettable(
   statements: Statements,
   query: CountForgettable,
-): LifeAnswers['count-forgettable'] {
+): Answers['count-forgettable'] {
   const filter = forgettable(query.filter, query.now);
   return statements
     .get(
       `SELECT count(*) AS count, coalesce(max(m.rid), 0) AS throughRid FROM memories m WHERE ${filter.sql}`,
     )
-    .get(filter.parameters) as LifeAnswers['count-forgettable'];
+    .get(filter.parameters) as Answers['count-forgettable'];
 }
 
 /** Rows whose expiry has passed; the records of agents have none that counts. */
-export function countExpired(statements: Statements, query: CountExpired): LifeAnswers['count-expired'] {
+export function countExpired(statements: Statements, query: CountExpired): Answers['count-expired'] {
   return statements
     .get(
       `SELECT count(*) AS count FROM memories
        WHERE expires_at IS NOT NULL AND expires_at <= @now AND namespace <> @agents`,
     )
-    .get({ now: query.now, agents: AGENTS_NAMESPACE }) as LifeAnswers['count-expired'];
+    .get({ now: query.now, agents: AGENTS_NAMESPACE }) as Answers['count-expired'];
 }
 
 /**
@@ -41,7 +41,7 @@ export function countExpired(statements: Statements, query: CountExpired): LifeA
 export function consolidationGroups(
   statements: Statements,
   query: ConsolidationGroups,
-): LifeAnswers['consolidation-groups'] {
+): Answers['consolidation-groups'] {
   const gate = visibleRows('m', query.viewer, query.now);
   const own = query.viewer.all ? '' : ' AND (m.owner_id IS NULL OR m.owner_id = @owner)';
   const where =

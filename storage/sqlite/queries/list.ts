@@ -1,4 +1,4 @@
-import type { ListMemories, MemoryPage } from '../../../protocol/queries.js';
+import type { ListMemories, MemoryPage } from '../../../protocol/memory/queries.js';
 import { memoryFilter } from '../filter.js';
 import { readPage } from '../page.js';
 import { SELECT_ROW, type SqlRow } from '../rows.js';

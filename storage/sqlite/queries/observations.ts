@@ -1,9 +1,7 @@
-import type {
-  Answers,
-  LinkAttestations,
-  ObservationJson,
-  RecallObservations,
-} from '../../../protocol/queries.js';
+import type { LinkAttestations } from '../../../protocol/graph/queries.js';
+import type { RecallObservations } from '../../../protocol/memory/queries.js';
+import type { ObservationJson } from '../../../protocol/memory/recall-ledger.js';
+import type { Answers } from '../../../protocol/queries.js';
 import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';
 

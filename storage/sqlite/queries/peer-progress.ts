@@ -1,4 +1,5 @@
-import type { PeerParked, PeerProgress, PeerProgressAnswer } from '../../../protocol/mesh/store-terms.js';
+import type { PeerParked, PeerProgress } from '../../../protocol/replication/peer-progress.js';
+import type { PeerProgressAnswer } from '../../../protocol/replication/queries.js';
 import type { Statements } from '../statements.js';
 
 type ProgressRow = Omit<PeerProgress, 'quarantined'> & { readonly quarantined: number };

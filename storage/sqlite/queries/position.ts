@@ -1,4 +1,5 @@
-import type { Answers, CurrentOwner, NamespaceIds } from '../../../protocol/queries.js';
+import type { CurrentOwner, NamespaceIds } from '../../../protocol/maintenance/queries.js';
+import type { Answers } from '../../../protocol/queries.js';
 import type { Statements } from '../statements.js';
 
 /** Where the log of this database stands. */

@@ -1,4 +1,5 @@
-import type { Answers, ListQuotas } from '../../../protocol/queries.js';
+import type { ListQuotas } from '../../../protocol/agents/queries.js';
+import type { Answers } from '../../../protocol/queries.js';
 import { type QuotaSqlRow, quotaFromSql } from '../quota-ledger.js';
 import type { Statements } from '../statements.js';
 

@@ -1,11 +1,11 @@
 import { bucketOf, type KindNamespace } from '../../../protocol/mesh/ranges.js';
+import type { WireOperation } from '../../../protocol/mesh/wire.js';
+import type { Answers } from '../../../protocol/queries.js';
 import type {
   ReadLogged,
   ReadRangeSubjects,
   ReadRanges,
-  RepairAnswers,
-} from '../../../protocol/mesh/repair-terms.js';
-import type { WireOperation } from '../../../protocol/mesh/wire.js';
+} from '../../../protocol/replication/repair-queries.js';
 import type { Crypto } from '../../../protocol/seams.js';
 import { isReadable } from '../digests.js';
 import type { KindPages } from '../kinds/tables.js';
@@ -35,7 +35,7 @@ function rowsOf(
 }
 
 /** The digest of each range of a namespace: the sum (exclusive or) over its rows, as that of the namespace itself. */
-export function readRanges(source: SubjectSource, { of }: ReadRanges): RepairAnswers['read-ranges'] {
+export function readRanges(source: SubjectSource, { of }: ReadRanges): Answers['read-ranges'] {
   const sums = new Map<number, Buffer>();
   for (const { subject, digest } of rowsOf(source, of)) {
     const bucket = bucketOf(subject, source.crypto);
@@ -55,7 +55,7 @@ export function readRanges(source: SubjectSource, { of }: ReadRanges): RepairAns
 export function readRangeSubjects(
   source: SubjectSource,
   { of, ranges, limit }: ReadRangeSubjects,
-): RepairAnswers['read-range-subjects'] {
+): Answers['read-range-subjects'] {
   const wanted = new Map(ranges.map((bucket) => [bucket, [] as [string, string][]]));
   for (const { subject, digest } of rowsOf(source, of)) {
     wanted.get(bucketOf(subject, source.crypto))?.push([subject, hex(digest)]);
@@ -78,7 +78,7 @@ export function readRangeSubjects(
 export function readLogged(
   { statements, crypto, pages }: SubjectSource,
   { places, bytesMax }: ReadLogged,
-): RepairAnswers['read-logged'] {
+): Answers['read-logged'] {
   const operations: WireOperation[] = [];
   let bytes = 0;
   for (const { origin, seq } of places) {

@@ -1,4 +1,6 @@
 import type { Kinds } from '../../../protocol/kinds/kinds.js';
+import { peerOfOrigin, type SignedHead, type WireOperation } from '../../../protocol/mesh/wire.js';
+import { operationId } from '../../../protocol/replication/operation-log.js';
 import type {
   Conflict,
   FindOperation,
@@ -9,10 +11,8 @@ import type {
   ReadDigestsAnswer,
   ReadOperations,
   ReadOperationsAnswer,
-  UsedNonce,
-} from '../../../protocol/mesh/store-terms.js';
-import { peerOfOrigin, type SignedHead, type WireOperation } from '../../../protocol/mesh/wire.js';
-import { operationId } from '../../../protocol/replication/operation-log.js';
+} from '../../../protocol/replication/queries.js';
+import type { UsedNonce } from '../../../protocol/replication/used-nonce.js';
 import { parseRfc3339Ms } from '../../../protocol/time.js';
 import { hasHeader, type OperationSqlRow, operationFromSql } from '../operation-rows.js';
 import type { Statements } from '../statements.js';

@@ -2,17 +2,17 @@ import { GLOBAL_QUOTA_NAMESPACE } from '../../../protocol/agents/quota.js';
 import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
 import { memoryKind } from '../../../protocol/kinds/memory-kind.js';
 import type { KindNamespace, OperationPlace } from '../../../protocol/mesh/ranges.js';
+import type { Answers } from '../../../protocol/queries.js';
+import { headerHash } from '../../../protocol/replication/operation-log.js';
+import { versionOf } from '../../../protocol/replication/payloads.js';
 import type {
   IntegrityNote,
   ListSuspects,
-  ScrubAnswers,
   ScrubLog,
   ScrubLogPage,
   ScrubRows,
   ScrubTombstones,
-} from '../../../protocol/mesh/scrub-terms.js';
-import { headerHash } from '../../../protocol/replication/operation-log.js';
-import { versionOf } from '../../../protocol/replication/payloads.js';
+} from '../../../protocol/replication/repair-queries.js';
 import { ELSEWHERE } from '../../../protocol/replication/versions.js';
 import type { Crypto } from '../../../protocol/seams.js';
 import { isStampedBy, OPERATION_COLUMNS, type OperationColumns } from '../kinds/scrub-row.js';
@@ -25,7 +25,7 @@ import type { SubjectSource } from './ranges.js';
 export function scrubRows(
   { statements, crypto, pages }: SubjectSource,
   { of, after, limit }: ScrubRows,
-): ScrubAnswers['scrub-rows'] {
+): Answers['scrub-rows'] {
   const kind = pages.of(of);
   return kind?.scrub(statements, crypto, { after, limit }) ?? { looked: 0, suspects: [], next: null };
 }
@@ -40,7 +40,7 @@ type BuriedRow = TombstoneRow &
 export function scrubTombstones(
   { statements, pages }: SubjectSource,
   { after, limit }: ScrubTombstones,
-): ScrubAnswers['scrub-tombstones'] {
+): Answers['scrub-tombstones'] {
   const rows = statements
     .get(
       `SELECT t.*, ${OPERATION_COLUMNS}, o.kind AS operation_kind, o.payload
@@ -74,7 +74,7 @@ function isBuriedWhole(row: BuriedRow, kind: Kind | null): boolean {
 const LOST_RUN_MAX = 1000;
 
 /** Operations against their payload hashes and chains, and subjects that have neither row nor tombstone. */
-export function scrubLog(source: SubjectSource, { after, limit }: ScrubLog): ScrubAnswers['scrub-log'] {
+export function scrubLog(source: SubjectSource, { after, limit }: ScrubLog): Answers['scrub-log'] {
   const { statements, crypto, pages } = source;
   const rows = statements
     .get('SELECT * FROM operations WHERE commit_sequence > ? ORDER BY commit_sequence LIMIT ?')
@@ -144,7 +144,7 @@ function hasTrace({ statements, pages }: SubjectSource, kind: string, id: string
 }
 
 /** What is counted for a namespace lies in its digests and in the use of those who hold its memories. */
-export function scrubNamespaces(statements: Statements): ScrubAnswers['scrub-namespaces'] {
+export function scrubNamespaces(statements: Statements): Answers['scrub-namespaces'] {
   const sums = statements
     .get(
       `SELECT kind, namespace FROM namespace_digests
@@ -154,7 +154,7 @@ export function scrubNamespaces(statements: Statements): ScrubAnswers['scrub-nam
   return { sums };
 }
 
-export function integrityNotes(statements: Statements): ScrubAnswers['integrity-notes'] {
+export function integrityNotes(statements: Statements): Answers['integrity-notes'] {
   const rows = statements.get('SELECT name, at, facts FROM integrity_notes').all() as {
     name: string;
     at: string;
@@ -169,7 +169,7 @@ export function integrityNotes(statements: Statements): ScrubAnswers['integrity-
 }
 
 /** Subjects whose rows were found damaged, the longest known first. */
-export function listSuspects(statements: Statements, { limit }: ListSuspects): ScrubAnswers['list-suspects'] {
+export function listSuspects(statements: Statements, { limit }: ListSuspects): Answers['list-suspects'] {
   const rows = statements
     .get('SELECT kind, id, noted_at AS since FROM suspects ORDER BY noted_at, kind, id LIMIT ?')
     .all(limit) as (Subject & { readonly since: string })[];

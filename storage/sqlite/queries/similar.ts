@@ -1,10 +1,7 @@
-import type {
-  ContradictionLink,
-  FindContradictions,
-  LifeAnswers,
-  NearestMemory,
-} from '../../../protocol/life-queries.js';
 import { contradictionPairs, pairKey } from '../../../protocol/lifecycle/contradictions.js';
+import type { ContradictionLink, FindContradictions } from '../../../protocol/lifecycle/queries.js';
+import type { NearestMemory } from '../../../protocol/memory/queries.js';
+import type { Answers } from '../../../protocol/queries.js';
 import { bestCosine } from '../recall/cosines.js';
 import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
@@ -19,7 +16,7 @@ interface VectorRow {
  * The memory that comes nearest, by the exact cosine of its best window, over the visible rows of one namespace
  * (interface §4.4, POST /check_duplicate). Rows that the viewer may not see are neither compared nor counted.
  */
-export function nearestMemory(statements: Statements, query: NearestMemory): LifeAnswers['nearest-memory'] {
+export function nearestMemory(statements: Statements, query: NearestMemory): Answers['nearest-memory'] {
   const gate = visibleRows('m', query.viewer, query.now);
   const inNamespace = 'm.ns_id = (SELECT ns_id FROM namespaces WHERE name = @namespace)';
   const parameters = { ...gate.parameters, namespace: query.namespace };
@@ -68,7 +65,7 @@ export function nearestMemory(statements: Statements, query: NearestMemory): Lif
 export function findContradictions(
   statements: Statements,
   query: FindContradictions,
-): LifeAnswers['find-contradictions'] {
+): Answers['find-contradictions'] {
   const gate = visibleRows('m', query.viewer, query.now);
   const clauses = [gate.sql];
   const parameters: Record<string, string | number | null> = { ...gate.parameters, limit: query.limit };

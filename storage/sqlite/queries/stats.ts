@@ -1,4 +1,5 @@
-import type { Answers, StoreStats } from '../../../protocol/queries.js';
+import type { StoreStats } from '../../../protocol/maintenance/queries.js';
+import type { Answers } from '../../../protocol/queries.js';
 import { instantAfter } from '../../../protocol/time.js';
 import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';

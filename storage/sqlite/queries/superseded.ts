@@ -1,6 +1,7 @@
 import { wordsOf } from '../../../protocol/kinds/kind.js';
 import type { Kinds } from '../../../protocol/kinds/kinds.js';
-import type { ScrubAnswers, SupersededPayloads } from '../../../protocol/mesh/scrub-terms.js';
+import type { Answers } from '../../../protocol/queries.js';
+import type { SupersededPayloads } from '../../../protocol/replication/repair-queries.js';
 import type { Statements } from '../statements.js';
 
 interface Row {
@@ -27,7 +28,7 @@ export function supersededPayloads(
   statements: Statements,
   kinds: Kinds,
   { before, everyoneHas, after, limit }: SupersededPayloads,
-): ScrubAnswers['superseded-payloads'] {
+): Answers['superseded-payloads'] {
   const rows = statements
     .get(
       `SELECT o.commit_sequence, o.origin, o.origin_seq AS seq,

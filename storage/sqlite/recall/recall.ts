@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { VECTOR_CANDIDATES_MAX } from '../../../protocol/limits.js';
 import { confidenceTierOf } from '../../../protocol/memory/confidence.js';
-import type { RankedMemories, SearchMemories } from '../../../protocol/queries.js';
+import type { RankedMemories, SearchMemories } from '../../../protocol/memory/queries.js';
 import { isFiltered } from '../../../protocol/ranking/filter.js';
 import { type Candidate, fuse, semanticWeight } from '../../../protocol/ranking/fusion.js';
 import { type LexicalEvidence, LexicalScorer, PairWeights } from '../../../protocol/ranking/lexical.js';

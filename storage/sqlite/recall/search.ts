@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { SearchMemories } from '../../../protocol/queries.js';
+import type { SearchMemories } from '../../../protocol/memory/queries.js';
 import { inverseFrequency, LexicalScorer, PairWeights } from '../../../protocol/ranking/lexical.js';
 import { analyseQuery, type QueryAnalysis } from '../../../protocol/ranking/query.js';
 import { RANKING_WEIGHTS } from '../../../protocol/ranking/weights.js';

@@ -2,15 +2,6 @@ import { type Mesh, startMesh } from '../../../actors/mesh/mesh.js';
 import type { MeshEvent, MeshSettings } from '../../../actors/mesh/parts.js';
 import { decodeCursor } from '../../../protocol/mesh/cursor.js';
 import type { Peer, Roster } from '../../../protocol/mesh/peer.js';
-import type {
-  ApplyOperations,
-  ApplyOutcome,
-  KnownOriginsAnswer,
-  PeerProgressAnswer,
-  ReadOperationsAnswer,
-  RetryParked,
-  SavePeerProgress,
-} from '../../../protocol/mesh/store-terms.js';
 import type { PeerReply, PeerRequest, PeerTransport } from '../../../protocol/mesh/transport.js';
 import type {
   Have,
@@ -19,6 +10,17 @@ import type {
   VerifiedOperation,
   WireOperation,
 } from '../../../protocol/mesh/wire.js';
+import type {
+  ApplyOperations,
+  ApplyOutcome,
+  RetryParked,
+} from '../../../protocol/replication/apply-operations.js';
+import type { SavePeerProgress } from '../../../protocol/replication/peer-progress.js';
+import type {
+  KnownOriginsAnswer,
+  PeerProgressAnswer,
+  ReadOperationsAnswer,
+} from '../../../protocol/replication/queries.js';
 import { fail, ok, type Result } from '../../../protocol/result.js';
 import type { Log, Random } from '../../../protocol/seams.js';
 import { instantFromMs } from '../../../protocol/time.js';

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import type { Command, OutcomeOf } from '../../../protocol/commands.js';
-import { decide } from '../../../protocol/decide/chain.js';
+import { CHAIN, decide } from '../../../protocol/decide/chain.js';
 import type { Decision, DecisionContext } from '../../../protocol/decide/deciding.js';
 import type { Mutation, Remove, Write } from '../../../protocol/decide/mutations.js';
 import type { LastEdit, ReadRequest } from '../../../protocol/decide/reads.js';
 import type { DatabaseOwner, Row } from '../../../protocol/decide/rows.js';
-import { CHAIN } from '../../../protocol/decide/rules.js';
 import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
 import { KINDS, type Kinds } from '../../../protocol/kinds/kinds.js';
-import type { ArchivedRow } from '../../../protocol/life-commands.js';
+import type { ArchivedRow } from '../../../protocol/lifecycle/archived-memory.js';
 import type { Memory, MemoryRow } from '../../../protocol/memory/memory.js';
 import type { Result } from '../../../protocol/result.js';
 import type { VersionVector } from '../../../protocol/version-vector.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { SemanticAbsence } from '../../../node/semantics/semantic-index.js';
-import { EMBED_STATES } from '../../../protocol/commands.js';
+import { EMBED_STATES } from '../../../protocol/memory/embed-state.js';
 import type { VectorEvidence } from '../../../protocol/ranking/types.js';
 import { FakeIndex } from '../../node/semantics/fake-index.js';
 import { type HttpNode, openHttpNode } from './http-node.js';

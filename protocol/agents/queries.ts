@@ -1,0 +1,32 @@
+import type { Ask } from '../ask.js';
+import type { LeftOut } from '../memory/queries.js';
+import type { AgentRecord } from './agent.js';
+import type { QuotaUse } from './quota.js';
+
+/** Queries of agents and their quotas, each with its answer. */
+export interface AgentQueries {
+  /** Standard base64; null when the agent is not registered or has none. */
+  readonly 'agent-key': Ask<GetAgentKey, { readonly publicKey: string | null }>;
+  readonly 'list-agents': Ask<ListAgents, LeftOut & { readonly agents: readonly AgentRecord[] }>;
+  readonly 'list-quotas': Ask<ListQuotas, { readonly uses: readonly QuotaUse[] }>;
+}
+
+/** The key that is bound to an agent. */
+export interface GetAgentKey {
+  readonly kind: 'agent-key';
+  readonly agentId: string;
+}
+
+/** Registered agents by id, after one of them. */
+export interface ListAgents {
+  readonly kind: 'list-agents';
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+/** Quota rows; null means any. */
+export interface ListQuotas {
+  readonly kind: 'list-quotas';
+  readonly holder: string | null;
+  readonly namespace: string | null;
+}

@@ -1,0 +1,19 @@
+import type { Ask } from '../ask.js';
+import type { Viewer } from '../ranking/types.js';
+
+/** Queries of links, each with its answer. */
+export interface GraphQueries {
+  /** Memory id and level, for memories that have a link. */
+  readonly 'link-attestations': Ask<
+    LinkAttestations,
+    { readonly levels: readonly (readonly [id: string, level: string])[] }
+  >;
+}
+
+/** The attestation of the newest link of each memory; a link to a memory that the viewer may not see is none. */
+export interface LinkAttestations {
+  readonly kind: 'link-attestations';
+  readonly ids: readonly string[];
+  readonly viewer: Viewer;
+  readonly now: string;
+}

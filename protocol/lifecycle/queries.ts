@@ -1,0 +1,110 @@
+import type { Ask } from '../ask.js';
+import type { ForgetFilter } from '../memory/forget-filter.js';
+import type { Memory } from '../memory/memory.js';
+import type { Viewer } from '../ranking/types.js';
+import type { ArchivedMemory } from './archived-memory.js';
+
+/** Queries of the life cycle and the archive (interface §4.4, §4.8), each with its answer. */
+export interface LifecycleQueries {
+  readonly 'list-archive': Ask<
+    ListArchive,
+    {
+      readonly archived: readonly ArchivedMemory[];
+      /** How many rows cannot be read and are left out; no log brings an archived copy back. */
+      readonly unreadable: number;
+    }
+  >;
+  readonly 'archive-stats': Ask<
+    ArchiveStats,
+    {
+      readonly archived_total: number;
+      readonly by_namespace: readonly { readonly namespace: string; readonly count: number }[];
+    }
+  >;
+  readonly 'find-archived': Ask<FindArchived, { readonly id: string; readonly namespace: string }>;
+  /** `throughRid` is the highest row number of them, to bound the forgetting by. */
+  readonly 'count-forgettable': Ask<
+    CountForgettable,
+    { readonly count: number; readonly throughRid: number }
+  >;
+  readonly 'count-expired': Ask<CountExpired, { readonly count: number }>;
+  readonly 'consolidation-groups': Ask<
+    ConsolidationGroups,
+    { readonly groups: readonly ConsolidationGroup[] }
+  >;
+  readonly 'find-contradictions': Ask<
+    FindContradictions,
+    {
+      readonly memories: readonly Memory[];
+      /** Ids of rows that cannot be read and are left out; absent where there are none. */
+      readonly damaged?: readonly string[];
+      readonly links: readonly ContradictionLink[];
+    }
+  >;
+}
+
+export interface ListArchive {
+  readonly kind: 'list-archive';
+  readonly namespace: string | null;
+  readonly viewer: Viewer;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+export interface ArchiveStats {
+  readonly kind: 'archive-stats';
+  readonly viewer: Viewer;
+}
+
+/** The id of an archived memory, for an id or a prefix that fits one visible one. */
+export interface FindArchived {
+  readonly kind: 'find-archived';
+  readonly id: string;
+  readonly viewer: Viewer;
+}
+
+export interface CountForgettable {
+  readonly kind: 'count-forgettable';
+  readonly filter: ForgetFilter;
+  readonly now: string;
+}
+
+export interface CountExpired {
+  readonly kind: 'count-expired';
+  readonly now: string;
+}
+
+/** Memories with the same namespace and first tag, enough of them to be joined. */
+export interface ConsolidationGroups {
+  readonly kind: 'consolidation-groups';
+  /** Exact; null for every namespace but the service's own, which begin with `_`. */
+  readonly namespace: string | null;
+  readonly shortOnly: boolean;
+  readonly countMin: number;
+  readonly viewer: Viewer;
+  readonly now: string;
+}
+
+export interface ConsolidationGroup {
+  readonly namespace: string;
+  readonly tag: string;
+  readonly ids: readonly string[];
+  readonly titles: readonly string[];
+}
+
+export interface FindContradictions {
+  readonly kind: 'find-contradictions';
+  readonly topic: string | null;
+  readonly namespace: string | null;
+  readonly viewer: Viewer;
+  readonly now: string;
+  readonly limit: number;
+}
+
+export interface ContradictionLink {
+  readonly source_id: string;
+  readonly target_id: string;
+  readonly relation: 'contradicts';
+  /** False for a stored link. */
+  readonly synthesized: boolean;
+}

@@ -1,0 +1,89 @@
+import type { Ask } from '../ask.js';
+import type { AuditHead, AuditRow } from '../audit.js';
+import type { MemoryRow } from '../memory/memory.js';
+import type { Viewer } from '../ranking/types.js';
+
+/** Queries of upkeep, each with its answer. */
+export interface MaintenanceQueries {
+  readonly 'store-stats': Ask<StoreStats, Stats>;
+  readonly 'pending-embeddings': Ask<
+    PendingEmbeddings,
+    {
+      readonly rows: readonly Pick<MemoryRow, 'rid' | 'id' | 'version' | 'title' | 'content'>[];
+    }
+  >;
+  readonly 'log-position': Ask<
+    LogPosition,
+    {
+      readonly peerId: string;
+      readonly dbEpoch: string;
+      readonly commitSequence: number;
+      readonly originSeq: number;
+      readonly chainHead: string;
+    }
+  >;
+  readonly 'current-owner': Ask<CurrentOwner, { readonly holder: string | null }>;
+  readonly 'namespace-ids': Ask<NamespaceIds, { readonly ids: readonly number[] }>;
+  readonly 'embedding-progress': Ask<
+    EmbeddingProgress,
+    { readonly pending: number; readonly embedded: number; readonly skipped: number }
+  >;
+  readonly 'audit-rows': Ask<AuditRows, { readonly rows: readonly AuditRow[] }>;
+  readonly 'audit-head': Ask<ReadAuditHead, { readonly head: AuditHead | 'damaged' | null }>;
+}
+
+export interface StoreStats {
+  readonly kind: 'store-stats';
+  readonly viewer: Viewer;
+  readonly now: string;
+}
+
+/** Rows that still need a vector, lowest row number first. */
+export interface PendingEmbeddings {
+  readonly kind: 'pending-embeddings';
+  readonly afterRid: number;
+  readonly limit: number;
+}
+
+export interface LogPosition {
+  readonly kind: 'log-position';
+}
+
+/** The process that owns the database now; null when its lease has run out. */
+export interface CurrentOwner {
+  readonly kind: 'current-owner';
+  readonly nowMs: number;
+}
+
+/** The numbers of interned namespaces; one that was never written to has none. */
+export interface NamespaceIds {
+  readonly kind: 'namespace-ids';
+  readonly names: readonly string[];
+}
+
+export interface EmbeddingProgress {
+  readonly kind: 'embedding-progress';
+}
+
+/** Rows of the audit chain after a sequence, oldest first. */
+export interface AuditRows {
+  readonly kind: 'audit-rows';
+  readonly after: number;
+  readonly limit: number;
+}
+
+/** The head of the audit chain as its file beside the database says. */
+export interface ReadAuditHead {
+  readonly kind: 'audit-head';
+}
+
+/** interface §4.1, GET /stats. */
+export interface Stats {
+  readonly total: number;
+  readonly by_tier: readonly { readonly tier: string; readonly count: number }[];
+  readonly by_namespace: readonly { readonly namespace: string; readonly count: number }[];
+  /** Rows that expire within the hour. */
+  readonly expiring_soon: number;
+  readonly links_count: number;
+  readonly db_size_bytes: number;
+}

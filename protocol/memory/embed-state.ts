@@ -1,0 +1,17 @@
+/** The embedder's verdict on one row. */
+export interface EmbeddedRow {
+  readonly rid: number;
+  readonly id: string;
+  /** The version that was embedded; a row that changed since is left for the next round. */
+  readonly version: number;
+  readonly state: EmbedState;
+  readonly model: string;
+  readonly dim: number;
+  /** Chunk vectors one after the other, float32 little-endian; null unless the state is `embedded`. */
+  readonly vectors: Uint8Array | null;
+}
+
+/** `memories.embed_state`. */
+export const EMBED_STATES = { pending: 0, embedded: 1, skipped: 2, failed: 3 } as const;
+
+export type EmbedState = (typeof EMBED_STATES)[keyof typeof EMBED_STATES];

@@ -1,0 +1,18 @@
+import { type Deciding, type Done, decided } from '../decide/deciding.js';
+import { read } from '../decide/reads.js';
+import { fail } from '../result.js';
+import type { UsedNonce } from './used-nonce.js';
+
+/** Fails with x_memory_nonce_replay when the nonce was used before. */
+export interface UseNonce {
+  readonly kind: 'use-nonce';
+  readonly nonce: UsedNonce;
+}
+
+/** Remembers a nonce for good. */
+export function* decideUseNonce({ nonce }: UseNonce): Deciding<Done> {
+  const used = yield* read('nonce-used', nonce);
+  return used ? replayed() : decided({}, [{ mutation: 'use-nonce', nonce }]);
+}
+
+export const replayed = () => fail('x_memory_nonce_replay', 'this nonce was used before');

@@ -1,0 +1,9 @@
+/** A nonce that a peer used. */
+export interface UsedNonce {
+  readonly peerId: string;
+  /** SHA-256 of the nonce, hex. */
+  readonly fingerprint: string;
+  readonly usedAtMs: number;
+  /** When it may be forgotten. */
+  readonly keepUntilMs: number;
+}

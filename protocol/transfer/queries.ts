@@ -1,0 +1,80 @@
+import type { Ask } from '../ask.js';
+import type { Link } from '../graph/link.js';
+import type { RecordImage, RecordPlace } from '../kinds/record.js';
+import type { MemoryRow } from '../memory/memory.js';
+import type { LeftOut } from '../memory/queries.js';
+import type { Viewer } from '../ranking/types.js';
+
+/** Queries of exports, each with its answer. */
+export interface TransferQueries {
+  readonly 'export-memories': Ask<
+    ExportMemories,
+    LeftOut & {
+      readonly memories: readonly MemoryRow[];
+      readonly more: boolean;
+      /** The place of the last row that was looked at; null when there was none. */
+      readonly last: ExportPlace | null;
+    }
+  >;
+  /** `next` is the place of the last link when more follow. */
+  readonly 'export-links': Ask<
+    ExportLinks,
+    { readonly links: readonly Link[]; readonly next: ExportLinkPlace | null }
+  >;
+  readonly 'export-records': Ask<
+    ExportRecords,
+    { readonly records: readonly RecordImage[]; readonly more: boolean }
+  >;
+  /** Those that exist, in the order of the ids. */
+  readonly 'read-records': Ask<ReadRecords, { readonly records: readonly RecordImage[] }>;
+}
+
+/** A memory's place in an export, which is by creation and then by id. */
+export interface ExportPlace {
+  readonly created_at: string;
+  readonly id: string;
+}
+
+/** A link's place: that of its source, and its own there; without the latter, behind all links of the source. */
+export interface ExportLinkPlace extends ExportPlace {
+  readonly link: { readonly target_id: string; readonly relation: string } | null;
+}
+
+/** Visible memories behind a place. */
+export interface ExportMemories {
+  readonly kind: 'export-memories';
+  readonly viewer: Viewer;
+  readonly now: string;
+  readonly after: ExportPlace | null;
+  readonly limit: number;
+  /** The page ends before the row with which its texts would be larger. */
+  readonly bytesMax: number;
+}
+
+/** Links behind a place whose source comes no later than `until` and whose two ends are visible. */
+export interface ExportLinks {
+  readonly kind: 'export-links';
+  readonly viewer: Viewer;
+  readonly now: string;
+  readonly after: ExportLinkPlace | null;
+  readonly until: ExportPlace | null;
+  readonly limit: number;
+}
+
+/** Records of all exported kinds behind a place, by kind and id. */
+export interface ExportRecords {
+  readonly kind: 'export-records';
+  readonly after: RecordPlace | null;
+  readonly limit: number;
+  /** The page ends before the record with which its texts would be larger. */
+  readonly bytesMax: number;
+}
+
+/** Records of one kind by their ids. */
+export interface ReadRecords {
+  readonly kind: 'read-records';
+  /** The name of the kind. */
+  readonly of: string;
+  /** At most `READ_RECORDS_MAX`. */
+  readonly ids: readonly string[];
+}
