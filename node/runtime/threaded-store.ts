@@ -1,11 +1,6 @@
 import type { BatchWorker } from '../../actors/core/batch-worker.js';
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import {
-  LOG_TAIL_BYTES_MAX,
-  LOG_TAIL_OPERATIONS_MAX,
-  REQUEST_DEADLINE_MS,
-  WRITE_DEADLINE_MS,
-} from '../../protocol/limits.js';
+import { REQUEST_DEADLINE_MS, WRITE_DEADLINE_MS } from '../../protocol/limits.js';
 import type { RankedMemories, RecallMemories } from '../../protocol/memory/queries.js';
 import type { AnswerOf, Answers, Query } from '../../protocol/queries.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
@@ -16,26 +11,6 @@ import type { Read, Reading } from '../threads/messages.js';
 
 export type WriterQueue = BatchWorker<TimedCommand, OutcomeOf<Command>>;
 export type ReaderQueue = BatchWorker<Reading, Read>;
-
-/** Queries that one index lookup answers: a message to a thread would cost more than they do. */
-const POINT_READS: ReadonlySet<Query['kind']> = new Set([
-  'get-memory',
-  'log-position',
-  'namespace-ids',
-  'current-owner',
-  'agent-key',
-  'find-archived',
-  'link-attestations',
-  'known-origins',
-]);
-
-/** The end of one origin's log is read here as well: every replicated write waits for it. */
-const isPointRead = (query: Query): boolean =>
-  POINT_READS.has(query.kind) ||
-  (query.kind === 'read-operations' &&
-    query.origins?.length === 1 &&
-    query.limit <= LOG_TAIL_OPERATIONS_MAX &&
-    query.bytesMax <= LOG_TAIL_BYTES_MAX);
 
 /** Bytes of a command beyond its text, for the mailbox's limit. */
 const COMMAND_OVERHEAD_BYTES = 1024;
@@ -63,7 +38,7 @@ export class ThreadedStore implements Store {
 
   query<Q extends Query>(query: Q, options: CallOptions = {}): Promise<Result<AnswerOf<Q>>> {
     if (this.closed) return Promise.resolve(fail('SHUTTING_DOWN', 'the store is closing'));
-    if (isPointRead(query)) {
+    if (this.points.isLookup(query)) {
       try {
         return Promise.resolve(this.points.run(query));
       } catch (error) {

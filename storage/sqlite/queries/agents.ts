@@ -3,6 +3,7 @@ import type { ListAgents } from '../../../protocol/agents/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
+import type { QueryParts } from './query-parts.js';
 
 /** The key that the record of a title holds, if it is an agent's. */
 const AGENT_KEY = `SELECT m.metadata ->> '$.pubkey_b64' AS key FROM memories m
@@ -15,7 +16,7 @@ export function agentKey(statements: Statements, agentId: string): string | null
 }
 
 /** Registered agents, by title, which is by id. */
-export function listAgents(statements: Statements, query: ListAgents): Answers['list-agents'] {
+export function listAgents({ statements }: QueryParts, query: ListAgents): Answers['list-agents'] {
   const rows = statements
     .get(
       `SELECT ${SELECT_ROW} FROM memories m

@@ -5,11 +5,11 @@ import { fail, ok, type Result } from '../../../protocol/result.js';
 import { archivedFromSql, SELECT_ARCHIVED } from '../archive.js';
 import { DamagedRowError } from '../damage.js';
 import type { SqlRow } from '../rows.js';
-import type { Statements } from '../statements.js';
 import { visibleArchived } from '../visibility.js';
+import type { QueryParts } from './query-parts.js';
 
 /** Visible archived memories, the newest archiving first. */
-export function listArchive(statements: Statements, query: ListArchive): Answers['list-archive'] {
+export function listArchive({ statements }: QueryParts, query: ListArchive): Answers['list-archive'] {
   const gate = visibleArchived('a', query.viewer);
   const inNamespace = query.namespace === null ? '' : ' AND a.namespace = @namespace';
   const rows = statements
@@ -37,7 +37,7 @@ function readableArchived(row: SqlRow): ArchivedMemory | null {
 }
 
 /** Counts over the archived memories that the viewer may see. */
-export function archiveStats(statements: Statements, query: ArchiveStats): Answers['archive-stats'] {
+export function archiveStats({ statements }: QueryParts, query: ArchiveStats): Answers['archive-stats'] {
   const gate = visibleArchived('a', query.viewer);
   const byNamespace = statements
     .get(
@@ -52,7 +52,10 @@ export function archiveStats(statements: Statements, query: ArchiveStats): Answe
 }
 
 /** The full id of an archived memory. */
-export function findArchived(statements: Statements, query: FindArchived): Result<Answers['find-archived']> {
+export function findArchived(
+  { statements }: QueryParts,
+  query: FindArchived,
+): Result<Answers['find-archived']> {
   const gate = visibleArchived('a', query.viewer);
   const parameters = { ...gate.parameters, id: query.id };
   const exact = statements

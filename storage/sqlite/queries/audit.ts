@@ -2,10 +2,10 @@ import type { AuditRow } from '../../../protocol/audit.js';
 import type { AuditRows } from '../../../protocol/maintenance/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { AUDIT_COLUMNS } from '../audit-chain.js';
-import type { Statements } from '../statements.js';
+import type { QueryParts } from './query-parts.js';
 
 /** Rows of the audit chain, oldest first. */
-export function auditRows(statements: Statements, query: AuditRows): Answers['audit-rows'] {
+export function auditRows({ statements }: QueryParts, query: AuditRows): Answers['audit-rows'] {
   const rows = statements
     .get(`SELECT ${AUDIT_COLUMNS} FROM signed_events WHERE sequence > @after ORDER BY sequence LIMIT @limit`)
     .all({ after: query.after, limit: query.limit }) as AuditRow[];

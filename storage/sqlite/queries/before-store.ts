@@ -7,8 +7,8 @@ import { POTENTIAL_CONTRADICTIONS_MAX, SIMILAR_TITLE_CANDIDATES_MAX } from '../.
 import type { NearDuplicate, SimilarTitles } from '../../../protocol/memory/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { quoted } from '../../../protocol/ranking/query.js';
-import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';
+import type { QueryParts } from './query-parts.js';
 
 /** Words of a title that are looked up. */
 const TITLE_WORDS_MAX = 8;
@@ -27,7 +27,7 @@ interface TitledRow {
  * The nearest of some rows that a new memory would repeat in other words (reference-http §2.3). Rows with several
  * vectors are left out: one window of them says nothing about the rest.
  */
-export function nearDuplicate(statements: Statements, query: NearDuplicate): Answers['near-duplicate'] {
+export function nearDuplicate({ statements }: QueryParts, query: NearDuplicate): Answers['near-duplicate'] {
   const gate = visibleRows('m', query.viewer, query.now);
   // A taken title is a conflict of its own, or what the write merges into; neither repeats anything.
   const untaken = `NOT EXISTS (SELECT 1 FROM memories t WHERE t.title = @title AND t.namespace = @namespace
@@ -67,7 +67,7 @@ export function nearDuplicate(statements: Statements, query: NearDuplicate): Ans
  * newest with any word of the title; where too few of those fit and there are more, the newest with each word as well, so
  * that a telling word finds its rows behind a common one.
  */
-export function similarTitles(statements: Statements, query: SimilarTitles): Answers['similar-titles'] {
+export function similarTitles({ statements }: QueryParts, query: SimilarTitles): Answers['similar-titles'] {
   const words = [...new Set(tellingWords(query.title))].slice(0, TITLE_WORDS_MAX);
   const nsId = statements.get('SELECT ns_id FROM namespaces WHERE name = ?').get(query.namespace) as
     | { ns_id: number }

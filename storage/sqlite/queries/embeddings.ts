@@ -1,12 +1,12 @@
 import type { PendingEmbeddings } from '../../../protocol/maintenance/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
-import type { Statements } from '../statements.js';
+import type { QueryParts } from './query-parts.js';
 
 type PendingRow = Answers['pending-embeddings']['rows'][number];
 
 /** Rows that wait for a vector, in row order. */
 export function pendingEmbeddings(
-  statements: Statements,
+  { statements }: QueryParts,
   query: PendingEmbeddings,
 ): Answers['pending-embeddings'] {
   const rows = statements
@@ -19,7 +19,7 @@ export function pendingEmbeddings(
 }
 
 /** How far the background embedding has come. */
-export function embeddingProgress(statements: Statements): Answers['embedding-progress'] {
+export function embeddingProgress({ statements }: QueryParts): Answers['embedding-progress'] {
   const count = (sql: string) => (statements.get(sql).get() as { n: number }).n;
   const embedded = count('SELECT count(*) AS n FROM memory_embeddings');
   const pending = count('SELECT count(*) AS n FROM memories WHERE embed_state = 0');

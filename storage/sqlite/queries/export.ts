@@ -3,14 +3,17 @@ import type { Link } from '../../../protocol/graph/link.js';
 import type { Answers } from '../../../protocol/queries.js';
 import type { ExportLinks, ExportMemories, ExportPlace } from '../../../protocol/transfer/queries.js';
 import { PageRows, restFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
-import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';
+import type { QueryParts } from './query-parts.js';
 
 /** What a row costs in an answer beside its texts. */
 const ROW_OVERHEAD_BYTES = 1024;
 
 /** A page of visible memories by creation and id; the first row comes however large it is. */
-export function exportMemories(statements: Statements, query: ExportMemories): Answers['export-memories'] {
+export function exportMemories(
+  { statements }: QueryParts,
+  query: ExportMemories,
+): Answers['export-memories'] {
   const gate = visibleRows('m', query.viewer, query.now);
   const rows = statements
     .get(
@@ -50,7 +53,7 @@ function bytesOf(row: SqlRow): number {
 }
 
 /** A page of links whose two ends are visible, by creation and id of the source, then target and relation. */
-export function exportLinks(statements: Statements, query: ExportLinks): Answers['export-links'] {
+export function exportLinks({ statements }: QueryParts, query: ExportLinks): Answers['export-links'] {
   const source = visibleRows('m', query.viewer, query.now);
   const target = visibleRows('other', query.viewer, query.now);
   const rows = statements

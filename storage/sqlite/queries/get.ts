@@ -4,12 +4,13 @@ import { fail, ok, type Result } from '../../../protocol/result.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';
+import type { QueryParts } from './query-parts.js';
 
 /**
  * One memory by its id, or by a prefix that fits exactly one visible row; rows that the viewer may not see do not
  * exist here, so they can neither be read nor make a prefix ambiguous.
  */
-export function getMemory(statements: Statements, query: GetMemory): Result<Answers['get-memory']> {
+export function getMemory({ statements }: QueryParts, query: GetMemory): Result<Answers['get-memory']> {
   const gate = visibleRows('m', query.viewer, query.now);
   const exact = statements
     .get(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = @id AND ${gate.sql}`)

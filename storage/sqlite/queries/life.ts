@@ -8,12 +8,12 @@ import type {
 import { CONSOLIDATE_GROUPS_MAX, CONSOLIDATE_IDS_MAX } from '../../../protocol/limits.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { forgettable } from '../forget.js';
-import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';
+import type { QueryParts } from './query-parts.js';
 
 /** How many memories a forget would remove, and up to which row. */
 export function countForgettable(
-  statements: Statements,
+  { statements }: QueryParts,
   query: CountForgettable,
 ): Answers['count-forgettable'] {
   const filter = forgettable(query.filter, query.now);
@@ -25,7 +25,7 @@ export function countForgettable(
 }
 
 /** Rows whose expiry has passed; the records of agents have none that counts. */
-export function countExpired(statements: Statements, query: CountExpired): Answers['count-expired'] {
+export function countExpired({ statements }: QueryParts, query: CountExpired): Answers['count-expired'] {
   return statements
     .get(
       `SELECT count(*) AS count FROM memories
@@ -39,7 +39,7 @@ export function countExpired(statements: Statements, query: CountExpired): Answe
  * so that a group is never refused for mixing what different agents may read. The oldest members of each.
  */
 export function consolidationGroups(
-  statements: Statements,
+  { statements }: QueryParts,
   query: ConsolidationGroups,
 ): Answers['consolidation-groups'] {
   const gate = visibleRows('m', query.viewer, query.now);

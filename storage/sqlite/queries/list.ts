@@ -2,10 +2,10 @@ import type { ListMemories, MemoryPage } from '../../../protocol/memory/queries.
 import { memoryFilter } from '../filter.js';
 import { readPage } from '../page.js';
 import { SELECT_ROW, type SqlRow } from '../rows.js';
-import type { Statements } from '../statements.js';
+import type { QueryParts } from './query-parts.js';
 
 /** Visible memories by priority, then by the newest update (reference-http §1, row 6). */
-export function listMemories(statements: Statements, query: ListMemories): MemoryPage {
+export function listMemories({ statements }: QueryParts, query: ListMemories): MemoryPage {
   const filter = memoryFilter('m', query.filter);
   const family = query.family === null ? '' : ` AND m.metadata ->> '$.family' = @family`;
   const cursor = statements

@@ -2,8 +2,8 @@ import type { LinkAttestations } from '../../../protocol/graph/queries.js';
 import type { RecallObservations } from '../../../protocol/memory/queries.js';
 import type { ObservationJson } from '../../../protocol/memory/recall-ledger.js';
 import type { Answers } from '../../../protocol/queries.js';
-import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';
+import type { QueryParts } from './query-parts.js';
 
 interface ObservationRow extends Omit<ObservationJson, 'consumed' | 'consumed_at' | 'consumed_by_memory_id'> {
   readonly consumed_at: string | null;
@@ -16,7 +16,7 @@ interface ObservationRow extends Omit<ObservationJson, 'consumed' | 'consumed_at
  * one too.
  */
 export function recallObservations(
-  statements: Statements,
+  { statements }: QueryParts,
   query: RecallObservations,
 ): Answers['recall-observations'] {
   const gate = visibleRows('m', query.viewer, query.now);
@@ -60,7 +60,7 @@ function observationJson(row: ObservationRow): ObservationJson {
 
 /** The attestation of each memory's newest link whose other end the viewer may see. */
 export function linkAttestations(
-  statements: Statements,
+  { statements }: QueryParts,
   query: LinkAttestations,
 ): Answers['link-attestations'] {
   const gate = visibleRows('m', query.viewer, query.now);

@@ -1,11 +1,11 @@
 import type { PeerParked, PeerProgress } from '../../../protocol/replication/peer-progress.js';
 import type { PeerProgressAnswer } from '../../../protocol/replication/queries.js';
-import type { Statements } from '../statements.js';
+import type { QueryParts } from './query-parts.js';
 
 type ProgressRow = Omit<PeerProgress, 'quarantined'> & { readonly quarantined: number };
 
 /** What this node knew of its deliveries when it last wrote it down. */
-export function listPeerProgress(statements: Statements): PeerProgressAnswer {
+export function listPeerProgress({ statements }: QueryParts): PeerProgressAnswer {
   const progress = statements
     .get(
       `SELECT peer_id AS peerId, origin, acked, owed_to AS owedTo, attempts, quarantined, cause,

@@ -1,9 +1,9 @@
 import type { CurrentOwner, NamespaceIds } from '../../../protocol/maintenance/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
-import type { Statements } from '../statements.js';
+import type { QueryParts } from './query-parts.js';
 
 /** Where the log of this database stands. */
-export function logPosition(statements: Statements): Answers['log-position'] {
+export function logPosition({ statements }: QueryParts): Answers['log-position'] {
   return statements
     .get(
       `SELECT peer_id AS peerId, db_epoch AS dbEpoch, commit_sequence AS commitSequence,
@@ -13,7 +13,7 @@ export function logPosition(statements: Statements): Answers['log-position'] {
 }
 
 /** Looks interned namespaces up. */
-export function namespaceIds(statements: Statements, query: NamespaceIds): Answers['namespace-ids'] {
+export function namespaceIds({ statements }: QueryParts, query: NamespaceIds): Answers['namespace-ids'] {
   const rows = statements
     .get('SELECT ns_id FROM namespaces WHERE name IN (SELECT value FROM json_each(@names))')
     .all({ names: JSON.stringify(query.names) }) as { ns_id: number }[];
@@ -21,7 +21,7 @@ export function namespaceIds(statements: Statements, query: NamespaceIds): Answe
 }
 
 /** Who owns the database. */
-export function currentOwner(statements: Statements, query: CurrentOwner): Answers['current-owner'] {
+export function currentOwner({ statements }: QueryParts, query: CurrentOwner): Answers['current-owner'] {
   const row = statements
     .get('SELECT holder FROM database_owner WHERE expires_at_ms > @now')
     .get({ now: query.nowMs }) as { holder: string } | undefined;

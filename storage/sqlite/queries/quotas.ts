@@ -1,10 +1,10 @@
 import type { ListQuotas } from '../../../protocol/agents/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { type QuotaSqlRow, quotaFromSql } from '../quota-ledger.js';
-import type { Statements } from '../statements.js';
+import type { QueryParts } from './query-parts.js';
 
 /** Quota rows by holder and namespace. */
-export function listQuotas(statements: Statements, query: ListQuotas): Answers['list-quotas'] {
+export function listQuotas({ statements }: QueryParts, query: ListQuotas): Answers['list-quotas'] {
   const rows = statements
     .get(
       `SELECT * FROM agent_quotas WHERE (@holder IS NULL OR agent_id = @holder)

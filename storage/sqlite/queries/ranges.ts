@@ -6,11 +6,9 @@ import type {
   ReadRangeSubjects,
   ReadRanges,
 } from '../../../protocol/replication/repair-queries.js';
-import type { Crypto } from '../../../protocol/seams.js';
 import { isReadable } from '../digests.js';
-import type { KindPages } from '../kinds/tables.js';
 import { type OperationSqlRow, operationFromSql } from '../operation-rows.js';
-import type { Statements } from '../statements.js';
+import type { QueryParts } from './query-parts.js';
 
 interface SubjectRow {
   readonly subject: string;
@@ -19,23 +17,13 @@ interface SubjectRow {
 
 const hex = (digest: unknown): string => (isReadable(digest) ? Buffer.from(digest).toString('hex') : '');
 
-/** What queries over subjects need: statements, hashes, and the rows of each kind. */
-export interface SubjectSource {
-  readonly statements: Statements;
-  readonly crypto: Crypto;
-  readonly pages: KindPages;
-}
-
-function rowsOf(
-  { statements, pages }: SubjectSource,
-  { kind, namespace }: KindNamespace,
-): Iterable<SubjectRow> {
+function rowsOf({ statements, pages }: QueryParts, { kind, namespace }: KindNamespace): Iterable<SubjectRow> {
   const sql = pages.of(kind)?.digestsSql;
   return sql === undefined ? [] : (statements.get(sql).iterate({ namespace }) as Iterable<SubjectRow>);
 }
 
 /** The digest of each range of a namespace: the sum (exclusive or) over its rows, as that of the namespace itself. */
-export function readRanges(source: SubjectSource, { of }: ReadRanges): Answers['read-ranges'] {
+export function readRanges(source: QueryParts, { of }: ReadRanges): Answers['read-ranges'] {
   const sums = new Map<number, Buffer>();
   for (const { subject, digest } of rowsOf(source, of)) {
     const bucket = bucketOf(subject, source.crypto);
@@ -53,7 +41,7 @@ export function readRanges(source: SubjectSource, { of }: ReadRanges): Answers['
 
 /** Subjects of some ranges with their digests. */
 export function readRangeSubjects(
-  source: SubjectSource,
+  source: QueryParts,
   { of, ranges, limit }: ReadRangeSubjects,
 ): Answers['read-range-subjects'] {
   const wanted = new Map(ranges.map((bucket) => [bucket, [] as [string, string][]]));
@@ -76,7 +64,7 @@ export function readRangeSubjects(
  * them under a namespace of its own must not get the text.
  */
 export function readLogged(
-  { statements, crypto, pages }: SubjectSource,
+  { statements, crypto, pages }: QueryParts,
   { places, bytesMax }: ReadLogged,
 ): Answers['read-logged'] {
   const operations: WireOperation[] = [];

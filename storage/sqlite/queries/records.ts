@@ -1,5 +1,4 @@
 import type { Kind } from '../../../protocol/kinds/kind.js';
-import type { Kinds } from '../../../protocol/kinds/kinds.js';
 import type { RecordImage } from '../../../protocol/kinds/record.js';
 import { READ_RECORDS_MAX } from '../../../protocol/limits.js';
 import type { AnswerOf } from '../../../protocol/queries.js';
@@ -7,14 +6,13 @@ import { fail, ok, type Result } from '../../../protocol/result.js';
 import type { ExportRecords, ReadRecords } from '../../../protocol/transfer/queries.js';
 import { DamagedRowError } from '../damage.js';
 import { type RecordSqlRow, recordFromSql } from '../kinds/record-table.js';
-import type { Statements } from '../statements.js';
+import type { QueryParts } from './query-parts.js';
 
 type SqlRow = RecordSqlRow & { readonly kind: string };
 
 /** A page of the records of all exported kinds; the first record comes however large it is. */
 export function exportRecords(
-  statements: Statements,
-  { all }: Kinds,
+  { statements, kinds: { all } }: QueryParts,
   { after, limit, bytesMax }: ExportRecords,
 ): AnswerOf<ExportRecords> {
   const exported = new Map(all.filter(isExportedRecord).map((kind) => [kind.name, kind]));
@@ -42,8 +40,7 @@ export function exportRecords(
 
 /** The records of a kind with some ids. VALIDATION_FAILED for a kind that is not kept in `records`. */
 export function readRecords(
-  statements: Statements,
-  kinds: Kinds,
+  { statements, kinds }: QueryParts,
   { of, ids }: ReadRecords,
 ): Result<AnswerOf<ReadRecords>> {
   const kind = kinds.named(of);

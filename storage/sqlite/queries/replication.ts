@@ -1,4 +1,3 @@
-import type { Kinds } from '../../../protocol/kinds/kinds.js';
 import { peerOfOrigin, type SignedHead, type WireOperation } from '../../../protocol/mesh/wire.js';
 import { operationId } from '../../../protocol/replication/operation-log.js';
 import type {
@@ -16,6 +15,7 @@ import type { UsedNonce } from '../../../protocol/replication/used-nonce.js';
 import { parseRfc3339Ms } from '../../../protocol/time.js';
 import { hasHeader, type OperationSqlRow, operationFromSql } from '../operation-rows.js';
 import type { Statements } from '../statements.js';
+import type { QueryParts } from './query-parts.js';
 
 interface OriginRow {
   origin: string;
@@ -33,7 +33,7 @@ const OWN = `SELECT peer_id, peer_id || '/' || db_epoch AS origin, origin_seq AS
   FROM log_state`;
 
 /** Where every origin's chain ends in this database. */
-export function knownOrigins(statements: Statements): KnownOriginsAnswer {
+export function knownOrigins({ statements }: QueryParts): KnownOriginsAnswer {
   return statements.snapshot(() => originsOf(statements));
 }
 
@@ -148,7 +148,7 @@ function readOrigin(
 }
 
 /** Digests by kind and namespace. Every kind of the list has an entry, so that peers see which kinds this node knows. */
-export function readDigests(statements: Statements, { all }: Kinds): ReadDigestsAnswer {
+export function readDigests({ statements, kinds: { all } }: QueryParts): ReadDigestsAnswer {
   const rows = statements
     .get(
       'SELECT kind, namespace, lower(hex(digest)) AS digest, entries FROM namespace_digests ORDER BY namespace',
@@ -161,7 +161,7 @@ export function readDigests(statements: Statements, { all }: Kinds): ReadDigests
   return { digests: Object.fromEntries(known), rows: rows.reduce((sum, row) => sum + row.entries, 0) };
 }
 
-export function findOperation(statements: Statements, { opId }: FindOperation): FoundOperation | null {
+export function findOperation({ statements }: QueryParts, { opId }: FindOperation): FoundOperation | null {
   const slash = opId.lastIndexOf('/');
   const named = statements
     .get('SELECT * FROM operations WHERE origin = ? AND origin_seq = ?')
@@ -213,7 +213,7 @@ function imageOf(payload: unknown): Record<string, unknown> | null {
 }
 
 /** Versions that lost, then rows whose title another row holds. */
-export function listConflicts(statements: Statements, { limit }: ListConflicts): readonly Conflict[] {
+export function listConflicts({ statements }: QueryParts, { limit }: ListConflicts): readonly Conflict[] {
   const lost = statements
     .get(
       `SELECT c.*, o.payload FROM conflicts c
@@ -249,7 +249,7 @@ export function listConflicts(statements: Statements, { limit }: ListConflicts):
   ];
 }
 
-export function listNonces(statements: Statements): readonly UsedNonce[] {
+export function listNonces({ statements }: QueryParts): readonly UsedNonce[] {
   const rows = statements
     .get(
       `SELECT peer_id, lower(hex(fingerprint)) AS fingerprint, last_touch, inserted_at FROM federation_nonce_cache

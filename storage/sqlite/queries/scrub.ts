@@ -19,11 +19,11 @@ import { isStampedBy, OPERATION_COLUMNS, type OperationColumns } from '../kinds/
 import { factsOf, type TombstoneRow } from '../kinds/tombstones.js';
 import { hasHeader, KNOWN_HASH, type OperationSqlRow, operationFromSql } from '../operation-rows.js';
 import type { Statements } from '../statements.js';
-import type { SubjectSource } from './ranges.js';
+import type { QueryParts } from './query-parts.js';
 
 /** Rows of a kind whose hash is not their digest, or not that of the operation that wrote them. */
 export function scrubRows(
-  { statements, crypto, pages }: SubjectSource,
+  { statements, crypto, pages }: QueryParts,
   { of, after, limit }: ScrubRows,
 ): Answers['scrub-rows'] {
   const kind = pages.of(of);
@@ -38,7 +38,7 @@ type BuriedRow = TombstoneRow &
 
 /** Tombstones of which hash or stamps are not those of the operation that wrote them; those of several are looked at closely. */
 export function scrubTombstones(
-  { statements, pages }: SubjectSource,
+  { statements, pages }: QueryParts,
   { after, limit }: ScrubTombstones,
 ): Answers['scrub-tombstones'] {
   const rows = statements
@@ -74,7 +74,7 @@ function isBuriedWhole(row: BuriedRow, kind: Kind | null): boolean {
 const LOST_RUN_MAX = 1000;
 
 /** Operations against their payload hashes and chains, and subjects that have neither row nor tombstone. */
-export function scrubLog(source: SubjectSource, { after, limit }: ScrubLog): Answers['scrub-log'] {
+export function scrubLog(source: QueryParts, { after, limit }: ScrubLog): Answers['scrub-log'] {
   const { statements, crypto, pages } = source;
   const rows = statements
     .get('SELECT * FROM operations WHERE commit_sequence > ? ORDER BY commit_sequence LIMIT ?')
@@ -137,14 +137,14 @@ function lostEnds(statements: Statements): OperationPlace[] {
   return ends.flatMap(({ origin, seq }) => lostBefore(statements, origin, seq + 1));
 }
 
-function hasTrace({ statements, pages }: SubjectSource, kind: string, id: string): boolean {
+function hasTrace({ statements, pages }: QueryParts, kind: string, id: string): boolean {
   if (pages.of(kind)?.exists(statements, id) === true) return true;
   const tombstone = statements.get('SELECT 1 FROM tombstones WHERE kind = ? AND id = ?').get(kind, id);
   return tombstone !== undefined;
 }
 
 /** What is counted for a namespace lies in its digests and in the use of those who hold its memories. */
-export function scrubNamespaces(statements: Statements): Answers['scrub-namespaces'] {
+export function scrubNamespaces({ statements }: QueryParts): Answers['scrub-namespaces'] {
   const sums = statements
     .get(
       `SELECT kind, namespace FROM namespace_digests
@@ -169,7 +169,7 @@ export function integrityNotes(statements: Statements): Answers['integrity-notes
 }
 
 /** Subjects whose rows were found damaged, the longest known first. */
-export function listSuspects(statements: Statements, { limit }: ListSuspects): Answers['list-suspects'] {
+export function listSuspects({ statements }: QueryParts, { limit }: ListSuspects): Answers['list-suspects'] {
   const rows = statements
     .get('SELECT kind, id, noted_at AS since FROM suspects ORDER BY noted_at, kind, id LIMIT ?')
     .all(limit) as (Subject & { readonly since: string })[];

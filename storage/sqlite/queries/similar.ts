@@ -4,8 +4,8 @@ import type { NearestMemory } from '../../../protocol/memory/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { bestCosine } from '../recall/cosines.js';
 import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
-import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';
+import type { QueryParts } from './query-parts.js';
 
 interface VectorRow {
   readonly id: string;
@@ -16,7 +16,7 @@ interface VectorRow {
  * The memory that comes nearest, by the exact cosine of its best window, over the visible rows of one namespace
  * (interface §4.4, POST /check_duplicate). Rows that the viewer may not see are neither compared nor counted.
  */
-export function nearestMemory(statements: Statements, query: NearestMemory): Answers['nearest-memory'] {
+export function nearestMemory({ statements }: QueryParts, query: NearestMemory): Answers['nearest-memory'] {
   const gate = visibleRows('m', query.viewer, query.now);
   const inNamespace = 'm.ns_id = (SELECT ns_id FROM namespaces WHERE name = @namespace)';
   const parameters = { ...gate.parameters, namespace: query.namespace };
@@ -63,7 +63,7 @@ export function nearestMemory(statements: Statements, query: NearestMemory): Ans
 
 /** Memories about one subject that say different things (interface §4.4, GET /contradictions). */
 export function findContradictions(
-  statements: Statements,
+  { statements }: QueryParts,
   query: FindContradictions,
 ): Answers['find-contradictions'] {
   const gate = visibleRows('m', query.viewer, query.now);

@@ -2,11 +2,11 @@ import { PAGE_BYTES_MAX } from '../../../protocol/limits.js';
 import type { Answers } from '../../../protocol/queries.js';
 import type { MemoriesSince } from '../../../protocol/replication/queries.js';
 import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
-import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';
+import type { QueryParts } from './query-parts.js';
 
 /** A page of memories by their last change; what a peer may have of them is judged above. */
-export function memoriesSince(statements: Statements, query: MemoriesSince): Answers['memories-since'] {
+export function memoriesSince({ statements }: QueryParts, query: MemoriesSince): Answers['memories-since'] {
   const gate = visibleRows('m', { all: true, agentId: null, asNamespace: null }, query.now);
   const rows = statements
     .get(

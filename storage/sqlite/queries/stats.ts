@@ -1,11 +1,11 @@
 import type { StoreStats } from '../../../protocol/maintenance/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { instantAfter } from '../../../protocol/time.js';
-import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';
+import type { QueryParts } from './query-parts.js';
 
 /** Counts over the rows that the viewer may see; admins and local operators see all (interface §4.1). */
-export function storeStats(statements: Statements, query: StoreStats): Answers['store-stats'] {
+export function storeStats({ statements }: QueryParts, query: StoreStats): Answers['store-stats'] {
   const gate = visibleRows('m', query.viewer, query.now);
   const byTier = statements
     .get(

@@ -2,7 +2,7 @@ import { wordsOf } from '../../../protocol/kinds/kind.js';
 import type { Kinds } from '../../../protocol/kinds/kinds.js';
 import type { Answers } from '../../../protocol/queries.js';
 import type { SupersededPayloads } from '../../../protocol/replication/repair-queries.js';
-import type { Statements } from '../statements.js';
+import type { QueryParts } from './query-parts.js';
 
 interface Row {
   readonly commit_sequence: number;
@@ -25,8 +25,7 @@ function isOfOneKind({ all }: Kinds, a: string, b: string): string {
 
 /** Payloads of versions that another one has seen for long, that everybody has, and that no conflict lists. */
 export function supersededPayloads(
-  statements: Statements,
-  kinds: Kinds,
+  { statements, kinds }: QueryParts,
   { before, everyoneHas, after, limit }: SupersededPayloads,
 ): Answers['superseded-payloads'] {
   const rows = statements

@@ -1,0 +1,131 @@
+import { LOG_TAIL_BYTES_MAX, LOG_TAIL_OPERATIONS_MAX } from '../../../protocol/limits.js';
+import type { Answers, Queries } from '../../../protocol/queries.js';
+import { ok, type Result } from '../../../protocol/result.js';
+import { auditHeadPath, readAuditHead } from '../audit-head.js';
+import { agentKey, listAgents } from './agents.js';
+import { archiveStats, findArchived, listArchive } from './archive.js';
+import { auditRows } from './audit.js';
+import { nearDuplicate, similarTitles } from './before-store.js';
+import { embeddingProgress, pendingEmbeddings } from './embeddings.js';
+import { exportLinks, exportMemories } from './export.js';
+import { getMemory } from './get.js';
+import { consolidationGroups, countExpired, countForgettable } from './life.js';
+import { listMemories } from './list.js';
+import { linkAttestations, recallObservations } from './observations.js';
+import { listPeerProgress } from './peer-progress.js';
+import { currentOwner, logPosition, namespaceIds } from './position.js';
+import type { QueryParts } from './query-parts.js';
+import { listQuotas } from './quotas.js';
+import { readLogged, readRangeSubjects, readRanges } from './ranges.js';
+import { readRanked, searchMemories } from './recall.js';
+import { exportRecords, readRecords } from './records.js';
+import {
+  findOperation,
+  knownOrigins,
+  listConflicts,
+  listNonces,
+  readDigests,
+  readOperations,
+} from './replication.js';
+import {
+  integrityNotes,
+  listSuspects,
+  scrubLog,
+  scrubNamespaces,
+  scrubRows,
+  scrubTombstones,
+} from './scrub.js';
+import { findContradictions, nearestMemory } from './similar.js';
+import { memoriesSince } from './since.js';
+import { storeStats } from './stats.js';
+import { supersededPayloads } from './superseded.js';
+
+/** How a query is answered, and whether so cheaply that a message to a thread would cost more. */
+interface Answering<Q, A> {
+  readonly run: (parts: QueryParts, query: Q) => Result<A>;
+  readonly isLookup: (query: Q) => boolean;
+}
+
+type Answer<Q, A> = (parts: QueryParts, query: Q) => A;
+
+/** A query that looks at as many rows as there may be. */
+const scan = <Q, A>(answer: Answer<Q, A>): Answering<Q, A> => ({
+  run: (parts, query) => ok(answer(parts, query)),
+  isLookup: () => false,
+});
+
+/** A query that one look into an index answers. */
+const lookup = <Q, A>(answer: Answer<Q, A>): Answering<Q, A> => ({ ...scan(answer), isLookup: () => true });
+
+/** Each query with its answer. */
+export const ANSWERS: {
+  readonly [K in keyof Queries]: Answering<Queries[K]['request'], Answers[K]>;
+} = {
+  'get-memory': { run: getMemory, isLookup: () => true },
+  'list-memories': scan(listMemories),
+  'search-memories': scan(searchMemories),
+  'recall-memories': scan((parts, { request, prepared = null }) =>
+    readRanked(parts, request, parts.recall.recall(request, prepared)),
+  ),
+  'rank-memories': scan(({ recall }, { request, prepared = null }) => recall.recall(request, prepared)),
+  'prepare-recall': scan(({ recall }, { key, request }) => {
+    recall.prepare(key, request);
+    return { prepared: true };
+  }),
+  'recall-observations': scan(recallObservations),
+  'near-duplicate': scan(nearDuplicate),
+  'similar-titles': scan(similarTitles),
+  'nearest-memory': scan(nearestMemory),
+
+  'list-archive': scan(listArchive),
+  'archive-stats': scan(archiveStats),
+  'find-archived': { run: findArchived, isLookup: () => true },
+  'count-forgettable': scan(countForgettable),
+  'count-expired': scan(countExpired),
+  'consolidation-groups': scan(consolidationGroups),
+  'find-contradictions': scan(findContradictions),
+
+  'agent-key': lookup(({ statements }, { agentId }) => ({ publicKey: agentKey(statements, agentId) })),
+  'list-agents': scan(listAgents),
+  'list-quotas': scan(listQuotas),
+  'link-attestations': lookup(linkAttestations),
+
+  'export-memories': scan(exportMemories),
+  'export-links': scan(exportLinks),
+  'export-records': scan(exportRecords),
+  'read-records': { run: readRecords, isLookup: () => false },
+
+  'store-stats': scan(storeStats),
+  'pending-embeddings': scan(pendingEmbeddings),
+  'embedding-progress': scan(embeddingProgress),
+  'current-owner': lookup(currentOwner),
+  'log-position': lookup(logPosition),
+  'namespace-ids': lookup(namespaceIds),
+  'audit-rows': scan(auditRows),
+  'audit-head': scan(({ db }) => ({ head: db.memory ? null : readAuditHead(auditHeadPath(db.name)) })),
+
+  'list-peer-progress': scan(listPeerProgress),
+  'known-origins': lookup(knownOrigins),
+  'read-operations': {
+    ...scan(({ statements }, query) => readOperations(statements, query)),
+    // Every replicated write waits for the end of one origin's log.
+    isLookup: ({ origins, limit, bytesMax }) =>
+      origins?.length === 1 && limit <= LOG_TAIL_OPERATIONS_MAX && bytesMax <= LOG_TAIL_BYTES_MAX,
+  },
+  'read-digests': scan(readDigests),
+  'find-operation': scan(findOperation),
+  'list-conflicts': scan(listConflicts),
+  'list-nonces': scan(listNonces),
+  'memories-since': scan(memoriesSince),
+
+  'read-ranges': scan(readRanges),
+  'read-range-subjects': scan(readRangeSubjects),
+  'read-logged': scan(readLogged),
+  'scrub-rows': scan(scrubRows),
+  'scrub-tombstones': scan(scrubTombstones),
+  'scrub-log': scan(scrubLog),
+  'scrub-namespaces': scan(scrubNamespaces),
+  'list-suspects': scan(listSuspects),
+  'superseded-payloads': scan(supersededPayloads),
+  'integrity-notes': scan(({ statements }) => integrityNotes(statements)),
+};

@@ -1,0 +1,17 @@
+import type { Kinds } from '../../../protocol/kinds/kinds.js';
+import type { Crypto } from '../../../protocol/seams.js';
+import type { Connection } from '../connection.js';
+import type { KindPages } from '../kinds/tables.js';
+import type { RecallIndex } from '../recall/recall.js';
+import type { Statements } from '../statements.js';
+
+/** Everything of one connection that an answer to a query may use. */
+export interface QueryParts {
+  readonly db: Connection;
+  readonly statements: Statements;
+  readonly kinds: Kinds;
+  readonly pages: KindPages;
+  readonly recall: RecallIndex;
+  /** Throws where the reader was opened without the means to hash. */
+  readonly crypto: Crypto;
+}

@@ -1,0 +1,52 @@
+import type { MemoryPage, RankedMemories, SearchMemories } from '../../../protocol/memory/queries.js';
+import type { Answers } from '../../../protocol/queries.js';
+import type { RecallRequest, Viewer } from '../../../protocol/ranking/types.js';
+import { type RowPage, readPage } from '../page.js';
+import { SELECT_ROW, type SqlRow } from '../rows.js';
+import type { Statements } from '../statements.js';
+import { visibleRows } from '../visibility.js';
+import type { QueryParts } from './query-parts.js';
+
+/** A page of the memories that have the words of a search. */
+export function searchMemories({ recall, statements }: QueryParts, query: SearchMemories): MemoryPage {
+  const { viewer, now, offset } = query.filter;
+  const rids = recall.search(query);
+  const { rows, truncated, looked: _, ...leftOut } = visibleInOrder(statements, rids, viewer, now);
+  const last = rows[rows.length - 1];
+  const nextOffset = truncated && last !== undefined ? offset + rids.indexOf(last.rid) + 1 : null;
+  return { memories: rows, nextOffset, ...leftOut };
+}
+
+/** The ranked rows, read again through the gate: an index may lag behind, what is shown may not. */
+export function readRanked(
+  { statements }: QueryParts,
+  request: RecallRequest,
+  ranked: RankedMemories,
+): Answers['recall-memories'] {
+  const scores = new Map(ranked.rows.map(({ rid, score }) => [rid, score]));
+  const page = visibleInOrder(statements, [...scores.keys()], request.viewer, request.now);
+  const { rows, truncated, looked: _, ...leftOut } = page;
+  return {
+    ...ranked,
+    ...leftOut,
+    rows: rows.map((memory) => ({ memory, score: scores.get(memory.rid) ?? 0 })),
+    truncated,
+  };
+}
+
+/** The visible rows of a list, in its order, as far as a page goes. */
+function visibleInOrder(
+  statements: Statements,
+  rids: readonly number[],
+  viewer: Viewer,
+  now: string,
+): RowPage {
+  const gate = visibleRows('m', viewer, now);
+  const cursor = statements
+    .get(
+      `SELECT ${SELECT_ROW} FROM json_each(@rids) AS listed CROSS JOIN memories m ON m.rid = listed.value
+       WHERE ${gate.sql}`,
+    )
+    .iterate({ ...gate.parameters, rids: `[${rids.join(',')}]` }) as Iterable<SqlRow>;
+  return readPage(cursor);
+}
