@@ -59,6 +59,45 @@ export function campaignRecordCheck(rules: CampaignRules): Result<RecordCheck> {
   });
 }
 
+const toolCall = z.strictObject({
+  tool_name: z.string(),
+  args_sha256: sha256,
+  args_size_bytes: count,
+  result_sha256: sha256,
+  result_size_bytes: count,
+  duration_ms: count,
+  ok: z.boolean(),
+});
+
+const memoryOp = z.strictObject({
+  op: z.enum(['write', 'recall', 'consolidate', 'share', 'detect_contradiction', 'audit_verify']),
+  namespace: z.string(),
+  key_or_query: z.string(),
+  scope: z.enum(['private', 'team', 'unit', 'org', 'collective']),
+  transport: z.enum(['mcp_stdio', 'http']),
+  payload_sha256: sha256,
+  returned_records: count,
+  duration_ms: count,
+  ok: z.boolean(),
+});
+
+const claimMade = z.strictObject({
+  claim_id: z.string(),
+  text_sha256: sha256,
+  category: z.enum(['factual', 'rationale', 'constraint', 'decision']),
+});
+
+const claimGrounded = z.strictObject({
+  claim_id: z.string(),
+  grounded_in_op_index: count,
+  grounding_strength: z.enum(['exact', 'paraphrase', 'inference']),
+});
+
+const refusal = z.strictObject({
+  reason: z.string(),
+  category: z.enum(['no_context', 'policy', 'ambiguity', 'other']),
+});
+
 function recordSchema({ frameworks, agents, nodePrefix }: CampaignRules) {
   const framework = oneOf(frameworks, FRAMEWORK, 'a framework identifier');
   return z.strictObject({
@@ -80,50 +119,11 @@ function recordSchema({ frameworks, agents, nodePrefix }: CampaignRules) {
     llm_model_sku: z.string().min(1),
     system_prompt_sha256: sha256,
     prompt_sha256: sha256,
-    tools_called: z.array(
-      z.strictObject({
-        tool_name: z.string(),
-        args_sha256: sha256,
-        args_size_bytes: count,
-        result_sha256: sha256,
-        result_size_bytes: count,
-        duration_ms: count,
-        ok: z.boolean(),
-      }),
-    ),
-    ai_memory_ops: z.array(
-      z.strictObject({
-        op: z.enum(['write', 'recall', 'consolidate', 'share', 'detect_contradiction', 'audit_verify']),
-        namespace: z.string(),
-        key_or_query: z.string(),
-        scope: z.enum(['private', 'team', 'unit', 'org', 'collective']),
-        transport: z.enum(['mcp_stdio', 'http']),
-        payload_sha256: sha256,
-        returned_records: count,
-        duration_ms: count,
-        ok: z.boolean(),
-      }),
-    ),
-    claims_made: z.array(
-      z.strictObject({
-        claim_id: z.string(),
-        text_sha256: sha256,
-        category: z.enum(['factual', 'rationale', 'constraint', 'decision']),
-      }),
-    ),
-    claims_grounded: z.array(
-      z.strictObject({
-        claim_id: z.string(),
-        grounded_in_op_index: count,
-        grounding_strength: z.enum(['exact', 'paraphrase', 'inference']),
-      }),
-    ),
-    refusals: z.array(
-      z.strictObject({
-        reason: z.string(),
-        category: z.enum(['no_context', 'policy', 'ambiguity', 'other']),
-      }),
-    ),
+    tools_called: z.array(toolCall),
+    ai_memory_ops: z.array(memoryOp),
+    claims_made: z.array(claimMade),
+    claims_grounded: z.array(claimGrounded),
+    refusals: z.array(refusal),
     termination_reason: z.enum([
       'task_complete',
       'cap_reached_turns',

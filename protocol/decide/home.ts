@@ -15,13 +15,15 @@ export interface Home {
   readonly number: number;
 }
 
+const makerHome = (id: string): Home => ({ peerId: makerOf(id), number: 0 });
+
 /** The home of a subject: its maker, or the node that adopted the maker's subjects last. */
 export function* homeOf(id: string): Reading<Home> {
   const maker = makerOf(id);
   const adoptions = yield* adoptionsOf(maker);
   return adoptions.reduce<Home>(
     (home, { home: peerId, number }) => (isLaterHome({ peerId, number }, home) ? { peerId, number } : home),
-    { peerId: maker, number: 0 },
+    makerHome(id),
   );
 }
 
@@ -40,14 +42,16 @@ export function* adoptionsBy(member: 'peer_id' | 'home', value: string): Reading
 }
 
 /**
- * True when the maker of a version is the home that the version names. The verdict follows from the maker's own log, in
- * which its adoption stands before what it writes as the home, so every node comes to the same one.
+ * True when the author of a version may write the subject, as the home that the version names. The verdict follows from
+ * the author's own log, in which its adoption stands before what it writes as the home, so every node comes to the same
+ * one.
  */
-export function* isOfHome(id: string, origin: string, version: Version): Reading<boolean> {
-  const author = peerOfOrigin(origin);
+export function* mayWrite(kind: Kind, id: string, version: Version): Reading<boolean> {
+  if (kind.writer === 'anybody') return true;
+  const author = peerOfOrigin(version.origin);
   const number = homeNumberOf(version);
   const maker = makerOf(id);
-  if (number === 0) return author === maker;
+  if (number === 0 || kind.writer === 'maker') return author === maker;
   const adoption = { kind: adoptionKind.name, id: homeId(author, `${maker}/${number}`) };
   return (yield* read('subject-row', adoption)) !== null;
 }
@@ -63,11 +67,9 @@ export function* homeProblem(
   for (const mutation of mutations) {
     if (mutation.mutation !== 'write' && mutation.mutation !== 'remove') continue;
     const kind: Kind = kinds.of(mutation.kind);
-    if (kind.writer !== 'home') continue;
+    if (kind.writer === 'anybody') continue;
     const self = peerOfOrigin((yield* read('log-origin', {})).origin);
-    // What a node says of itself stays its own word, also after another one took its subjects over.
-    const isAdoption = kind.name === adoptionKind.name;
-    const home = isAdoption ? { peerId: makerOf(mutation.id), number: 0 } : yield* homeOf(mutation.id);
+    const home = kind.writer === 'maker' ? makerHome(mutation.id) : yield* homeOf(mutation.id);
     if (home.peerId !== self) return notHome(mutation.id, home);
     const said = mutation.mutation === 'write' ? mutation.image : mutation.facts;
     const number = numberIn(said);

@@ -30,8 +30,8 @@ export const adoptionKind = recordKind<Adoption>({
   idOf: ({ peer_id, number, home }) => homeId(home, `${peer_id}/${number}`),
   losers: 'dropped',
   reach: 'everybody',
-  // Only the node itself can say that it took subjects over.
-  writer: 'home',
+  // Only the node itself can say that it took subjects over, also after another one took over its own.
+  writer: 'maker',
   superseded: 'kept',
   exported: false,
   indexes: [

@@ -2,8 +2,11 @@ import type { Crypto } from '../seams.js';
 import type { Payload } from './payload.js';
 import type { Dot, Facts, LiveVersion, RemovedVersion, Settled, Version } from './version.js';
 
-/** What an operation is to its subject: a version in which it lives, one in which it is gone, or no version. */
-export type Role = 'image' | 'removal' | 'note';
+/**
+ * What an operation is to its subject: a version in which it lives, one in which it is gone, or the purge of its archived
+ * copy, which makes no version.
+ */
+export type Role = 'image' | 'removal' | 'purge';
 
 /** A subject: a thing of some kind, by its id. */
 export interface Subject {
@@ -66,8 +69,11 @@ export interface Kind<I extends object = object> {
   settled(outcome: Settled<I>, versions: readonly Version<I>[]): Settled<I>;
   /** Who receives it: peers with the namespace in their scope, or every peer. */
   readonly reach: 'namespace' | 'everybody';
-  /** Who may write it: any node, or only the home of the subject, which its id names (protocol/kinds/home.ts). */
-  readonly writer: 'anybody' | 'home';
+  /**
+   * Who may write it: any node, only the node that its id names, or only the home of the subject, which is that node until
+   * another one adopts it (protocol/kinds/home.ts).
+   */
+  readonly writer: 'anybody' | 'maker' | 'home';
   /** Whether payloads that another version has superseded are dropped. */
   readonly superseded: 'dropped' | 'kept';
   /** True for a kind whose subjects may move to another namespace. */

@@ -107,7 +107,7 @@ export const memoryKind: Kind<MemoryImage> = {
     delete: 'removal',
     expire: 'removal',
     archive: 'removal',
-    purge: 'note',
+    purge: 'purge',
   },
   contested: ['store', 'update', 'restore', 'delete', 'archive'],
   payload: payloadOf(MEMBERS),

@@ -42,7 +42,7 @@ export function payloadOf<I extends { readonly rest: Rest }>(members: Members<I>
   const written = keys.map((key) => {
     const member = byKey.get(key)!;
     const omitted = member.later === true ? canonicalJson(member.default) : null;
-    return [key, `${JSON.stringify(key)}:`, omitted, member.default] as const;
+    return { key, prefix: `,${JSON.stringify(key)}:`, omitted, missing: member.default };
   });
   return {
     keys,
@@ -50,15 +50,16 @@ export function payloadOf<I extends { readonly rest: Rest }>(members: Members<I>
       const values = image as unknown as Values;
       // The keys are known and in order, so nothing is sorted for an image without unknown members.
       if (isEmpty(image.rest)) {
-        const texts: string[] = [];
-        for (const [key, prefix, omitted, missing] of written) {
-          const value = values[key] === undefined ? missing : values[key];
-          const text = typeof value === 'string' ? JSON.stringify(value) : canonicalJson(value);
-          if (text !== omitted) texts.push(prefix + text);
+        let texts = '';
+        for (const { key, prefix, omitted, missing } of written) {
+          const given = values[key];
+          const value = given === undefined ? missing : given;
+          const text = value === null ? 'null' : canonicalJson(value);
+          if (text !== omitted) texts += prefix + text;
         }
-        return `{${texts.join(',')}}`;
+        return `{${texts.slice(1)}}`;
       }
-      const held = written.map(([key, , omitted, missing]) => {
+      const held = written.map(({ key, omitted, missing }) => {
         const value = values[key] === undefined ? missing : values[key];
         return canonicalJson(value) === omitted ? null : ([key, value] as const);
       });

@@ -1,5 +1,5 @@
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { isOfHome } from '../decide/home.js';
+import { mayWrite } from '../decide/home.js';
 import type { Mutation } from '../decide/mutations.js';
 import { after, type Reading, read } from '../decide/reads.js';
 import { hlcMs, isHlc } from '../hlc.js';
@@ -188,7 +188,7 @@ function* effectOf(operation: VerifiedOperation, context: DecisionContext): Read
   if (operation.kind === EPOCH_KIND) return yield* epochEffect({ ...operation, payload }, context);
   if (meaning === null) return parkedFor('unknown_kind');
   if (namespaceProblem(operation.namespace) !== null) return parkedFor('invalid');
-  if (meaning.role === 'note') return yield* NOTES[operation.kind]!({ ...operation, payload }, meaning.kind);
+  if (meaning.role === 'purge') return yield* purgeEffect({ ...operation, payload }, meaning.kind);
   const version = versionOf(meaning.kind, meaning.role, { ...operation, payload });
   if (version === null) return parkedFor('invalid');
   return yield* subjectEffect(operation, meaning.kind, version);
@@ -196,9 +196,7 @@ function* effectOf(operation: VerifiedOperation, context: DecisionContext): Read
 
 function* subjectEffect(operation: VerifiedOperation, kind: Kind, incoming: Version): Reading<Effect> {
   const { subject: id, namespace } = operation;
-  if (kind.writer === 'home' && !(yield* isOfHome(id, operation.origin, incoming))) {
-    return parkedFor('not_home');
-  }
+  if (!(yield* mayWrite(kind, id, incoming))) return parkedFor('not_home');
   const subject = { kind: kind.name, id };
   const state = yield* read('subject-versions', subject);
   const mutations: Mutation[] = [];
@@ -228,11 +226,6 @@ function* subjectEffect(operation: VerifiedOperation, kind: Kind, incoming: Vers
   });
   return { parked: null, mutations };
 }
-
-/** Effects of operations that are no version of their subject, by word. */
-const NOTES: Readonly<Record<string, (operation: Readable, kind: Kind) => Reading<Effect>>> = {
-  purge: purgeEffect,
-};
 
 /**
  * A purge takes the archived copy that it has seen, and is no version of the memory. How long an archive is kept is each

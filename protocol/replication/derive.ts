@@ -49,7 +49,7 @@ export function deriveVersions(
   const isNamed = ({ origin, seq }: LoggedOperation) => withheld.has(operationId(origin, seq));
   const isWithheld = (one: LoggedOperation) =>
     one.payload === null && (one.parked === 'elsewhere' || isNamed(one));
-  const makesVersion = ({ kind: word }: LoggedOperation) => (kind.words[word] ?? 'note') !== 'note';
+  const makesVersion = ({ kind: word }: LoggedOperation) => (kind.words[word] ?? 'purge') !== 'purge';
   const concerned = operations.filter((one) => makesVersion(one) && !isFinal(one));
   // What went out of the scope may lie in it by now.
   const headers = maximal(concerned).filter((one) => isHeaderOnly(one) && !isNamed(one));
@@ -93,7 +93,7 @@ function readMaximal(
     }
     // Names from before the log began may break the rule, but no operation gets an effect under one.
     const misnamed = parked !== null && namespaceProblem(operation.namespace) !== null;
-    const role = kind.words[operation.kind] ?? 'note';
+    const role = kind.words[operation.kind] ?? null;
     const version = misnamed ? null : versionOf(kind, role, { ...operation, payload });
     if (version !== null) versions.push(version);
     else if (parked === null) unreadable.push(operation);

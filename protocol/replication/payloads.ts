@@ -19,7 +19,7 @@ export interface VersionSource {
 }
 
 /** The version of a subject that an operation makes; null when its payload is not what its word demands. */
-export function versionOf(kind: Kind, role: Role, source: VersionSource): Version | null {
+export function versionOf(kind: Kind, role: Role | null, source: VersionSource): Version | null {
   const { origin, seq, hlc, namespace, subject } = source;
   const value = parsedObject(source.payload);
   if (value === null) return null;

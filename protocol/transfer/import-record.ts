@@ -36,8 +36,8 @@ export function importableKind(kinds: Kinds, name: string): Result<Kind> {
   if (typeof kind.table === 'string' || !kind.exported) {
     return fail('VALIDATION_FAILED', `kind "${name}" is not imported as a record`, { fields: ['kind'] });
   }
-  if (kind.writer === 'home') {
-    const message = `records of kind "${name}" are not imported: only their home node writes them`;
+  if (kind.writer !== 'anybody') {
+    const message = `records of kind "${name}" are not imported: only one node writes each of them`;
     return fail('VALIDATION_FAILED', message, { fields: ['kind'] });
   }
   return ok(kind);

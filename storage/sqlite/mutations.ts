@@ -6,6 +6,7 @@ import { purgePayload } from '../../protocol/replication/payloads.js';
 import type { AuditChain } from './audit-chain.js';
 import type { Connection } from './connection.js';
 import type { Digests } from './digests.js';
+import type { Written } from './kinds/subject-table.js';
 import { Subjects } from './kinds/subjects.js';
 import type { SubjectTables } from './kinds/tables.js';
 import type { OperationLog } from './log.js';
@@ -18,7 +19,7 @@ import { Suspects } from './suspects.js';
 
 type Names = Mutation['mutation'];
 
-/** How each mutation is applied. A write answers the image as stored, stamps included. */
+/** How each mutation is applied. A write answers what it stored. */
 type Appliers = {
   readonly [N in Names]: (mutation: Extract<Mutation, { mutation: N }>, context: DecisionContext) => unknown;
 };
@@ -74,28 +75,67 @@ export class Mutations {
     this.tables.memories.forgetNamespaces();
   }
 
-  /** Applies one mutation; answers the image as stored, stamps included, of one that writes. */
-  apply(mutation: Mutation, context: DecisionContext): object | null {
+  /** Applies one mutation; one that writes answers what it stored. */
+  apply(mutation: Mutation, context: DecisionContext): Written | null {
     const applier = this.appliers[mutation.mutation] as Appliers['write'];
     const stored = applier(mutation as Extract<Mutation, { mutation: 'write' }>, context);
-    return mutation.mutation === 'write' ? (stored as object) : null;
+    return mutation.mutation === 'write' ? (stored as Written) : null;
   }
 
   private appliersOf(): Appliers {
-    const { statements, subjects, log, replicas, repair, suspects } = this;
+    return {
+      ...this.subjectAppliers(),
+      ...this.memoryAppliers(),
+      ...this.ledgerAppliers(),
+      ...this.logAppliers(),
+    };
+  }
+
+  private subjectAppliers() {
+    const { subjects, suspects } = this;
     return {
       write: (mutation, context) => subjects.write(mutation, context),
       remove: (mutation, context) => subjects.remove(mutation, context),
       settle: (mutation, context) => subjects.settle(mutation, context),
       rebuild: (mutation, context) => subjects.rebuild(mutation, context),
+      'accept-row': (subject, context) => subjects.accept(subject, context),
+      'note-suspects': ({ subjects: found }, { now }) => {
+        for (const subject of found) suspects.note(subject, now);
+      },
+      'drop-suspects': ({ subjects: settled }) => {
+        for (const subject of settled) suspects.drop(subject);
+      },
+      'recount-digest': ({ kind, namespace }) => this.digests.recount(kind, namespace),
+    } satisfies Partial<Appliers>;
+  }
+
+  private memoryAppliers() {
+    const { statements, log, tables } = this;
+    return {
       'count-access': ({ accessCount, lastAccessedAt, id }) => {
         statements.countAccess.run(accessCount, lastAccessedAt, id);
       },
       'put-embedding': (mutation) => this.putEmbedding(mutation),
+      'purge-archived': ({ row, reason }, { nowMs }) => {
+        const { id: subject, namespace, seen } = row;
+        const stamp = log.stamp(seen, nowMs);
+        tables.memories.dropArchived(subject);
+        const payload = purgePayload(row, row.archivedAt, reason);
+        log.append(stamp, { kind: 'purge', namespace, subject, seen, payload, rid: null });
+      },
+      'drop-archived': ({ id }) => tables.memories.dropArchived(id),
+    } satisfies Partial<Appliers>;
+  }
+
+  /** What is this database's own, and does not replicate. */
+  private ledgerAppliers() {
+    const { statements, observations, quotas, repair } = this;
+    return {
       'charge-quota': (mutation, { now }) => {
         const { limits, memories, links } = mutation;
-        this.quotas.charge(mutation, limits, { memories, links }, now);
+        quotas.charge(mutation, limits, { memories, links }, now);
       },
+      'recount-quotas': ({ namespace }, { now }) => repair.recountQuotas(namespace, now),
       'use-envelope': ({ fingerprint, memoryId, expiresAtMs }, { nowMs }) => {
         statements.dropEnvelopes.run(nowMs - USED_ENVELOPE_KEPT_MS);
         statements.useEnvelope.run(fingerprint, memoryId, expiresAtMs);
@@ -103,42 +143,31 @@ export class Mutations {
       'append-audit': ({ event }, { now }) => {
         this.audit?.append(event, now);
       },
-      'record-recall': ({ observation }) => this.observations.record(observation),
-      'consume-recall': ({ consumption }) => this.observations.consume(consumption),
-      'prune-observations': ({ before, limit }) => this.observations.prune(before, limit),
-      'save-peer-progress': ({ command }) => this.peers.save(command),
+      'record-recall': ({ observation }) => observations.record(observation),
+      'consume-recall': ({ consumption }) => observations.consume(consumption),
+      'prune-observations': ({ before, limit }) => observations.prune(before, limit),
       'put-database-owner': ({ owner: { holder, role, fencing, expiresAtMs } }) => {
         statements.putOwner.run(holder, role, fencing, expiresAtMs);
       },
-      'purge-archived': ({ row, reason }, { nowMs }) => {
-        const { id: subject, namespace, seen } = row;
-        const stamp = log.stamp(seen, nowMs);
-        this.tables.memories.dropArchived(subject);
-        const payload = purgePayload(row, row.archivedAt, reason);
-        log.append(stamp, { kind: 'purge', namespace, subject, seen, payload, rid: null });
-      },
-      'drop-archived': ({ id }) => this.tables.memories.dropArchived(id),
+      'note-integrity': ({ name, facts }, { now }) => repair.note(name, facts, now),
+    } satisfies Partial<Appliers>;
+  }
+
+  private logAppliers() {
+    const { log, peers, replicas } = this;
+    return {
+      'save-peer-progress': ({ command }) => peers.save(command),
       'use-nonce': ({ nonce }, { nowMs }) => replicas.useNonce(nonce, nowMs),
       'append-foreign': ({ operation, parked, headSignature }) =>
         log.appendForeign(operation, parked, headSignature),
       'restore-operation': ({ operation }) => log.restore(operation),
-      'recount-digest': ({ kind, namespace }) => this.digests.recount(kind, namespace),
-      'recount-quotas': ({ namespace }, { now }) => repair.recountQuotas(namespace, now),
       'drop-payloads': ({ places }) => log.dropPayloads(places),
-      'note-suspects': ({ subjects: found }, { now }) => {
-        for (const subject of found) suspects.note(subject, now);
-      },
-      'drop-suspects': ({ subjects: settled }) => {
-        for (const subject of settled) suspects.drop(subject);
-      },
-      'accept-row': (subject, context) => subjects.accept(subject, context),
-      'note-integrity': ({ name, facts }, { now }) => repair.note(name, facts, now),
       'record-conflict': (mutation) => replicas.recordConflict(mutation),
       unpark: ({ origin, seq }) => replicas.unpark(origin, seq),
       'park-elsewhere': ({ origin, seq }) => replicas.parkElsewhere(origin, seq),
       'begin-epoch': (mutation, { nowMs }) => log.beginEpoch({ ...mutation, nowMs }, mutation),
       'set-branch-aside': ({ origin, keep, to }) => log.setBranchAside(origin, keep, to),
-    };
+    } satisfies Partial<Appliers>;
   }
 
   private putEmbedding(mutation: Extract<Mutation, { mutation: 'put-embedding' }>): void {

@@ -217,7 +217,7 @@ function versionOfRow({ namespace, image, stamp }: Row): Version {
 function siblingVersion(kind: Kind, row: OperationSqlRow): Version {
   const { payload, ...header } = operationFromSql(row);
   if (payload === null && row.parked === 'elsewhere') return outOfScopeVersion(kind, header);
-  const role = kind.words[row.kind] ?? 'note';
+  const role = kind.words[row.kind] ?? null;
   const version = payload === null ? null : versionOf(kind, role, { ...header, payload });
   // Only versions that took effect are kept as siblings, and their payloads are referenced.
   if (version === null) throw new DamagedRowError(kind.name, row.subject);

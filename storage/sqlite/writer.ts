@@ -220,8 +220,13 @@ export class Writer {
     for (const mutation of decision.mutations) {
       const stored = this.mutations.apply(mutation, context);
       // The caller sees the memory with the stamps that it got.
-      if (mutation.mutation === 'write' && 'memory' in value && value.memory.id === mutation.id) {
-        value = { ...value, memory: stored as Memory };
+      if (
+        stored !== null &&
+        mutation.mutation === 'write' &&
+        'memory' in value &&
+        value.memory.id === mutation.id
+      ) {
+        value = { ...value, memory: { ...stored.image, ...stored.stamp } as Memory };
       }
     }
     return { ok: true, value };

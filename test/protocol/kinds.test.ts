@@ -24,7 +24,7 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   memory: [],
   link: [],
   standard: [],
-  adoption: ['home_number'],
+  adoption: [],
   sticker: ['colour'],
   lamp: ['home_number'],
 };
@@ -177,10 +177,10 @@ for (const kind of MORE_KINDS.all) {
           image: null,
           removal: { word: drop, ...removal },
         });
-        // Of another subject, or as a note, it makes no version.
+        // Of another subject, or as a purge, it makes no version.
         const strange = { ...header, subject: 'another', kind: drop, payload };
         assert.equal(versionOf(kind, 'removal', strange), null);
-        assert.equal(versionOf(kind, 'note', { ...header, kind: 'other', payload }), null);
+        assert.equal(versionOf(kind, 'purge', { ...header, kind: 'other', payload }), null);
       });
       fc.assert(reads);
     });

@@ -10,7 +10,8 @@ import { standardKind } from '../../protocol/kinds/standard-kind.js';
 import type { Facts } from '../../protocol/kinds/version.js';
 import type { Query } from '../../protocol/queries.js';
 import { type RepairOutcome, repairOf } from '../../protocol/replication/repair-subjects.js';
-import { type RecordSqlRow, recordFromSql } from '../../storage/sqlite/kinds/record-table.js';
+import { rowFromSql } from '../../storage/sqlite/kinds/plain-table.js';
+import { type RecordSqlRow, recordImageOf } from '../../storage/sqlite/kinds/record-table.js';
 import { engineOf } from '../../storage/sqlite/migrations/form.js';
 import { aMemory, deleting, linking, OPERATOR, storing, updating } from '../support/memories.js';
 import type { Replica } from '../support/replicas.js';
@@ -37,7 +38,8 @@ export function apply(one: Replica, mutation: Mutation): void {
 
 export function rowOf(one: Replica, kind: Kind, id: string): Row | null {
   const sql = one.db.prepare('SELECT * FROM records WHERE kind = ? AND id = ?').get(kind.name, id);
-  return sql === undefined ? null : recordFromSql(kind, sql as RecordSqlRow);
+  const image = sql === undefined ? null : recordImageOf(kind, sql as RecordSqlRow);
+  return image === null ? null : rowFromSql(id, sql as RecordSqlRow, image);
 }
 
 function buriedSeen(one: Replica, kind: Kind, id: string): Row['stamp']['seen'] {

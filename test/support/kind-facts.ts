@@ -92,7 +92,7 @@ export const STANDARD = recordFacts(
 export const ADOPTION = recordFacts(
   'adoption',
   { peer_id: '', home: '', number: 0, adopted_at: '', adopted_by: '' },
-  { home: true, id: '{home}/{peer_id}/{number}' },
+  { id: '{home}/{peer_id}/{number}' },
 );
 
 /** Every kind that a node replicates. */

@@ -1,25 +1,17 @@
-import type { Row, RowStamp } from '../../../protocol/decide/rows.js';
 import { type Link, type LinkKey, linkId, type Relation } from '../../../protocol/graph/link.js';
 import { linkKind } from '../../../protocol/kinds/link-kind.js';
 import type { Connection } from '../connection.js';
-import { DamagedRowError } from '../damage.js';
 import { type Digests, isDigest } from '../digests.js';
-import { vectorOf } from '../operation-rows.js';
 import { restFromSql, restToSql } from '../rows.js';
 import type { Stamps } from '../stamps.js';
+import { type Held, PlainTable, type StampedSqlRow } from './plain-table.js';
 import { isStampedBy, OPERATION_COLUMNS, type OperationColumns } from './scrub-row.js';
-import type { Place, SubjectPages, SubjectTable } from './subject-table.js';
+import type { Place, SubjectPages, Written } from './subject-table.js';
 
 /** A row of `memory_links`. */
-export interface LinkSqlRow extends Omit<Link, 'signature' | 'rest'> {
+export interface LinkSqlRow extends Omit<Link, 'signature' | 'rest'>, StampedSqlRow {
   readonly signature: Uint8Array | null;
   readonly rest: string;
-  readonly namespace: string;
-  readonly hlc: string;
-  readonly origin: string;
-  readonly origin_seq: number;
-  readonly seen: string;
-  readonly digest: Uint8Array | null;
 }
 
 /** A damaged signature may be of any type; a text that no link has shows the damage. */
@@ -27,9 +19,7 @@ const base64Of = (signature: unknown): string =>
   signature instanceof Uint8Array ? Buffer.from(signature).toString('base64') : '?';
 
 /** The replicated columns of a link's row. */
-export function linkFromSql(
-  row: Omit<LinkSqlRow, 'hlc' | 'origin' | 'origin_seq' | 'seen' | 'digest' | 'namespace'>,
-): Link {
+export function linkFromSql(row: Omit<LinkSqlRow, keyof StampedSqlRow>): Link {
   const { source_id, target_id, relation, created_at, valid_from, valid_until, observed_by } = row;
   const signature = row.signature === null ? null : base64Of(row.signature);
   const { attest_level, signed_at } = row;
@@ -50,53 +40,34 @@ const BY_KEY = 'source_id = ? AND target_id = ? AND relation = ?';
  * The rows of links. They stay when a memory at one of their ends goes, because replicas may learn of the two in any
  * order; reads show a link only between memories that live.
  */
-export class LinkTable implements SubjectTable {
-  private readonly put;
-  private readonly one;
-  private readonly drop;
+export class LinkTable extends PlainTable<LinkSqlRow> {
+  private readonly statements;
 
-  constructor(
-    db: Connection,
-    private readonly digests: Digests,
-    private readonly stamps: Stamps,
-  ) {
-    this.put = db.prepare(
-      `INSERT INTO memory_links (source_id, target_id, relation, created_at, valid_from, valid_until, observed_by,
-         signature, attest_level, signed_at, rest, namespace, hlc, origin, origin_seq, seen, digest)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
-    this.one = db.prepare<[string, string, string], LinkSqlRow>(`SELECT * FROM memory_links WHERE ${BY_KEY}`);
-    this.drop = db.prepare(`DELETE FROM memory_links WHERE ${BY_KEY}`);
+  constructor(db: Connection, digests: Digests, stamps: Stamps) {
+    super(linkKind.name, digests, stamps);
+    this.statements = {
+      put: db.prepare(
+        `INSERT INTO memory_links (source_id, target_id, relation, created_at, valid_from, valid_until, observed_by,
+           signature, attest_level, signed_at, rest, namespace, hlc, origin, origin_seq, seen, digest)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ),
+      read: db.prepare<[string, string, string], LinkSqlRow>(`SELECT * FROM memory_links WHERE ${BY_KEY}`),
+      drop: db.prepare(`DELETE FROM memory_links WHERE ${BY_KEY}`),
+    };
   }
 
-  row(id: string): Row<Link> | null {
-    const sql = this.one.get(...keyOf(id));
-    if (sql === undefined) return null;
-    const row = rowOf(id, sql);
-    if (!this.isWhole(row, sql)) throw new DamagedRowError(linkKind.name, id);
-    return row;
+  protected read(id: string): LinkSqlRow | undefined {
+    return this.statements.read.get(...keyOf(id));
   }
 
-  stored(id: string): ReturnType<SubjectTable['stored']> {
-    const sql = this.one.get(...keyOf(id));
-    if (sql === undefined) return { exists: false, row: null, counted: null, whole: false };
-    const row = rowOf(id, sql);
-    const whole = isDigest(sql.digest, this.digestOf(row.image));
-    return { exists: true, row, counted: sql.namespace, whole };
+  protected held(sql: LinkSqlRow): Held {
+    const image = linkFromSql(sql);
+    return { text: linkKind.payload.text(image), image };
   }
 
-  stamped(image: object): object {
-    return image;
-  }
-
-  ofVersion({ image }: { readonly image: object }): object {
-    return image;
-  }
-
-  insert({ namespace }: Place, image: object, stamp: RowStamp): null {
+  protected put({ namespace }: Place, { image, stamp }: Written, digest: Uint8Array): void {
     const link = image as Link;
-    const digest = this.digestOf(link);
-    this.put.run(
+    this.statements.put.run(
       link.source_id,
       link.target_id,
       link.relation,
@@ -115,50 +86,11 @@ export class LinkTable implements SubjectTable {
       JSON.stringify(stamp.seen),
       digest,
     );
-    this.digests.join(linkKind.name, namespace, digest);
-    return null;
   }
 
-  replace(before: Row, place: Place, image: object, stamp: RowStamp): null {
-    this.remove(before);
-    return this.insert(place, image, stamp);
+  protected drop(id: string): void {
+    this.statements.drop.run(...keyOf(id));
   }
-
-  /** `row` compared it when it was read. */
-  remove({ id }: Row): null {
-    this.erase(id);
-    return null;
-  }
-
-  erase(id: string): void {
-    const before = this.one.get(...keyOf(id));
-    if (before === undefined) return;
-    this.drop.run(...keyOf(id));
-    this.digests.leave(linkKind.name, before.namespace, before.digest);
-  }
-
-  keepCopy(): void {}
-
-  takeBack(): void {}
-
-  private isWhole(row: Row<Link>, sql: LinkSqlRow): boolean {
-    const held = { ...row.stamp, namespace: row.namespace };
-    return isDigest(sql.digest, this.digestOf(row.image)) && this.stamps.hold(linkKind.name, row.id, held);
-  }
-
-  private digestOf(link: Link): Uint8Array {
-    return this.digests.of(linkId(link), linkKind.payload.text(link));
-  }
-}
-
-function rowOf(id: string, sql: LinkSqlRow): Row<Link> {
-  const { hlc, origin, origin_seq, namespace } = sql;
-  return {
-    id,
-    namespace,
-    image: linkFromSql(sql),
-    stamp: { hlc, origin, origin_seq, seen: vectorOf(sql.seen) },
-  };
 }
 
 const SUBJECT = "source_id || '|' || target_id || '|' || relation";

@@ -15,7 +15,7 @@ import type { QuotaLedger } from '../quota-ledger.js';
 import { memoryFromSql, memoryToSql, ROW_COLUMNS, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Stamps } from '../stamps.js';
 import { TitleSlots } from '../title-slots.js';
-import type { Place, Replacement, SubjectTable } from './subject-table.js';
+import type { Place, Replacement, SubjectTable, Written } from './subject-table.js';
 
 interface Held {
   readonly rid: number;
@@ -129,10 +129,10 @@ export class MemoryTable implements SubjectTable {
     return memoryOf(settled as LiveVersion<MemoryImage>, before as Memory | null);
   }
 
-  insert(_place: Place, image: object, stamp: RowStamp, now: string): number {
+  insert(_place: Place, { image, text, stamp }: Written, now: string): number {
     const memory: Memory = { ...(image as Memory), ...stamp };
     const nsId = this.namespaceId(memory.namespace);
-    const digest = this.digests.of(memory.id, memoryPayload(memory));
+    const digest = this.digests.of(memory.id, text);
     const rival = this.titles.rivalOf(memory.id, memory.title, memory.namespace);
     const inserted = this.statements.insert.run(...memoryToSql(memory), nsId, digest, rival);
     if (rival !== null) this.titles.settle(memory.title, memory.namespace);
@@ -151,20 +151,18 @@ export class MemoryTable implements SubjectTable {
   replace(
     { image: held }: Row,
     _place: Place,
-    image: object,
-    stamp: RowStamp,
-    { text, reembed, lifeAt }: Replacement,
+    { image, text, stamp }: Written,
+    { reindex, reembed, lifeAt }: Replacement,
     now: string,
   ): number {
     const before = held as MemoryRow;
     const memory: Memory = { ...(image as Memory), ...stamp };
     const state = this.statements.state.get(memory.id)!;
     this.expectWhole(before, state.digest);
-    const payload = memoryPayload(memory);
-    const digest = this.digests.of(memory.id, payload);
+    const digest = this.digests.of(memory.id, text);
     const moved = before.title !== memory.title || before.namespace !== memory.namespace;
     const stale = reembed ?? (before.title !== memory.title || before.content !== memory.content);
-    if (text ?? isTextChanged(before, memory, payload)) {
+    if (reindex ?? isTextChanged(before, memory, text)) {
       const rival = moved
         ? this.titles.rivalOf(memory.id, memory.title, memory.namespace)
         : state.conflict_of;

@@ -1,26 +1,19 @@
-import type { Row, RowStamp } from '../../../protocol/decide/rows.js';
+import type { Row } from '../../../protocol/decide/rows.js';
 import type { Kind } from '../../../protocol/kinds/kind.js';
 import type { Kinds } from '../../../protocol/kinds/kinds.js';
 import { parsedObject } from '../../../protocol/kinds/payload.js';
 import type { Connection } from '../connection.js';
-import { DamagedRowError } from '../damage.js';
 import { type Digests, isDigest } from '../digests.js';
-import { vectorOf } from '../operation-rows.js';
 import type { Stamps } from '../stamps.js';
 import { Statements } from '../statements.js';
+import { type Held, PlainTable, type StampedSqlRow } from './plain-table.js';
 import { isStampedBy, OPERATION_COLUMNS, type OperationColumns } from './scrub-row.js';
-import type { Place, SubjectPages, SubjectTable } from './subject-table.js';
+import type { Place, SubjectPages, Written } from './subject-table.js';
 
 /** A row of `records`. */
-export interface RecordSqlRow {
+export interface RecordSqlRow extends StampedSqlRow {
   readonly id: string;
-  readonly namespace: string;
   readonly payload: string;
-  readonly hlc: string;
-  readonly origin: string;
-  readonly origin_seq: number;
-  readonly seen: string;
-  readonly digest: Uint8Array | null;
 }
 
 /** The name of a kind or a member inside SQL, where it must be a literal: a partial index is not used for a parameter. */
@@ -45,23 +38,19 @@ export function recordIndexes({ all }: Kinds): readonly string[] {
 }
 
 /** The rows of one kind in `records`: the canonical text of the payload is the row. */
-export class RecordTable implements SubjectTable {
+export class RecordTable extends PlainTable<RecordSqlRow> {
   private readonly statements: Statements;
   private readonly name: string;
 
   constructor(
-    private readonly kind: Kind,
+    private readonly declared: Kind,
     db: Connection,
-    private readonly digests: Digests,
-    private readonly stamps: Stamps,
+    digests: Digests,
+    stamps: Stamps,
   ) {
+    super(declared.name, digests, stamps);
     this.statements = new Statements(db);
-    this.name = literal(kind.name);
-  }
-
-  row(id: string): Row | null {
-    const sql = this.one(id);
-    return sql === undefined ? null : this.wholeRow(sql);
+    this.name = literal(declared.name);
   }
 
   /** Rows whose member has a value, by id. */
@@ -71,27 +60,19 @@ export class RecordTable implements SubjectTable {
         `SELECT * FROM records WHERE kind = '${this.name}' AND ${memberSql(member)} = ? ORDER BY id LIMIT ?`,
       )
       .all(value, limit) as RecordSqlRow[];
-    return rows.map((sql) => this.wholeRow(sql));
+    return rows.map((sql) => this.whole(sql.id, sql));
   }
 
-  stored(id: string): ReturnType<SubjectTable['stored']> {
-    const sql = this.one(id);
-    if (sql === undefined) return { exists: false, row: null, counted: null, whole: false };
-    const whole = isDigest(sql.digest, this.digests.of(id, sql.payload));
-    return { exists: true, row: recordFromSql(this.kind, sql), counted: sql.namespace, whole };
+  protected read(id: string): RecordSqlRow | undefined {
+    const sql = `SELECT * FROM records WHERE kind = '${this.name}' AND id = ?`;
+    return this.statements.get(sql).get(id) as RecordSqlRow | undefined;
   }
 
-  stamped(image: object): object {
-    return image;
+  protected held(sql: RecordSqlRow): Held {
+    return { text: sql.payload, image: recordImageOf(this.declared, sql) };
   }
 
-  ofVersion({ image }: { readonly image: object }): object {
-    return image;
-  }
-
-  insert({ id, namespace }: Place, image: object, stamp: RowStamp): null {
-    const payload = this.kind.payload.text(image);
-    const digest = this.digests.of(id, payload);
+  protected put({ id, namespace }: Place, { image, text, stamp }: Written, digest: Uint8Array): void {
     this.statements
       .get(
         `INSERT INTO records (kind, id, namespace, owner_id, payload, hlc, origin, origin_seq, seen, digest)
@@ -100,63 +81,25 @@ export class RecordTable implements SubjectTable {
       .run(
         id,
         namespace,
-        this.kind.ownerOf(image),
-        payload,
+        this.declared.ownerOf(image),
+        text,
         stamp.hlc,
         stamp.origin,
         stamp.origin_seq,
         JSON.stringify(stamp.seen),
         digest,
       );
-    this.digests.join(this.name, namespace, digest);
-    return null;
   }
 
-  replace(before: Row, place: Place, image: object, stamp: RowStamp): null {
-    this.remove(before);
-    return this.insert(place, image, stamp);
-  }
-
-  /** `row` compared it when it was read. */
-  remove({ id }: Row): null {
-    this.erase(id);
-    return null;
-  }
-
-  erase(id: string): void {
-    const before = this.one(id);
-    if (before === undefined) return;
+  protected drop(id: string): void {
     this.statements.get(`DELETE FROM records WHERE kind = '${this.name}' AND id = ?`).run(id);
-    this.digests.leave(this.name, before.namespace, before.digest);
-  }
-
-  keepCopy(): void {}
-
-  takeBack(): void {}
-
-  private one(id: string): RecordSqlRow | undefined {
-    const sql = `SELECT * FROM records WHERE kind = '${this.name}' AND id = ?`;
-    return this.statements.get(sql).get(id) as RecordSqlRow | undefined;
-  }
-
-  private wholeRow(sql: RecordSqlRow): Row {
-    const row = recordFromSql(this.kind, sql);
-    const whole =
-      row !== null &&
-      isDigest(sql.digest, this.digests.of(sql.id, sql.payload)) &&
-      this.stamps.hold(this.name, sql.id, { ...row.stamp, namespace: row.namespace });
-    if (!whole) throw new DamagedRowError(this.name, sql.id);
-    return row;
   }
 }
 
-/** The row of a record; null when its payload cannot be read. */
-export function recordFromSql(kind: Kind, sql: RecordSqlRow): Row | null {
-  const value = parsedObject(String(sql.payload));
-  const image = value === null ? null : kind.payload.parse(value);
-  if (image === null) return null;
-  const { id, namespace, hlc, origin, origin_seq } = sql;
-  return { id, namespace, image, stamp: { hlc, origin, origin_seq, seen: vectorOf(sql.seen) } };
+/** The image that the row of a record holds; null when its payload cannot be read. */
+export function recordImageOf(kind: Kind, { payload }: Pick<RecordSqlRow, 'payload'>): object | null {
+  const value = parsedObject(String(payload));
+  return value === null ? null : kind.payload.parse(value);
 }
 
 /** The records of one kind as readers see them. */

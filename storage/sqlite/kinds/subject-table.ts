@@ -12,10 +12,17 @@ export interface Place {
   readonly namespace: string;
 }
 
+/** An image as a row takes it, with its canonical text and the stamps of the row. */
+export interface Written {
+  readonly image: object;
+  readonly text: string;
+  readonly stamp: RowStamp;
+}
+
 /** What a replacement of a memory's row leaves as it is; other kinds have nothing to leave. */
 export interface Replacement {
   /** False when only tier, expiry, date, version and stamps change; left out where that is to be found out. */
-  readonly text?: boolean;
+  readonly reindex?: boolean;
   /** True when the embedded text changed, so that its vectors are stale. */
   readonly reembed?: boolean;
   readonly lifeAt?: string;
@@ -35,15 +42,8 @@ export interface SubjectTable {
   /** The image of a version, with what is local to the row as it was. */
   ofVersion(settled: Settled & { readonly image: object }, before: object | null): object;
   /** Inserts a row; answers its number where the log names it. */
-  insert(place: Place, image: object, stamp: RowStamp, now: string): number | null;
-  replace(
-    before: Row,
-    place: Place,
-    image: object,
-    stamp: RowStamp,
-    how: Replacement,
-    now: string,
-  ): number | null;
+  insert(place: Place, written: Written, now: string): number | null;
+  replace(before: Row, place: Place, written: Written, how: Replacement, now: string): number | null;
   remove(before: Row, now: string): number | null;
   /** Takes a row away that may be damaged, and all that hangs on it but the bytes that its holder is charged. */
   erase(id: string): void;

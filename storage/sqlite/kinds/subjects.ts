@@ -8,6 +8,7 @@ import type { Connection } from '../connection.js';
 import type { OperationLog } from '../log.js';
 import type { ReplicaRows } from '../replica-rows.js';
 import { Statements } from '../statements.js';
+import type { Written } from './subject-table.js';
 import type { SubjectTables } from './tables.js';
 
 /** Changes subjects of any kind: local writes, which append their operation, and what replication and repair bring. */
@@ -23,38 +24,32 @@ export class Subjects {
     this.statements = new Statements(db);
   }
 
-  /** Writes a row and its operation; answers the image as stored, stamps included. */
-  write(mutation: Write, { nowMs, now }: DecisionContext): object {
+  /** Writes a row and its operation. */
+  write(mutation: Write, { nowMs, now }: DecisionContext): Written {
     const { kind: name, word, id, namespace, seen, before, reembed, lifeAt } = mutation;
     const kind = this.tables.kinds.of(name);
     const table = this.tables.of(name);
     const stamp = this.log.stamp(seen, nowMs);
     const image = table.stamped(mutation.image, word, stamp);
+    const written = { image, text: kind.payload.text(image), stamp };
     const place = { id, namespace };
     const how = {
-      ...(kind.movable ? { text: word === 'update' } : {}),
+      ...(kind.movable ? { reindex: word === 'update' } : {}),
       ...(reembed === undefined ? {} : { reembed }),
       ...(lifeAt === undefined ? {} : { lifeAt }),
     };
     const rid =
       before === null
-        ? table.insert(place, image, stamp, now)
-        : table.replace(this.rowOf(id, namespace, before, seen), place, image, stamp, how, now);
+        ? table.insert(place, written, now)
+        : table.replace(this.rowOf(id, namespace, before, seen), place, written, how, now);
     // A subject that was never here has neither tombstone nor siblings.
     if (Object.keys(seen).length > 0) {
       if (before === null) this.tables.tombstones.drop(name, id);
       this.replicas.keepSiblings(name, id, []);
     }
     if (word === 'restore') table.takeBack(image, rid);
-    this.log.append(stamp, {
-      kind: word,
-      namespace,
-      subject: id,
-      seen,
-      payload: kind.payload.text(image),
-      rid,
-    });
-    return { ...image, ...stamp };
+    this.log.append(stamp, { kind: word, namespace, subject: id, seen, payload: written.text, rid });
+    return written;
   }
 
   /** Removes a row, leaves a tombstone and appends the operation. */
@@ -85,9 +80,10 @@ export class Subjects {
       this.tables.tombstones.put(kind, id, settled, now);
     } else {
       const image = table.ofVersion(settled, before?.image ?? null);
-      if (before !== null) table.replace(before, { id, namespace }, image, stamp, {}, now);
+      const written = { image, text: kind.payload.text(image), stamp };
+      if (before !== null) table.replace(before, { id, namespace }, written, {}, now);
       else {
-        const rid = table.insert({ id, namespace }, image, stamp, now);
+        const rid = table.insert({ id, namespace }, written, now);
         if (known) this.revive(name, id, image, rid);
       }
     }
@@ -113,9 +109,10 @@ export class Subjects {
     } else {
       const { namespace } = settled;
       const image = table.ofVersion(settled, before?.image ?? null);
-      const rid = table.insert({ id, namespace }, image, stampOf(settled), now);
+      const written = { image, text: kind.payload.text(image), stamp: stampOf(settled) };
+      const rid = table.insert({ id, namespace }, written, now);
       this.revive(name, id, image, rid);
-      if (rid !== null) this.renumber(wordsOf(kind, 'image', 'removal', 'note'), id, rid);
+      if (rid !== null) this.renumber(wordsOf(kind, 'image', 'removal', 'purge'), id, rid);
     }
   }
 
@@ -131,8 +128,9 @@ export class Subjects {
     if (row === null) return;
     const stamp = this.tables.stamps.settled(kind, id, { ...row.stamp, namespace: row.namespace });
     table.erase(id);
-    const rid = table.insert(row, row.image, stamp, now);
-    if (rid !== null) this.renumber(wordsOf(kind, 'image', 'removal', 'note'), id, rid);
+    const written = { image: row.image, text: kind.payload.text(row.image), stamp };
+    const rid = table.insert(row, written, now);
+    if (rid !== null) this.renumber(wordsOf(kind, 'image', 'removal', 'purge'), id, rid);
   }
 
   private revive(kind: string, id: string, image: object, rid: number | null): void {

@@ -5,7 +5,7 @@ import type { AnswerOf } from '../../../protocol/queries.js';
 import { fail, ok, type Result } from '../../../protocol/result.js';
 import type { ExportRecords, ReadRecords } from '../../../protocol/transfer/queries.js';
 import { DamagedRowError } from '../damage.js';
-import { type RecordSqlRow, recordFromSql } from '../kinds/record-table.js';
+import { type RecordSqlRow, recordImageOf } from '../kinds/record-table.js';
 import type { QueryParts } from './query-parts.js';
 
 type SqlRow = RecordSqlRow & { readonly kind: string };
@@ -63,8 +63,8 @@ export function readRecords(
 const isExportedRecord = ({ exported, table }: Kind): boolean => exported && typeof table !== 'string';
 
 function imageOf(kind: Kind, sql: SqlRow): RecordImage {
-  const row = recordFromSql(kind, sql);
-  if (row === null) throw new DamagedRowError(kind.name, sql.id);
-  const { id, namespace, image } = row;
+  const image = recordImageOf(kind, sql);
+  const { id, namespace } = sql;
+  if (image === null) throw new DamagedRowError(kind.name, id);
   return { kind: kind.name, id, namespace, image };
 }

@@ -97,7 +97,7 @@ export function scrubLog(source: QueryParts, { after, limit }: ScrubLog): Answer
     const meaning = pages.kinds.ofWord(kind);
     if (meaning === null || parked !== null) continue;
     const { name } = meaning.kind;
-    if (payload === null || (meaning.role !== 'note' && !hasTrace(source, name, subject))) {
+    if (payload === null || (meaning.role !== 'purge' && !hasTrace(source, name, subject))) {
       suspects.set(`${name}\n${subject}`, { kind: name, id: subject });
     }
   }

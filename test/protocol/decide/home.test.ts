@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { homeOf, homeProblem, isOfHome } from '../../../protocol/decide/home.js';
+import { homeOf, homeProblem, mayWrite } from '../../../protocol/decide/home.js';
 import type { Mutation } from '../../../protocol/decide/mutations.js';
 import { adoptionKind } from '../../../protocol/kinds/adoption-kind.js';
 import { homeId, homeNumberOf, makerOf, nameOf } from '../../../protocol/kinds/home.js';
@@ -45,7 +45,7 @@ describe('a version of a subject with a home', () => {
     image: lampKind.payload.parse(number === 0 ? {} : { home_number: number })!,
   });
   const holds = (origin: string, number: number, subjects: readonly KindRow[] = []) =>
-    driven(() => isOfHome(`${LOST}/x`, origin, version(number)), { subjects }).value;
+    driven(() => mayWrite(lampKind, `${LOST}/x`, { ...version(number), origin }), { subjects }).value;
 
   it('says which home wrote it, the maker without a number', () => {
     assert.deepEqual([homeNumberOf(version(0)), homeNumberOf(version(3))], [0, 3]);
@@ -53,6 +53,14 @@ describe('a version of a subject with a home', () => {
     const removal = { word: 'lamp.drop', reason: 'test', facts, was: null };
     assert.equal(homeNumberOf({ image: null, removal }), 2);
     assert.equal(homeNumberOf({ image: { home_number: 'x' }, removal: null }), 0);
+  });
+
+  it('holds of a kind that only makers write for the maker only, whatever was adopted', () => {
+    const wrote = (origin: string) =>
+      driven(() => mayWrite(adoptionKind, `${LOST}/x`, { ...version(0), origin }), {
+        subjects: [adoption(HEIR, LOST, 1)],
+      }).value;
+    assert.deepEqual([wrote(`${LOST}/e`), wrote(`${HEIR}/e`)], [true, false]);
   });
 
   it('holds when its maker wrote it, also after an adoption: the merge gives that no say', () => {

@@ -1,0 +1,109 @@
+import type { Row } from '../../../protocol/decide/rows.js';
+import { DamagedRowError } from '../damage.js';
+import { type Digests, isDigest } from '../digests.js';
+import { vectorOf } from '../operation-rows.js';
+import type { Stamps } from '../stamps.js';
+import type { Place, SubjectTable, Written } from './subject-table.js';
+
+/** The columns that the row of every such kind has. */
+export interface StampedSqlRow {
+  readonly namespace: string;
+  readonly hlc: string;
+  readonly origin: string;
+  readonly origin_seq: number;
+  readonly seen: string;
+  readonly digest: Uint8Array | null;
+}
+
+/** What is digested of a row beside its id, and the image that it holds; null for one that cannot be read. */
+export interface Held {
+  readonly text: string;
+  readonly image: object | null;
+}
+
+/** Rows of a kind that has no archive and nothing that is local to a row: a replacement is a removal and an insertion. */
+export abstract class PlainTable<Sql extends StampedSqlRow> implements SubjectTable {
+  constructor(
+    protected readonly kind: string,
+    private readonly digests: Digests,
+    private readonly stamps: Stamps,
+  ) {}
+
+  protected abstract read(id: string): Sql | undefined;
+  protected abstract held(sql: Sql): Held;
+  protected abstract put(place: Place, written: Written, digest: Uint8Array): void;
+  protected abstract drop(id: string): void;
+
+  row(id: string): Row | null {
+    const sql = this.read(id);
+    return sql === undefined ? null : this.whole(id, sql);
+  }
+
+  /** The row, compared with its digest and with the operation that wrote it. */
+  protected whole(id: string, sql: Sql): Row {
+    const { text, image } = this.held(sql);
+    const row = image === null ? null : rowFromSql(id, sql, image);
+    const whole =
+      row !== null &&
+      isDigest(sql.digest, this.digests.of(id, text)) &&
+      this.stamps.hold(this.kind, id, { ...row.stamp, namespace: row.namespace });
+    if (!whole) throw new DamagedRowError(this.kind, id);
+    return row;
+  }
+
+  stored(id: string): ReturnType<SubjectTable['stored']> {
+    const sql = this.read(id);
+    if (sql === undefined) return { exists: false, row: null, counted: null, whole: false };
+    const { text, image } = this.held(sql);
+    const row = image === null ? null : rowFromSql(id, sql, image);
+    return {
+      exists: true,
+      row,
+      counted: sql.namespace,
+      whole: isDigest(sql.digest, this.digests.of(id, text)),
+    };
+  }
+
+  stamped(image: object): object {
+    return image;
+  }
+
+  ofVersion({ image }: { readonly image: object }): object {
+    return image;
+  }
+
+  insert(place: Place, written: Written): null {
+    const digest = this.digests.of(place.id, written.text);
+    this.put(place, written, digest);
+    this.digests.join(this.kind, place.namespace, digest);
+    return null;
+  }
+
+  replace(before: Row, place: Place, written: Written): null {
+    this.remove(before);
+    return this.insert(place, written);
+  }
+
+  /** `row` compared it when it was read. */
+  remove({ id }: Row): null {
+    this.erase(id);
+    return null;
+  }
+
+  erase(id: string): void {
+    const before = this.read(id);
+    if (before === undefined) return;
+    this.drop(id);
+    this.digests.leave(this.kind, before.namespace, before.digest);
+  }
+
+  keepCopy(): void {}
+
+  takeBack(): void {}
+}
+
+/** A row as decisions read it. */
+export function rowFromSql(id: string, sql: StampedSqlRow, image: object): Row {
+  const { namespace, hlc, origin, origin_seq } = sql;
+  return { id, namespace, image, stamp: { hlc, origin, origin_seq, seen: vectorOf(sql.seen) } };
+}
