@@ -39,8 +39,7 @@ export async function survey(parsed: ParsedArguments): Promise<Result<Survey>> {
   const ran = await withLocalNode(parsed, async ({ store, peerId }) => {
     // Its HTTP client is dear to load, and every help loads the commands.
     const { surveyMesh } = await import('../../node/mesh/survey.js');
-    const sign = () => ({});
-    found = await surveyMesh({ ...seamsOf(parsed), settings: settings.value, peerId, store, sign });
+    found = await surveyMesh({ ...seamsOf(parsed), settings: settings.value, peerId, store });
     return ok(0);
   });
   return ran.ok ? found! : failed(ran.error);

@@ -1,14 +1,12 @@
 import { heldNamespaces } from '../../protocol/mesh/digest.js';
+import type { Peer } from '../../protocol/mesh/peer.js';
 import { peerOfStatement } from '../../protocol/mesh/roster-statement.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
 import type { Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
 import { askDaemon } from './ask-daemon.js';
-import { comparePeers } from './compare-peers.js';
 import { MeshState, type StateSeams } from './forming/mesh-state.js';
 import { type ComparedPeer, type MeshStatusAnswer, STATUS_PATH } from './mesh-terms.js';
-import type { SignRequest } from './roster-exchange.js';
-import { UndiciTransport } from './undici-transport.js';
 
 export interface Survey {
   readonly peer_id: string;
@@ -24,12 +22,10 @@ export interface SurveyParts extends StateSeams {
   readonly settings: Settings;
   readonly peerId: string;
   readonly store: Store;
-  readonly sign: SignRequest;
 }
 
 /**
- * How this node and its peers stand: from its daemon, which asks them all; while that is down the members of a mesh are
- * asked from the command line's own process.
+ * How this node and its peers stand, from its daemon, which asks them all. While that is down they are not asked.
  */
 export async function surveyMesh(parts: SurveyParts): Promise<Result<Survey>> {
   const state = new MeshState(parts.settings.home, parts);
@@ -50,27 +46,20 @@ export async function surveyMesh(parts: SurveyParts): Promise<Result<Survey>> {
     rows: own.value.rows,
   };
   if (daemon?.compared != null) return ok({ ...facts, peers: daemon.compared });
-  if (formed === null) return ok({ ...facts, peers: [] });
-  const transport = new UndiciTransport({
-    scheduler: parts.scheduler,
-    trustOf: (peer) => ({
-      client: formed.pair,
-      authorities: [formed.authority],
-      names: 'peer',
-      fingerprints: peer.fingerprints,
-    }),
-  });
-  const known = [...formed.statements.values()].map(({ statement }) => peerOfStatement(statement));
-  try {
-    const peers = await comparePeers({
-      ...parts,
-      peers: known.filter(({ peerId }) => peerId !== parts.peerId),
-      scope: known.find(({ peerId }) => peerId === parts.peerId) ?? { allowedNamespaces: null },
-      digests: own.value,
-      transport,
-    });
-    return ok({ ...facts, peers });
-  } finally {
-    await transport.close();
-  }
+  const peers = [...(formed?.statements.values() ?? [])]
+    .map(({ statement }) => statement)
+    .filter((statement) => statement.peer_id !== parts.peerId)
+    .map((statement) => notAsked(peerOfStatement(statement)));
+  return ok({ ...facts, peers });
 }
+
+/** A member as it is shown while no daemon of this node runs that could ask it. */
+const notAsked = ({ peerId, url, state }: Peer): ComparedPeer => ({
+  peer_id: peerId,
+  url,
+  state,
+  reachable: false,
+  equal: null,
+  differing: [],
+  problem: 'not asked: the daemon of this node does not run; start it with "mnemesh serve"',
+});
