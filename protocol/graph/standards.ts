@@ -1,5 +1,6 @@
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { memoryById, read } from '../decide/reads.js';
+import { memoryById } from '../decide/reads.js';
+import { dropRecord, putRecord, recordRow } from '../decide/record-writes.js';
 import { namespaceProblem } from '../ids.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type Standard, standardKind } from '../kinds/standard-kind.js';
@@ -58,17 +59,11 @@ export function* decideSetStandard(
       return fail('NOT_FOUND', 'memory not found');
     }
   }
-  const subject = { kind: standardKind.name, id: namespace };
-  const row = yield* read('subject-row', subject);
-  const before = (row?.image as Standard | undefined) ?? null;
+  const before = (yield* recordRow(standardKind, namespace))?.image ?? null;
   const said = { standard_id: standardId, parent_namespace: parent, set_by: viewer.agentId };
   if (before !== null && isSame(before, said)) return decided({ standard: before }, []);
-  const tombstone = row === null ? yield* read('tombstone', subject) : null;
   const image: Standard = { rest: NO_REST, ...before, namespace, ...said, updated_at: context.now };
-  const seen = row?.stamp.seen ?? tombstone?.seen ?? {};
-  return decided({ standard: image }, [
-    { mutation: 'write', ...subject, word: 'standard.put', namespace, seen, before, image },
-  ]);
+  return decided({ standard: image }, [yield* putRecord(standardKind, { id: namespace, namespace }, image)]);
 }
 
 function isSame(a: Standard, b: Pick<Standard, 'standard_id' | 'parent_namespace' | 'set_by'>): boolean {
@@ -79,13 +74,7 @@ function isSame(a: Standard, b: Pick<Standard, 'standard_id' | 'parent_namespace
 
 /** Clears a standard; one that is not set stays so. */
 export function* decideClearStandard({ namespace }: ClearStandard): Deciding<ClearStandardOutcome> {
-  const subject = { kind: standardKind.name, id: namespace };
-  const row = yield* read('subject-row', subject);
+  const row = yield* recordRow(standardKind, namespace);
   if (row === null) return decided({ cleared: false }, []);
-  return decided({ cleared: true }, [
-    {
-      ...{ mutation: 'remove', ...subject, word: 'standard.drop', namespace, seen: row.stamp.seen },
-      ...{ before: row.image, reason: 'clear', facts: { rest: NO_REST }, keepCopy: false },
-    },
-  ]);
+  return decided({ cleared: true }, [dropRecord(standardKind, row, 'clear')]);
 }

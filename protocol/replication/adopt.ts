@@ -2,6 +2,7 @@ import { type Deciding, type DecisionContext, decided } from '../decide/deciding
 import { adoptionsBy, homeOf } from '../decide/home.js';
 import type { Mutation } from '../decide/mutations.js';
 import { type Reading, read } from '../decide/reads.js';
+import { putRecord } from '../decide/record-writes.js';
 import { type Adoption, adoptionKind, MESH_NAMESPACE } from '../kinds/adoption-kind.js';
 import { homeId } from '../kinds/home.js';
 import { NO_REST } from '../kinds/payload.js';
@@ -47,10 +48,7 @@ export function* decideAdoptPeer(
     const at = { adopted_at: context.now, adopted_by: by };
     const image: Adoption = { peer_id: maker, home: self, number, ...at, rest: NO_REST };
     const id = homeId(self, `${maker}/${number}`);
-    mutations.push({
-      ...{ mutation: 'write', kind: adoptionKind.name, word: 'adoption.put', id },
-      ...{ namespace: MESH_NAMESPACE, seen: {}, before: null, image },
-    });
+    mutations.push(yield* putRecord(adoptionKind, { id, namespace: MESH_NAMESPACE }, image));
   }
   const event = { agentId: by, type: 'mesh.adopted', payload: { peer: peerId, home: self, adopted } };
   return decided({ home: self, adopted }, [...mutations, { mutation: 'append-audit', event }]);

@@ -4,7 +4,7 @@ import { type Command, RULES } from '../../protocol/commands.js';
 import { CHAIN, type Chain } from '../../protocol/decide/chain.js';
 import { type Deciding, type DecisionContext, decided } from '../../protocol/decide/deciding.js';
 import { homeOf } from '../../protocol/decide/home.js';
-import { read } from '../../protocol/decide/reads.js';
+import { putRecord, recordRow } from '../../protocol/decide/record-writes.js';
 import { KINDS, Kinds } from '../../protocol/kinds/kinds.js';
 import { isCount, isText, NO_REST, type Rest } from '../../protocol/kinds/payload.js';
 import { recordKind } from '../../protocol/kinds/record-kind.js';
@@ -47,18 +47,11 @@ type GrantLease = z.output<typeof grantShape>;
 
 /** Grants a lease; only its home decides, so two nodes never grant one token. */
 function* decideGrant({ id, holder }: GrantLease, _context: DecisionContext): Deciding<{ token: number }> {
-  const subject = { kind: leaseKind.name, id };
   const { number } = yield* homeOf(id);
-  const row = yield* read('subject-row', subject);
-  const before = (row?.image as Lease | undefined) ?? null;
+  const before = (yield* recordRow(leaseKind, id))?.image ?? null;
   const token = Math.max(before?.token ?? 0, number * TOKENS_OF_A_HOME) + 1;
   const image: Lease = { holder, token, home_number: number, rest: NO_REST };
-  return decided({ token }, [
-    {
-      ...{ mutation: 'write', ...subject, word: 'lease.put', namespace: 'alpha' },
-      ...{ seen: row?.stamp.seen ?? {}, before, image },
-    },
-  ]);
+  return decided({ token }, [yield* putRecord(leaseKind, { id, namespace: 'alpha' }, image)]);
 }
 
 /** The rules of the release, and that of the lease. */

@@ -1,0 +1,44 @@
+import { type Kind, wordsOf } from '../kinds/kind.js';
+import { NO_REST } from '../kinds/payload.js';
+import type { Remove, Write } from './mutations.js';
+import { type Reading, read } from './reads.js';
+import type { Row } from './rows.js';
+
+/** The row of a record; null when there is none. */
+export function* recordRow<I extends object>(kind: Kind<I>, id: string): Reading<Row<I> | null> {
+  return (yield* read('subject-row', { kind: kind.name, id })) as Row<I> | null;
+}
+
+/** The write that puts a record in its place: over the row that is there, or after the record that was removed. */
+export function* putRecord<I extends object>(
+  kind: Kind<I>,
+  { id, namespace }: { readonly id: string; readonly namespace: string },
+  image: I,
+): Reading<Write<I>> {
+  const subject = { kind: kind.name, id };
+  const row = yield* recordRow(kind, id);
+  const tombstone = row === null ? yield* read('tombstone', subject) : null;
+  return {
+    mutation: 'write',
+    ...subject,
+    word: wordsOf(kind, 'image')[0]!,
+    namespace,
+    seen: row?.stamp.seen ?? tombstone?.seen ?? {},
+    before: row?.image ?? null,
+    image,
+  };
+}
+
+/** The removal of a record; its tombstone replicates. */
+export const dropRecord = <I extends object>(kind: Kind<I>, row: Row<I>, reason: string): Remove<I> => ({
+  mutation: 'remove',
+  kind: kind.name,
+  word: wordsOf(kind, 'removal')[0]!,
+  id: row.id,
+  namespace: row.namespace,
+  seen: row.stamp.seen,
+  before: row.image,
+  reason,
+  facts: { rest: NO_REST },
+  keepCopy: false,
+});
