@@ -72,7 +72,7 @@ async function run(
     file.finish();
     progress.end();
     const { memories, links, records, omitted } = piece.value;
-    const left = omitted === 0 ? '' : `; ${omitted} damaged memories are left out, see "mnemesh doctor"`;
+    const left = omitted === 0 ? '' : `; ${omitted} damaged rows are left out, see "mnemesh doctor"`;
     const asJson = parsed.flags.has('json');
     const more = {
       ...(records === 0 ? {} : { records }),

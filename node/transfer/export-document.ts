@@ -1,5 +1,5 @@
 import type { Link } from '../../protocol/graph/link.js';
-import type { RecordImage, RecordPlace } from '../../protocol/kinds/record.js';
+import type { RecordPlace } from '../../protocol/kinds/record.js';
 import { EXPORT_BYTES_MAX, EXPORT_LINKS_MAX, EXPORT_PAGE_SIZE } from '../../protocol/limits.js';
 import type { AnswerOf } from '../../protocol/queries.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
@@ -50,10 +50,11 @@ export async function* exportDocument(
   }
   let records = 0;
   for await (const page of recordPages(services)) {
-    if (page.length === 0) break;
+    omitted += page.damaged?.length ?? 0;
+    if (page.records.length === 0) continue;
     if (records === 0) yield '],"records":[';
-    yield joined(page.map(exportedRecord), records);
-    records += page.length;
+    yield joined(page.records.map(exportedRecord), records);
+    records += page.records.length;
   }
   const left = omitted === 0 ? '' : `,"omitted_damaged":${omitted}`;
   yield `],"count":${memories}${left},"exported_at":${JSON.stringify(startedAt)}}\n`;
@@ -99,7 +100,7 @@ async function* linkPages(services: ReadServices, viewer: Viewer): AsyncGenerato
   } while (after !== null);
 }
 
-async function* recordPages(services: ReadServices): AsyncGenerator<readonly RecordImage[]> {
+async function* recordPages(services: ReadServices): AsyncGenerator<AnswerOf<ExportRecords>> {
   let after: RecordPlace | null = null;
   for (;;) {
     const page: AnswerOf<ExportRecords> = await read(services, {
@@ -108,10 +109,9 @@ async function* recordPages(services: ReadServices): AsyncGenerator<readonly Rec
       limit: EXPORT_PAGE_SIZE,
       bytesMax: EXPORT_BYTES_MAX,
     });
-    yield page.records;
-    const last = page.records.at(-1);
-    if (!page.more || last === undefined) return;
-    after = { kind: last.kind, id: last.id };
+    yield page;
+    if (!page.more || page.last === null) return;
+    after = page.last;
   }
 }
 

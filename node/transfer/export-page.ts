@@ -48,10 +48,10 @@ async function recordPage(
   const query = { kind: 'export-records', after, limit, bytesMax: EXPORT_BYTES_MAX } as const;
   const page = await services.store.query(query);
   if (!page.ok) return failed(page.error);
-  const { records, more } = page.value;
-  const last = records.at(-1);
-  const next = more && last !== undefined ? { record: { kind: last.kind, id: last.id } } : null;
-  return ok({ ...rows, records, next });
+  const { records, more, last } = page.value;
+  const next = more && last !== null ? { record: last } : null;
+  const damaged = [...(rows.damaged ?? []), ...(page.value.damaged ?? [])];
+  return ok({ ...rows, records, next, ...(damaged.length === 0 ? {} : { damaged }) });
 }
 
 async function rowPage(

@@ -23,7 +23,12 @@ export interface TransferQueries {
   >;
   readonly 'export-records': Ask<
     ExportRecords,
-    { readonly records: readonly RecordImage[]; readonly more: boolean }
+    LeftOut & {
+      readonly records: readonly RecordImage[];
+      readonly more: boolean;
+      /** The place of the last row that was looked at; null when there was none. */
+      readonly last: RecordPlace | null;
+    }
   >;
   /** Those that exist, in the order of the ids. */
   readonly 'read-records': Ask<ReadRecords, { readonly records: readonly RecordImage[] }>;

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { AnswerOf } from '../../protocol/queries.js';
+import type { ExportRecords } from '../../protocol/transfer/queries.js';
 import { type Replica, replica } from '../support/replicas.js';
 import { scrubbed } from '../support/scrubbed.js';
 import { MORE_KINDS } from '../support/throwaway-kinds.js';
@@ -137,6 +139,30 @@ for (const each of CASES) {
       const lives = kind.writer === 'anybody' && kind.name !== 'link';
       assert.equal(count(a), lives ? 1 : 0);
     });
+
+    if (kind.exported && table === 'records') {
+      const query = { kind: 'export-records', after: null, limit: 10, bytesMax: 1_000_000 } as const;
+
+      it('is exported, and imported as it was', async () => {
+        const { a } = await two(each);
+        const { records } = await ask<AnswerOf<ExportRecords>>(a, query);
+        const [record] = records.filter((one) => one.kind === kind.name);
+        assert.deepEqual([record!.id, record!.namespace], [id, namespace]);
+        const fresh = replica('c', START_MS, undefined, MORE_KINDS);
+        const outcome = await fresh.run({ kind: 'import-record', record: record!, revive: false });
+        assert.deepEqual(outcome, { id, change: 'created' });
+        assert.deepEqual(rowOf(fresh, kind, id)!.image, rowOf(a, kind, id)!.image);
+        assert.deepEqual(fresh.audit(), []);
+      });
+
+      it('is left out of an export while it cannot be read', async () => {
+        const { a } = await two(each);
+        a.db.prepare(`UPDATE records SET payload = 'no JSON' WHERE ${where}`).run();
+        const page = await ask<AnswerOf<ExportRecords>>(a, query);
+        assert.deepEqual([page.damaged, page.last], [[id], { kind: kind.name, id }]);
+        assert.ok(page.records.every((one) => one.kind !== kind.name));
+      });
+    }
 
     if (kind.writer === 'anybody') {
       it('is one row where two nodes wrote it at once, and says what lost', async () => {

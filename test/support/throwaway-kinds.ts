@@ -28,7 +28,7 @@ export const stickerKindOf = (colours: readonly string[]) =>
     idOf: () => null,
     joins: { tags: union, score: max, until: latestOrNever },
     losers: 'listed',
-    exported: false,
+    exported: true,
     indexes: [{ name: 'sticker_text', members: ['text'] }],
   });
 

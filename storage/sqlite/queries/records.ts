@@ -1,5 +1,5 @@
 import type { Kind } from '../../../protocol/kinds/kind.js';
-import type { RecordImage } from '../../../protocol/kinds/record.js';
+import type { RecordImage, RecordPlace } from '../../../protocol/kinds/record.js';
 import { READ_RECORDS_MAX } from '../../../protocol/limits.js';
 import type { AnswerOf } from '../../../protocol/queries.js';
 import { fail, ok, type Result } from '../../../protocol/result.js';
@@ -10,7 +10,7 @@ import type { QueryParts } from './query-parts.js';
 
 type SqlRow = RecordSqlRow & { readonly kind: string };
 
-/** A page of the records of all exported kinds; the first record comes however large it is. */
+/** A page of the records of all exported kinds; the first record comes however large it is, one that cannot be read not. */
 export function exportRecords(
   { statements, kinds: { all } }: QueryParts,
   { after, limit, bytesMax }: ExportRecords,
@@ -28,14 +28,22 @@ export function exportRecords(
       limit: limit + 1,
     }) as IterableIterator<SqlRow>;
   const records: RecordImage[] = [];
+  const damaged: string[] = [];
+  let last: RecordPlace | null = null;
+  let more = false;
   let bytes = 0;
   for (const row of rows) {
+    const kind = exported.get(row.kind)!;
     bytes += Buffer.byteLength(String(row.payload)) + row.id.length + row.namespace.length;
-    const full = records.length === limit || (records.length > 0 && bytes > bytesMax);
-    if (full) return { records, more: true };
-    records.push(imageOf(exported.get(row.kind)!, row));
+    more = records.length + damaged.length === limit || (records.length > 0 && bytes > bytesMax);
+    if (more) break;
+    const image = recordImageOf(kind, row);
+    const { id, namespace } = row;
+    if (image === null) damaged.push(id);
+    else records.push({ kind: kind.name, id, namespace, image });
+    last = { kind: kind.name, id };
   }
-  return { records, more: false };
+  return { records, more, last, ...(damaged.length === 0 ? {} : { damaged }) };
 }
 
 /** The records of a kind with some ids. VALIDATION_FAILED for a kind that is not kept in `records`. */
