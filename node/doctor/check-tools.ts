@@ -1,7 +1,7 @@
+import type { CountTokens } from '../../protocol/ranking/budget.js';
 import { listedTools, type Profile } from '../bindings/profile.js';
 import { toolRow } from '../bindings/tool-list.js';
 import type { Operation } from '../pipeline/operation.js';
-import type { TokenCounter } from '../semantics/token-counter.js';
 import { type Section, SectionBuilder } from './report.js';
 
 /** Tokens that a client spends at every start of a session; the bound of the reference. */
@@ -20,7 +20,7 @@ export interface ToolTokens {
 export function toolTokens(
   operations: readonly Operation[],
   profile: Profile,
-  counter: TokenCounter,
+  count: CountTokens,
 ): ToolTokens {
   const listed = listedTools(operations, profile);
   const rows = listed.map(toolRow);
@@ -29,10 +29,10 @@ export function toolTokens(
     tools: listed.map(({ name, family }, index) => ({
       name,
       family,
-      tokens: counter.count(JSON.stringify(rows[index])),
+      tokens: count(JSON.stringify(rows[index])),
     })),
     count: listed.length,
-    tokens: counter.count(JSON.stringify({ tools: rows })),
+    tokens: count(JSON.stringify({ tools: rows })),
   };
 }
 

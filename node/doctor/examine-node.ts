@@ -9,7 +9,7 @@ import { stderrLog } from '../log.js';
 import { type MeshStatusAnswer, STATUS_PATH } from '../mesh/mesh-terms.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
-import { lazyTokenCounter } from '../semantics/token-counter.js';
+import { loadTokenCounting } from '../semantics/count-tokens.js';
 import { checkConfiguration } from './check-configuration.js';
 import { checkAudit, checkIndex, checkRecall } from './check-content.js';
 import { checkHooks } from './check-hooks.js';
@@ -110,7 +110,7 @@ async function examineMesh(
 
 /** What each tool of a profile costs an agent's context. */
 export function countToolTokens(profile: Profile): ToolTokens {
-  return toolTokens(OPERATIONS, profile, lazyTokenCounter());
+  return toolTokens(OPERATIONS, profile, loadTokenCounting());
 }
 
 /** Asks other nodes how they are, all at once. The key is sent only when the operator asks for it. */

@@ -4,11 +4,12 @@ import { provenanceOf } from '../../protocol/memory/provenance.js';
 import type { Answers } from '../../protocol/queries.js';
 import { applyBudget } from '../../protocol/ranking/budget.js';
 import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
-import { fail, failed, ok } from '../../protocol/result.js';
+import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
+import type { TokenCounter } from '../semantics/token-counter.js';
 import { omittedDamaged } from './filter.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
 
@@ -80,7 +81,9 @@ async function recall(call: ReadCall, input: RecallInput) {
   const found = await rank(call, input, { query, viewer, recalled, recallId });
   if (!found.ok) return failed(found.error);
   const { evidence, answer } = found.value;
-  const budget = applyBudget(answer.rows, input.budget_tokens ?? null, (content) => tokens.count(content));
+  const counted = await tokensWithin(tokens, answer.rows, input.budget_tokens);
+  if (!counted.ok) return failed(counted.error);
+  const budget = applyBudget(answer.rows, input.budget_tokens ?? null, counted.value);
   const memories = budget.rows.map((row) => row.memory);
   const scores = budget.rows.map((row) => rounded(row.score));
   const decorated = isVerbose(input) ? await provenance(call, memories, viewer) : [];
@@ -104,6 +107,19 @@ async function recall(call: ReadCall, input: RecallInput) {
     recall_id: recallId,
     meta: { ...metaOf(answer, evidence, input), ...budget.meta },
   });
+}
+
+/** The tokens of the rows as far as the budget goes; without a budget none are counted. */
+function tokensWithin(
+  counter: TokenCounter,
+  rows: readonly { readonly memory: { readonly content: string } }[],
+  budget: number | undefined,
+): Promise<Result<readonly number[]>> {
+  if (budget === undefined || budget === 0) return Promise.resolve(ok([]));
+  return counter.counts(
+    rows.map(({ memory }) => memory.content),
+    budget,
+  );
 }
 
 /** What is looked for, of whom, and what the session has had already. */

@@ -11,7 +11,12 @@ import type { Services } from './call.js';
  * still queued then answer DEADLINE and are never begun; what a storage thread has begun is finished.
  */
 export function boundedServices(services: Services, deadlineMs: number): Services {
-  return { ...services, store: new BoundedStore(services.store, services.clock, deadlineMs) };
+  const { tokens } = services;
+  return {
+    ...services,
+    store: new BoundedStore(services.store, services.clock, deadlineMs),
+    tokens: { counts: (texts, budget) => tokens.counts(texts, budget, deadlineMs) },
+  };
 }
 
 class BoundedStore implements Store {

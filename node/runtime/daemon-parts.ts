@@ -12,6 +12,7 @@ import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import type { Services } from '../pipeline/call.js';
 import { systemClock, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
+import { ThreadTokenCounter } from '../semantics/thread-token-counter.js';
 import { DaemonCondition } from './daemon-condition.js';
 import { DaemonStorage } from './daemon-storage.js';
 import { DatabaseDamage } from './database-damage.js';
@@ -61,6 +62,7 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
   const own = servicesOf(identity, {
     store: storage.store,
     semantic: semantic?.role ?? NO_SEMANTICS,
+    tokens: new ThreadTokenCounter({ clock: systemClock, scheduler: systemScheduler }),
     touches,
     settings,
     log,

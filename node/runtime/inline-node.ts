@@ -10,6 +10,7 @@ import { stderrLog } from '../log.js';
 import type { Catalogue, Services } from '../pipeline/call.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
+import { inlineTokenCounter } from '../semantics/token-counter.js';
 import { openForWriting } from '../threads/open-for-writing.js';
 import { DatabaseDamage } from './database-damage.js';
 import { openSemantics } from './open-semantics.js';
@@ -73,6 +74,7 @@ export async function openInlineNode(
   const services = servicesOf(identity, {
     store,
     semantic,
+    tokens: inlineTokenCounter(),
     touches,
     settings,
     log,

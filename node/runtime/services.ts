@@ -1,21 +1,19 @@
 import type { MachineIdentity } from '../identity/machine-key.js';
 import type { Services } from '../pipeline/call.js';
 import { systemClock, systemCrypto, systemRandom } from '../seams.js';
-import { lazyTokenCounter } from '../semantics/token-counter.js';
 import { AdviceBudget } from './advice-budget.js';
 import { RememberedSessions } from './recall-sessions.js';
 
 /** What differs between a daemon and an inline node. */
 type OwnParts = Pick<
   Services,
-  'store' | 'semantic' | 'touches' | 'settings' | 'log' | 'condition' | 'catalogue'
+  'store' | 'semantic' | 'tokens' | 'touches' | 'settings' | 'log' | 'condition' | 'catalogue'
 >;
 
 /** The services of a node: its own parts, and what every node of this machine shares. */
 export function servicesOf(identity: MachineIdentity, own: OwnParts): Services {
   return {
     ...own,
-    tokens: lazyTokenCounter(),
     recallSessions: new RememberedSessions(),
     storeAdvice: new AdviceBudget(systemClock),
     clock: systemClock,

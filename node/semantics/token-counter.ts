@@ -1,20 +1,23 @@
-import { createRequire } from 'node:module';
+import { type CountTokens, countsWithin } from '../../protocol/ranking/budget.js';
+import { ok, type Result } from '../../protocol/result.js';
+import { loadTokenCounting } from './count-tokens.js';
 
 /** Counts cl100k tokens, the unit of `budget_tokens` (interface §4.3). */
 export interface TokenCounter {
-  count(text: string): number;
+  /**
+   * The tokens of texts, in order, up to the first text with which the sum is above the budget. OVERLOADED (not begun),
+   * DEADLINE and UNAVAILABLE. `deadlineMs` is monotonic.
+   */
+  counts(texts: readonly string[], budget: number, deadlineMs?: number): Promise<Result<readonly number[]>>;
 }
 
-type Encoding = typeof import('gpt-tokenizer/encoding/cl100k_base');
-
-/** A counter that loads its tables at the first count: they take time and memory that most processes never need. */
-export function lazyTokenCounter(): TokenCounter {
-  let encoding: Encoding | null = null;
+/** Counts in the calling thread, for processes that serve one agent. The tables are loaded at the first count. */
+export function inlineTokenCounter(): TokenCounter {
+  let count: CountTokens | null = null;
   return {
-    count(text) {
-      encoding ??= createRequire(import.meta.url)('gpt-tokenizer/encoding/cl100k_base') as Encoding;
-      // Text that looks like a control token is data here.
-      return encoding.countTokens(text, { disallowedSpecial: new Set() });
+    counts(texts, budget) {
+      count ??= loadTokenCounting();
+      return Promise.resolve(ok([...countsWithin(texts, budget, count)]));
     },
   };
 }

@@ -1,3 +1,6 @@
+/** Counts the cl100k tokens of a text. */
+export type CountTokens = (text: string) => number;
+
 /** A ranked memory, as far as a budget cares. */
 interface Budgeted {
   readonly memory: { readonly content: string };
@@ -13,13 +16,14 @@ export interface BudgetOutcome<T> {
 
 /**
  * Bounds the returned content by tokens (interface §4.3, decisions "Recall and search"): 0 is an empty list, the
- * first row is returned even when it alone is over, and the list stops at the first row that does not fit. Without a
- * budget nothing is tokenized: counting costs more than the recall itself on long rows.
+ * first row is returned even when it exceeds the budget, and the list stops at the first row that does not fit. Without a
+ * budget nothing is counted: counting costs more than the recall itself on long rows. `tokens` are those of the rows, in
+ * order, up to the first row with which their sum is above the budget.
  */
 export function applyBudget<T extends Budgeted>(
   rows: readonly T[],
   budgetTokens: number | null,
-  countTokens: (text: string) => number,
+  tokens: readonly number[],
 ): BudgetOutcome<T> {
   if (budgetTokens === null) {
     const characters = rows.reduce((sum, row) => sum + row.memory.content.length, 0);
@@ -27,11 +31,10 @@ export function applyBudget<T extends Budgeted>(
   }
   const kept: T[] = [];
   let used = 0;
-  for (const row of budgetTokens === 0 ? [] : rows) {
-    const tokens = countTokens(row.memory.content);
-    if (kept.length > 0 && used + tokens > budgetTokens) break;
-    kept.push(row);
-    used += tokens;
+  for (const [index, count] of budgetTokens === 0 ? [] : tokens.entries()) {
+    if (kept.length > 0 && used + count > budgetTokens) break;
+    kept.push(rows[index]!);
+    used += count;
     if (used > budgetTokens) break;
   }
   return {
@@ -44,4 +47,19 @@ export function applyBudget<T extends Budgeted>(
       budget_overflow: used > budgetTokens,
     },
   };
+}
+
+/** The tokens of texts, in order, up to the first text with which the sum is above the budget. */
+export function* countsWithin(
+  texts: readonly string[],
+  budget: number,
+  count: CountTokens,
+): Generator<number> {
+  let used = 0;
+  for (const text of texts) {
+    const tokens = count(text);
+    yield tokens;
+    used += tokens;
+    if (used > budget) return;
+  }
 }

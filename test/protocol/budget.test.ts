@@ -1,17 +1,25 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { applyBudget } from '../../protocol/ranking/budget.js';
+import { applyBudget, countsWithin } from '../../protocol/ranking/budget.js';
 
 const row = (content: string) => ({ memory: { content } });
 const rowsOf = (...lengths: number[]) => lengths.map((length) => row('x'.repeat(length)));
-/** One token for each character, so that lengths are tokens. */
-const count = (text: string) => text.length;
+/** One token for each character, so that lengths are tokens; as many counts as the counter gives. */
+function countsOf(
+  rows: readonly { readonly memory: { readonly content: string } }[],
+  budget: number,
+): number[] {
+  const counts = rows.map(({ memory }) => memory.content.length);
+  return [...countsWithin(counts.map(String), budget, Number)];
+}
+const applied = (rows: ReturnType<typeof rowsOf>, budget: number) =>
+  applyBudget(rows, budget, countsOf(rows, budget));
 
 describe('a token budget', () => {
   it('keeps the rows that fit and stops at the first that does not', () => {
     const rows = rowsOf(4, 3, 9, 1);
-    const outcome = applyBudget(rows, 8, count);
+    const outcome = applied(rows, 8);
     assert.deepEqual(outcome.rows, rows.slice(0, 2));
     assert.equal(outcome.tokensUsed, 7);
     assert.deepEqual(outcome.meta, {
@@ -23,12 +31,12 @@ describe('a token budget', () => {
   });
 
   it('takes a row that fills it exactly', () => {
-    assert.equal(applyBudget(rowsOf(4, 4), 8, count).rows.length, 2);
-    assert.equal(applyBudget(rowsOf(8, 1), 8, count).rows.length, 1);
+    assert.equal(applied(rowsOf(4, 4), 8).rows.length, 2);
+    assert.equal(applied(rowsOf(8, 1), 8).rows.length, 1);
   });
 
   it('returns the first row though it alone is over, and says so', () => {
-    const outcome = applyBudget(rowsOf(9, 1), 8, count);
+    const outcome = applied(rowsOf(9, 1), 8);
     assert.equal(outcome.rows.length, 1);
     assert.equal(outcome.meta['budget_overflow'], true);
     assert.equal(outcome.meta['budget_tokens_remaining'], 0);
@@ -36,11 +44,11 @@ describe('a token budget', () => {
   });
 
   it('takes no row behind one that is over, not even an empty one', () => {
-    assert.equal(applyBudget(rowsOf(9, 0), 8, count).rows.length, 1);
+    assert.equal(applied(rowsOf(9, 0), 8).rows.length, 1);
   });
 
   it('of 0 is an empty list', () => {
-    const outcome = applyBudget(rowsOf(0, 1), 0, count);
+    const outcome = applied(rowsOf(0, 1), 0);
     assert.deepEqual(outcome.rows, []);
     assert.deepEqual(outcome.meta, {
       budget_tokens_used: 0,
@@ -50,9 +58,9 @@ describe('a token budget', () => {
     });
   });
 
-  it('that is absent keeps every row and counts no tokens', () => {
+  it('that is absent keeps every row and needs no counts', () => {
     const rows = rowsOf(4, 7);
-    const outcome = applyBudget(rows, null, () => assert.fail('counted'));
+    const outcome = applyBudget(rows, null, []);
     assert.deepEqual(outcome, { rows, tokensUsed: 2, meta: {} });
   });
 
@@ -61,7 +69,7 @@ describe('a token budget', () => {
     fc.assert(
       fc.property(lengths, fc.nat({ max: 60 }), (sizes, budget) => {
         const rows = rowsOf(...sizes);
-        const { rows: kept, tokensUsed, meta } = applyBudget(rows, budget, count);
+        const { rows: kept, tokensUsed, meta } = applied(rows, budget);
         assert.deepEqual(kept, rows.slice(0, kept.length), 'a beginning, in order');
         const sum = sizes.slice(0, kept.length).reduce((total, size) => total + size, 0);
         assert.equal(tokensUsed, sum);

@@ -11,11 +11,13 @@ import { type Answer, runOperation } from '../../node/pipeline/pipeline.js';
 import { RememberedSessions } from '../../node/runtime/recall-sessions.js';
 import { DeferredTouches } from '../../node/runtime/touch-queue.js';
 import { NO_SEMANTICS } from '../../node/semantics/no-semantics.js';
+import type { TokenCounter } from '../../node/semantics/token-counter.js';
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import type { Kinds } from '../../protocol/kinds/kinds.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { PeerTransport } from '../../protocol/mesh/transport.js';
-import type { Appended, Result } from '../../protocol/result.js';
+import { countsWithin } from '../../protocol/ranking/budget.js';
+import { type Appended, ok, type Result } from '../../protocol/result.js';
 import type { Signer } from '../../protocol/seams.js';
 import { DamageWatch } from '../../storage/damage-watch.js';
 import type { Store } from '../../storage/port.js';
@@ -106,7 +108,10 @@ function simSettings(): Settings {
   return base;
 }
 
-const words = { count: (text: string) => Math.ceil(text.length / 4) };
+const quarters: TokenCounter = {
+  counts: (texts, budget) =>
+    Promise.resolve(ok([...countsWithin(texts, budget, (text) => Math.ceil(text.length / 4))])),
+};
 
 /** A node: a disk, a clock and a key that stay, and one run after the other on top of them. */
 export class SimNode {
@@ -209,7 +214,7 @@ export class SimNode {
     const services: Services = {
       store: wrapped,
       semantic: NO_SEMANTICS,
-      tokens: words,
+      tokens: quarters,
       touches: new DeferredTouches(wrapped, scheduler, log, lifePolicyOf(settings)),
       recallSessions: new RememberedSessions(),
       storeAdvice: { begin: () => true, end: () => undefined },
