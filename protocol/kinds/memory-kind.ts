@@ -10,6 +10,7 @@ import {
   isObjectOrNull,
   isText,
   isTextOrNull,
+  isTexts,
   type Members,
   oneOf,
   payloadOf,
@@ -40,7 +41,7 @@ const MEMBERS: Members<MemoryImage> = {
   namespace: { accepts: isFilled, default: '' },
   title: { accepts: isText, default: '' },
   content: { accepts: isText, default: '' },
-  tags: { accepts: (value) => Array.isArray(value) && value.every(isText), default: [] },
+  tags: { accepts: isTexts, default: [] },
   priority: {
     accepts: (value) => isInteger(value) && (value as number) >= 1 && (value as number) <= 10,
     default: 5,

@@ -102,6 +102,7 @@ export const isObject = (value: unknown): value is Values =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
 export const isText = (value: unknown): value is string => typeof value === 'string';
 export const isFilled = (value: unknown): boolean => isText(value) && value !== '';
+export const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 export const isTextOrNull = (value: unknown): value is string | null => value === null || isText(value);
 export const isInteger = (value: unknown): boolean => Number.isSafeInteger(value);
 export const isCount = (value: unknown): boolean => isInteger(value) && (value as number) >= 0;

@@ -82,6 +82,9 @@ describe('docs/adding.md', { timeout: 120_000 }, () => {
     const pins = (home: string) => JSON.parse(run(home, 'pins', 'team', '--json')) as { pins: object[] };
     const [pin] = pins(one).pins as { memory_id: string; note: string }[];
     assert.deepEqual([pin!.memory_id, pin!.note], [id, 'read this first']);
+    run(one, 'unpin', id);
+    assert.equal(pins(one).pins.length, 0);
+    run(one, 'pin', id, '--note', 'read this first');
     const file = join(one, 'export.json');
     writeFileSync(file, run(one, 'export'));
     run(two, 'import', file);

@@ -118,6 +118,7 @@ for (const kind of MORE_KINDS.all) {
       assert.deepEqual(Object.keys(required), REQUIRED[kind.name] ?? []);
       const defaults = kind.payload.parse(required) as Record<string, unknown>;
       const text = kind.payload.text(defaults);
+      assert.ok(kind.name in LATER, `LATER says which members of kind "${kind.name}" came later`);
       const later = kind.payload.keys.filter((key) => !(key in JSON.parse(text)));
       assert.deepEqual(later, LATER[kind.name]);
       for (const [key, values] of choices) {

@@ -1,6 +1,6 @@
 import { latestOrNever, max, union } from '../../protocol/kinds/joins.js';
 import { KINDS, Kinds } from '../../protocol/kinds/kinds.js';
-import { isCount, isText, isTextOrNull, oneOf, type Rest } from '../../protocol/kinds/payload.js';
+import { isCount, isText, isTextOrNull, isTexts, oneOf, type Rest } from '../../protocol/kinds/payload.js';
 import { recordKind } from '../../protocol/kinds/record-kind.js';
 import { recordFacts } from './kind-facts.js';
 
@@ -20,7 +20,7 @@ export const stickerKindOf = (colours: readonly string[]) =>
     name: 'sticker',
     members: {
       text: { accepts: isText, default: '' },
-      tags: { accepts: (value) => Array.isArray(value) && value.every(isText), default: [] },
+      tags: { accepts: isTexts, default: [] },
       score: { accepts: isCount, default: 0 },
       until: { accepts: isTextOrNull, default: null },
       colour: { accepts: oneOf(colours), default: 'plain', later: true },

@@ -200,7 +200,7 @@ const WEIGHTS: Readonly<Record<string, number>> = {
 const step: fc.Arbitrary<Step> = fc.oneof(
   ...SHARED.map(({ name }) => ({
     weight: WEIGHTS[name] ?? 1,
-    arbitrary: INPUTS[name]!.map((input): Step => ({ operation: name, input })),
+    arbitrary: (INPUTS[name] ?? fc.constant({})).map((input): Step => ({ operation: name, input })),
   })),
 );
 
