@@ -1,4 +1,4 @@
-/** A ranked memory, as far as a budget cares. */
+/** The parts of a ranked memory that a budget needs. */
 interface Budgeted {
   readonly memory: { readonly content: string };
 }
@@ -12,9 +12,9 @@ export interface BudgetOutcome<T> {
 }
 
 /**
- * Bounds the returned content by tokens (interface §4.3, decisions "Recall and search"): 0 is an empty list, the
- * first row is returned even when it alone is over, and the list stops at the first row that does not fit. Without a
- * budget nothing is tokenized: counting costs more than the recall itself on long rows.
+ * Bounds the returned content by tokens (interface §4.3, decisions "Recall and search"): 0 gives an empty list; the
+ * first row is returned even when it exceeds the budget by itself; the list stops at the first row that does not fit.
+ * Without a budget nothing is tokenized, because on long rows counting costs more than the recall itself.
  */
 export function applyBudget<T extends Budgeted>(
   rows: readonly T[],
