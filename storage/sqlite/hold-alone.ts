@@ -3,16 +3,16 @@ import { fail, ok, type Result } from '../../protocol/result.js';
 import { isBusy, isUnreadable } from './connection.js';
 import { FileIdentity } from './file-identity.js';
 
-/** What a process needs to know that takes a database for itself. */
+/** The parameters of a process that takes a database exclusively. */
 export interface HoldOptions {
   readonly nowMs: number;
-  /** Random; two processes that begin together wait for different times. */
+  /** Random; two processes that begin at the same time wait for different times. */
   readonly freshEpoch: string;
 }
 
 /**
- * Takes the database for this process only: DATABASE_IN_USE when another process has it open. Null for a file that cannot
- * be read, which nobody can lock either.
+ * Takes the database exclusively for this process: DATABASE_IN_USE when another process has it open. Null for a file
+ * that cannot be read, because no process can lock it either.
  */
 export function holdInTurn(
   path: string,
@@ -30,9 +30,9 @@ export function holdInTurn(
 const HOLD_ATTEMPTS = 5;
 
 /**
- * Takes the database for this process only, its write-ahead log folded in: leaving WAL mode needs that nobody else has it
- * open. Null for a file that cannot be read, which nobody can lock either; a full disk or a missing right throws, since
- * such a database may well be in use.
+ * Takes the database exclusively for this process and folds the write-ahead log into it: leaving WAL mode requires that
+ * no other process has it open. Null for a file that cannot be read, because no process can lock it either. A full disk
+ * or a missing permission throws, because such a database may well be in use.
  */
 function holdAlone(path: string, nowMs: number): Result<Database.Database | null> | 'busy' {
   const file = new FileIdentity(path);
@@ -59,7 +59,7 @@ function holdAlone(path: string, nowMs: number): Result<Database.Database | null
   }
 }
 
-/** The answer of whoever needs the database for itself. */
+/** The failure of a caller that needs the database exclusively. */
 export const inUse = (who: string) =>
   fail<never>(
     'DATABASE_IN_USE',

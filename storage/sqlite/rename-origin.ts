@@ -7,7 +7,7 @@ import { includes, type VersionVector } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
 import { type OperationSqlRow, operationFromSql } from './operation-rows.js';
 
-/** An origin whose operations beyond `keep` become operations 1, 2, … of another. */
+/** An origin whose operations after `keep` become operations 1, 2, … of another origin. */
 export interface Renaming {
   readonly from: string;
   readonly keep: number;
@@ -15,10 +15,10 @@ export interface Renaming {
 }
 
 /**
- * Gives operations another origin in the log. A database that was put back by a plain copy goes on under numbers that
- * other nodes know for other operations; under an origin of their own what was written since then is nobody's duplicate.
- * The rows of their subjects are the caller's to make anew from the log. Inside the caller's transaction; answers where
- * the new chain ends.
+ * Gives operations another origin in the log. A database that was restored from a plain copy reuses numbers that other
+ * nodes know for other operations. Under a separate origin, its writes since then conflict with no others. The caller
+ * rebuilds the rows of their subjects from the log. Runs inside the caller's transaction; answers the end of the new
+ * chain.
  */
 export function renameOperations(
   db: Connection,
@@ -64,7 +64,7 @@ function renameLog(db: Connection, crypto: Crypto, renaming: Renaming) {
   return { seq, head };
 }
 
-/** An archived copy keeps the stamps of the version that it is. */
+/** An archived copy keeps the stamps of its version. */
 function renameCopies(db: Connection, renaming: Renaming): void {
   const rows = db
     .prepare(
@@ -97,15 +97,15 @@ function renamedDot(origin: string, seq: number, { from, keep, to }: Renaming) {
   return origin === from && seq > keep ? { origin: to, seq: seq - keep } : { origin, seq };
 }
 
-/** What the operations that an operation has seen say of an origin: whoever has seen them has seen that. */
+/** The highest sequence of an origin that an operation has seen through the operations that it has seen. */
 function heardOf(operation: WireOperation, others: readonly OperationSqlRow[], origin: string): number {
   const seen = others.filter((other) => includes(operation.seen, other.origin, other.origin_seq));
   return Math.max(0, ...seen.map((other) => operationFromSql(other).seen[origin] ?? 0));
 }
 
 /**
- * What operation `seq` of the renamed part had seen. Of the old origin it is what both histories have, or more than there
- * was here by then, which it can only have heard of from others; of the own writes before it, all that concern its subject.
+ * The vector of operation `seq` of the renamed part. Of the old origin it had seen the common history; a higher number
+ * that did not exist here yet can only come from other nodes. Of the own earlier writes it had seen all of its subject.
  */
 function renamedVector(
   seen: VersionVector,

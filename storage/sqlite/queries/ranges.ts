@@ -22,7 +22,7 @@ function rowsOf({ statements, pages }: QueryParts, { kind, namespace }: KindName
   return sql === undefined ? [] : (statements.get(sql).iterate({ namespace }) as Iterable<SubjectRow>);
 }
 
-/** The digest of each range of a namespace: the sum (exclusive or) over its rows, as that of the namespace itself. */
+/** The digest of each range of a namespace: the sum (exclusive or) over its rows, like the namespace's own digest. */
 export function readRanges(source: QueryParts, { of }: ReadRanges): Answers['read-ranges'] {
   const sums = new Map<number, Buffer>();
   for (const { subject, digest } of rowsOf(source, of)) {
@@ -59,9 +59,9 @@ export function readRangeSubjects(
 }
 
 /**
- * Operations of the log by their places; a payload that the log lost comes from the row that it made, if that stands. Only
- * from the row of this very operation: the subject and the hash of another one are no secret, and a header that repeats
- * them under a namespace of its own must not get the text.
+ * Operations of the log by their positions. A payload that the log lost comes from the row that it made, if that is
+ * still current, and only from the row of exactly this operation. The subject and hash of another operation are not
+ * secret, and a header that repeats them under its own namespace must not get the text.
  */
 export function readLogged(
   { statements, crypto, pages }: QueryParts,
