@@ -164,11 +164,11 @@ export class AuditVerifier {
     const follows = row.sequence === expected.sequence + 1 && equal(row.prev_hash, expected.hash);
     const sound = row.payload === null || equal(this.crypto.sha256(row.payload), row.payload_hash);
     if (!(follows && sound)) this.chainBreak ??= row.sequence;
-    this.judgeSignature(row);
+    this.verifySignature(row);
     this.remember(row);
   }
 
-  private judgeSignature(row: AuditRow): void {
+  private verifySignature(row: AuditRow): void {
     const { signature, public_key: key } = row;
     if (signature === null) {
       this.unsigned += 1;

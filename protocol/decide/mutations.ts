@@ -40,7 +40,7 @@ export type Mutation =
     }
   | {
       /**
-       * Counts one write against a quota's day. The engine counts bytes with every row that is added, changed or
+       * Counts writes against a quota's day. The engine counts bytes with every row that is added, changed or
        * removed.
        */
       readonly mutation: 'charge-quota';

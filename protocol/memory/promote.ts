@@ -17,7 +17,7 @@ export interface PromoteMemory {
   /** Clones the row into this ancestor namespace instead; null promotes the tier. */
   readonly vertical?: { readonly toNamespace: string; readonly cloneId: string } | null;
   readonly viewer: Viewer;
-  /** Keep a copy of an expired row that gives way to a clone. */
+  /** Keep a copy of an expired row that a clone replaces. */
   readonly archive?: boolean;
 }
 

@@ -80,11 +80,11 @@ export function judgeMessage(
     const known = peer === null && senders.isListed(peerId);
     return refuse(known ? 'peer_not_enrolled' : 'x_peer_id_not_in_allowlist');
   }
-  const bound = judgeCertificate(peer, message.fingerprint, senders);
-  if (bound === 'another' || (bound === 'nobody' && policy.certificateBinding === 'enforce')) {
+  const bound = checkCertificate(peer, message.fingerprint, senders);
+  if (bound === 'another' || (bound === 'unbound' && policy.certificateBinding === 'enforce')) {
     return refuse(bound === 'another' ? 'peer_id_cert_mismatch' : 'peer_id_cert_unbound');
   }
-  const certificateUnbound = bound === 'nobody';
+  const certificateUnbound = bound === 'unbound';
 
   switch (parsed.kind) {
     case 'missing':
@@ -108,12 +108,12 @@ export function judgeMessage(
 const refuse = (tag: MessageTag): MessageVerdict => ({ ok: false, tag });
 
 /** Which peer the certificate of a connection is bound to. A connection without mutual TLS counts as the peer's. */
-function judgeCertificate(
+function checkCertificate(
   peer: Peer,
   fingerprint: string | null,
   senders: Senders,
-): 'peer' | 'another' | 'nobody' {
+): 'peer' | 'another' | 'unbound' {
   if (fingerprint === null || peer.fingerprints.includes(fingerprint)) return 'peer';
   if (peer.fingerprints.length > 0 || senders.holderOf(fingerprint) !== null) return 'another';
-  return 'nobody';
+  return 'unbound';
 }

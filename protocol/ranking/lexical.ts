@@ -20,7 +20,7 @@ export interface LexicalEvidence {
   readonly words: number;
   /** Sum of the weights of the query words in the row. */
   readonly covered: number;
-  /** Pairs of query words that stand near each other, a bit for each. */
+  /** Pairs of query words near each other, a bit for each. */
   readonly near: number;
   /** Pairs that follow each other as in the query. */
   readonly adjacent: number;

@@ -15,10 +15,10 @@ export class PhraseMatcher {
   /** For each term: particle to bit, before and after it. */
   readonly #before: (ReadonlyMap<string, number> | undefined)[] = [];
   readonly #after: (ReadonlyMap<string, number> | undefined)[] = [];
-  readonly #none: boolean;
+  readonly #isEmpty: boolean;
 
   constructor(phrases: readonly QueryPhrase[]) {
-    this.#none = phrases.length === 0;
+    this.#isEmpty = phrases.length === 0;
     phrases.forEach((phrase, bit) => {
       const side = phrase.before ? this.#before : this.#after;
       side[phrase.term] = new Map([...(side[phrase.term] ?? []), [phrase.particle, bit]]);
@@ -27,7 +27,7 @@ export class PhraseMatcher {
 
   /** The phrases in a text, a bit for each; `match` holds the query terms found in the text. */
   match(text: string, match: TextMatch): number {
-    if (this.#none) return 0;
+    if (this.#isEmpty) return 0;
     let found = 0;
     for (let at = 0; at < match.occurrences; at++) {
       const term = match.terms[at] ?? 0;

@@ -79,9 +79,9 @@ function phrasesOf(words: readonly string[], indexOf: ReadonlyMap<string, number
     const term = isStopWord(word) ? undefined : indexOf.get(stemOf(word));
     if (term === undefined) return;
     for (let distance = -PHRASE_REACH; distance <= PHRASE_REACH; distance++) {
-      const beside = words[at + distance];
-      if (beside === undefined || !isStopWord(beside) || phrases.size >= QUERY_PHRASES_MAX) continue;
-      const phrase = { term, particle: particleOf(beside), before: distance < 0 };
+      const neighbour = words[at + distance];
+      if (neighbour === undefined || !isStopWord(neighbour) || phrases.size >= QUERY_PHRASES_MAX) continue;
+      const phrase = { term, particle: particleOf(neighbour), before: distance < 0 };
       phrases.set(`${term} ${phrase.particle} ${phrase.before}`, phrase);
     }
   });

@@ -171,7 +171,7 @@ interface Effect {
 }
 
 const parkedFor = (parked: ParkReason): Effect => ({ parked, mutations: [] });
-const without: Effect = { parked: null, mutations: [] };
+const NO_EFFECT: Effect = { parked: null, mutations: [] };
 
 type Readable = VerifiedOperation & { readonly payload: string };
 
@@ -200,7 +200,7 @@ function* subjectEffect(operation: VerifiedOperation, kind: Kind, incoming: Vers
   const subject = { kind: kind.name, id };
   const state = yield* read('subject-versions', subject);
   const mutations: Mutation[] = [];
-  // A version that has seen all others conflicts with none.
+  // A version that has seen all others cannot be in conflict.
   if (!state.every((version) => includes(incoming.covers, version.origin, version.seq))) {
     const history = yield* read('subject-history', subject);
     for (const other of history) {
@@ -239,7 +239,7 @@ function* purgeEffect(operation: Readable, kind: Kind): Reading<Effect> {
   const gone = versions.every(({ origin, seq, image }) => image === null && includes(seen, origin, seq));
   return gone && reason === 'request'
     ? { parked: null, mutations: [{ mutation: 'drop-archived', id }] }
-    : without;
+    : NO_EFFECT;
 }
 
 /**
@@ -251,14 +251,14 @@ function* epochEffect(operation: Readable, context: DecisionContext): Reading<Ef
   if (notice === null) return parkedFor('invalid');
   const { from, keep, renamed } = notice;
   const here = yield* read('operation-hash', { origin: from, seq: keep + 1 });
-  if (here !== renamed) return without;
+  if (here !== renamed) return NO_EFFECT;
   // Move an operation aside only when it is also here under its other name.
   const whole = yield* read('renamed-whole', { from, keep, to: operation.origin });
   if (!whole) return parkedFor('invalid');
   const subjects = yield* read('subjects-beyond', { origin: from, seq: keep });
   yield* after([{ mutation: 'set-branch-aside', origin: from, keep, to: operation.origin }]);
   yield* repairSubjects(subjects, context);
-  return without;
+  return NO_EFFECT;
 }
 
 /** Applies parked operations that can have an effect now. */

@@ -147,7 +147,7 @@ function* restore({ operations, dryRun }: RepairSubjects, { kinds }: DecisionCon
     const kind = kinds.ofWord(operation.kind)?.kind ?? null;
     const known = yield* read('operation-hash', { origin, seq });
     const fits = known !== null && known === operation.hash && refusal === null;
-    const idle = fits && payload === null && !(kind !== null && (yield* wantsHeader(operation, kind)));
+    const idle = fits && payload === null && !(kind !== null && (yield* needsHeader(operation, kind)));
     const reaching = fits && kind !== null && (yield* reachesOut(operation, kind));
     if (!fits || idle || reaching) {
       refused += 1;
@@ -166,7 +166,7 @@ function* restore({ operations, dryRun }: RepairSubjects, { kinds }: DecisionCon
  * True when the log has a wrong header or no header here, and holds the payload of a later version. Then no node needs
  * this payload, and all nodes may have dropped it. Otherwise the sender may only be withholding the payload.
  */
-function* wantsHeader({ origin, seq, hash, subject: id }: VerifiedOperation, kind: Kind): Reading<boolean> {
+function* needsHeader({ origin, seq, hash, subject: id }: VerifiedOperation, kind: Kind): Reading<boolean> {
   if ((yield* read('logged-hash', { origin, seq })) === hash) return false;
   const log = yield* read('subject-log', { kind: kind.name, id });
   return log.some(

@@ -5,7 +5,7 @@ import type { ReadOperation } from '../mesh/wire-schema.js';
 import type { Crypto } from '../seams.js';
 import type { VerifiedBatch } from './verified-batch.js';
 import { AuthorVerifier, type KeyProblem } from './verify-author.js';
-import { type Origins, verifyAlone, verifyOperations } from './verify-operations.js';
+import { type Origins, verifyOperations, verifySingle } from './verify-operations.js';
 
 export interface VerifierParts {
   /** This node, with its key if it has one. */
@@ -54,7 +54,7 @@ export class Verifier {
    */
   singles(operations: readonly WireOperation[]): VerifiedOperation[] {
     return operations.flatMap(
-      (operation) => verifyAlone(operation, this.origins, this.authors, this.parts.crypto) ?? [],
+      (operation) => verifySingle(operation, this.origins, this.authors, this.parts.crypto) ?? [],
     );
   }
 }

@@ -90,7 +90,7 @@ export function verifyOperations(
  * Verifies a single operation like an operation of a batch. The store checks the header, because its chain knows the
  * hash. Null when the payload does not match its hash.
  */
-export function verifyAlone(
+export function verifySingle(
   operation: WireOperation,
   origins: Origins,
   authors: AuthorVerifier,

@@ -65,9 +65,9 @@ export function settle<I extends object>(kind: Kind<I>, versions: readonly Versi
   const seen = joined(versions.map((version) => version.covers));
   const { hlc, origin, seq } = latest(versions);
   const stamp = { hlc, origin, seq, covers: seen };
-  const judged = kind.writer === 'home' ? ofLatestHome(versions) : versions;
-  const removed = judged.filter((version) => version.removal !== null);
-  const living = judged
+  const relevant = kind.writer === 'home' ? ofLatestHome(versions) : versions;
+  const removed = relevant.filter((version) => version.removal !== null);
+  const living = relevant
     .filter((version) => version.removal === null)
     .filter((version) => !removed.some((removal) => kind.ends(removal, version)));
   if (living.length === 0) {

@@ -86,11 +86,11 @@ function prune({ path, folder, keep }: BackupOptions, newest: string): number {
     .filter(({ snapshot }) => basename(snapshot) === snapshot && snapshot !== newest)
     .filter(({ snapshot }) => existsSync(join(folder, snapshot)))
     .sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
-  const surplus = complete.slice(keep - 1);
-  for (const { snapshot } of surplus) {
+  const outdated = complete.slice(keep - 1);
+  for (const { snapshot } of outdated) {
     removeFiles([join(folder, snapshot), manifestPathOf(join(folder, snapshot))]);
   }
-  return surplus.length;
+  return outdated.length;
 }
 
 /** The path of a copy's manifest: the copy's name with another ending. */

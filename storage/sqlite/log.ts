@@ -282,7 +282,7 @@ export class OperationLog {
       ...{ origin, seq, hlc, kind, namespace, subject, payloadHash, prevHash, payload },
       seen: JSON.stringify(operation.seen),
     };
-    const mended = (where: string): boolean =>
+    const repaired = (where: string): boolean =>
       this.db
         .prepare(
           `UPDATE operations SET origin = @origin, origin_seq = @seq, hlc = @hlc, kind = @kind, namespace = @namespace,
@@ -291,7 +291,8 @@ export class OperationLog {
            WHERE ${where}`,
         )
         .run(values).changes > 0;
-    if (mended('origin = @origin AND origin_seq = @seq') || mended(`commit_sequence = (${STRAYED})`)) return;
+    if (repaired('origin = @origin AND origin_seq = @seq') || repaired(`commit_sequence = (${STRAYED})`))
+      return;
     const state = this.current();
     // Later operations are restored first, so the positions have the order of the origin.
     const { lastInsertRowid } = this.db

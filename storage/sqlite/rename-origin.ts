@@ -54,8 +54,8 @@ function renameLog(db: Connection, crypto: Crypto, renaming: Renaming) {
   for (const row of rows) {
     seq = row.origin_seq - keep;
     const operation = operationFromSql(row);
-    const heard = heardOf(operation, others.all(row.subject, from) as OperationSqlRow[], from);
-    const seen = renamedVector(operation.seen, renaming, row.origin_seq, heard);
+    const reported = highestSeen(operation, others.all(row.subject, from) as OperationSqlRow[], from);
+    const seen = renamedVector(operation.seen, renaming, row.origin_seq, reported);
     const payload = row.payload === null ? null : renamedPayload(row.payload, renaming);
     const payloadHash = payload === null ? row.payload_hash : crypto.sha256Hex(payload);
     update.run(to, seq, JSON.stringify(seen), payload, payloadHash, head, row.commit_sequence);
@@ -97,27 +97,27 @@ function renamedDot(origin: string, seq: number, { from, keep, to }: Renaming) {
   return origin === from && seq > keep ? { origin: to, seq: seq - keep } : { origin, seq };
 }
 
-/** The highest sequence of an origin that an operation has seen through the operations that it has seen. */
-function heardOf(operation: WireOperation, others: readonly OperationSqlRow[], origin: string): number {
+/** The highest sequence of an origin in the vectors of the operations that an operation has seen. */
+function highestSeen(operation: WireOperation, others: readonly OperationSqlRow[], origin: string): number {
   const seen = others.filter((other) => includes(operation.seen, other.origin, other.origin_seq));
   return Math.max(0, ...seen.map((other) => operationFromSql(other).seen[origin] ?? 0));
 }
 
 /**
- * The vector of operation `seq` of the renamed part. Of the old origin it had seen the common history; a higher number
- * that did not exist here yet can only come from other nodes. Of the own earlier writes it had seen all of its subject.
+ * The vector of operation `seq` of the renamed part. Its entry for the old origin is the common history, or a higher
+ * number that only other nodes can have reported. Its entry for the new origin covers all earlier own writes on its subject.
  */
 function renamedVector(
   seen: VersionVector,
   { from, keep, to }: Renaming,
   seq: number,
-  heard: number,
+  reported: number,
 ): VersionVector {
   const known = seen[from];
   if (known === undefined || known <= keep) return seen;
   const { [from]: _renamed, ...others } = seen;
   const before = seq - 1 - keep;
-  const old = Math.max(keep, heard, known >= seq ? known : 0);
+  const old = Math.max(keep, reported, known >= seq ? known : 0);
   return { ...others, ...(old > 0 ? { [from]: old } : {}), ...(before > 0 ? { [to]: before } : {}) };
 }
 

@@ -19,7 +19,7 @@ interface Clash {
 }
 
 /** Gives each row a unique id; answers the affected ids. */
-export function partIds(db: Connection, crypto: Crypto): readonly string[] {
+export function separateIds(db: Connection, crypto: Crypto): readonly string[] {
   const repeated = db
     .prepare('SELECT id FROM memories NOT INDEXED GROUP BY id HAVING count(*) > 1')
     .pluck()
@@ -40,7 +40,7 @@ export function partIds(db: Connection, crypto: Crypto): readonly string[] {
 }
 
 /** Gives each row with a duplicate title a unique one; answers the affected ids. */
-export function partTitles(db: Connection, crypto: Crypto): readonly string[] {
+export function separateTitles(db: Connection, crypto: Crypto): readonly string[] {
   const repeated = db
     .prepare(
       `SELECT title, namespace FROM memories NOT INDEXED WHERE conflict_of IS NULL

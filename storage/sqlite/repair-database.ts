@@ -5,8 +5,8 @@ import type { Crypto } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import { type Connection, isUnreadable, sqliteCode } from './connection.js';
 import { schemaVersion } from './database-setup.js';
-import { type HoldOptions, holdInTurn } from './hold-alone.js';
-import { partIds, partTitles } from './repair-clashes.js';
+import { type HoldOptions, holdExclusively } from './exclusive-hold.js';
+import { separateIds, separateTitles } from './repair-clashes.js';
 import { linesOf } from './self-check.js';
 
 export interface RepairOptions extends HoldOptions {
@@ -40,7 +40,7 @@ const RESTORE = 'keep a copy of the file and restore a backup';
 export function repairDatabase(options: RepairOptions): Result<RepairedDatabase> {
   const { path } = options;
   if (!existsSync(path)) return fail('NOT_FOUND', `there is no database at ${path}`);
-  const held = holdInTurn(path, options);
+  const held = holdExclusively(path, options);
   if (!held.ok) return failed(held.error);
   const db = held.value;
   if (db === null) return fail('DATABASE_ERROR', `${path} cannot be read as a database: ${RESTORE}`);
@@ -126,7 +126,7 @@ function partClashes(db: Connection, crypto: Crypto): readonly string[] {
   const trigger = sqlOf('memories_fts_update');
   const index = sqlOf(TITLES);
   db.exec(`DROP TRIGGER memories_fts_update; DROP INDEX ${TITLES}`);
-  const concerned = [...partIds(db, crypto), ...partTitles(db, crypto)];
+  const concerned = [...separateIds(db, crypto), ...separateTitles(db, crypto)];
   db.exec(index);
   db.exec(trigger);
   return [...new Set(concerned)];

@@ -18,7 +18,7 @@ import { AuditHeadFile, auditHeadPath } from './audit-head.js';
 import { manifestPathOf, readManifest } from './backup.js';
 import { sqliteCode } from './connection.js';
 import { DatabaseRefusedError, type OpenOptions, switchEpoch } from './database-setup.js';
-import { holdInTurn, inUse } from './hold-alone.js';
+import { holdExclusively, inUse } from './exclusive-hold.js';
 import { OLDEST_VERSION } from './migrations/migrate.js';
 import {
   type CopyStep,
@@ -156,7 +156,7 @@ function swap(draft: string, options: RestoreOptions): Result<string | null> {
   const { path } = options;
   const aside = `${path}.before-restore-${options.now.replace(/[:.-]/g, '')}`;
   const isNew = !existsSync(path);
-  const held = isNew ? ok(null) : holdInTurn(path, options);
+  const held = isNew ? ok(null) : holdExclusively(path, options);
   if (!held.ok) return failed(held.error);
   try {
     if (!isNew) keep(path, aside);

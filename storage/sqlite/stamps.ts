@@ -46,7 +46,7 @@ export class Stamps {
   }
 
   /**
-   * True when the stamps match the log. The namespace must be the operation's, or belong to one of several concurrent
+   * True unless the log contradicts the stamps. The namespace must be the operation's, or belong to one of several concurrent
    * operations.
    */
   hold(kind: string, id: string, { hlc, origin, origin_seq: seq, seen, namespace }: PlacedStamp): boolean {

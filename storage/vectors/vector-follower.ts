@@ -34,7 +34,7 @@ export interface VectorSource {
 /** A full index is loaded again, which takes seconds, once the rows shrink to this share. */
 const RELOAD_SHARE = 0.98;
 /** A private row without owner and addressee: visible only to a viewer who sees everything. */
-const NOBODY = 0x7fffffff;
+const NO_AGENT = 0x7fffffff;
 /** Scopes that are not private here. `team`, `unit` and `org` are narrowed again by the visibility gate. */
 const SHARED_SCOPES: ReadonlySet<string | null> = new Set([null, 'collective', 'team', 'unit', 'org']);
 
@@ -204,7 +204,7 @@ export class VectorFollower {
       rid: row.rid,
       nsId: row.ns_id,
       firstOwner: owner,
-      secondOwner: second === NOBODY ? EVERYBODY : second,
+      secondOwner: second === NO_AGENT ? EVERYBODY : second,
       vectors: floatsOf(row.vectors),
     });
     // An unusable vector (a peer may have sent it) only means that this row is found by full text and not by vectors.
@@ -214,7 +214,7 @@ export class VectorFollower {
   }
 
   #slotOf(agentId: string | null): number {
-    if (agentId === null) return NOBODY;
+    if (agentId === null) return NO_AGENT;
     const known = this.#ownerSlots.get(agentId);
     if (known !== undefined) return known;
     const slot = this.#ownerSlots.size + 1;

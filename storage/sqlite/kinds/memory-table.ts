@@ -116,7 +116,7 @@ export class MemoryTable implements SubjectTable {
     return { exists: true, row, counted: held.counted, whole };
   }
 
-  /** A row that comes back keeps its first creation stamp. Edits set the edit stamp; reads and promotions do not. */
+  /** A restored row keeps its creation stamp. Edits set the edit stamp; reads and promotions do not. */
   stamped(image: object, word: string, { hlc, origin, origin_seq: seq }: RowStamp): object {
     const memory = image as Memory;
     const isEdit = word === 'store' || word === 'update' || word === 'restore';

@@ -163,10 +163,10 @@ function moveArchive(db: Connection, { options, now }: MigrationContext): void {
 function* olderRows(
   db: Connection,
   table: string,
-  wanted: readonly string[],
+  requested: readonly string[],
 ): Generator<[rowid: number, row: OlderRow]> {
   const present = new Set(columnNames(db, asideName(table)));
-  const columns = wanted.filter((column) => present.has(column));
+  const columns = requested.filter((column) => present.has(column));
   const page = db.prepare<[number], OlderRow & { older_rowid: number }>(
     `SELECT rowid AS older_rowid, ${columns.join(', ')} FROM "${asideName(table)}"
      WHERE rowid > ? ORDER BY rowid LIMIT ${PAGE_ROWS}`,

@@ -44,15 +44,15 @@ export function readRangeSubjects(
   source: QueryParts,
   { of, ranges, limit }: ReadRangeSubjects,
 ): Answers['read-range-subjects'] {
-  const wanted = new Map(ranges.map((bucket) => [bucket, [] as [string, string][]]));
+  const byRange = new Map(ranges.map((bucket) => [bucket, [] as [string, string][]]));
   for (const { subject, digest } of rowsOf(source, of)) {
-    wanted.get(bucketOf(subject, source.crypto))?.push([subject, hex(digest)]);
+    byRange.get(bucketOf(subject, source.crypto))?.push([subject, hex(digest)]);
   }
   const subjects: [string, string][] = [];
   const read: number[] = [];
   for (const bucket of ranges) {
     if (subjects.length >= limit) break;
-    subjects.push(...wanted.get(bucket)!.sort(([a], [b]) => (a < b ? -1 : 1)));
+    subjects.push(...byRange.get(bucket)!.sort(([a], [b]) => (a < b ? -1 : 1)));
     read.push(bucket);
   }
   return { subjects, ranges: read };

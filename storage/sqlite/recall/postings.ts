@@ -152,8 +152,8 @@ export class PostingsReader {
     });
   }
 
-  /** Lists the rows that may match a query; `limit` is how many the caller can examine. */
-  read(terms: readonly QueryTerm[], wanted: number): Postings {
+  /** Lists the rows that may match a query; `requested` is how many the caller can examine. */
+  read(terms: readonly QueryTerm[], requested: number): Postings {
     const rows = Math.max(1, this.#scope.rows);
     const words = this.#probe(terms);
     const idf = new Float64Array(terms.length);
@@ -181,7 +181,7 @@ export class PostingsReader {
     }
     if (listed.length === 0) {
       const informative = common.reduce((sum, word) => sum + (idf[word.index] ?? 0), 0) >= INFORMATIVE_MIN;
-      const rids = informative ? this.#commonRows(common, idf, wanted) : this.#anyRows(common, wanted);
+      const rids = informative ? this.#commonRows(common, idf, requested) : this.#anyRows(common, requested);
       return { rids, idf, found, total, incomplete: common.length > 0, informative };
     }
     return {
@@ -195,8 +195,8 @@ export class PostingsReader {
   }
 
   /** Rows for common words that distinguish rows: newest rows with all of them, then rows with most of them. */
-  #commonRows(common: readonly Word[], idf: Float64Array, wanted: number): number[] {
-    const limit = Math.min(wanted, COMMON_ROWS);
+  #commonRows(common: readonly Word[], idf: Float64Array, requested: number): number[] {
+    const limit = Math.min(requested, COMMON_ROWS);
     const telling = common.slice(0, COMMON_TOGETHER_MAX);
     const all = allOf(this.#within, ...telling.map((word) => word.expression));
     const newest = newestRid(this.#database);
@@ -217,8 +217,8 @@ export class PostingsReader {
   }
 
   /** Rows for words that are in nearly every row: the newest. */
-  #anyRows(common: readonly Word[], wanted: number): number[] {
-    const limit = Math.min(wanted, UNINFORMATIVE_ROWS);
+  #anyRows(common: readonly Word[], requested: number): number[] {
+    const limit = Math.min(requested, UNINFORMATIVE_ROWS);
     const rarest = common[0];
     if (rarest === undefined) return [];
     if (this.#restriction === null && rarest.rows >= this.#scope.rows * EVERYWHERE) {

@@ -160,8 +160,8 @@ class Recall {
 
   /** True when the row passes the confidence filter, if there is one. */
   #isSure({ confidence }: LoadedRow): boolean {
-    const wanted = this.#request.confidence ?? null;
-    return wanted === null || confidenceTierOf(confidence) === wanted;
+    const tier = this.#request.confidence ?? null;
+    return tier === null || confidenceTierOf(confidence) === tier;
   }
 
   /** True when only the confidence filter removes the row. */

@@ -44,8 +44,8 @@ export function search(database: Database, query: SearchMemories): number[] {
     tagExpression(filter.tags),
     ...analysis.terms.map((term) => wordExpression(term.word)),
   );
-  const wanted = Math.max(RANKED_ROWS_MAX, filter.offset + filter.limit);
-  const found = matching(database, expression, sourced, wanted);
+  const requested = Math.max(RANKED_ROWS_MAX, filter.offset + filter.limit);
+  const found = matching(database, expression, sourced, requested);
   const rankable = Math.max(filter.limit, Math.floor(RANKED_WORDS_MAX / scope.averageWords));
   const head = found.slice(0, Math.min(RANKED_ROWS_MAX, rankable));
   const ordered = [...rank(database, analysis, scope, head, found.length), ...found.slice(head.length)];

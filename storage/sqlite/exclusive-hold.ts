@@ -14,13 +14,13 @@ export interface HoldOptions {
  * Takes the database exclusively for this process: DATABASE_IN_USE when another process has it open. Null for a file
  * that cannot be read, because no process can lock it either.
  */
-export function holdInTurn(
+export function holdExclusively(
   path: string,
   { nowMs, freshEpoch }: HoldOptions,
 ): Result<Database.Database | null> {
   const stepMs = 10 + ([...freshEpoch].reduce((sum, each) => sum + each.charCodeAt(0), 0) % 40);
   for (let attempt = 1; ; attempt += 1) {
-    const held = holdAlone(path, nowMs);
+    const held = tryToHold(path, nowMs);
     if (held !== 'busy') return held;
     if (attempt === HOLD_ATTEMPTS) return inUse('another process has the database open');
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, attempt * stepMs);
@@ -34,7 +34,7 @@ const HOLD_ATTEMPTS = 5;
  * no other process has it open. Null for a file that cannot be read, because no process can lock it either. A full disk
  * or a missing permission throws, because such a database may well be in use.
  */
-function holdAlone(path: string, nowMs: number): Result<Database.Database | null> | 'busy' {
+function tryToHold(path: string, nowMs: number): Result<Database.Database | null> | 'busy' {
   const file = new FileIdentity(path);
   const db = new Database(path, { fileMustExist: true, timeout: 0 });
   try {
