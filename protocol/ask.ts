@@ -1,4 +1,4 @@
-/** A question with its answer, as an entry of a map by names. */
+/** The request and answer types of one entry in a map of questions. */
 export interface Ask<Request, Answer> {
   readonly request: Request;
   readonly answer: Answer;

@@ -1,12 +1,12 @@
 import { canonicalJson } from './canonical-json.js';
 import type { Crypto } from './seams.js';
 
-/** Something that a principal did and that must not be deniable later (interface §2.10). */
+/** An act of a principal that must not be deniable later (interface §2.10). */
 export interface AuditEvent {
   readonly agentId: string;
   /** For example `agent.key_bound`. */
   readonly type: string;
-  /** What was done; no content of memories, no secret. */
+  /** The details of the act, without contents of memories and without secrets. */
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
@@ -23,13 +23,13 @@ export interface AuditRow {
   readonly payload: string | null;
   /** Null while the node has no key. */
   readonly signature: Uint8Array | null;
-  /** The 32-byte key that signed; null in unsigned rows, and in rows of older releases. */
+  /** The 32-byte key that signed; null in unsigned rows and in rows of older releases. */
   readonly public_key: Uint8Array | null;
   readonly attest_level: string;
   readonly timestamp: string;
   /** Hash of the row before; 32 zero bytes in the first. */
   readonly prev_hash: Uint8Array;
-  /** How the row is hashed: 1 in rows of older releases, whose separators could stand inside a field. */
+  /** The hash format of the row: 1 in rows of older releases, whose separators could occur inside a field. */
   readonly form: number;
 }
 
@@ -43,7 +43,7 @@ export function auditPayload(event: AuditEvent): string {
   return canonicalJson(event.payload);
 }
 
-/** What the signature of a row covers: everything that the row says, its place in the chain included. */
+/** The bytes that the signature of a row covers: all fields, with its place in the chain. */
 export function auditSignedBytes(row: AuditRow): Uint8Array {
   return framed([
     encoder.encode(DOMAIN),
@@ -65,7 +65,7 @@ function fieldsOf(row: AuditRow): Uint8Array[] {
   return [...texts.map((text) => encoder.encode(text)), row.payload_hash];
 }
 
-/** Each part with its length before it, so that no two lists of parts give the same bytes. */
+/** Each part after its length, so two different lists of parts never give the same bytes. */
 function framed(parts: readonly Uint8Array[]): Uint8Array {
   const bytes = new Uint8Array(parts.reduce((sum, part) => sum + 4 + part.length, 0));
   const view = new DataView(bytes.buffer);
@@ -78,7 +78,7 @@ function framed(parts: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-/** The older form (reference-federation §2.4): fields parted by 0x1F, the sequence as eight bytes. */
+/** The older form (reference-federation §2.4): fields separated by 0x1F, the sequence as eight bytes. */
 function separated(row: AuditRow): Uint8Array {
   const sequence = new Uint8Array(8);
   new DataView(sequence.buffer).setBigUint64(0, BigInt(row.sequence));
@@ -101,7 +101,7 @@ function separated(row: AuditRow): Uint8Array {
   return bytes;
 }
 
-/** The end of the chain as it was last seen, signed by the node; kept beside the database. */
+/** The last known end of the chain, signed by the node; stored next to the database. */
 export interface AuditHead {
   readonly sequence: number;
   /** Hash of the newest row. */
@@ -110,19 +110,19 @@ export interface AuditHead {
   readonly signature: Uint8Array;
 }
 
-/** What a verification came to (reference-federation §2.4). */
+/** The result of a verification (reference-federation §2.4). */
 export interface AuditReport {
   readonly rows_checked: number;
-  /** The first sequence that does not follow from the row before it. */
+  /** The first sequence that does not continue the row before it. */
   readonly chain_break: number | null;
   readonly signature_failures: readonly number[];
   readonly chain_holds: boolean;
   readonly unsigned: number;
-  /** Rows signed by another key than this node's, as after a move to another machine. */
+  /** Rows signed by another key than this node's, for example after a move to another machine. */
   readonly foreign_signatures: number;
-  /** What the head beside the database says of the chain's end. */
+  /** How the head file compares with the chain's end. */
   readonly head: string;
-  /** One sentence on what is wrong; null when the chain holds. */
+  /** One sentence that says what is wrong; null for a sound chain. */
   readonly problem: string | null;
 }
 
@@ -132,8 +132,8 @@ export function auditHeadBytes(sequence: number, hash: Uint8Array): Uint8Array {
 }
 
 /**
- * Checks a chain row by row. Feed it every row in order, from the first or from one whose predecessor is given; it
- * keeps the first break and every signature that fails.
+ * Checks a chain row by row. Pass every row in order, from the first or after `startAfter`; it keeps the first break
+ * and every bad signature.
  */
 export class AuditVerifier {
   private rowsChecked = 0;
@@ -143,7 +143,7 @@ export class AuditVerifier {
   private foreign = 0;
   /** Sequence and hash of the last row. */
   private last: { readonly sequence: number; readonly hash: Uint8Array } | null = null;
-  /** Hash of the row that the head names, once it was seen. */
+  /** Hash of the row that the head names, after that row was passed. */
   private headHash: Uint8Array | null = null;
 
   constructor(
@@ -153,7 +153,7 @@ export class AuditVerifier {
     private readonly head: AuditHead | 'damaged' | null,
   ) {}
 
-  /** The row before the first one that is checked. */
+  /** Sets the row before the first row to check. */
   startAfter(row: AuditRow): void {
     this.remember(row);
   }
@@ -164,15 +164,15 @@ export class AuditVerifier {
     const follows = row.sequence === expected.sequence + 1 && equal(row.prev_hash, expected.hash);
     const sound = row.payload === null || equal(this.crypto.sha256(row.payload), row.payload_hash);
     if (!(follows && sound)) this.chainBreak ??= row.sequence;
-    this.judgeSignature(row);
+    this.verifySignature(row);
     this.remember(row);
   }
 
-  private judgeSignature(row: AuditRow): void {
+  private verifySignature(row: AuditRow): void {
     const { signature, public_key: key } = row;
     if (signature === null) {
       this.unsigned += 1;
-      // A signed row whose signature was taken away still says that it was signed.
+      // A signed row whose signature was removed still says that it was signed.
       if (row.form !== 1 && row.attest_level !== 'unsigned') this.signatureFailures.push(row.sequence);
       return;
     }
@@ -192,10 +192,10 @@ export class AuditVerifier {
     if (head !== null && head !== 'damaged' && head.sequence === row.sequence) this.headHash = hash;
   }
 
-  /** The verdict over all rows that were fed. */
+  /** The report on all rows passed so far. */
   report(): AuditReport {
-    const judged = this.headVerdict();
-    const problem = this.problem(judged);
+    const verdict = this.headVerdict();
+    const problem = this.problem(verdict);
     return {
       rows_checked: this.rowsChecked,
       chain_break: this.chainBreak,
@@ -203,19 +203,22 @@ export class AuditVerifier {
       chain_holds: problem === null,
       unsigned: this.unsigned,
       foreign_signatures: this.foreign,
-      head: judged.word,
+      head: verdict.word,
       problem,
     };
   }
 
-  private problem(judged: { readonly word: string; readonly sound: boolean }): string | null {
+  private problem(verdict: { readonly word: string; readonly sound: boolean }): string | null {
     if (this.chainBreak !== null) return `it breaks at sequence ${this.chainBreak}`;
     const [failure] = this.signatureFailures;
-    if (failure !== undefined) return `the signature of sequence ${failure} does not hold`;
-    return judged.sound ? null : `its head is ${judged.word}`;
+    if (failure !== undefined) return `the signature of sequence ${failure} is wrong`;
+    return verdict.sound ? null : `its head is ${verdict.word}`;
   }
 
-  /** Where the chain ends, against what the head says. The head may lag behind; a chain that ends before it was cut. */
+  /**
+   * Compares the chain's end with the head. The head may lag behind the chain; a chain that ends before its head was
+   * cut.
+   */
   private headVerdict(): { readonly word: string; readonly sound: boolean } {
     const { head, last, headHash, ownKey } = this;
     if (head === 'damaged') return { word: 'damaged', sound: false };
@@ -234,11 +237,11 @@ export class AuditVerifier {
     if (last === null || last.sequence < head.sequence) {
       return { word: 'beyond the end: rows were cut off', sound: false };
     }
-    // A row before the part that was asked for is not read again.
+    // The row is before the checked part, so it was not read.
     if (headHash === null) return { word: 'before the part that was checked', sound: true };
     return equal(headHash, head.hash)
       ? { word: 'sound', sound: true }
-      : { word: 'another row stands where it points', sound: false };
+      : { word: 'in conflict with the row that it names', sound: false };
   }
 }
 

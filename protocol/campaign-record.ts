@@ -2,13 +2,16 @@ import { z } from 'zod';
 import { CAMPAIGN_NOTES_CHARACTERS_MAX } from './limits.js';
 import { fail, ok, type Result } from './result.js';
 
-/** What the interface leaves to the campaign: its two frameworks, its two agents, the prefix of its nodes. */
+/**
+ * The values that the interface leaves to the campaign: its two frameworks, its two agents, and the prefix of its
+ * nodes.
+ */
 export interface CampaignRules {
-  /** Framework identifiers; empty when any in the form of one will do. */
+  /** Framework identifiers; empty accepts every well-formed identifier. */
   readonly frameworks: readonly string[];
-  /** Agent ids; empty when any `ai:<name>` will do. */
+  /** Agent ids; empty accepts any `ai:<name>`. */
   readonly agents: readonly string[];
-  /** What node ids begin with, without the dash; null when any will do. */
+  /** The prefix of node ids, without the dash; null accepts any prefix. */
   readonly nodePrefix: string | null;
 }
 
@@ -18,7 +21,7 @@ export interface RecordProblem {
   readonly message: string;
 }
 
-/** Checks records of one campaign; the problems of one, none when it is valid. */
+/** Checks records of one campaign; answers the problems of a record, an empty list for a valid record. */
 export type RecordCheck = (record: unknown) => readonly RecordProblem[];
 
 const SCENARIOS = ['A', 'B', 'C', 'D', 'phase2'] as const;
@@ -42,15 +45,16 @@ const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lowercase hex char
 const count = z.int().min(0);
 
 /**
- * The check of the per-turn record (interface §2.11): every field of the table and no other, at every level. The parts
- * of `turn_id` must be those of their fields. INVALID_ARGUMENT when a rule is not in the form of what it names.
+ * Makes the check of the per-turn record (interface §2.11): exactly the fields of the table, at every level. The parts
+ * of `turn_id` must match their fields. INVALID_ARGUMENT for a malformed rule.
  */
 export function campaignRecordCheck(rules: CampaignRules): Result<RecordCheck> {
   const wrong =
     rules.frameworks.find((name) => !FRAMEWORK.test(name)) ??
     rules.agents.find((id) => !AGENT.test(id)) ??
     (rules.nodePrefix !== null && !NODE_PREFIX.test(rules.nodePrefix) ? rules.nodePrefix : undefined);
-  if (wrong !== undefined) return fail('INVALID_ARGUMENT', `"${wrong}" cannot stand in a campaign's records`);
+  if (wrong !== undefined)
+    return fail('INVALID_ARGUMENT', `"${wrong}" is not allowed in a campaign's records`);
   const schema = recordSchema(rules);
   return ok((record) => {
     const parsed = schema.safeParse(record);
@@ -150,7 +154,7 @@ const oneOf = (names: readonly string[], form: RegExp, what: string) =>
     ? z.string().regex(form, `must be ${what}`)
     : z.enum(names as [string, ...string[]], `must be one of ${names.join(', ')}`);
 
-/** A date-time with an optional fraction and an optional Z or offset, on a day that there is. */
+/** A date-time with an optional fraction and an optional Z or offset, on an existing day. */
 function isInstant(text: string): boolean {
   const match = INSTANT.exec(text);
   if (match === null) return false;
@@ -184,14 +188,14 @@ function turnProblems(record: CampaignRecord): RecordProblem[] {
     }));
 }
 
-/** One problem for each unknown key, otherwise one for each issue. */
+/** One problem for each unknown key, else one for each issue. */
 function problemsOf(issue: z.core.$ZodIssue): RecordProblem[] {
   const path = pathText(issue.path);
   if (issue.code !== 'unrecognized_keys') {
     const missing = issue.code === 'invalid_type' && issue.input === undefined;
     return [{ path, message: missing && path !== '' ? requiredOr(issue.message) : issue.message }];
   }
-  return issue.keys.map((key) => ({ path: pathText([...issue.path, key]), message: 'is no field of it' }));
+  return issue.keys.map((key) => ({ path: pathText([...issue.path, key]), message: 'is not a known field' }));
 }
 
 const requiredOr = (message: string) => (/received undefined/.test(message) ? 'is required' : message);

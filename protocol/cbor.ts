@@ -1,7 +1,7 @@
 /**
- * Encoder for the one shape of CBOR (RFC 8949) that signed envelopes use: a definite-length map of text keys to text,
- * bytes, unsigned integers or null, with the keys in plain ascending order (decisions, "signed write envelope"). That
- * is not RFC 8949's deterministic order, which puts shorter keys first; so no general encoder fits.
+ * Encoder for the only shape of CBOR (RFC 8949) that signed envelopes use: a definite-length map of text keys to text,
+ * bytes, unsigned integers or null, with the keys in plain ascending order (decisions, "signed write envelope"). RFC
+ * 8949's deterministic order puts shorter keys first, so no general encoder fits.
  */
 export type CborValue = string | Uint8Array | number | null;
 
@@ -15,7 +15,7 @@ const HEAD_BYTES_MAX = 5;
 
 const encoder = new TextEncoder();
 
-/** Writes into an array that is long enough. */
+/** Writes into an array of sufficient length. */
 class Output {
   private length = 0;
 
@@ -42,7 +42,7 @@ class Output {
     return this.bytes.subarray(0, this.length);
   }
 
-  /** Names, titles and dates are short and ASCII for the most part; the encoder is dear for those. */
+  /** Names, titles and dates are mostly short and ASCII; TextEncoder is expensive for those. */
   private text(text: string): void {
     const start = this.length;
     this.head(TEXT, text.length);
@@ -64,13 +64,13 @@ class Output {
   }
 }
 
-/** Upper bound of the bytes of a value: three to a UTF-16 unit. */
+/** Upper bound of the bytes of a value: three for each UTF-16 unit. */
 function bytesMax(value: CborValue): number {
   if (value === null) return 1;
   if (typeof value === 'string') return HEAD_BYTES_MAX + 3 * value.length;
   if (typeof value !== 'number') return HEAD_BYTES_MAX + value.length;
   if (Number.isInteger(value) && value >= 0 && value <= 0xffffffff) return HEAD_BYTES_MAX;
-  throw new RangeError('CBOR envelopes hold unsigned 32-bit integers only');
+  throw new RangeError('CBOR envelopes hold only unsigned 32-bit integers');
 }
 
 /** Encodes a flat map with its keys in ascending order. */

@@ -28,8 +28,8 @@ import { decideImport } from './transfer/import-memory.js';
 import { decideImportRecord } from './transfer/import-record.js';
 
 /**
- * Each command with its rule. A command is plain data, so that it crosses threads and sockets unchanged; it stands beside
- * its rule, and a rule's return type says what the command answers.
+ * Each command with its rule. A command is plain data, so it crosses threads and sockets unchanged. It is declared next
+ * to its rule, and the rule's return type defines the command's answer.
  */
 export const RULES = {
   'store-memory': decideStore,
@@ -74,10 +74,10 @@ export const RULES = {
 
 type Rules = typeof RULES;
 
-/** Everything that can be asked of a store to change. */
+/** Every command that a store accepts. */
 export type Command = Parameters<Rules[keyof Rules]>[0];
 
-/** What each command answers when it succeeds. */
+/** The answer of each command when it succeeds. */
 export type Outcomes = {
   readonly [K in keyof Rules]: Rules[K] extends (...given: never[]) => Deciding<infer Outcome>
     ? Outcome

@@ -6,8 +6,8 @@ export interface ErrorRow {
   /** HTTP status. */
   readonly http: number;
   /**
-   * JSON-RPC error code for failures of the protocol itself; absent where MCP answers a tool result with
-   * `isError: true` (a domain error).
+   * JSON-RPC error code for failures of the protocol itself; absent for domain errors, which MCP answers as a tool
+   * result with `isError: true`.
    */
   readonly jsonRpc?: number;
   /** Exit code of the command line: 1 for a refused or failed operation, 2 for bad arguments. */
@@ -22,24 +22,24 @@ export const ERRORS = {
   INVALID_REQUEST: { http: 400, jsonRpc: -32600, exit: 2 },
   AMBIGUOUS_ID_PREFIX: { http: 400, exit: 1 },
   UNAUTHORIZED: { http: 401, exit: 1 },
-  /** A peer's nonce came a second time (interface §5.2). */
+  /** A peer's nonce was used before (interface §5.2). */
   x_memory_nonce_replay: { http: 401, exit: 1 },
-  // Messages of peers that are not believed (reference-federation §1.2).
+  // Messages of peers that are not authenticated (reference-federation §1.2).
   x_memory_nonce_missing: { http: 401, exit: 1 },
   x_memory_sig_missing: { http: 401, exit: 1 },
   x_memory_sig_unknown_algorithm: { http: 401, exit: 1 },
   x_memory_sig_malformed: { http: 401, exit: 1 },
   x_memory_sig_bad_signature: { http: 401, exit: 1 },
   x_peer_id_not_in_allowlist: { http: 401, exit: 1 },
-  /** The peer may talk to this node, but its key is not here. */
+  /** The peer is allowed to contact this node, but its key is missing here. */
   peer_not_enrolled: { http: 401, exit: 1 },
   peer_id_cert_mismatch: { http: 401, exit: 1 },
   peer_id_cert_unbound: { http: 401, exit: 1 },
-  /** Dated too far from this node's clock; it may be an old message that is played again. */
+  /** The message's date is too far from this node's clock; it may be a replay of an old message. */
   message_out_of_time: { http: 401, exit: 1 },
   peer_id_header_missing: { http: 403, exit: 1 },
   sender_agent_id_mismatch: { http: 403, exit: 1 },
-  /** A peer has used more nonces than are remembered; nothing is wrong with the message. */
+  /** A peer has used more nonces than the node remembers; the message itself is valid. */
   PEER_THROTTLED: { http: 429, exit: 75 },
   ATTESTATION_FAILED: { http: 403, exit: 1 },
   ADMIN_REQUIRED: { http: 403, exit: 1 },
@@ -63,7 +63,7 @@ export const ERRORS = {
   AUDIT_CHAIN_BROKEN: { http: 500, exit: 1 },
   INTERNAL: { http: 500, jsonRpc: -32603, exit: 70 },
   DATABASE_ERROR: { http: 500, exit: 70 },
-  /** A row is not what was written; it waits for its repair. */
+  /** A row does not match what was written; it waits for its repair. */
   DATA_DAMAGED: { http: 500, exit: 70 },
   OVERLOADED: { http: 503, exit: 75 },
   UNAVAILABLE: { http: 503, exit: 75 },
@@ -75,11 +75,11 @@ export const ERRORS = {
   CONFIG_INVALID: { http: 500, exit: 78 },
   /** Only the home node of a subject may change it. */
   NOT_HOME: { http: 409, exit: 1 },
-  /** The home of a subject did not answer; nothing was changed that this node knows of. */
+  /** The home of a subject did not answer; as far as this node knows, nothing was changed. */
   HOME_UNREACHABLE: { http: 503, exit: 75 },
-  /** A backup without a usable manifest, or one that is of another file. */
+  /** A backup without a usable manifest, or with the manifest of another file. */
   BACKUP_UNVERIFIED: { http: 400, exit: 1 },
-  /** A backup whose bytes are not those that were written. */
+  /** A backup whose bytes differ from those that were written. */
   BACKUP_DAMAGED: { http: 400, exit: 1 },
   /** A file of another program, or of a release that this one cannot read. */
   BACKUP_UNSUPPORTED: { http: 400, exit: 1 },

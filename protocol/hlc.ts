@@ -24,5 +24,5 @@ export function nextHlc(last: Hlc, nowMs: number): Hlc {
   return counter > COUNTER_MAX ? formatHlc(lastMs + 1, 0) : formatHlc(lastMs, counter);
 }
 
-/** True for a text of the form of a stamp. */
+/** True for a text in the form of a stamp. */
 export const isHlc = (text: string): boolean => /^\d{13}-\d{5}$/.test(text);

@@ -33,41 +33,41 @@ export const EXTEND_SECONDS = { short: 3600, mid: 86_400, long: null } as const;
 export const PROMOTE_ACCESS_COUNT = 5;
 /** Life operations (expiry extension) are written at most once in this time for one row. */
 export const LIFE_INTERVAL_SECONDS = 3600;
-/** A configured time to live or extension is cut to this. */
+/** A larger configured time to live or extension is reduced to this. */
 export const TTL_CONFIGURED_SECONDS_MAX = 315_360_000;
 
 // Federation
 export const DLQ_REPLAY_BATCH_MIN = 64;
 export const DLQ_REPLAY_BATCH_MAX = 2048;
-/** Operations at the end of a log that are read without a thread of their own, and text of their payloads. */
+/** Operations at the end of a log that are read on the caller's thread, and the text of their payloads. */
 export const LOG_TAIL_OPERATIONS_MAX = 64;
 export const LOG_TAIL_BYTES_MAX = 256 * 1024;
-/** Characters of an origin, and of a word, in a header; a header that a later release makes must be readable. */
+/** Characters of an origin, and of a word, in a header; a header of a later release must be readable too. */
 export const HEADER_ORIGIN_LENGTH_MAX = 256;
 export const HEADER_WORD_LENGTH_MAX = 128;
 /** Characters of a subject and of a namespace in a header. */
 export const HEADER_TEXT_LENGTH_MAX = 4096;
-/** Origins that an operation may have seen. */
+/** Origins in the version vector of an operation. */
 export const HEADER_ORIGINS_SEEN_MAX = 4096;
-/** Origins of which a node may say what it has. */
+/** Origins in a node's statement of what it has. */
 export const HAVE_ORIGINS_MAX = 100_000;
 /** A longer answer of a peer is not read. */
 export const PEER_REPLY_BYTES_MAX = 16 * 1024 * 1024;
-/** Operations in one message, beside the cap on its bytes. */
+/** Operations in one message; a cap on its bytes applies too. */
 export const PUSH_OPERATIONS_MAX = 4096;
-/** Operations of one page of a peer that catches up, and text of their payloads. */
+/** Operations on one page for a peer that catches up, and the text of their payloads. */
 export const SYNC_SINCE_LIMIT = 500;
 export const SYNC_SINCE_LIMIT_MAX = 10_000;
 export const SYNC_PAGE_BYTES_MAX = 2 * 1024 * 1024;
-/** Rows that one page of old-style catch-up looks through for those that its peer may have. */
+/** Rows that one page of legacy catch-up examines to find rows that its peer may have. */
 export const SYNC_ROWS_EXAMINED_MAX = 50_000;
-/** A message that says when it was sent is refused beyond this, either side of this node's clock. */
+/** A message is refused when its date is further than this from this node's clock, in either direction. */
 export const MESSAGE_WINDOW_MS = 600_000;
-/** How long the nonce of a dated message is remembered: the whole window and a minute, as clocks are set. */
+/** How long the nonce of a dated message is remembered: the window in both directions, and a minute for clock changes. */
 export const DATED_NONCE_KEPT_MS = 2 * MESSAGE_WINDOW_MS + 60_000;
 /** How long the nonce of a message without a date is remembered. */
 export const UNDATED_NONCE_KEPT_MS = 7 * 86_400_000;
-/** Nonces of one peer that are remembered at a time; until some are out of date, its messages wait (429). */
+/** Nonces that are remembered for one peer; at the limit its messages wait until some expire (429). */
 export const NONCES_PER_PEER_MAX = 200_000;
 export const QUORUM_TIMEOUT_MS = 2000;
 export const QUORUM_TIMEOUT_MS_MAX = 600_000;
@@ -77,16 +77,16 @@ export const CATCHUP_INTERVAL_SECONDS_MAX = 86_400;
 // Connections between peers (reference-federation §1.8)
 export const PEER_CONNECT_TIMEOUT_MS = 2000;
 export const PEER_IDLE_MS = 300_000;
-/** The side that accepted keeps an idle connection longer, so that the one that opened it is the one that closes. */
+/** The accepting side keeps an idle connection longer, so the side that opened it closes it. */
 export const PEER_SERVER_IDLE_MS = 310_000;
 export const PEER_KEEPALIVE_MS = 60_000;
 export const PEER_CONNECTIONS_MAX = 8;
 /** A hint is an origin and a number. */
 export const HINT_BYTES_MAX = 1024;
 export const PEER_RESPONSE_BYTES_MAX = 32 * 1024 * 1024;
-/** A client has this long for its TLS handshake. */
+/** A client must finish its TLS handshake in this time. */
 export const TLS_HANDSHAKE_MS = 10_000;
-/** How often files of certificates, allowlists and the roster are looked at. */
+/** How often files of certificates, allowlists and the roster are checked for changes. */
 export const MESH_POLL_MS = 1000;
 
 // Forming a mesh
@@ -94,12 +94,12 @@ export const MESH_PORT = 9177;
 export const INVITE_TTL_SECONDS_MAX = 604_800;
 export const ROSTER_ENTRIES_MAX = 1000;
 export const FINGERPRINTS_OF_PEER_MAX = 8;
-/** Certificates of one node that are good at a time: the one in force and the one before. */
+/** Certificates of one node that are valid at the same time: the current one and the one before. */
 export const CERTIFICATES_KEPT = 2;
 export const JOIN_BODY_BYTES_MAX = 65_536;
 /** A whole roster with its signatures. */
 export const ROSTER_BODY_BYTES_MAX = 4 * 1024 * 1024;
-/** Every node exchanges its roster with one other this often, and with all at once after a change. */
+/** Every node exchanges its roster with one other node this often, and with all nodes at once after a change. */
 export const ROSTER_EXCHANGE_MS = 15_000;
 
 /** Ids that one call may archive (interface §8). */
@@ -112,32 +112,38 @@ export const ARCHIVE_DAYS_MAX = 36_500;
 export const REMOVE_BATCH_MAX = 500;
 export const CONSOLIDATE_IDS_MIN = 2;
 export const CONSOLIDATE_IDS_MAX = 100;
-/** Fewest memories with the same namespace and first tag that auto-consolidate joins. */
+/** The smallest number of memories with the same namespace and first tag that auto-consolidate joins. */
 export const CONSOLIDATE_GROUP_MIN = 3;
-/** Groups that one auto-consolidate joins; the rest waits for the next. */
+/** Groups that one auto-consolidate joins; the others wait for the next run. */
 export const CONSOLIDATE_GROUPS_MAX = 100;
-/** Ids that `metadata.supersedes` keeps, the newest. */
+/** Newest ids that `metadata.supersedes` keeps. */
 export const SUPERSEDES_MAX = 100;
 export const DUPLICATE_THRESHOLD = 0.85;
-/** No threshold is taken lower (interface §8). */
+/** The lowest accepted threshold (interface §8). */
 export const DUPLICATE_THRESHOLD_MIN = 0.5;
-/** A store of text this near to a stored one's, and not the same, is refused unless it is forced (reference-http §2.3). */
+/**
+ * A store is refused, unless forced, when its text is this similar to a stored text and not equal to it (reference-http
+ * §2.3).
+ */
 export const NEAR_DUPLICATE_SIMILARITY_MIN = 0.95;
-/** Nearest rows that it looks at. */
+/** Nearest rows that this check compares. */
 export const NEAR_DUPLICATE_CANDIDATES_MAX = 5;
-/** What a store waits for that at most; then it is not looked for. */
+/** The longest time that a store waits for this check; after it the check is skipped. */
 export const NEAR_DUPLICATE_WAIT_MS = 250;
-/** Titles that a store compares with its own at a time, how much of their words they must share, and how many it names. */
+/**
+ * Titles that a store compares with its own at a time, the share of words that they must have in common, and how many
+ * it names.
+ */
 export const SIMILAR_TITLE_CANDIDATES_MAX = 20;
 export const SIMILAR_TITLE_SHARE_MIN = 0.3;
 export const POTENTIAL_CONTRADICTIONS_MAX = 5;
-/** Stores that a process compares titles for: so many at once, and so many more each second. */
+/** Stores that a process compares titles for: this many at once, and this many more each second. */
 export const POTENTIAL_CONTRADICTIONS_BURST_MAX = 256;
 export const POTENTIAL_CONTRADICTIONS_PER_SECOND = 32;
-/** What a store waits for them at most, which runs beside the write. */
+/** The longest time that a store waits for this comparison, which runs during the write. */
 export const POTENTIAL_CONTRADICTIONS_WAIT_MS = 100;
 export const CONTRADICTIONS_LIMIT = 50;
-/** Synthesized pairs that one answer names. */
+/** Synthesized pairs in one answer. */
 export const CONTRADICTION_PAIRS_MAX = 1000;
 
 // Reading
@@ -149,9 +155,9 @@ export const OFFSET_MAX = 1_000_000_000;
 export const QUERY_LENGTH_MAX = 8192;
 export const LOAD_FAMILY_LIMIT = 20;
 export const LOAD_FAMILY_LIMIT_MAX = 100;
-/** Text of the rows of one answer; a page that would hold more ends early and says so. One row is always there. */
+/** Text of the rows in one answer. A page that would hold more ends early and says so; it always holds one row. */
 export const PAGE_BYTES_MAX = 8 * 1024 * 1024;
-/** Rows that a recall session remembers, and sessions that a process does. */
+/** Rows that a recall session remembers, and sessions that a process remembers. */
 export const SESSION_ROWS_MAX = 50;
 export const SESSIONS_MAX = 1000;
 export const SESSION_ID_LENGTH_MAX = 128;
@@ -160,37 +166,39 @@ export const SESSION_ID_LENGTH_MAX = 128;
 export const OBSERVATIONS_TTL_DAYS = 7;
 export const OBSERVATIONS_LIMIT = 200;
 export const OBSERVATIONS_LIMIT_MAX = 1000;
-/** Recalls in the ledger; the oldest give way. */
+/** Recalls in the ledger; the oldest are removed first. */
 export const OBSERVATIONS_MAX = 20_000;
-/** Recalls that wait to be written; those beyond leave no trace, so that a busy node writes memories instead. */
+/** Recalls that wait to be written; further ones are dropped, so that a busy node writes memories first. */
 export const OBSERVATIONS_PENDING_MAX = 2000;
-/** Recalls written, or pruned, by one command. */
+/** Recalls that one command writes or prunes. */
 export const OBSERVATIONS_BATCH_MAX = 200;
 export const OBSERVATIONS_PRUNE_INTERVAL_MS = 600_000;
 
 // Export and import (interface §4.10)
-/** An export without paging is refused beyond either of these. */
+/** An export without paging is refused above either of these. */
 export const EXPORT_MEMORIES_MAX = 10_000;
 export const EXPORT_BYTES_MAX = 16 * 1024 * 1024;
 export const EXPORT_PAGE_SIZE = 1000;
 export const EXPORT_LINKS_MAX = 20_000;
-/** A place among records holds the id of one. */
+/** The cursor of a record contains its id. */
 export const EXPORT_CURSOR_LENGTH_MAX = 8192;
 export const IMPORT_MEMORIES_MAX = 1000;
-/** Records that are asked for at once by their ids. */
+/** Records that one request may read by their ids. */
 export const READ_RECORDS_MAX = 1000;
 /** One memory of an imported file, as JSON text. */
 export const IMPORT_ROW_BYTES_MAX = 1024 * 1024;
-/** Leaves a version room to grow: beyond 2^53 adding one changes nothing. */
+/** Lets a version number grow: beyond 2^53 adding one changes nothing. */
 export const IMPORT_VERSION_MAX = 2_147_483_647;
 export const BACKUPS_KEPT = 48;
 
 // Identity
-/** A signed write is fresh for this long, either side of this node's clock. */
+/** A signed write is fresh for this long before and after this node's clock. */
 export const SIGNED_WRITE_FRESHNESS_MS = 300_000;
-/** A used envelope is remembered for this long after its window: writes wait for their turn, and clocks are set back. */
+/**
+ * A used envelope is remembered for this long after its window, because writes wait in queues and clocks are set back.
+ */
 export const USED_ENVELOPE_KEPT_MS = 86_400_000;
-/** Public keys that a process keeps imported, because an import costs a good part of a verification. */
+/** Public keys that a process keeps imported, because an import costs a large part of a verification. */
 export const PUBLIC_KEYS_IMPORTED_MAX = 4096;
 
 // Quotas of one agent in one namespace (interface §8); a day is a UTC day
@@ -209,18 +217,18 @@ export const AUDIT_PAGE_ROWS = 1000;
 export const REQUEST_BODY_BYTES_MAX = 2 * 1024 * 1024;
 export const REQUEST_DEADLINE_MS = 60_000;
 export const REQUEST_URL_BYTES_MAX = 16_384;
-/** Smaller answers are sent as they are: gzip would hardly shorten them. */
+/** Smaller answers are sent uncompressed: gzip would hardly shorten them. */
 export const GZIP_BYTES_MIN = 1024;
-/** Answers up to this size are compressed at once (about 0.3 ms), larger ones beside the main thread. */
+/** Answers up to this size are compressed at once (about 0.3 ms), larger ones outside the main thread. */
 export const GZIP_INLINE_BYTES_MAX = 65_536;
 
 // Wrong API keys (reference-http §9, #2502)
-/** Wrong keys that a source may present before it has to wait. */
+/** Wrong keys that a source may present before it must wait. */
 export const AUTH_FAILURES_FREE = 5;
 /** The first wait; each further wrong key doubles it. */
 export const AUTH_BACKOFF_FIRST_MS = 1000;
 export const AUTH_BACKOFF_MAX_MS = 300_000;
-/** Sources whose wrong keys are remembered; the one that was quiet longest gives way. */
+/** Sources whose wrong keys are remembered; at the limit the longest idle source is dropped. */
 export const AUTH_SOURCES_MAX = 4096;
 /** A line of the MCP stream; the reference accepts the same. */
 export const MCP_LINE_BYTES_MAX = 16 * 1024 * 1024;
@@ -240,7 +248,7 @@ export const TOUCH_FLUSH_INTERVAL_MS = 2000;
 export const TOUCH_BATCH_MAX = 100;
 
 // Several processes on one database
-/** An inline writer leaves the lock to others for this long after a commit. */
+/** An inline writer leaves the lock to other processes for this long after a commit. */
 export const INLINE_YIELD_MS = 2;
 export const OWNER_LEASE_MS = 10_000;
 export const OWNER_RENEW_MS = 3000;
@@ -254,25 +262,28 @@ export const GC_BATCH_MAX = 500;
 export const EMBED_BATCH_MAX = 8;
 /** A query waits this long behind other queries for the embedder before recall answers by keyword. */
 export const QUERY_EMBED_WAIT_MS = 50;
-/** A query that is next waits for its own embedding and for the background batch before it, on a slow machine too. */
+/**
+ * A query that is next waits this long for its own embedding and the background batch before it, also on a slow
+ * machine.
+ */
 export const QUERY_EMBED_NEXT_WAIT_MS = 500;
-/** The first query of a cold embedder waits for its model to load, this long at most. */
+/** The first query of a cold embedder waits at most this long for its model to load. */
 export const QUERY_EMBED_COLD_WAIT_MS = 3000;
-/** A recall waits this long for the vector index, which loads when the process takes the database over. */
+/** A recall waits this long for the vector index, which loads when the process takes over the database. */
 export const VECTOR_SEARCH_WAIT_MS = 1000;
 /** Vectors that the index hands to the ranking. */
 export const VECTOR_HITS_MAX = 100;
-/** Nearest rows that the index looks through, at most, for those that pass the filters. */
+/** Nearest rows that the index examines, at most, to find rows that pass the filters. */
 export const VECTOR_CANDIDATES_MAX = 8192;
-/** Hits that are wanted of a filtered search: where few rows pass, each costs many that do not. */
+/** Hits that a filtered search asks for: when few rows pass, each hit costs many rows that do not. */
 export const VECTOR_FILTERED_HITS_MAX = 50;
 
 // Shutdown
 export const SHUTDOWN_GRACE_MS = 30_000;
 
-/** Characters of the notes of a campaign's record (interface §2.11). */
+/** Characters of the notes in a campaign's record (interface §2.11). */
 export const CAMPAIGN_NOTES_CHARACTERS_MAX = 500;
-/** Size of a campaign's log that is checked at once. */
+/** Largest campaign log that is checked as a whole. */
 export const CAMPAIGN_FILE_BYTES_MAX = 64 * 1024 * 1024;
 
 // The mesh
@@ -280,11 +291,11 @@ export const CAMPAIGN_FILE_BYTES_MAX = 64 * 1024 * 1024;
 export const CLOCK_AHEAD_MS_MAX = 60_000;
 
 // Anti-entropy and scrub (design: mesh)
-/** Between two comparisons of the replicated rows with one peer. */
+/** Time between two comparisons of the replicated rows with one peer. */
 export const ENTROPY_INTERVAL_MS = 60_000;
-/** Subjects of ranges that differ that one answer names, at least a range. */
+/** Subjects of differing ranges in one answer; it holds at least one range. */
 export const RANGE_SUBJECTS_MAX = 5000;
-/** Operations that are asked back at once. */
+/** Operations that one message asks a peer for. */
 export const RANGE_OPERATIONS_MAX = 200;
 /** Namespaces that one comparison repairs. */
 export const RANGE_NAMESPACES_MAX = 64;
@@ -295,5 +306,5 @@ export const SCRUB_INTERVAL_DAYS_MAX = 365;
 export const PAYLOAD_KEPT_DAYS = 90;
 export const PAYLOAD_KEPT_DAYS_MAX = 36_500;
 
-/** Adoptions of one node that are looked at. */
+/** Adoptions of one node that are read. */
 export const ADOPTIONS_MAX = 1000;

@@ -1,4 +1,7 @@
-/** The candidate that a mistyped word most likely meant, or null when none is near: two letters may differ, or a third of a long word. */
+/**
+ * The candidate that a mistyped word most likely meant, or null when no candidate is near: two letters may differ, or a
+ * third of a long word.
+ */
 export function nearest(word: string, candidates: readonly string[]): string | null {
   let best: string | null = null;
   const allowed = word.length <= 3 ? 1 : Math.max(2, Math.floor(word.length / 3));

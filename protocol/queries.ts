@@ -8,8 +8,8 @@ import type { RepairQueries } from './replication/repair-queries.js';
 import type { TransferQueries } from './transfer/queries.js';
 
 /**
- * Everything that can be asked of a store without changing it, as plain data, by features. Every query that returns
- * memories applies the visibility gate itself; `now` hides what has expired.
+ * Every query that a store answers without a change, as plain data, grouped by features. Every query that returns
+ * memories applies the visibility gate itself; `now` hides expired rows.
  */
 export interface Queries
   extends MemoryQueries,
@@ -23,7 +23,7 @@ export interface Queries
 
 export type Query = Queries[keyof Queries]['request'];
 
-/** What each query answers when it succeeds. */
+/** The answer of each query when it succeeds. */
 export type Answers = { readonly [K in keyof Queries]: Queries[K]['answer'] };
 
 export type AnswerOf<Q extends Query> = Answers[Q['kind']];

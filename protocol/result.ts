@@ -15,12 +15,12 @@ export interface Appended {
   readonly last: number;
 }
 
-/** The outcome of anything that may fail in an expected way. Plain data, so that it crosses threads. */
+/** The outcome of anything that may fail in an expected way. Plain data, so it crosses threads. */
 export type Result<T> =
   | {
       readonly ok: true;
       readonly value: T;
-      /** Said by a store alone, of a command that appended something. */
+      /** Set only by a store, for a command that appended operations. */
       readonly appended?: Appended;
     }
   | { readonly ok: false; readonly error: Failure };

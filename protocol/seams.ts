@@ -1,7 +1,7 @@
 /**
- * The seams between the product and the world: time, timers, randomness and cryptography. They are built for real
- * in `node/seams.ts` and for the simulator under `test/sim/`; nothing else reads a clock or draws a random number
- * (design: architecture, "Seams").
+ * The seams between the product and the world: time, timers, randomness and cryptography. `node/seams.ts` implements
+ * them for the product, `test/sim/` for the simulator; no other code reads a clock or draws a random number (design:
+ * architecture, "Seams").
  */
 
 /** Wall clock and monotonic clock. */
@@ -41,13 +41,13 @@ export interface Crypto {
   sha256(data: string | Uint8Array): Uint8Array;
   /**
    * True when `signature` (64 bytes) signs `data` under `publicKey` (32 raw bytes); false for anything else, also for
-   * wrong lengths, and never an exception. Cofactorless, with S below the group's order. It is the verdict only for a
-   * key that `ed25519-admission.ts` has admitted: a key of small order verifies what anybody signs.
+   * wrong lengths; it never throws. Cofactorless, with S below the group's order. The result counts only for a key that
+   * `ed25519-admission.ts` has admitted: under a key of small order anyone can make valid signatures.
    */
   verify(publicKey: Uint8Array, data: Uint8Array, signature: Uint8Array): boolean;
 }
 
-/** gzip, at once or beside the main thread. */
+/** gzip, at once or outside the main thread. */
 export interface Compressor {
   gzip(data: Uint8Array): Uint8Array;
   gzipLater(data: Uint8Array): Promise<Uint8Array>;

@@ -1,6 +1,6 @@
 import type { ErrorCode } from './errors.js';
 
-/** A node cannot start as it is set up; the message says why and what to do, and holds no secret. */
+/** A node cannot start with its present setup. The message says why and what to do, and contains no secret. */
 export class StartRefusedError extends Error {
   constructor(
     readonly refusal: ErrorCode,

@@ -1,4 +1,4 @@
-// Date, fraction and offset as RFC 3339 §5.6 has them; the offset is required.
+// Date, fraction and offset in the form of RFC 3339 §5.6; the offset is required.
 const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
 
 const DAYS_IN_MONTH = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -9,8 +9,8 @@ export function instantFromMs(ms: number): string {
 }
 
 /**
- * Milliseconds since the epoch of an RFC 3339 date-time, or null when the text is none (a missing offset, the 31st of
- * April, a year before 1 or after 9999 in UTC). Digits beyond milliseconds are cut.
+ * Milliseconds since the epoch of an RFC 3339 date-time. Null for any other text (such as a missing offset, the 31st of
+ * April, or a year before 1 or after 9999 in UTC). Digits beyond milliseconds are cut.
  */
 export function parseRfc3339Ms(text: string): number | null {
   const match = RFC3339.exec(text);
@@ -22,7 +22,7 @@ export function parseRfc3339Ms(text: string): number | null {
   const offset = match[8]!.toUpperCase();
   if (offset !== 'Z' && (Number(offset.slice(1, 3)) > 23 || Number(offset.slice(4)) > 59)) return null;
   const fraction = match[7] === undefined ? '' : match[7].slice(0, 4);
-  // A leap second counts as the last second of its minute: the JavaScript calendar has none.
+  // A leap second counts as the last second of its minute, because the JavaScript calendar has no leap seconds.
   const seconds = second === 60 ? '59' : match[6];
   const ms = Date.parse(
     `${match[1]}-${match[2]}-${match[3]}T${match[4]}:${match[5]}:${seconds}${fraction}${offset}`,
@@ -32,7 +32,7 @@ export function parseRfc3339Ms(text: string): number | null {
   return utcYear >= 1 && utcYear <= 9999 ? ms : null;
 }
 
-/** The canonical form of an RFC 3339 date-time, or null when the text is none. */
+/** The canonical form of an RFC 3339 date-time; null for any other text. */
 export function canonicalInstant(text: string): string | null {
   const ms = parseRfc3339Ms(text);
   return ms === null ? null : instantFromMs(ms);
@@ -40,7 +40,7 @@ export function canonicalInstant(text: string): string | null {
 
 const AGE_UNITS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 };
 
-/** Seconds of an age such as `30m`, `24h` or `7d`; null for any other text, and beyond a hundred years. */
+/** Seconds of an age such as `30m`, `24h` or `7d`; null for any other text, and for more than a hundred years. */
 export function ageSeconds(text: string): number | null {
   const match = /^(\d{1,8})([mhd])$/.exec(text.trim());
   if (match === null) return null;

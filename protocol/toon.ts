@@ -1,11 +1,11 @@
 /**
  * TOON, the row format of list answers: a line of counts, a header with the columns, one line for each row
- * (reference-mcp-cli §5.3). It is this service's own small format and not the one of the npm library of that name.
+ * (reference-mcp-cli §5.3). It is this service's own small format, not the format of the npm library with that name.
  */
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The last two stand only in an answer that its bytes ended early; nothing is cut silently. */
+/** The last two appear only in an answer that the byte limit ended early; nothing is cut silently. */
 const META = ['count', 'mode', 'tokens_used', 'budget_tokens', 'truncated', 'next_offset'] as const;
 const STANDARD_COLUMNS = ['id', 'title', 'content'] as const;
 const COLUMNS = [
@@ -35,8 +35,8 @@ const COMPACT_COLUMNS = [
 ] as const;
 
 /**
- * Renders the rows of an answer. Search results stand under the same `memories` header as memories do; `content`,
- * `meta`, `links` and `recall_id` are not part of the format. Every line ends with a line feed.
+ * Renders the rows of an answer. Search results use the same `memories` header as memories; `content`, `meta`, `links`
+ * and `recall_id` are not part of the format. Every line ends with a line feed.
  */
 export function toon(
   answer: Record<string, unknown>,
@@ -70,7 +70,7 @@ function rowLines(rows: readonly Json[], columns: readonly string[]): string {
   return rows.map((row) => `${columns.map((column) => cell(columnValue(row, column))).join('|')}\n`).join('');
 }
 
-/** The agent stands in the metadata of a row. */
+/** The agent is in the metadata of a row. */
 function columnValue(row: Json, column: string): unknown {
   if (column !== 'agent_id') return row[column];
   const metadata = row['metadata'];

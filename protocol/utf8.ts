@@ -3,7 +3,7 @@ const encoder = new TextEncoder();
 /** The length of a text in UTF-8 bytes. */
 export const utf8Bytes = (text: string): number => encoder.encode(text).length;
 
-/** The length of a text in characters, a pair of surrogates being one. */
+/** The length of a text in characters; a pair of surrogates counts as one. */
 export function characters(text: string): number {
   let count = 0;
   for (const _ of text) count += 1;
@@ -11,8 +11,8 @@ export function characters(text: string): number {
 }
 
 /**
- * The longest beginning of a text that fits in `bytesMax` bytes, cut between words where one is near, with `…` for
- * what is left out. The whole text when it fits.
+ * The longest beginning of a text that fits in `bytesMax` bytes, cut between words when a gap is near, with `…` for the
+ * rest. The whole text when it fits.
  */
 export function excerpt(text: string, bytesMax: number): string {
   if (utf8Bytes(text) <= bytesMax) return text;

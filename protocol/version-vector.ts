@@ -1,6 +1,6 @@
 /**
- * What a version of a row has seen: the highest sequence of each origin (`<peer_id>/<db_epoch>`) whose writes it
- * includes (design: mesh, "The operation log").
+ * The operations that a version of a row has seen: the highest sequence of each origin (`<peer_id>/<db_epoch>`) whose
+ * writes it includes (design: mesh, "The operation log").
  */
 export type VersionVector = Readonly<Record<string, number>>;
 
@@ -14,7 +14,7 @@ export function includes(vector: VersionVector, origin: string, seq: number): bo
   return (vector[origin] ?? 0) >= seq;
 }
 
-/** The smallest vector that includes all of them. */
+/** The smallest vector that includes all given vectors. */
 export function joined(vectors: Iterable<VersionVector>): VersionVector {
   const join: Record<string, number> = {};
   for (const vector of vectors) {

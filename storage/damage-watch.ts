@@ -5,17 +5,17 @@ import type { Failure, Result } from '../protocol/result.js';
 import type { Clock } from '../protocol/seams.js';
 import type { CallOptions, SelfCheckPage, Store } from './port.js';
 
-/** A row that is read again and again is marked no more often than this. */
+/** A row that is read repeatedly is marked at most once in this time. */
 const NOTED_FOR_MS = 60_000;
 
 export interface DamageReports {
-  /** A row was found damaged and is marked for its repair. */
+  /** Called when a damaged row was found and marked for its repair. */
   suspected(): void;
-  /** The engine met damage in the database file itself. */
+  /** Called when the engine found damage in the database file itself. */
   corrupt(message: string): void;
 }
 
-/** Marks the rows that queries could not read for their repair, as the writer does for commands, and tells of damage. */
+/** Marks rows that queries could not read for their repair, as the writer does for commands, and reports damage. */
 export class DamageWatch implements Store {
   private readonly notedAtMs = new Map<string, number>();
   private noting: Promise<unknown> = Promise.resolve();
@@ -62,7 +62,7 @@ export class DamageWatch implements Store {
     if (fresh.length === 0) return;
     for (const [key, atMs] of this.notedAtMs) if (nowMs - atMs >= NOTED_FOR_MS) this.notedAtMs.delete(key);
     for (const subject of fresh) this.notedAtMs.set(keyOf(subject), nowMs);
-    // The reader does not wait for the mark. A mark that fails is set by a later read.
+    // The reader does not wait for the mark. When it fails, a later read sets it.
     this.noting = this.store.execute({ kind: 'note-suspects', subjects: fresh }, { lane: 'background' }).then(
       () => this.reports.suspected(),
       () => {},

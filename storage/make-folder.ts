@@ -2,8 +2,9 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder (0700) and the folders above it that are missing, beside other processes that make them too. Node's own
- * `recursive` never returns where a file system answers ENOENT to every mkdir, as /proc does. Throws the system's error.
+ * Makes a folder (0700) and its missing parent folders; other processes may make them at the same time. Node's own
+ * `recursive` never returns where a file system answers ENOENT to every mkdir, as /proc does. Throws the system's
+ * error.
  */
 export function makeFolder(folder: string): void {
   const problem = made(folder);
@@ -15,7 +16,7 @@ export function makeFolder(folder: string): void {
   if (again !== null) throw again;
 }
 
-/** Makes one folder; null when it is there now, whoever made it. */
+/** Makes one folder; null when it exists now, even if another process made it. */
 function made(folder: string): NodeJS.ErrnoException | null {
   try {
     mkdirSync(folder, { mode: 0o700 });

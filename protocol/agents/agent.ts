@@ -1,6 +1,6 @@
 import type { Memory } from '../memory/memory.js';
 
-/** Agents are memories of this namespace, so that they replicate like everything else (reference-http §8). */
+/** Agents are memories of this namespace, so they replicate like all other memories (reference-http §8). */
 export const AGENTS_NAMESPACE = '_agents';
 
 /** The title of an agent's record; (title, namespace) is unique, so an agent has one. */

@@ -18,8 +18,8 @@ export interface EnsureQuotaOutcome {
 }
 
 /**
- * The quota clause of a write: QUOTA_EXCEEDED when the owner of the row would exceed its memories of the day (new
- * rows only) or its bytes in that namespace; otherwise what to charge. `before` is the row that this one replaces.
+ * Charges a write to a quota. QUOTA_EXCEEDED when the owner of the row would exceed its memories of the day (new rows
+ * only) or its bytes in that namespace; otherwise what to charge. `before` is the row that this one replaces.
  */
 export function* chargeFor(
   memory: Memory,
@@ -53,7 +53,7 @@ export function* chargeFor(
   return ok([{ mutation: 'charge-quota', holder, namespace, limits, memories: 1, links: 0 }]);
 }
 
-/** What stands against holding a row that comes back, which counts for no day: QUOTA_EXCEEDED, or null. */
+/** Why a restored row does not fit: QUOTA_EXCEEDED, or null. It does not count for the day. */
 export function* storageProblem(
   memory: Memory,
   context: DecisionContext,
@@ -65,7 +65,7 @@ export function* storageProblem(
   return exceeded(use, 'storage_bytes', use.storageBytes, context.quota.storageBytes);
 }
 
-/** Only a daily count ends by waiting: then `more` says when. */
+/** Only a daily limit ends by waiting: then `more` says when. */
 function exceeded(
   use: QuotaUse,
   limit: string,

@@ -1,6 +1,6 @@
 /**
- * Keys and signatures as text. Text is read only in its canonical form, without white space, missing padding or stray
- * bits, so that a signature has one spelling.
+ * Keys and signatures as text. Only the canonical form is accepted, without white space, missing padding or stray bits,
+ * so a signature has exactly one spelling.
  */
 
 /** Raw Ed25519. */
@@ -33,14 +33,17 @@ function base64Of(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes));
 }
 
-/** The bytes of a text that spells them as `spelled` does; `base64` is the text in the standard alphabet. */
+/**
+ * The bytes of a text, when encoding them again with `spelled` gives the same text; `base64` is the text in the
+ * standard alphabet.
+ */
 function exactly(
   count: number,
   text: string,
   base64: string,
   spelled: (base64: string) => string,
 ): Uint8Array | null {
-  // Long texts are refused before they are decoded.
+  // Refuse long texts before decoding them.
   if (text.length > 2 * count) return null;
   let binary: string;
   try {

@@ -5,7 +5,7 @@ import type { QuotaUse } from './quota.js';
 
 /** Queries of agents and their quotas, each with its answer. */
 export interface AgentQueries {
-  /** Standard base64; null when the agent is not registered or has none. */
+  /** Standard base64; null when the agent is not registered or has no key. */
   readonly 'agent-key': Ask<GetAgentKey, { readonly publicKey: string | null }>;
   readonly 'list-agents': Ask<ListAgents, LeftOut & { readonly agents: readonly AgentRecord[] }>;
   readonly 'list-quotas': Ask<ListQuotas, { readonly uses: readonly QuotaUse[] }>;

@@ -25,10 +25,10 @@ export interface QuotaUse {
 export const GLOBAL_QUOTA_NAMESPACE = '_global';
 
 /**
- * Whose quota a write is charged to. Ids that the service makes for a process or a request would each have a quota of
- * their own, so what they share is charged: `ai:client@host:pid-7` is `ai:client@host:pid-*`, every anonymous request
- * `anonymous:req-*`. No agent can be called so, so nobody uses up or reads the quota of a named agent by adding a number
- * to its id.
+ * The holder whose quota a write is charged to. Ids that the service makes for a process or a request would each have
+ * their own quota, so their common part is charged: `ai:client@host:pid-7` becomes `ai:client@host:pid-*`, every
+ * anonymous request `anonymous:req-*`. No agent can have such an id, so no caller can use up or read the quota of a
+ * named agent by adding a number to its id.
  */
 export function quotaHolder(agentId: string): string {
   return agentId.replace(/:(?:(pid-)\d+(?:-[0-9a-f]{8})?|(req-)[0-9a-f]{8})$/, ':$1$2*');
@@ -42,7 +42,7 @@ export function chargedBytes(memory: Pick<Memory, 'title' | 'content' | 'metadat
   return utf8Length(memory.title) + utf8Length(memory.content) + utf8Length(JSON.stringify(memory.metadata));
 }
 
-/** The holder that a memory's bytes count for; null for a row without an owner. */
+/** The holder that a memory's bytes are charged to; null for a row without an owner. */
 export function holderOf(memory: Memory): string | null {
   const owner = ownerOf(memory);
   return owner === null ? null : quotaHolder(owner);
@@ -75,7 +75,7 @@ export function freshUse(holder: string, namespace: string, limits: QuotaLimits,
   };
 }
 
-/** The use as of `now`: daily counts start again with a new UTC day, and only with a later one. */
+/** The use at `now`: a later UTC day resets the daily counts. */
 export function rolledUse(use: QuotaUse, now: string): QuotaUse {
   const today = dayOf(now);
   return today > use.dayStartedAt ? { ...use, memoriesToday: 0, linksToday: 0, dayStartedAt: today } : use;

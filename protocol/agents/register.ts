@@ -10,9 +10,9 @@ import type { SignedEnvelope } from './signed-envelope.js';
 /** Registers an agent, or refreshes its record (interface §2.4). */
 export interface RegisterAgent {
   readonly kind: 'register-agent';
-  /** The record as a memory, complete but for the stamps; its id is used when the agent is new. */
+  /** The record as a complete memory, without stamps; its id is used when the agent is new. */
   readonly memory: Memory;
-  /** The id of the record where another memory has the first. */
+  /** The id of the record when another memory already has the first id. */
   readonly spareId: string;
   readonly viewer: Viewer;
   readonly admin: boolean;
@@ -25,13 +25,13 @@ export interface RegisterAgentOutcome {
   readonly created: boolean;
 }
 
-/** Binds a key to a registered agent, or takes it away (interface §4.9). */
+/** Binds a key to a registered agent, or removes it (interface §4.9). */
 export interface BindAgentKey {
   readonly kind: 'bind-agent-key';
   readonly agentId: string;
   /** Standard base64 of an admitted key; null revokes. */
   readonly publicKey: string | null;
-  /** Who did it, for the audit chain. */
+  /** Who requested it, for the audit chain. */
   readonly by: string;
 }
 
@@ -41,8 +41,8 @@ export interface BindAgentKeyOutcome {
 }
 
 /**
- * Registers an agent; a known one keeps `registered_at` and its key and is refreshed. FORBIDDEN for anybody but the
- * agent itself and admins (decisions, "key binding").
+ * Registers an agent. A known agent keeps `registered_at` and its key, and its record is refreshed. FORBIDDEN for every
+ * caller except the agent itself and admins (decisions, "key binding").
  */
 export function* decideRegisterAgent(
   command: RegisterAgent,
@@ -52,10 +52,10 @@ export function* decideRegisterAgent(
   const known = yield* memoryByTitle(memory.title, memory.namespace);
   const self = ownerOf(memory);
   if (!(admin || viewer.all || viewer.agentId === self)) {
-    return fail('FORBIDDEN', 'an agent is registered by itself or by an admin');
+    return fail('FORBIDDEN', 'only the agent itself or an admin may register an agent');
   }
   if (known === null) {
-    // The id follows from the agent's, so anybody can work it out, and an import may have brought it along.
+    // The id is derived from the agent's id, so any caller can compute it, and an import may have used it.
     const squatter = yield* memoryById(memory.id);
     const record = squatter === null ? memory : { ...memory, id: command.spareId };
     return decided({ agent: agentOf(record), id: record.id, created: true }, [
@@ -112,8 +112,8 @@ function audit(by: string, type: string, memory: Memory) {
 }
 
 /**
- * What stands against a verified envelope inside the write transaction: it was used before (ATTESTATION_REPLAYED), or
- * its key is no longer the agent's (ATTESTATION_FAILED).
+ * Why a verified envelope cannot be used inside the write transaction: it was used before (ATTESTATION_REPLAYED), or
+ * its key is no longer the agent's (ATTESTATION_FAILED). Null when it can be used.
  */
 export function* envelopeProblem(envelope: SignedEnvelope): Generator<ReadRequest, Failure | null, never> {
   const memoryId = yield* read('used-envelope', { fingerprint: envelope.fingerprint });

@@ -5,8 +5,8 @@ import type { Decision } from './deciding.js';
 import type { Mutation } from './mutations.js';
 
 /**
- * Records the acts that take many memories away at once, in the transaction that does them. Single writes stand in the
- * operation log, which is a chain of its own; what concerns identities is recorded where it is decided.
+ * Records acts that remove many memories at once, in the same transaction. The operation log, which is a chain too,
+ * holds single writes. The commands that change identities write their own records.
  */
 export function audited<T>(command: Command, result: Result<Decision<T>>): Result<Decision<T>> {
   if (!result.ok) return result;
@@ -22,7 +22,7 @@ function eventOf(command: Command, mutations: readonly Mutation[]): AuditEvent |
   switch (command.kind) {
     case 'forget-memories': {
       const { namespace, tier } = command.filter;
-      // The pattern may quote what was to be forgotten.
+      // The pattern may quote the forgotten text.
       return { agentId: command.by, type: 'memory.forgotten', payload: { count, namespace, tier } };
     }
     case 'purge-archive': {

@@ -7,7 +7,7 @@ import { homeProblem } from './home.js';
 import type { Mutation } from './mutations.js';
 import type { Reading } from './reads.js';
 
-/** The rule of a command: what it changes, or why not. */
+/** The rule of a command: it returns the changes, or the reason for a refusal. */
 export type Rule<K extends Command['kind']> = (
   command: Extract<Command, { readonly kind: K }>,
   context: DecisionContext,
@@ -18,31 +18,31 @@ export type Rules = { readonly [K in Command['kind']]: Rule<K> };
 
 type Outcome = Outcomes[Command['kind']];
 
-/** Everything that stands around the rules. A store has one chain; tests give it rules and seams of their own. */
+/** The rules and the checks around them. A store has one chain; tests pass their own rules and seams. */
 export interface Chain {
   readonly rules: Rules;
-  /** Governance: says why a command may not be decided now, before its rule is asked. */
+  /** Governance: runs before the rule and says why the command is refused now. */
   readonly policy: (command: Command, context: DecisionContext) => Reading<Failure | null>;
-  /** What other parties hear of a decision: mutations that are applied with it. */
+  /** Notices to other parties about a decision, as mutations that are applied with it. */
   readonly events: (
     command: Command,
     decision: Decision<Outcome>,
     context: DecisionContext,
   ) => readonly Mutation[];
   /**
-   * Commands that the home of a subject takes from other nodes, each with the check of what they send; null for another
-   * shape.
+   * Commands that the home of a subject accepts from other nodes. Each check reads the sent value and answers null for
+   * another shape.
    */
   readonly forwarded: Readonly<Partial<Record<string, (sent: unknown) => Command | null>>>;
 }
 
-/** A policy that lets every command be decided. */
-// biome-ignore lint/correctness/useYield: a policy may read, and this one does not need to.
+/** A policy that allows every command. */
+// biome-ignore lint/correctness/useYield: a policy may read; this one reads nothing.
 export function* allowAll(): Reading<null> {
   return null;
 }
 
-/** The decision of a command: policy, rule, guards, audit and events, in this order, in one transaction. */
+/** Decides a command in one transaction: policy, rule, guards, audit and events, in this order. */
 export function* decide(
   command: Command,
   context: DecisionContext,
@@ -69,5 +69,5 @@ function announced(
   return heard.length === 0 ? result : { ok: true, value: { value, mutations: [...mutations, ...heard] } };
 }
 
-/** The chain of this release. Nothing restricts a command yet, no event leaves, and no command needs a home. */
+/** The chain of this release. It has no policy, sends no events and forwards no commands yet. */
 export const CHAIN: Chain = { rules: RULES, policy: allowAll, events: () => [], forwarded: {} };

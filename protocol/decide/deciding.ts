@@ -5,14 +5,14 @@ import type { Mutation } from './mutations.js';
 import type { ReadRequest } from './reads.js';
 
 /**
- * How a write decides. A decision is a generator: it yields the rows that it must read, the engine loads them inside
- * the write transaction and answers, and it returns the typed mutations to apply, or a failure. It is pure, so one
- * copy of the rules serves every engine, the simulator and replicated operations. Because a read may depend on the
- * answer to the one before, nothing has to be loaded on suspicion.
+ * How a write decides. A decision is a generator. It yields the rows that it must read; the engine loads them inside
+ * the write transaction and answers. It returns the typed mutations to apply, or a failure. It is pure, so every
+ * engine, the simulator and replicated operations share one copy of the rules. A read may depend on the answer to the
+ * one before, so the engine loads only rows that the decision needs.
  */
 export type Deciding<T> = Generator<ReadRequest, Result<Decision<T>>, never>;
 
-/** What a rule returns that has nothing to say. */
+/** The value of a rule that returns nothing. */
 export type Done = Readonly<Record<never, never>>;
 
 export interface Decision<T> {
@@ -26,9 +26,9 @@ export interface DecisionContext {
   readonly nowMs: number;
   /** The same as a canonical instant. */
   readonly now: string;
-  /** What an agent may hold on this node. */
+  /** What an agent may store on this node. */
   readonly quota: QuotaLimits;
-  /** What replicates. */
+  /** The kinds that replicate. */
   readonly kinds: Kinds;
 }
 

@@ -8,8 +8,8 @@ import type { Decision } from './deciding.js';
 const AGENT_COMMANDS: ReadonlySet<Command['kind']> = new Set(['register-agent', 'bind-agent-key']);
 
 /**
- * Refuses what any other command would write among the agent records, whatever its rules say: a record holds the key
- * that an agent's signatures are judged by.
+ * Refuses agent records that any other command would write, whatever its rules say. An agent record holds the key that
+ * verifies the agent's signatures.
  */
 export function guardAgentRecords<T>(command: Command, result: Result<Decision<T>>): Result<Decision<T>> {
   if (!result.ok || AGENT_COMMANDS.has(command.kind)) return result;

@@ -17,7 +17,7 @@ export interface Home {
 
 const makerHome = (id: string): Home => ({ peerId: makerOf(id), number: 0 });
 
-/** The home of a subject: its maker, or the node that adopted the maker's subjects last. */
+/** The home of a subject: its maker, or the node that last adopted the maker's subjects. */
 export function* homeOf(id: string): Reading<Home> {
   const maker = makerOf(id);
   const adoptions = yield* adoptionsOf(maker);
@@ -42,9 +42,8 @@ export function* adoptionsBy(member: 'peer_id' | 'home', value: string): Reading
 }
 
 /**
- * True when the author of a version may write the subject, as the home that the version names. The verdict follows from
- * the author's own log, in which its adoption stands before what it writes as the home, so every node comes to the same
- * one.
+ * True when the author of a version may write the subject, as the home that the version names. The author's own log
+ * decides: its adoption comes before its writes as the home. So every node reaches the same verdict.
  */
 export function* mayWrite(kind: Kind, id: string, version: Version): Reading<boolean> {
   if (kind.writer === 'anybody') return true;
@@ -57,8 +56,8 @@ export function* mayWrite(kind: Kind, id: string, version: Version): Reading<boo
 }
 
 /**
- * Refuses what a node would write to a subject of another home, or under an older number: NOT_HOME, with the home in the
- * details, so that the request can be forwarded there.
+ * Refuses a write of this node to a subject of another home, or under an older home number. NOT_HOME names the home in
+ * its details, so that the caller can forward the request.
  */
 export function* homeProblem(
   mutations: readonly Mutation[],

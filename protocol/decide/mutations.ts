@@ -15,9 +15,9 @@ import type { VersionVector } from '../version-vector.js';
 import type { DatabaseOwner, Row } from './rows.js';
 
 /**
- * A change to apply. `write` and `remove` are replicated: the engine appends their operation, stamps the row with it and
- * applies the change in one transaction, so that no replicated change can miss the log. The others are local, or
- * bring rows to what the log says.
+ * A change to apply. `write` and `remove` are replicated: the engine appends their operation, stamps the row with it
+ * and applies the change in one transaction, so every replicated change is in the log. The others are local, or repair
+ * rows from the log.
  */
 export type Mutation =
   | Write
@@ -39,7 +39,10 @@ export type Mutation =
       readonly vectors: Uint8Array | null;
     }
   | {
-      /** Counts against the day of a quota; bytes are counted by the engine with every row that comes, changes or goes. */
+      /**
+       * Counts writes against a quota's day. The engine counts bytes with every row that is added, changed or
+       * removed.
+       */
       readonly mutation: 'charge-quota';
       readonly holder: string;
       readonly namespace: string;
@@ -51,7 +54,7 @@ export type Mutation =
       readonly mutation: 'use-envelope';
       readonly fingerprint: string;
       readonly memoryId: string;
-      /** When it may be forgotten: from then on its date is enough to refuse it. */
+      /** When the entry may be deleted: after this instant the envelope's date is enough to refuse it. */
       readonly expiresAtMs: number;
     }
   | { readonly mutation: 'append-audit'; readonly event: AuditEvent }
@@ -64,22 +67,22 @@ export type Mutation =
   | { readonly mutation: 'drop-archived'; readonly id: string }
   | { readonly mutation: 'use-nonce'; readonly nonce: UsedNonce }
   | {
-      /** An operation of another origin joins the log. */
+      /** Appends an operation of another origin to the log. */
       readonly mutation: 'append-foreign';
       readonly operation: VerifiedOperation;
-      /** Why it has no effect; null when it has, or had before. */
+      /** Why the operation has no effect; null when it has one, or had one before. */
       readonly parked: ParkReason | null;
-      /** The origin's signature over the head that it makes, if it came with one. */
+      /** The origin's signature over the head that this operation makes, if one came with it. */
       readonly headSignature: string | null;
     }
-  /** The log takes an operation back whose hash its chain knows. */
+  /** Puts an operation back into the log whose hash the chain knows. */
   | { readonly mutation: 'restore-operation'; readonly operation: VerifiedOperation }
   | { readonly mutation: 'recount-digest'; readonly kind: string; readonly namespace: string }
   | { readonly mutation: 'recount-quotas'; readonly namespace: string }
   | { readonly mutation: 'drop-payloads'; readonly places: readonly OperationPlace[] }
   | { readonly mutation: 'note-suspects'; readonly subjects: readonly Subject[] }
   | { readonly mutation: 'drop-suspects'; readonly subjects: readonly Subject[] }
-  /** Accepts a row or a tombstone as it stands: nothing can tell what it was. */
+  /** Accepts a row or tombstone as it is, because no source can tell its former contents. */
   | ({ readonly mutation: 'accept-row' } & Subject)
   | {
       readonly mutation: 'note-integrity';
@@ -100,12 +103,12 @@ export type Mutation =
       readonly mutation: 'begin-epoch';
       readonly epoch: string;
       readonly reason: string;
-      /** The last operation of the old origin that stays under it; later ones are renamed. */
+      /** The last operation that stays under the old origin; later ones are renamed. */
       readonly keep: number;
-      /** The notice for other nodes about them; null when there are none. */
+      /** The notice that tells other nodes about the renamed operations; null when no operation was renamed. */
       readonly notice: EpochNotice | null;
     }
-  /** Takes a history that goes on under another origin out of its old one. */
+  /** Moves a history that continues under another origin out of its old origin. */
   | {
       readonly mutation: 'set-branch-aside';
       readonly origin: string;
@@ -120,14 +123,14 @@ export interface Write<I extends object = object> {
   readonly word: string;
   readonly id: string;
   readonly namespace: string;
-  /** The subject's version vector before the write; that of its tombstone when it comes back. */
+  /** The subject's version vector before the write; for a subject that comes back, its tombstone's version vector. */
   readonly seen: VersionVector;
-  /** The row as it was; null inserts one. */
+  /** The row before the write; null inserts one. */
   readonly before: I | null;
   readonly image: I;
-  /** Of a memory: true when the embedded text changed, so that its vectors are stale. */
+  /** For a memory: true when the embedded text changed, so its vectors are stale. */
   readonly reembed?: boolean;
-  /** Of a memory: set by reads that moved the expiry or tier. */
+  /** For a memory: set by reads that moved the expiry or tier. */
   readonly lifeAt?: string;
 }
 
@@ -139,7 +142,7 @@ export interface Remove<I extends object = object> {
   readonly id: string;
   readonly namespace: string;
   readonly seen: VersionVector;
-  /** The row as it was. */
+  /** The row before the removal. */
   readonly before: I;
   readonly reason: string;
   readonly facts: Facts;
@@ -147,22 +150,22 @@ export interface Remove<I extends object = object> {
   readonly keepCopy: boolean;
 }
 
-/** Brings the row of a subject to what its versions mean. */
+/** Makes the row of a subject match its versions. */
 export interface Settle {
   readonly mutation: 'settle';
   readonly kind: string;
   readonly id: string;
   readonly before: Row | null;
   readonly settled: Settled;
-  /** The versions themselves when there are several; they are then kept. */
+  /** The versions when there are several; they are then stored too. */
   readonly siblings: readonly Dot[];
-  /** True for a subject that has been here before, so that an archived copy or a tombstone may stand beside it. */
+  /** True for a subject that this node already knew, so it may have an archived copy or a tombstone. */
   readonly known: boolean;
-  /** The image that the archive keeps of a subject that goes. */
+  /** The image that the archive keeps of a removed subject. */
   readonly archive: object | null;
 }
 
-/** Builds the row of a subject again from what its versions mean, whatever is there; null: there is to be no row. */
+/** Rebuilds the row of a subject from its versions, whatever the table holds; null removes the row. */
 export interface Rebuild {
   readonly mutation: 'rebuild';
   readonly kind: string;

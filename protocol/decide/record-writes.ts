@@ -4,12 +4,12 @@ import type { Remove, Write } from './mutations.js';
 import { type Reading, read } from './reads.js';
 import type { Row } from './rows.js';
 
-/** The row of a record; null when there is none. */
+/** The row of a record; null when there is no row. */
 export function* recordRow<I extends object>(kind: Kind<I>, id: string): Reading<Row<I> | null> {
   return (yield* read('subject-row', { kind: kind.name, id })) as Row<I> | null;
 }
 
-/** The write that puts a record in its place: over the row that is there, or after the record that was removed. */
+/** The write that stores a record: it replaces the row, or follows the removal of an earlier record. */
 export function* putRecord<I extends object>(
   kind: Kind<I>,
   { id, namespace }: { readonly id: string; readonly namespace: string },

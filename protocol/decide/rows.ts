@@ -1,6 +1,6 @@
 import type { VersionVector } from '../version-vector.js';
 
-/** The stamps of a row: its last operation, and what it has seen, that operation included. */
+/** The stamps of a row: its last operation, and the operations that it has seen, the last one included. */
 export interface RowStamp {
   readonly hlc: string;
   readonly origin: string;
@@ -20,7 +20,7 @@ export interface Row<I extends object = object> {
 export interface DatabaseOwner {
   readonly holder: string;
   readonly role: 'daemon' | 'mcp';
-  /** Grows by one with every change of holder. */
+  /** Increases by one with every change of holder. */
   readonly fencing: number;
   /** Wall-clock milliseconds. */
   readonly expiresAtMs: number;

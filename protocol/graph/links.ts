@@ -29,7 +29,7 @@ export interface DropLinkOutcome {
   readonly dropped: Link;
 }
 
-/** Imports a link between two memories that exist; a link that is there already stays as it is. */
+/** Imports a link between two existing memories; an existing link stays as it is. */
 export function* decideImportLink(
   { link }: ImportLink,
   context: DecisionContext,
@@ -43,7 +43,7 @@ export function* decideImportLink(
   }
   const subject = { kind: linkKind.name, id: linkId(link) };
   if ((yield* read('subject-row', subject)) !== null) return decided({ change: 'unchanged' }, []);
-  // A link that was dropped comes back after its removal, for nodes that merge the two.
+  // A dropped link comes back with a version after its removal, so nodes merge the two.
   const tombstone = yield* read('tombstone', subject);
   return decided({ change: 'created' }, [
     {
@@ -53,7 +53,10 @@ export function* decideImportLink(
   ]);
 }
 
-/** Removes a link. NOT_FOUND for a link that is not there or whose source the caller may not see, FORBIDDEN for one that it may not change. */
+/**
+ * Removes a link. NOT_FOUND for a missing link or one whose source the caller may not see, FORBIDDEN when the caller
+ * may not change the source.
+ */
 export function* decideDropLink(
   { link, viewer }: DropLink,
   context: DecisionContext,

@@ -10,7 +10,7 @@ export interface GraphQueries {
   >;
 }
 
-/** The attestation of the newest link of each memory; a link to a memory that the viewer may not see is none. */
+/** The attestation of each memory's newest link; links to memories that the viewer may not see do not count. */
 export interface LinkAttestations {
   readonly kind: 'link-attestations';
   readonly ids: readonly string[];

@@ -23,7 +23,7 @@ export interface SetStandardOutcome {
   readonly standard: Standard;
 }
 
-/** Takes the standard of a namespace away; the memory stays. */
+/** Removes the standard of a namespace; the memory stays. */
 export interface ClearStandard {
   readonly kind: 'clear-standard';
   readonly namespace: string;
@@ -34,7 +34,7 @@ export interface ClearStandardOutcome {
   readonly cleared: boolean;
 }
 
-/** Sets a standard. NOT_FOUND for a memory that the caller cannot see; VALIDATION_FAILED for a namespace that cannot be. */
+/** Sets a standard. NOT_FOUND for a memory that the caller cannot see; VALIDATION_FAILED for an invalid namespace. */
 export function* decideSetStandard(
   command: SetStandard,
   context: DecisionContext,
@@ -72,7 +72,7 @@ function isSame(a: Standard, b: Pick<Standard, 'standard_id' | 'parent_namespace
   );
 }
 
-/** Clears a standard; one that is not set stays so. */
+/** Clears a standard; does nothing when no standard is set. */
 export function* decideClearStandard({ namespace }: ClearStandard): Deciding<ClearStandardOutcome> {
   const row = yield* recordRow(standardKind, namespace);
   if (row === null) return decided({ cleared: false }, []);

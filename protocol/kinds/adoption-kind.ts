@@ -2,20 +2,23 @@ import { homeId } from './home.js';
 import { isCount, isText, type Rest } from './payload.js';
 import { recordKind } from './record-kind.js';
 
-/** Says that a node took over the subjects of a lost one (design: kinds). Its id is `<new home>/<lost peer>/<number>`. */
+/**
+ * Records that a node took over the subjects of a lost node (design: kinds). Its id is `<new home>/<lost
+ * peer>/<number>`.
+ */
 export interface Adoption {
   /** The node whose subjects move. */
   readonly peer_id: string;
   /** The node that is their home from now on. */
   readonly home: string;
-  /** The home number, greater than that of every home before. */
+  /** The home number, greater than the number of every home before. */
   readonly number: number;
   readonly adopted_at: string;
   readonly adopted_by: string;
   readonly rest: Rest;
 }
 
-/** A namespace that holds no memories: what it names concerns the whole mesh. */
+/** A namespace that holds no memories; its subjects concern the whole mesh. */
 export const MESH_NAMESPACE = '_mesh';
 
 export const adoptionKind = recordKind<Adoption>({
@@ -30,7 +33,7 @@ export const adoptionKind = recordKind<Adoption>({
   idOf: ({ peer_id, number, home }) => homeId(home, `${peer_id}/${number}`),
   losers: 'dropped',
   reach: 'everybody',
-  // Only the node itself can say that it took subjects over, also after another one took over its own.
+  // Only the node itself can write that it took subjects over, even after another node took over its own.
   writer: 'maker',
   superseded: 'kept',
   exported: false,

@@ -5,13 +5,13 @@ import type { AuthorContext } from './kind.js';
 import { isObject, parsedObject } from './payload.js';
 
 /**
- * Verifies what the payload of a memory says of its author: a memory that claims to be attested carries a signature over
- * its text, by a key that is fit to sign. An agent that attests for another one is a node, whose id follows from its key.
- * All of it follows from the payload only, so every node comes to the same verdict; which key an agent has bound is each
- * reader's question. Covers the memory that a removal took as well. Payloads of another shape claim nothing.
+ * Verifies what the payload of a memory says about its author. A memory that claims to be attested carries a signature
+ * over its text, by a key that is fit to sign. Only a node attests for another agent, and its id follows from its key.
+ * The payload holds everything needed, so every node reaches the same verdict; each reader checks which key an agent
+ * has bound. Also verifies the memory that a removal carries. Payloads of another shape claim nothing.
  */
 export function claimHolds(payload: string, author: AuthorContext): boolean {
-  // Only texts that can hold the word are parsed; JSON may spell it with escapes.
+  // Parse only texts that can hold the word; JSON may spell it with escapes.
   if (!payload.includes('agent_attested') && !payload.includes('\\u')) return true;
   const image = parsedObject(payload);
   return image === null || (imageHolds(image, author) && imageHolds(objectOr(image['was']), author));

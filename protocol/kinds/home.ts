@@ -2,8 +2,9 @@ import type { Version } from './version.js';
 
 /**
  * Subjects that only their home node may change (design: kinds, "Two things need one decider"). The id names the node
- * that made the subject, so every node knows the home without a look: `<peer id>/<name>`. Adoption (adoption-kind.ts)
- * hands the subjects of a lost home to another one, under a higher home number, which every version carries.
+ * that made the subject, so every node knows the home without a look-up: `<peer id>/<name>`. Adoption
+ * (adoption-kind.ts) hands the subjects of a lost home to another node, under a higher home number, which every version
+ * carries.
  */
 
 /** The id of a subject that a node makes. */

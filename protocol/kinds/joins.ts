@@ -2,8 +2,8 @@ import type { Kind } from './kind.js';
 import { isLater, type LiveVersion } from './version.js';
 
 /**
- * The join of two values of a member: commutative, associative and idempotent, so that every node comes to one value in
- * whatever order versions arrive.
+ * The join of two values of a member: commutative, associative and idempotent, so every node reaches the same value in
+ * any order of arrival.
  */
 export type Join<T> = (a: T, b: T) => T;
 
@@ -17,12 +17,12 @@ export const earliest: Join<string> = (a, b) => {
   if (a <= b) return a;
   return b;
 };
-/** The later of two instants, where null stands for never and lies behind all others. */
+/** The later of two instants; null means never and is later than all others. */
 export const latestOrNever: Join<string | null> = (a, b) => (a === null || b === null ? null : latest(a, b));
 export const max: Join<number> = (a, b) => Math.max(a, b);
 /** All texts of both lists, in order, each once. */
 export const union: Join<readonly string[]> = (a, b) => [...new Set([...a, ...b])].sort();
-/** The value that stands later in a list; one that is not in the list stands before all others. */
+/** The value that is later in a list; a value outside the list comes before all others. */
 export const rank =
   <T>(...order: readonly T[]): Join<T> =>
   (a, b) =>
@@ -43,7 +43,7 @@ export function mergeBy<I extends object>(joins: Joins<I>): Kind<I>['merge'] {
   };
 }
 
-/** The version with the latest edit; of several with that one edit, the latest. */
+/** The version with the latest edit; of several versions with that edit, the latest version. */
 export function latestEdit<I extends object>(
   kind: Pick<Kind<I>, 'editOf'>,
   versions: readonly LiveVersion<I>[],

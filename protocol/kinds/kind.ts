@@ -3,12 +3,12 @@ import type { Payload } from './payload.js';
 import type { Dot, Facts, LiveVersion, RemovedVersion, Settled, Version } from './version.js';
 
 /**
- * What an operation is to its subject: a version in which it lives, one in which it is gone, or the purge of its archived
+ * What an operation does to its subject: it makes a live version, it makes a removed version, or it purges the archived
  * copy, which makes no version.
  */
 export type Role = 'image' | 'removal' | 'purge';
 
-/** A subject: a thing of some kind, by its id. */
+/** The kind and id of a subject, the thing that operations change. */
 export interface Subject {
   readonly kind: string;
   readonly id: string;
@@ -36,49 +36,55 @@ export interface RecordTable {
 }
 
 /**
- * A kind of thing that replicates (design: kinds). Everything that replication, repair, scrub, retention, export and the
- * simulator do with it follows from this declaration.
+ * A kind of thing that replicates (design: kinds). Replication, repair, scrub, retention, export and the simulator
+ * follow this declaration.
  */
 export interface Kind<I extends object = object> {
   readonly name: string;
-  /** The words of its operations. A node parks operations with words that it does not know. */
+  /** The words of its operations. A node parks operations whose words it does not know. */
   readonly words: Readonly<Record<string, Role>>;
-  /** Words of requested operations. One that loses against a concurrent operation is listed as a conflict. */
+  /** Words of operations that a caller asked for. The loser of two concurrent ones is listed as a conflict. */
   readonly contested: readonly string[];
   readonly payload: Payload<I>;
-  /** The facts of a removal, besides the subject, its namespace and the reason. */
+  /** The facts of a removal, in addition to the subject, its namespace and the reason. */
   readonly removal: Payload<Facts>;
-  /** The id of the subject that an image is of; null where only the operation's header names it. */
+  /** The id of an image's subject; null when only the operation's header names it. */
   idOf(image: I): string | null;
-  /** The namespace that an image names; null where only the operation's header names it. */
+  /** The namespace that an image names; null when only the operation's header names it. */
   namespaceOf(image: I): string | null;
-  /** The namespace that the id of a subject names; null where an id names none. */
+  /** The namespace that the id of a subject names; null when ids name no namespace. */
   namespaceOfId(id: string): string | null;
   ownerOf(image: I): string | null;
-  /** The member that names the owner, where an import can set it; null for a kind whose images say it otherwise. */
+  /**
+   * The member that names the owner, which an import can set; null for a kind whose images name the owner in another
+   * way.
+   */
   readonly ownerMember: string | null;
-  /** Members that hold the id of a memory: an import follows a memory that became part of another row. */
+  /** Members that hold the id of a memory. When an import merges a memory into another row, it updates them. */
   readonly memoryMembers: readonly string[];
-  /** The edit that made the text of a version: of two versions the later edit stands. */
+  /** The edit that wrote the text of a version: the version with the later edit wins. */
   editOf(version: LiveVersion<I>): Dot;
-  /** Several live versions, of which `winner` is the latest edit, become one image. A function of the set of versions. */
+  /**
+   * Merges several live versions, of which `winner` has the latest edit, into one image. A function of the set of
+   * versions.
+   */
   merge(versions: readonly LiveVersion<I>[], winner: LiveVersion<I>): I;
   /** True when a removal ends a concurrent live version. */
   ends(by: RemovedVersion<I>, version: LiveVersion<I>): boolean;
-  /** What holds for an outcome as a whole, such as the number of its version. */
+  /** Adjusts the whole outcome, such as the number of its version. */
   settled(outcome: Settled<I>, versions: readonly Version<I>[]): Settled<I>;
   /** Who receives it: peers with the namespace in their scope, or every peer. */
   readonly reach: 'namespace' | 'everybody';
   /**
-   * Who may write it: any node, only the node that its id names, or only the home of the subject, which is that node until
-   * another one adopts it (protocol/kinds/home.ts).
+   * Who may write it: any node, only the node that its id names, or only the home of the subject. That node is the home
+   * until another node adopts the subject (protocol/kinds/home.ts).
    */
   readonly writer: 'anybody' | 'maker' | 'home';
   /** Whether payloads that another version has superseded are dropped. */
   readonly superseded: 'dropped' | 'kept';
   /** True for a kind whose subjects may move to another namespace. */
   readonly movable: boolean;
-  /** True when a payload claims no author, or one whose signature holds. Every receiver asks again. */
+  /** True when a payload claims no author, or an author whose signature is valid. Every receiver checks it again. */
   authorHolds(payload: string, author: AuthorContext): boolean;
   readonly exported: boolean;
   readonly table: 'memories' | 'memory_links' | RecordTable;

@@ -4,13 +4,13 @@ import { linkKind } from './link-kind.js';
 import { memoryKind } from './memory-kind.js';
 import { standardKind } from './standard-kind.js';
 
-/** An operation's word as its kind understands it. */
+/** What an operation's word means: its kind and role. */
 export interface Meaning {
   readonly kind: Kind;
   readonly role: Role;
 }
 
-/** A list of kinds with its look-ups. */
+/** A list of kinds, with look-ups by name and by word. */
 export class Kinds {
   private readonly byName: ReadonlyMap<string, Kind>;
   private readonly byWord: ReadonlyMap<string, Meaning>;
@@ -26,23 +26,23 @@ export class Kinds {
     }
   }
 
-  /** The kind with a name, which the caller has from this list. */
+  /** The kind with a name, which the caller took from this list. */
   of(name: string): Kind {
     const kind = this.byName.get(name);
     if (kind === undefined) throw new Error(`there is no kind "${name}"`);
     return kind;
   }
 
-  /** The kind with a name; null for one that this release does not know. */
+  /** The kind with a name; null when this release does not know it. */
   named(name: string): Kind | null {
     return this.byName.get(name) ?? null;
   }
 
-  /** What an operation's word means; null for one that this release does not know. */
+  /** What an operation's word means; null when this release does not know it. */
   ofWord(word: string): Meaning | null {
     return this.byWord.get(word) ?? null;
   }
 }
 
-/** Every kind that replicates. A new one is declared in a file of its own and listed here. */
+/** Every kind that replicates. Declare a new one in its own file and list it here. */
 export const KINDS = new Kinds([memoryKind, linkKind, standardKind, adoptionKind]);

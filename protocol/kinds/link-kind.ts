@@ -6,7 +6,7 @@ import { NO_FACTS, plain } from './plain.js';
 const text = { accepts: isText, default: '' };
 const maybe = { accepts: isTextOrNull, default: null };
 
-/** A relation between two memories. Its namespace is that of its source when it was made, which its header names. */
+/** A relation between two memories. Its namespace is its source's namespace when it was made; its header names it. */
 export const linkKind: Kind<Link> = {
   ...plain<Link>(),
   name: 'link',

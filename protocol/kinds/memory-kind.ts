@@ -71,12 +71,12 @@ const MEMBERS: Members<MemoryImage> = {
   edited: { accepts: isText, default: '' },
 };
 
-/** What the removal of a memory says besides its reason. */
+/** The facts of a memory's removal, without its reason. */
 export interface MemoryRemoval {
   readonly title: string;
-  /** The expiry that an `expire` acted on. */
+  /** The expiry that an `expire` operation used. */
   readonly expires_at: string | null;
-  /** Version of the row that was removed. */
+  /** The version number of the removed row. */
   readonly version: number;
 }
 
@@ -90,13 +90,13 @@ function isVersion(value: unknown): boolean {
   return isInteger(value) && (value as number) >= 1;
 }
 
-/** What the removal of a memory says, by its types. */
+/** The facts of a memory's removal, with their types. */
 export const memoryRemoval = ({ facts }: Pick<Removal, 'facts'>): MemoryRemoval =>
   facts as unknown as MemoryRemoval;
 
 const joinLife = mergeBy<MemoryImage>({ tier: higherTier, expires_at: latestOrNever, updated_at: latest });
 
-/** A memory: its row has full text, vectors, a title of its own and an archive. */
+/** A memory. Its row also has full text, vectors, a unique title and an archive. */
 export const memoryKind: Kind<MemoryImage> = {
   name: 'memory',
   words: {
@@ -119,7 +119,7 @@ export const memoryKind: Kind<MemoryImage> = {
   ownerOf: (image) => ownerOf(image),
   ownerMember: null,
   memoryMembers: [],
-  // Reads and promotions leave the stamp of the last edit, so they neither win against one nor bring a memory back.
+  // Reads and promotions keep the stamp of the last edit, so they neither win against an edit nor bring a memory back.
   editOf: (version) => editDot(version.image.edited) ?? version,
   merge: (versions, winner) => {
     const first = versions.reduce(earlierCreation).image;
@@ -129,7 +129,7 @@ export const memoryKind: Kind<MemoryImage> = {
   ends: (by, version) => {
     if (!covers(by, memoryKind.editOf(version))) return false;
     if (by.removal.word !== 'expire') return true;
-    // An expiry ends only a version that is not to live longer than the expiry knew.
+    // An expiry ends only a version that expires no later than the expiry assumed.
     const { expires_at } = version.image;
     return expires_at !== null && expires_at <= (memoryRemoval(by.removal).expires_at ?? '');
   },
@@ -143,7 +143,7 @@ export const memoryKind: Kind<MemoryImage> = {
   table: 'memories',
 };
 
-/** Which of two versions was created first; of one creation the earlier edit, then the earlier version. */
+/** The version that was created first; of one creation the earlier edit, then the earlier version. */
 function earlierCreation(
   best: LiveVersion<MemoryImage>,
   version: LiveVersion<MemoryImage>,
@@ -155,8 +155,8 @@ function earlierCreation(
 }
 
 /**
- * The number of the outcome. A single version keeps its own; concurrent ones make a version that none of them was. So it
- * is for removals: what one of them ended may have been shown under that number.
+ * Sets the version number of the outcome. A single version keeps its number. Concurrent versions get a number that no
+ * one of them had, also for a removal: readers may have seen its number on a version that it ended.
  */
 function numbered(
   outcome: Settled<MemoryImage>,
@@ -173,7 +173,9 @@ function numbered(
 const numberOf = (version: Pick<Version<MemoryImage>, 'image' | 'removal'>): number =>
   version.image?.version ?? memoryRemoval(version.removal!).version;
 
-/** The row belongs to its first creator; a signature over another agent's text does not attest that. */
+/**
+ * The row belongs to its first creator. A signature over another agent's text does not attest that, so it is dropped.
+ */
 function withOwner(image: MemoryImage, owner: unknown): MemoryImage {
   if (image.metadata['agent_id'] === owner) return image;
   const { agent_id: _agent, attested_by: _by, ...metadata } = image.metadata;
@@ -188,7 +190,7 @@ function withOwner(image: MemoryImage, owner: unknown): MemoryImage {
   };
 }
 
-/** The memory of a version in which it lives; what is local comes from the row as it was, if there was one. */
+/** The memory of a live version; local members come from the row before it, if there was one. */
 export function memoryOf(version: LiveVersion<MemoryImage>, before: Memory | null): Memory {
   return {
     ...version.image,

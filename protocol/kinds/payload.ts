@@ -7,26 +7,26 @@ export const NO_REST: Rest = Object.freeze({});
 
 /** One member of a payload. */
 export interface Member<T = unknown> {
-  /** True for a value that a row can hold, so that no payload of a peer can break one. */
+  /** True for a value that a row can hold, so no payload of a peer can break a row. */
   readonly accepts: (value: unknown) => boolean;
-  /** What a text that lacks the member means. */
+  /** The value when the text lacks the member. */
   readonly default: T;
   /**
-   * True for a member that came after the first format of its kind: its text is left out while it holds the default, so
-   * that older texts serialise to the same bytes.
+   * True for a member that came after the first format of its kind. The text omits it while it has its default, so
+   * older texts serialise to the same bytes.
    */
   readonly later?: boolean;
 }
 
-/** A member for each property of an image, its `rest` excepted. */
+/** A member for each property of an image except `rest`. */
 export type Members<I> = { readonly [K in Exclude<keyof I, 'rest'>]: Member<I[K]> };
 
-/** How the images of a kind become text, and text becomes images. */
+/** Converts images of a kind to text, and text to images. */
 export interface Payload<I> {
   readonly keys: readonly string[];
   /**
-   * Canonical JSON: equal images have equal texts. Members that are not declared, other than those of `rest`, are left out;
-   * one that the image lacks is written with its default.
+   * Canonical JSON: equal images have equal texts. Members that are neither declared nor in `rest` are left out; a
+   * member that the image lacks is written with its default.
    */
   text(image: I): string;
   /** Null for a value that no row of this kind can hold. */
@@ -35,7 +35,7 @@ export interface Payload<I> {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The payload of images with these members. An image keeps what it does not declare in `rest`. */
+/** The payload of images with these members. An image keeps undeclared members in `rest`. */
 export function payloadOf<I extends { readonly rest: Rest }>(members: Members<I>): Payload<I> {
   const byKey = new Map(Object.entries(members as Readonly<Record<string, Member>>));
   const keys = [...byKey.keys()].sort();
@@ -48,7 +48,7 @@ export function payloadOf<I extends { readonly rest: Rest }>(members: Members<I>
     keys,
     text(image) {
       const values = image as unknown as Values;
-      // The keys are known and in order, so nothing is sorted for an image without unknown members.
+      // The keys are known and in order, so an image without unknown members needs no sorting.
       if (isEmpty(image.rest)) {
         let texts = '';
         for (const { key, prefix, omitted, missing } of written) {

@@ -3,10 +3,10 @@ import type { Kind } from './kind.js';
 import { type Payload, payloadOf, type Rest } from './payload.js';
 import { covers, type Facts } from './version.js';
 
-/** The removal of a kind that says nothing but the reason. */
+/** The payload of a removal that holds nothing but the reason. */
 export const NO_FACTS: Payload<Facts> = payloadOf<{ readonly rest: Rest }>({}) as unknown as Payload<Facts>;
 
-/** What holds for a kind unless it says otherwise: of concurrent versions the latest edit stands, whole. */
+/** The defaults of a kind: the concurrent version with the latest edit wins as a whole. */
 export function plain<I extends object>(): Pick<
   Kind<I>,
   | 'namespaceOf'

@@ -5,13 +5,13 @@ import { isCount, type Members, payloadOf, type Rest } from './payload.js';
 import { plain } from './plain.js';
 import type { Facts } from './version.js';
 
-/** What the declaration of a record kind says; the rest follows. */
+/** The declaration of a record kind; defaults fill in the rest of the kind. */
 export interface RecordKind<I extends object> {
   readonly name: string;
   readonly members: Members<I>;
-  /** The id of the subject; null where only the operation's header names it. */
+  /** The id of the subject; null when only the operation's header names it. */
   readonly idOf: (image: I) => string | null;
-  /** The namespace that the id names, where it names one: operations under another namespace are refused. */
+  /** The namespace that the id names, if it names one: operations under another namespace are refused. */
   readonly namespaceOfId?: (id: string) => string | null;
   /** The member that names the owner. */
   readonly owner?: keyof I & string;
@@ -19,7 +19,7 @@ export interface RecordKind<I extends object> {
   readonly memories?: readonly (keyof I & string)[];
   /** Joins of members that do not follow the latest edit. */
   readonly joins?: Joins<I>;
-  /** Whether versions that lose are listed as conflicts. */
+  /** Whether losing versions are listed as conflicts. */
   readonly losers: 'listed' | 'dropped';
   readonly reach?: Kind['reach'];
   readonly writer?: Kind['writer'];
@@ -34,7 +34,7 @@ export function recordKind<I extends { readonly rest: Rest }>(declared: RecordKi
   const { name, owner = null, joins = {} as Joins<I>, writer = 'anybody' } = declared;
   if ('kind' in declared.members) throw new Error(`kind "${name}" has a member "kind", which exports need`);
   const [put, drop] = [`${name}.put`, `${name}.drop`];
-  // A version of a subject with a home says which home wrote it.
+  // A version of a subject with a home holds the number of the home that wrote it.
   const number = { accepts: isCount, default: 0, later: true };
   const home = writer === 'home' ? { [HOME_NUMBER]: number } : {};
   const members = { ...declared.members, ...home } as unknown as Members<I>;

@@ -4,9 +4,9 @@ import { recordKind } from './record-kind.js';
 /** The standard of a namespace: the memory that it pins (interface §2.5). Its id is the namespace. */
 export interface Standard {
   readonly namespace: string;
-  /** The memory that is the standard; null where only a parent is set. */
+  /** The memory that is the standard; null when only a parent is set. */
   readonly standard_id: string | null;
-  /** The namespace that it inherits from, where that is not its ancestor. */
+  /** The namespace that it inherits from, when that is not its ancestor. */
   readonly parent_namespace: string | null;
   /** The agent that set it. */
   readonly set_by: string | null;
@@ -24,7 +24,7 @@ export const standardKind = recordKind<Standard>({
     updated_at: { accepts: isText, default: '' },
   },
   idOf: ({ namespace }) => namespace,
-  // A peer that may not write in a namespace can neither set nor clear its standard under the name of another one.
+  // A peer that may not write in a namespace can neither set nor clear its standard under another namespace.
   namespaceOfId: (id) => id,
   owner: 'set_by',
   memories: ['standard_id'],

@@ -1,7 +1,7 @@
 import { includes, type VersionVector } from '../version-vector.js';
 import type { Rest } from './payload.js';
 
-/** Where a version stands in the log. */
+/** The stamp and log position of a version. */
 export interface Dot {
   readonly hlc: string;
   readonly origin: string;
@@ -9,31 +9,31 @@ export interface Dot {
 }
 
 export interface VersionBase extends Dot {
-  /** What it has seen, itself included. */
+  /** The operations that it has seen, itself included. */
   readonly covers: VersionVector;
   readonly namespace: string;
 }
 
-/** A version in which the subject lives. */
+/** A version in which the subject is alive. */
 export interface LiveVersion<I extends object = object> extends VersionBase {
   readonly image: I;
   readonly removal: null;
 }
 
-/** What a removal says besides subject, namespace and reason; its kind declares the members. */
+/** The facts of a removal, without subject, namespace and reason; its kind declares the members. */
 export type Facts = { readonly [member: string]: unknown } & { readonly rest: Rest };
 
-/** What a removal says: enough to leave a tombstone, and to judge it against versions that it has not seen. */
+/** The contents of a removal: enough to leave a tombstone, and to compare it with versions that it has not seen. */
 export interface Removal<I extends object = object> {
   /** The word of its operation. */
   readonly word: string;
   readonly reason: string;
   readonly facts: Facts;
-  /** What was removed, for the archives of all nodes; null keeps no copy. */
+  /** The removed image, for the archives of all nodes; null keeps no copy. */
   readonly was: I | null;
 }
 
-/** A version in which the subject is gone. */
+/** A version in which the subject is removed. */
 export interface RemovedVersion<I extends object = object> extends VersionBase {
   readonly image: null;
   readonly removal: Removal<I>;
@@ -41,12 +41,15 @@ export interface RemovedVersion<I extends object = object> extends VersionBase {
 
 export type Version<I extends object = object> = LiveVersion<I> | RemovedVersion<I>;
 
-/** What a set of versions means: the row or the tombstone, with the stamp of the latest and all that they have seen. */
+/**
+ * The outcome of a set of versions: the row or the tombstone, with the stamp of the latest and the operations that all
+ * of them have seen.
+ */
 export type Settled<I extends object = object> = Version<I>;
 
 /**
- * The stamp of an edit, which its memory keeps until the next one: `<hlc> <origin> <seq>`. Text order is stamp order.
- * Reads and promotions leave it, so they can neither win against an edit nor bring a deleted memory back.
+ * The stamp of an edit, which its memory keeps until the next edit: `<hlc> <origin> <seq>`. Text order is stamp order.
+ * Reads and promotions keep it, so they can neither win against an edit nor bring a deleted memory back.
  */
 export function editStamp({ hlc, origin, seq }: Dot): string {
   return `${hlc} ${origin} ${String(seq).padStart(12, '0')}`;

@@ -29,7 +29,7 @@ export interface ArchiveMemoriesOutcome {
 export interface RestoreMemory {
   readonly kind: 'restore-memory';
   readonly id: string;
-  /** The time to live that a row gets whose own expiry has passed in the archive. Seconds; null is none. */
+  /** The new time to live of a row whose expiry has passed in the archive. Seconds; null sets no expiry. */
   readonly ttlSeconds: Readonly<Record<Tier, number | null>>;
   readonly viewer: Viewer;
   readonly archive: boolean;
@@ -47,11 +47,11 @@ export interface PurgeArchive {
   readonly kind: 'purge-archive';
   /** Rows archived at this canonical instant or before. */
   readonly before: string;
-  /** Only rows of this owner; null purges everybody's. */
+  /** Only rows of this owner; null purges the rows of all owners. */
   readonly ownerId: string | null;
   readonly reason: PurgeReason;
   readonly limit: number;
-  /** Who does it, for the audit chain. */
+  /** Who requested it, for the audit chain. */
   readonly by: string;
 }
 
@@ -65,8 +65,8 @@ export interface PurgeArchiveOutcome {
 export const notArchived = () => fail('NOT_FOUND', 'not found in archive');
 
 /**
- * Moves memories to the archive. Ids that are unknown, expired, invisible or another's are answered as `missing`, all
- * alike, and cost the others nothing (reference-http §1, row 43).
+ * Moves memories to the archive. It answers ids that are unknown, expired, invisible or of another owner as `missing`,
+ * all alike; the others are archived all the same (reference-http §1, row 43).
  */
 export function* decideArchive(
   command: ArchiveMemories,
@@ -91,11 +91,11 @@ export function* decideArchive(
 }
 
 /**
- * Moves an archived memory back as it was, with its original tier and expiry: NOT_FOUND, FORBIDDEN for another's row,
- * ARCHIVE_RESTORE_COLLISION when a live row has its id or holds its title.
+ * Moves an archived memory back as it was, with its original tier and expiry: NOT_FOUND, FORBIDDEN for another owner's
+ * row, ARCHIVE_RESTORE_COLLISION when a live row has its id or holds its title.
  *
- * Decision: a row whose original expiry has passed meanwhile gets a new one, the time to live of its tier from now;
- * otherwise it would vanish in the moment in which somebody asked for it. The answer says so.
+ * Decision: a row whose original expiry has passed gets a new one, the time to live of its tier from now; otherwise it
+ * would vanish right after its restore. The answer says so.
  */
 export function* decideRestore(
   command: RestoreMemory,
@@ -129,7 +129,7 @@ function restored(archived: ArchivedRow, command: RestoreMemory, context: Decisi
     tier,
     expires_at: expiryRenewed ? renewed : original,
     seen: archived.seen,
-    // A version that was given to another text is not given again.
+    // A version number that another text had is not used again.
     version: archived.highestVersion > version ? archived.highestVersion + 1 : version,
   };
   return { memory, expiryRenewed };

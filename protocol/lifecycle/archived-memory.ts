@@ -12,13 +12,13 @@ export interface ArchivedMemory {
 
 /** An archived memory as a decision reads it. */
 export interface ArchivedRow extends ArchivedMemory {
-  /** What the subject has seen, its removal included. */
+  /** The subject's version vector, its removal included. */
   readonly seen: VersionVector;
-  /** Above the copy's own when a concurrent version that went with it was higher. */
+  /** Above the copy's own version when a concurrent version with a higher number was removed with it. */
   readonly highestVersion: number;
 }
 
-/** What a purge must know of an archived row. */
+/** The parts of an archived row that a purge needs. */
 export interface PurgeableRow {
   readonly id: string;
   readonly namespace: string;

@@ -16,7 +16,7 @@ import { type Audience, audienceOf, commonKind, plainSummary, unionOfTags } from
 export interface ConsolidateMemories {
   readonly kind: 'consolidate-memories';
   readonly ids: readonly string[];
-  /** What the caller decides about the new row; the rest follows from the sources. */
+  /** The fields of the new row that the caller decides; the others are derived from the sources. */
   readonly result: {
     readonly id: string;
     readonly title: string;
@@ -24,7 +24,7 @@ export interface ConsolidateMemories {
     readonly tier: Tier;
     readonly expiresAt: string | null;
   };
-  /** Null makes one from the sources, without a model. */
+  /** Null makes a summary from the sources, without a model. */
   readonly summary: string | null;
   /** When the title is taken: CONFLICT, or the next free `title (n)`. */
   readonly onConflict: 'error' | 'version';
@@ -42,10 +42,9 @@ export interface ConsolidateMemoriesOutcome {
 }
 
 /**
- * Joins memories into one and archives them with reason `consolidate`, all in the one transaction of the command:
- * either every source is archived as it was read and the result stands, or nothing changes. NOT_FOUND names the ids
- * that are unknown or invisible; FORBIDDEN when a source is somebody else's; CONFLICT when the title is taken by a row
- * that is no source.
+ * Joins memories into one and archives them with reason `consolidate`, in one transaction: either every source is
+ * archived as it was read and the result is stored, or nothing changes. NOT_FOUND names ids that are unknown or
+ * invisible; FORBIDDEN when a source belongs to another agent; CONFLICT when a row that is not a source has the title.
  */
 export function* decideConsolidate(
   command: ConsolidateMemories,
@@ -91,7 +90,7 @@ export function* decideConsolidate(
   ]);
 }
 
-/** The failure that names ids as they were given. */
+/** The failure that names ids as the caller gave them. */
 export function notFoundOf(missing: readonly string[]) {
   return fail('NOT_FOUND', `memory not found: ${missing.join(', ')}`, { missing });
 }

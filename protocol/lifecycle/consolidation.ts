@@ -4,22 +4,22 @@ import { fail, ok, type Result } from '../result.js';
 import { excerpt, utf8Bytes } from '../utf8.js';
 
 /**
- * What a consolidation makes of its sources, purely (interface §4.4, decisions "Life cycle"): the text, and who may
- * read and owns the result.
+ * Pure functions that make a consolidation from its sources (interface §4.4, decisions "Life cycle"): its text, its
+ * readers and its owner.
  */
 
 const SEPARATOR = '\n\n';
-/** What a heading has beside its titles. */
+/** The bytes of a heading without its titles. */
 const HEADING_BYTES = 3;
 
 /**
- * A summary without a model: the sources in the order in which they were written, each under its title. A text that an
- * earlier source has word for word stands once, under all its titles. When it all exceeds the limit of a content,
- * every source gets an equal share, and what shorter ones leave goes to the longer; cut texts end with `…`.
+ * A summary without a model: the sources in the order in which they were written, each under its title. A text that
+ * several sources share appears once, under all their titles. When the sum exceeds the limit of a content, every source
+ * gets an equal share, and longer sources use what shorter ones leave; cut texts end with `…`.
  */
 export function plainSummary(sources: readonly Memory[]): string {
   const sections = sectionsOf(sources);
-  // Headings take half at most, so that a hundred long titles leave room for what they head.
+  // Headings take at most half, so that a hundred long titles leave room for their texts.
   const headBytesMax = Math.floor(CONTENT_BYTES_MAX / 2 / sections.length) - HEADING_BYTES;
   const heads = sections.map(({ titles }) => `# ${excerpt(titles.join(' / '), headBytesMax)}\n`);
   const fixed = heads.reduce((sum, head) => sum + utf8Bytes(head), SEPARATOR.length * (sections.length - 1));
@@ -48,7 +48,7 @@ function sectionsOf(sources: readonly Memory[]): { titles: string[]; content: st
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Splits `total` so that nobody gets more than it needs and nobody less than others without need. */
+/** Splits `total`: no share exceeds its need, and a share is smaller than another only when it needs less. */
 function fairShares(needs: readonly number[], total: number): number[] {
   const shares = needs.map(() => 0);
   let left = Math.max(0, total);
@@ -65,7 +65,7 @@ export function unionOfTags(sources: readonly Memory[]): string[] {
   return [...new Set(sources.flatMap(({ tags }) => tags))].slice(0, TAGS_MAX);
 }
 
-/** Kinds that say more than how a text is meant; a plain consolidation is none of them. */
+/** Kinds with a meaning of their own; a plain consolidation has another kind. */
 const SPECIAL_KINDS: ReadonlySet<Kind> = new Set(['reflection', 'persona', 'entity']);
 
 /** The kind that all sources have, else observation. */
@@ -75,10 +75,10 @@ export function commonKind(sources: readonly Memory[]): Kind {
   return same && !SPECIAL_KINDS.has(first.kind) ? first.kind : 'observation';
 }
 
-/** Whose the result is and who may read it. */
+/** The owner of the result and who may read it. */
 export interface Audience {
   readonly owner: string;
-  /** Absent when everybody may read. */
+  /** Absent when every agent may read it. */
   readonly scope: string | null;
 }
 
@@ -86,9 +86,10 @@ const isOpen = ({ metadata: { scope } }: Memory) =>
   scope === undefined || scope === null || scope === 'collective';
 
 /**
- * The audience of a consolidation, which is never wider than that of any source. All open: open, and owned by the
- * agent that owns them all, else by the caller. A shared scope stays when all restricted sources have it in the
- * namespace of the result; any other mixture is private. FORBIDDEN when restricted sources belong to different agents.
+ * The audience of a consolidation, which is never wider than the audience of any source. When all sources are open, the
+ * result is open and belongs to the agent that owns them all, else to the caller. A shared scope stays when all
+ * restricted sources have it in the namespace of the result; any other mixture is private. FORBIDDEN when restricted
+ * sources belong to different agents.
  */
 export function audienceOf(sources: readonly Memory[], namespace: string, caller: string): Result<Audience> {
   const restricted = sources.filter((source) => !isOpen(source));

@@ -5,9 +5,9 @@ import { isStopWord } from '../ranking/stop-words.js';
 import { wordsOf } from '../ranking/tokens.js';
 import type { ContradictionLink } from './queries.js';
 
-/** Titles are read up to here. */
+/** Only this many words of a title are read. */
 const TITLE_WORDS_MAX = 64;
-/** Titles that share this part of their words are about the same. */
+/** Titles that share this part of their words have the same subject. */
 const SIMILAR_MIN = 0.6;
 
 interface Subject {
@@ -17,9 +17,9 @@ interface Subject {
 }
 
 /**
- * Pairs of memories that may contradict each other, because they are about the same and say different things
- * (reference-http §3.1): the same `metadata.topic`, or similar titles where neither has one. With `sameSubject` all
- * of them are about the same already. Pure; the newest pairs first as the memories come, at most
+ * Pairs of memories that may contradict each other: they have the same subject and say different things (reference-http
+ * §3.1). The subject is the same with the same `metadata.topic`, or with similar titles when neither has a topic.
+ * `sameSubject` says that all of them have the same subject. Pure; pairs with the newest memories first, at most
  * `CONTRADICTION_PAIRS_MAX`.
  */
 export function contradictionPairs(
@@ -46,7 +46,7 @@ export function contradictionPairs(
   return links;
 }
 
-/** One key for a pair, whichever comes first. */
+/** One key for a pair in either order. */
 export const pairKey = (a: string, b: string): string => (a < b ? `${a} ${b}` : `${b} ${a}`);
 
 function subjectOf(memory: Memory): Subject {
@@ -61,7 +61,7 @@ function subjectOf(memory: Memory): Subject {
 /** A title without the number that `on_conflict: version` adds, which says nothing about the subject. */
 export const unnumbered = (title: string): string => title.replace(/ \(\d+\)$/, '');
 
-/** The words of a title that say what it is about: all of them where it has only stop-words. */
+/** The words of a title that name its subject; all words when the title has only stop-words. */
 export function tellingWords(title: string): string[] {
   const words = wordsOf(unnumbered(title), TITLE_WORDS_MAX);
   const telling = words.filter((word) => !isStopWord(word));
@@ -69,8 +69,8 @@ export function tellingWords(title: string): string[] {
 }
 
 /**
- * Ids of the rows whose titles share the most words with a title, `SIMILAR_TITLE_SHARE_MIN` of all their words at
- * least (reference-http §2.3, potential_contradictions); among equals in the order of the rows.
+ * Ids of the rows whose titles share the most words with a title, at least `SIMILAR_TITLE_SHARE_MIN` of all their words
+ * (reference-http §2.3, potential_contradictions); equal shares keep the order of the rows.
  */
 export function potentialContradictions(
   title: string,
@@ -90,7 +90,7 @@ function aboutTheSame(a: Subject, b: Subject): boolean {
   return sharedPart(a.words, b.words) >= SIMILAR_MIN;
 }
 
-/** The words in both of all words in either (Jaccard); 0 without words. */
+/** The number of common words divided by the number of all words (Jaccard); 0 without words. */
 function sharedPart(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   let shared = 0;
   for (const word of a) if (b.has(word)) shared += 1;

@@ -10,7 +10,7 @@ export interface LifecycleQueries {
     ListArchive,
     {
       readonly archived: readonly ArchivedMemory[];
-      /** How many rows cannot be read and are left out; no log brings an archived copy back. */
+      /** The number of rows that are left out because they cannot be read; no log restores an archived copy. */
       readonly unreadable: number;
     }
   >;
@@ -22,7 +22,7 @@ export interface LifecycleQueries {
     }
   >;
   readonly 'find-archived': Ask<FindArchived, { readonly id: string; readonly namespace: string }>;
-  /** `throughRid` is the highest row number of them, to bound the forgetting by. */
+  /** `throughRid` is their highest row number, which bounds the forget. */
   readonly 'count-forgettable': Ask<
     CountForgettable,
     { readonly count: number; readonly throughRid: number }
@@ -36,7 +36,7 @@ export interface LifecycleQueries {
     FindContradictions,
     {
       readonly memories: readonly Memory[];
-      /** Ids of rows that cannot be read and are left out; absent where there are none. */
+      /** Ids of rows that are left out because they cannot be read; absent when every row can be read. */
       readonly damaged?: readonly string[];
       readonly links: readonly ContradictionLink[];
     }
@@ -56,7 +56,7 @@ export interface ArchiveStats {
   readonly viewer: Viewer;
 }
 
-/** The id of an archived memory, for an id or a prefix that fits one visible one. */
+/** The id of an archived memory, for an id or a prefix that matches one visible memory. */
 export interface FindArchived {
   readonly kind: 'find-archived';
   readonly id: string;
@@ -74,10 +74,10 @@ export interface CountExpired {
   readonly now: string;
 }
 
-/** Memories with the same namespace and first tag, enough of them to be joined. */
+/** Groups of memories with the same namespace and first tag that are large enough to join. */
 export interface ConsolidationGroups {
   readonly kind: 'consolidation-groups';
-  /** Exact; null for every namespace but the service's own, which begin with `_`. */
+  /** Exact; null for every namespace except the service's own, which begin with `_`. */
   readonly namespace: string | null;
   readonly shortOnly: boolean;
   readonly countMin: number;

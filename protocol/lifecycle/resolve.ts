@@ -22,8 +22,8 @@ export interface ResolveMemoriesOutcome {
 }
 
 /**
- * Settles a contradiction: the loser goes to the archive with reason `superseded`, and the winner's
- * `metadata.supersedes` names it. NOT_FOUND, FORBIDDEN when either belongs to somebody else.
+ * Resolves a contradiction: the loser goes to the archive with reason `superseded`, and the winner's
+ * `metadata.supersedes` names it. NOT_FOUND; FORBIDDEN when either belongs to another agent.
  */
 export function* decideResolve(
   command: ResolveMemories,

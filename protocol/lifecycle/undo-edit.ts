@@ -14,7 +14,7 @@ import { fail, failed } from '../result.js';
 export interface UndoEdit {
   readonly kind: 'undo-edit';
   readonly id: string;
-  /** Only tells what would change. */
+  /** Only reports what would change. */
   readonly dryRun: boolean;
   readonly viewer: Viewer;
   readonly archive: boolean;
@@ -26,7 +26,7 @@ export interface UndoEditOutcome {
   readonly changed: readonly string[];
 }
 
-/** What an edit may change and its undoing takes back; the tier never goes down, so it stays. */
+/** The fields that an undo restores. The tier never goes down, so it is not one of them. */
 const UNDONE_KEYS = [
   'title',
   'content',
@@ -43,8 +43,8 @@ const UNDONE_KEYS = [
 ] as const;
 
 /**
- * Writes the memory as it was before its last edit in place (an update, or a store that merged into it) as a new
- * update, so that the version grows and the undoing can be undone. NOT_FOUND when it was never edited, CONFLICT when
+ * Restores the memory as it was before its last edit in place (an update, or a store that merged into it). It does so
+ * with a new update, so the version grows and the undo can be undone. NOT_FOUND when it was never edited, CONFLICT when
  * the log no longer has the image or the old title is taken.
  */
 export function* decideUndoEdit(command: UndoEdit, context: DecisionContext): Deciding<UndoEditOutcome> {
@@ -54,11 +54,11 @@ export function* decideUndoEdit(command: UndoEdit, context: DecisionContext): De
   const edit = yield* read('last-edit', { id: row.id });
   if (edit === null) return fail('NOT_FOUND', 'nothing to undo: this memory was never edited');
   if (edit.before === null) {
-    return fail('CONFLICT', 'nothing to undo: the log no longer holds the memory as it was before its edit');
+    return fail('CONFLICT', 'nothing to undo: the log no longer holds the memory from before its edit');
   }
   const memory = undone(row, edit.before, edit.after, context);
   const changed = [...UNDONE_KEYS, 'metadata' as const, 'expires_at' as const].filter(
-    // The log's image has its keys in another order.
+    // The keys of the log's image are in another order.
     (key) => canonicalJson(row[key]) !== canonicalJson(memory[key]),
   );
   const room = yield* titleRoom(memory, { ...command, leaving: [row.id] }, context);
@@ -87,7 +87,7 @@ function undone(
   return claimedWhenTextChanged(row, memory);
 }
 
-/** The old metadata, with the keys that say whose row it is and who attests it as they are now. */
+/** The old metadata, with the present keys for owner and attestation. */
 function metadataBefore(row: MemoryRow, before: MemoryImage): Record<string, unknown> {
   const metadata: Record<string, unknown> = { ...before.metadata };
   for (const key of PRESERVED_METADATA_KEYS) {
@@ -98,14 +98,14 @@ function metadataBefore(row: MemoryRow, before: MemoryImage): Record<string, unk
   return metadata;
 }
 
-/** The old expiry where the edit changed it, unless it has passed or belongs to a tier that the row has left. */
+/** The old expiry when the edit changed it, unless it has passed or the row has left its tier. */
 function expiryBefore(
   row: MemoryRow,
   before: MemoryImage,
   after: MemoryImage | null,
   context: DecisionContext,
 ): string | null {
-  // Reading a memory moves its expiry too, and that stays.
+  // Reading a memory moves its expiry too, and that change stays.
   if (before.tier !== row.tier || before.expires_at === after?.expires_at) return row.expires_at;
   if (before.expires_at !== null && before.expires_at <= context.now) return row.expires_at;
   return before.expires_at;

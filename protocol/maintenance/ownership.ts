@@ -27,14 +27,14 @@ export interface ReleaseOwnershipOutcome {
 
 /**
  * Claims or renews the ownership of the database. A daemon takes it from an MCP process at once; otherwise the holder
- * keeps it until its lease runs out. Every change of holder raises the fencing number.
+ * keeps it until its lease expires. Every change of holder increases the fencing number.
  */
 export function* decideClaim(
   command: ClaimOwnership,
   context: DecisionContext,
 ): Deciding<ClaimOwnershipOutcome> {
   const current = yield* read('database-owner', {});
-  // A lease that ends later than any lease could was made before the clock was set back.
+  // A lease that ends too late was made before the clock was set back.
   const alive =
     current !== null &&
     current.expiresAtMs > context.nowMs &&
@@ -56,7 +56,7 @@ export function* decideClaim(
   ]);
 }
 
-/** Gives the ownership up, so that the next process need not wait for the lease to run out. */
+/** Releases the ownership, so the next process need not wait until the lease expires. */
 export function* decideRelease(command: ReleaseOwnership): Deciding<ReleaseOwnershipOutcome> {
   const current = yield* read('database-owner', {});
   if (current === null || current.holder !== command.holder) return decided({ released: false }, []);

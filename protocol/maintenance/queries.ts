@@ -49,13 +49,13 @@ export interface LogPosition {
   readonly kind: 'log-position';
 }
 
-/** The process that owns the database now; null when its lease has run out. */
+/** The process that owns the database now; null when its lease has expired. */
 export interface CurrentOwner {
   readonly kind: 'current-owner';
   readonly nowMs: number;
 }
 
-/** The numbers of interned namespaces; one that was never written to has none. */
+/** The numbers of interned namespaces; a namespace without any write has no number. */
 export interface NamespaceIds {
   readonly kind: 'namespace-ids';
   readonly names: readonly string[];
@@ -72,12 +72,12 @@ export interface AuditRows {
   readonly limit: number;
 }
 
-/** The head of the audit chain as its file beside the database says. */
+/** The head of the audit chain from the file next to the database. */
 export interface ReadAuditHead {
   readonly kind: 'audit-head';
 }
 
-/** interface §4.1, GET /stats. */
+/** The counts of `GET /stats` (interface §4.1). */
 export interface Stats {
   readonly total: number;
   readonly by_tier: readonly { readonly tier: string; readonly count: number }[];

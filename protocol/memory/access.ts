@@ -2,7 +2,7 @@ import { AGENTS_NAMESPACE } from '../agents/agent.js';
 import type { Viewer } from '../ranking/types.js';
 import { addresseeOf, type Memory, ownerOf } from './memory.js';
 
-/** True when the row's expiry has passed: such a row is hidden from everybody at once. */
+/** True when the row's expiry has passed: such a row is hidden from every caller at once. */
 export function isExpired(memory: Pick<Memory, 'expires_at'>, now: string): boolean {
   return memory.expires_at !== null && memory.expires_at <= now;
 }
@@ -36,8 +36,8 @@ export function isVisible(memory: Memory, viewer: Viewer): boolean {
 }
 
 /**
- * True when the caller may change the row: its owner, anybody for a row without one, or a local operator. An agent's
- * record holds the key that its signatures are judged by, so it has commands of its own and takes no others.
+ * True when the caller may change the row: its owner, any caller for a row without an owner, or a local operator. An
+ * agent record holds the key that verifies the agent's signatures, so it has its own commands and accepts no others.
  */
 export function mayChange(memory: Memory, viewer: Viewer): boolean {
   if (memory.namespace === AGENTS_NAMESPACE) return false;
@@ -46,7 +46,7 @@ export function mayChange(memory: Memory, viewer: Viewer): boolean {
   return owner === null || owner === viewer.agentId;
 }
 
-/** True when the caller may delete the row: as `mayChange`, and the addressee of a message. */
+/** True when the caller may delete the row: as `mayChange`, and also the addressee of a message. */
 export function mayDelete(memory: Memory, viewer: Viewer): boolean {
   return mayChange(memory, viewer) || (viewer.agentId !== null && addresseeOf(memory) === viewer.agentId);
 }

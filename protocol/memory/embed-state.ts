@@ -2,7 +2,7 @@
 export interface EmbeddedRow {
   readonly rid: number;
   readonly id: string;
-  /** The version that was embedded; a row that changed since is left for the next round. */
+  /** The version that was embedded; a row that has changed since waits for the next round. */
   readonly version: number;
   readonly state: EmbedState;
   readonly model: string;

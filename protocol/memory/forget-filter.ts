@@ -1,14 +1,14 @@
 import type { Viewer } from '../ranking/types.js';
 import type { Tier } from './memory.js';
-/** Which live memories a forget means; null fields do not restrict. */
+/** The live memories that a forget selects; null fields do not restrict. */
 export interface ForgetFilter {
   /** Exact. */
   readonly namespace: string | null;
   readonly tier: Tier | null;
-  /** Words, any of which must stand in the memory. */
+  /** Words; the memory must contain one of them. */
   readonly pattern: string | null;
-  /** Rows that came later than this row number stay; null for no bound. */
+  /** Rows with a later row number stay; null for no bound. */
   readonly throughRid: number | null;
-  /** Rows that it may not see or change are left out. */
+  /** Leaves out rows that this viewer may not see or change. */
   readonly viewer: Viewer;
 }

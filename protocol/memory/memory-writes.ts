@@ -3,7 +3,7 @@ import { type MemoryImage, memoryKind } from '../kinds/memory-kind.js';
 import { NO_REST } from '../kinds/payload.js';
 import type { Memory, MemoryRow } from './memory.js';
 
-/** Inserts the row of a memory; `memory.seen` is that of its tombstone when it comes back. */
+/** Inserts the row of a memory; when a removed memory comes back, `memory.seen` is its tombstone's vector. */
 export function insertMemory(memory: Memory, word: 'store' | 'restore' = 'store'): Write<Memory> {
   const { id, namespace, seen } = memory;
   return { mutation: 'write', kind: memoryKind.name, word, id, namespace, seen, before: null, image: memory };

@@ -52,8 +52,8 @@ export interface WriteSignature {
 }
 
 /**
- * A memory as the decisions see it: every field of interface §2.1, instants canonical, plus the stamps by which
- * replicas merge. `null` means unset.
+ * A memory as the decisions see it: every field of interface §2.1, canonical instants, and the stamps by which replicas
+ * merge. `null` means unset.
  */
 export interface Memory {
   readonly id: string;
@@ -88,7 +88,7 @@ export interface Memory {
   readonly write_signature: WriteSignature | null;
   /** Stamp of the write that created the row; never changes. */
   readonly created_hlc: string;
-  /** Stamp of the last edit, which reads and promotions leave (`editStamp` in kinds/version.ts). */
+  /** Stamp of the last edit; reads and promotions do not change it (`editStamp` in kinds/version.ts). */
   readonly edited: string;
   /** Members of its image that this release does not know. */
   readonly rest: Rest;
@@ -99,15 +99,15 @@ export interface Memory {
   readonly seen: VersionVector;
 }
 
-/** A memory in its row: its place in this database's indexes, and what is local to it. */
+/** A memory in its row, with its row number in this database's indexes and its local members. */
 export interface MemoryRow extends Memory {
   /** Row number in this database; the full-text and vector indexes point at it. */
   readonly rid: number;
-  /** When its expiry or tier last moved because it was read. */
+  /** When a read last moved its expiry or tier. */
   readonly life_at: string | null;
 }
 
-/** A memory as clients see it: unset fields are left out, stamps and signatures stay inside. */
+/** A memory as clients see it: unset fields are left out, stamps and signatures are not shown. */
 export type MemoryJson = Record<string, unknown>;
 
 /** Renders a memory for any surface (interface §2.1: unset instants are omitted, never null). */
@@ -140,7 +140,10 @@ export function memoryJson(memory: Memory): MemoryJson {
   return json;
 }
 
-/** A signed creation is shown as its author wrote it; a later signature, of a merge, dates the text and not the row. */
+/**
+ * A signed creation shows the instant that its author signed; the later signature of a merge dates the text, not the
+ * row.
+ */
 function shownCreation({ created_at, write_signature }: Memory): string {
   if (write_signature === null) return created_at;
   return canonicalInstant(write_signature.created_at) === created_at

@@ -3,7 +3,7 @@ import type { Memory } from './memory.js';
 
 type Given = Pick<Memory, 'id' | 'namespace' | 'title' | 'content' | 'source' | 'metadata'>;
 
-/** A memory as it is before its first write: the given fields, and what the service sets everywhere else. */
+/** A memory before its first write: the given fields, and the service's values for all others. */
 export function newMemory(now: string, given: Given & Partial<Memory>): Memory {
   return {
     tier: 'mid',

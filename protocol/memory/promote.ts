@@ -14,10 +14,10 @@ export interface PromoteMemory {
   readonly kind: 'promote-memory';
   readonly id: string;
   readonly targetTier: 'mid' | 'long';
-  /** Clones the row into this namespace above its own instead; null promotes the tier. */
+  /** Clones the row into this ancestor namespace instead; null promotes the tier. */
   readonly vertical?: { readonly toNamespace: string; readonly cloneId: string } | null;
   readonly viewer: Viewer;
-  /** Keep a copy of an expired row that gives way to a clone. */
+  /** Keep a copy of an expired row that a clone replaces. */
   readonly archive?: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface PromoteMemoryOutcome {
 }
 
 /**
- * Promotes a memory: long clears the expiry, mid keeps it. A row that is there already stays as it is and no
+ * Promotes a memory: long clears the expiry, mid keeps it. A row that already has the tier stays as it is, and no
  * operation is written (interface §3, reference-mcp-cli §1.2).
  */
 export function* decidePromote(
@@ -41,7 +41,7 @@ export function* decidePromote(
     return yield* cloneInto(command.vertical, row, command, context);
   }
   const tier = higherTier(row.tier, command.targetTier);
-  // A long row that was given an expiry of its own keeps it unless it is promoted to long once more.
+  // A long row with its own expiry keeps it until it is promoted to long again.
   const expiresAt = command.targetTier === 'long' ? null : row.expires_at;
   if (tier === row.tier && expiresAt === row.expires_at) return decided({ memory: row }, []);
   const memory: Memory = {
@@ -55,9 +55,9 @@ export function* decidePromote(
 }
 
 /**
- * Clones a memory into a namespace above its own; the original stays. VALIDATION_FAILED when the namespace is no proper
- * ancestor, CONFLICT when the title is taken there. The clone belongs to the same agent with the same scope and names
- * its source in `metadata.derived_from`; it is claimed, because a signature covers the namespace.
+ * Clones a memory into an ancestor of its namespace; the original stays. VALIDATION_FAILED when the namespace is not a
+ * proper ancestor, CONFLICT when the title is taken there. The clone belongs to the same agent with the same scope and
+ * names its source in `metadata.derived_from`. It is claimed, because a signature covers the namespace.
  */
 function* cloneInto(
   vertical: { readonly toNamespace: string; readonly cloneId: string },
@@ -67,7 +67,7 @@ function* cloneInto(
 ): Deciding<PromoteMemoryOutcome> {
   const { toNamespace, cloneId } = vertical;
   if (!withAncestors(row.namespace).slice(1).includes(toNamespace)) {
-    return fail('VALIDATION_FAILED', `to_namespace must lie above "${row.namespace}"`, {
+    return fail('VALIDATION_FAILED', `to_namespace must be an ancestor of "${row.namespace}"`, {
       fields: ['to_namespace'],
     });
   }

@@ -3,9 +3,9 @@ import { confidenceTierOf } from './confidence.js';
 import type { Memory, MemoryJson } from './memory.js';
 
 const DAY_SECONDS = 86_400;
-/** A memory that nobody has read for so long is stale. */
+/** A memory that was not read for this long is stale. */
 const STALE_AFTER_SECONDS = 30 * DAY_SECONDS;
-/** A memory that is younger, and was never read, is fresh. */
+/** A younger memory that was never read is fresh. */
 const FRESH_FOR_SECONDS = DAY_SECONDS;
 
 export type FreshnessState = 'fresh' | 'warm' | 'stale' | 'expired';
@@ -20,9 +20,9 @@ export function freshnessOf(memory: Memory, now: string): FreshnessState {
 }
 
 /**
- * What verbose provenance shows beside the score of a recalled row (interface §4.3, rule 4): composed when it is read,
- * stored nowhere, without any part in the ranking. `linkAttestation` is the level of the row's newest link, null
- * without one; then the field is left out.
+ * The fields that verbose provenance adds to the score of a recalled row (interface §4.3, rule 4). They are computed at
+ * the read, stored nowhere and do not affect the ranking. `linkAttestation` is the level of the row's newest link; null
+ * without a link, and then the field is left out.
  */
 export function provenanceOf(memory: Memory, linkAttestation: string | null, now: string): MemoryJson {
   return {

@@ -4,17 +4,17 @@ import { read } from '../decide/reads.js';
 /** Removes the oldest observations. */
 export interface PruneObservations {
   readonly kind: 'prune-observations';
-  /** Observed before this instant. */
+  /** Removes observations before this instant. */
   readonly before: string;
   readonly limit: number;
 }
 
-/** `more`: there may be older rows than the instant still. */
+/** `more`: rows older than the instant may remain. */
 export interface PruneObservationsOutcome {
   readonly more: boolean;
 }
 
-/** The ledger of recalls is bounded by age; it is local, so nothing of it is replicated. */
+/** Prunes the ledger of recalls by age; the ledger is local, so nothing replicates. */
 export function* decidePrune(command: PruneObservations): Deciding<PruneObservationsOutcome> {
   const { before, limit } = command;
   const oldest = yield* read('oldest-observation', {});

@@ -13,7 +13,7 @@ export interface PutEmbeddingsOutcome {
   readonly stored: number;
 }
 
-/** Stores vectors beside the rows they were made from; a row that changed meanwhile keeps waiting. Local. */
+/** Stores the vectors of rows; a row that changed meanwhile keeps waiting. Local. */
 export function* decideEmbeddings(command: PutEmbeddings): Deciding<PutEmbeddingsOutcome> {
   const mutations: Mutation[] = [];
   for (const embedded of command.rows) {

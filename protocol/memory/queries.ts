@@ -26,7 +26,7 @@ export interface MemoryQueries {
       readonly duplicate: { readonly rid: number; readonly id: string; readonly title: string } | null;
     }
   >;
-  /** The most similar first. */
+  /** The most similar title first. */
   readonly 'similar-titles': Ask<SimilarTitles, { readonly ids: readonly string[] }>;
   readonly 'get-memory': Ask<
     GetMemory,
@@ -39,7 +39,7 @@ export interface MemoryQueries {
     Omit<RankedMemories, 'rows'> &
       LeftOut & {
         readonly rows: readonly { readonly memory: MemoryRow; readonly score: number }[];
-        /** True when the bytes of the rows ended the answer early. */
+        /** True when the byte limit ended the answer early. */
         readonly truncated: boolean;
       }
   >;
@@ -51,13 +51,13 @@ export interface MemoryQueries {
   >;
 }
 
-/** The visible memory of one namespace whose vectors come nearest to a query's. */
+/** The visible memory of one namespace whose vectors are nearest to a query vector. */
 export interface NearestMemory {
   readonly kind: 'nearest-memory';
   readonly namespace: string;
   /** Of unit length. */
   readonly queryVector: Float32Array;
-  /** A row that says exactly this counts with similarity 1, with or without a vector. */
+  /** A row with exactly this title and content counts as similarity 1, with or without a vector. */
   readonly title: string;
   readonly content: string;
   readonly viewer: Viewer;
@@ -65,15 +65,15 @@ export interface NearestMemory {
 }
 
 /**
- * The first of some rows that a store would nearly repeat: visible, of one namespace, of one window, with other content.
- * None where the write itself answers for a taken title.
+ * The first of some rows that a store would nearly repeat: visible, in one namespace, with one vector, with other
+ * content. Null when the write itself already handles a taken title.
  */
 export interface NearDuplicate {
   readonly kind: 'near-duplicate';
   readonly namespace: string;
-  /** Row numbers, the nearest first. */
+  /** Row numbers, the nearest row first. */
   readonly rids: readonly number[];
-  /** Dimension of the vectors that were compared. */
+  /** Dimension of the compared vectors. */
   readonly dim: number;
   readonly title: string;
   readonly content: string;
@@ -82,12 +82,12 @@ export interface NearDuplicate {
   readonly now: string;
 }
 
-/** Visible memories of one namespace whose titles may be about what a new one's is (potential_contradictions). */
+/** Visible memories of one namespace with a title that may share a new memory's subject (potential_contradictions). */
 export interface SimilarTitles {
   readonly kind: 'similar-titles';
   readonly namespace: string;
   readonly title: string;
-  /** Not this one: the write may be there already. */
+  /** Leaves out this memory: the write may already be stored. */
   readonly exceptId: string;
   readonly viewer: Viewer;
   readonly now: string;
@@ -95,7 +95,7 @@ export interface SimilarTitles {
 
 export interface GetMemory {
   readonly kind: 'get-memory';
-  /** An id, or a prefix that fits one visible memory. */
+  /** An id, or a prefix that matches one visible memory. */
   readonly id: string;
   readonly viewer: Viewer;
   readonly now: string;
@@ -110,7 +110,7 @@ export interface MemoryFilter {
   /** Bounds on created_at, canonical. */
   readonly since: string | null;
   readonly until: string | null;
-  /** Any of these. */
+  /** A memory matches with any of these tags. */
   readonly tags: readonly string[];
   readonly agentId: string | null;
   readonly viewer: Viewer;
@@ -130,9 +130,9 @@ export interface SearchMemories {
   readonly kind: 'search-memories';
   readonly query: string;
   readonly filter: MemoryFilter;
-  /** Exact; then the query may be empty. */
+  /** Exact; when set, the query may be empty. */
   readonly sourceUri: string | null;
-  /** True finds rows that were atomised too. */
+  /** True also finds rows that were atomised. */
   readonly includeArchived?: boolean;
 }
 
@@ -144,8 +144,8 @@ export interface RecallMemories {
 }
 
 /**
- * Begins a recall while its query is still being embedded: everything that needs no vectors. Only a hint; the recall
- * itself does what was not prepared.
+ * Starts a recall while its query is still being embedded: everything that needs no vectors. Only a hint; the recall
+ * itself does whatever was not prepared.
  */
 export interface PrepareRecall {
   readonly kind: 'prepare-recall';
@@ -153,7 +153,7 @@ export interface PrepareRecall {
   readonly request: RecallRequest;
 }
 
-/** The first half of a recall: which rows, in which order. */
+/** The first half of a recall: it selects and orders the rows. */
 export interface RankMemories {
   readonly kind: 'rank-memories';
   readonly request: RecallRequest;
@@ -169,23 +169,23 @@ export interface RecallObservations {
   readonly since: string | null;
   readonly until: string | null;
   readonly limit: number;
-  /** Whose recalls; null for those of everybody. */
+  /** The agent whose recalls are listed; null lists the recalls of all agents. */
   readonly agentId: string | null;
-  /** Observations of memories that this viewer may not see are left out. */
+  /** Leaves out observations of memories that this viewer may not see. */
   readonly viewer: Viewer;
   readonly now: string;
 }
 
-/** What a page says of the rows that it leaves out. */
+/** The part of a page that names rows left out. */
 export interface LeftOut {
-  /** Ids of rows that cannot be read; absent where there are none. */
+  /** Ids of rows that cannot be read; absent when every row can be read. */
   readonly damaged?: readonly string[];
 }
 
 /** Memories in order, up to the byte limit of a page. */
 export interface MemoryPage extends LeftOut {
   readonly memories: readonly Memory[];
-  /** Where the next page begins when the bytes ended this one early; null otherwise. */
+  /** Where the next page begins when the byte limit ended this one early; null otherwise. */
   readonly nextOffset: number | null;
 }
 
@@ -197,13 +197,15 @@ export interface LinkSummary {
   readonly created_at: string;
 }
 
-/** A ranking, what really ran, and how many rows each index proposed. */
+/** A ranking, the mode that ran, and how many rows each index proposed. */
 export interface RankedMemories {
   readonly rows: readonly RankedRow[];
   readonly mode: 'hybrid' | 'keyword';
   readonly candidates: { readonly fts: number; readonly vector: number };
-  /** Candidates that only the confidence filter kept out. */
+  /** Candidates that only the confidence filter excluded. */
   readonly confidenceFilteredOut: number;
-  /** What one standard deviation of the cosine weighed, a perfect match of words being 1; null in keyword mode. */
+  /**
+   * The weight of one standard deviation of the cosine, when a perfect match of words weighs 1; null in keyword mode.
+   */
   readonly blendWeight: number | null;
 }

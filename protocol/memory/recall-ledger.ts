@@ -3,7 +3,7 @@ export interface ObservationJson {
   readonly recall_id: string;
   readonly memory_id: string;
   readonly retriever: string;
-  /** From 1. */
+  /** Starts at 1. */
   readonly rank: number;
   readonly score: number;
   readonly consumed: boolean;
@@ -12,10 +12,10 @@ export interface ObservationJson {
   readonly consumed_by_memory_id?: string;
 }
 
-/** One recall as the ledger of observations keeps it (reference-mcp-cli §6.8): local to this database. */
+/** One recall in the ledger of observations (reference-mcp-cli §6.8): local to this database. */
 export interface RecallObservation {
   readonly recallId: string;
-  /** Who asked; only they may see it. */
+  /** The agent that asked; only this agent may see the observation. */
   readonly agentId: string;
   /** What found the rows: the mode of the recall. */
   readonly retriever: string;
@@ -25,10 +25,10 @@ export interface RecallObservation {
   readonly scores: readonly number[];
 }
 
-/** A memory was written because of an earlier recall. */
+/** Records that a memory was written because of an earlier recall. */
 export interface RecallConsumption {
   readonly recallId: string;
-  /** Whose recall it must be; null for whoever may see all. */
+  /** The agent that must have made the recall; null for a caller who may see all recalls. */
   readonly agentId: string | null;
   readonly memoryId: string;
   readonly consumedAt: string;

@@ -13,7 +13,7 @@ export interface ForgetMemories {
   readonly filter: ForgetFilter;
   readonly limit: number;
   readonly archive: boolean;
-  /** Who does it, for the audit chain. */
+  /** Who requested it, for the audit chain. */
   readonly by: string;
 }
 
@@ -48,7 +48,7 @@ export interface ExpireMemoriesOutcome {
   readonly more: boolean;
 }
 
-/** Deletes a memory and leaves a tombstone; with `archive` a full copy goes to the archive first (interface §3). */
+/** Deletes a memory and leaves a tombstone; with `archive` the archive first gets a full copy (interface §3). */
 export function* decideDelete(
   command: DeleteMemory,
   context: DecisionContext,
@@ -73,7 +73,7 @@ export function* decideExpire(
   );
 }
 
-/** Deletes up to `limit` rows that a filter means; the filter leaves out what the caller may not change. */
+/** Deletes up to `limit` rows that match a filter; the filter leaves out rows that the caller may not change. */
 export function* decideForget(command: ForgetMemories): Deciding<ForgetMemoriesOutcome> {
   const rows = yield* read('forgettable-memories', { filter: command.filter, limit: command.limit });
   return decided(

@@ -15,17 +15,17 @@ import type { OnConflict } from './on-conflict.js';
 
 export interface StoreMemory {
   readonly kind: 'store-memory';
-  /** The row to write, complete but for the stamps; its id is used when no row is updated. */
+  /** The complete row to write, without stamps; its id is used when no row is updated. */
   readonly memory: Memory;
   readonly onConflict: OnConflict;
   readonly viewer: Viewer;
-  /** Keep a copy of an expired row that gives way to this one (`archive_on_gc`). */
+  /** Keep a copy of an expired row that this one replaces (`archive_on_gc`). */
   readonly archive: boolean;
-  /** Set when the author's signature was verified: it is good once, and only while the key is bound. */
+  /** Set when the author's signature was verified; usable once, and only while the key is bound. */
   readonly envelope: SignedEnvelope | null;
 }
 
-/** Not the whole memory: it would cross a thread and be thrown away. */
+/** Not the whole memory: it would cross a thread for nothing. */
 export interface StoreMemoryOutcome {
   readonly stored: Pick<Memory, 'id' | 'tier' | 'namespace' | 'title' | 'version'>;
   readonly created: boolean;
@@ -33,7 +33,7 @@ export interface StoreMemoryOutcome {
 
 /**
  * Stores a memory. A taken (title, namespace) is CONFLICT, an update of the stored row (`merge`), or the next free
- * `title (n)` (`version`). An expired holder of the title gives way in the same transaction.
+ * `title (n)` (`version`). An expired row with the title is removed in the same transaction.
  */
 export function* decideStore(command: StoreMemory, context: DecisionContext): Deciding<StoreMemoryOutcome> {
   const { memory, envelope } = command;
@@ -85,14 +85,14 @@ function summaryOf({ id, tier, namespace, title, version }: Memory) {
   return { id, tier, namespace, title, version };
 }
 
-/** The expired row that held a title makes room for its successor. */
+/** Removes the expired row that holds a title. */
 export function giveWay(holder: MemoryRow, archive: boolean): Mutation {
   return removeMemory(holder, { word: 'expire', reason: 'ttl_expired', archive });
 }
 
 function titleTaken(holder: MemoryRow, command: StoreMemory) {
   const message = `a memory with this title already exists in namespace "${holder.namespace}"`;
-  // Whose row it is stays hidden from those who may not see it; that the name is taken cannot be hidden.
+  // A caller who may not see the row does not learn its id; that the title is taken cannot be hidden.
   return isVisible(holder, command.viewer)
     ? fail('CONFLICT', message, { existing_id: holder.id })
     : fail('CONFLICT', message);
@@ -114,7 +114,7 @@ function* insertUnderNextTitle(command: StoreMemory, context: DecisionContext): 
   return fail('CONFLICT', `no free title of the form "${memory.title} (n)" is left`);
 }
 
-/** Another title is not what the author signed. */
+/** The signature does not cover another title, so the row is claimed. */
 function retitled(memory: Memory, title: string): Memory {
   if (memory.write_signature === null) return { ...memory, title };
   const { attested_by: _, ...metadata } = memory.metadata;
@@ -165,15 +165,15 @@ export function mergedMemory(holder: MemoryRow, incoming: Memory, context: Decis
   return withAttestation(memory, incoming);
 }
 
-/** No expiry is the latest of all. */
+/** The later of two expiries; null, no expiry, is later than all others. */
 function laterExpiry(a: string | null, b: string | null): string | null {
   if (a === null || b === null) return null;
   return a > b ? a : b;
 }
 
 /**
- * The text now is the incoming author's, so its attestation is the incoming write's, unless the stored row keeps a
- * kind or an owner that the signature does not cover: then the row is claimed.
+ * The merged text is the incoming author's, so the row takes the incoming write's attestation. When the stored row
+ * keeps a kind or an owner that the signature does not cover, the row is claimed.
  */
 export function withAttestation(memory: Memory, incoming: Memory): Memory {
   const { attested_by: _, ...metadata } = memory.metadata;
@@ -194,8 +194,8 @@ export function withAttestation(memory: Memory, incoming: Memory): Memory {
 }
 
 /**
- * A client's new metadata object with the keys that it may not change taken from the stored one; a new `scope` is
- * the exception, because the owner decides who may read.
+ * A client's new metadata object, with the protected keys taken from the stored one. A new `scope` is the exception,
+ * because the owner decides who may read.
  */
 export function preserveMetadata(
   stored: Readonly<Record<string, unknown>>,

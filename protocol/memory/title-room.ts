@@ -10,19 +10,19 @@ import { isExpired, isVisible } from './access.js';
 import type { Memory } from './memory.js';
 import { giveWay } from './store.js';
 
-/** Who asks for a title, and which rows leave in the same transaction anyway. */
+/** The viewer that claims a title, and the rows that the same transaction removes anyway. */
 export interface TitleClaim {
   readonly viewer: Viewer;
   readonly archive: boolean;
-  /** Ids that do not hold the title any more once the transaction ends. */
+  /** Ids of rows that no longer hold the title when the transaction ends. */
   readonly leaving: readonly string[];
   /** The code of a refusal; CONFLICT unless given. */
   readonly code?: ErrorCode;
 }
 
 /**
- * Makes room for a (title, namespace): the mutations that must come first, or a failure when a live row holds it. The
- * failure names that row only to those who may see it; an expired holder gives way.
+ * Makes room for a (title, namespace): answers the mutations that must come first, or a failure when a live row holds
+ * it. The failure names that row only to a viewer who may see it; an expired holder is removed.
  */
 export function* titleRoom(
   memory: Pick<Memory, 'title' | 'namespace'>,
@@ -39,7 +39,7 @@ export function* titleRoom(
   );
 }
 
-/** The title itself, or the first `title (n)` that makes room for itself; CONFLICT when none is left. */
+/** The title itself, or the first available `title (n)`; CONFLICT when all are taken. */
 export function* nextTitle(
   memory: Pick<Memory, 'title' | 'namespace'>,
   claim: TitleClaim,

@@ -9,12 +9,12 @@ import type { Memory } from './memory.js';
 import { replaceMemory } from './memory-writes.js';
 import type { RecallConsumption, RecallObservation } from './recall-ledger.js';
 
-/** Reads that have happened, coalesced by memory. */
+/** Reads of memories, combined for each memory. */
 export interface TouchMemories {
   readonly kind: 'touch-memories';
   readonly touches: readonly { readonly id: string; readonly count: number; readonly lastAt: string }[];
   readonly policy: LifePolicy;
-  /** What the same recalls answered, for the ledger. */
+  /** The answers of the same recalls, for the ledger. */
   readonly observations?: readonly RecallObservation[];
   /** Recalls that led to a memory; applied after the observations. */
   readonly consumptions?: readonly RecallConsumption[];
@@ -27,8 +27,8 @@ export interface TouchMemoriesOutcome {
 }
 
 /**
- * Applies reads that have happened: counts the access, extends the expiry as a floor, and promotes a mid row at its
- * fifth access (decisions, "Memory"). Counts are local; a moved tier or expiry is a replicated `life` operation.
+ * Applies reads: counts the access, extends the expiry to a minimum, and promotes a mid row at its fifth access
+ * (decisions, "Memory"). Counts are local; a moved tier or expiry is a replicated `life` operation.
  */
 export function* decideTouch(
   command: TouchMemories,
@@ -44,7 +44,7 @@ export function* decideTouch(
     const accessCount = Math.min(life.access_count + touch.count, ACCESS_COUNT_MAX);
     const lastAt = life.last_accessed_at ?? '';
     const moved = movedLife(life, accessCount, command.policy, context);
-    // The whole row is read only where it is written, which few touches come to.
+    // Read the whole row only when it is written; few touches write it.
     const row = moved === null ? null : yield* memoryById(life.id);
     if (moved !== null && row !== null) {
       if (moved.tier !== undefined) promoted.push(row.id);
@@ -68,7 +68,7 @@ export function* decideTouch(
   return decided({ touched, promoted }, mutations);
 }
 
-/** The fields that a touch changes beside the count; null when there are none. */
+/** The fields that a touch changes besides the count; null when it changes only the count. */
 function movedLife(
   life: MemoryLife,
   accessCount: number,
@@ -82,8 +82,8 @@ function movedLife(
   if (extendSeconds === null || life.expires_at === null) return null;
   const floor = instantAfter(context.now, extendSeconds);
   if (life.expires_at >= floor) return null;
-  // A row that is read all the time would otherwise write an operation with every read. Half the extension is
-  // always left, so a row in use cannot expire for this.
+  // Without this, a row that is read all the time would write an operation at every read. At least half the extension
+  // is always left, so a row in use cannot expire because of this.
   const recently = life.life_at !== null && instantAfter(life.life_at, LIFE_INTERVAL_SECONDS) > context.now;
   if (recently && life.expires_at >= instantAfter(context.now, extendSeconds / 2)) return null;
   return { expires_at: floor };

@@ -50,8 +50,8 @@ export const notFound = () => fail('NOT_FOUND', 'memory not found');
 export const notOwner = () => fail('FORBIDDEN', 'caller does not own this memory');
 
 /**
- * Updates a subset of fields: NOT_FOUND, FORBIDDEN for another's row, VERSION_CONFLICT with both versions, CONFLICT
- * on a taken (title, namespace). The tier never goes down; `version` grows by one.
+ * Updates some fields: NOT_FOUND, FORBIDDEN for another owner's row, VERSION_CONFLICT with both versions, CONFLICT on a
+ * taken (title, namespace). The tier never goes down; `version` grows by one.
  */
 export function* decideUpdate(
   command: UpdateMemory,
@@ -93,7 +93,7 @@ export function* decideUpdate(
   return decided({ memory }, [...before, ...charge.value, replaceMemory(row, memory, { reembed })]);
 }
 
-/** What the row says of itself follows from its kind, so a merge keeps them too (reference-http §2.3). */
+/** The kind decides which metadata such rows carry, so a merge keeps the kind too (reference-http §2.3). */
 const KEPT_KINDS: ReadonlySet<string> = new Set(['reflection', 'persona']);
 
 function patched(row: MemoryRow, patch: MemoryPatch, context: DecisionContext): Memory {

@@ -3,17 +3,17 @@ import type { KindDigests, KindNamespace } from './ranges.js';
 
 export interface DigestComparison {
   readonly equal: boolean;
-  /** Digests of what both may hold that differ, in order. */
+  /** Digests that differ, among namespaces that both nodes may hold; in order. */
   readonly differing: readonly KindNamespace[];
-  /** Digests that were compared. */
+  /** The number of digests compared. */
   readonly compared: number;
 }
 
 type Holder = Pick<Peer, 'allowedNamespaces'>;
 
 /**
- * Compares the digests of two nodes over the kinds that both know and the namespaces that both may hold. A namespace that
- * a node does not name is empty there.
+ * Compares the digests of two nodes, over the kinds that both know and the namespaces that both may hold. A namespace
+ * that a node does not name is empty there.
  */
 export function compareDigests(
   ours: KindDigests,

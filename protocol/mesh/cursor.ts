@@ -2,8 +2,9 @@ import { canonicalJson } from '../canonical-json.js';
 import type { Have } from './wire.js';
 
 /**
- * A cursor of `GET /sync/since` is what its holder has, as base64url of canonical JSON. It is made by who reads from
- * what is durably his, so it can neither pass a row that failed to apply nor be pinned by a peer, and ties do not exist.
+ * A cursor of `GET /sync/since` is what its holder has, as base64url of canonical JSON. The reader makes it from what
+ * it has stored durably. So it cannot skip a row that failed to apply, a peer cannot hold it back, and ties cannot
+ * occur.
  */
 export function encodeCursor(have: Have): string {
   const bytes = new TextEncoder().encode(canonicalJson(have));
@@ -12,7 +13,7 @@ export function encodeCursor(have: Have): string {
   return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
-/** What a cursor says, or null for a text that is none. */
+/** What a cursor says; null for a text that is not a cursor. */
 export function decodeCursor(cursor: string): Have | null {
   if (!/^[A-Za-z0-9_-]*$/.test(cursor)) return null;
   try {

@@ -2,7 +2,7 @@ import { canonicalJson } from '../canonical-json.js';
 import type { Crypto } from '../seams.js';
 import type { KindDigests, KindNamespace } from './ranges.js';
 
-/** The digests of those namespaces that pass; a kind without any keeps its entry. */
+/** The digests of the namespaces that pass; a kind with no such namespace keeps its entry. */
 export function digestsWithin(digests: KindDigests, passes: (namespace: string) => boolean): KindDigests {
   return Object.fromEntries(
     Object.entries(digests).map(([kind, namespaces]) => [
@@ -13,8 +13,8 @@ export function digestsWithin(digests: KindDigests, passes: (namespace: string) 
 }
 
 /**
- * One digest over those namespaces that pass, as both sides of a comparison make it: equal roots over what both may
- * hold mean equal rows. Kinds without rows do not count, so that a kind that only one side knows changes nothing.
+ * One digest over the namespaces that pass; both sides of a comparison compute it. Equal roots over what both may hold
+ * mean equal rows. Kinds without rows do not count, so a kind that only one side knows changes nothing.
  */
 export function rootDigest(
   digests: KindDigests,

@@ -2,29 +2,29 @@ import { canonicalJson } from '../canonical-json.js';
 import { peerOfOrigin } from './wire.js';
 
 /**
- * What a node tells about an origin of its own whose numbers it gave twice (its database was put back by a plain copy and
- * went on before anybody could say so): what it wrote then goes on under another origin, and whoever has it under the
- * old one sets that aside.
+ * A node's notice about one of its origins whose sequence numbers it used twice: its database was restored from a plain
+ * copy, and it wrote before any peer could report it. Those writes now have another origin. A node that has them under
+ * the old origin moves them aside.
  */
 export interface EpochNotice {
-  /** The origin that has two histories. */
+  /** The origin with two histories. */
   readonly from: string;
-  /** The last operation that both have. */
+  /** The last operation that both histories share. */
   readonly keep: number;
-  /** Header hash of the operation after it, in the history that has another name now. */
+  /** Header hash of the operation after it, in the history that was renamed. */
   readonly renamed: string;
 }
 
-/** Of operations that carry a notice; `subject` is the origin that it is about. */
+/** The word of operations that carry a notice; their `subject` is the origin. */
 export const EPOCH_KIND = 'epoch';
-/** A namespace that holds no memories; notices go to everybody, whatever a scope says. */
+/** A namespace that holds no memories; every peer gets notices, whatever its scope. */
 export const EPOCH_NAMESPACE = '_mesh';
 
 export function epochPayload(notice: EpochNotice): string {
   return canonicalJson({ ...notice });
 }
 
-/** Null for a payload that is no notice, or one about somebody else's origin. */
+/** Null for a payload that is not a notice, or one about another node's origin. */
 export function epochNoticeOf(operation: {
   readonly origin: string;
   readonly subject: string;
@@ -43,6 +43,6 @@ export function epochNoticeOf(operation: {
   const own = peerOfOrigin(operation.origin) === peerOfOrigin(operation.subject);
   if (!own || operation.origin === operation.subject) return null;
   const notice = { from: operation.subject, keep, renamed };
-  // Nothing beside it: every batch about the origin reads it.
+  // No other members: every batch about the origin reads the notice.
   return operation.payload === epochPayload(notice) ? notice : null;
 }

@@ -3,9 +3,10 @@ import { fail, ok, type Result } from '../result.js';
 const DIGITS = 64;
 
 /**
- * The fingerprints of an allowlist file: one SHA-256 of a DER certificate in each line, 64 hex digits in any case, with
- * colons or not, after `sha256:` or not; `#` begins a comment (reference-federation §1.3). VALIDATION_FAILED names the line
- * and what is wrong in it; an empty list is one as well, because it would admit nobody. Lower-case hex, no duplicates.
+ * The fingerprints of an allowlist file: one SHA-256 of a DER certificate on each line, 64 hex digits in any case, with
+ * or without colons and a leading `sha256:`; `#` begins a comment (reference-federation §1.3). VALIDATION_FAILED names
+ * the line and what is wrong with it. An empty list fails too, because it would admit no peer. Lower-case hex, no
+ * duplicates.
  */
 export function parseFingerprintList(text: string): Result<readonly string[]> {
   const found = new Set<string>();
@@ -19,11 +20,11 @@ export function parseFingerprintList(text: string): Result<readonly string[]> {
     if (!fingerprint.ok) return fail('VALIDATION_FAILED', `line ${index + 1}: ${fingerprint.error.message}`);
     found.add(fingerprint.value);
   }
-  if (found.size === 0) return fail('VALIDATION_FAILED', 'the list is empty, so nobody could connect');
+  if (found.size === 0) return fail('VALIDATION_FAILED', 'the list is empty, so no peer could connect');
   return ok([...found]);
 }
 
-/** One fingerprint as people write it, as lower-case hex. */
+/** Reads one fingerprint in any accepted notation, as lower-case hex. */
 function parseFingerprint(text: string): Result<string> {
   const space = /\s/.exec(text);
   if (space !== null) {
@@ -32,7 +33,7 @@ function parseFingerprint(text: string): Result<string> {
   const hex = text.replace(/^sha256:/i, '').replaceAll(':', '');
   const wrong = /[^0-9a-f]/i.exec(hex);
   if (wrong !== null) {
-    return fail('VALIDATION_FAILED', `${JSON.stringify(wrong[0])} is no hexadecimal digit`);
+    return fail('VALIDATION_FAILED', `${JSON.stringify(wrong[0])} is not a hexadecimal digit`);
   }
   if (hex.length !== DIGITS) {
     return fail('VALIDATION_FAILED', `a SHA-256 has ${DIGITS} hexadecimal digits, this has ${hex.length}`);
@@ -41,16 +42,16 @@ function parseFingerprint(text: string): Result<string> {
 }
 
 /**
- * The server certificates of peers by host, lower case: lines `<host> <sha256 hex>`, `#` begins a comment; a host may have
- * several lines while its certificate changes. VALIDATION_FAILED names the line.
+ * The server certificates of peers by host, lower case: lines `<host> <sha256 hex>`, `#` begins a comment; a host may
+ * have several lines while its certificate changes. VALIDATION_FAILED names the line.
  */
 export function parsePeerFingerprints(text: string): Result<ReadonlyMap<string, readonly string[]>> {
   const found = new Map<string, string[]>();
   for (const [index, line] of text.split(/\r\n|\n|\r/).entries()) {
     const entry = line.replace(/#.*$/s, '').trim();
     if (entry === '') continue;
-    const [host, digits, surplus] = entry.split(/\s+/);
-    if (digits === undefined || surplus !== undefined) {
+    const [host, digits, extra] = entry.split(/\s+/);
+    if (digits === undefined || extra !== undefined) {
       return fail('VALIDATION_FAILED', `line ${index + 1}: expected a host and a fingerprint`);
     }
     const fingerprint = parseFingerprint(digits);

@@ -6,7 +6,7 @@ import { readReply } from './message-body.js';
 import { instant, word } from './wire-schema.js';
 
 /**
- * A request that only the home of a subject decides, as another node passes it on (design: kinds, "Two things need one
+ * A request that only the home of a subject decides, forwarded by another node (design: kinds, "Two things need one
  * decider"): `POST /api/v1/mesh/commands`, signed like a push. The answer is the home's outcome.
  */
 
@@ -17,7 +17,7 @@ const request = z.object({
 
 export interface ForwardedRequest {
   readonly sentAt: string;
-  /** As it was sent; its kind says which check it must pass. */
+  /** The command as it was sent; its kind says which check it must pass. */
   readonly command: Readonly<Record<string, unknown>> & { readonly kind: string };
 }
 
@@ -26,7 +26,9 @@ export function parseForwarded(value: unknown): Result<ForwardedRequest> {
   const parsed = request.safeParse(value);
   if (parsed.success) return ok({ sentAt: parsed.data.sender_wall_clock, command: parsed.data.command });
   const field = parsed.error.issues[0]?.path.join('.') ?? '';
-  return fail('VALIDATION_FAILED', `${field} is not what a forwarded request holds`, { fields: [field] });
+  return fail('VALIDATION_FAILED', `${field} is not a valid field of a forwarded request`, {
+    fields: [field],
+  });
 }
 
 const outcome = z.union([
@@ -43,7 +45,7 @@ const outcome = z.union([
 
 const reply = z.object({ outcome, wall_clock: instant });
 
-/** The answer of a home. Its clock reading dates it. */
+/** The answer of a home. The home's clock reading dates it. */
 export interface ForwardedReply {
   readonly outcome: Result<Readonly<Record<string, unknown>>>;
   readonly wall_clock: string;

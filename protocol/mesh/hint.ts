@@ -1,12 +1,12 @@
-/** Below the API prefix: a WebSocket over which two nodes tell each other that there is something new. */
+/** Path below the API prefix: a WebSocket over which two nodes tell each other about new operations. */
 export const HINTS_PATH = '/mesh/hints';
 
 /**
- * "I have something new" (design: mesh, "Three layers"). Never authoritative: who hears it asks, and who does not hear it
- * asks at the next round all the same.
+ * "I have something new" (design: mesh, "Three layers"). Never authoritative: a node that receives a hint asks for the
+ * operations, and a node that misses it asks in the next round.
  */
 export interface Hint {
-  /** The sender's own origin, and how far it has come. */
+  /** The sender's own origin, and its last sequence. */
   readonly origin: string;
   readonly seq: number;
 }
@@ -15,7 +15,7 @@ const TEXT_LENGTH_MAX = 300;
 
 export const formatHint = ({ origin, seq }: Hint): string => JSON.stringify({ origin, seq });
 
-/** What a message says; null for one that is no hint. Keys of later releases are passed over. */
+/** What a message says; null for a message that is not a hint. Unknown keys of later releases are ignored. */
 export function parseHint(text: string): Hint | null {
   let value: unknown;
   try {

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { PEER_REPLY_BYTES_MAX } from '../limits.js';
 import { fail, ok, type Result } from '../result.js';
 
-/** The body of a message as a schema reads it: VALIDATION_FAILED names the field that has another shape. */
+/** Reads the body of a message with a schema: VALIDATION_FAILED names a field with another shape. */
 export function readBody<T>(schema: z.ZodType<T>, body: Readonly<Record<string, unknown>>): Result<T> {
   const read = schema.safeParse(body);
   if (read.success) return ok(read.data);
@@ -11,7 +11,7 @@ export function readBody<T>(schema: z.ZodType<T>, body: Readonly<Record<string, 
   return fail('VALIDATION_FAILED', `${field}: ${issue?.message ?? 'is invalid'}`, { fields: [field] });
 }
 
-/** The body of a peer's answer as a schema reads it; null for anything else. What it says is not verified. */
+/** Reads the body of a peer's answer with a schema; null for anything else. The contents are not verified. */
 export function readReply<T>(schema: z.ZodType<T>, body: Uint8Array): T | null {
   const value = parse(body, PEER_REPLY_BYTES_MAX);
   if (value === undefined) return null;
@@ -21,7 +21,7 @@ export function readReply<T>(schema: z.ZodType<T>, body: Uint8Array): T | null {
 
 const REFUSAL_BYTES_MAX = 65_536;
 
-/** The tag of a refusal's body, for people and metrics; null where there is none that is short and plain. */
+/** The tag in the body of a refusal, for people and metrics; null when there is no short and plain tag. */
 export function errorTagOf(body: Uint8Array): string | null {
   const value = parse(body, REFUSAL_BYTES_MAX);
   if (value === null || typeof value !== 'object') return null;
@@ -32,7 +32,7 @@ export function errorTagOf(body: Uint8Array): string | null {
   return null;
 }
 
-/** JSON in UTF-8; undefined for other bytes, and for too many. */
+/** Parses JSON in UTF-8; undefined for other bytes, and for too many bytes. */
 function parse(body: Uint8Array, bytesMax: number): unknown {
   if (body.byteLength > bytesMax) return undefined;
   try {

@@ -5,20 +5,20 @@ export const PEER_ID_HEADER = 'x-peer-id';
 export const SIGNATURE_HEADER = 'x-memory-sig';
 export const NONCE_HEADER = 'x-memory-nonce';
 
-/** Longer nonces are not remembered; our own are UUIDs. */
+/** A nonce may not be longer than this; our own nonces are UUIDs. */
 const NONCE_LENGTH_MAX = 128;
 
 const NONCE = /^[\x21-\x7e]+$/;
-/** Standard base64 of 64 bytes in its one spelling: padded, and without stray bits. */
+/** Standard base64 of 64 bytes in its only spelling: padded, and without stray bits. */
 const SIGNATURE = /^[A-Za-z0-9+/]{85}[AQgw]==$/;
 const ALGORITHM = 'ed25519';
 
-/** The peer id of a header; null for one that is absent or none, which count as the same. */
+/** The peer id of a header; null when it is absent or not a peer id, which are treated alike. */
 export function parsePeerId(header: string | undefined): string | null {
   return header === undefined || agentIdProblem(header) !== null ? null : header;
 }
 
-/** The nonce of a header, opaque but for its characters; null when it is absent, empty, too long or not plain text. */
+/** The nonce of a header; null when it is absent, empty, too long or not plain text. Otherwise it is opaque. */
 export function parseNonce(header: string | undefined): string | null {
   const nonce = header?.trim() ?? '';
   return nonce.length <= NONCE_LENGTH_MAX && NONCE.test(nonce) ? nonce : null;
@@ -31,7 +31,7 @@ export type ParsedSignature =
   | { readonly kind: 'unknown-algorithm' }
   | { readonly kind: 'malformed' };
 
-/** Reads `ed25519=<base64>`; what follows the first `;` is ignored, white space around the parts as well. */
+/** Reads `ed25519=<base64>`; it ignores everything after the first `;`, and white space around the parts. */
 export function parseSignature(header: string | undefined): ParsedSignature {
   const text = (header ?? '').split(';', 1)[0]!.trim();
   if (text === '') return { kind: 'missing' };

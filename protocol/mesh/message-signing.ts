@@ -1,14 +1,14 @@
 import type { Random, Signer } from '../seams.js';
 import { formatSignature, NONCE_HEADER, PEER_ID_HEADER, SIGNATURE_HEADER } from './message-headers.js';
 
-/** What of a message is signed. */
+/** The parts of a message that its signature covers. */
 export interface MessageParts {
   readonly method: 'GET' | 'POST';
   /** With the API prefix, without the query. */
   readonly path: string;
-  /** Raw query string without `?`; empty for none. */
+  /** Raw query string without `?`; empty when there is no query. */
   readonly query: string;
-  /** The exact bytes that travel; null or empty for none. */
+  /** The exact bytes that travel; null or empty when there is no body. */
   readonly body: Uint8Array | null;
 }
 
@@ -35,8 +35,8 @@ export interface OutgoingMessage extends MessageParts {
 }
 
 /**
- * Signs a message under a nonce of its own and answers its headers, names in lower case. The same message may go to
- * several peers, because each receiver remembers the nonces of its senders.
+ * Signs a message with a fresh nonce and answers its headers, names in lower case. The same message may go to several
+ * peers, because each receiver remembers the nonces of its senders.
  */
 export function signMessage(message: OutgoingMessage): Readonly<Record<string, string>> {
   const nonce = message.random.uuid();

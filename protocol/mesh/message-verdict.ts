@@ -12,15 +12,18 @@ import { signedBytes } from './message-signing.js';
 import type { Peer } from './peer.js';
 import type { ReceivedMessage } from './transport.js';
 
-/** What an operator asks of messages (interface §5.2). */
+/** What the operator's settings demand of messages (interface §5.2). */
 export interface MessagePolicy {
   readonly requireSignature: boolean;
   readonly requireNonce: boolean;
-  /** `enforce` refuses a certificate that is bound to no peer; one that is bound speaks for its peer alone anyway. */
+  /**
+   * `enforce` refuses a certificate that is bound to no peer. A bound certificate speaks only for its peer in both
+   * modes.
+   */
   readonly certificateBinding: 'warn' | 'enforce';
 }
 
-/** Who may send. */
+/** The peers that may send. */
 export interface Senders {
   find(peerId: string): Peer | null;
   /** True when an operator allows this peer id, enrolled or not. */
@@ -29,7 +32,7 @@ export interface Senders {
   holderOf(fingerprint: string): string | null;
 }
 
-/** Why a message is not believed; each is an error code of its own. */
+/** Why a message is not authenticated; each tag is an error code. */
 export type MessageTag = Extract<
   ErrorCode,
   | 'peer_id_header_missing'
@@ -48,17 +51,17 @@ export type MessageVerdict =
   | {
       readonly ok: true;
       readonly peer: Peer;
-      /** Signed with the message, and to be used once; null where none is needed. */
+      /** The signed nonce, which must be new; null when no nonce is required. */
       readonly nonce: string | null;
-      /** The certificate belongs to nobody in particular. */
+      /** True when the certificate is bound to no peer. */
       readonly certificateUnbound: boolean;
     }
   | { readonly ok: false; readonly tag: MessageTag };
 
 /**
- * Judges who sent a message by its headers, certificate and signature, in the order of reference-federation §1.4 and
- * before a byte of its body is parsed. Whether its nonce is new is the caller's to say. A message without any sign of
- * a peer counts as unsigned.
+ * Verifies the sender of a message by its headers, certificate and signature, in the order of reference-federation §1.4
+ * and before a byte of its body is parsed. The caller checks that its nonce is new. A message without any sign of a
+ * peer counts as unsigned.
  */
 export function judgeMessage(
   message: ReceivedMessage,
@@ -77,11 +80,11 @@ export function judgeMessage(
     const known = peer === null && senders.isListed(peerId);
     return refuse(known ? 'peer_not_enrolled' : 'x_peer_id_not_in_allowlist');
   }
-  const bound = judgeCertificate(peer, message.fingerprint, senders);
-  if (bound === 'another' || (bound === 'nobody' && policy.certificateBinding === 'enforce')) {
+  const bound = checkCertificate(peer, message.fingerprint, senders);
+  if (bound === 'another' || (bound === 'unbound' && policy.certificateBinding === 'enforce')) {
     return refuse(bound === 'another' ? 'peer_id_cert_mismatch' : 'peer_id_cert_unbound');
   }
-  const certificateUnbound = bound === 'nobody';
+  const certificateUnbound = bound === 'unbound';
 
   switch (parsed.kind) {
     case 'missing':
@@ -104,13 +107,13 @@ export function judgeMessage(
 
 const refuse = (tag: MessageTag): MessageVerdict => ({ ok: false, tag });
 
-/** Whose the certificate of a connection is; a connection without mutual TLS says nothing. */
-function judgeCertificate(
+/** Which peer the certificate of a connection is bound to. A connection without mutual TLS counts as the peer's. */
+function checkCertificate(
   peer: Peer,
   fingerprint: string | null,
   senders: Senders,
-): 'peer' | 'another' | 'nobody' {
+): 'peer' | 'another' | 'unbound' {
   if (fingerprint === null || peer.fingerprints.includes(fingerprint)) return 'peer';
   if (peer.fingerprints.length > 0 || senders.holderOf(fingerprint) !== null) return 'another';
-  return 'nobody';
+  return 'unbound';
 }

@@ -1,39 +1,41 @@
 import { KINDS, type Kinds } from '../kinds/kinds.js';
 import { EPOCH_KIND } from './epoch-notice.js';
 
-/** A node of the mesh as another one knows it. */
+/** A node of the mesh as another node knows it. */
 export interface Peer {
-  /** `peer-<16 hex>`: follows from the public key. */
+  /** `peer-<16 hex>`: derived from the public key. */
   readonly peerId: string;
-  /** Base address, for example `https://10.0.0.2:9077`; null for a peer that calls and cannot be called. */
+  /**
+   * Base address, for example `https://10.0.0.2:9077`; null for a peer that connects to others and cannot be reached.
+   */
   readonly url: string | null;
   /** 32 raw bytes, Ed25519: verifies its messages and the heads of its origins. */
   readonly publicKey: Uint8Array;
-  /** SHA-256 of the DER certificates that may speak for it, lower-case hex; empty where TLS is not used. */
+  /** SHA-256 of the DER certificates that may speak for it, lower-case hex; empty when TLS is not used. */
   readonly fingerprints: readonly string[];
   /** Globs (`*` one segment, `**` any suffix) of the namespaces that it may hold; null means all. */
   readonly allowedNamespaces: readonly string[] | null;
-  /** Agent ids that it may send as besides itself, for old-style rows. */
+  /** Other agent ids that it may send as, for legacy rows. */
   readonly allowedSenderAgentIds: readonly string[];
   /**
-   * True for a peer that was enrolled by its key alone, without a scope: it may push, and gets nothing
+   * True for a peer that was enrolled only by its key, without a scope: it may push, and receives nothing
    * (reference-federation §1.6). Absent for all others.
    */
   readonly pullDenied?: boolean;
-  /** A departed peer is not talked to; its key still verifies what it wrote. */
+  /** The node does not contact a departed peer; its key still verifies what it wrote. */
   readonly state: 'member' | 'departed';
 }
 
-/** Who belongs to the mesh, as this node knows it now. */
+/** The members of the mesh, as this node knows them now. */
 export interface Roster {
   /** Members and departed, without this node itself. */
   peers(): readonly Peer[];
   find(peerId: string): Peer | null;
-  /** Calls back after every change; answers how to stop that. */
+  /** Calls the listener after every change; answers a function that stops it. */
   onChange(listener: () => void): () => void;
 }
 
-/** True when a peer may hold what lies in a namespace. */
+/** True when a peer may hold the contents of a namespace. */
 export function mayHold(peer: Pick<Peer, 'allowedNamespaces'>, namespace: string): boolean {
   const globs = peer.allowedNamespaces;
   return globs === null || globs.some((glob) => matchesGlob(glob, namespace));
@@ -45,7 +47,7 @@ interface Worded {
   readonly namespace: string;
 }
 
-/** True when a peer may write an operation; one that concerns the log itself every peer may write. */
+/** True when a peer may write an operation; every peer may write an operation about the log itself. */
 export function mayWrite(peer: Pick<Peer, 'allowedNamespaces'>, { kind, namespace }: Worded): boolean {
   return kind === EPOCH_KIND || mayHold(peer, namespace);
 }
@@ -59,7 +61,7 @@ export function mayHave(
   return kinds.ofWord(operation.kind)?.kind.reach === 'everybody' || mayWrite(peer, operation);
 }
 
-/** `*` stands for one segment, a final `**` for any suffix (reference-federation §1.3). */
+/** `*` matches one segment, a final `**` any suffix (reference-federation §1.3). */
 export function matchesGlob(glob: string, namespace: string): boolean {
   const pattern = glob.split('/');
   const segments = namespace.split('/');

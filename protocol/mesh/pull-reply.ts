@@ -4,11 +4,11 @@ import { readReply } from './message-body.js';
 import type { PullReply } from './wire.js';
 import { have, head, instant, operation, release } from './wire-schema.js';
 
-/** The answer of a pull, checked. */
+/** The answer to a pull, after its shape was checked. */
 export interface CheckedPullReply
   extends Pick<PullReply, 'operations' | 'heads' | 'more' | 'have' | 'root' | 'wall_clock'> {
   readonly version: string | null;
-  /** It serves this node nothing, and does not say what it has. */
+  /** True when the peer serves this node nothing, and does not say what it has. */
   readonly denied: boolean;
 }
 
@@ -23,7 +23,7 @@ const reply = z.object({
   scope_status: z.unknown().optional(),
 });
 
-/** What a peer answered to a pull; null for anything else. The chain and the signatures in it are to be verified. */
+/** Reads a peer's answer to a pull; null for anything else. The caller must still verify its chain and signatures. */
 export function checkPullReply(body: Uint8Array): CheckedPullReply | null {
   const read = readReply(reply, body);
   if (read === null) return null;

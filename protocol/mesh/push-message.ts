@@ -38,7 +38,7 @@ function byArray<T>(of: (name: PushArray) => T): Readonly<Record<PushArray, T>> 
   return Object.fromEntries(PUSH_ARRAYS.map((name) => [name, of(name)])) as Record<PushArray, T>;
 }
 
-/** A push as it was read; its items are not read yet. */
+/** A push whose items are not read yet. */
 export interface Push {
   readonly sender: string;
   readonly sentAt: string | undefined;
@@ -48,7 +48,10 @@ export interface Push {
   readonly arrays: Readonly<Record<PushArray, readonly unknown[]>>;
 }
 
-/** Reads the body of a push: VALIDATION_FAILED when it is another shape. Caps are judged apart, after the sender. */
+/**
+ * Reads the body of a push: VALIDATION_FAILED when it has another shape. `pushProblem` checks the sender and then the
+ * caps.
+ */
 export function parsePush(body: Readonly<Record<string, unknown>>): Result<Push> {
   const read = readBody(push, body);
   if (!read.ok) return failed(read.error);
@@ -66,7 +69,7 @@ export function parsePush(body: Readonly<Record<string, unknown>>): Result<Push>
   });
 }
 
-/** What is wrong with the sender or the size of a push; null when nothing is. */
+/** What is wrong with the sender or the size of a push; null when nothing is wrong. */
 export function pushProblem(body: Push, pageSizeMax: number): Result<null> {
   const problem = agentIdProblem(body.sender);
   if (problem !== null) {
@@ -88,15 +91,15 @@ function overCap(name: string, max: number) {
   });
 }
 
-/** The parts of a push's answer that the sender goes by. */
+/** The parts of a push's answer that the sender uses. */
 export interface CheckedPushReply
   extends Pick<PushReply, 'applied' | 'noop' | 'have' | 'refused' | 'parked' | 'wall_clock'> {
   readonly version: string | null;
-  /** Who answers; null where that is not said. */
+  /** The peer that answers; null when the answer does not name it. */
   readonly receiver: string | null;
 }
 
-/** A reason, also one that only a later release knows. */
+/** A reason, which only a later release may know. */
 const reason = <R extends string>() =>
   z.custom<R>((value) => typeof value === 'string' && value.length <= REASON_LENGTH_MAX);
 const REASON_LENGTH_MAX = 64;
@@ -112,7 +115,7 @@ const pushReply = z.object({
   receiver_agent_id: z.string().max(HEADER_TEXT_LENGTH_MAX).nullable().catch(null),
 });
 
-/** What a peer answered to a push; null for anything else. What it says is not verified. */
+/** Reads a peer's answer to a push; null for anything else. The contents are not verified. */
 export function checkPushReply(body: Uint8Array): CheckedPushReply | null {
   const read = readReply(pushReply, body);
   if (read === null) return null;

@@ -36,13 +36,13 @@ const question: z.ZodType<RangesQuestion> = z.discriminatedUnion('kind', [
 
 const body = z.object({ sender_wall_clock: z.string(), ask: question });
 
-/** A question about ranges, as it was read. */
+/** A question about ranges, after its shape was checked. */
 export interface AskedRanges {
   readonly sentAt: string;
   readonly ask: RangesQuestion;
 }
 
-/** Reads the body of `POST /mesh/ranges`: VALIDATION_FAILED when it is another shape. */
+/** Reads the body of `POST /mesh/ranges`: VALIDATION_FAILED when it has another shape. */
 export function parseRanges(value: Readonly<Record<string, unknown>>): Result<AskedRanges> {
   const read = readBody(body, value);
   return read.ok ? ok({ sentAt: read.value.sender_wall_clock, ask: read.value.ask }) : failed(read.error);
@@ -71,7 +71,7 @@ const operations: z.ZodType<Dated<OperationsReply>> = z.object({
 
 export type Dated<R> = R & { readonly wall_clock: string };
 
-/** What a peer answered to a question about ranges; null for anything else. What it says is not verified. */
+/** Reads a peer's answer to a question about ranges; null for anything else. The contents are not verified. */
 export const checkNamespacesReply = (reply: Uint8Array): Dated<NamespacesReply> | null =>
   readReply(namespaces, reply);
 export const checkSubjectsReply = (reply: Uint8Array): Dated<SubjectsReply> | null =>

@@ -2,11 +2,11 @@ import type { Crypto } from '../seams.js';
 import type { Have, WireOperation } from './wire.js';
 
 /**
- * What nodes ask each other to find where their rows differ (design: mesh, "Anti-entropy"):
- * `POST /api/v1/mesh/ranges`, signed like a push. One question in each message.
+ * The questions that nodes ask each other to find rows that differ (design: mesh, "Anti-entropy"): `POST
+ * /api/v1/mesh/ranges`, signed like a push. One question in each message.
  */
 
-/** Ranges that the subjects of a namespace are spread over. */
+/** The number of ranges that the subjects of a namespace are divided into. */
 export const RANGE_BUCKETS = 256;
 
 /** The range of a subject: the first byte of its SHA-256. */
@@ -23,7 +23,7 @@ export interface KindNamespace {
   readonly namespace: string;
 }
 
-/** Where an operation stands in its origin. */
+/** The position of an operation: its origin and sequence. */
 export interface OperationPlace {
   readonly origin: string;
   readonly seq: number;
@@ -38,16 +38,16 @@ export type RangesQuestion =
       readonly digests: KindDigests;
     }
   | {
-      /** Which subjects are there in the ranges that differ? */
+      /** Which subjects lie in the ranges that differ? */
       readonly kind: 'subjects';
       readonly of: KindNamespace;
       /** Digests of the asker's ranges by number, hex; a range without rows is left out. */
       readonly ranges: Readonly<Record<string, string>>;
-      /** Ranges before this one were compared already. */
+      /** Ranges before this one were already compared. */
       readonly from: number;
     }
   | {
-      /** These operations, with what the asker lacks of them. */
+      /** Send these operations, with the payloads that the asker lacks. */
       readonly kind: 'operations';
       readonly places: readonly OperationPlace[];
     };
@@ -62,22 +62,22 @@ export interface NamespacesReply {
 export interface SubjectsReply {
   /** `[subject, digest]` of all subjects in the ranges listed. */
   readonly subjects: readonly (readonly [string, string])[];
-  /** Ranges that differ, as far as this answer goes. */
+  /** The ranges that differ, as far as this answer goes. */
   readonly ranges: readonly number[];
-  /** Where to go on; null when all ranges were compared. */
+  /** The range to continue with; null when all ranges were compared. */
   readonly next: number | null;
 }
 
 export interface OperationsReply {
   readonly operations: readonly WireOperation[];
-  /** Those whose payload the asker may not hold. */
+  /** Operations whose payload the asker may not hold. */
   readonly withheld: readonly OperationPlace[];
 }
 
-/** Ranges as they are compared: digest by number. */
+/** The digests of ranges, by number. */
 export type Ranges = Readonly<Record<string, string>>;
 
-/** The numbers of the ranges that differ, from one on, in order. */
+/** The numbers of the ranges that differ, in order, starting at one of them. */
 export function differingRanges(ours: Ranges, theirs: Ranges, from: number): number[] {
   const differing: number[] = [];
   for (let bucket = from; bucket < RANGE_BUCKETS; bucket += 1) {
@@ -86,7 +86,7 @@ export function differingRanges(ours: Ranges, theirs: Ranges, from: number): num
   return differing;
 }
 
-/** Subjects that one of two lists has not, or has with another digest, in order. */
+/** Subjects that only one of two lists has, or that have different digests, in order. */
 export function differingSubjects(
   ours: readonly (readonly [string, string])[],
   theirs: readonly (readonly [string, string])[],

@@ -5,14 +5,14 @@ import { FINGERPRINTS_OF_PEER_MAX, NAMESPACE_LENGTH_MAX } from '../limits.js';
 import type { Peer } from './peer.js';
 
 /**
- * What the authority of a mesh says of one member. Of two statements about one peer the one with the higher serial
- * counts; statements about departed peers are kept, because their keys verify what they wrote.
+ * What the authority of a mesh says about one member. Of two statements about one peer the one with the higher serial
+ * counts. Statements about departed peers are kept, because their keys verify what they wrote.
  */
 export interface RosterStatement {
-  /** SHA-256 of the authority's certificate, lower-case hex: which mesh this is. */
+  /** SHA-256 of the authority's certificate, lower-case hex: identifies the mesh. */
   readonly mesh_id: string;
   readonly peer_id: string;
-  /** Base address; null for a node that calls and cannot be called. */
+  /** Base address; null for a node that connects to others and cannot be reached. */
   readonly url: string | null;
   /** URL-safe base64 of the 32 bytes of its Ed25519 key. */
   readonly public_key: string;
@@ -22,7 +22,7 @@ export interface RosterStatement {
   readonly allowed_namespaces: readonly string[] | null;
   readonly allowed_sender_agent_ids: readonly string[];
   readonly state: 'member' | 'departed';
-  /** Counts the statements about this peer from 1. */
+  /** Counts the statements about this peer, starting at 1. */
   readonly serial: number;
 }
 
@@ -53,7 +53,7 @@ const STATEMENT = z.strictObject({
 
 const SIGNED = z.strictObject({ statement: STATEMENT, signature: z.string().max(2000) });
 
-/** Reads a signed statement; null for what has another shape. Neither key nor signature is judged here. */
+/** Reads a signed statement; null for another shape. It verifies neither key nor signature. */
 export function parseSignedStatement(value: unknown): SignedStatement | null {
   const parsed = SIGNED.safeParse(value);
   return parsed.success ? parsed.data : null;
@@ -64,7 +64,7 @@ export function statementBytes(statement: RosterStatement): Uint8Array {
   return new TextEncoder().encode(`mnemesh roster 1\n${canonicalJson(statement)}`);
 }
 
-/** A statement as the rest of the node sees a peer. */
+/** Converts a statement to a peer. */
 export function peerOfStatement(statement: RosterStatement): Peer {
   const binary = atob(statement.public_key.replaceAll('-', '+').replaceAll('_', '/'));
   return {

@@ -5,18 +5,18 @@ export interface PeerRequest {
   readonly method: 'GET' | 'POST';
   /** With the API prefix, without the query. */
   readonly path: string;
-  /** Raw query string without `?`; empty for none. */
+  /** Raw query string without `?`; empty when there is no query. */
   readonly query: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | null;
 }
 
-/** A peer's answer, or why there is none. An answer that did not come may still have had its effect. */
+/** A peer's answer, or why no answer came. A request without an answer may still have had its effect. */
 export type PeerReply =
   | { readonly kind: 'answer'; readonly status: number; readonly body: Uint8Array }
   | { readonly kind: 'unreachable'; readonly message: string }
   | { readonly kind: 'timeout'; readonly message: string }
-  /** The certificate of the other side is not the peer's. */
+  /** The certificate of the other side does not belong to the peer. */
   | { readonly kind: 'untrusted'; readonly message: string };
 
 /** Carries messages to peers: undici over mutual TLS in the product, a seeded network in the simulation. Never rejects. */
@@ -24,7 +24,7 @@ export interface PeerTransport {
   send(peer: Peer, request: PeerRequest, timeoutMs: number): Promise<PeerReply>;
 }
 
-/** A message as it arrived, before anything of it is believed. */
+/** A message as it arrived, before any check. */
 export interface ReceivedMessage {
   readonly method: 'GET' | 'POST';
   readonly path: string;

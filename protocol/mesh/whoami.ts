@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** Below the API prefix: a node says who it is, signed over what it was asked. */
+/** Path below the API prefix: a node says who it is, signed over the caller's challenge. */
 export const WHOAMI_PATH = '/mesh/whoami';
 
-/** What a challenge looks like: URL-safe base64 of 16 to 96 random bytes. */
+/** The form of a challenge: URL-safe base64 of 16 to 96 random bytes. */
 export const CHALLENGE = /^[A-Za-z0-9_-]{22,128}$/;
 
 /** Answer of `GET /api/v1/mesh/whoami?challenge=…`. */
@@ -19,7 +19,7 @@ export const WHOAMI_ANSWER = z.object({
 
 export type WhoamiAnswer = z.infer<typeof WHOAMI_ANSWER>;
 
-/** The bytes under such an answer's signature. No message and no head begins like this. */
+/** The bytes under the signature of such an answer. No message and no head begins like this. */
 export function whoamiBytes({
   challenge,
   peer_id: peerId,

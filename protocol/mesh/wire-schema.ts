@@ -10,8 +10,8 @@ import type { OperationPlace } from './ranges.js';
 import type { Have, SignedHead, WireOperation } from './wire.js';
 
 /**
- * The shapes that several messages between nodes share. What a push is taken with, a pull must be able to carry on, so
- * each has one schema. Unknown keys are ignored, so that nodes can be upgraded one by one.
+ * The shapes that several messages between nodes share. A pull must be able to carry everything that a push accepts, so
+ * each shape has one schema. Unknown keys are ignored, so nodes can be upgraded one by one.
  */
 
 export const count = z.int().min(0);
@@ -26,20 +26,20 @@ export const instant = z
   .max(64)
   .refine((value) => !Number.isNaN(Date.parse(value)));
 
-/** The release that a peer runs; null where it does not say. */
+/** The release that a peer runs; null when it does not say. */
 export const release = z.string().max(64).nullable().catch(null);
 
 const originName = z.string().max(HEADER_ORIGIN_LENGTH_MAX);
 const origin = originName.regex(/^[^/].*\/[A-Za-z0-9_:.@-]+$/);
 const sequence = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
 
-/** Counts of operations by origin, as many origins as `originsMax`. */
+/** Operation counts by origin, for at most `originsMax` origins. */
 const byOrigin = (originsMax: number) =>
   z.record(originName, count).refine((counts) => Object.keys(counts).length <= originsMax);
 
 export const have: z.ZodType<Have> = byOrigin(HAVE_ORIGINS_MAX);
 
-/** Where an operation stands in its origin. */
+/** The position of an operation: its origin and sequence. */
 export const place = z.object({ origin, seq: sequence });
 
 export const operation: z.ZodType<WireOperation> = z.object({
@@ -62,12 +62,12 @@ export const head: z.ZodType<SignedHead> = z.object({
   signature: z.string().max(128),
 });
 
-/** An operation of a push; one that cannot be read says where it stands, as far as that can be read. */
+/** An operation of a push. An operation that cannot be read carries its position, if that can be read. */
 export type ReadOperation =
   | { readonly ok: true; readonly operation: WireOperation }
   | { readonly ok: false; readonly place: OperationPlace | null };
 
-/** Reads one operation of a push, whose neighbours stand whatever it is. */
+/** Reads one operation of a push; a bad operation does not affect the others. */
 export function readOperation(value: unknown): ReadOperation {
   const parsed = operation.safeParse(value);
   if (parsed.success) return { ok: true, operation: parsed.data };
@@ -75,7 +75,7 @@ export function readOperation(value: unknown): ReadOperation {
   return { ok: false, place: readable.success ? readable.data : null };
 }
 
-/** The heads of a message that can be read. */
+/** The readable heads of a message. */
 export function readHeads(values: readonly unknown[]): SignedHead[] {
   return values.flatMap((value) => {
     const parsed = head.safeParse(value);

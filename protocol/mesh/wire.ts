@@ -1,17 +1,17 @@
 import type { OperationHeader } from '../replication/operation-log.js';
 
 /**
- * What nodes say to each other about the operation log (design: mesh; interface §4.10). Everything here is plain JSON.
+ * The messages that nodes exchange about the operation log (design: mesh; interface §4.10). All of them are plain JSON.
  */
 
-/** An operation as it travels: its header and its payload, or a stub without payload where the receiver may not have it. */
+/** An operation as it travels: header and payload, or header-only when the receiver may not have the payload. */
 export interface WireOperation extends OperationHeader {
-  /** The canonical JSON whose SHA-256 is `payloadHash`; null in a stub. */
+  /** The canonical JSON whose SHA-256 is `payloadHash`; null in a header-only operation. */
   readonly payload: string | null;
 }
 
 /**
- * An origin's signature over the head of its chain, which authenticates every operation up to it, also when another
+ * An origin's signature over the head of its chain. It authenticates every operation up to the head, also when another
  * peer relays them.
  */
 export interface SignedHead {
@@ -37,7 +37,7 @@ export function peerOfOrigin(origin: string): string {
 /** The highest sequence of each origin that a node durably has, without gaps. */
 export type Have = Readonly<Record<string, number>>;
 
-/** Some operations, origin by origin, each origin's consecutive and ending at a signed head. */
+/** Some operations, origin by origin; each origin's are consecutive and end at a signed head. */
 export interface OperationPage {
   readonly operations: readonly WireOperation[];
   readonly heads: readonly SignedHead[];
@@ -45,17 +45,17 @@ export interface OperationPage {
   readonly more: boolean;
 }
 
-/** Body of `POST /api/v1/sync/push` between nodes; the arrays of old-style callers may stand beside it. */
+/** Body of `POST /api/v1/sync/push` between nodes; the arrays of legacy callers may be in it too. */
 export interface PushBody {
   readonly sender_agent_id: string;
-  /** RFC 3339; with it the nonce is needed only inside the time window. */
+  /** RFC 3339; with it the receiver remembers the nonce only for the time window. */
   readonly sender_wall_clock: string;
   readonly memories: readonly unknown[];
   readonly operations: readonly WireOperation[];
   readonly heads: readonly SignedHead[];
 }
 
-/** Why an operation was not taken; it may be offered again. */
+/** Why an operation was refused; it may be offered again. */
 export type RefusalReason =
   /** Operations of the origin are missing before it; `have` says where to begin. */
   | 'gap'
@@ -63,14 +63,14 @@ export type RefusalReason =
   | 'fork'
   /** Stamped too far ahead of the receiver's clock. */
   | 'clock_skew'
-  /** The receiver's own origin, beyond what it has: its database was put back. */
+  /** The receiver's own origin, beyond what it has: its database was restored from an older copy. */
   | 'own_ahead'
-  /** Payload, chain or head do not fit together. */
+  /** The payload, chain or head do not match each other. */
   | 'bad_chain'
   /** No enrolled peer has a key for the origin. */
   | 'unknown_origin';
 
-/** Why an operation is in the log without having taken effect. */
+/** Why an operation is in the log without effect. */
 export type ParkReason =
   | 'unknown_kind'
   | 'out_of_scope'
@@ -79,9 +79,11 @@ export type ParkReason =
   | 'internal'
   /** Only the home of the subject may write it, and its maker is not the home. */
   | 'not_home'
-  /** Written under numbers that were given twice, and here under another origin as well. */
+  /** Written under sequence numbers that were used twice, and also here under another origin. */
   | 'forked'
-  /** Out of scope, and the memory that was here went there: it is no row here. Peers are told `out_of_scope`. */
+  /**
+   * Out of scope: it moved a memory of this node there, so the memory has no row here. Peers are told `out_of_scope`.
+   */
   | 'elsewhere';
 
 export interface RefusedOperation {
@@ -97,7 +99,7 @@ export interface ParkedOperation {
 
 /** Answer of `POST /api/v1/sync/push`; durable when it is sent. */
 export interface PushReply {
-  /** Items that took effect, those noted without effect, and those that were refused or parked. */
+  /** Items that took effect, items recorded without effect, and items that were refused or parked. */
   readonly applied: number;
   readonly noop: number;
   readonly skipped: number;
@@ -105,19 +107,19 @@ export interface PushReply {
   /** Latest stamp that the receiver has of each peer. */
   readonly receiver_clock: { readonly entries: Readonly<Record<string, string>> };
   readonly dry_run: boolean;
-  /** Of the origins that the push named. */
+  /** The last sequences of the origins that the push named. */
   readonly have: Have;
   readonly refused: readonly RefusedOperation[];
   readonly parked: readonly ParkedOperation[];
   /** The receiver's wall clock, to measure skew. */
   readonly wall_clock: string;
-  /** Release that the receiver runs: after another one, what it refused is offered again. */
+  /** Release that the receiver runs. When it changes, the sender offers refused operations again. */
   readonly version?: string;
 }
 
 /** Answer of `GET /api/v1/sync/since` with a cursor. */
 export interface PullReply extends OperationPage {
-  /** The cursor of the next page: what the caller has once it has taken this one. */
+  /** The cursor of the next page: what the caller has after taking this page. */
   readonly next_cursor: string;
   /** Everything that the sender has. */
   readonly have: Have;
@@ -132,8 +134,8 @@ export interface VerifiedOperation extends WireOperation {
   /** Its header hash. */
   readonly hash: string;
   /**
-   * Set when its payload may not take effect: the author's signature is wrong, it says something else than its
-   * header or nothing that can be kept, or the rules broke over it when it was offered before.
+   * Set when its payload may not take effect: the author's signature is wrong, the payload contradicts its header or
+   * cannot be stored, or applying it failed when it was offered before.
    */
   readonly refusal: 'bad_signature' | 'invalid' | 'internal' | null;
   /** Globs of the namespaces that its maker may write to here; null for all. */

@@ -1,7 +1,7 @@
 /** Counts the cl100k tokens of a text. */
 export type CountTokens = (text: string) => number;
 
-/** A ranked memory, as far as a budget cares. */
+/** The parts of a ranked memory that a budget needs. */
 interface Budgeted {
   readonly memory: { readonly content: string };
 }

@@ -1,6 +1,6 @@
 import type { RecallFilter } from './types.js';
 
-/** Whether a request wants fewer rows than everybody would get. */
+/** True when a request asks for fewer rows than an unfiltered one. */
 export function isFiltered(filter: RecallFilter): boolean {
   return (
     filter.tags.length > 0 ||

@@ -1,16 +1,16 @@
 import type { RankedRow } from './types.js';
 import type { RankingWeights } from './weights.js';
 
-/** A visible row with all that is known for it. */
+/** A visible row with all its evidence. */
 export interface Candidate {
   readonly rid: number;
   /** Lexical score (`LexicalScorer`), 0 or more. */
   readonly lexical: number;
-  /** Weighted lexical score of the rows around. */
+  /** Weighted lexical score of the neighbouring rows. */
   readonly lexicalContext: number;
   /** Cosine in standard deviations from the mean; null without a vector. */
   readonly semantic: number | null;
-  /** Mean of the same over the rows around; null when none has a vector. */
+  /** Mean of the same over the neighbouring rows; null when no neighbour has a vector. */
   readonly semanticContext: number | null;
   readonly tier: string;
   /** 1 to 10. */
@@ -37,21 +37,21 @@ export function boostOf(candidate: Candidate, weights: RankingWeights): number {
   );
 }
 
-/** How much of the query words explain, 0 to 1. */
+/** How much of the query its words explain, 0 to 1. */
 function explainedShare(strength: number, weights: RankingWeights): number {
   return Math.min(1, Math.max(0, strength) / weights.strengthFull);
 }
 
-/** What one standard deviation of the cosine weighs when words explain `strength` of the query. */
+/** The weight of one standard deviation of the cosine when words explain `strength` of the query. */
 export function semanticWeight(strength: number, weights: RankingWeights): number {
   return weights.semantic + weights.semanticAlone * (1 - explainedShare(strength, weights));
 }
 
 /**
- * Ranks candidates. Lexical evidence leads: it is measured against the best candidate's, times how much of the query
- * (`strength`, 0 to 1) any candidate explains. Semantics moves a row by standard deviations, the more so the less
- * words explain, and carries alone when no word of the query stands anywhere. Scores are in (0, 1), descending; equal
- * scores go newest row first.
+ * Ranks candidates. Lexical evidence leads: a candidate's evidence is divided by the best candidate's and multiplied by
+ * how much of the query (`strength`, 0 to 1) any candidate explains. Semantics moves a row by standard deviations, more
+ * when words explain less, and decides by itself when no row has a word of the query. Scores are in (0, 1), descending;
+ * equal scores go newest row first.
  */
 export function fuse(
   candidates: readonly Candidate[],

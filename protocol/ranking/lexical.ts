@@ -3,12 +3,12 @@ import type { QueryAnalysis } from './query.js';
 import { type TextMatch, TextMatcher } from './text-match.js';
 import type { RankingWeights } from './weights.js';
 
-/** Query words whose neighbourhood in a text is looked at: the most telling ones. 8 make 28 pairs, a bit each. */
+/** Query words whose neighbourhood in a text is examined: the most telling ones. 8 words make 28 pairs, a bit each. */
 const PAIRED_TERMS_MAX = 8;
-/** Occurrences after one that are looked at for its neighbourhood. */
+/** Following occurrences that are examined for the neighbourhood of one occurrence. */
 const PAIRED_OCCURRENCES_MAX = 6;
 
-/** What a word tells apart: BM25's inverse document frequency, above 0. */
+/** How well a word distinguishes rows: BM25's inverse document frequency, above 0. */
 export function inverseFrequency(rows: number, rowsWithWord: number): number {
   const known = Math.min(rowsWithWord, rows);
   return Math.log(1 + (rows - known + 0.5) / (known + 0.5));
@@ -16,23 +16,23 @@ export function inverseFrequency(rows: number, rowsWithWord: number): number {
 
 /** Lexical evidence of one row. */
 export interface LexicalEvidence {
-  /** Score of the words by themselves; 0 when no word of the query stands in the row. */
+  /** Score of the words by themselves; 0 when the row has no word of the query. */
   readonly words: number;
-  /** Sum of the weights of the query words that stand in the row. */
+  /** Sum of the weights of the query words in the row. */
   readonly covered: number;
-  /** Pairs of query words that stand near each other, a bit for each. */
+  /** Pairs of query words near each other, a bit for each. */
   readonly near: number;
-  /** Pairs that follow one another as in the query. */
+  /** Pairs that follow each other as in the query. */
   readonly adjacent: number;
-  /** Phrases of the query (a word and a function word beside it), a bit for each. */
+  /** Phrases of the query (a word and a function word next to it), a bit for each. */
   readonly phrases: number;
 }
 
 /**
- * Scores texts against one query: BM25 with a weight and a length norm for each field, a share more for words that
- * stand in one passage, pairs of words that stand near each other or follow one another as in the query, and words
- * that have the same function word beside them as in the query. How much a pair or a phrase tells is only known when
- * the candidates are (`PairWeights`).
+ * Scores texts against one query: BM25 with a weight and a length norm for each field, an extra share for words in one
+ * passage, for pairs of words that are near each other or follow each other as in the query, and for words next to the
+ * same function word as in the query. The weight of a pair or phrase is known only when the candidates are known
+ * (`PairWeights`).
  */
 export class LexicalScorer {
   readonly #idf: Float64Array;
@@ -43,13 +43,16 @@ export class LexicalScorer {
   readonly #frequency: Float64Array;
   readonly #inWindow: Int32Array;
   readonly #terms: number;
-  /** Bit of the unordered pair of two terms, -1 for none; and of the ordered one when the query has it. */
+  /**
+   * Bit of the unordered pair of two terms, -1 when there is no such pair; and of the ordered pair when the query has
+   * it.
+   */
   readonly #nearBit: Int8Array;
   readonly #adjacentBit: Int8Array;
   #near = 0;
   #adjacent = 0;
 
-  /** `idf` has one entry for each term of the analysis; `averageWords` is the length of a usual row. */
+  /** `idf` has one entry for each term of the analysis; `averageWords` is the average length of a row. */
   constructor(analysis: QueryAnalysis, idf: Float64Array, averageWords: number, weights: RankingWeights) {
     this.#idf = idf;
     this.#averageWords = Math.max(1, averageWords);
@@ -152,7 +155,10 @@ export class LexicalScorer {
   }
 }
 
-/** What each pair and phrase of the query tells apart among the candidates: two common words side by side can be rare. */
+/**
+ * How well each pair and phrase of the query distinguishes the candidates: two common words next to each other can be
+ * rare.
+ */
 export class PairWeights {
   readonly #near = new Float64Array(32);
   readonly #adjacent = new Float64Array(32);

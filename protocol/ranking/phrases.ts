@@ -4,30 +4,30 @@ import type { TextMatch } from './text-match.js';
 import { wordUnitsAt } from './tokens.js';
 
 const NEWLINE = 10;
-/** Half of a letter outside the basic plane counts as a separator: no function word has one. */
+/** Half of a letter outside the basic plane counts as a separator: no function word has such a letter. */
 const isWordUnit = (text: string, index: number): boolean => wordUnitsAt(text, index, true) > 0;
 
 /**
  * Finds a query's phrases around the words that were found in a text. Function words are in every text, so they are
- * only read beside a word of the query, up to the end of the line.
+ * read only next to a word of the query, up to the end of the line.
  */
 export class PhraseMatcher {
   /** For each term: particle to bit, before and after it. */
   readonly #before: (ReadonlyMap<string, number> | undefined)[] = [];
   readonly #after: (ReadonlyMap<string, number> | undefined)[] = [];
-  readonly #none: boolean;
+  readonly #isEmpty: boolean;
 
   constructor(phrases: readonly QueryPhrase[]) {
-    this.#none = phrases.length === 0;
+    this.#isEmpty = phrases.length === 0;
     phrases.forEach((phrase, bit) => {
       const side = phrase.before ? this.#before : this.#after;
       side[phrase.term] = new Map([...(side[phrase.term] ?? []), [phrase.particle, bit]]);
     });
   }
 
-  /** The phrases that stand in a text, a bit for each; `match` is what the query's terms found there. */
+  /** The phrases in a text, a bit for each; `match` holds the query terms found in the text. */
   match(text: string, match: TextMatch): number {
-    if (this.#none) return 0;
+    if (this.#isEmpty) return 0;
     let found = 0;
     for (let at = 0; at < match.occurrences; at++) {
       const term = match.terms[at] ?? 0;

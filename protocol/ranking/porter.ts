@@ -3,7 +3,7 @@
  * `bli`), equal to the `porter` tokenizer of FTS5; a test compares the two.
  */
 
-/** FTS5 leaves tokens outside these byte lengths alone. */
+/** FTS5 does not stem tokens outside these byte lengths. */
 const STEMMED_LENGTH_MIN = 3;
 const STEMMED_LENGTH_MAX = 64;
 

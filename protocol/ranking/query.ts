@@ -2,21 +2,21 @@ import { stemOf } from './porter.js';
 import { isStopWord, particleOf } from './stop-words.js';
 import { wordsOf } from './tokens.js';
 
-/** A query is read up to here; what follows can only repeat what it is about. */
+/** Only this many words of a query are read; later words can only repeat its subject. */
 const QUERY_WORDS_MAX = 512;
-/** Distinct words that are looked up. */
+/** Distinct words that are looked up in the index. */
 export const QUERY_TERMS_MAX = 32;
-/** A function word belongs to a word next to it or next but one. */
+/** A function word belongs to a word at most this many positions away. */
 export const PHRASE_REACH = 2;
-/** Phrases that are looked for; a bit each. */
+/** Phrases that are searched for; a bit each. */
 export const QUERY_PHRASES_MAX = 31;
 
-/** A word that a query asks for. */
+/** A word of a query. */
 export interface QueryTerm {
-  /** Folded, as written; what the index is asked for. */
+  /** Folded, as written; the index is searched for it. */
   readonly word: string;
   readonly stem: string;
-  /** How often the query says it. */
+  /** How often the query contains it. */
   readonly count: number;
 }
 
@@ -24,21 +24,21 @@ export interface QueryTerm {
 export interface QueryPhrase {
   /** Index into `terms`. */
   readonly term: number;
-  /** What `particleOf` calls the function word. */
+  /** The result of `particleOf` for the function word. */
   readonly particle: string;
-  /** Whether the function word stands before the term. */
+  /** Whether the function word precedes the term. */
   readonly before: boolean;
 }
 
-/** What a query asks for. */
+/** The terms, pairs and phrases of a query. */
 export interface QueryAnalysis {
-  /** Distinct by stem, in order of first appearance; empty when the query holds no word at all. */
+  /** Distinct by stem, in order of first appearance; empty when the query contains no word. */
   readonly terms: readonly QueryTerm[];
-  /** Pairs of terms that follow one another in the query, stop-words between them skipped; indexes into `terms`. */
+  /** Pairs of terms that follow each other in the query, without the stop-words between them; indexes into `terms`. */
   readonly pairs: readonly (readonly [number, number])[];
-  /** Terms with a function word beside them, distinct; empty when the terms are stop-words themselves. */
+  /** Terms next to a function word, distinct; empty when the terms are stop-words themselves. */
   readonly phrases: readonly QueryPhrase[];
-  /** Whether the terms are stop-words, because there was nothing else. */
+  /** Whether the terms are stop-words, because the query has no other words. */
   readonly onlyStopWords: boolean;
 }
 
@@ -79,16 +79,16 @@ function phrasesOf(words: readonly string[], indexOf: ReadonlyMap<string, number
     const term = isStopWord(word) ? undefined : indexOf.get(stemOf(word));
     if (term === undefined) return;
     for (let distance = -PHRASE_REACH; distance <= PHRASE_REACH; distance++) {
-      const beside = words[at + distance];
-      if (beside === undefined || !isStopWord(beside) || phrases.size >= QUERY_PHRASES_MAX) continue;
-      const phrase = { term, particle: particleOf(beside), before: distance < 0 };
+      const neighbour = words[at + distance];
+      if (neighbour === undefined || !isStopWord(neighbour) || phrases.size >= QUERY_PHRASES_MAX) continue;
+      const phrase = { term, particle: particleOf(neighbour), before: distance < 0 };
       phrases.set(`${term} ${phrase.particle} ${phrase.before}`, phrase);
     }
   });
   return [...phrases.values()];
 }
 
-/** May, the month: beside a number. */
+/** May, the month: next to a number. */
 function isMonth(words: readonly string[], index: number): boolean {
   if (words[index] !== 'may') return false;
   return [words[index - 1], words[index + 1]].some(
@@ -96,5 +96,5 @@ function isMonth(words: readonly string[], index: number): boolean {
   );
 }
 
-/** A word as an FTS5 string: whatever it holds, the index reads it as text. */
+/** A word as an FTS5 string: the index reads it as text, whatever it contains. */
 export const quoted = (word: string): string => `"${word.replaceAll('"', '""')}"`;

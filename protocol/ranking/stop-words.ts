@@ -1,6 +1,6 @@
 /**
- * English words that say how a sentence is built rather than what it is about, question words included, folded and
- * with contractions split as the index splits them (`don't` is `don` and `t`).
+ * English words that shape a sentence and do not name its subject, question words included, folded and with
+ * contractions split as the index splits them (`don't` is `don` and `t`).
  */
 const WORDS = `
 a about above after again against all almost also although always am an and another any anybody anyone anything are
@@ -19,13 +19,13 @@ without won would wouldn yes yet you your yours yourself yourselves d o y
 
 const STOP_WORDS: ReadonlySet<string> = new Set(WORDS.trim().split(/\s+/));
 
-/** Whether a folded word carries no topic of its own. */
+/** True for a folded word without a subject of its own. */
 export const isStopWord = (word: string): boolean => STOP_WORDS.has(word);
 
 /**
- * Function words that take one another's place when somebody tells what another asks: "Ann's dog", "her dog" and "my
- * dog" are one, as are "did you find" and "do they find". The first of each line names them all. `s` is what remains
- * of `'s`, which is far more often a possessor than a verb.
+ * Function words that replace each other between a question and its answer: "Ann's dog", "her dog" and "my dog" are the
+ * same, and so are "did you find" and "do they find". The first word of each line is the name of the group. `s` is what
+ * remains of `'s`, which is far more often a possessive than a verb.
  */
 const FORMS = `
 my your his her their our its s
@@ -50,5 +50,5 @@ const PARTICLES: ReadonlyMap<string, string> = new Map(
     }),
 );
 
-/** The name under which a folded function word and those that can stand for it are known. */
+/** The name of a folded function word's group; any other word is returned unchanged. */
 export const particleOf = (word: string): string => PARTICLES.get(word) ?? word;

@@ -2,10 +2,10 @@ import { stemOf } from './porter.js';
 import type { QueryTerm } from './query.js';
 import { ASCII_WORD, foldWord, wordUnitsAt } from './tokens.js';
 
-/** Occurrences of query terms that are kept for one text; later ones are counted and not placed. */
+/** Occurrences of query terms that are stored for one text; later ones are only counted. */
 const OCCURRENCES_MAX = 512;
 
-/** Where the terms of a query stand in one text. Reused between texts: read it before the next `match`. */
+/** The positions of a query's terms in one text. Reused between texts: read it before the next `match`. */
 export interface TextMatch {
   /** Occurrences for each term. */
   readonly counts: Float64Array;
@@ -15,7 +15,7 @@ export interface TextMatch {
   occurrences: number;
   readonly terms: Int32Array;
   readonly positions: Int32Array;
-  /** Where each kept occurrence begins and ends in the text, in UTF-16 units. */
+  /** Start and end of each stored occurrence in the text, in UTF-16 units. */
   readonly starts: Int32Array;
   readonly ends: Int32Array;
 }
@@ -29,8 +29,8 @@ const LOWER: Uint8Array = (() => {
 })();
 
 /**
- * Finds the words of a query in texts that are not indexed at hand. A word is only cut out and stemmed when its first
- * two letters could lead to a term, so most of a text costs one table look-up for each character.
+ * Finds the words of a query in texts that have no index at hand. It cuts out and stems a word only when its first two
+ * letters could lead to a term, so most of a text costs one table look-up for each character.
  */
 export class TextMatcher {
   readonly #byStem = new Map<string, number>();
@@ -54,7 +54,7 @@ export class TextMatcher {
     };
   }
 
-  /** Stemming never changes the first letter, and the second only in stems of two letters or less. */
+  /** Stemming never changes the first letter, and changes the second only in stems of at most two letters. */
   #admit(stem: string): void {
     const first = stem.charCodeAt(0);
     if (first >= 128) return;

@@ -5,7 +5,7 @@
 
 const WIDE_WORD = /^[\p{L}\p{N}\p{Co}]$/u;
 const BASE_LETTER = /^[a-z]$/;
-/** The longest token that is kept; the index itself takes longer ones, no language needs them. */
+/** Longest token that is kept; the index accepts longer ones, but no language needs them. */
 const TOKEN_LENGTH_MAX = 128;
 
 /** Whether an ASCII code is a letter or a digit, by code. */
@@ -17,7 +17,7 @@ export const ASCII_WORD: Uint8Array = (() => {
   return table;
 })();
 
-/** Whether a combining mark stays inside a word: the index drops it and does not split there. */
+/** True for a combining mark that stays inside a word: the index drops it and does not split there. */
 const isDiacritic = (code: number): boolean => code >= 0x300 && code <= 0x331;
 
 /**

@@ -1,11 +1,9 @@
 import type { ConfidenceTier } from '../memory/confidence.js';
 import type { Tier } from '../memory/memory.js';
 
-/**
- * What recall passes between its parts: the request as a reader gets it, and the evidence of the two indexes.
- */
+/** The data that the parts of recall exchange: the request as a reader gets it, and the evidence of the two indexes. */
 
-/** Who asks; decides which rows exist for them (decisions, "visibility"). */
+/** The caller; decides which rows exist for it (decisions, "visibility"). */
 export interface Viewer {
   /** Sees everything: admin routes, and MCP without SVC_AGENT_ID. */
   readonly all: boolean;
@@ -15,7 +13,9 @@ export interface Viewer {
   readonly asNamespace: string | null;
 }
 
-/** The best rows of the vector index for one query vector, over the namespaces and owners of the request. */
+/**
+ * The best rows of the vector index for one query vector, in the namespaces of the request and visible to its owners.
+ */
 export interface VectorEvidence {
   /** Query embedding, unit length, float32. */
   readonly queryVector: Float32Array;
@@ -29,23 +29,23 @@ export interface VectorEvidence {
 }
 
 /**
- * Which rows a recall may answer, beside those that the viewer may see. Instants are canonical UTC text; what is
- * absent or null does not filter.
+ * The rows that a recall may return, among those that the viewer may see. Instants are canonical UTC text; absent or
+ * null fields do not filter.
  */
 export interface RecallFilter {
-  /** Any of these. */
+  /** A row matches with any of these tags. */
   readonly tags: readonly string[];
   /** Bounds on created_at. */
   readonly since: string | null;
   readonly until: string | null;
-  /** Words that are no kinds match nothing. */
+  /** Unknown kinds match nothing. */
   readonly kinds: readonly string[] | null;
   readonly tier?: Tier | null;
-  /** True leaves rows with citations. */
+  /** True keeps only rows with citations. */
   readonly hasCitations?: boolean;
   readonly sourceUriPrefix?: string | null;
   readonly confidence?: ConfidenceTier | null;
-  /** True shows rows that were atomised too (`atomised_into` is set). */
+  /** True also shows rows that were atomised (`atomised_into` is set). */
   readonly includeArchived?: boolean;
 }
 
@@ -55,7 +55,7 @@ export interface RecallRequest extends RecallFilter {
   /** The namespace and its ancestors are searched; null searches everything. */
   readonly namespace: string | null;
   readonly limit: number;
-  /** Rows that the caller's session has seen before; they get a small boost. */
+  /** Rows that the caller's session has already recalled; they get a small boost. */
   readonly recalled?: readonly number[];
   readonly viewer: Viewer;
   /** The instant of the call: expired rows are hidden, recency is measured from here. */

@@ -1,54 +1,57 @@
 /**
- * Every number of the ranking, in one place. The unit of a weight is the score of a perfect lexical match, 1, unless
- * it says otherwise.
+ * Every number of the ranking, in one place. A weight of 1 is the score of a perfect lexical match, unless its comment
+ * says otherwise.
  */
 export interface RankingWeights {
   /** Saturation of repeated words (BM25's k1). */
   readonly saturation: number;
-  /** How much a text longer than the average pays (BM25's b), 0 to 1. */
+  /** How much a text longer than the average loses (BM25's b), 0 to 1. */
   readonly lengthPenalty: number;
-  /** A word in the title counts as this many in the content. */
+  /** A word in the title counts as this many words in the content. */
   readonly titleWeight: number;
   readonly tagWeight: number;
-  /** Share added for query words that stand together in one passage. */
+  /** Share added for query words that are in one passage. */
   readonly passage: number;
   /** Words in a passage. */
   readonly passageWords: number;
-  /** Share of a pair's weight added when two query words stand within `nearWords` of each other. */
+  /** Share of a pair's weight added when two query words are within `nearWords` of each other. */
   readonly near: number;
   readonly nearWords: number;
-  /** The same when they follow one another as in the query, within `adjacentWords`. */
+  /** The same for words that follow each other as in the query, within `adjacentWords`. */
   readonly adjacent: number;
   readonly adjacentWords: number;
-  /** The same for a query word with a function word beside it (`her dad`, `looking for`). */
+  /** The same for a query word next to a function word (`her dad`, `looking for`). */
   readonly phrase: number;
-  /** Lexical evidence of the rows around, in shares of their own; one entry for each distance from 1. */
+  /** Lexical evidence of the neighbouring rows, as shares of their score; one entry for each distance from 1. */
   readonly context: readonly number[];
-  /** Rows of this many words get half of that context: a long text is its own context. */
+  /** Rows of this many words get half of that context: a long text provides its own context. */
   readonly contextWords: number;
   /** Cosine, for each standard deviation above the mean of the namespace. */
   readonly semantic: number;
-  /** Added for each standard deviation above `semanticPeakFrom` as lexical evidence goes to nothing: a cosine far out is seldom chance. */
+  /**
+   * Added for each standard deviation above `semanticPeakFrom` as lexical evidence goes to zero: such a high cosine is
+   * seldom chance.
+   */
   readonly semanticPeak: number;
   readonly semanticPeakFrom: number;
-  /** The same for the mean of the rows around. */
+  /** The same for the mean of the neighbouring rows. */
   readonly semanticContext: number;
   /** Share of the query, by weight, that some row's words must explain for lexical evidence to lead fully. */
   readonly strengthFull: number;
-  /** Power by which lexical evidence shrinks as less of the query is explained by any row's words. */
+  /** Exponent by which lexical evidence shrinks when the words of all rows explain less of the query. */
   readonly strengthPower: number;
-  /** Added to the semantic weight as lexical evidence goes to nothing. */
+  /** Added to the semantic weight as lexical evidence goes to zero. */
   readonly semanticAlone: number;
-  /** What a query word that no row knows counts when evidence is measured, in shares of a rare word's weight. */
+  /** The weight of a query word that no row contains when evidence is measured, as a share of a rare word's weight. */
   readonly unknownWord: number;
-  /** Bounds of the boosts; together they stay below what one rare word is worth. */
+  /** Bounds of the boosts; together they stay below the weight of one rare word. */
   readonly boostTier: number;
   readonly boostPriority: number;
   readonly boostConfidence: number;
   readonly boostRecency: number;
-  /** Of a row that the caller's session has recalled before. */
+  /** For a row that the caller's session has already recalled. */
   readonly boostSession: number;
-  /** Days after which recency has halved. */
+  /** Recency halves after this many days. */
   readonly recencyHalfLifeDays: number;
 }
 

@@ -10,37 +10,37 @@ import { isPeerId } from '../mesh/peer-id.js';
 import { peerOfOrigin } from '../mesh/wire.js';
 import { fail } from '../result.js';
 
-/** Makes this node the home of all subjects of a lost node, and of those that it had adopted itself. */
+/** Makes this node the home of all subjects of a lost node, and of the subjects that the lost node had adopted. */
 export interface AdoptPeer {
   readonly kind: 'adopt-peer';
   readonly peerId: string;
-  /** Who asked for it, for the audit chain. */
+  /** The caller who asked for it, for the audit chain. */
   readonly by: string;
 }
 
-/** The node that is the home now, and the makers whose subjects it took over, with their home numbers. */
+/** The new home, and the makers whose subjects it took over, with their home numbers. */
 export interface AdoptPeerOutcome {
   readonly home: string;
   readonly adopted: readonly { readonly peer_id: string; readonly number: number }[];
 }
 
 /**
- * Adopts the subjects of a node. CONFLICT when this node is their home already. The former home loses against every later
- * write here, whenever it returns, because each write carries the higher home number.
+ * Adopts the subjects of a node. CONFLICT when this node is their home already. The former home loses against every
+ * later write here, whenever it returns, because each write carries the higher home number.
  */
 export function* decideAdoptPeer(
   { peerId, by }: AdoptPeer,
   context: DecisionContext,
 ): Deciding<AdoptPeerOutcome> {
   if (!isPeerId(peerId)) {
-    const message = `"${peerId}" is not a peer id; "mesh status" shows those of the mesh`;
+    const message = `"${peerId}" is not a peer id; "mesh status" shows the peer ids of the mesh`;
     return fail('VALIDATION_FAILED', message, { fields: ['peer_id'] });
   }
   const { origin } = yield* read('log-origin', {});
   const self = peerOfOrigin(origin);
   const makers = yield* makersOf(peerId, self);
   if (makers.size === 0)
-    return fail('CONFLICT', `this node is the home of the subjects of ${peerId} already`);
+    return fail('CONFLICT', `this node is already the home of the subjects of ${peerId}`);
   const mutations: Mutation[] = [];
   const adopted: { peer_id: string; number: number }[] = [];
   for (const [maker, number] of makers) {
@@ -54,13 +54,13 @@ export function* decideAdoptPeer(
   return decided({ home: self, adopted }, [...mutations, { mutation: 'append-audit', event }]);
 }
 
-/** The makers whose subjects a node is the home of, each with the number that the next home gets. */
+/** The makers whose subjects a node is the home of, each with the number of the next home. */
 function* makersOf(peerId: string, self: string): Reading<ReadonlyMap<string, number>> {
   const held = yield* adoptionsBy('home', peerId);
   const makers = new Map<string, number>();
   for (const maker of new Set([peerId, ...held.map(({ peer_id }) => peer_id)])) {
     const home = yield* homeOf(homeId(maker, ''));
-    // The subjects of the lost node itself, and those that it is the home of now.
+    // The subjects of the lost node, and the subjects whose home it is now.
     const takes = maker === peerId ? home.peerId !== self || peerId === self : home.peerId === peerId;
     if (takes && !(maker === self && home.peerId === self)) makers.set(maker, home.number + 1);
   }

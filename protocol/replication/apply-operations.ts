@@ -26,48 +26,48 @@ import { replayed } from './use-nonce.js';
 import type { UsedNonce } from './used-nonce.js';
 import { type HistoricEdit, joinVersions, loserOf, settle } from './versions.js';
 
-/** Takes operations of other nodes into the log and lets them take effect, each origin's in order. */
+/** Appends operations of other nodes to the log and applies them, each origin's in order. */
 export interface ApplyOperations {
   readonly kind: 'apply-operations';
-  /** The peer that sent them, which need not have made them. */
+  /** The peer that sent the operations; another node may have made them. */
   readonly from: string;
   readonly operations: readonly VerifiedOperation[];
-  /** Verified; each one's hash is the header hash of an operation above. */
+  /** Verified; each hash is the header hash of an operation above. */
   readonly heads: readonly SignedHead[];
-  /** The nonce of the message that brought them; used in the same transaction. */
+  /** The nonce of the message; used in the same transaction. */
   readonly nonce: UsedNonce | null;
 }
 
 export interface ApplyOutcome {
   readonly applied: number;
-  /** Known before. */
+  /** Operations that were here before, or changed nothing. */
   readonly noop: number;
   readonly refused: readonly RefusedOperation[];
-  /** Of these operations, those that are in the log without effect, now or from before. */
+  /** Operations of this command that are in the log without effect, now or from before. */
   readonly parked: readonly ParkedOperation[];
-  /** What this node has of the origins named, after it. */
+  /** The last sequence that this node now has of each named origin. */
   readonly have: Have;
 }
 
-/** Offers parked operations to the rules again, for example after an upgrade; in the order of their coming. */
+/** Offers parked operations to the rules again, for example after an upgrade, in order of arrival. */
 export interface RetryParked {
   readonly kind: 'retry-parked';
-  /** Commit sequence after which to begin, and how many to leave out there. */
+  /** Where to begin: the commit sequence before the first operation, and how many operations to skip after it. */
   readonly after: number;
   readonly skip: number;
   readonly limit: number;
 }
 
-/** `last`: the commit sequence of the last one that was offered; null when none was left. */
+/** `last`: the commit sequence of the last operation offered; null when there was nothing to offer. */
 export interface RetryParkedOutcome {
   readonly applied: number;
   readonly last: number | null;
 }
 
 /**
- * Takes operations of other origins into the log, each origin's in order, and lets them take effect (design: mesh).
- * What came before is noted; what cannot be taken now is refused and may be offered again; what may not have an effect
- * is parked, so that the chain goes on. Fails as a whole only for a used nonce.
+ * Appends operations of other origins to the log, each origin's in order, and applies them (design: mesh). It counts an
+ * operation that it already has. It refuses an operation that it cannot append now; the peer may offer it again. It
+ * parks an operation that may have no effect, so the chain continues. The whole command fails only for a used nonce.
  */
 export function* decideApplyOperations(
   command: ApplyOperations,
@@ -101,13 +101,13 @@ export function* decideApplyOperations(
     have[origin] = place.have;
     if (place.kind === 'known') {
       const reason = yield* read('parked-reason', { origin, seq });
-      // Whoever offers it again must hear again that it has no effect.
+      // A peer that offers it again must hear again that it has no effect.
       if (reason === null) noop += 1;
       else parked.push({ op_id: operationId(origin, seq), reason });
       continue;
     }
     if (place.kind === 'refused') {
-      // What follows builds on it; the sender learns from `have` where to go on.
+      // Later operations build on it; the sender learns from `have` where to continue.
       blocked.add(origin);
       refused.push({ origin, seq, reason: place.reason });
       continue;
@@ -116,7 +116,7 @@ export function* decideApplyOperations(
     const head = signatures.get(operationId(origin, seq));
     const append: Mutation = {
       mutation: 'append-foreign',
-      // What has no effect for its scope is kept as a stub.
+      // An operation outside its maker's scope is kept header-only.
       operation: effect.parked === 'out_of_scope' ? { ...operation, payload: null } : operation,
       parked: effect.parked,
       headSignature: head?.hash === operation.hash ? head.signature : null,
@@ -135,7 +135,7 @@ type Place =
   | { readonly kind: 'known'; readonly have: number }
   | { readonly kind: 'refused'; readonly have: number; readonly reason: RefusalReason };
 
-/** Where an operation stands against what is here of its origin. */
+/** Compares an operation with what this node has of its origin. */
 function* placeOf(
   operation: VerifiedOperation,
   self: { readonly origin: string; readonly seq: number },
@@ -147,7 +147,7 @@ function* placeOf(
   const have = own ? self.seq : (known?.seq ?? 0);
   const refused = (reason: RefusalReason): Place => ({ kind: 'refused', have, reason });
   if (seq <= have) {
-    // Another operation under a number that is taken: somebody's database was put back and went on.
+    // Another operation has this number: a database was restored from a copy and continued.
     const hash = yield* read('operation-hash', { origin, seq });
     return hash === null || hash === operation.hash ? { kind: 'known', have } : refused('fork');
   }
@@ -159,7 +159,7 @@ function* placeOf(
   return { kind: 'next', have };
 }
 
-/** A history that has another origin now is not taken under its old one. */
+/** Refuses a history under its old origin when it has another origin now. */
 function* refusedAsRenamed(origin: string): Reading<Place> {
   const known = yield* read('origin-head', { origin });
   return { kind: 'refused', have: known?.seq ?? 0, reason: 'fork' };
@@ -171,7 +171,7 @@ interface Effect {
 }
 
 const parkedFor = (parked: ParkReason): Effect => ({ parked, mutations: [] });
-const without: Effect = { parked: null, mutations: [] };
+const NO_EFFECT: Effect = { parked: null, mutations: [] };
 
 type Readable = VerifiedOperation & { readonly payload: string };
 
@@ -181,7 +181,7 @@ function* effectOf(operation: VerifiedOperation, context: DecisionContext): Read
   if (refusal !== null && refusal !== 'internal') return parkedFor(refusal);
   if (payload === null) return parkedFor('out_of_scope');
   const meaning = context.kinds.ofWord(operation.kind);
-  // Before anything that is only put off: its scope is not asked again.
+  // Check the scope before any reason to defer: it is not checked again later.
   const reaching = meaning !== null && (yield* reachesOut(operation, meaning.kind));
   if (reaching) return parkedFor('out_of_scope');
   if (refusal !== null) return parkedFor(refusal);
@@ -200,7 +200,7 @@ function* subjectEffect(operation: VerifiedOperation, kind: Kind, incoming: Vers
   const subject = { kind: kind.name, id };
   const state = yield* read('subject-versions', subject);
   const mutations: Mutation[] = [];
-  // A version that has seen all there is cannot be in conflict with anything.
+  // A version that has seen all others cannot be in conflict.
   if (!state.every((version) => includes(incoming.covers, version.origin, version.seq))) {
     const history = yield* read('subject-history', subject);
     for (const other of history) {
@@ -221,15 +221,15 @@ function* subjectEffect(operation: VerifiedOperation, kind: Kind, incoming: Vers
     settled,
     siblings: versions.length > 1 ? versions : [],
     known: state.length > 0,
-    // Only the removal that stands, when it comes: an older one must not bring a purged copy back.
+    // Only the removal that wins, when it arrives: an older removal must not bring a purged copy back.
     archive: settled.removal?.was === incoming.removal?.was ? (incoming.removal?.was ?? null) : null,
   });
   return { parked: null, mutations };
 }
 
 /**
- * A purge takes the archived copy that it has seen, and is no version of the memory. How long an archive is kept is each
- * node's setting, so a copy that only grew too old stays.
+ * A purge drops the archived copy that it has seen; it makes no version of the memory. Each node sets how long it keeps
+ * archived copies, so a purge for age drops nothing here.
  */
 function* purgeEffect(operation: Readable, kind: Kind): Reading<Effect> {
   const { subject: id, seen } = operation;
@@ -239,29 +239,29 @@ function* purgeEffect(operation: Readable, kind: Kind): Reading<Effect> {
   const gone = versions.every(({ origin, seq, image }) => image === null && includes(seen, origin, seq));
   return gone && reason === 'request'
     ? { parked: null, mutations: [{ mutation: 'drop-archived', id }] }
-    : without;
+    : NO_EFFECT;
 }
 
 /**
- * An origin has two histories, and here is the one that goes on under the origin of the notice, which came before it: it
- * is set aside, its rows become what the log means without it, and the other history can come.
+ * Handles a notice that an origin has two histories. When this node holds the renamed history under the old origin, it
+ * moves that history aside and rebuilds its rows without it. Then the other history can arrive.
  */
 function* epochEffect(operation: Readable, context: DecisionContext): Reading<Effect> {
   const notice = epochNoticeOf(operation);
   if (notice === null) return parkedFor('invalid');
   const { from, keep, renamed } = notice;
   const here = yield* read('operation-hash', { origin: from, seq: keep + 1 });
-  if (here !== renamed) return without;
-  // Only what is here under its other name as well may lose this one.
+  if (here !== renamed) return NO_EFFECT;
+  // Move an operation aside only when it is also here under its other name.
   const whole = yield* read('renamed-whole', { from, keep, to: operation.origin });
   if (!whole) return parkedFor('invalid');
   const subjects = yield* read('subjects-beyond', { origin: from, seq: keep });
   yield* after([{ mutation: 'set-branch-aside', origin: from, keep, to: operation.origin }]);
   yield* repairSubjects(subjects, context);
-  return without;
+  return NO_EFFECT;
 }
 
-/** Lets parked operations that could have an effect now have it. */
+/** Applies parked operations that can have an effect now. */
 export function* decideRetryParked(
   command: RetryParked,
   context: DecisionContext,

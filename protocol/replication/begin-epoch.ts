@@ -4,16 +4,16 @@ import { fail } from '../result.js';
 import { repairSubjects } from './repair.js';
 
 /**
- * Goes on under a new epoch, because a peer knows operations of this one that the database has lost. What was written
- * here under numbers that the peer knows for other operations gets numbers of the new epoch.
+ * Starts a new epoch, because a peer knows operations of this node that the database has lost. Operations that reused
+ * the peer's numbers get numbers of the new epoch.
  */
 export interface BeginEpoch {
   readonly kind: 'begin-epoch';
   readonly epoch: string;
   readonly reason: string;
   /**
-   * The last operation of the old origin that others have as well: what comes after it is renamed. Null: nothing was
-   * lost that others have.
+   * The last operation of the old origin that other nodes have as well; later ones are renamed. Null when no operation
+   * that other nodes have was lost.
    */
   readonly keep: number | null;
 }
@@ -23,7 +23,7 @@ export interface BeginEpochOutcome {
   readonly origin: string;
 }
 
-/** Goes on under another epoch, after which the old origin's operations come back from peers like anybody's. */
+/** Starts a new epoch. Afterwards peers send the old origin's operations back like those of any other origin. */
 export function* decideBeginEpoch(
   command: BeginEpoch,
   context: DecisionContext,
@@ -31,7 +31,7 @@ export function* decideBeginEpoch(
   const { epoch, reason } = command;
   const self = yield* read('log-origin', {});
   const keep = command.keep ?? self.seq;
-  if (keep > self.seq) return fail('CONFLICT', 'the log ends before the operation that is to be the last');
+  if (keep > self.seq) return fail('CONFLICT', 'the log ends before the last operation to keep');
   const renamed =
     keep < self.seq ? yield* read('operation-hash', { origin: self.origin, seq: keep + 1 }) : null;
   const notice = renamed === null ? null : { from: self.origin, keep, renamed };

@@ -7,22 +7,22 @@ import { operationId } from './operation-log.js';
 import { versionOf } from './payloads.js';
 import { maximal, outOfScopeVersion } from './versions.js';
 
-/** An operation as the log holds it; a payload that is not its hash's counts as lost. */
+/** An operation as the log holds it; a payload that does not match its hash counts as lost. */
 export interface LoggedOperation extends WireOperation {
   readonly parked: ParkReason | null;
 }
 
-/** What the log says of a subject, as far as it still does. */
+/** What the log says about a subject, as far as it is still readable. */
 export interface Derived {
-  /** The maximal versions; null when the log does not tell without what is `missing` or `unreadable`. */
+  /** The maximal versions; null when `missing` or `unreadable` operations leave them unknown. */
   readonly versions: readonly Version[] | null;
-  /** Operations that have an effect from now on. */
+  /** Parked operations that take effect now. */
   readonly unparked: readonly OperationPlace[];
-  /** Operations whose payload would have a say. */
+  /** Operations whose lost payload matters for the result. */
   readonly missing: readonly OperationPlace[];
-  /** Operations that have an effect, and whose payload this release cannot read. */
+  /** Operations that have an effect and whose payload this release cannot read. */
   readonly unreadable: readonly OperationPlace[];
-  /** Withheld operations that have the say now. */
+  /** Withheld operations that make a maximal version now. */
   readonly outOfScope: readonly OperationPlace[];
 }
 
@@ -31,15 +31,15 @@ const FINAL: ReadonlySet<ParkReason> = new Set(['bad_signature', 'forked', 'not_
 
 const placeOf = ({ origin, seq }: OperationPlace): OperationPlace => ({ origin, seq });
 const isFinal = ({ parked }: LoggedOperation): boolean => parked !== null && FINAL.has(parked);
-/** It came without payload, so it never had an effect. */
+/** True for an operation that came without a payload, so it never had an effect. */
 const isHeaderOnly = ({ parked, payload }: LoggedOperation): boolean => parked !== null && payload === null;
 
 const UNKNOWN: Derived = { versions: null, unparked: [], missing: [], unreadable: [], outOfScope: [] };
 
 /**
- * The maximal versions of a subject, from all of its operations in a log. Which they are follows from the headers; a
- * lost payload matters only when it is one of theirs. `withheld` are operations (ids) that this node may not hold:
- * what they made is out of scope.
+ * Derives the maximal versions of a subject from all of its operations in a log. The headers decide which they are; a
+ * lost payload matters only when it belongs to a maximal version. `withheld` are ids of operations that this node may
+ * not hold: their versions are out of scope.
  */
 export function deriveVersions(
   kind: Kind,
@@ -51,19 +51,19 @@ export function deriveVersions(
     one.payload === null && (one.parked === 'elsewhere' || isNamed(one));
   const makesVersion = ({ kind: word }: LoggedOperation) => (kind.words[word] ?? 'purge') !== 'purge';
   const concerned = operations.filter((one) => makesVersion(one) && !isFinal(one));
-  // What went out of the scope may lie in it by now.
+  // An operation that was out of scope may be in scope by now.
   const headers = maximal(concerned).filter((one) => isHeaderOnly(one) && !isNamed(one));
   let candidates = concerned.filter((one) => !isHeaderOnly(one) || isWithheld(one));
   for (;;) {
     const read = readMaximal(kind, maximal(candidates), isWithheld);
-    // A parked operation that is no version of anything supersedes nothing.
+    // A parked operation that makes no version supersedes nothing.
     if (read.ineffective.size > 0) {
       candidates = candidates.filter((operation) => !read.ineffective.has(operation));
       continue;
     }
     const missing = [...headers, ...read.lost].map(placeOf);
     const unreadable = read.unreadable.map(placeOf);
-    // Unreadable is not absent: what such an operation made may be a row that lives.
+    // Unreadable is not absent: such an operation may have made a live row.
     if (read.lost.length + unreadable.length > 0) return { ...UNKNOWN, missing, unreadable };
     const unparked = candidates.filter(({ parked, payload }) => parked !== null && payload !== null);
     const { versions, outOfScope } = read;
@@ -91,7 +91,7 @@ function readMaximal(
       }
       continue;
     }
-    // Names from before the log began may break the rule, but no operation gets an effect under one.
+    // Names from before the log began may break the rule, but an operation with such a name gets no effect.
     const misnamed = parked !== null && namespaceProblem(operation.namespace) !== null;
     const role = kind.words[operation.kind] ?? null;
     const version = misnamed ? null : versionOf(kind, role, { ...operation, payload });
@@ -102,7 +102,7 @@ function readMaximal(
   return { versions, outOfScope, lost, unreadable, ineffective };
 }
 
-/** True for two lists of the same dots, in whatever order. */
+/** True for two lists of the same dots, in any order. */
 export function sameDots(a: readonly Pick<Dot, 'origin' | 'seq'>[], b: typeof a): boolean {
   const ids = (dots: typeof a) =>
     dots

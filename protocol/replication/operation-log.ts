@@ -2,14 +2,14 @@ import { canonicalJson } from '../canonical-json.js';
 import type { Crypto } from '../seams.js';
 import type { VersionVector } from '../version-vector.js';
 
-/** What is hashed into an origin's chain. */
+/** The part of an operation that is hashed into its origin's chain. */
 export interface OperationHeader {
   /** `<peer_id>/<db_epoch>` of the node that made it. */
   readonly origin: string;
-  /** 1, 2, 3 … without a gap for each origin. */
+  /** 1, 2, 3 … without a gap within each origin. */
   readonly seq: number;
   readonly hlc: string;
-  /** The word of the operation: what it is to its subject, and of which kind that is. */
+  /** The word of the operation: it names the subject's kind and the operation's role. */
   readonly kind: string;
   readonly namespace: string;
   /** Id of the subject that it changes. */

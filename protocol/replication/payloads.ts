@@ -18,7 +18,9 @@ export interface VersionSource {
   readonly payload: string;
 }
 
-/** The version of a subject that an operation makes; null when its payload is not what its word demands. */
+/**
+ * The version of a subject that an operation makes; null when its payload does not have the form that its word needs.
+ */
 export function versionOf(kind: Kind, role: Role | null, source: VersionSource): Version | null {
   const { origin, seq, hlc, namespace, subject } = source;
   const value = parsedObject(source.payload);
@@ -69,7 +71,7 @@ export function removalPayload(
 
 /**
  * The payload of a purge: which archived copy is gone for good, and why. A receiver may keep its own copy longer when
- * the reason is `retention`, because how long an archive is kept is each node's setting.
+ * the reason is `retention`, because each node sets how long it keeps archived copies.
  */
 export function purgePayload(
   memory: { readonly id: string; readonly namespace: string },

@@ -1,10 +1,10 @@
 /**
- * How far deliveries to one peer have come: what is owed to it is every own operation beyond `acked`, so the ledger of
- * failed deliveries is one line for each peer. A cache across restarts: the peer's next answer gives the truth.
+ * Delivery progress to one peer. The peer still needs every own operation after `acked`, so the ledger of failed
+ * deliveries is one line for each peer. It is a cache across restarts: the peer's next answer corrects it.
  */
 export interface PeerProgress {
   readonly peerId: string;
-  /** The own origin that it is about. */
+  /** The own origin whose operations are counted. */
   readonly origin: string;
   /** The peer durably has the operations up to this one. */
   readonly acked: number;
@@ -20,7 +20,7 @@ export interface PeerProgress {
   readonly version: string | null;
 }
 
-/** An own operation that a peer has without its having taken effect there. */
+/** An own operation that a peer has and that took no effect there. */
 export interface PeerParked {
   readonly peerId: string;
   readonly origin: string;
@@ -33,6 +33,6 @@ export interface SavePeerProgress {
   readonly kind: 'save-peer-progress';
   readonly progress: readonly PeerProgress[];
   readonly parked: readonly PeerParked[];
-  /** Parked before, in effect now. */
+  /** Operations that were parked before and have an effect now. */
   readonly settled: readonly Pick<PeerParked, 'peerId' | 'origin' | 'seq'>[];
 }

@@ -19,9 +19,9 @@ export interface ReplicationQueries {
     {
       readonly memories: readonly MemoryRow[];
       readonly more: boolean;
-      /** The place of the last row that was looked at; null when there was none. */
+      /** The position of the last row that was read; null when there was no row. */
       readonly last: MemoriesSince['after'] | null;
-      /** Ids of rows that cannot be read and are left out; absent where there are none. */
+      /** Ids of rows that are left out because they cannot be read; absent when every row could be read. */
       readonly damaged?: readonly string[];
     }
   >;
@@ -36,7 +36,7 @@ export interface PeerProgressAnswer {
   readonly parked: readonly PeerParked[];
 }
 
-/** Where every origin's chain ends here. */
+/** The end of every origin's chain on this node. */
 export interface KnownOrigins {
   readonly kind: 'known-origins';
 }
@@ -52,48 +52,48 @@ export interface KnownOriginsAnswer {
   readonly commitSequence: number;
   /** Latest stamp seen. */
   readonly hlc: string;
-  /** All of them, this database's own included. */
+  /** The heads of all origins, this database's own included. */
   readonly heads: Readonly<Record<string, OriginHead>>;
   /** Latest stamp of each origin. */
   readonly stamps: Readonly<Record<string, string>>;
 }
 
 /**
- * Operations beyond what somebody has, origin by origin. Foreign origins' are cut where a head is signed; heads of the
- * own origin are not among the answer's, its caller signs them.
+ * Operations after the sequences in `have`, origin by origin. A foreign origin's operations end at a signed head. The
+ * answer has no head of the own origin; the caller signs that.
  */
 export interface ReadOperations {
   readonly kind: 'read-operations';
   readonly have: Have;
-  /** These origins alone; null means all. */
+  /** Only these origins; null means all. */
   readonly origins: readonly string[] | null;
-  /** At most about this many operations and bytes of payload, but one at least. */
+  /** About this many operations and bytes of payload at most, but at least one operation. */
   readonly limit: number;
   readonly bytesMax: number;
-  /** Nothing later than these of their origins. */
+  /** No operation after these sequences of their origins. */
   readonly upTo?: Have;
 }
 
 export interface ReadOperationsAnswer extends OperationPage {
   /** Header hash of the last operation of each origin in the page. */
   readonly ends: Readonly<Record<string, OriginHead>>;
-  /** Operations in it of which this node may hold no payload, so that it has none to give. */
+  /** Operations in the page whose payload this node may not hold, so it cannot send it. */
   readonly lacking: readonly (OperationPlace & Pick<WireOperation, 'namespace' | 'kind'>)[];
 }
 
-/** Digests of the replicated state: equal ones mean equal rows. */
+/** Digests of the replicated state: equal digests mean equal rows. */
 export interface ReadDigests {
   readonly kind: 'read-digests';
 }
 
 export interface ReadDigestsAnswer {
-  /** By kind and namespace, hex, as far as there are rows; a kind without rows has an empty entry. */
+  /** By kind and namespace, hex; only namespaces with rows. A kind without rows has an empty entry. */
   readonly digests: KindDigests;
-  /** Live subjects that went in. */
+  /** The number of live subjects that were counted. */
   readonly rows: number;
 }
 
-/** An operation of the log by its id, or the last one about a subject, such as a memory, by the id of that. */
+/** An operation of the log by its id, or the last operation of a subject (such as a memory) by the subject's id. */
 export interface FindOperation {
   readonly kind: 'find-operation';
   readonly opId: string;
@@ -111,7 +111,7 @@ export interface FoundOperation {
   readonly parked: string | null;
 }
 
-/** Versions that lost against a concurrent one, and rows that another row's title hides. */
+/** Versions that lost against a concurrent one, and rows that another row with the same title hides. */
 export interface ListConflicts {
   readonly kind: 'list-conflicts';
   readonly limit: number;
@@ -125,18 +125,18 @@ export interface Conflict {
   readonly namespace: string;
   /** The operation that lost; null for a title. */
   readonly op_id: string | null;
-  /** The operation, or the id of the row, that stands. */
+  /** The winning operation, or the id of the row that keeps the title. */
   readonly winner: string;
-  /** What was written, as far as the log still has it. */
+  /** The lost contents, as far as the log still has them. */
   readonly lost: Readonly<Record<string, unknown>> | null;
 }
 
-/** Nonces that are still remembered, oldest first; read once at the start. */
+/** Nonces that the node still remembers, oldest first; read once at the start. */
 export interface ListNonces {
   readonly kind: 'list-nonces';
 }
 
-/** Memories by their last change and id, after a place; expired ones do not exist. For peers that know no cursor. */
+/** Live memories ordered by their last change and id, after a position. For peers that know no cursor. */
 export interface MemoriesSince {
   readonly kind: 'memories-since';
   readonly after: { readonly updated_at: string; readonly id: string };

@@ -11,15 +11,15 @@ import { fail } from '../result.js';
 /** A memory of a peer that knows no operations (reference-federation §1.7). */
 export interface ReceiveMemory {
   readonly kind: 'receive-memory';
-  /** Complete but for the stamps. */
+  /** A complete memory without stamps. */
   readonly memory: Memory;
-  /** Globs that its sender may write; null means all. */
+  /** Globs of namespaces that its sender may write; null means all. */
   readonly allowedNamespaces: readonly string[] | null;
-  /** As of `store-memory`. */
+  /** The same setting as in `store-memory`. */
   readonly archive: boolean;
 }
 
-/** `id` is that of the row that holds the text now. */
+/** `id` names the row that holds the text now. */
 export interface ReceiveMemoryOutcome {
   readonly id: string;
   readonly change: 'created' | 'updated' | 'unchanged';
@@ -28,9 +28,9 @@ export interface ReceiveMemoryOutcome {
 type Outcome = ReceiveMemoryOutcome;
 
 /**
- * Takes a memory of a peer that knows no operations (reference-federation §1.7): the row of its title, else of its id,
- * takes over what is newer; otherwise it is inserted, unless it was deleted after its last change. FORBIDDEN when it
- * would touch a namespace out of its sender's reach. Receiving it again changes nothing.
+ * Takes a memory of a peer that knows no operations (reference-federation §1.7). The row with its title, else the row
+ * with its id, takes over newer contents. Without such a row it is inserted, unless a deletion is later than its last
+ * change. FORBIDDEN when it would touch a namespace outside its sender's scope. Receiving it again changes nothing.
  */
 export function* decideReceive(command: ReceiveMemory, context: DecisionContext): Deciding<Outcome> {
   const { memory } = command;
@@ -75,7 +75,7 @@ function merged(row: MemoryRow, incoming: Memory) {
   return decided<Outcome>({ id: row.id, change: 'updated' }, [replaceMemory(row, memory, { reembed })]);
 }
 
-/** The stored row with what is newer; its id, creation and owner stay. Equal instants are decided by the ids. */
+/** The stored row with newer contents; its id, creation and owner stay. At equal instants the greater id wins. */
 function newerOf(row: MemoryRow, incoming: Memory): Memory {
   const tier = higherTier(row.tier, incoming.tier);
   const isNewer =

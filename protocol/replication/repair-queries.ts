@@ -4,7 +4,10 @@ import type { KindNamespace, OperationPlace, Ranges } from '../mesh/ranges.js';
 import type { Have, WireOperation } from '../mesh/wire.js';
 import type { IntegrityName } from './scrub.js';
 
-/** Queries of anti-entropy, the scrub and retention; all pages, so that no thread is kept for long, each with its answer. */
+/**
+ * Queries of anti-entropy, the scrub and retention, each with its answer. All of them answer in pages, so none blocks a
+ * thread for long.
+ */
 export interface RepairQueries {
   readonly 'scrub-namespaces': Ask<ScrubNamespaces, { readonly sums: readonly KindNamespace[] }>;
   readonly 'scrub-rows': Ask<ScrubRows, ScrubPage<string>>;
@@ -15,7 +18,7 @@ export interface RepairQueries {
     SupersededPayloads,
     {
       readonly places: readonly OperationPlace[];
-      /** Null at the end. */
+      /** Null on the last page. */
       readonly next: number | null;
     }
   >;
@@ -32,51 +35,51 @@ export interface RepairQueries {
   readonly 'read-logged': Ask<ReadLogged, { readonly operations: readonly WireOperation[] }>;
 }
 
-/** Kinds and namespaces for which something is counted, those without rows included. */
+/** Every kind and namespace with a counter, also without rows. */
 export interface ScrubNamespaces {
   readonly kind: 'scrub-namespaces';
 }
 
-/** Rows of a kind that are not what their digest or their operation says. */
+/** Rows of a kind that do not match their digest or their operation. */
 export interface ScrubRows {
   readonly kind: 'scrub-rows';
   /** The kind of the rows. */
   readonly of: string;
-  /** Rows beyond this place, as the page before names it; null begins. */
+  /** Rows after this position, as the page before names it; null starts at the beginning. */
   readonly after: string | null;
   readonly limit: number;
 }
 
-/** Tombstones that are not what their operation says. */
+/** Tombstones that do not match their operation. */
 export interface ScrubTombstones {
   readonly kind: 'scrub-tombstones';
-  /** Subjects beyond this one; null begins. */
+  /** Subjects after this one; null starts at the beginning. */
   readonly after: Subject | null;
   readonly limit: number;
 }
 
-/** Operations that are not what their hash says, or are gone, and those that left no trace in the rows. */
+/** Operations that are lost or do not match their hash, and operations that left no trace in the rows. */
 export interface ScrubLog {
   readonly kind: 'scrub-log';
-  /** Local positions beyond this one. */
+  /** Positions in this node's log after this one. */
   readonly after: number;
   readonly limit: number;
 }
 
 export interface ScrubPage<Next> {
   readonly looked: number;
-  /** Subjects to be looked at closely. */
+  /** Subjects to check closely. */
   readonly suspects: readonly Subject[];
-  /** Null at the end. */
+  /** Null on the last page. */
   readonly next: Next | null;
 }
 
 export interface ScrubLogPage extends ScrubPage<number> {
-  /** Operations that are damaged or gone. */
+  /** Operations that are damaged or lost. */
   readonly damaged: readonly OperationPlace[];
 }
 
-/** Subjects whose rows were found damaged and wait for their repair, the longest known first. */
+/** Subjects whose rows were found damaged and wait for repair, the longest known first. */
 export interface ListSuspects {
   readonly kind: 'list-suspects';
   readonly limit: number;
@@ -89,18 +92,18 @@ export interface Suspect {
 }
 
 /**
- * Payloads that nothing needs any more: of versions that another one has seen since before `before`, that everybody has, and
- * that no conflict lists. The versions that make a row or a tombstone are never among them.
+ * Payloads that no node needs any more: another version has superseded them since before `before`, every member has
+ * them, and no conflict lists them. The payloads behind a row or a tombstone are never among them.
  */
 export interface SupersededPayloads {
   readonly kind: 'superseded-payloads';
   /** A stamp. */
   readonly before: string;
-  /** What every member has. Null for a node without peers. */
+  /** The operations that every member has. Null for a node without peers. */
   readonly everyoneHas: Have | null;
-  /** Local positions beyond this one. */
+  /** Positions in this node's log after this one. */
   readonly after: number;
-  /** Operations that are looked at. */
+  /** How many operations to look at. */
   readonly limit: number;
 }
 
@@ -119,17 +122,19 @@ export interface ReadRanges {
   readonly of: KindNamespace;
 }
 
-/** Subjects of some ranges of a namespace with the digests of their rows, by subject. */
+/** Subjects in some ranges of a namespace, each with the digest of its row. */
 export interface ReadRangeSubjects {
   readonly kind: 'read-range-subjects';
   readonly of: KindNamespace;
-  /** In order. */
+  /** In ascending order. */
   readonly ranges: readonly number[];
-  /** Ends behind a range at which there are at least so many. */
+  /** The page ends after the range in which it reaches this many subjects. */
   readonly limit: number;
 }
 
-/** Operations of the log by their places, as far as there are any; a payload that is not its hash's is null. */
+/**
+ * Operations of the log by their positions, as far as the log has them; a payload that does not match its hash is null.
+ */
 export interface ReadLogged {
   readonly kind: 'read-logged';
   readonly places: readonly OperationPlace[];

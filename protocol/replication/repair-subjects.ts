@@ -2,28 +2,28 @@ import type { Subject } from '../kinds/kind.js';
 import type { KindNamespace, OperationPlace } from '../mesh/ranges.js';
 import type { VerifiedOperation } from '../mesh/wire.js';
 /**
- * Brings rows to what the operations of their subjects in the log mean, and lets the log take back what it has lost.
- * A row that is right stays untouched, so the command may be given any subject at any time.
+ * Makes rows match the operations of their subjects in the log, and restores lost operations of the log. A correct row
+ * stays untouched, so any subject may be repaired at any time.
  */
 export interface RepairSubjects {
   readonly kind: 'repair-subjects';
   readonly subjects: readonly Subject[];
   /**
-   * Operations from a peer. One is taken only when its header's hash is the one that the log's chain demands at its
-   * place; its subject is looked at as well.
+   * Operations from a peer. The log takes one only when the hash of its header is the hash that the chain demands at
+   * its position. The repair then checks its subject too.
    */
   readonly operations: readonly VerifiedOperation[];
-  /** Ids of operations whose payload this node may not hold: what they made is elsewhere, and no row here. */
+  /** Ids of operations whose payload this node may not hold: their subject moved out of scope and has no row here. */
   readonly withheld: readonly string[];
-  /** Digests that are counted again from the rows. */
+  /** Digests to count again from the rows. */
   readonly recount: readonly KindNamespace[];
-  /** Sums up again what the rows of these namespaces use of their holders' quotas. */
+  /** True also sums up the quota use of the rows in these namespaces again. */
   readonly recountQuotas?: boolean;
-  /** True finds, and changes nothing. */
+  /** True only reports; nothing changes. */
   readonly dryRun: boolean;
 }
 
-/** A repair that asks for nothing but what is given. */
+/** A repair that does only what the request names. */
 export const repairOf = (request: Partial<RepairSubjects>): RepairSubjects => ({
   subjects: [],
   operations: [],
@@ -35,7 +35,7 @@ export const repairOf = (request: Partial<RepairSubjects>): RepairSubjects => ({
 });
 
 /**
- * `damaged`: row or digest say something else than the log; `missing`: there was no row; `surplus`: there was one that no
+ * `damaged`: the row or digest contradicts the log; `missing`: there was no row; `surplus`: there was a row that no
  * operation made; `elsewhere`: the memory moved out of what this node may hold.
  */
 export type RowProblem = 'damaged' | 'missing' | 'surplus' | 'elsewhere';
@@ -47,7 +47,7 @@ export interface RepairedRow {
   readonly problem: RowProblem;
 }
 
-/** An operation without whose payload a subject cannot be settled. */
+/** An operation whose missing payload blocks the repair of a subject. */
 export interface MissingPayload extends OperationPlace {
   readonly kind: string;
   readonly subject: string;
@@ -59,9 +59,9 @@ export interface RepairOutcome {
   readonly missing: readonly MissingPayload[];
   /** Operations of the command that the log took back. */
   readonly restored: number;
-  /** Those that do not fit to the log. */
+  /** Operations of the command that do not fit the log. */
   readonly refused: number;
-  /** Subjects that were right. */
+  /** The number of subjects with correct rows. */
   readonly sound: number;
   /** Digests that were not the sum of their rows. */
   readonly recounted: readonly KindNamespace[];

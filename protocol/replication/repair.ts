@@ -19,7 +19,7 @@ import {
 import { reachesOut } from './scope.js';
 import { ELSEWHERE, type HistoricEdit, loserOf, lossesAmong, settle } from './versions.js';
 
-/** Texts that name things of two parts, in a set or a map. */
+/** The key of a pair of names in a set or map. */
 const keyOf = (...parts: readonly string[]): string => parts.join('\n');
 
 class Sums {
@@ -39,8 +39,8 @@ class Sums {
 }
 
 /**
- * Brings the rows of subjects to what the log means, whatever they say now (design: mesh, "Anti-entropy"). Idempotent:
- * a row that is right is not written.
+ * Makes the rows of subjects match the log, whatever they hold now (design: mesh, "Anti-entropy"). Idempotent: a
+ * correct row is not written.
  */
 export function* decideRepairSubjects(
   command: RepairSubjects,
@@ -61,7 +61,7 @@ export function* decideRepairSubjects(
   let sound = 0;
   for (const [key, subject] of subjects) {
     const kind = context.kinds.named(subject.kind);
-    // A later release wrote it; this one has no row of it.
+    // A later release wrote this kind; this release has no row of it.
     if (kind === null) continue;
     const stored = yield* read('stored-subject', subject);
     const log = yield* read('subject-log', subject);
@@ -89,12 +89,12 @@ export function* decideRepairSubjects(
     repaired.push({ kind: kind.name, subject: subject.id, namespace, problem: verdict.problem });
     if (command.dryRun) continue;
     yield* after(verdict.mutations);
-    // An operation that came while there was no row met no row to lose against.
+    // An operation that arrived while the row was missing was not compared for conflicts.
     const history = yield* read('subject-history', subject);
     yield* after(lossesAmong(kind, history).map((lost) => conflict(kind, subject.id, namespace, lost)));
   }
   const recounted = yield* recount(sums.sorted(), command.dryRun);
-  // The bytes that a damaged row was counted with are not known.
+  // A damaged row may have been counted with any number of bytes.
   if (!command.dryRun) {
     yield* after(
       [...charged].sort().map((namespace): Mutation => ({ mutation: 'recount-quotas', namespace })),
@@ -115,7 +115,7 @@ function* recount(sums: readonly KindNamespace[], dryRun: boolean): Reading<read
   return recounted;
 }
 
-/** Brings subjects to what the log of this node means, and their namespaces with them. */
+/** Makes the rows of subjects, and the digests of their namespaces, match the log of this node. */
 export function* repairSubjects(subjects: readonly Subject[], context: DecisionContext): Reading<void> {
   yield* decideRepairSubjects(repairOf({ subjects }), context);
 }
@@ -130,24 +130,24 @@ function conflict(
 }
 
 interface Restored {
-  /** By key. */
+  /** The subjects by key. */
   readonly subjects: ReadonlyMap<string, Subject>;
   readonly restored: number;
   readonly refused: number;
 }
 
-/** Takes operations back into the log; answers their subjects. */
+/** Puts operations back into the log; answers their subjects. */
 function* restore({ operations, dryRun }: RepairSubjects, { kinds }: DecisionContext): Reading<Restored> {
   const subjects = new Map<string, Subject>();
   let refused = 0;
   let restored = 0;
-  // The chain says what an operation must be by the one that follows it, so the last comes first.
+  // Each operation holds the hash of the one before it, so restore the last one first.
   for (const operation of operations.toSorted((a, b) => b.seq - a.seq)) {
     const { origin, seq, payload, refusal, subject: id } = operation;
     const kind = kinds.ofWord(operation.kind)?.kind ?? null;
     const known = yield* read('operation-hash', { origin, seq });
     const fits = known !== null && known === operation.hash && refusal === null;
-    const idle = fits && payload === null && !(kind !== null && (yield* wantsHeader(operation, kind)));
+    const idle = fits && payload === null && !(kind !== null && (yield* needsHeader(operation, kind)));
     const reaching = fits && kind !== null && (yield* reachesOut(operation, kind));
     if (!fits || idle || reaching) {
       refused += 1;
@@ -163,10 +163,10 @@ function* restore({ operations, dryRun }: RepairSubjects, { kinds }: DecisionCon
 }
 
 /**
- * True where the log has a wrong header or no header, and knows a later version by its payload: then no node needs this
- * one's, and all may have let it go. Of others it is not known whether that is so or the payload is only kept back.
+ * True when the log has a wrong header or no header here, and holds the payload of a later version. Then no node needs
+ * this payload, and all nodes may have dropped it. Otherwise the sender may only be withholding the payload.
  */
-function* wantsHeader({ origin, seq, hash, subject: id }: VerifiedOperation, kind: Kind): Reading<boolean> {
+function* needsHeader({ origin, seq, hash, subject: id }: VerifiedOperation, kind: Kind): Reading<boolean> {
   if ((yield* read('logged-hash', { origin, seq })) === hash) return false;
   const log = yield* read('subject-log', { kind: kind.name, id });
   return log.some(
@@ -177,7 +177,7 @@ function* wantsHeader({ origin, seq, hash, subject: id }: VerifiedOperation, kin
   );
 }
 
-/** The losers against an operation that had no payload before. */
+/** The operations that lose against an operation that had no payload before, or that it loses against. */
 function* conflictsOf(operation: VerifiedOperation, kind: Kind): Reading<readonly Mutation[]> {
   const { subject: id, namespace } = operation;
   const history = yield* read('subject-history', { kind: kind.name, id });
@@ -188,14 +188,14 @@ function* conflictsOf(operation: VerifiedOperation, kind: Kind): Reading<readonl
 }
 
 /**
- * The operation that made the row, where the log should have it and does not: then the row knows better than the log, and
- * is left as it is until a peer gives the operation back.
+ * The operation that made the row, when the log should have it and does not. Such a row is better evidence than the
+ * log, so it stays until a peer gives the operation back.
  */
 function* gapOf(log: readonly LoggedOperation[], { row }: StoredSubject): Reading<OperationPlace | null> {
   if (row === null) return null;
   const { origin, origin_seq: seq } = row.stamp;
   if (log.some((one) => one.origin === origin && one.seq === seq)) return null;
-  // Under the name of another subject it is there.
+  // The log has it under the name of another subject.
   if (yield* read('is-logged', { origin, seq })) return null;
   const self = yield* read('log-origin', {});
   const end = origin === self.origin ? self.seq : ((yield* read('origin-head', { origin }))?.seq ?? 0);
@@ -203,7 +203,7 @@ function* gapOf(log: readonly LoggedOperation[], { row }: StoredSubject): Readin
 }
 
 interface Verdict {
-  /** Null for a row that is right, or of which nothing can be said. */
+  /** Null when the row is correct, or its correct contents are unknown. */
   readonly problem: RowProblem | null;
   readonly mutations: readonly Mutation[];
   /** The namespaces whose digests the repair changes, the row's own last. */
@@ -240,7 +240,7 @@ function verdictOf(
   return { problem: problem ?? 'damaged', mutations, namespaces, missing, unreadable };
 }
 
-/** The problem of the rows of a subject. */
+/** What is wrong with the rows of a subject. */
 function problemOf(
   kind: Kind,
   stored: StoredSubject,
@@ -250,7 +250,7 @@ function problemOf(
   const { exists, tombstone } = stored;
   if (settled !== null && settled.image !== null) return rowProblem(kind, stored, settled, siblings);
   if (exists) return settled?.removal?.reason === ELSEWHERE ? 'elsewhere' : 'surplus';
-  // A tombstone without an operation says nothing that is replicated.
+  // A tombstone without an operation holds nothing that replicates.
   if (settled === null) return null;
   if (tombstone === null) return 'missing';
   const { hlc, origin, seq, covers: seen, namespace } = settled;

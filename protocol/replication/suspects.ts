@@ -14,29 +14,29 @@ export interface NoteSuspects {
 /** Ends the repair of suspects. */
 export interface SettleSuspects {
   readonly kind: 'settle-suspects';
-  /** Their rows are what the log says. */
+  /** Subjects whose rows match the log. */
   readonly sound: readonly Subject[];
-  /** Neither the log nor a peer can tell the contents of their rows: a row that can be read is accepted as it stands. */
+  /** Subjects whose contents neither the log nor a peer knows: a readable row is accepted as it is. */
   readonly accept: readonly Subject[];
 }
 
 /** What `settle-suspects` answers. */
 export interface SettleSuspectsOutcome {
-  /** Subjects whose row was accepted as it stood. */
+  /** Subjects whose row was accepted as it was. */
   readonly accepted: readonly Subject[];
-  /** Subjects that stay suspect: their row cannot be read. */
+  /** Subjects that stay suspect, because their row cannot be read or their concurrent versions cannot be merged. */
   readonly kept: readonly Subject[];
 }
 
 /** Marks subjects whose rows were found damaged. */
-// biome-ignore lint/correctness/useYield: a decision is a generator, and this one has nothing to ask.
+// biome-ignore lint/correctness/useYield: a decision is a generator; this one reads nothing.
 export function* decideNoteSuspects({ subjects }: NoteSuspects): Deciding<Done> {
   return decided({}, [{ mutation: 'note-suspects', subjects }]);
 }
 
 /**
- * Takes subjects from the suspects. Where nothing can tell the contents of a row, one that can be read is accepted as it
- * stands; one that cannot stays suspect, and every command about it fails.
+ * Removes subjects from the suspects. When no source knows the contents of a row, a readable row is accepted as it is;
+ * an unreadable one stays suspect, and every command about it fails.
  */
 export function* decideSettleSuspects(
   { sound, accept }: SettleSuspects,
@@ -47,7 +47,7 @@ export function* decideSettleSuspects(
   const sums: KindNamespace[] = [];
   for (const subject of accept) {
     const stored = yield* read('stored-subject', subject);
-    // Concurrent versions of which the log lost a text cannot be merged, whatever the row says.
+    // Concurrent versions cannot be merged when the log lost the text of one, whatever the row says.
     const isMergeable = stored.siblings.length === 0;
     const usable = isUsable(kinds.of(subject.kind), subject.id, stored);
     if (!usable || !isMergeable) kept.push(subject);
@@ -69,7 +69,7 @@ export function* decideSettleSuspects(
   ]);
 }
 
-/** True where nothing prevents commands: there is no row, or one that other nodes could read as well. */
+/** True when commands can run: there is no row, or other nodes could read the row too. */
 function isUsable(kind: Kind, id: string, { exists, row }: StoredSubject): boolean {
   if (!exists) return true;
   if (row === null) return false;

@@ -4,6 +4,6 @@ export interface UsedNonce {
   /** SHA-256 of the nonce, hex. */
   readonly fingerprint: string;
   readonly usedAtMs: number;
-  /** When it may be forgotten. */
+  /** When the node may forget it. */
   readonly keepUntilMs: number;
 }

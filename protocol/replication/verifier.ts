@@ -5,21 +5,21 @@ import type { ReadOperation } from '../mesh/wire-schema.js';
 import type { Crypto } from '../seams.js';
 import type { VerifiedBatch } from './verified-batch.js';
 import { AuthorVerifier, type KeyProblem } from './verify-author.js';
-import { type Origins, verifyAlone, verifyOperations } from './verify-operations.js';
+import { type Origins, verifyOperations, verifySingle } from './verify-operations.js';
 
 export interface VerifierParts {
-  /** This node, with its key where it has one. */
+  /** This node, with its key if it has one. */
   readonly self: { readonly peerId: string; readonly signer: { readonly publicKey: Uint8Array } | null };
   readonly roster: Roster;
   readonly crypto: Crypto;
   readonly publicKeyProblem: KeyProblem;
-  /** Left out: every kind of this release. */
+  /** When absent: every kind of this release. */
   readonly kinds?: Kinds | undefined;
 }
 
 /**
- * Verifies operations of other nodes, whichever message brought them: by the keys and the scopes that the roster has now.
- * It takes time and touches nothing.
+ * Verifies operations of other nodes, whichever message brought them, with the roster's current keys and scopes. It
+ * computes only and changes nothing.
  */
 export class Verifier {
   private readonly origins: Origins;
@@ -35,12 +35,12 @@ export class Verifier {
     };
   }
 
-  /** The operations of a push, as far as they could be read. */
+  /** Verifies the operations of a push, as far as they could be read. */
   batch(read: readonly ReadOperation[], heads: readonly SignedHead[]): VerifiedBatch {
     return verifyOperations(read, heads, this.origins, this.authors, this.parts.crypto);
   }
 
-  /** A page that a peer answered, as with a push. */
+  /** Verifies a page that a peer answered, like a push. */
   page({ operations, heads }: Pick<OperationPage, 'operations' | 'heads'>): VerifiedBatch {
     return this.batch(
       operations.map((operation) => ({ ok: true, operation })),
@@ -48,10 +48,13 @@ export class Verifier {
     );
   }
 
-  /** Operations that a peer gave back one by one; those whose payload is not their own are left out. */
+  /**
+   * Verifies operations that a peer gave back one by one; an operation whose payload does not match its hash is left
+   * out.
+   */
   singles(operations: readonly WireOperation[]): VerifiedOperation[] {
     return operations.flatMap(
-      (operation) => verifyAlone(operation, this.origins, this.authors, this.parts.crypto) ?? [],
+      (operation) => verifySingle(operation, this.origins, this.authors, this.parts.crypto) ?? [],
     );
   }
 }

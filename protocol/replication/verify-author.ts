@@ -4,13 +4,13 @@ import { KINDS, type Kinds } from '../kinds/kinds.js';
 import { PUBLIC_KEYS_IMPORTED_MAX } from '../limits.js';
 import type { Crypto } from '../seams.js';
 
-/** Says why a public key is not admitted, or null: `publicKeyProblem`, which loads a curve that few processes need. */
+/** Says why a public key is refused, or null: `publicKeyProblem`, which loads a curve that few processes need. */
 export type KeyProblem = (publicKey: Uint8Array) => string | null;
 
-/** Verifies what replicated payloads say of their authors, as their kinds declare it. */
+/** Verifies what replicated payloads say about their authors, as their kinds declare. */
 export class AuthorVerifier {
   private readonly context: AuthorContext;
-  /** Keys that are fit to sign, by their texts; null for the others. */
+  /** Keys that are fit to sign, by their texts; null for unfit keys. */
   private readonly fit = new Map<string, Uint8Array | null>();
 
   constructor(
@@ -21,12 +21,12 @@ export class AuthorVerifier {
     this.context = { crypto, signatureFromText, keyFromText: (text) => this.fitKey(text) };
   }
 
-  /** False when a payload claims an author whose signature does not hold. Words of later releases claim nothing. */
+  /** False when a payload claims an author whose signature is wrong. A word of a later release claims no author. */
   holds(word: string, payload: string): boolean {
     return this.kinds.ofWord(word)?.kind.authorHolds(payload, this.context) ?? true;
   }
 
-  /** Admitting a key costs as much as several verifications, so the outcome is kept. */
+  /** Checking a key costs as much as several verifications, so the outcome is cached. */
   private fitKey(text: string): Uint8Array | null {
     const known = this.fit.get(text);
     if (known !== undefined) return known;

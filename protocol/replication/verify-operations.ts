@@ -18,9 +18,11 @@ import type { AuthorVerifier } from './verify-author.js';
 
 /** Who made operations, and what each may write here. */
 export interface Origins {
-  /** The key of the peer that an origin belongs to, departed ones and this node included; null when it is unknown. */
+  /**
+   * The key of the peer that an origin belongs to, also of departed peers and of this node; null when it is unknown.
+   */
   keyOf(peerId: string): Uint8Array | null;
-  /** What the peer may hold; null for all. */
+  /** The namespaces that the peer may hold; null for all. */
   scopeOf(peerId: string): Pick<Peer, 'allowedNamespaces'>;
 }
 
@@ -30,12 +32,13 @@ interface Run {
 }
 
 /**
- * Verifies the operations of a message against each other, without the store: payloads against their hashes, the chain
- * of each origin from one operation to the next, and its end against the head that the origin signed. What follows a
- * break, or no head covers, is `bad_chain`. Whether the first fits to what is known here is the store's to say.
+ * Verifies the operations of a message against each other, without the store: payloads against their hashes, each
+ * origin's chain from one operation to the next, and its end against the head that the origin signed. Operations after
+ * a break, or after the last signed head, are refused as `bad_chain`. The store checks whether the first operation fits
+ * its log.
  *
- * An operation whose author's signature does not hold is marked, because it is part of the chain all the same. So is
- * one that its maker may not write here: it counts as a stub.
+ * An operation whose author's signature is wrong is marked but kept, because it is part of the chain. An operation that
+ * its maker may not write here becomes header-only.
  */
 export function verifyOperations(
   read: readonly ReadOperation[],
@@ -84,10 +87,10 @@ export function verifyOperations(
 }
 
 /**
- * An operation that comes back on its own, verified as one of a batch would be. Whether its header is the origin's is the
- * store's to say, whose chain knows its hash. Null when its payload is not its own.
+ * Verifies a single operation like an operation of a batch. The store checks the header, because its chain knows the
+ * hash. Null when the payload does not match its hash.
  */
-export function verifyAlone(
+export function verifySingle(
   operation: WireOperation,
   origins: Origins,
   authors: AuthorVerifier,
@@ -97,7 +100,7 @@ export function verifyAlone(
   return verified === null ? null : marked(verified, origins, authors);
 }
 
-/** The operation with its hash, when its payload is its own and it follows the one before; else null. */
+/** The operation with its hash, when its payload matches and it follows the operation before; else null. */
 function follow(
   before: VerifiedOperation | undefined,
   operation: WireOperation,
@@ -122,7 +125,7 @@ function marked(verified: VerifiedOperation, origins: Origins, authors: AuthorVe
   return authors.holds(operation.kind, payload) ? operation : { ...operation, refusal: 'bad_signature' };
 }
 
-/** The last head of an origin that its peer has signed and that is one of these operations. */
+/** The last head that the origin's peer signed and that belongs to one of these operations. */
 function coveringHead(
   origin: string,
   operations: readonly VerifiedOperation[],
@@ -144,5 +147,5 @@ function coveringHead(
   return null;
 }
 
-/** A message has one head for each origin; more are only worth a little work. */
+/** A message has one head for each origin; more heads get only a little work. */
 const HEADS_TRIED_MAX = 4;

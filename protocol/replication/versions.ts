@@ -14,7 +14,10 @@ import {
 } from '../kinds/version.js';
 import { includes, joined, type VersionVector } from '../version-vector.js';
 
-/** Where an operation of a subject put it that has an effect, or had to leave one to others. */
+/**
+ * The namespace in which an operation placed its subject. The operation has an effect, or moved the subject out of this
+ * node's scope.
+ */
 export interface SubjectPlace {
   readonly origin: string;
   readonly seq: number;
@@ -23,17 +26,17 @@ export interface SubjectPlace {
 }
 
 /**
- * How replicas agree (design: mesh, "Merging"). The state of a subject is the set of its maximal versions: those that
- * no other version has seen. Joining two states is the union without what is covered, so it is commutative,
- * associative and idempotent by construction; the row is a pure function of the set.
+ * How replicas agree (design: mesh, "Merging"). The state of a subject is the set of its maximal versions: the versions
+ * that no other version has seen. Joining two states is their union without versions that another has seen, so it is
+ * commutative, associative and idempotent by construction. The row is a pure function of the set.
  */
 
-/** The reason of a removal that stands for a move to a namespace that this node may not hold. */
+/** The reason of a removal that represents a move to a namespace that this node may not hold. */
 export const ELSEWHERE = 'elsewhere';
 
 /**
- * The version that an operation makes whose payload this node may not hold: the subject is out of scope, so here it
- * counts as removed until a version comes that brings it back.
+ * The version of an operation whose payload this node may not hold. The subject is out of scope, so it counts as
+ * removed here until a later version brings it back.
  */
 export function outOfScopeVersion<I extends object>(
   kind: Kind<I>,
@@ -57,14 +60,14 @@ export function joinVersions<V extends VersionBase>(a: readonly V[], b: readonly
 const latest = <T extends Dot>(versions: readonly T[]): T =>
   versions.reduce((best, version) => (isLater(version, best) ? version : best));
 
-/** What a state (one version at least) means. */
+/** The outcome of a state, which has at least one version. */
 export function settle<I extends object>(kind: Kind<I>, versions: readonly Version<I>[]): Settled<I> {
   const seen = joined(versions.map((version) => version.covers));
   const { hlc, origin, seq } = latest(versions);
   const stamp = { hlc, origin, seq, covers: seen };
-  const judged = kind.writer === 'home' ? ofLatestHome(versions) : versions;
-  const removed = judged.filter((version) => version.removal !== null);
-  const living = judged
+  const relevant = kind.writer === 'home' ? ofLatestHome(versions) : versions;
+  const removed = relevant.filter((version) => version.removal !== null);
+  const living = relevant
     .filter((version) => version.removal === null)
     .filter((version) => !removed.some((removal) => kind.ends(removal, version)));
   if (living.length === 0) {
@@ -77,25 +80,25 @@ export function settle<I extends object>(kind: Kind<I>, versions: readonly Versi
   return kind.settled({ ...stamp, namespace, image, removal: null }, versions);
 }
 
-/** Versions that the latest home wrote. Concurrent versions of a former home do not count. */
+/** The versions that the latest home wrote. Concurrent versions of a former home do not count. */
 function ofLatestHome<I extends object>(versions: readonly Version<I>[]): readonly Version<I>[] {
   const number = Math.max(...versions.map(homeNumberOf));
   return versions.filter((version) => homeNumberOf(version) === number);
 }
 
-/** An operation of a subject, as far as losing goes. */
+/** The parts of a subject's operation that decide conflicts. */
 export interface HistoricEdit extends Dot {
   /** The word of the operation. */
   readonly kind: string;
-  /** What it had seen, itself not included. */
+  /** The operations that it had seen, without itself. */
   readonly seen: VersionVector;
 }
 
 type Seeing = Pick<HistoricEdit, 'origin' | 'seq' | 'seen'>;
 
 /**
- * Those of one subject's operations that none of the others has seen, nor the same node followed up. One pass: a subject may
- * have thousands.
+ * The operations of one subject that no other operation of the subject has seen, and that the same node did not follow
+ * up. One pass: a subject may have thousands.
  */
 export function maximal<T extends Seeing>(operations: readonly T[]): readonly T[] {
   const superseded = new Map<string, number>();
@@ -103,7 +106,7 @@ export function maximal<T extends Seeing>(operations: readonly T[]): readonly T[
     if ((superseded.get(origin) ?? 0) < until) superseded.set(origin, until);
   };
   for (const { origin, seq, seen } of operations) {
-    // Everything before it, and nothing else of its own node, whatever it says.
+    // Everything of its own node before it, and nothing else of that node, whatever `seen` says.
     supersede(origin, seq - 1);
     for (const [other, until] of Object.entries(seen)) if (other !== origin) supersede(other, until);
   }
@@ -111,8 +114,9 @@ export function maximal<T extends Seeing>(operations: readonly T[]): readonly T[
 }
 
 /**
- * Who lost against whom among one subject's operations. Of another node's operations those may be concurrent with one that
- * lie between what it has seen and the first that has seen it, so a history without conflicts costs next to nothing.
+ * The losers and winners among one subject's operations. Of another node, only the operations between what this one has
+ * seen and the first that has seen this one can be concurrent with it, so a history without conflicts costs almost
+ * nothing.
  */
 export function lossesAmong<T extends HistoricEdit>(
   kind: Pick<Kind, 'words' | 'contested'>,
@@ -138,7 +142,7 @@ export function lossesAmong<T extends HistoricEdit>(
   return losses;
 }
 
-/** The index of the first operation of a node, in their order, that is beyond a sequence. */
+/** The index of the first operation after a sequence, in one node's list. */
 function firstAfter(line: readonly Dot[], seq: number): number {
   let [from, to] = [0, line.length];
   while (from < to) {
@@ -150,8 +154,8 @@ function firstAfter(line: readonly Dot[], seq: number): number {
 }
 
 /**
- * Who of two concurrent operations on one subject lost, or null: of two edits the earlier, of a deletion and an edit
- * the deletion. A pure function of the two, so every node lists the same losers in whatever order they came.
+ * The loser of two concurrent operations on one subject, or null. Of two edits the earlier loses; of a deletion and an
+ * edit the deletion loses. A pure function of the two, so every node lists the same losers in any order of arrival.
  */
 export function loserOf<T extends HistoricEdit>(
   kind: Pick<Kind, 'words' | 'contested'>,
@@ -159,7 +163,7 @@ export function loserOf<T extends HistoricEdit>(
   b: T,
 ): { loser: T; winner: T } | null {
   if (!kind.contested.includes(a.kind) || !kind.contested.includes(b.kind)) return null;
-  // What one node wrote one after the other is never concurrent, also where the later write began again.
+  // Operations of one node are never concurrent, even when the later one had seen nothing of the subject.
   if (a.origin === b.origin) return null;
   if (includes(a.seen, b.origin, b.seq) || includes(b.seen, a.origin, a.seq)) return null;
   const [aRemoves, bRemoves] = [kind.words[a.kind] === 'removal', kind.words[b.kind] === 'removal'];

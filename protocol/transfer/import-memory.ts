@@ -8,25 +8,25 @@ import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
 import { giveWay, mergedMemory } from '../memory/store.js';
 import { fail } from '../result.js';
 
-/** A row of an export; who may import is decided before (interface §4.10). */
+/** Imports a row of an export; the caller's permission is checked before (interface §4.10). */
 export interface ImportMemory {
   readonly kind: 'import-memory';
-  /** Complete but for the stamps. */
+  /** A complete memory without stamps. */
   readonly memory: Memory;
-  /** As of `store-memory`. */
+  /** The same setting as in `store-memory`. */
   readonly archive: boolean;
 }
 
-/** `id` is that of the row that holds the text now, which a merge may have kept. */
+/** `id` names the row that holds the text now; after a merge that may be another row. */
 export interface ImportMemoryOutcome {
   readonly id: string;
   readonly change: 'created' | 'updated' | 'unchanged';
 }
 
 /**
- * Imports a memory (reference-http §2.3): the row of the same id, else the one that holds its title, is merged with
- * it; otherwise it is inserted as it is. CONFLICT when the row of its id would take another row's title. Importing
- * the same row again changes nothing.
+ * Imports a memory (reference-http §2.3). The row with its id, else the row with its title, is merged with it;
+ * otherwise it is inserted as it is. CONFLICT when the row with its id would take another row's title. Importing the
+ * same row again changes nothing.
  */
 export function* decideImport(
   command: ImportMemory,
@@ -50,14 +50,14 @@ export function* decideImport(
   }
   if (rival !== null && room.length === 0) return mergeInto(rival, memory, context, []);
   if (named !== null) {
-    // What has expired exists for nobody: nothing of it is kept but its place in the log.
+    // An expired row does not exist for readers: only its place in the log is kept.
     const revived = { ...memory, seen: named.seen, created_hlc: named.created_hlc };
     return decided({ id: memory.id, change: 'created' }, [
       ...room,
       replaceMemory(named, revived, { reembed: true }),
     ]);
   }
-  // A deleted memory comes back after its deletion, for those who merge the two.
+  // A deleted memory comes back with a version after its deletion, so nodes merge the two.
   const tombstone = yield* read('tombstone', { kind: 'memory', id: memory.id });
   return decided({ id: memory.id, change: 'created' }, [
     ...room,
@@ -67,7 +67,7 @@ export function* decideImport(
 
 function mergeInto(row: MemoryRow, incoming: Memory, context: DecisionContext, before: readonly Mutation[]) {
   const { title, namespace } = incoming;
-  // Members that this release does not know follow the imported text, like those that it knows.
+  // Members that this release does not know follow the imported text, like known members.
   const rest = { ...row.rest, ...incoming.rest };
   const merged = keptAttestation(
     row,
@@ -83,13 +83,13 @@ function mergeInto(row: MemoryRow, incoming: Memory, context: DecisionContext, b
   ]);
 }
 
-/** A long row was given its expiry on purpose; an import that says the same takes nothing away. */
+/** A long row's expiry was set on purpose; an import with the same text does not remove it. */
 function withExpiryOfBoth(row: MemoryRow, merged: Memory, incoming: Memory): Memory {
   const both = row.tier === 'long' && incoming.tier === 'long' && row.expires_at === incoming.expires_at;
   return both ? { ...merged, expires_at: row.expires_at } : merged;
 }
 
-/** An import that attests nothing says nothing about an attestation that still covers the row. */
+/** An import without attestation keeps an attestation that still covers the row. */
 function keptAttestation(row: MemoryRow, merged: Memory, incoming: Memory): Memory {
   const covers =
     incoming.metadata['attest_level'] !== 'agent_attested' &&

@@ -9,24 +9,24 @@ import { HEADER_TEXT_LENGTH_MAX } from '../limits.js';
 import { fail, failed, ok, type Result } from '../result.js';
 import { canonicalInstant } from '../time.js';
 
-/** Imports a record of any exported kind; who may import is decided before (interface §4.10). */
+/** Imports a record of any exported kind; the caller's permission is checked before (interface §4.10). */
 export interface ImportRecord {
   readonly kind: 'import-record';
   readonly record: RecordImage;
-  /** True brings back a record that was removed, whenever that was; false only one that changed since. */
+  /** True brings back any removed record; false only a record that changed after its removal. */
   readonly revive: boolean;
 }
 
-/** What became of an imported record. */
+/** The outcome for an imported record. */
 export interface ImportedRecord {
   readonly id: string;
   readonly change: 'created' | 'updated' | 'unchanged';
 }
 
-/** What every image of a record holds; kinds that date their changes have `updated_at`. */
+/** The members of every record's image; kinds that date their changes have `updated_at`. */
 type Image = { readonly rest: Rest; readonly updated_at?: string };
 
-/** The kind of a record that can be imported. VALIDATION_FAILED for another one. */
+/** The kind of a record that can be imported. VALIDATION_FAILED for any other kind. */
 export function importableKind(kinds: Kinds, name: string): Result<Kind> {
   const kind = kinds.named(name);
   if (kind === null) {
@@ -44,8 +44,8 @@ export function importableKind(kinds: Kinds, name: string): Result<Kind> {
 }
 
 /**
- * Imports a record. One that is here with the same text, or with the same or a later `updated_at`, stays as it is; kinds
- * without that member never change by an import. CONFLICT for a record that is here in another namespace.
+ * Imports a record. A stored record with the same text, or with the same or a later `updated_at`, stays as it is; an
+ * import never changes records of kinds without that member. CONFLICT when the record is stored in another namespace.
  */
 export function* decideImportRecord(
   command: ImportRecord,
@@ -68,16 +68,16 @@ export function* decideImportRecord(
     const tombstone = yield* read('tombstone', subject);
     const stays = tombstone !== null && !revive && !((image.updated_at ?? '') > tombstone.deleted_at);
     if (stays) return unchanged(id);
-    // A record that was removed comes back after its removal, for nodes that merge the two.
+    // A removed record comes back with a version after its removal, so nodes merge the two.
     return decided({ id, change: 'created' }, [
       { ...write, seen: tombstone?.seen ?? {}, before: null, image },
     ]);
   }
   if (row.namespace !== namespace) {
-    return fail('CONFLICT', `this record is here in namespace "${row.namespace}"; remove it there first`);
+    return fail('CONFLICT', `this record exists in namespace "${row.namespace}"; remove it there first`);
   }
   const before = row.image as Image;
-  // The file may come from a release that knew fewer members.
+  // The file may come from a release that knows fewer members.
   const joined: Image = { ...image, rest: { ...before.rest, ...image.rest } };
   const isLater = (image.updated_at ?? '') > (before.updated_at ?? '');
   if (!isLater || kind.payload.text(joined) === kind.payload.text(before)) return unchanged(id);
@@ -86,7 +86,7 @@ export function* decideImportRecord(
 
 const unchanged = (id: string) => decided<ImportedRecord>({ id, change: 'unchanged' }, []);
 
-/** The field that is wrong with a record, and what; null when nothing is. */
+/** The wrong field of a record and what is wrong with it; null for a valid record. */
 function problemOf(
   kind: Kind,
   { id, namespace, image }: RecordImage,

@@ -12,11 +12,11 @@ export interface TransferQueries {
     LeftOut & {
       readonly memories: readonly MemoryRow[];
       readonly more: boolean;
-      /** The place of the last row that was looked at; null when there was none. */
+      /** The position of the last row that was read; null when there was no row. */
       readonly last: ExportPlace | null;
     }
   >;
-  /** `next` is the place of the last link when more follow. */
+  /** `next` is the position of the last link when more follow. */
   readonly 'export-links': Ask<
     ExportLinks,
     { readonly links: readonly Link[]; readonly next: ExportLinkPlace | null }
@@ -26,37 +26,40 @@ export interface TransferQueries {
     LeftOut & {
       readonly records: readonly RecordImage[];
       readonly more: boolean;
-      /** The place of the last row that was looked at; null when there was none. */
+      /** The position of the last row that was read; null when there was no row. */
       readonly last: RecordPlace | null;
     }
   >;
-  /** Those that exist, in the order of the ids. */
+  /** The records that exist, in order of their ids. */
   readonly 'read-records': Ask<ReadRecords, { readonly records: readonly RecordImage[] }>;
 }
 
-/** A memory's place in an export, which is by creation and then by id. */
+/** A memory's position in an export: by creation and then by id. */
 export interface ExportPlace {
   readonly created_at: string;
   readonly id: string;
 }
 
-/** A link's place: that of its source, and its own there; without the latter, behind all links of the source. */
+/**
+ * A link's position: its source's position, then its own among the source's links. Without `link`: after all links of
+ * the source.
+ */
 export interface ExportLinkPlace extends ExportPlace {
   readonly link: { readonly target_id: string; readonly relation: string } | null;
 }
 
-/** Visible memories behind a place. */
+/** Visible memories after a position. */
 export interface ExportMemories {
   readonly kind: 'export-memories';
   readonly viewer: Viewer;
   readonly now: string;
   readonly after: ExportPlace | null;
   readonly limit: number;
-  /** The page ends before the row with which its texts would be larger. */
+  /** The page ends before the row that would exceed this size. */
   readonly bytesMax: number;
 }
 
-/** Links behind a place whose source comes no later than `until` and whose two ends are visible. */
+/** Links after a position whose source comes no later than `until` and whose two ends are visible. */
 export interface ExportLinks {
   readonly kind: 'export-links';
   readonly viewer: Viewer;
@@ -66,12 +69,12 @@ export interface ExportLinks {
   readonly limit: number;
 }
 
-/** Records of all exported kinds behind a place, by kind and id. */
+/** Records of all exported kinds after a position, by kind and id. */
 export interface ExportRecords {
   readonly kind: 'export-records';
   readonly after: RecordPlace | null;
   readonly limit: number;
-  /** The page ends before the record with which its texts would be larger. */
+  /** The page ends before the record that would exceed this size. */
   readonly bytesMax: number;
 }
 

@@ -19,11 +19,11 @@ export function archivedFromSql(row: SqlRow): ArchivedMemory {
   };
 }
 
-/** The highest version that an archived subject ever had on a node that this one has heard of. */
+/** The highest version number of an archived subject on any node, as far as this node knows. */
 export const ARCHIVED_VERSION = `coalesce((SELECT t.facts ->> '$.version' FROM tombstones t
   WHERE t.kind = 'memory' AND t.id = a.id AND json_valid(t.facts)), a.version)`;
 
-/** The version vector of an archived subject: its tombstone's, which has seen the removal, or its last own one. */
+/** The version vector of an archived subject: its tombstone's, which has seen the removal, or else its own last one. */
 export const ARCHIVED_SEEN = `coalesce((SELECT t.seen FROM tombstones t WHERE t.kind = 'memory' AND t.id = a.id), a.seen)`;
 
 export function archivedRowFromSql(row: SqlRow): ArchivedRow {

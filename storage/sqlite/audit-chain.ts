@@ -16,8 +16,8 @@ export const AUDIT_COLUMNS =
   'sequence, id, agent_id, event_type, payload_hash, payload, signature, public_key, attest_level, timestamp, prev_hash, form';
 
 /**
- * Appends to the audit chain inside the write transaction, so that an act and its record stand or fall together. After
- * the commit the head is written beside the database, so that a chain whose end was cut off shows (interface §2.10).
+ * Appends to the audit chain inside the write transaction, so an act and its record are stored together or not at all.
+ * After the commit it writes the head next to the database, so a cut end of the chain is detected (interface §2.10).
  */
 export class AuditChain {
   private head: { readonly sequence: number; readonly hash: Uint8Array } | null = null;
@@ -79,7 +79,7 @@ export class AuditChain {
     this.head = { sequence, hash: auditRowHash(row, this.crypto) };
   }
 
-  /** What `committed` writes is the head of the chain as it is. */
+  /** Makes `committed` write the present head of the chain. */
   takeHead(): void {
     const last = this.last.get();
     this.head =
@@ -91,12 +91,12 @@ export class AuditChain {
     return row === undefined ? null : auditRowHash(row, this.crypto);
   }
 
-  /** The transaction was rolled back. */
+  /** Call after a rollback. */
   forget(): void {
     this.head = null;
   }
 
-  /** The transaction was committed: the head goes to its file. */
+  /** Call after the commit: writes the head to its file. */
   committed(): void {
     if (this.head !== null && this.signer !== null) {
       this.headFile?.write(this.head, this.signer, (sequence) => this.hashAt(sequence));
@@ -105,7 +105,7 @@ export class AuditChain {
   }
 }
 
-/** A UUID that follows from the row's place, so that no randomness is needed inside a transaction. */
+/** A UUID derived from the row's place, so that no randomness is needed inside a transaction. */
 function eventId(crypto: Crypto, prevHash: Uint8Array, sequence: number, payloadHash: Uint8Array): string {
   const hex = crypto.sha256Hex(Buffer.concat([prevHash, Buffer.from(`/${sequence}/`), payloadHash]));
   const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16);

@@ -4,7 +4,7 @@ import type { Signer } from '../../protocol/seams.js';
 
 export const auditHeadPath = (databasePath: string): string => `${databasePath}.audit-head`;
 
-/** Reads a head file: null when there is none, `damaged` when it cannot be understood. */
+/** Reads a head file: null when it does not exist, `damaged` when it cannot be parsed. */
 export function readAuditHead(path: string): AuditHead | 'damaged' | null {
   let text: string;
   try {
@@ -33,15 +33,15 @@ function bytesOf(text: unknown, encoding: 'hex' | 'base64'): Uint8Array {
 }
 
 /**
- * The file beside the database that says how far the audit chain has come. It may lag behind after a crash, which is
- * harmless; a chain that is shorter than it says was cut.
+ * The file next to the database that records the last known end of the audit chain. After a crash it may lag behind,
+ * which is harmless; a chain that ends before it was cut.
  */
 export class AuditHeadFile {
   constructor(private readonly path: string) {}
 
   /**
-   * Goes on to a later head. One that the chain no longer leads to stays: `hashAt` answers the hash of the row that the
-   * chain has under a number, and another one than the head's is what is left of a chain that was cut and grew again.
+   * Moves to a later head, unless the chain no longer leads to the stored one. `hashAt` answers the hash of the chain's
+   * row with a number; when it differs from the stored head, the chain was cut and then grew again.
    */
   write(
     head: { readonly sequence: number; readonly hash: Uint8Array },
@@ -49,7 +49,7 @@ export class AuditHeadFile {
     hashAt: (sequence: number) => Uint8Array | null,
   ): void {
     const known = readAuditHead(this.path);
-    // Another process may have come further meanwhile.
+    // Another process may have written a later head meanwhile.
     if (known !== null && known !== 'damaged') {
       if (known.sequence >= head.sequence) return;
       const hash = hashAt(known.sequence);

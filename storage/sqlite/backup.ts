@@ -36,18 +36,19 @@ export interface BackupOptions {
   /** The database file. */
   readonly path: string;
   readonly folder: string;
-  /** Complete backups of this database that stay in the folder. */
+  /** How many complete backups of this database stay in the folder. */
   readonly keep: number;
   /** Canonical instant. */
   readonly now: string;
   readonly token: string;
-  /** Hears what is done next. */
+  /** Is told about each step. */
   readonly step: CopyStep;
 }
 
 /**
- * Copies the database into a folder, consistent while others write, and prunes older complete backups. The copy has its
- * name only when it is whole, the manifest last: what has no manifest is no backup. NOT_FOUND when there is no database.
+ * Copies the database into a folder, consistent while other processes write, and prunes older complete backups. The
+ * copy gets its name only when it is complete, and the manifest comes last: a copy without a manifest is not a backup.
+ * NOT_FOUND when there is no database.
  */
 export function takeBackup(options: BackupOptions): Result<Backup & { readonly pruned: number }> {
   const { path, folder, now, token } = options;
@@ -71,8 +72,8 @@ export function takeBackup(options: BackupOptions): Result<Backup & { readonly p
 }
 
 /**
- * Removes the oldest complete backups of this database beyond `keep`; anything else in the folder is left alone, and so is
- * the newest, which a clock that was set back makes look old.
+ * Removes the oldest complete backups of this database beyond `keep`. It keeps all other files in the folder, and the
+ * newest backup, which looks old after the clock was set back.
  */
 function prune({ path, folder, keep }: BackupOptions, newest: string): number {
   const name = basename(path);
@@ -85,26 +86,29 @@ function prune({ path, folder, keep }: BackupOptions, newest: string): number {
     .filter(({ snapshot }) => basename(snapshot) === snapshot && snapshot !== newest)
     .filter(({ snapshot }) => existsSync(join(folder, snapshot)))
     .sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
-  const surplus = complete.slice(keep - 1);
-  for (const { snapshot } of surplus) {
+  const outdated = complete.slice(keep - 1);
+  for (const { snapshot } of outdated) {
     removeFiles([join(folder, snapshot), manifestPathOf(join(folder, snapshot))]);
   }
-  return surplus.length;
+  return outdated.length;
 }
 
-/** Where the manifest of a copy lies: the name with another ending. */
+/** The path of a copy's manifest: the copy's name with another ending. */
 export function manifestPathOf(copy: string): string {
   return join(dirname(copy), `${basename(copy).replace(/\.(db|bak)$/, '')}${SUFFIX}`);
 }
 
-/** BACKUP_UNVERIFIED when there is none, or it is none. */
+/** BACKUP_UNVERIFIED when the file is missing or is not a manifest. */
 export function readManifest(path: string): Result<Manifest> {
   try {
     const text = readFileSync(path, 'utf8');
     const parsed = manifestSchema.safeParse(JSON.parse(text.slice(0, MANIFEST_BYTES_MAX)));
     if (parsed.success) return ok(parsed.data);
   } catch {
-    // Missing or no JSON; answered below.
+    // Missing or not JSON; answered below.
   }
-  return fail('BACKUP_UNVERIFIED', `${path} is missing or is no manifest, so the backup cannot be verified`);
+  return fail(
+    'BACKUP_UNVERIFIED',
+    `${path} is missing or is not a manifest, so the backup cannot be verified`,
+  );
 }

@@ -3,19 +3,19 @@ import { FileIdentity } from './file-identity.js';
 
 export type Connection = Database.Database;
 
-/** How SQLite syncs a commit; FULL is the promise that an acknowledgement means durable. */
+/** How SQLite syncs a commit; FULL is the promise that an acknowledged write is durable. */
 export type Synchronous = 'FULL' | 'NORMAL' | 'OFF';
 
-/** The name of the database went to another file while it was being opened. */
+/** The path of the database named another file while it was being opened. */
 class FileReplacedError extends Error {}
 
-/** How often a database that is replaced while it is being opened is opened again. */
+/** How often opening starts again when the database is replaced meanwhile. */
 const OPEN_ATTEMPTS = 5;
 
 /**
- * Opens a read-write connection in WAL mode. `busyTimeoutMs` bounds how long one statement waits for another
- * process; callers that retry on their own keep it short. While it waits for a restore, the name may go to another
- * file: then that one is opened, because two files must never share the name of one write-ahead log.
+ * Opens a read-write connection in WAL mode. `busyTimeoutMs` bounds how long one statement waits for another process;
+ * callers that retry themselves keep it short. While it waits for a restore, the path may start to name another file.
+ * Then it opens that file, because two files must never share one write-ahead log's name.
  */
 export function openWriter(
   path: string,
@@ -50,12 +50,12 @@ function openOnce(path: string, busyTimeoutMs: number, synchronous: Synchronous)
   }
 }
 
-// The mode is kept in the file, so this takes the exclusive lock only once in a database's life. Two processes that
-// take it at once would wait for each other, so SQLite answers one of them BUSY without waiting; that one tries again.
-// Reading the mode waits for whoever holds the file alone, so what the name means is looked at after it, and once more
-// behind the change. From then on this connection's lock keeps a restore away.
+// The file stores the mode, so this takes the exclusive lock only once in a database's life. Two processes that take it
+// at once would wait for each other, so SQLite answers BUSY to one of them without waiting; that process tries again.
+// Reading the mode waits for a process that holds the file exclusively, so the file's identity is checked after that
+// read, and again after the change. From then on this connection's lock keeps a restore away.
 function enterWal(db: Connection, patienceMs: number, file: FileIdentity): void {
-  // Processes differ in their step, so that two do not meet again and again.
+  // Processes wait for different times, so two do not collide again and again.
   const stepMs = 5 + (process.pid % 16);
   for (let waitedMs = 0; ; waitedMs += stepMs) {
     try {
@@ -76,12 +76,12 @@ function requireCurrent(file: FileIdentity): void {
   if (!file.isCurrent()) throw new FileReplacedError('the database was replaced while it was being opened');
 }
 
-/** Bytes of the file that a reader maps at most: what it reads there needs no copy of its own. */
+/** Bytes of the file that a reader maps at most: it reads them without copies. */
 const MAPPED_BYTES_MAX = 1024 * 1024 * 1024;
 
 /**
- * Opens a connection that cannot write. The file must exist. Each connection's mapping counts as resident memory of
- * its own, so one that reads few rows does without (`mapped` false).
+ * Opens a connection that cannot write. The file must exist. Each connection's mapping counts as its own resident
+ * memory, so a connection that reads few rows does without (`mapped` false).
  */
 export function openReader(path: string, { mapped = true } = {}): Connection {
   const db = new Database(path, { timeout: 10_000, readonly: true, fileMustExist: true });
@@ -107,17 +107,17 @@ export function isFull(error: unknown): boolean {
   return sqliteCode(error) === 'SQLITE_FULL';
 }
 
-/** True for errors that say that the file itself is damaged. */
+/** True for errors that mean that the file itself is damaged. */
 export function isUnreadable(error: unknown): boolean {
   return /^SQLITE_(IOERR|CORRUPT|NOTADB)/.test(sqliteCode(error) ?? '');
 }
 
-/** True for damage that the engine met in the file: of an index, most often, which can be built anew. */
+/** True for damage that the engine found in the file: most often of an index, which can be built again. */
 export function isCorruption(error: unknown): boolean {
   return sqliteCode(error)?.startsWith('SQLITE_CORRUPT') === true;
 }
 
-/** True for errors of the file or the disk, which concern the whole transaction and not one statement. */
+/** True for errors of the file or disk, which affect the whole transaction and not one statement. */
 export function isDiskError(error: unknown): boolean {
   const code = sqliteCode(error);
   return (

@@ -6,20 +6,20 @@ import { instantFromMs } from '../../protocol/time.js';
 import type { WriterIdentity } from '../port.js';
 import type { Connection, Synchronous } from './connection.js';
 
-/** What opening a database for writing needs to know. */
+/** The parameters for opening a database for writing. */
 export interface OpenOptions {
   /** A file, or `:memory:`. */
   readonly path: string;
   readonly identity: WriterIdentity;
   readonly nowMs: number;
   readonly crypto: Crypto;
-  /** 16 random hex characters: the epoch, should one begin now; also the snapshot's token. */
+  /** 16 random hex characters: the epoch if one begins now; also the snapshot's token. */
   readonly freshEpoch: string;
   readonly busyTimeoutMs: number;
   readonly synchronous?: Synchronous;
 }
 
-/** The database cannot be used as it is; the message says what to do. */
+/** The database cannot be used in its present state; the message says what to do. */
 export class DatabaseRefusedError extends StartRefusedError {
   constructor(message: string, options?: ErrorOptions) {
     super('MIGRATION_REFUSED', message, options);
@@ -42,7 +42,7 @@ export function schemaVersion(db: Connection): number {
   return row.version ?? 0;
 }
 
-/** Begins the operation log of a new or migrated database; inside the caller's transaction. */
+/** Starts the operation log of a new or migrated database; inside the caller's transaction. */
 export function startLog(db: Connection, options: OpenOptions, reason: string): void {
   db.prepare(
     `INSERT INTO log_state (singleton, peer_id, db_epoch, commit_sequence, origin_seq, chain_head, hlc)
@@ -52,7 +52,7 @@ export function startLog(db: Connection, options: OpenOptions, reason: string): 
   recordEpoch(db, { peerId: identity.peerId, epoch: freshEpoch, nowMs, reason }, 0);
 }
 
-/** An epoch that begins. */
+/** A new epoch. */
 export interface FreshEpoch {
   readonly peerId: string;
   readonly epoch: string;
@@ -61,8 +61,8 @@ export interface FreshEpoch {
 }
 
 /**
- * Goes on under another origin; inside the caller's transaction. The old one becomes an origin like any other's, whose
- * further operations, if peers have them, come from there.
+ * Continues under another origin; inside the caller's transaction. The old origin becomes like any other node's: if
+ * peers have later operations of it, they send them.
  */
 export function switchEpoch(db: Connection, fresh: FreshEpoch): void {
   db.exec(

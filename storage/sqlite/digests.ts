@@ -3,15 +3,15 @@ import type { Connection } from './connection.js';
 
 const DIGEST_BYTES = 32;
 
-/** True for what can be the digest of a row. */
+/** True for a value that can be the digest of a row. */
 export const isReadable = (stored: unknown): stored is Uint8Array =>
   stored instanceof Uint8Array && stored.length === DIGEST_BYTES;
 
-/** True for the digest of a row that is this one. What a disk made of it may be of any type. */
+/** True when the stored value is this digest. After disk damage it may have any type. */
 export const isDigest = (stored: unknown, digest: Uint8Array): boolean =>
   stored instanceof Uint8Array && Buffer.compare(stored, digest) === 0;
 
-/** Where the rows of each kind are; null for a kind that this release does not know. */
+/** The rows of each kind; null for a kind that this release does not know. */
 export interface DigestSource {
   of(kind: string): { readonly digestsSql: string } | null;
 }
@@ -25,9 +25,9 @@ interface Sum {
 }
 
 /**
- * Digests of the replicated state, kept in the write transaction: for each kind and namespace the sum (exclusive or) over
- * its rows of SHA-256(subject, image hash). Order does not matter, so replicas that hold the same rows have the same
- * digest however they came by them.
+ * Digests of the replicated state, kept in the write transaction: for each kind and namespace the sum (exclusive or)
+ * over its rows of SHA-256(subject, image hash). Order does not matter, so replicas with the same rows have the same
+ * digest.
  */
 export class Digests {
   private readonly sums = new Map<string, Sum>();
@@ -54,7 +54,7 @@ export class Digests {
     return this.crypto.sha256(`${subject}\n${payload}`);
   }
 
-  /** Takes a subject's old digest out of its namespace. */
+  /** Removes a subject's old digest from its namespace. */
   leave(kind: string, namespace: string, digest: Uint8Array | null): void {
     if (isReadable(digest)) this.add(kind, namespace, digest, -1);
   }
@@ -91,7 +91,7 @@ export class Digests {
     return { digest, entries };
   }
 
-  /** Writes what changed; before a commit or a savepoint. */
+  /** Writes the changed digests; call before a commit or a savepoint. */
   flush(): void {
     for (const sum of this.sums.values()) {
       if (!sum.changed) continue;
@@ -101,7 +101,7 @@ export class Digests {
     }
   }
 
-  /** Forgets what it holds: at the start of a transaction, and after a rollback. */
+  /** Clears the cache: at the start of a transaction, and after a rollback. */
   clear(): void {
     this.sums.clear();
   }

@@ -2,7 +2,7 @@ import type { Subject } from '../../protocol/kinds/kind.js';
 import { fail, type Result } from '../../protocol/result.js';
 import { isCorruption, isFull, sqliteCode } from './connection.js';
 
-/** What a command or query answers that needs a row which is not what was written. */
+/** The answer of a command or query that needs a damaged row. */
 export function dataDamaged({ kind, id }: Subject, since: string | null = null): Result<never> {
   const message =
     `the stored row of ${kind} ${id} is damaged; nothing was changed. The daemon repairs it in the background: try again in ` +
@@ -14,7 +14,7 @@ export function dataDamaged({ kind, id }: Subject, since: string | null = null):
   });
 }
 
-/** The answer for an error of the database itself; any other error is a bug, and thrown. */
+/** The answer for an error of the database itself; any other error is a bug and is thrown. */
 export function storageFailure(error: unknown): Result<never> {
   if (isFull(error)) return diskFull();
   const code = sqliteCode(error);

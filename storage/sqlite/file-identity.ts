@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 
 /**
- * The file that a connection has open. When its name goes to another file, or to none, what is written still
- * succeeds and is gone with the last process: such a write must not be acknowledged.
+ * The file that a connection has open. When its path names another file, or no file, writes still succeed but are lost
+ * when the last process closes the file: such a write must not be acknowledged.
  */
 export class FileIdentity {
   private readonly opened: string | null;

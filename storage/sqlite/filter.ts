@@ -8,8 +8,8 @@ export interface FilterSql {
 }
 
 /**
- * The filters of list and search over `memories` under an alias, the visibility gate included. The text depends on
- * the kind of viewer, on whether a namespace is named (it chooses the index) and on whether anything else filters.
+ * The filters of list and search over `memories` under an alias, with the visibility gate. The text depends on the type
+ * of viewer, on whether a namespace is given (it selects the index) and on whether there are other filters.
  */
 export function memoryFilter(alias: string, filter: MemoryFilter): FilterSql {
   const gate = visibleRows(alias, filter.viewer, filter.now);

@@ -6,13 +6,13 @@ import { wordExpression } from './recall/postings.js';
 import { visibleRows } from './visibility.js';
 
 /**
- * The rows of `memories m` that a forget means (interface §4.4): any word of the pattern, and only rows that the viewer
- * sees and may change, which agent records never are. A pattern without a word matches nothing.
+ * The rows of `memories m` that a forget selects (interface §4.4): rows with any word of the pattern that the viewer
+ * sees and may change, but never agent records. A pattern without a word matches no row.
  */
 export function forgettable(filter: ForgetFilter, now: string): FilterSql {
   const { viewer } = filter;
   const gate = visibleRows('m', viewer, now);
-  // A record among them would have the whole batch refused, and whoever registers decides what words it holds.
+  // One agent record would make the rule refuse the whole batch, and any agent chooses the words of its record.
   const clauses = [gate.sql, 'm.namespace <> @agents'];
   const parameters: Record<string, string | number | null> = { ...gate.parameters, agents: AGENTS_NAMESPACE };
   if (!viewer.all) {

@@ -7,19 +7,19 @@ import type { CallOptions, SelfCheckPage, Store } from '../port.js';
 import { Reader } from './reader.js';
 import { DatabaseBusyError, Writer, type WriterParts } from './writer.js';
 
-/** What an inline store needs from the world. */
+/** The dependencies of an inline store. */
 export interface InlineStoreParts extends WriterParts {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly random: Random;
   /**
-   * True when other processes may write to the same file: then every commit is followed by a pause, because SQLite's
-   * lock is not fair and the daemon must get its turn (design: architecture, "Several processes on one database").
+   * True when other processes may write to the same file: then a pause follows every commit, because SQLite's lock is
+   * not fair and the daemon must get its turn (design: architecture, "Several processes on one database").
    */
   readonly shared: boolean;
 }
 
-/** How long a busy database is left alone before the next try, grown by the number of tries. */
+/** The pause before the next try on a busy database, multiplied by the number of tries. */
 const RETRY_STEP_MS = 4;
 const RETRY_MAX_MS = 100;
 const STAYED_LOCKED = 'the database stayed locked by other processes; nothing was changed';
@@ -35,7 +35,7 @@ interface Waiting {
 
 /**
  * The store in the caller's own thread: for MCP processes, one-shot commands, tests and the simulator. Commands that
- * are asked for together share a commit, as in the daemon.
+ * are submitted together share a commit, as in the daemon.
  */
 export class InlineStore implements Store {
   private readonly writer;
@@ -79,9 +79,9 @@ export class InlineStore implements Store {
     this.parts.db.close();
   }
 
-  /** One batch at a time: two inline writers of one process would only fight each other for the lock. */
+  /** One batch at a time: two inline writers of one process would only compete for the lock. */
   private async work(): Promise<void> {
-    // What else this turn of the event loop asks for joins the first batch.
+    // Further commands of this turn of the event loop join the first batch.
     await Promise.resolve();
     while (this.waiting.length > 0) {
       await this.write(this.waiting.splice(0, BATCH_COMMANDS_MAX));

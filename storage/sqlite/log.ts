@@ -32,7 +32,7 @@ interface OriginEnd {
   readonly hlc: string;
 }
 
-/** The row of an operation under a name or number that its disk made of its own; one with these hashes is no other's. */
+/** Finds the row of an operation when the disk changed its origin or number; the hashes identify it. */
 const STRAYED = `SELECT min(commit_sequence) FROM operations
   WHERE prev_hash = @prevHash AND payload_hash = @payloadHash AND hlc = @hlc`;
 
@@ -40,13 +40,13 @@ const STRAYED = `SELECT min(commit_sequence) FROM operations
 export type Stamp = RowStamp;
 
 /**
- * Appends operations inside the write transaction. The counters (clock, sequences, chain head) live in one row: they
- * are read when a transaction begins and written back before it commits, so every process on the database continues
- * one chain (design: mesh, "The operation log").
+ * Appends operations inside the write transaction. The counters (clock, sequences, chain head) are in one row. They are
+ * read when a transaction begins and written back before it commits, so every process on the database continues one
+ * chain (design: mesh, "The operation log").
  */
 export class OperationLog {
   private state: LogStateRow | null = null;
-  /** Ends of other origins' chains that are not written yet. */
+  /** The new ends of other origins' chains, before they are written. */
   private readonly ends = new Map<string, OriginEnd>();
   private readonly load;
   private readonly save;
@@ -81,13 +81,13 @@ export class OperationLog {
     );
   }
 
-  /** The origin that is written under, and its last sequence. */
+  /** The origin that this database writes under, and its last sequence. */
   own(): { origin: string; seq: number } {
     const { peer_id, db_epoch, origin_seq } = this.current();
     return { origin: `${peer_id}/${db_epoch}`, seq: origin_seq };
   }
 
-  /** Takes an operation of another origin into the log; the clock never falls behind what it has seen. */
+  /** Appends an operation of another origin to the log; the clock never falls behind the stamps it has seen. */
   appendForeign(operation: VerifiedOperation, parked: ParkReason | null, headSignature: string | null): void {
     const state = this.current();
     state.commit_sequence += 1;
@@ -112,18 +112,18 @@ export class OperationLog {
     this.ends.set(origin, { seq, head, hlc });
   }
 
-  /** Where the chain of another origin ends, as far as this transaction has not written it down yet. */
+  /** The end of another origin's chain, if this transaction changed it and has not written it yet. */
   unwrittenEnd(origin: string): OriginEnd | null {
     return this.ends.get(origin) ?? null;
   }
 
-  /** Writes down where the chains of other origins end; before anything reads it from the table, and before a commit. */
+  /** Writes the ends of other origins' chains; call before any read of the table, and before a commit. */
   flush(): void {
     for (const [origin, { seq, head, hlc }] of this.ends) this.putOrigin.run(origin, seq, head, hlc);
     this.ends.clear();
   }
 
-  /** Goes on under another epoch. */
+  /** Continues under another epoch. */
   beginEpoch(
     fresh: Pick<FreshEpoch, 'epoch' | 'reason' | 'nowMs'>,
     { keep, notice }: { readonly keep: number; readonly notice: EpochNotice | null },
@@ -152,8 +152,8 @@ export class OperationLog {
   }
 
   /**
-   * Operations that were given numbers a second time, and that are here under their new origin as well, stay in the log
-   * without effect, under a name of their own; the old origin can go on with the others of these numbers.
+   * Operations that used sequence numbers again, and that are also here under their new origin, stay in the log without
+   * effect, under a separate name. Then the old origin can continue with the other operations of these numbers.
    */
   setBranchAside(origin: string, keep: number, to: string): void {
     this.flush();
@@ -167,7 +167,7 @@ export class OperationLog {
     this.db.prepare('DELETE FROM conflicts WHERE origin = ? AND origin_seq > ?').run(origin, keep);
   }
 
-  /** The chain of the old origin ends earlier: at the last operation that others know as well. */
+  /** Shortens the chain of the old origin: it ends at the last operation that other nodes also have. */
   private cutOrigin(origin: string, keep: number): void {
     const last = this.db
       .prepare(
@@ -180,7 +180,7 @@ export class OperationLog {
     else this.putOrigin.run(origin, keep, last.head, last.hlc);
   }
 
-  /** The hash of a header as it stands in the table; empty for one that makes no header. */
+  /** The hash of a header in the table; empty when the row does not form a header. */
   hashOf(row: OperationSqlRow): string {
     try {
       return headerHash(operationFromSql(row), this.crypto);
@@ -189,7 +189,7 @@ export class OperationLog {
     }
   }
 
-  /** Takes up the counters at the start of a transaction. */
+  /** Reads the counters at the start of a transaction. */
   begin(): void {
     const state = this.load.get();
     if (state === undefined) throw new Error('log_state has no row: the database was not initialised');
@@ -197,7 +197,7 @@ export class OperationLog {
     this.ends.clear();
   }
 
-  /** The counters now, to return to when one command of a transaction is rolled back. */
+  /** A copy of the counters, to restore when one command of a transaction is rolled back. */
   mark(): LogStateRow {
     this.flush();
     return { ...this.current() };
@@ -272,9 +272,9 @@ export class OperationLog {
   }
 
   /**
-   * Takes an operation back as its origin made it; what it does is the caller's. Its row is mended where it is, also when
-   * it stands under another origin or number. One whose row is gone gets a free local position before the one that
-   * follows it, or the next one where none is free.
+   * Restores an operation as its origin made it; the caller applies its effect. It repairs the operation's row in
+   * place, also when that has another origin or number. If the row is gone, it gets a free local position before the
+   * next operation of the origin, or the next position when all of those are taken.
    */
   restore(operation: VerifiedOperation): void {
     const { origin, seq, hlc, kind, namespace, subject, payloadHash, prevHash, payload } = operation;
@@ -282,7 +282,7 @@ export class OperationLog {
       ...{ origin, seq, hlc, kind, namespace, subject, payloadHash, prevHash, payload },
       seen: JSON.stringify(operation.seen),
     };
-    const mended = (where: string): boolean =>
+    const repaired = (where: string): boolean =>
       this.db
         .prepare(
           `UPDATE operations SET origin = @origin, origin_seq = @seq, hlc = @hlc, kind = @kind, namespace = @namespace,
@@ -291,9 +291,10 @@ export class OperationLog {
            WHERE ${where}`,
         )
         .run(values).changes > 0;
-    if (mended('origin = @origin AND origin_seq = @seq') || mended(`commit_sequence = (${STRAYED})`)) return;
+    if (repaired('origin = @origin AND origin_seq = @seq') || repaired(`commit_sequence = (${STRAYED})`))
+      return;
     const state = this.current();
-    // Those that follow come back first, so that the order of the positions is that of the origin.
+    // Later operations are restored first, so the positions have the order of the origin.
     const { lastInsertRowid } = this.db
       .prepare(
         `INSERT INTO operations (commit_sequence, origin, origin_seq, hlc, kind, namespace, subject, seen, payload_hash,
@@ -310,13 +311,13 @@ export class OperationLog {
     state.commit_sequence = Math.max(state.commit_sequence, Number(lastInsertRowid));
   }
 
-  /** Lets payloads go; headers stay. */
+  /** Drops payloads; headers stay. */
   dropPayloads(places: readonly OperationPlace[]): void {
     const drop = this.db.prepare('UPDATE operations SET payload = NULL WHERE origin = ? AND origin_seq = ?');
     for (const { origin, seq } of places) drop.run(origin, seq);
   }
 
-  /** Followers of the log find the row of a memory by its number. */
+  /** Followers of the log find the row of a memory by its row number. */
   private isMemory(word: string): boolean {
     return this.kinds.ofWord(word)?.kind.table === 'memories';
   }

@@ -41,7 +41,7 @@ export class Mutations {
     private readonly quotas: QuotaLedger,
     private readonly digests: Digests,
     private readonly tables: SubjectTables,
-    /** Null where nothing is done in an agent's name: in migrations. */
+    /** Null when no agent acts: in migrations. */
     private readonly audit: AuditChain | null,
   ) {
     this.observations = new ObservationLedger(db);
@@ -54,7 +54,7 @@ export class Mutations {
       countAccess: db.prepare('UPDATE memories SET access_count = ?, last_accessed_at = ? WHERE id = ?'),
       embedState: db.prepare('UPDATE memories SET embed_state = ? WHERE rid = ?'),
       putEmbedding: db.prepare(
-        // The feed number is drawn anew and never given twice, so followers see every change.
+        // Every write draws a new feed number, which is never used twice, so followers see every change.
         'INSERT OR REPLACE INTO memory_embeddings (rid, model, dim, vectors) VALUES (?, ?, ?, ?)',
       ),
       dropEmbedding: db.prepare('DELETE FROM memory_embeddings WHERE rid = ?'),
@@ -70,7 +70,7 @@ export class Mutations {
     this.appliers = this.appliersOf();
   }
 
-  /** Forgets interned namespaces, because the transaction that made them was rolled back. */
+  /** Clears the cache of interned namespaces, because the transaction that made them was rolled back. */
   forgetNamespaces(): void {
     this.tables.memories.forgetNamespaces();
   }
@@ -127,7 +127,7 @@ export class Mutations {
     } satisfies Partial<Appliers>;
   }
 
-  /** What is this database's own, and does not replicate. */
+  /** Mutations of local tables, which do not replicate. */
   private ledgerAppliers() {
     const { statements, observations, quotas, repair } = this;
     return {

@@ -1,6 +1,6 @@
 /**
- * For threads that use SQLite: its library's errors are no native ones, so that they would reach the thread's owner
- * without message and stack. Rethrows what nobody caught as an error that survives the way.
+ * For threads that use SQLite: its library's errors are not native errors, so they would reach the thread's owner
+ * without message and stack. Rethrows uncaught errors in a form that keeps both.
  */
 export function rethrowAsNative(): void {
   process.on('uncaughtException', (thrown: unknown) => {

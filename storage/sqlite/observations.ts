@@ -3,8 +3,8 @@ import type { RecallConsumption, RecallObservation } from '../../protocol/memory
 import type { Connection } from './connection.js';
 
 /**
- * Writes the ledger of recalls, one row for each. Row numbers rise with time, so the oldest rows have the lowest and
- * both bounds of the ledger are taken from that end, without counting.
+ * Writes the ledger of recalls, one row for each. Row numbers grow with time, so the oldest rows have the lowest, and
+ * both bounds of the ledger remove rows from that end without counting.
  */
 export class ObservationLedger {
   private readonly statements;
@@ -43,13 +43,13 @@ export class ObservationLedger {
     if (lowest > 0) this.statements.bound.run(lowest);
   }
 
-  /** The first memory that a recall led to is the one that is kept. */
+  /** Keeps only the first memory that a recall led to. */
   consume({ recallId, agentId, memoryId, consumedAt }: RecallConsumption): void {
     if (agentId === null) this.statements.consumeAny.run(consumedAt, memoryId, recallId);
     else this.statements.consume.run(consumedAt, memoryId, recallId, agentId);
   }
 
-  /** Removes recalls observed before an instant, looking at the oldest `limit`. */
+  /** Removes observations from before an instant, examining the oldest `limit`. */
   prune(before: string, limit: number): void {
     this.statements.prune.run(limit, before);
   }

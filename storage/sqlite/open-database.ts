@@ -17,7 +17,7 @@ const SETUP_BUSY_TIMEOUT_MS = 30_000;
 
 /**
  * Opens a database for writing and brings it to the current schema: creates a new one, migrates versions 49 to 54
- * (after a snapshot, interface §9.4), refuses anything else. Safe when several processes open one file at once.
+ * (after a snapshot, interface §9.4), and refuses any other. Safe when several processes open one file at once.
  */
 export function openDatabase(options: OpenOptions): Connection {
   createPrivately(options.path);
@@ -35,7 +35,7 @@ export function openDatabase(options: OpenOptions): Connection {
   }
 }
 
-// Memories are private: nobody else on the machine may read the file. SQLite gives its side files the same mode.
+// Memories are private: no other user of the machine may read the file. SQLite gives its side files the same mode.
 function createPrivately(path: string): void {
   if (path !== ':memory:' && !existsSync(path)) closeSync(openSync(path, 'a', 0o600));
 }
@@ -50,7 +50,7 @@ function prepare(db: Connection, options: OpenOptions): void {
     migrate(db, options);
     return;
   }
-  // Another process may have created it since; only the holder of the lock knows.
+  // Another process may have created it meanwhile; only the holder of the lock knows.
   db.exec('BEGIN IMMEDIATE');
   try {
     if (schemaVersion(db) === 0) {
@@ -69,8 +69,8 @@ function prepare(db: Connection, options: OpenOptions): void {
 }
 
 /**
- * A database that was carried to another machine, or whose machine got a new key, starts a new epoch: its chain
- * continues under an origin that nobody else writes.
+ * A database that was moved to another machine, or whose machine got a new key, starts a new epoch: its chain continues
+ * under an origin that no other node writes.
  */
 function continueEpoch(db: Connection, options: OpenOptions): void {
   const { identity, freshEpoch, nowMs } = options;

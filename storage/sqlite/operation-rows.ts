@@ -19,8 +19,8 @@ export interface OperationSqlRow {
 }
 
 /**
- * What an operation of the log has seen. One that cannot be read is no hindrance to others: its header does not have its
- * hash then, which whoever needs it finds out.
+ * The vector that an operation in the log has seen. An unreadable vector does not block other operations: its header
+ * then has a wrong hash, which a reader that needs the operation detects.
  */
 export function vectorOf(seen: string): VersionVector {
   try {
@@ -31,7 +31,7 @@ export function vectorOf(seen: string): VersionVector {
   }
 }
 
-/** One bit of a record's header makes a blob of a text, with the same bytes; what is neither of the two is lost. */
+/** One changed bit in a record's header turns a text into a blob with the same bytes; any other type is lost. */
 const textOf = (stored: unknown): string | null =>
   stored instanceof Uint8Array ? Buffer.from(stored).toString() : typeof stored === 'string' ? stored : null;
 
@@ -53,7 +53,7 @@ export function operationFromSql(row: OperationSqlRow): WireOperation {
 
 const HASH = /^[0-9a-f]{64}$/;
 
-/** False for a row whose header nobody would take for one: a page with it would be refused with all that is in it. */
+/** False when the row does not form a valid header: a receiver would refuse a page that contains it. */
 export const hasHeader = ({ payload_hash, prev_hash, ...row }: OperationSqlRow): boolean =>
   [row.origin, row.hlc, row.kind, row.namespace, row.subject].every((text) => typeof text === 'string') &&
   [payload_hash, prev_hash].every((hash) => typeof hash === 'string' && HASH.test(hash));
@@ -66,11 +66,14 @@ export interface OperationStamp {
   readonly seen: string;
 }
 
-/** What operations have seen together, themselves included. */
+/** The union of what operations have seen, themselves included. */
 export const coversOf = (operations: readonly OperationStamp[]): VersionVector =>
   joined(operations.map(({ origin, origin_seq: seq, seen }) => withWrite(vectorOf(seen), origin, seq)));
 
-/** What the chain demands as the hash of an operation: what its follower names, or where its origin's chain ends. */
+/**
+ * The hash that the chain demands for an operation: the next operation names it, or it is the end of its origin's
+ * chain.
+ */
 export const KNOWN_HASH = `SELECT prev_hash AS hash FROM operations WHERE origin = @origin AND origin_seq = @seq + 1
   UNION ALL SELECT head FROM origins WHERE origin = @origin AND seq = @seq
   UNION ALL SELECT chain_head FROM log_state WHERE peer_id || '/' || db_epoch = @origin AND origin_seq = @seq`;

@@ -4,11 +4,11 @@ import { PageRows, type SqlRow } from './rows.js';
 
 export interface RowPage {
   readonly rows: readonly MemoryRow[];
-  /** True when a further row would have gone over the limit; it and what follows was not read. */
+  /** True when the next row would exceed the limit; that row and later ones were not read. */
   readonly truncated: boolean;
-  /** Rows that were looked at, those that cannot be read included. */
+  /** Rows that were examined, also those that cannot be read. */
   readonly looked: number;
-  /** Ids of rows that cannot be read and are left out; absent where there are none. */
+  /** Ids of rows that are left out because they cannot be read; absent when every row can be read. */
   readonly damaged?: readonly string[];
 }
 
@@ -25,8 +25,8 @@ const TEXTS = [
 ] as const;
 
 /**
- * Takes rows from an open cursor until their text would be more than a page holds; the first row always comes. The
- * limit stands here, before rows become objects, because a thousand of the largest rows are 110 MB.
+ * Takes rows from an open cursor until their text would exceed a page; the first row is always taken. The limit applies
+ * before rows become objects, because a thousand of the largest rows are 110 MB.
  */
 export function readPage(cursor: Iterable<SqlRow>, bytesMax = PAGE_BYTES_MAX): RowPage {
   const page = new PageRows();

@@ -1,7 +1,7 @@
 import type { SavePeerProgress } from '../../protocol/replication/peer-progress.js';
 import type { Connection } from './connection.js';
 
-/** Writes what this node knows of its deliveries to each peer. */
+/** Writes what this node knows about its deliveries to each peer. */
 export class PeerLedger {
   private readonly statements;
 

@@ -10,7 +10,7 @@ import { LINKS_PER_DAY_MAX, MEMORIES_PER_DAY_MAX, STORAGE_BYTES_MAX } from '../.
 import type { Memory } from '../../protocol/memory/memory.js';
 import type { Connection } from './connection.js';
 
-/** What a row created by a write without limits (a replicated one) says until its holder writes here. */
+/** The limits in a row that a write without limits (a replicated one) creates, until its holder writes here. */
 export const DEFAULT_LIMITS: QuotaLimits = {
   memoriesPerDay: MEMORIES_PER_DAY_MAX,
   storageBytes: STORAGE_BYTES_MAX,
@@ -51,9 +51,9 @@ export function quotaFromSql(row: QuotaSqlRow): QuotaUse {
 }
 
 /**
- * The quota rows inside a write transaction: read once, counted in memory, written before the commit, so that a batch
- * pays for a holder's row once. The bytes of a holder in a namespace are always the sum over its live rows there,
- * because the engine counts every row that comes, changes or goes.
+ * The quota rows inside a write transaction: read once, counted in memory, written before the commit, so a batch writes
+ * a holder's row once. The bytes of a holder in a namespace always equal the sum over its live rows there, because the
+ * engine counts every row that is added, changed or removed.
  */
 export class QuotaLedger {
   private readonly uses = new Map<string, { use: QuotaUse; changed: boolean }>();
@@ -76,7 +76,7 @@ export class QuotaLedger {
     );
   }
 
-  /** Forgets what it holds: at the start of a transaction, and when something was rolled back. */
+  /** Clears the cache: at the start of a transaction, and after a rollback. */
   clear(): void {
     this.uses.clear();
   }
@@ -101,13 +101,13 @@ export class QuotaLedger {
     });
   }
 
-  /** Counts a row that was (`before`) and a row that is (`after`). */
+  /** Counts the change from a row `before` to a row `after`. */
   count(before: Memory | null, after: Memory | null, now: string): void {
     if (before !== null) this.addBytes(before, -chargedBytes(before), now);
     if (after !== null) this.addBytes(after, chargedBytes(after), now);
   }
 
-  /** Sets the bytes of every holder in a namespace to what its rows there have. */
+  /** Sets the bytes of every holder in a namespace to the sum over its rows there. */
   recount(namespace: string, memories: Iterable<Memory>, now: string): void {
     this.flush();
     const bytes = new Map(this.holders.all(namespace).map((holder) => [holder, 0]));
@@ -121,7 +121,7 @@ export class QuotaLedger {
     }
   }
 
-  /** Writes what changed; before a commit or a savepoint. */
+  /** Writes the changed rows; call before a commit or a savepoint. */
   flush(): void {
     for (const entry of this.uses.values()) {
       if (!entry.changed) continue;

@@ -23,7 +23,7 @@ import { Statements } from './statements.js';
 export class Reader {
   private readonly parts: QueryParts;
 
-  /** `crypto` is for queries that hash; null where none are asked. */
+  /** `crypto` is for queries that hash; null when the reader gets no such query. */
   constructor(
     private readonly db: Connection,
     crypto: Crypto | null = null,
@@ -42,9 +42,9 @@ export class Reader {
     };
   }
 
-  /** A failure names the row that cannot be read; a page leaves it out and says so. */
+  /** A failure names the row that cannot be read; a page leaves such rows out and names them. */
   run<Q extends Query>(query: Q): Result<AnswerOf<Q>> {
-    // The map pairs each query with its answer, which the compiler cannot follow through an index.
+    // The map pairs each query with its answer; the compiler cannot follow that through an index.
     const { run } = ANSWERS[query.kind];
     return namingDamage(() => run(this.parts, query as never) as Result<AnswerOf<Q>>);
   }
@@ -54,12 +54,12 @@ export class Reader {
     return ANSWERS[query.kind].isLookup(query as never);
   }
 
-  /** A page of SQLite's check of itself. */
+  /** A page of SQLite's check of its own structures. */
   selfCheck(cursor: string | null): Result<SelfCheckPage> {
     return namingDamage(() => ok(selfCheck(this.db, cursor)));
   }
 
-  /** The rows that another thread has ranked. */
+  /** The rows of a ranking that another thread computed. */
   readWinners(request: RecallRequest, ranked: RankedMemories): Result<Answers['recall-memories']> {
     return namingDamage(() => ok(readRanked(this.parts, request, ranked)));
   }

@@ -204,7 +204,7 @@ export class DecisionReads {
     return { before: before === undefined ? null : this.imageOf(before), after: this.imageOf(edit) };
   }
 
-  /** The post-image of a payload; null where the log has let it go, or lost it. */
+  /** The image after an operation; null when the log dropped or lost the payload. */
   private imageOf({ payload, payload_hash }: LoggedImage): MemoryImage | null {
     const sound = payload !== null && this.crypto.sha256Hex(payload) === payload_hash;
     return sound ? memoryKind.payload.parse(parsedObject(payload)) : null;

@@ -7,7 +7,7 @@ import { includes, type VersionVector } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
 import { type OperationSqlRow, operationFromSql } from './operation-rows.js';
 
-/** An origin whose operations beyond `keep` become operations 1, 2, … of another. */
+/** An origin whose operations after `keep` become operations 1, 2, … of another origin. */
 export interface Renaming {
   readonly from: string;
   readonly keep: number;
@@ -15,10 +15,10 @@ export interface Renaming {
 }
 
 /**
- * Gives operations another origin in the log. A database that was put back by a plain copy goes on under numbers that
- * other nodes know for other operations; under an origin of their own what was written since then is nobody's duplicate.
- * The rows of their subjects are the caller's to make anew from the log. Inside the caller's transaction; answers where
- * the new chain ends.
+ * Gives operations another origin in the log. A database that was restored from a plain copy reuses numbers that other
+ * nodes know for other operations. Under a separate origin, its writes since then conflict with no others. The caller
+ * rebuilds the rows of their subjects from the log. Runs inside the caller's transaction; answers the end of the new
+ * chain.
  */
 export function renameOperations(
   db: Connection,
@@ -54,8 +54,8 @@ function renameLog(db: Connection, crypto: Crypto, renaming: Renaming) {
   for (const row of rows) {
     seq = row.origin_seq - keep;
     const operation = operationFromSql(row);
-    const heard = heardOf(operation, others.all(row.subject, from) as OperationSqlRow[], from);
-    const seen = renamedVector(operation.seen, renaming, row.origin_seq, heard);
+    const reported = highestSeen(operation, others.all(row.subject, from) as OperationSqlRow[], from);
+    const seen = renamedVector(operation.seen, renaming, row.origin_seq, reported);
     const payload = row.payload === null ? null : renamedPayload(row.payload, renaming);
     const payloadHash = payload === null ? row.payload_hash : crypto.sha256Hex(payload);
     update.run(to, seq, JSON.stringify(seen), payload, payloadHash, head, row.commit_sequence);
@@ -64,7 +64,7 @@ function renameLog(db: Connection, crypto: Crypto, renaming: Renaming) {
   return { seq, head };
 }
 
-/** An archived copy keeps the stamps of the version that it is. */
+/** An archived copy keeps the stamps of its version. */
 function renameCopies(db: Connection, renaming: Renaming): void {
   const rows = db
     .prepare(
@@ -97,27 +97,27 @@ function renamedDot(origin: string, seq: number, { from, keep, to }: Renaming) {
   return origin === from && seq > keep ? { origin: to, seq: seq - keep } : { origin, seq };
 }
 
-/** What the operations that an operation has seen say of an origin: whoever has seen them has seen that. */
-function heardOf(operation: WireOperation, others: readonly OperationSqlRow[], origin: string): number {
+/** The highest sequence of an origin in the vectors of the operations that an operation has seen. */
+function highestSeen(operation: WireOperation, others: readonly OperationSqlRow[], origin: string): number {
   const seen = others.filter((other) => includes(operation.seen, other.origin, other.origin_seq));
   return Math.max(0, ...seen.map((other) => operationFromSql(other).seen[origin] ?? 0));
 }
 
 /**
- * What operation `seq` of the renamed part had seen. Of the old origin it is what both histories have, or more than there
- * was here by then, which it can only have heard of from others; of the own writes before it, all that concern its subject.
+ * The vector of operation `seq` of the renamed part. Its entry for the old origin is the common history, or a higher
+ * number that only other nodes can have reported. Its entry for the new origin covers all earlier own writes on its subject.
  */
 function renamedVector(
   seen: VersionVector,
   { from, keep, to }: Renaming,
   seq: number,
-  heard: number,
+  reported: number,
 ): VersionVector {
   const known = seen[from];
   if (known === undefined || known <= keep) return seen;
   const { [from]: _renamed, ...others } = seen;
   const before = seq - 1 - keep;
-  const old = Math.max(keep, heard, known >= seq ? known : 0);
+  const old = Math.max(keep, reported, known >= seq ? known : 0);
   return { ...others, ...(old > 0 ? { [from]: old } : {}), ...(before > 0 ? { [to]: before } : {}) };
 }
 

@@ -5,21 +5,21 @@ import { isDigest } from './digests.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
 
 /**
- * Rows of memories that the disk gave the id or the title of another row: no unique index can be built beside them. Each
- * gets one of its own; the repair of rows brings back what the log says. Every look is at the table itself, because no
- * index can be believed.
+ * Rows of memories that got the id or title of another row through disk damage: a unique index cannot be built over
+ * them. Each row gets a unique one; the repair of rows restores the contents from the log. It reads only the table
+ * itself, because no index can be trusted.
  */
 
 interface Clash {
   readonly rid: number;
   readonly id: string;
-  /** The subject of the operation that made the row; null where the log does not know. */
+  /** The subject of the operation that made the row; null when the log does not know it. */
   readonly subject: string | null;
   readonly whole: boolean;
 }
 
-/** Gives each row an id of its own; answers the ids that are concerned. */
-export function partIds(db: Connection, crypto: Crypto): readonly string[] {
+/** Gives each row a unique id; answers the affected ids. */
+export function separateIds(db: Connection, crypto: Crypto): readonly string[] {
   const repeated = db
     .prepare('SELECT id FROM memories NOT INDEXED GROUP BY id HAVING count(*) > 1')
     .pluck()
@@ -39,8 +39,8 @@ export function partIds(db: Connection, crypto: Crypto): readonly string[] {
   return concerned;
 }
 
-/** Gives each row that holds its title a title of its own; answers the ids that are concerned. */
-export function partTitles(db: Connection, crypto: Crypto): readonly string[] {
+/** Gives each row with a duplicate title a unique one; answers the affected ids. */
+export function separateTitles(db: Connection, crypto: Crypto): readonly string[] {
   const repeated = db
     .prepare(
       `SELECT title, namespace FROM memories NOT INDEXED WHERE conflict_of IS NULL
@@ -62,7 +62,7 @@ export function partTitles(db: Connection, crypto: Crypto): readonly string[] {
   return concerned;
 }
 
-/** The rows that clash; first the one that may keep what it has. */
+/** The rows that clash; the first one may keep its value. */
 function clashing(db: Connection, crypto: Crypto, clause: string, values: readonly string[]): Clash[] {
   const rows = db
     .prepare(

@@ -5,28 +5,28 @@ import type { Crypto } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import { type Connection, isUnreadable, sqliteCode } from './connection.js';
 import { schemaVersion } from './database-setup.js';
-import { type HoldOptions, holdInTurn } from './hold-alone.js';
-import { partIds, partTitles } from './repair-clashes.js';
+import { type HoldOptions, holdExclusively } from './exclusive-hold.js';
+import { separateIds, separateTitles } from './repair-clashes.js';
 import { linesOf } from './self-check.js';
 
 export interface RepairOptions extends HoldOptions {
   readonly path: string;
   readonly crypto: Crypto;
-  /** Hears what is done next. */
+  /** Is told about each step. */
   readonly step: (name: string) => void;
 }
 
 /** What a repair of the file found and did. */
 export interface RepairedDatabase {
-  /** What SQLite said of the file before, the first few lines. */
+  /** SQLite's findings about the file before the repair, the first few lines. */
   readonly found: readonly string[];
   /** Indexes that were built again. */
   readonly indexes: number;
   /** Rows whose text was indexed again. */
   readonly texts: number;
-  /** Ids of rows that had the id or the title of another row. */
+  /** Ids of rows that had the id or title of another row. */
   readonly clashes: readonly string[];
-  /** What is still wrong. */
+  /** The problems that remain. */
   readonly left: readonly string[];
 }
 
@@ -34,13 +34,13 @@ const LINES_MAX = 20;
 const RESTORE = 'keep a copy of the file and restore a backup';
 
 /**
- * Builds what SQLite derives from the rows again: indexes and full text. Needs the database for itself. Rows that were
- * damaged are repaired afterwards, from the log: `clashes` are marked for that.
+ * Rebuilds everything that SQLite derives from the rows: indexes and full text. Needs the database exclusively. Damaged
+ * rows are repaired afterwards from the log: this marks the `clashes` for that repair.
  */
 export function repairDatabase(options: RepairOptions): Result<RepairedDatabase> {
   const { path } = options;
   if (!existsSync(path)) return fail('NOT_FOUND', `there is no database at ${path}`);
-  const held = holdInTurn(path, options);
+  const held = holdExclusively(path, options);
   if (!held.ok) return failed(held.error);
   const db = held.value;
   if (db === null) return fail('DATABASE_ERROR', `${path} cannot be read as a database: ${RESTORE}`);
@@ -66,7 +66,7 @@ export function repairDatabase(options: RepairOptions): Result<RepairedDatabase>
 function repaired(db: Connection, { crypto, nowMs, step }: RepairOptions): RepairedDatabase {
   step('checking');
   const found = integrityOf(db);
-  // A row whose index entry is not the one that it should have can be changed all the same.
+  // Lets a row be changed even when its index entry is wrong.
   db.unsafeMode(true);
   db.pragma('writable_schema = ON');
   db.exec('BEGIN EXCLUSIVE');
@@ -102,7 +102,7 @@ function indexesOf(db: Connection, concerns: (table: string) => boolean): readon
   return rows.filter((row) => concerns(row.of)).map(({ name }) => name);
 }
 
-/** Builds one index again; one that cannot be built stays as it was. */
+/** Builds one index again; when that fails, the index stays as it was. */
 function reindex(db: Connection, name: string, problems: string[]): boolean {
   db.exec('SAVEPOINT one');
   try {
@@ -122,11 +122,11 @@ const TITLES = 'memories_title';
 function partClashes(db: Connection, crypto: Crypto): readonly string[] {
   const sqlOf = (name: string) =>
     db.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().get(name) as string;
-  // The full text is built again afterwards, and the index of titles allows no two while it is there.
+  // The full text is built again afterwards, and the index of titles would refuse equal titles.
   const trigger = sqlOf('memories_fts_update');
   const index = sqlOf(TITLES);
   db.exec(`DROP TRIGGER memories_fts_update; DROP INDEX ${TITLES}`);
-  const concerned = [...partIds(db, crypto), ...partTitles(db, crypto)];
+  const concerned = [...separateIds(db, crypto), ...separateTitles(db, crypto)];
   db.exec(index);
   db.exec(trigger);
   return [...new Set(concerned)];

@@ -5,7 +5,7 @@ import type { UsedNonce } from '../../protocol/replication/used-nonce.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { Connection } from './connection.js';
 
-/** The rows that replication keeps beside the log: concurrent versions, conflicts and nonces. */
+/** The tables that replication needs in addition to the log: concurrent versions, conflicts and nonces. */
 export class ReplicaRows {
   private readonly statements;
 
@@ -28,7 +28,7 @@ export class ReplicaRows {
     };
   }
 
-  /** Keeps the concurrent versions of a subject; a single version needs no list. */
+  /** Stores the concurrent versions of a subject; a single version needs no list. */
   keepSiblings(kind: string, subject: string, siblings: readonly Dot[]): void {
     this.statements.dropSiblings.run(kind, subject);
     for (const { origin, seq } of siblings) this.statements.addSibling.run(kind, subject, origin, seq);
@@ -40,14 +40,14 @@ export class ReplicaRows {
     this.statements.addConflict.run(loser.origin, loser.seq, kind, subject, namespace, by);
   }
 
-  /** `last_touch` is when the nonce may be forgotten. */
+  /** `last_touch` is when the nonce may be deleted. */
   useNonce({ peerId, fingerprint, usedAtMs, keepUntilMs }: UsedNonce, nowMs: number): void {
     this.statements.dropNonces.run(nowMs);
     const bytes = Buffer.from(fingerprint, 'hex');
     this.statements.addNonce.run(peerId, bytes, keepUntilMs, instantFromMs(usedAtMs));
   }
 
-  /** Notes that what an operation made is out of this node's scope now. */
+  /** Notes that an operation's subject is now out of this node's scope. */
   parkElsewhere(origin: string, seq: number): void {
     this.statements.park.run(origin, seq);
   }

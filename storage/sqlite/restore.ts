@@ -18,7 +18,7 @@ import { AuditHeadFile, auditHeadPath } from './audit-head.js';
 import { manifestPathOf, readManifest } from './backup.js';
 import { sqliteCode } from './connection.js';
 import { DatabaseRefusedError, type OpenOptions, switchEpoch } from './database-setup.js';
-import { holdInTurn, inUse } from './hold-alone.js';
+import { holdExclusively, inUse } from './exclusive-hold.js';
 import { OLDEST_VERSION } from './migrations/migrate.js';
 import {
   type CopyStep,
@@ -32,34 +32,34 @@ import {
 export interface RestoreOptions extends OpenOptions {
   /** The backup. */
   readonly from: string;
-  /** Skip the manifest; whether the file is a whole database of ours is checked all the same. */
+  /** Skip the manifest; the check that the file is a complete database of this program still runs. */
   readonly skipVerify: boolean;
   /** Canonical instant. */
   readonly now: string;
   /** Signs the record of the restore and the head of the audit chain. */
   readonly signer: Signer;
-  /** Who restores. */
+  /** Who requested the restore. */
   readonly by: string;
-  /** Hears what is done next. */
+  /** Is told about each step. */
   readonly step: CopyStep;
 }
 
 export interface Restored {
-  /** Where the database that was there lies now; null when there was none. */
+  /** The new path of the former database; null when there was none before. */
   readonly keptAs: string | null;
   readonly schemaVersion: number;
 }
 
 /**
- * Puts a backup in the place of the database. Everything is checked on a private copy first, so a refusal touches
- * nothing: NOT_FOUND, BACKUP_UNVERIFIED, BACKUP_DAMAGED, BACKUP_UNSUPPORTED, DATABASE_IN_USE. The name of the database
- * goes from the old to the new file in one step, so a crash leaves either. The restored log continues in a new epoch.
+ * Replaces the database with a backup. Everything is checked on a private copy first, so a refusal changes nothing:
+ * NOT_FOUND, BACKUP_UNVERIFIED, BACKUP_DAMAGED, BACKUP_UNSUPPORTED, DATABASE_IN_USE. The path of the database switches
+ * from the old to the new file in one step, so a crash leaves one of them. The restored log continues in a new epoch.
  */
 export function restoreBackup(options: RestoreOptions): Result<Restored> {
   const { from, path, freshEpoch } = options;
   const source = statSync(from, { throwIfNoEntry: false });
   if (source === undefined) return fail('NOT_FOUND', `there is no backup at ${from}`);
-  if (!source.isFile()) return fail('BACKUP_UNSUPPORTED', `${from} is no file`);
+  if (!source.isFile()) return fail('BACKUP_UNSUPPORTED', `${from} is not a file`);
   const half = options.skipVerify ? unfinishedPart(from) : null;
   if (half !== null) return fail('BACKUP_UNSUPPORTED', half);
   const draft = `${path}.restoring-${freshEpoch}`;
@@ -67,7 +67,7 @@ export function restoreBackup(options: RestoreOptions): Result<Restored> {
     claimFile(draft);
     options.step('copying', 0, source.size);
     copyFileSync(from, draft);
-    // Copying takes the mode of the backup over.
+    // The copy has the mode of the backup; make it private.
     chmodSync(draft, 0o600);
     const version = checkCopy(draft, options);
     if (!version.ok) return failed(version.error);
@@ -80,15 +80,15 @@ export function restoreBackup(options: RestoreOptions): Result<Restored> {
   }
 }
 
-/** What SQLite keeps beside a database: of one file, they must never meet another. */
+/** SQLite's files next to a database; they must never be used with another file. */
 const SIDE_FILES = ['-wal', '-shm', '-journal'] as const;
 
-/** Commits that are in a side file alone would be lost without a word. */
+/** Commits that are only in a side file would be lost silently. */
 function unfinishedPart(from: string): string | null {
   for (const end of ['-wal', '-journal']) {
     const bytes = statSync(from + end, { throwIfNoEntry: false })?.size ?? 0;
     if (bytes > 0) {
-      return `${from} is not whole without ${basename(from)}${end} beside it: take a backup of it, and restore that`;
+      return `${from} is incomplete without ${basename(from)}${end} next to it: take a backup of it, and restore that`;
     }
   }
   return null;
@@ -99,12 +99,9 @@ function checkCopy(copy: string, { from, skipVerify, step }: RestoreOptions): Re
     const manifest = readManifest(manifestPathOf(from));
     if (!manifest.ok) return failed(manifest.error);
     const { snapshot, bytes, sha256 } = manifest.value;
-    if (snapshot !== basename(from)) return fail('BACKUP_UNVERIFIED', `the manifest is that of ${snapshot}`);
+    if (snapshot !== basename(from)) return fail('BACKUP_UNVERIFIED', `the manifest belongs to ${snapshot}`);
     if (statSync(copy).size !== bytes || fileSha256(copy, step) !== sha256) {
-      return fail(
-        'BACKUP_DAMAGED',
-        'the backup is not what its manifest describes: bytes were changed or lost',
-      );
+      return fail('BACKUP_DAMAGED', 'the backup does not match its manifest: bytes were changed or lost');
     }
   }
   let version: number;
@@ -116,7 +113,7 @@ function checkCopy(copy: string, { from, skipVerify, step }: RestoreOptions): Re
     const isDatabase = sqliteCode(error) !== 'SQLITE_NOTADB';
     return isDatabase
       ? fail('BACKUP_DAMAGED', `the backup is damaged: ${(error as Error).message}`)
-      : fail('BACKUP_UNSUPPORTED', 'the file is no database');
+      : fail('BACKUP_UNSUPPORTED', 'the file is not a database');
   }
   if (version >= OLDEST_VERSION && version <= SCHEMA_VERSION) return ok(version);
   const known = `this release restores versions ${OLDEST_VERSION} to ${SCHEMA_VERSION}`;
@@ -124,8 +121,8 @@ function checkCopy(copy: string, { from, skipVerify, step }: RestoreOptions): Re
 }
 
 /**
- * What the database did after the backup is gone, so its chain must not be continued under the same origin. The audit
- * chain says that it was restored; its signed heads before and after that wait beside the copy.
+ * The changes after the backup are gone, so the chain must not continue under the same origin. The audit chain records
+ * the restore; the signed heads from before and after it wait next to the copy.
  */
 function beginEpoch(copy: string, options: RestoreOptions): void {
   const db = new Database(copy);
@@ -144,7 +141,7 @@ function beginEpoch(copy: string, options: RestoreOptions): void {
         nowMs: options.nowMs,
         reason: 'restored from backup',
       });
-      // The process that owned the database when it was copied does not own this one.
+      // The owner of the copied database does not own this one.
       db.prepare('DELETE FROM database_owner').run();
       const payload = { backup: basename(options.from), db_epoch: options.freshEpoch };
       audit.append({ agentId: options.by, type: 'database.restored', payload }, options.now);
@@ -159,11 +156,11 @@ function swap(draft: string, options: RestoreOptions): Result<string | null> {
   const { path } = options;
   const aside = `${path}.before-restore-${options.now.replace(/[:.-]/g, '')}`;
   const isNew = !existsSync(path);
-  const held = isNew ? ok(null) : holdInTurn(path, options);
+  const held = isNew ? ok(null) : holdExclusively(path, options);
   if (!held.ok) return failed(held.error);
   try {
     if (!isNew) keep(path, aside);
-    // Only a database that cannot be read, or is gone, still has them.
+    // Only a database that cannot be read, or is missing, still has side files.
     if (held.value === null) for (const end of SIDE_FILES) moveAside(path, aside, end);
     lowerHead(draft, path, aside);
     if (!isNew) renameSync(draft, path);
@@ -172,7 +169,7 @@ function swap(draft: string, options: RestoreOptions): Result<string | null> {
     syncToDisk(dirname(path));
     return ok(isNew ? null : aside);
   } catch (error) {
-    // The name of what is kept says when, to the millisecond.
+    // The name of the kept file contains the time, to the millisecond.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     return inUse('another restore has begun at the same moment');
   } finally {
@@ -187,21 +184,21 @@ function moveAside(path: string, aside: string, end: string): void {
 const headBefore = (draft: string) => `${auditHeadPath(draft)}-before`;
 
 /**
- * The head that says how far the audit chain of the old database had come is kept with it. In its place comes the one of
- * the backup as it was made, which is sound for both databases, so that a crash at the swap raises no false alarm.
+ * Keeps the head of the old database's audit chain with the old database. In its place puts the backup's original head,
+ * which is valid for both databases, so a crash during the swap raises no false alarm.
  */
 function lowerHead(draft: string, path: string, aside: string): void {
   if (existsSync(auditHeadPath(path))) keep(auditHeadPath(path), auditHeadPath(aside));
   if (existsSync(headBefore(draft))) renameSync(headBefore(draft), auditHeadPath(path));
 }
 
-/** The head of the restored chain; a database that is still to be migrated has none. */
+/** Installs the head of the restored chain; a database that must still be migrated has no head. */
 function raiseHead(draft: string, path: string): void {
   if (existsSync(auditHeadPath(draft))) renameSync(auditHeadPath(draft), auditHeadPath(path));
   else rmSync(auditHeadPath(path), { force: true });
 }
 
-/** Gives the file a name that nobody has; false when somebody took it meanwhile. */
+/** Gives the file its name; false when another process has taken the name meanwhile. */
 function appear(draft: string, path: string): boolean {
   try {
     linkSync(draft, path);
@@ -213,7 +210,7 @@ function appear(draft: string, path: string): boolean {
   }
 }
 
-/** A second name for the file, so that the first is never without one. */
+/** Gives the file a second name, so the first always names a file. */
 function keep(path: string, aside: string): void {
   try {
     linkSync(path, aside);

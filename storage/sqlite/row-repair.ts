@@ -4,7 +4,7 @@ import type { QuotaLedger } from './quota-ledger.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
 import { Statements } from './statements.js';
 
-/** Counts again what depends on the rows of memories, and keeps notes on their state. */
+/** Recounts sums over the rows of memories, and stores notes on their state. */
 export class RowRepair {
   private readonly texts: Statements;
 
@@ -15,14 +15,14 @@ export class RowRepair {
     this.texts = new Statements(db);
   }
 
-  /** Remembers what was found out. */
+  /** Stores a finding. */
   note(name: string, facts: Readonly<Record<string, unknown>>, now: string): void {
     this.texts
       .get('INSERT OR REPLACE INTO integrity_notes (name, at, facts) VALUES (?, ?, ?)')
       .run(name, now, JSON.stringify(facts));
   }
 
-  /** Sums up what the rows of a namespace use. */
+  /** Sums up the quota use of the rows in a namespace. */
   recountQuotas(namespace: string, now: string): void {
     this.quotas.recount(namespace, this.owned(namespace), now);
   }

@@ -2,7 +2,7 @@ import { NO_REST, type Rest } from '../../protocol/kinds/payload.js';
 import type { Kind, Memory, MemoryRow, Tier } from '../../protocol/memory/memory.js';
 import { DamagedRowError } from './damage.js';
 
-/** Columns of `memories` that make a MemoryRow, in insert order; `kind` is stored as `memory_kind`. */
+/** Columns of `memories` that form a MemoryRow, in insert order; `kind` is stored as `memory_kind`. */
 export const ROW_COLUMNS = [
   'id',
   'tier',
@@ -56,11 +56,11 @@ function parseJson<T>(text: SqlValue, ifEmpty: T): T {
   if (text === null || text === '[]' || text === '{}') return ifEmpty;
   const value: unknown = JSON.parse(text as string);
   if (typeof value !== 'object' || value === null)
-    throw new TypeError('a column holds no array and no object');
+    throw new TypeError('a column cannot hold an array or an object');
   return value as T;
 }
 
-/** A row of `memories` (selected with SELECT_ROW) as the decisions and surfaces see it; or throws DamagedRowError. */
+/** Converts a row of `memories` (selected with SELECT_ROW) to a MemoryRow; throws DamagedRowError. */
 export function memoryFromSql(row: SqlRow): MemoryRow {
   try {
     return parsed(row);
@@ -69,7 +69,7 @@ export function memoryFromSql(row: SqlRow): MemoryRow {
   }
 }
 
-/** The rows of a page that can be read; the others are left out, and their ids noted. */
+/** The readable rows of a page; it leaves out the others and notes their ids. */
 export class PageRows {
   readonly rows: MemoryRow[] = [];
   private readonly damaged: string[] = [];
@@ -82,12 +82,12 @@ export class PageRows {
     }
   }
 
-  /** Rows that were looked at, readable or not. */
+  /** Rows that were examined, readable or not. */
   get looked(): number {
     return this.rows.length + this.damaged.length;
   }
 
-  /** What the answer says of the rows that it leaves out. */
+  /** The part of the answer that names the rows left out. */
   get leftOut(): { readonly damaged?: readonly string[] } {
     return this.damaged.length === 0 ? {} : { damaged: this.damaged };
   }

@@ -6,14 +6,14 @@ import type { Result } from '../../protocol/result.js';
 
 type Decided = Result<Decision<OutcomeOf<Command>>>;
 
-/** Runs the rules of a command; `answer` reads what they ask for. */
+/** Runs the rules of a command; `answer` reads the rows that they request. */
 export function runDecision(
   command: Command,
   context: DecisionContext,
   chain: Chain,
   answer: (request: ReadRequest) => unknown,
 ): Decided {
-  // The generator's next() is typed for a caller without answers; each read helper casts what it receives.
+  // The generator's next() is typed for a caller without answers; each read helper casts the answer.
   const deciding = decide(command, context, chain) as Generator<ReadRequest, Decided, unknown>;
   let step = deciding.next();
   while (!step.done) step = deciding.next(answer(step.value));

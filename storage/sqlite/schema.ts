@@ -1,12 +1,12 @@
 /**
- * The SQLite schema at version 55, as a fresh database gets it. Databases of versions 49 to 54 reach the same
- * schema through `migrations/`; a test compares the two.
+ * The SQLite schema at version 55, as a fresh database gets it. Databases of versions 49 to 54 reach the same schema
+ * through `migrations/`; a test compares the two.
  *
- * The full text follows updates and deletes by trigger. Inserts are indexed by `mutations.ts` itself: a trigger makes
- * SQLite open a statement journal, at which FTS5 flushes its buffers for every single row.
+ * The full text follows updates and deletes by trigger. `mutations.ts` itself indexes inserts: a trigger makes SQLite
+ * open a statement journal, and then FTS5 flushes its buffers for every single row.
  *
- * Conventions: instants are canonical UTC text (`YYYY-MM-DDTHH:MM:SS.sssZ`), so that text order is time order;
- * JSON columns are text; hashes are lower-case hex.
+ * Conventions: instants are canonical UTC text (`YYYY-MM-DDTHH:MM:SS.sssZ`), so text order is time order; JSON columns
+ * are text; hashes are lower-case hex.
  */
 
 /** Columns that a live and an archived memory share, in table order (interface §2.1, reference-http §8). */
@@ -48,7 +48,7 @@ export const MEMORY_COLUMNS = `
   origin_seq INTEGER NOT NULL DEFAULT 0,
   seen TEXT NOT NULL DEFAULT '{}'`;
 
-/** Tables of what replicates that are the same for every kind: records, tombstones, concurrent versions, losers, digests. */
+/** Tables for replication that all kinds share: records, tombstones, concurrent versions, losers, digests. */
 export const REPLICA_TABLES = `
 CREATE TABLE records (
   rid INTEGER PRIMARY KEY,
@@ -117,8 +117,8 @@ CREATE TABLE suspects (
 ) WITHOUT ROWID;`;
 
 /**
- * The form of the database within its schema version, in SQLite's `user_version`: databases of an earlier form are
- * brought to this one when they are opened for writing (migrations/form.ts). Schema 55 is unreleased, so it keeps its number.
+ * The form of the database within its schema version, in SQLite's `user_version`. Opening an earlier form for writing
+ * upgrades it (migrations/form.ts). Schema 55 is unreleased, so its number stays.
  */
 export const DATABASE_FORM = 2;
 

@@ -1,10 +1,10 @@
 import type { SelfCheckPage } from '../port.js';
 import { type Connection, isCorruption, isDiskError, sqliteCode } from './connection.js';
 
-/** Problems that one page names at most. */
+/** The largest number of problems on one page. */
 const PROBLEMS_MAX = 20;
 
-/** Has SQLite check its own structures of one table, in order of their names; `after` is the last one that was checked. */
+/** Makes SQLite check its own structures of one table, in order of their names; `after` is the last table checked. */
 export function selfCheck(db: Connection, after: string | null): SelfCheckPage {
   const tables = db
     .prepare("SELECT name FROM pragma_table_list WHERE schema = 'main' AND name > ? ORDER BY name LIMIT 2")
@@ -22,7 +22,7 @@ function problemsOf(db: Connection, table: string): readonly string[] {
     .map((line) => `${table}: ${line}`);
 }
 
-/** The lines of a check of SQLite. An entry or a value that makes no sense ends it, and is its last line. */
+/** The lines of a SQLite check. It ends at the first entry or value that makes no sense, and that is its last line. */
 export function linesOf(db: Connection, check: string): readonly string[] {
   try {
     return (db.pragma(check) as Record<string, string>[]).map((row) => Object.values(row)[0] ?? '');

@@ -4,7 +4,7 @@ import { basename, dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { schemaVersion } from './database-setup.js';
 
-/** What is written about a copy of a database beside it. */
+/** The manifest: the description of a database copy, stored next to it. */
 export interface Manifest {
   /** File name of the copy. */
   readonly snapshot: string;
@@ -12,7 +12,7 @@ export interface Manifest {
   readonly bytes: number;
   /** File name of the database. */
   readonly source_db: string;
-  /** Layout of the manifest; grows when a key changes its meaning. */
+  /** Layout of the manifest; increases when a key changes its meaning. */
   readonly version: number;
   /** Canonical instant. */
   readonly created_at: string;
@@ -21,19 +21,19 @@ export interface Manifest {
 }
 
 const MANIFEST_VERSION = 1;
-/** Hears what comes next with a copy, and how much of how many bytes of the file are through when it is counted. */
+/** Is told about each step of a copy; while it hashes, also how many of how many bytes are done. */
 export type CopyStep = (what: 'copying' | 'hashing' | 'checking', bytes: number, of: number) => void;
 
 const HASH_CHUNK_BYTES = 1024 * 1024;
 
-/** Makes a file that must not exist yet: whatever has its name is somebody's only copy of something. */
+/** Creates a file that must not exist yet: an existing file may be the only copy of something. */
 export function claimFile(path: string): void {
   closeSync(openSync(path, 'wx', 0o600));
 }
 
 /**
- * Fills two empty files: one with the database as its last commit left it, verified, the other with its manifest. Both
- * are on disk when this returns. Others may write to the database meanwhile.
+ * Fills two empty files: one with the database as of its last commit, verified, the other with its manifest. Both are
+ * on disk when this returns. Other processes may write to the database meanwhile.
  */
 export function writeCopy(
   source: string,
@@ -61,7 +61,7 @@ export function writeCopy(
   return manifest;
 }
 
-// A connection of its own, because VACUUM INTO cannot run inside a transaction.
+// Its own connection, because VACUUM INTO cannot run inside a transaction.
 function copyDatabase(from: string, to: string): void {
   const source = new Database(from, { readonly: true, fileMustExist: true, timeout: 10_000 });
   try {
@@ -71,7 +71,7 @@ function copyDatabase(from: string, to: string): void {
   }
 }
 
-/** The schema version of a database file whose pages are whole; throws when they are not. */
+/** The schema version of a database file whose pages are intact; throws when they are damaged. */
 export function checkedVersion(path: string): number {
   const copy = new Database(path, { readonly: true, fileMustExist: true });
   try {

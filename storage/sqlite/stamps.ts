@@ -4,17 +4,17 @@ import { sameVector } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
 import { coversOf, KNOWN_HASH, type OperationSqlRow } from './operation-rows.js';
 
-/** Hashes the headers of operations, as the log does. */
+/** Computes the header hashes of operations, as the log does. */
 export interface HeaderHashes {
   hashOf(row: OperationSqlRow): string;
 }
 
-/** A stamp, and the namespace that the row stands in. */
+/** The stamps of a row and its namespace. */
 export type PlacedStamp = RowStamp & { readonly namespace: string };
 
 /**
- * Compares stamps and namespaces, which no digest covers, with those of the operations that made a row or a tombstone.
- * Where the log lost such an operation, or its header, nothing contradicts them, and they stand.
+ * Compares stamps and namespaces, which no digest covers, with the operations that made a row or a tombstone. When the
+ * log lost such an operation, or its header, nothing contradicts them and they are accepted.
  */
 export class Stamps {
   private readonly operation;
@@ -45,7 +45,10 @@ export class Stamps {
     this.known = db.prepare<[{ origin: string; seq: number }], { hash: string }>(KNOWN_HASH);
   }
 
-  /** The namespace is that of the operation, or of one of several concurrent ones. */
+  /**
+   * True unless the log contradicts the stamps. The namespace must be the operation's, or belong to one of several concurrent
+   * operations.
+   */
   hold(kind: string, id: string, { hlc, origin, origin_seq: seq, seen, namespace }: PlacedStamp): boolean {
     const last = this.operation.get(origin, seq);
     if (last === undefined) return seq >= 1 && this.end.get({ origin, seq }) !== undefined;
@@ -56,7 +59,7 @@ export class Stamps {
     return [last, ...makers].some((maker) => !this.isChained(maker));
   }
 
-  /** The stamps of a row that is taken as it stands: its own, unless the log contradicts them. */
+  /** The stamps of an accepted row: its own, unless the log contradicts them. */
   settled(kind: Kind, id: string, held: PlacedStamp): RowStamp {
     if (this.hold(kind.name, id, held)) return held;
     const last = this.latest.get(id, JSON.stringify(wordsOf(kind, 'image', 'removal')));

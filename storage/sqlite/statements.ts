@@ -16,7 +16,7 @@ export class Statements {
     return statement;
   }
 
-  /** Runs reads that belong together: what others commit meanwhile is seen by none of them. */
+  /** Runs reads that belong together: they all see the same commits. */
   snapshot<T>(read: () => T): T {
     return this.db.inTransaction ? read() : this.db.transaction(read)();
   }

@@ -18,7 +18,7 @@ import { DamagedRowError } from './damage.js';
 import type { SubjectTables } from './kinds/tables.js';
 import { KNOWN_HASH, type OperationSqlRow, operationFromSql, vectorOf } from './operation-rows.js';
 
-/** What merging and repair must know of a subject, read inside the write transaction. */
+/** Reads that merging and repair need about a subject, inside the write transaction. */
 export class SubjectReads {
   private readonly statements;
 
@@ -87,7 +87,7 @@ export class SubjectReads {
     return this.statements.head.get(origin) ?? null;
   }
 
-  /** The hash that the follower of an operation names, or the end of its chain. */
+  /** The hash that the next operation names, or the end of the origin's chain. */
   operationHash(origin: string, seq: number): string | null {
     return this.statements.hash.get({ origin, seq })?.hash ?? null;
   }
@@ -100,7 +100,7 @@ export class SubjectReads {
     return this.statements.nonce.get(peerId, Buffer.from(fingerprint, 'hex')) !== undefined;
   }
 
-  /** Concurrent versions are read from the log; a single one is the row itself, or its tombstone. */
+  /** Reads concurrent versions from the log; a single version is the row itself, or its tombstone. */
   versions({ kind: name, id }: Subject): readonly Version[] {
     const kind = this.kind(name);
     const siblings = this.statements.siblings.all(name, id);
@@ -140,7 +140,7 @@ export class SubjectReads {
     }));
   }
 
-  /** Of an operation that is not what the chain demands only its place is known. */
+  /** An operation that does not match the chain is answered with only its position. */
   log({ kind: name, id }: Subject): readonly LoggedOperation[] {
     const { words } = this.kind(name);
     const [image = ''] = wordsOf(this.kind(name), 'image');
@@ -202,7 +202,7 @@ export class SubjectReads {
   }
 
   private isChained(operation: WireOperation, parked: ParkReason | null): boolean {
-    // A history that was set aside is in no chain.
+    // A history that was moved aside belongs to no chain.
     if (parked === 'forked') return true;
     const hash = this.operationHash(operation.origin, operation.seq);
     return hash === null || hash === headerHash(operation, this.crypto);
@@ -219,7 +219,7 @@ function siblingVersion(kind: Kind, row: OperationSqlRow): Version {
   if (payload === null && row.parked === 'elsewhere') return outOfScopeVersion(kind, header);
   const role = kind.words[row.kind] ?? null;
   const version = payload === null ? null : versionOf(kind, role, { ...header, payload });
-  // Only versions that took effect are kept as siblings, and their payloads are referenced.
+  // Only versions with an effect are stored as siblings, and their payloads are kept.
   if (version === null) throw new DamagedRowError(kind.name, row.subject);
   return version;
 }

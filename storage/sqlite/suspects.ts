@@ -3,8 +3,8 @@ import type { Connection } from './connection.js';
 import { Statements } from './statements.js';
 
 /**
- * Subjects whose rows were found damaged and wait for their repair. Local to this node: damage to its disk concerns no
- * other node.
+ * Subjects whose rows were found damaged and wait for their repair. Local to this node: damage to its disk does not
+ * affect other nodes.
  */
 export class Suspects {
   private readonly texts: Statements;
@@ -13,7 +13,7 @@ export class Suspects {
     this.texts = new Statements(db);
   }
 
-  /** Marks a subject; answers since when it is marked. */
+  /** Marks a subject; answers the time of its first mark. */
   note({ kind, id }: Subject, now: string): string {
     this.texts.get('INSERT OR IGNORE INTO suspects (kind, id, noted_at) VALUES (?, ?, ?)').run(kind, id, now);
     const row = this.texts.get('SELECT noted_at FROM suspects WHERE kind = ? AND id = ?').get(kind, id);
@@ -25,7 +25,7 @@ export class Suspects {
   }
 }
 
-/** Ids of memories that are suspect: one of them would fail a whole sweep. */
+/** Ids of suspect memories: one of them would make a whole sweep fail. */
 export const SUSPECT_MEMORIES = "SELECT id FROM suspects WHERE kind = 'memory'";
 
 /** The clause that leaves suspects out of a sweep over `memories m`. */

@@ -7,9 +7,9 @@ interface Holder {
 }
 
 /**
- * Who holds a (title, namespace) when replicas made several rows with it: the one created first, then by id. The others
- * carry its id in `conflict_of` and take the place when it goes (design: mesh, "Merging"). Computed from the rows
- * alone, so every node computes it alike.
+ * Decides which row holds a (title, namespace) when replicas made several rows with it: the row created first, then by
+ * id. The others carry its id in `conflict_of` and take its place when it is removed (design: mesh, "Merging").
+ * Computed only from the rows, so every node gets the same result.
  */
 export class TitleSlots {
   private readonly statements;
@@ -34,18 +34,20 @@ export class TitleSlots {
     };
   }
 
-  /** What a row that takes a title must carry until `settle`: the id of another holder, or null. */
+  /**
+   * The value of `conflict_of` for a row that takes a title, until `settle` runs: the id of another holder, or null.
+   */
   rivalOf(id: string, title: string, namespace: string): string | null {
     const holder = this.statements.current.get(title, namespace);
     return holder === undefined || holder.id === id ? null : holder.id;
   }
 
-  /** Gives a title to whom it belongs, after rows with it came, changed or went. */
+  /** Assigns a title to its holder, after rows with it were added, changed or removed. */
   settle(title: string, namespace: string): void {
     if (this.statements.others.get(title, namespace) === undefined) return;
     const holders = this.statements.all.all(title, namespace, title, namespace);
     const winner = holders[0]!;
-    // The title is unique among those who hold it, so it must be free before it is taken.
+    // The title is unique among holders, so free it before it is assigned.
     for (const { rid, conflict_of } of holders.slice(1)) {
       if (conflict_of !== winner.id) this.statements.set.run(winner.id, rid);
     }

@@ -6,7 +6,7 @@ export interface SqlFragment {
   readonly parameters: Readonly<Record<string, string | number | null>>;
 }
 
-/** How many levels above the row's namespace a caller may sit, for each shared scope. */
+/** How many levels above the row's namespace a caller may be, for each shared scope. */
 const LEVELS_UP: readonly (readonly [scope: string, levels: number])[] = [
   ['team', 1],
   ['unit', 2],
@@ -23,11 +23,11 @@ const LEVEL_CASES = LEVELS_UP.map(([scope, levels]) => `WHEN '${scope}' THEN ${l
 const SHARED_SCOPES = LEVELS_UP.map(([scope]) => `'${scope}'`).join(', ');
 
 /**
- * The one gate of every read: which rows of `memories`, under the alias `row`, exist for a viewer at an instant
- * (decisions, "visibility"). Expired rows exist for nobody. The text of the SQL depends on `viewer.all` and the alias
- * alone, so that a statement is prepared once; the parameters are named `gate_now`, `gate_agent` and `gate_lineage`.
+ * The only gate of every read: the rows of `memories`, under the alias `row`, that exist for a viewer at an instant
+ * (decisions, "visibility"). Expired rows are hidden from every viewer. The SQL text depends only on `viewer.all` and
+ * the alias, so a statement is prepared once; the parameters are named `gate_now`, `gate_agent` and `gate_lineage`.
  *
- * Decision: a row with a shared scope whose namespace has no such level above it is its owner's alone.
+ * Decision: a row with a shared scope whose namespace has no such level above it is visible only to its owner.
  */
 export function visibleRows(row: string, viewer: Viewer, now: string): SqlFragment {
   const alive = `(${row}.expires_at IS NULL OR ${row}.expires_at > @gate_now)`;
@@ -36,14 +36,14 @@ export function visibleRows(row: string, viewer: Viewer, now: string): SqlFragme
   return { sql: `(${alive} AND ${sql})`, parameters: { gate_now: now, ...parameters } };
 }
 
-/** The same gate for archived rows, whose expiry hides nothing: `archived_memories` under the alias `row`. */
+/** The same gate for archived rows, which an expiry does not hide: `archived_memories` under the alias `row`. */
 export function visibleArchived(row: string, viewer: Viewer): SqlFragment {
   return viewer.all ? { sql: '1', parameters: {} } : readableRows(row, viewer);
 }
 
 function readableRows(row: string, viewer: Viewer): SqlFragment {
   const lineage = viewer.asNamespace === null ? [] : namespaceLineage(viewer.asNamespace);
-  // What follows the caller's ancestor in the row's namespace must have exactly as many levels as the scope says.
+  // The row's namespace must have exactly the scope's number of levels below the caller's ancestor.
   const rest = `substr(${row}.namespace, length(above.value) + 2)`;
   const sql = `(${row}.scope IS NULL OR ${row}.scope = 'collective' OR ${row}.owner_id = @gate_agent
     OR (${row}.scope IN (${SHARED_SCOPES}) AND EXISTS (SELECT 1 FROM json_each(@gate_lineage) AS above

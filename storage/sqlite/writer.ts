@@ -25,29 +25,29 @@ import { runDecision } from './run-decision.js';
 import { Suspects } from './suspects.js';
 import { WalRelief } from './wal-relief.js';
 
-/** The database is locked by another process; nothing of the batch was applied, so it may be tried again. */
+/** The database is locked by another process; no command of the batch was applied, so the caller may try again. */
 export class DatabaseBusyError extends Error {}
 
 export interface WriterParts {
   readonly db: Connection;
   readonly crypto: Crypto;
-  /** Told of every exception that a command raised; the command answers INTERNAL, but for a DamagedRowError. */
+  /** Called with every exception of a command, except a DamagedRowError; the command answers INTERNAL. */
   readonly reportBug: (error: unknown) => void;
   /** Signs the audit chain; null leaves it unsigned. */
   readonly signer: Signer | null;
   readonly quota: QuotaLimits;
-  /** Left out: every kind of this release. */
+  /** When absent: every kind of this release. */
   readonly kinds?: Kinds;
-  /** Left out: the rules of this release. */
+  /** When absent: the rules of this release. */
   readonly chain?: Chain;
 }
 
 /**
- * The one writer of a connection: runs batches of commands, each batch in one transaction (group commit). Decisions
- * refuse what they refuse before anything is written, so a command that throws is a bug or a clash that no rule
- * foresaw; only then the batch is rolled back and run again with a savepoint for each command, so that the one costs
- * its neighbours nothing. (A savepoint for every command makes the full text flush at each; measured: 85 instead of
- * 65 µs a row.) Synchronous; the same code runs in the daemon's writer thread and inline.
+ * The only writer of a connection: runs batches of commands, each batch in one transaction (group commit). Decisions
+ * refuse before any write, so a command that throws is a bug or a clash that no rule foresaw. Only then the batch is
+ * rolled back and run again with a savepoint for each command, so the failure costs the other commands nothing. (A
+ * savepoint for every command makes the full text flush at each; measured: 85 instead of 65 µs a row.) Synchronous; the
+ * same code runs in the daemon's writer thread and inline.
  */
 export class Writer {
   private readonly log;
@@ -96,8 +96,8 @@ export class Writer {
   }
 
   /**
-   * Runs a batch; the answers align with it and mean what they say only because the commit has been synced when this
-   * returns. Throws DatabaseBusyError when the lock was not free.
+   * Runs a batch and answers its results in order; the commit is synced before it returns. Throws DatabaseBusyError
+   * when the lock was not free.
    */
   run(batch: readonly TimedCommand[]): Result<OutcomeOf<Command>>[] {
     if (this.file !== null && !this.file.isCurrent()) {
@@ -111,8 +111,8 @@ export class Writer {
   }
 
   /**
-   * Null when a bare command met damage in the file, or one threw for another reason than the disk; nothing has been
-   * changed then.
+   * Null when a command without savepoint met damage in the file, or threw for a reason other than the disk; nothing
+   * has changed then.
    */
   private transaction(
     batch: readonly TimedCommand[],
@@ -166,8 +166,8 @@ export class Writer {
   }
 
   /**
-   * Runs a command in a savepoint, so that one that throws costs the others of its batch nothing. One that met a damaged row
-   * marks its subject as suspect, which wakes the repair.
+   * Runs a command in a savepoint, so its exception costs the other commands of the batch nothing. A command that met a
+   * damaged row marks the subject as suspect, which starts the repair.
    */
   private runInSavepoint(timed: TimedCommand): Result<OutcomeOf<Command>> {
     const mark = this.log.mark();
@@ -219,7 +219,7 @@ export class Writer {
     let value = decision.value;
     for (const mutation of decision.mutations) {
       const stored = this.mutations.apply(mutation, context);
-      // The caller sees the memory with the stamps that it got.
+      // The caller sees the memory with the stamps of its write.
       if (
         stored !== null &&
         mutation.mutation === 'write' &&
@@ -232,7 +232,7 @@ export class Writer {
     return { ok: true, value };
   }
 
-  /** The commit stands whatever becomes of the file, which may lag behind. */
+  /** The commit is durable even when the head file cannot be written; the file may lag behind. */
   private writeAuditHead(): void {
     try {
       this.audit.committed();

@@ -17,37 +17,37 @@ const DEAD = -1;
 /** Vectors outside these lengths cannot be scaled to unit length in float32. */
 const LENGTH_MIN = 1e-12;
 const LENGTH_MAX = 1e12;
-/** Least growth of the memory, and its share of the present size: few growths, little unused. */
+/** Least growth of the memory, and its share of the present size: few growths and little unused memory. */
 const GROWTH_BYTES_MIN = 1 << 20;
 const GROWTH_SHARE = 1 / 8;
 
 /**
- * A namespace takes new blocks in runs of neighbours, a quarter of what it has and at most this many (64 KiB at 512
- * dimensions): a scan of one namespace among many then reads memory in order, nearly as fast as a scan of all.
+ * A namespace takes new blocks in runs of neighbours, a quarter of its blocks and at most this many (64 KiB at 512
+ * dimensions). So a scan of one namespace among many reads memory in order, nearly as fast as a scan of all.
  */
 const RUN_BLOCKS_MAX = 16;
 const RUN_SHARE = 1 / 4;
 
-/** The rows of one namespace: every block but the last is full. */
+/** The rows of one namespace: every block except the last is full. */
 interface Segment {
   blocks: Int32Array;
   rows: number;
-  /** Blocks of the present run that are not used yet: from `next` up to `end`, without it. */
+  /** Blocks of the present run that are still unused: from `next` up to, but not including, `end`. */
   next: number;
   end: number;
 }
 
 /**
- * Quantised rows in blocks of eight in one WebAssembly memory, grouped by namespace. A row's address is its slot:
- * eight times the block's number plus the lane. Within a namespace there are no holes: removing a row moves the
- * namespace's last row into its place, and an empty block goes back to the free list. A block is 4 KiB at 512
- * dimensions, so a namespace with one row costs one block.
+ * Quantised rows in blocks of eight in one WebAssembly memory, grouped by namespace. A row's address is its slot: eight
+ * times the block's number plus the lane. A namespace has no gaps: removing a row moves the namespace's last row into
+ * its place, and an empty block returns to the free list. A block is 4 KiB at 512 dimensions, so a namespace with one
+ * row costs one block.
  */
 export class BlockStore {
   readonly functions: KernelFunctions;
   readonly memory: WasmMemory;
   readonly dim: number;
-  /** `dim` rounded up to what the kernel takes at a time; the rest is zero. */
+  /** `dim` rounded up to the kernel's step; the rest is zero. */
   readonly dimPadded: number;
   #floats: Float32Array;
   #words: Int32Array;
@@ -71,7 +71,7 @@ export class BlockStore {
     this.#words = new Int32Array(this.memory.buffer);
   }
 
-  /** Blocks ever made, free ones included; a scan of everything visits them in order. */
+  /** Blocks ever made, free ones included; a scan of all rows visits them in order. */
   get blockCount(): number {
     return this.#blocks;
   }
@@ -81,7 +81,7 @@ export class BlockStore {
     return this.#rows;
   }
 
-  /** Views on the memory; taken anew after every write, since growth replaces them. */
+  /** Views on the memory; get them again after every write, because growth replaces them. */
   get floats(): Float32Array {
     return this.#floats;
   }
@@ -138,7 +138,7 @@ export class BlockStore {
     return ok(slot);
   }
 
-  /** Removes a row. Answers the slot whose row has moved into this one; the same slot when none had to. */
+  /** Removes a row. Answers the slot whose row was moved into this one; the same slot when no row was moved. */
   remove(slot: number): number {
     const nsId = this.#namespaceOfBlock[Math.floor(slot / LANES)]!;
     const segment = this.#segments.get(nsId);
@@ -157,7 +157,7 @@ export class BlockStore {
       }
     }
     this.#words[lastHead + FIRST_OWNER_AT / 4] = DEAD;
-    // A second owner left behind would make the dead lane visible to that owner.
+    // A second owner that stayed there would make the dead lane visible to that owner.
     this.#words[lastHead + SECOND_OWNER_AT / 4] = 0;
     if (segment.rows % LANES === 0) this.#free.push(block);
     if (segment.rows === 0) {
@@ -167,7 +167,7 @@ export class BlockStore {
     return last;
   }
 
-  /** What one int8 step of a row is worth: the unit of its quantisation error. */
+  /** The value of one int8 step of a row: the unit of its quantisation error. */
   stepOf(slot: number): number {
     return this.#floats[this.#headAt(slot)]!;
   }
@@ -195,7 +195,7 @@ export class BlockStore {
     return segment.next - 1;
   }
 
-  /** Appends dead blocks; false, and nothing changed, when the memory cannot hold them. */
+  /** Appends dead blocks; false, without a change, when the memory cannot hold them. */
   #makeBlocks(count: number): boolean {
     const needed = BLOCKS_AT + (this.#blocks + count) * this.#blockBytes;
     if (needed > this.memory.buffer.byteLength && !this.#grow(needed)) return false;

@@ -1,7 +1,7 @@
 import { KERNEL_BASE64 } from './kernel-bytes.js';
 import { type WasmMemory, webAssembly } from './web-assembly.js';
 
-/** Rows of a block; the scan takes them together. */
+/** Rows of a block; the scan processes them together. */
 export const LANES = 8;
 /** Bytes at the head of a block: scale, first owner and second owner of every lane. */
 export const BLOCK_HEAD_BYTES = 96;
@@ -19,13 +19,13 @@ export const BLOCKS_AT = 0x50000;
 
 /** Capacity of the fixed areas. */
 export const VIEWERS_MAX = 0x10000 / 4;
-/** `VECTOR_CANDIDATES_MAX` of the limits says the same. */
+/** The same number as `VECTOR_CANDIDATES_MAX` of the limits. */
 export const HEAP_ENTRIES_MAX = 0x10000 / 8;
 export const LIST_ENTRIES_MAX = 0x10000 / 4;
 /** Longest vector: the float32 area is 64 KiB. */
 export const DIMENSION_MAX = 0x10000 / 4;
 
-/** One WebAssembly page, and the most of them that one memory can have (4 GiB). */
+/** One WebAssembly page, and the maximum number of pages of one memory (4 GiB). */
 export const PAGE_BYTES = 65_536;
 export const PAGES_MAX = 65_536;
 
@@ -49,7 +49,7 @@ export interface Kernel {
 
 let compiled: object | undefined;
 
-/** Makes an instance; the module is compiled once for each thread. Needs WebAssembly SIMD, as Node 20 has. */
+/** Makes an instance; each thread compiles the module once. Needs WebAssembly SIMD, which Node 20 has. */
 export function createKernel(pagesMax: number): Kernel {
   compiled ??= new webAssembly.Module(Buffer.from(KERNEL_BASE64, 'base64'));
   const memory = new webAssembly.Memory({ initial: BLOCKS_AT / PAGE_BYTES + 1, maximum: pagesMax });

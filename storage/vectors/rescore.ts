@@ -2,22 +2,21 @@
 export interface Candidate {
   readonly rid: number;
   readonly cosine: number;
-  /** What one int8 step of the row is worth. */
+  /** The value of one int8 step of the row. */
   readonly step: number;
 }
 
 /**
- * Reads the float32 chunk vectors of memories, concatenated. A memory that is gone or hidden is absent from the
- * answer.
+ * Reads the float32 chunk vectors of memories, concatenated. Removed and hidden memories are absent from the answer.
  */
 export type LoadVectors = (rids: readonly number[]) => ReadonlyMap<number, Float32Array>;
 
-/** Memories compared in float32 at least, and for each result wanted. */
+/** Memories compared in float32: this many, or a multiple of the results asked for. */
 const RESCORED_MIN = 40;
 const RESCORED_PER_RESULT = 2;
 /**
  * A rounding error is uniform over one step, so over a unit query the error of a cosine has a standard deviation of
- * step / √12, whatever the dimension; 1.25 steps are more than four of them.
+ * step / √12 in any dimension; 1.25 steps are more than four of them.
  */
 const ERROR_STEPS = 1.25;
 
@@ -30,8 +29,8 @@ export function unitVector(vector: Float32Array): Float32Array {
 }
 
 /**
- * The best `k` of the candidates (sorted, best first) by their float32 cosine. Reads on as long as a candidate that
- * was not read yet could still belong to the best `k`, or fewer than `k` were found.
+ * The best `k` of the candidates (sorted, best first) by their float32 cosine. It continues while an unread candidate
+ * could still belong to the best `k`, or while it has fewer than `k`.
  */
 export function rescore(
   query: Float32Array,

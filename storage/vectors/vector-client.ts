@@ -5,12 +5,12 @@ import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
 import type { VectorRequest } from './vector-follower.js';
 import type { VectorCall, VectorReply, VectorThreadData } from './vector-messages.js';
 
-/** Calls inside the thread: one is worked on, one waits there so that the thread never idles in between. */
+/** Calls inside the thread: one runs, one waits there so that the thread never idles in between. */
 const IN_THREAD_MAX = 2;
 /** Calls that wait on this side; more are OVERLOADED. */
 const WAITING_MAX = 256;
 
-/** What the client needs from the world. */
+/** The dependencies of the client. */
 export interface VectorClientOptions extends VectorThreadData {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
@@ -24,9 +24,9 @@ interface Call {
 }
 
 /**
- * Vector search in a thread of its own. The thread starts with the first call and loads the index then; when it dies,
- * every open call fails with ACTOR_RESTARTED and the next call starts another one. An open call keeps the process
- * alive, an idle thread does not.
+ * Vector search in its own thread. The first call starts the thread, which loads the index. When the thread dies, every
+ * open call fails with ACTOR_RESTARTED and the next call starts another thread. An open call keeps the process alive;
+ * an idle thread does not.
  */
 export class VectorClient {
   readonly #options: VectorClientOptions;
@@ -40,7 +40,7 @@ export class VectorClient {
     this.#options = options;
   }
 
-  /** Calls that are not answered yet. */
+  /** Calls without an answer yet. */
   get depth(): number {
     return this.#waiting.length + this.#inThread.size;
   }
@@ -56,7 +56,7 @@ export class VectorClient {
     return ok(outcome.value);
   }
 
-  /** Starts the thread and brings its index to the present state, so that the first search finds it loaded. */
+  /** Starts the thread and updates its index, so the first search finds it loaded. */
   async warm(deadlineMs: number): Promise<Result<void>> {
     const outcome = await this.#call(null, deadlineMs);
     return outcome.ok ? ok(undefined) : outcome;
@@ -104,7 +104,7 @@ export class VectorClient {
     if (this.#worker !== null) return this.#worker;
     const { path, model, dim, bytesMax } = this.#options;
     const workerData: VectorThreadData = { path, model, dim, bytesMax };
-    // stdout may carry a protocol: what a library might print in the thread is kept from it.
+    // stdout may carry a protocol, so output of libraries in the thread must not reach it.
     const worker = new Worker(new URL('./vector-thread.js', import.meta.url), { workerData, stdout: true });
     worker.on('message', (reply: VectorReply) => {
       if (this.#worker === worker) this.#receive(reply);
@@ -125,7 +125,7 @@ export class VectorClient {
   #receive(reply: VectorReply): void {
     const call = this.#inThread.get(reply.id);
     this.#inThread.delete(reply.id);
-    // A call that missed its deadline is already settled; its answer only frees its place.
+    // A call that missed its deadline is already answered; its late answer only frees its place.
     if (call !== undefined)
       this.#settle(call, 'error' in reply ? { ok: false, error: reply.error } : ok(evidenceOf(reply)));
     this.#pump();

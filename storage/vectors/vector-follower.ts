@@ -6,24 +6,24 @@ import { statement } from '../sqlite/recall/statements.js';
 import { visibleRows } from '../sqlite/visibility.js';
 import { EVERYBODY, VectorIndex } from './vector-index.js';
 
-/** A search as recall asks for it: owners by agent id, hidden by `now`. Plain data, so that it crosses threads. */
+/** A search request of recall: owners by agent id, expired rows hidden by `now`. Plain data, so it crosses threads. */
 export interface VectorRequest {
-  /** `dim` numbers of any length but zero. */
+  /** `dim` numbers; the vector may have any length except zero. */
   readonly queryVector: Float32Array;
   /** Interned namespaces; null searches all. */
   readonly nsIds: readonly number[] | null;
   /** Agents whose private rows are visible, as owner or addressee; null sees all rows. */
   readonly ownerIds: readonly string[] | null;
-  /** Memories wanted, 1 to 1000. */
+  /** Number of memories to return, 1 to 1000. */
   readonly k: number;
-  /** Canonical UTC text: rows that have expired by then are left out. */
+  /** Canonical UTC text: rows that expire by this instant are left out. */
   readonly now: string;
-  /** Rows that do not pass, or that this viewer may not see, are left out before the best are chosen. */
+  /** Leaves out rows that do not pass, or that this viewer may not see, before the best rows are chosen. */
   readonly filter?: RecallFilter;
   readonly viewer?: Viewer;
 }
 
-/** Which rows of `memory_embeddings` the index holds; others are left out until they are embedded anew. */
+/** Which rows of `memory_embeddings` the index holds; others are left out until they are embedded again. */
 export interface VectorSource {
   readonly model: string;
   readonly dim: number;
@@ -31,14 +31,14 @@ export interface VectorSource {
   readonly bytesMax?: number;
 }
 
-/** A full index is loaded anew, which takes seconds, when this share of the rows is left. */
+/** A full index is loaded again, which takes seconds, once the rows shrink to this share. */
 const RELOAD_SHARE = 0.98;
-/** A private row without owner and addressee: only a viewer who sees everything sees it. */
-const NOBODY = 0x7fffffff;
+/** A private row without owner and addressee: visible only to a viewer who sees everything. */
+const NO_AGENT = 0x7fffffff;
 /** Scopes that are not private here. `team`, `unit` and `org` are narrowed again by the visibility gate. */
 const SHARED_SCOPES: ReadonlySet<string | null> = new Set([null, 'collective', 'team', 'unit', 'org']);
 
-/** A request that names nobody and nothing sees every row that has not expired. */
+/** A viewer that sees every row that has not expired. */
 const OPERATOR: Viewer = { all: true, agentId: null, asNamespace: null };
 const NO_FILTER: RecallFilter = { tags: [], since: null, until: null, kinds: null, includeArchived: true };
 
@@ -58,9 +58,9 @@ interface Position {
 }
 
 /**
- * Keeps a vector index at the state of a database: loads all embeddings at the first search, then follows, before
- * each search, the embedding feed and the operation log. Search, catching up and reading the originals happen in one
- * read transaction, so an answer is one state of the database. Only reads.
+ * Keeps a vector index in step with a database: it loads all embeddings at the first search. Before each later search
+ * it follows the embedding feed and the operation log. Search, update and the read of the originals share one read
+ * transaction, so an answer shows one state of the database. Reads only.
  */
 export class VectorFollower {
   readonly #database: Database;
@@ -105,8 +105,8 @@ export class VectorFollower {
   }
 
   /**
-   * Catches up and searches. INVALID_ARGUMENT when the query has another dimension or no direction; STORAGE_FULL
-   * when the rows do not fit into the index, until a fiftieth of them is gone and it is loaded anew.
+   * Updates the index and searches. INVALID_ARGUMENT when the query has another dimension or no direction. STORAGE_FULL
+   * when the rows do not fit into the index, until a fiftieth of them is removed and it loads again.
    */
   search(request: VectorRequest): Result<VectorEvidence> {
     const { queryVector } = request;
@@ -121,7 +121,7 @@ export class VectorFollower {
     return this.#inOneSnapshot(request);
   }
 
-  /** Loads or catches up without a search, for a warm start. */
+  /** Loads or updates the index without a search, for a warm start. */
   refresh(): Result<void> {
     return this.#database.transaction(() => {
       this.#catchUp();
@@ -157,11 +157,11 @@ export class VectorFollower {
   }
 
   #catchUp(): VectorIndex {
-    // The pragma opens the snapshot, so what is read below is at least as new as the version that it answers.
+    // The pragma opens the snapshot, so the reads below are at least as new as its version.
     const dataVersion = this.#database.pragma('data_version', { simple: true }) as number;
     if (this.#index !== null && dataVersion === this.#dataVersion) return this.#index;
     const position = this.#position.get()!;
-    // A log that was pruned past our position, or belongs to another life of the database, cannot be followed.
+    // The log cannot be followed when it was pruned past our position, or when the database was replaced by another.
     const followable =
       position.epoch === this.#at.epoch &&
       position.commitSequence >= this.#at.commitSequence &&
@@ -204,17 +204,17 @@ export class VectorFollower {
       rid: row.rid,
       nsId: row.ns_id,
       firstOwner: owner,
-      secondOwner: second === NOBODY ? EVERYBODY : second,
+      secondOwner: second === NO_AGENT ? EVERYBODY : second,
       vectors: floatsOf(row.vectors),
     });
-    // An unusable vector (a peer may have sent it) only means that full text alone finds this row.
+    // An unusable vector (a peer may have sent it) only means that this row is found by full text and not by vectors.
     if (outcome.ok || outcome.error.code !== 'STORAGE_FULL') return;
     this.#full = outcome.error;
     this.#countWhenFull = this.#count.get()!.rows;
   }
 
   #slotOf(agentId: string | null): number {
-    if (agentId === null) return NOBODY;
+    if (agentId === null) return NO_AGENT;
     const known = this.#ownerSlots.get(agentId);
     if (known !== undefined) return known;
     const slot = this.#ownerSlots.size + 1;
@@ -223,10 +223,10 @@ export class VectorFollower {
   }
 }
 
-/** A BLOB of little-endian float32 as numbers; a trailing part of a number is cut off. */
+/** A BLOB of little-endian float32 as numbers; an incomplete last number is cut off. */
 function floatsOf(blob: Buffer): Float32Array {
   const count = Math.floor(blob.byteLength / 4);
-  // A Buffer may begin anywhere in its pool, a Float32Array only at a multiple of four.
+  // A Buffer may begin anywhere in its pool, but a Float32Array must begin at a multiple of four.
   if (blob.byteOffset % 4 !== 0) return new Float32Array(Uint8Array.from(blob).buffer, 0, count);
   return new Float32Array(blob.buffer, blob.byteOffset, count);
 }

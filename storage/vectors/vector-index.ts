@@ -16,7 +16,7 @@ import {
 import { type Candidate, type LoadVectors, rescore, unitVector } from './rescore.js';
 import type { WasmMemory } from './web-assembly.js';
 
-/** Visible to everybody. */
+/** Visible to every viewer. */
 export const EVERYBODY = 0;
 
 /** One memory in the index. */
@@ -24,33 +24,33 @@ export interface VectorEntry {
   readonly rid: number;
   /** int32. */
   readonly nsId: number;
-  /** `EVERYBODY`, or the slot (1 to 2^31 - 1) of somebody who sees this private row. */
+  /** `EVERYBODY`, or the slot (1 to 2^31 - 1) of an agent that sees this private row. */
   readonly firstOwner: number;
-  /** The slot of another one who sees it; 0 when there is none or everybody does. */
+  /** The slot of a second agent that sees it; 0 when there is no second agent or every viewer sees it. */
   readonly secondOwner: number;
-  /** One or more chunk vectors, one after the other, of any length but zero. */
+  /** One or more chunk vectors, concatenated; each may have any length except zero. */
   readonly vectors: Float32Array;
 }
 
-/** What to search; everything here is applied before the best rows are chosen. */
+/** What to search; every filter applies before the best rows are chosen. */
 export interface VectorSearch {
-  /** `dim` numbers of any length but zero. */
+  /** `dim` numbers; the vector may have any length except zero. */
   readonly queryVector: Float32Array;
   /** Null searches all namespaces. */
   readonly nsIds: readonly number[] | null;
   /** Null sees all rows; otherwise private rows of these owners and every public row. */
   readonly ownerSlots: readonly number[] | null;
-  /** Memories wanted, 1 to 1000. */
+  /** Number of memories to return, 1 to 1000. */
   readonly k: number;
 }
 
-/** The most memories that one search answers. */
+/** The largest number of memories in one answer. */
 const SEARCH_RESULTS_MAX = 1000;
 
-/** Candidates gathered by the int8 scan; enough for rows whose int8 cosines are equal in all but noise. */
+/** Candidates that the int8 scan gathers; enough for rows whose int8 cosines differ only by noise. */
 const CANDIDATES_MIN = 1024;
 const CANDIDATES_PER_RESULT = 4;
-/** When candidates are chunks of few memories or rows that are gone, the next scan gathers this many times more. */
+/** When candidates are chunks of few memories, or removed rows, the next scan gathers this many times more. */
 const CANDIDATES_GROWTH = 8;
 
 const INT16_MAX = 32_767;
@@ -60,8 +60,8 @@ const SUM_OF_QUERY_MAX = 65_535;
 const SUM_SCALE = 256;
 
 /**
- * Exact nearest memories by cosine. Rows are scanned as int8 and the best of them compared again in float32, read
- * through a callback; without one the int8 cosines are answered (standard error about 0.0004 at 512 dimensions).
+ * Exact nearest memories by cosine. It scans rows as int8 and compares the best of them again in float32, read through
+ * a callback. Without a callback it answers the int8 cosines (standard error about 0.0004 at 512 dimensions).
  * Synchronous and without I/O. One index holds at most 4 GiB, WebAssembly's limit: about 8.2 million rows of 512
  * dimensions, 4.1 million of 1024.
  */
@@ -91,7 +91,7 @@ export class VectorIndex {
     return this.#store.rowCount;
   }
 
-  /** The memory behind the index; benchmarks read through it to find the limit that bounds a scan. */
+  /** The memory of the index; benchmarks read through it to find the limit of a scan. */
   get memory(): WasmMemory {
     return this.#store.memory;
   }
@@ -126,11 +126,11 @@ export class VectorIndex {
     return ok(undefined);
   }
 
-  /** Removes a memory; false when it was not there. Its room is used again. */
+  /** Removes a memory and frees its space; false when the index does not hold it. */
   delete(rid: number): boolean {
     let slots = this.#slotsOf.get(rid);
     if (slots === undefined) return false;
-    // Each removal may move another row of this same memory, so the list in the map is kept exact in between.
+    // Each removal may move another row of the same memory, so the map is updated after each one.
     while (slots !== undefined) {
       const slot = typeof slots === 'number' ? slots : slots.pop()!;
       if (typeof slots === 'number' || slots.length === 0) this.#slotsOf.delete(rid);
@@ -142,10 +142,10 @@ export class VectorIndex {
   }
 
   /**
-   * The best `k` memories of the visible rows, best chunk each, ties by rid. Mean and deviation are those of the
-   * memories' best chunks where all of them are candidates, and of all chunk vectors in larger scans, where most
-   * memories have one; by their int8 cosines. A memory that `loadVectors` does not give back is left out, and
-   * the search goes on until `k` others are found or nothing is left.
+   * The best `k` memories of the visible rows, each by its best chunk, ties by rid. Mean and deviation are computed
+   * from int8 cosines: of the memories' best chunks when all memories are candidates, else of all chunk vectors,
+   * because most memories have one. A memory that `loadVectors` does not return is left out, and the search continues
+   * until it has `k` others or no candidates are left.
    */
   search(search: VectorSearch, loadVectors: LoadVectors | null = null): VectorEvidence {
     if (search.queryVector.length !== this.dim) {
@@ -199,8 +199,7 @@ export class VectorIndex {
 
   /**
    * Writes the query as int16, as fine as the kernel's 32-bit sums allow: no sum can exceed 2^15 times the sum of the
-   * query's magnitudes. Its rounding then counts for little beside that of the int8 rows. Answers what one step is
-   * worth.
+   * query's magnitudes. So its rounding error is small compared with the int8 rows'. Answers the value of one step.
    */
   #writeQuery(query: Float32Array): number {
     const { words, dimPadded } = this.#store;
@@ -219,7 +218,7 @@ export class VectorIndex {
       target[index] = Math.round(query[index]! * factor);
       product += query[index]! * target[index]!;
     }
-    // Not 1 / factor: of a query whose numbers are all alike, each rounds in the same direction.
+    // Not 1 / factor: equal numbers of a query all round in the same direction.
     return 1 / (product * SUM_SCALE);
   }
 
@@ -227,7 +226,7 @@ export class VectorIndex {
     if (ownerSlots === null) return -1;
     if (ownerSlots.length > VIEWERS_MAX)
       throw new RangeError(`more than ${VIEWERS_MAX} owners in one search`);
-    // Slots 0 and below have a meaning of their own in the kernel, so they must never reach it as a viewer.
+    // The kernel uses slots 0 and below for other purposes, so they must never be passed as a viewer.
     const owners = ownerSlots.filter((slot) => slot > EVERYBODY);
     this.#store.words.set(owners, VIEWERS_AT / 4);
     return owners.length;
@@ -257,7 +256,7 @@ export class VectorIndex {
     flush();
   }
 
-  /** The heap as memories, best first; a memory stands with its best chunk. */
+  /** The heap as memories, best first; each memory with its best chunk. */
   #candidates(capacity: number): Candidate[] {
     const { floats, words } = this.#store;
     const best = new Map<number, Candidate>();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Failure } from '../../protocol/result.js';
 import type { VectorRequest } from './vector-follower.js';
 
-/** What the thread is started with. */
+/** The data that starts the thread. */
 export const vectorThreadDataSchema = z.object({
   /** The SQLite file. */
   path: z.string().min(1),
@@ -12,13 +12,13 @@ export const vectorThreadDataSchema = z.object({
 });
 export type VectorThreadData = z.infer<typeof vectorThreadDataSchema>;
 
-/** To the thread: a search, or (without a request) a wish to load and catch up. */
+/** A message to the thread: a search, or, without a request, a refresh. */
 export interface VectorCall {
   readonly id: number;
   readonly request: VectorRequest | null;
 }
 
-/** From the thread; the arrays are transferred. `found` is null after a refresh. */
+/** A message from the thread; the arrays are transferred. `found` is null after a refresh. */
 export type VectorReply =
   | { readonly id: number; readonly error: Failure }
   | {

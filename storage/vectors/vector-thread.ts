@@ -5,8 +5,8 @@ import { VectorFollower } from './vector-follower.js';
 import { type VectorCall, type VectorReply, vectorThreadDataSchema } from './vector-messages.js';
 
 /**
- * Entry of the vector thread: opens the database read-only at the first call and answers one call after the other.
- * A database that cannot be opened or read is answered as DATABASE_ERROR and tried again at the next call.
+ * Entry of the vector thread: opens the database read-only at the first call and answers calls one at a time. It
+ * answers DATABASE_ERROR when the database cannot be opened or read, and tries again at the next call.
  */
 const port = parentPort;
 if (port === null) throw new Error('the vector thread needs a parent');

@@ -1,6 +1,6 @@
 /**
- * The part of the WebAssembly JavaScript interface that the kernel uses; the compiler's ES libraries do not declare
- * it and the DOM library would bring a browser's globals along.
+ * The part of the WebAssembly JavaScript interface that the kernel uses. The compiler's ES libraries do not declare it,
+ * and the DOM library would declare a browser's globals too.
  */
 export interface WasmMemory {
   readonly buffer: ArrayBuffer;

@@ -184,7 +184,7 @@ describe('the record of a turn', () => {
       'refusals.0.',
     ]) {
       const problems = check(changed(`${level}surplus`, 1));
-      assert.deepEqual(problems, [{ path: shown(`${level}surplus`), message: 'is no field of it' }]);
+      assert.deepEqual(problems, [{ path: shown(`${level}surplus`), message: 'is not a known field' }]);
     }
   });
 

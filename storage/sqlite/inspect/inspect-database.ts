@@ -11,10 +11,10 @@ import { Statements } from '../statements.js';
 import { inspectLog, type LogFacts } from './inspect-log.js';
 import { openUnchanged } from './open-unchanged.js';
 
-/** What a look into a database file finds; nothing of it is changed. */
+/** The findings about a database file; inspecting does not change it. */
 export interface DatabaseFacts {
   readonly schemaVersion: number;
-  /** Lines of SQLite's integrity check; empty when the file is whole. */
+  /** Lines of SQLite's integrity check; empty when the file is intact. */
   readonly damage: readonly string[];
   /** Null for a database of another schema version. */
   readonly content: ContentFacts | null;
@@ -34,7 +34,7 @@ export interface ContentFacts {
     readonly embedded: number;
     readonly skipped: number;
     readonly failed: number;
-    /** Rows that count as embedded and have no vector. */
+    /** Rows that count as embedded but have no vector. */
     readonly lost: number;
     readonly models: readonly string[];
   };
@@ -42,26 +42,26 @@ export interface ContentFacts {
   readonly log: LogFacts;
   /** Rows that were found damaged and wait for their repair. */
   readonly suspects: number;
-  /** What the last scrub, and the comparison with the peers, found. */
+  /** The findings of the last scrub, and of the comparison with the peers. */
   readonly integrity: Answers['integrity-notes'];
 }
 
-/** Why a file cannot be looked into. */
+/** Why a file cannot be inspected. */
 export interface Uninspectable {
   readonly reason: 'no-database' | 'damaged' | 'foreign' | 'busy' | 'unreadable';
   readonly message: string;
 }
 
 const DAMAGE_LINES_MAX = 5;
-/** A larger file gets the check that leaves out what takes hours. */
+/** A larger file gets a shorter check, because the full one takes hours. */
 const FULL_CHECK_PAGES_MAX = 131_072;
 
-/** Looks into a database file of any version. */
+/** Inspects a database file of any version. */
 export function inspectDatabase(
   path: string,
   now: string,
   crypto: Crypto,
-  /** The machine's key; null when there is none. */
+  /** The machine's key; null when it has no key. */
   ownKey: Uint8Array | null,
 ):
   | { readonly ok: true; readonly facts: DatabaseFacts }
@@ -147,12 +147,12 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
   };
 }
 
-/** A database of the current version that was never opened by this release may lack a table of the node's own. */
+/** A database of the current version that this release never opened may lack one of the node's local tables. */
 const hasTable = (db: Connection, name: string): boolean =>
   db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined;
 
 function auditOf(db: Connection, path: string, crypto: Crypto, ownKey: Uint8Array | null): AuditReport {
-  // The head first, as rows may come meanwhile.
+  // Read the head first, because rows may be added meanwhile.
   const head = readAuditHead(auditHeadPath(path));
   const verifier = new AuditVerifier(crypto, ownKey, head);
   const rows = db.prepare<[], AuditRow>(`SELECT ${AUDIT_COLUMNS} FROM signed_events ORDER BY sequence`);

@@ -3,15 +3,15 @@ import type { Crypto } from '../../../protocol/seams.js';
 import type { Connection } from '../connection.js';
 import { type OperationSqlRow, operationFromSql } from '../operation-rows.js';
 
-/** What a check of the operation log found. */
+/** The findings of a check of the operation log. */
 export interface LogFacts {
   readonly peerId: string;
   readonly commitSequence: number;
-  /** Operations whose hashes were recomputed: the newest. */
+  /** The number of newest operations whose hashes were recomputed. */
   readonly checked: number;
   /** One line each, the first few. */
   readonly problems: readonly string[];
-  /** Live rows that no operation tells of. */
+  /** Live rows without an operation. */
   readonly rowsWithoutOperation: number;
 }
 
@@ -40,7 +40,7 @@ export function inspectLog(db: Connection, crypto: Crypto): LogFacts {
     if (previous !== null && row.commit_sequence !== previous + 1)
       note(`gap before commit ${row.commit_sequence}`);
     previous = row.commit_sequence;
-    // A history that was set aside is nobody's chain.
+    // A history that was moved aside belongs to no chain.
     if (row.parked === 'forked') continue;
     const chain = chains.get(row.origin);
     const expected = chain?.head ?? (row.origin_seq === 1 ? CHAIN_GENESIS : row.prev_hash);
@@ -56,7 +56,7 @@ export function inspectLog(db: Connection, crypto: Crypto): LogFacts {
   }
   const own = chains.get(`${state.peer_id}/${state.db_epoch}`);
   if (own !== undefined && own.head !== state.chain_head)
-    problems.push('the head of the own chain is another');
+    problems.push("the own chain's head does not match its last operation");
   const orphans = db
     .prepare(
       'SELECT count(*) AS n FROM memories m WHERE NOT EXISTS (SELECT 1 FROM operations o WHERE o.subject = m.id)',

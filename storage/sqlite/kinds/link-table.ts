@@ -14,7 +14,7 @@ export interface LinkSqlRow extends Omit<Link, 'signature' | 'rest'>, StampedSql
   readonly rest: string;
 }
 
-/** A damaged signature may be of any type; a text that no link has shows the damage. */
+/** A damaged signature may have any type; the answered text, which no link has, makes the damage show. */
 const base64Of = (signature: unknown): string =>
   signature instanceof Uint8Array ? Buffer.from(signature).toString('base64') : '?';
 
@@ -28,7 +28,7 @@ export function linkFromSql(row: Omit<LinkSqlRow, keyof StampedSqlRow>): Link {
   return { source_id, target_id, relation, ...times, observed_by, signature, attest_level, signed_at, rest };
 }
 
-/** The members that the id of a link names. Ids of memories and relations hold no `|`. */
+/** The members that the id of a link names. Ids of memories and relations contain no `|`. */
 function keyOf(id: string): [source: string, target: string, relation: string] {
   const [source = '', target = '', relation = ''] = id.split('|');
   return [source, target, relation];
@@ -37,8 +37,8 @@ function keyOf(id: string): [source: string, target: string, relation: string] {
 const BY_KEY = 'source_id = ? AND target_id = ? AND relation = ?';
 
 /**
- * The rows of links. They stay when a memory at one of their ends goes, because replicas may learn of the two in any
- * order; reads show a link only between memories that live.
+ * The rows of links. They stay when a memory at one end is removed, because replicas may learn of the two in any order;
+ * reads show a link only between live memories.
  */
 export class LinkTable extends PlainTable<LinkSqlRow> {
   private readonly statements;
@@ -95,7 +95,7 @@ export class LinkTable extends PlainTable<LinkSqlRow> {
 
 const SUBJECT = "source_id || '|' || target_id || '|' || relation";
 
-/** The links as readers see them. */
+/** The links for readers. */
 export const linkPages: SubjectPages = {
   digestsSql: `SELECT ${SUBJECT} AS subject, digest FROM memory_links WHERE namespace = @namespace`,
   exists: (statements, id) =>

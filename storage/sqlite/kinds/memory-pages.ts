@@ -7,12 +7,12 @@ import type { SubjectPages } from './subject-table.js';
 
 type Scrubbed = SqlRow & OperationColumns & { readonly digest: unknown };
 
-/** The memories as readers see them. */
+/** The memories for readers. */
 export const memoryPages: SubjectPages = {
   digestsSql: `SELECT id AS subject, digest FROM memories
     WHERE ns_id = (SELECT ns_id FROM namespaces WHERE name = @namespace)`,
   exists: (statements, id) => statements.get('SELECT 1 FROM memories WHERE id = ?').get(id) !== undefined,
-  // By row number, so that the pages follow the file.
+  // By row number, so the pages follow the file order.
   scrub: (statements, crypto, { after, limit }) => {
     const rows = statements
       .get(

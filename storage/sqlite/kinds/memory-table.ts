@@ -31,8 +31,8 @@ const HELD = `SELECT m.rid, m.title, m.namespace, n.name AS counted, m.digest,
   FROM memories m LEFT JOIN namespaces n ON n.ns_id = m.ns_id WHERE m.id = ?`;
 
 /**
- * The rows of memories with all that hangs on them: full text, vectors, archive, titles, quotas and digests. Local writes
- * and those of other nodes come through here alike.
+ * The rows of memories with everything attached to them: full text, vectors, archive, titles, quotas and digests. Local
+ * writes and replicated writes both use it.
  */
 export class MemoryTable implements SubjectTable {
   private readonly statements;
@@ -59,7 +59,7 @@ export class MemoryTable implements SubjectTable {
         `UPDATE memories SET ${assignments.join(', ')}, ns_id = ?, digest = ?, embed_state = iif(?, 0, embed_state),
            life_at = coalesce(?, life_at), conflict_of = ? WHERE id = ?`,
       ),
-      // A write that leaves the text alone must not reach the full-text trigger.
+      // A write that does not change the text must not reach the full-text trigger.
       replaceUnindexed: db.prepare(
         `UPDATE memories SET tier = ?, expires_at = ?, updated_at = ?, version = ?, edited = ?, hlc = ?, origin = ?,
            origin_seq = ?, seen = ?, digest = ?, life_at = coalesce(?, life_at) WHERE id = ?`,
@@ -77,7 +77,7 @@ export class MemoryTable implements SubjectTable {
       local: db.prepare<[string], { access_count: number; last_accessed_at: string | null }>(
         'SELECT access_count, last_accessed_at FROM memories WHERE id = ?',
       ),
-      // Vectors without the name of their model cannot be compared; such a row is embedded again.
+      // Vectors without a model name cannot be compared; such a row is embedded again.
       restoreEmbedding: db.prepare(
         `INSERT INTO memory_embeddings (rid, model, dim, vectors)
          SELECT ?, embedding_model, embedding_dim, embedding FROM archived_memories
@@ -94,7 +94,7 @@ export class MemoryTable implements SubjectTable {
     };
   }
 
-  /** Forgets interned namespaces, because the transaction that made them was rolled back. */
+  /** Clears the cache of interned namespaces, because the transaction that made them was rolled back. */
   forgetNamespaces(): void {
     this.namespaceIds.clear();
   }
@@ -116,7 +116,7 @@ export class MemoryTable implements SubjectTable {
     return { exists: true, row, counted: held.counted, whole };
   }
 
-  /** A row that comes back was created when it was first stored; edits date the text, reads and promotions do not. */
+  /** A restored row keeps its creation stamp. Edits set the edit stamp; reads and promotions do not. */
   stamped(image: object, word: string, { hlc, origin, origin_seq: seq }: RowStamp): object {
     const memory = image as Memory;
     const isEdit = word === 'store' || word === 'update' || word === 'restore';
@@ -213,7 +213,7 @@ export class MemoryTable implements SubjectTable {
   }
 
   erase(id: string): void {
-    // The namespace that its number stands for may be what is damaged.
+    // The row of its interned namespace may be the damage.
     this.forgetNamespaces();
     const held = this.statements.held.get(id);
     if (held === undefined) return;
@@ -223,7 +223,7 @@ export class MemoryTable implements SubjectTable {
     this.digests.leave(memoryKind.name, held.counted ?? held.namespace, held.digest);
   }
 
-  /** Vectors come along where they are those of the text. */
+  /** Copies the vectors too, when they belong to the text. */
   keepCopy(image: object, reason: string, stamp: RowStamp, now: string): void {
     const memory = image as MemoryImage;
     const { id, title, content } = memory;
@@ -240,7 +240,7 @@ export class MemoryTable implements SubjectTable {
     );
   }
 
-  /** A row that lives again takes its vectors back from the archive, where they are those of its text. */
+  /** A row that lives again takes its vectors back from the archive, when they belong to its text. */
   takeBack(image: object, rid: number): void {
     const { id, title, content } = image as Memory;
     if (this.statements.restoreEmbedding.run(rid, id, title, content).changes > 0) {
@@ -253,7 +253,7 @@ export class MemoryTable implements SubjectTable {
     this.statements.dropArchived.run(id);
   }
 
-  /** Null for a row that cannot even be read. */
+  /** Null for a row that cannot be read. */
   private readable(id: string): Row<MemoryRow> | null {
     try {
       return this.row(id);
@@ -262,7 +262,7 @@ export class MemoryTable implements SubjectTable {
     }
   }
 
-  /** Damage to a row must not become an edit and reach other nodes as one. */
+  /** Throws for a damaged row, because damage must not become an edit and reach other nodes. */
   private expectWhole(row: Memory, digest: Uint8Array | null): void {
     const whole =
       isDigest(digest, this.digests.of(row.id, memoryPayload(row))) &&
@@ -280,7 +280,7 @@ export class MemoryTable implements SubjectTable {
   }
 }
 
-/** True unless only tier, expiry, date, version and stamps changed: then the full text is left as it is. */
+/** False when only tier, expiry, date, version and stamps changed: then the full text stays as it is. */
 function isTextChanged(
   before: Memory,
   { tier, expires_at, updated_at, version, edited }: Memory,

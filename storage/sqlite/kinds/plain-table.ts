@@ -5,7 +5,7 @@ import { vectorOf } from '../operation-rows.js';
 import type { Stamps } from '../stamps.js';
 import type { Place, SubjectTable, Written } from './subject-table.js';
 
-/** The columns that the row of every such kind has. */
+/** The columns that the rows of all such kinds have. */
 export interface StampedSqlRow {
   readonly namespace: string;
   readonly hlc: string;
@@ -15,13 +15,13 @@ export interface StampedSqlRow {
   readonly digest: Uint8Array | null;
 }
 
-/** What is digested of a row beside its id, and the image that it holds; null for one that cannot be read. */
+/** The text that is digested with a row's id, and the row's image; null for a row that cannot be read. */
 export interface Held {
   readonly text: string;
   readonly image: object | null;
 }
 
-/** Rows of a kind that has no archive and nothing that is local to a row: a replacement is a removal and an insertion. */
+/** Rows of a kind that has no archive and no local members: to replace a row, it deletes and inserts it. */
 export abstract class PlainTable<Sql extends StampedSqlRow> implements SubjectTable {
   constructor(
     protected readonly kind: string,
@@ -84,7 +84,7 @@ export abstract class PlainTable<Sql extends StampedSqlRow> implements SubjectTa
     return this.insert(place, written);
   }
 
-  /** `row` compared it when it was read. */
+  /** `row` compared it with its digest when it was read. */
   remove({ id }: Row): null {
     this.erase(id);
     return null;

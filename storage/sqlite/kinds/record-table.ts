@@ -16,17 +16,19 @@ export interface RecordSqlRow extends StampedSqlRow {
   readonly payload: string;
 }
 
-/** The name of a kind or a member inside SQL, where it must be a literal: a partial index is not used for a parameter. */
+/**
+ * The name of a kind or a member as SQL text. SQL needs a literal, because a partial index is not used for a parameter.
+ */
 function literal(name: string): string {
-  if (!/^[a-z][a-z0-9_]*$/.test(name)) throw new Error(`"${name}" cannot stand in SQL`);
+  if (!/^[a-z][a-z0-9_]*$/.test(name)) throw new Error(`"${name}" is not a valid name in SQL`);
   return name;
 }
 
-/** A member of a record's payload; null where the text is no JSON, so that damage cannot break an index. */
+/** A member of a record's payload; null when the text is not JSON, so that damage cannot break an index. */
 const memberSql = (member: string): string =>
   `iif(json_valid(payload), payload ->> '$.${literal(member)}', NULL)`;
 
-/** The indexes that the kinds of a list declare, as statements that do nothing where they exist. */
+/** The indexes that a list of kinds declares, as statements that do nothing when the index exists. */
 export function recordIndexes({ all }: Kinds): readonly string[] {
   return all.flatMap(({ name, table }) => {
     if (typeof table === 'string') return [];
@@ -96,13 +98,13 @@ export class RecordTable extends PlainTable<RecordSqlRow> {
   }
 }
 
-/** The image that the row of a record holds; null when its payload cannot be read. */
+/** The image of a record's row; null when its payload cannot be read. */
 export function recordImageOf(kind: Kind, { payload }: Pick<RecordSqlRow, 'payload'>): object | null {
   const value = parsedObject(String(payload));
   return value === null ? null : kind.payload.parse(value);
 }
 
-/** The records of one kind as readers see them. */
+/** The records of one kind for readers. */
 export function recordPages(kind: Kind): SubjectPages {
   const name = literal(kind.name);
   return {

@@ -1,7 +1,7 @@
 import { sameVector } from '../../../protocol/version-vector.js';
 import { coversOf, vectorOf } from '../operation-rows.js';
 
-/** What a page of rows selects of the operation that wrote each row, over the alias `o`. */
+/** The columns of each row's operation that a page of rows selects, with the alias `o`. */
 export const OPERATION_COLUMNS =
   'o.payload_hash, o.hlc AS operation_hlc, o.seen AS operation_seen, o.namespace AS operation_namespace';
 
@@ -24,8 +24,8 @@ interface StampedRow {
 }
 
 /**
- * True when the stamps and the namespace of a row or a tombstone are those of its operation. One of several versions is looked at closely
- * in any case, because its text is that of none of them.
+ * True when the stamps and namespace of a row or tombstone match its operation. A row with several versions is always
+ * checked closely, because its text is not the text of any one version.
  */
 export function isStampedBy(row: StampedRow): boolean {
   const { hlc, origin, origin_seq, seen, operation_hlc, operation_seen } = row;

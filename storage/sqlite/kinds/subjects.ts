@@ -11,7 +11,7 @@ import { Statements } from '../statements.js';
 import type { Written } from './subject-table.js';
 import type { SubjectTables } from './tables.js';
 
-/** Changes subjects of any kind: local writes, which append their operation, and what replication and repair bring. */
+/** Changes subjects of any kind: local writes, which append their operation, and changes by replication and repair. */
 export class Subjects {
   private readonly statements: Statements;
 
@@ -42,7 +42,7 @@ export class Subjects {
       before === null
         ? table.insert(place, written, now)
         : table.replace(this.rowOf(id, namespace, before, seen), place, written, how, now);
-    // A subject that was never here has neither tombstone nor siblings.
+    // A subject that this node never knew has neither tombstone nor siblings.
     if (Object.keys(seen).length > 0) {
       if (before === null) this.tables.tombstones.drop(name, id);
       this.replicas.keepSiblings(name, id, []);
@@ -67,7 +67,7 @@ export class Subjects {
     this.log.append(stamp, { kind: word, namespace, subject: id, seen, payload, rid });
   }
 
-  /** Brings a row to what its versions on all nodes mean. */
+  /** Makes a row match its versions from all nodes. */
   settle(mutation: Settle, { now }: Pick<DecisionContext, 'now'>): void {
     const { kind: name, id, before, settled, siblings, known, archive } = mutation;
     const kind = this.tables.kinds.of(name);
@@ -87,11 +87,11 @@ export class Subjects {
         if (known) this.revive(name, id, image, rid);
       }
     }
-    // The row was compared with those that it was made of.
+    // Store the siblings after the row, which was compared with the old ones.
     if (known) this.replicas.keepSiblings(name, id, siblings);
   }
 
-  /** Builds a row again, whatever it is now. A memory gets a new row number; its vectors are computed again. */
+  /** Builds a row again, whatever it holds now. A memory gets a new row number; its vectors are computed again. */
   rebuild(mutation: Rebuild, { now }: Pick<DecisionContext, 'now'>): void {
     const { kind: name, id, settled, siblings, archive } = mutation;
     const kind = this.tables.kinds.of(name);
@@ -116,7 +116,7 @@ export class Subjects {
     }
   }
 
-  /** Accepts a row, or a tombstone, as it stands, with stamps that the log does not contradict. */
+  /** Accepts a row or a tombstone as it is, with stamps that the log does not contradict. */
   accept({ kind: name, id }: Subject, { now }: Pick<DecisionContext, 'now'>): void {
     const kind = this.tables.kinds.of(name);
     const table = this.tables.of(name);
@@ -138,14 +138,14 @@ export class Subjects {
     this.tables.tombstones.drop(kind, id);
   }
 
-  /** The log names the row by its number, so that followers of the log find it. */
+  /** Writes the new row number into the log, so that followers of the log find the row. */
   private renumber(words: readonly string[], id: string, rid: number): void {
     this.statements
       .get('UPDATE operations SET rid = ? WHERE subject = ? AND kind IN (SELECT value FROM json_each(?))')
       .run(rid, id, JSON.stringify(words));
   }
 
-  /** The row that a decision was given, with the stamps that it has. */
+  /** The row that the caller passed, with its present stamps. */
   private rowOf(id: string, namespace: string, image: object, seen: RowStamp['seen']) {
     const { hlc = '', origin = '', origin_seq = 0 } = image as Partial<RowStamp>;
     return { id, namespace, image, stamp: { hlc, origin, origin_seq, seen } };

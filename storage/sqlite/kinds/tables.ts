@@ -11,7 +11,7 @@ import { RecordTable, recordPages } from './record-table.js';
 import type { SubjectPages, SubjectTable } from './subject-table.js';
 import { Tombstones } from './tombstones.js';
 
-/** The tables of all kinds of a list, as the writer changes them. */
+/** The tables of all kinds of a list, for the writer. */
 export class SubjectTables {
   readonly memories: MemoryTable;
   readonly tombstones: Tombstones;
@@ -40,7 +40,7 @@ export class SubjectTables {
 
   of(kind: string): SubjectTable {
     const table = this.byKind.get(kind);
-    if (table === undefined) throw new Error(`there is no table of kind "${kind}"`);
+    if (table === undefined) throw new Error(`kind "${kind}" has no table`);
     return table;
   }
 
@@ -51,7 +51,7 @@ export class SubjectTables {
   }
 }
 
-/** The rows of all kinds of a list, as readers see them. */
+/** The rows of all kinds of a list, for readers. */
 export class KindPages {
   private readonly byKind: ReadonlyMap<string, SubjectPages>;
 

@@ -23,7 +23,7 @@ export interface TombstoneRow {
   readonly facts: string;
 }
 
-/** The tombstones of all kinds: a removed subject with what its removal said. */
+/** The tombstones of all kinds: a removed subject with the contents of its removal. */
 export class Tombstones {
   private readonly one;
   private readonly write;
@@ -48,7 +48,7 @@ export class Tombstones {
     this.remove = db.prepare('DELETE FROM tombstones WHERE kind = ? AND id = ?');
   }
 
-  /** A command builds on what a tombstone has seen, so it must be what was written. Throws DamagedRowError. */
+  /** The tombstone as it was written, because a command builds on its version vector. Throws DamagedRowError. */
   whole({ kind, id }: Subject): TombstoneRow | null {
     const row = this.one.get(kind, id);
     if (row === undefined) return null;
@@ -56,7 +56,7 @@ export class Tombstones {
     throw new DamagedRowError(kind, id);
   }
 
-  /** The tombstone in whatever state it is. */
+  /** The tombstone in any state, also damaged. */
   stored(kind: Kind, id: string): StoredTombstone | null {
     const row = this.one.get(kind.name, id);
     if (row === undefined) return null;
@@ -64,7 +64,7 @@ export class Tombstones {
     return { hlc, origin, seq, namespace, seen: vectorOf(row.seen), word, reason, facts: factsOf(kind, row) };
   }
 
-  /** The version that a tombstone is; its copy, if there is one, is in the archive already. */
+  /** The version that a tombstone represents; its copy, if there is one, is already in the archive. */
   version(kind: Kind, id: string): Version | null {
     const row = this.whole({ kind: kind.name, id });
     if (row === null) return null;
@@ -104,7 +104,7 @@ export class Tombstones {
     );
   }
 
-  /** Gives a tombstone that is accepted as it stands stamps that the log does not contradict. */
+  /** Gives an accepted tombstone stamps that the log does not contradict. */
   restamp(kind: Kind, id: string): void {
     const row = this.one.get(kind.name, id);
     if (row === undefined) return;
@@ -120,7 +120,7 @@ export class Tombstones {
   }
 }
 
-/** What a removal said; null for a text that cannot be read. */
+/** The facts of a removal; null for a text that cannot be read. */
 export function factsOf(kind: Kind, { facts }: Pick<TombstoneRow, 'facts'>): Facts | null {
   const value = parsedObject(String(facts));
   return value === null ? null : kind.removal.parse(value);

@@ -22,8 +22,8 @@ import { DATABASE_FORM, REPLICA_TABLES } from '../schema.js';
 import { dropAside, setAside } from './tables.js';
 
 /**
- * Brings a database of an earlier form of schema 55 to today's, in one transaction. Safe when several processes open the
- * same file: one upgrades, the others wait for it and find nothing to do.
+ * Upgrades a database of an earlier form of schema 55 to the present form, in one transaction. Safe when several
+ * processes open the same file: one upgrades, the others wait for it and find it done.
  */
 export function upgradeForm(db: Connection, options: OpenOptions): void {
   if (formOf(db) < DATABASE_FORM) {
@@ -53,11 +53,11 @@ export function upgradeForm(db: Connection, options: OpenOptions): void {
 }
 
 function formOf(db: Connection): number {
-  // Databases of the first form do not say so.
+  // Databases of the first form do not record a form.
   return Math.max(1, db.pragma('user_version', { simple: true }) as number);
 }
 
-/** Indexes of kinds that came after the database was made. */
+/** Indexes of kinds that were added after the database was made. */
 function createRecordIndexes(db: Connection): void {
   const there = new Set(
     db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'records'").pluck().all(),
@@ -78,7 +78,7 @@ const COPIED: Readonly<Record<string, string>> = {
     SELECT origin, origin_seq, 'memory', subject, namespace, winner FROM older_conflicts`,
 };
 
-/** Tables that are the same for all kinds, unknown members, digests by kind, and standards as records. */
+/** Tables shared by all kinds, unknown members, digests by kind, and standards as records. */
 function toSecondForm(db: Connection, options: OpenOptions): void {
   for (const table of ['memories', 'archived_memories', 'memory_links']) {
     db.exec(`ALTER TABLE ${table} ADD COLUMN rest TEXT NOT NULL DEFAULT '{}'`);
@@ -111,7 +111,9 @@ function countedPlaces(db: Connection): readonly { kind: string; namespace: stri
     .all() as { kind: string; namespace: string }[];
 }
 
-/** Before this form the later of two links stood; now both are versions, which are kept while neither has seen the other. */
+/**
+ * Before this form the later of two links won. Now both are versions, which are kept while neither has seen the other.
+ */
 function linksOfSeveralNodes(db: Connection): readonly Subject[] {
   const ids = db
     .prepare(
@@ -130,7 +132,7 @@ interface OlderStandard {
   readonly updated_at: string;
 }
 
-/** Standards stood in no log; now they do, so that they replicate. */
+/** Standards were in no log; now they are, so they replicate. */
 export function standardsOf(
   db: Connection,
   table: string,
@@ -160,7 +162,7 @@ export interface Engine {
   readonly digests: Digests;
   readonly mutations: Mutations;
   readonly context: DecisionContext;
-  /** Runs a command, as the writer does; throws where its rule refuses it. */
+  /** Runs a command, as the writer does; throws when its rule refuses it. */
   run(command: Command): void;
 }
 

@@ -19,21 +19,21 @@ export const MIGRATION_STEPS: readonly MigrationStep[] = [to50, to51, to52, to53
 /** The oldest version that can be upgraded. */
 export const OLDEST_VERSION = 49;
 
-/** Each waits for the connection's busy timeout; a large database takes minutes. */
+/** Each attempt waits for the connection's busy timeout; a large database takes minutes. */
 const LOCK_ATTEMPTS = 20;
 
 /**
- * Brings an older database to the current schema: snapshot, then every missing step in one transaction, so that the
+ * Upgrades an older database to the current schema: a snapshot, then every missing step in one transaction, so the
  * database is either old or new (interface §9.4). Safe when several processes open the same file: one upgrades, the
- * others wait for it. Throws DatabaseRefusedError, and then the database is as it was.
+ * others wait for it. When it throws DatabaseRefusedError, the database is unchanged.
  */
 export function migrate(db: Connection, options: OpenOptions): void {
   upgrade(db, options, MIGRATION_STEPS);
 }
 
-/** `migrate` with its steps as a parameter, so that a test can let one fail. */
+/** `migrate` with its steps as a parameter, so that a test can make one fail. */
 export function upgrade(db: Connection, options: OpenOptions, steps: readonly MigrationStep[]): void {
-  // Both are ignored inside a transaction, or must outlive it: tables are replaced while others refer to them.
+  // Both pragmas must be set outside the transaction: steps replace tables that other tables refer to.
   db.pragma('foreign_keys = OFF');
   db.pragma('legacy_alter_table = ON');
   try {
@@ -89,7 +89,7 @@ function upgradeLocked(db: Connection, options: OpenOptions, steps: readonly Mig
     db.exec('COMMIT');
   } catch (error) {
     if (db.inTransaction) db.exec('ROLLBACK');
-    // After a failed commit nobody knows what the disk holds, so the snapshot stays.
+    // After a failed commit the contents of the disk are unknown, so the snapshot stays.
     if (snapshot !== null && phase !== 'commit') discardSnapshot(snapshot);
     if (error instanceof DatabaseRefusedError) throw error;
     const cause = error instanceof Error ? error.message : String(error);
@@ -100,7 +100,7 @@ function upgradeLocked(db: Connection, options: OpenOptions, steps: readonly Mig
   }
 }
 
-// Only the holder of the lock knows: another process may have upgraded the database since.
+// Only the holder of the lock knows: another process may have upgraded the database meanwhile.
 function isCurrent(version: number): boolean {
   if (version === SCHEMA_VERSION) return true;
   if (version > SCHEMA_VERSION) {
@@ -123,7 +123,7 @@ function brokenReferences(db: Connection): Set<string> {
   return new Set(rows.map((row) => JSON.stringify(row)));
 }
 
-// What was broken before in a table that no step touches is not the upgrade's to refuse.
+// The upgrade does not refuse references that were already broken, in tables that no step touches.
 function check(db: Connection, brokenBefore: ReadonlySet<string>): void {
   const version = schemaVersion(db);
   if (version !== SCHEMA_VERSION) throw new Error(`the steps end at version ${version}`);

@@ -48,15 +48,15 @@ export const OLDER_MEMORY_COLUMNS = [
   'version',
 ] as const;
 
-/** Metadata that is no JSON object is kept as text under this key. */
+/** Metadata that is not a JSON object is kept as text under this key. */
 export const UNREADABLE_METADATA_KEY = 'metadata_before_migration';
 
 const INTEGER_MAX = Number.MAX_SAFE_INTEGER;
 
 /**
- * A memory of an older release in today's shape. No row is refused: what is missing or out of range becomes the
- * nearest valid value, instants become canonical, and texts stay as long as they are even above today's limits. The
- * stamps are empty; the log fills them.
+ * A memory of an older release in the present form. No row is refused: a missing or invalid value becomes the nearest
+ * valid value, instants become canonical, and texts stay as long as they are even above today's limits. The stamps are
+ * empty; the log fills them.
  */
 export function memoryFromOlderRow(row: OlderRow, rowid: number, now: string, crypto: Crypto): Memory {
   const updated = olderInstant(row['updated_at']);
@@ -111,7 +111,7 @@ function integerOrNull(value: unknown): number | null {
   return olderInteger(value, 0, INTEGER_MAX, 0);
 }
 
-// Text that is no JSON was a list of words with commas.
+// Text that is not JSON was a list of words with commas.
 function tagsOf(value: unknown): string[] {
   const parsed = olderJson(value);
   if (Array.isArray(parsed)) {
@@ -134,7 +134,7 @@ function citationsOf(value: unknown): Citation[] {
   return Array.isArray(parsed) ? (parsed as Citation[]) : [];
 }
 
-// SQLite lets NULL into a text primary key. The id follows from the row, so that a repeated upgrade gives the same.
+// SQLite accepts NULL in a text primary key. The id is derived from the row, so a repeated upgrade gives the same id.
 function idFor(row: OlderRow, rowid: number, crypto: Crypto): string {
   const name = ['memory without an id', rowid, olderText(row['namespace']), olderText(row['title'])];
   const hex = crypto.sha256Hex(JSON.stringify(name));

@@ -9,7 +9,7 @@ export interface Snapshot {
 }
 
 export interface SnapshotOptions {
-  /** The database file; the snapshot is its sibling. */
+  /** The database file; the snapshot is in the same folder. */
   readonly path: string;
   readonly from: number;
   readonly to: number;
@@ -20,9 +20,9 @@ export interface SnapshotOptions {
 }
 
 /**
- * Copies the database as its last commit left it to `<db-file>.pre-migration-v<FROM>-to-v<TO>-<token>.bak` (mode 0600,
- * synced to disk, verified) and describes the copy in `<…>.manifest.json` (interface §9.4). The caller holds the
- * write lock and has not written yet, so the copy is exactly what will be migrated.
+ * Copies the database as of its last commit to `<db-file>.pre-migration-v<FROM>-to-v<TO>-<token>.bak` (mode 0600,
+ * synced to disk, verified) and describes the copy in `<…>.manifest.json` (interface §9.4). The caller holds the write
+ * lock and has not written yet, so the copy is exactly what the upgrade changes.
  *
  * Any failure is a DatabaseRefusedError that names the cause and leaves no file behind.
  */

@@ -2,7 +2,7 @@ import type { Connection } from '../connection.js';
 
 const PREFIX = 'older_';
 
-/** The name under which a table waits while its successor is filled. */
+/** The name of a table while its successor is filled. */
 export function asideName(table: string): string {
   return `${PREFIX}${table}`;
 }
@@ -26,7 +26,7 @@ export interface ColumnInfo {
   readonly dflt_value: string | null;
 }
 
-/** The columns of a table that can be written; generated ones are left out. */
+/** The writable columns of a table, without generated ones. */
 export function writableColumns(db: Connection, table: string): ColumnInfo[] {
   return db
     .prepare<[string], ColumnInfo>(
@@ -41,7 +41,7 @@ export function columnNames(db: Connection, table: string): string[] {
 
 /**
  * Makes room for a table's successor: drops its triggers and indexes and renames it to `asideName`. Needs
- * `legacy_alter_table`, so that other tables go on referring to the name and not to the renamed table.
+ * `legacy_alter_table`, so that other tables still refer to the old name and not to the renamed table.
  */
 export function setAside(db: Connection, table: string): void {
   const attached = db
@@ -57,7 +57,7 @@ export function setAside(db: Connection, table: string): void {
 export function moveRows(
   db: Connection,
   table: string,
-  /** SQL over the old row for columns that are not simply copied. */
+  /** SQL over the old row for columns that need a conversion. */
   expressions: Readonly<Record<string, string>> = {},
   parameters: Readonly<Record<string, string>> = {},
 ): void {
@@ -71,7 +71,7 @@ export function moveRows(
   dropAside(db, table);
 }
 
-/** Drops the old table once its successor holds as many rows; anything else would lose data, so it throws. */
+/** Drops the old table once its successor holds as many rows; other counts would mean lost data, so it throws. */
 export function dropAside(db: Connection, table: string): void {
   const before = rowCount(db, asideName(table));
   const after = rowCount(db, table);

@@ -2,9 +2,8 @@ import type { MigrationStep } from './step.js';
 import { moveRows, setAside } from './tables.js';
 
 /**
- * Archived memories carry the full memory column set, their embedding, and the tier and expiry that a restore
- * re-applies (interface §2.8). Rows that are already there were copied with their tier and expiry, so those are the
- * original ones.
+ * Archived memories get the full set of memory columns, their embedding, and the tier and expiry that a restore applies
+ * again (interface §2.8). Existing rows were copied with their tier and expiry, so those are the original values.
  */
 export const to50: MigrationStep = {
   to: 50,

@@ -10,8 +10,8 @@ interface UnlimitedRow {
 
 /**
  * Mid and short rows without an expiry get `created_at` plus the default lifetime of their tier (interface §2.1).
- * Decision: an expiry that is no instant counts as none; where `created_at` is none, the lifetime begins at
- * `updated_at`, else now.
+ * Decision: an invalid expiry counts as missing; when `created_at` is invalid, the lifetime begins at `updated_at`,
+ * else now.
  */
 export const to54: MigrationStep = {
   to: 54,

@@ -28,12 +28,12 @@ const PAGE_ROWS = 200;
  * The schema of the first release: numbered rows with interned namespaces, the contentless full-text index, vectors in
  * their own table, the index on updated_at, and the operation log with one `store` for every memory.
  *
- * Every table that `schema.ts` names is set aside, created anew from that text and filled, so the result is a fresh
- * database's schema by construction; other tables stay as they are. When 55 has been released and 56 begins, this
- * step must get its own copy of the text.
+ * Every table that `schema.ts` names is moved aside, created again from that text and filled, so the result has a fresh
+ * database's schema by construction; other tables stay as they are. When 55 has been released and 56 begins, this step
+ * must get its own copy of the text.
  *
  * Decision: vectors are not carried over. An older row does not say which model made them, and similarities across
- * models mean nothing; `embed_state` 0 has every row embedded again. The snapshot keeps the old vectors.
+ * models mean nothing; `embed_state` 0 makes every row wait for a new embedding. The snapshot keeps the old vectors.
  */
 export const to55: MigrationStep = {
   to: 55,
@@ -50,14 +50,14 @@ export const to55: MigrationStep = {
       if (table === 'recall_observations') moveObservations(db, context.now);
       else if (!MOVED_APART.has(table)) moveOtherTable(db, table, context.now);
     }
-    // Counted anew from the rows: older releases never gave the bytes of deleted rows back.
+    // Counted again from the rows: older releases never subtracted the bytes of deleted rows.
     db.exec('UPDATE agent_quotas SET current_storage_bytes = 0');
     moveMemories(db, context);
     moveArchive(db, context);
   },
 };
 
-/** Tables whose rows become memories and records of the log. */
+/** Tables whose rows become memories and records in the log. */
 const MOVED_APART = new Set(['memories', 'archived_memories', 'namespace_meta']);
 
 function schemaTables(type: 'table' | 'virtual'): string[] {
@@ -70,7 +70,7 @@ function schemaTables(type: 'table' | 'virtual'): string[] {
   }
 }
 
-// Their text cannot be read here, so it would be indexed, embedded and replicated as cipher text.
+// Their text cannot be read here, so the upgrade would index, embed and replicate it as cipher text.
 function refuseEncryptedRows(db: Connection): void {
   for (const table of ['memories', 'archived_memories']) {
     if (!columnNames(db, table).includes('encrypted_envelope')) continue;
@@ -107,7 +107,7 @@ function moveMemories(db: Connection, { options, now }: MigrationContext): void 
 
 type OlderLink = Omit<LinkSqlRow, 'digest'> & { readonly source_namespace: string | null };
 
-/** Older links stand in no log; now they do, so that they replicate. */
+/** Older links were in no log; now they are, so they replicate. */
 function moveLinks(db: Connection, { mutations, context }: Engine): void {
   const rows = db
     .prepare(
@@ -159,14 +159,14 @@ function moveArchive(db: Connection, { options, now }: MigrationContext): void {
   dropAside(db, 'archived_memories');
 }
 
-// In pages, because nothing may be written while a query of the same connection is open.
+// In pages, because a connection cannot write while one of its queries is open.
 function* olderRows(
   db: Connection,
   table: string,
-  wanted: readonly string[],
+  requested: readonly string[],
 ): Generator<[rowid: number, row: OlderRow]> {
   const present = new Set(columnNames(db, asideName(table)));
-  const columns = wanted.filter((column) => present.has(column));
+  const columns = requested.filter((column) => present.has(column));
   const page = db.prepare<[number], OlderRow & { older_rowid: number }>(
     `SELECT rowid AS older_rowid, ${columns.join(', ')} FROM "${asideName(table)}"
      WHERE rowid > ? ORDER BY rowid LIMIT ${PAGE_ROWS}`,
@@ -199,8 +199,8 @@ function moveOtherTable(db: Connection, table: string, now: string): void {
 }
 
 /**
- * One row for each recall instead of one for each of its memories. The older table does not say who asked, so only
- * those who may see all recalls see these. Loses nothing or throws.
+ * One row for each recall instead of one for each of its memories. The older table does not record who asked, so only
+ * callers who may see all recalls see these. Loses no row, or throws.
  */
 function moveObservations(db: Connection, now: string): void {
   const older = `"${asideName('recall_observations')}"`;
@@ -219,7 +219,7 @@ function moveObservations(db: Connection, now: string): void {
   db.exec(`DROP TABLE ${older}`);
 }
 
-// A link's signature covers these two as they were written (reference-federation §1.1).
+// A link's signature covers these two texts as they were written (reference-federation §1.1).
 function keepSignedTexts(expressions: Record<string, string>): void {
   for (const column of ['valid_from', 'valid_until']) {
     expressions[column] = `iif(signature IS NULL, ${expressions[column]}, ${column})`;

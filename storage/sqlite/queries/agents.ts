@@ -5,17 +5,19 @@ import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 import type { QueryParts } from './query-parts.js';
 
-/** The key that the record of a title holds, if it is an agent's. */
+/** The key in the record with a title, if it is an agent's record. */
 const AGENT_KEY = `SELECT m.metadata ->> '$.pubkey_b64' AS key FROM memories m
   WHERE m.title = ? AND m.namespace = '${AGENTS_NAMESPACE}' AND m.conflict_of IS NULL`;
 
-/** The key that is bound to an agent, standard base64. Every signed write asks, twice, so it reads nothing else. */
+/**
+ * The key that is bound to an agent, standard base64. Every signed write asks for it twice, so it reads nothing else.
+ */
 export function agentKey(statements: Statements, agentId: string): string | null {
   const row = statements.get(AGENT_KEY).get(agentTitle(agentId)) as { key: unknown } | undefined;
   return typeof row?.key === 'string' ? row.key : null;
 }
 
-/** Registered agents, by title, which is by id. */
+/** Registered agents by title, which is the order of their ids. */
 export function listAgents({ statements }: QueryParts, query: ListAgents): Answers['list-agents'] {
   const rows = statements
     .get(

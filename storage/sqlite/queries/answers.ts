@@ -40,7 +40,7 @@ import { memoriesSince } from './since.js';
 import { storeStats } from './stats.js';
 import { supersededPayloads } from './superseded.js';
 
-/** How a query is answered, and whether so cheaply that a message to a thread would cost more. */
+/** How a query is answered, and whether it costs less than a message to a thread. */
 interface Answering<Q, A> {
   readonly run: (parts: QueryParts, query: Q) => Result<A>;
   readonly isLookup: (query: Q) => boolean;
@@ -48,13 +48,13 @@ interface Answering<Q, A> {
 
 type Answer<Q, A> = (parts: QueryParts, query: Q) => A;
 
-/** A query that looks at as many rows as there may be. */
+/** A query that may read any number of rows. */
 const scan = <Q, A>(answer: Answer<Q, A>): Answering<Q, A> => ({
   run: (parts, query) => ok(answer(parts, query)),
   isLookup: () => false,
 });
 
-/** A query that one look into an index answers. */
+/** A query that one index look-up answers. */
 const lookup = <Q, A>(answer: Answer<Q, A>): Answering<Q, A> => ({ ...scan(answer), isLookup: () => true });
 
 /** Each query with its answer. */
@@ -108,7 +108,7 @@ export const ANSWERS: {
   'known-origins': lookup(knownOrigins),
   'read-operations': {
     ...scan(({ statements }, query) => readOperations(statements, query)),
-    // Every replicated write waits for the end of one origin's log.
+    // Every replicated write waits for this read of the end of one origin's log.
     isLookup: ({ origins, limit, bytesMax }) =>
       origins?.length === 1 && limit <= LOG_TAIL_OPERATIONS_MAX && bytesMax <= LOG_TAIL_BYTES_MAX,
   },

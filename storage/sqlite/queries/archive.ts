@@ -8,7 +8,7 @@ import type { SqlRow } from '../rows.js';
 import { visibleArchived } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 
-/** Visible archived memories, the newest archiving first. */
+/** Visible archived memories, the most recently archived first. */
 export function listArchive({ statements }: QueryParts, query: ListArchive): Answers['list-archive'] {
   const gate = visibleArchived('a', query.viewer);
   const inNamespace = query.namespace === null ? '' : ' AND a.namespace = @namespace';
@@ -68,6 +68,6 @@ export function findArchived(
     )
     .all(parameters) as { id: string; namespace: string }[];
   if (rows.length > 1)
-    return fail('AMBIGUOUS_ID_PREFIX', 'this id prefix fits more than one archived memory');
+    return fail('AMBIGUOUS_ID_PREFIX', 'this id prefix matches more than one archived memory');
   return rows[0] === undefined ? fail('NOT_FOUND', 'not found in archive') : ok(rows[0]);
 }

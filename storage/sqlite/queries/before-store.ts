@@ -10,9 +10,9 @@ import { quoted } from '../../../protocol/ranking/query.js';
 import { visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 
-/** Words of a title that are looked up. */
+/** Words of a title that are searched for. */
 const TITLE_WORDS_MAX = 8;
-/** Newest matches that are looked through for visible ones. */
+/** Newest matches that are examined to find visible ones. */
 const WINDOW_ROWS = 5000;
 
 const FLOAT_BYTES = 4;
@@ -25,11 +25,11 @@ interface TitledRow {
 
 /**
  * The nearest of some rows that a new memory would repeat in other words (reference-http §2.3). Rows with several
- * vectors are left out: one window of them says nothing about the rest.
+ * vectors are left out: one window of such a row says nothing about the rest.
  */
 export function nearDuplicate({ statements }: QueryParts, query: NearDuplicate): Answers['near-duplicate'] {
   const gate = visibleRows('m', query.viewer, query.now);
-  // A taken title is a conflict of its own, or what the write merges into; neither repeats anything.
+  // A taken title is a conflict by itself, or the write merges into its row; neither is a repetition.
   const untaken = `NOT EXISTS (SELECT 1 FROM memories t WHERE t.title = @title AND t.namespace = @namespace
     AND t.conflict_of IS NULL AND (t.expires_at IS NULL OR t.expires_at > @now))`;
   const rows = statements
@@ -54,7 +54,7 @@ export function nearDuplicate({ statements }: QueryParts, query: NearDuplicate):
   const found = rows.find(
     (row) =>
       row.content.trim() !== content &&
-      // Who asks for another version of a title wants both.
+      // A caller that asks for another version of a title wants both rows.
       (query.onConflict !== 'version' || unnumbered(row.title) !== unnumbered(query.title)),
   );
   return {
@@ -64,8 +64,8 @@ export function nearDuplicate({ statements }: QueryParts, query: NearDuplicate):
 
 /**
  * Visible rows of one namespace with similar titles (reference-http §2.3, potential_contradictions). Candidates are the
- * newest with any word of the title; where too few of those fit and there are more, the newest with each word as well, so
- * that a telling word finds its rows behind a common one.
+ * newest rows with any word of the title. When too few of them are similar and there are more rows, it also takes the
+ * newest rows with each word, so a rare word finds its rows behind a common one.
  */
 export function similarTitles({ statements }: QueryParts, query: SimilarTitles): Answers['similar-titles'] {
   const words = [...new Set(tellingWords(query.title))].slice(0, TITLE_WORDS_MAX);

@@ -18,7 +18,7 @@ export function pendingEmbeddings(
   return { rows };
 }
 
-/** How far the background embedding has come. */
+/** The progress of the background embedding. */
 export function embeddingProgress({ statements }: QueryParts): Answers['embedding-progress'] {
   const count = (sql: string) => (statements.get(sql).get() as { n: number }).n;
   const embedded = count('SELECT count(*) AS n FROM memory_embeddings');

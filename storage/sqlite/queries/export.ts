@@ -6,10 +6,10 @@ import { PageRows, restFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import { visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 
-/** What a row costs in an answer beside its texts. */
+/** The bytes of a row in an answer besides its texts. */
 const ROW_OVERHEAD_BYTES = 1024;
 
-/** A page of visible memories by creation and id; the first row comes however large it is. */
+/** A page of visible memories by creation and id; it always holds one row, of any size. */
 export function exportMemories(
   { statements }: QueryParts,
   query: ExportMemories,
@@ -25,7 +25,7 @@ export function exportMemories(
       ...gate.parameters,
       created_at: query.after?.created_at ?? '',
       id: query.after?.id ?? '',
-      // Agents register, and keys are bound, on each node: an import of their records would be a way around that.
+      // Agents register and bind keys on each node; an import of their records would bypass that.
       agents: AGENTS_NAMESPACE,
       limit: query.limit + 1,
     }) as IterableIterator<SqlRow>;
@@ -71,7 +71,7 @@ export function exportLinks({ statements }: QueryParts, query: ExportLinks): Ans
       ...source.parameters,
       from_created_at: query.after?.created_at ?? '',
       from_id: query.after?.id ?? '',
-      // Behind all links of a memory when only the memory is given: ids and relations are ASCII.
+      // A cursor with only a memory continues after all links of that memory: ids and relations are ASCII.
       target_id: query.after?.link?.target_id ?? LAST,
       relation: query.after?.link?.relation ?? LAST,
       until_created_at: query.until?.created_at ?? LAST,

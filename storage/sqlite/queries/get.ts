@@ -7,7 +7,7 @@ import { visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 
 /**
- * One memory by its id, or by a prefix that fits exactly one visible row; rows that the viewer may not see do not
+ * One memory by its id, or by a prefix that matches exactly one visible row. Rows that the viewer may not see do not
  * exist here, so they can neither be read nor make a prefix ambiguous.
  */
 export function getMemory({ statements }: QueryParts, query: GetMemory): Result<Answers['get-memory']> {
@@ -16,7 +16,7 @@ export function getMemory({ statements }: QueryParts, query: GetMemory): Result<
     .get(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = @id AND ${gate.sql}`)
     .get({ ...gate.parameters, id: query.id }) as SqlRow | undefined;
   const row = exact ?? byPrefix(statements, query, gate);
-  if (row === 'ambiguous') return fail('AMBIGUOUS_ID_PREFIX', 'this id prefix fits more than one memory');
+  if (row === 'ambiguous') return fail('AMBIGUOUS_ID_PREFIX', 'this id prefix matches more than one memory');
   if (row === undefined) return fail('NOT_FOUND', 'memory not found');
   const memory = memoryFromSql(row);
   return ok({ memory, links: linksOf(statements, memory.id, gate) });
@@ -25,7 +25,7 @@ export function getMemory({ statements }: QueryParts, query: GetMemory): Result<
 type Gate = ReturnType<typeof visibleRows>;
 
 function byPrefix(statements: Statements, query: GetMemory, gate: Gate): SqlRow | undefined | 'ambiguous' {
-  // Ids hold ASCII only, so everything that starts with the prefix lies below prefix + DEL.
+  // Ids contain only ASCII, so everything that starts with the prefix sorts below prefix + DEL.
   const rows = statements
     .get(
       `SELECT ${SELECT_ROW} FROM memories m WHERE m.id >= @id AND m.id < @id || char(127) AND ${gate.sql} LIMIT 2`,

@@ -11,7 +11,7 @@ import { forgettable } from '../forget.js';
 import { visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 
-/** How many memories a forget would remove, and up to which row. */
+/** How many memories a forget would remove, and their highest row number. */
 export function countForgettable(
   { statements }: QueryParts,
   query: CountForgettable,
@@ -24,7 +24,7 @@ export function countForgettable(
     .get(filter.parameters) as Answers['count-forgettable'];
 }
 
-/** Rows whose expiry has passed; the records of agents have none that counts. */
+/** Rows whose expiry has passed; agent records never expire. */
 export function countExpired({ statements }: QueryParts, query: CountExpired): Answers['count-expired'] {
   return statements
     .get(
@@ -35,8 +35,8 @@ export function countExpired({ statements }: QueryParts, query: CountExpired): A
 }
 
 /**
- * Groups of at least `countMin` memories that a viewer may join: same namespace, same first tag, and the same audience,
- * so that a group is never refused for mixing what different agents may read. The oldest members of each.
+ * Groups of at least `countMin` memories that a viewer may join: same namespace, same first tag and same audience, so a
+ * group is never refused for mixing memories of different readers. Each group has its oldest members.
  */
 export function consolidationGroups(
   { statements }: QueryParts,

@@ -11,9 +11,9 @@ interface ObservationRow extends Omit<ObservationJson, 'consumed' | 'consumed_at
 }
 
 /**
- * The ledger of recalls, newest first, with an entry for each memory, best first: recalls of one agent or of all,
- * memories that the viewer may see now. The memory that a recall led to is named only where the viewer may see that
- * one too.
+ * The ledger of recalls, newest first, with an entry for each memory, best first: recalls of one agent or of all
+ * agents, with the memories that the viewer may see now. The memory that a recall led to is named only when the viewer
+ * may see that memory too.
  */
 export function recallObservations(
   { statements }: QueryParts,
@@ -21,7 +21,7 @@ export function recallObservations(
 ): Answers['recall-observations'] {
   const gate = visibleRows('m', query.viewer, query.now);
   const after = visibleRows('later', query.viewer, query.now);
-  // Each of these two decides which index is read; the other filters leave the text as it is.
+  // Each of these two selects the index; the other filters do not change the text.
   const owned = query.agentId === null ? '' : 'AND o.agent_id = @agent_id';
   const one = query.recallId === null ? '' : 'AND o.recall_id = @recall_id';
   const rows = statements
@@ -74,6 +74,6 @@ export function linkAttestations(
        ORDER BY 4, 3`,
     )
     .all({ ...gate.parameters, ids: JSON.stringify(query.ids) }) as { id: string; attest_level: string }[];
-  // The last one of each stays.
+  // Keeps the last entry of each id.
   return { levels: [...new Map(rows.map(({ id, attest_level }) => [id, attest_level]))] };
 }

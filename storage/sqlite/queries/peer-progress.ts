@@ -4,7 +4,7 @@ import type { QueryParts } from './query-parts.js';
 
 type ProgressRow = Omit<PeerProgress, 'quarantined'> & { readonly quarantined: number };
 
-/** What this node knew of its deliveries when it last wrote it down. */
+/** What this node last saved about its deliveries. */
 export function listPeerProgress({ statements }: QueryParts): PeerProgressAnswer {
   const progress = statements
     .get(

@@ -2,7 +2,7 @@ import type { CurrentOwner, NamespaceIds } from '../../../protocol/maintenance/q
 import type { Answers } from '../../../protocol/queries.js';
 import type { QueryParts } from './query-parts.js';
 
-/** Where the log of this database stands. */
+/** The log position of this database. */
 export function logPosition({ statements }: QueryParts): Answers['log-position'] {
   return statements
     .get(
@@ -12,7 +12,7 @@ export function logPosition({ statements }: QueryParts): Answers['log-position']
     .get() as Answers['log-position'];
 }
 
-/** Looks interned namespaces up. */
+/** Looks up the numbers of interned namespaces. */
 export function namespaceIds({ statements }: QueryParts, query: NamespaceIds): Answers['namespace-ids'] {
   const rows = statements
     .get('SELECT ns_id FROM namespaces WHERE name IN (SELECT value FROM json_each(@names))')
@@ -20,7 +20,7 @@ export function namespaceIds({ statements }: QueryParts, query: NamespaceIds): A
   return { ids: rows.map((row) => row.ns_id) };
 }
 
-/** Who owns the database. */
+/** The owner of the database. */
 export function currentOwner({ statements }: QueryParts, query: CurrentOwner): Answers['current-owner'] {
   const row = statements
     .get('SELECT holder FROM database_owner WHERE expires_at_ms > @now')

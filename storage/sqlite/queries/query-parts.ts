@@ -5,13 +5,13 @@ import type { KindPages } from '../kinds/tables.js';
 import type { RecallIndex } from '../recall/recall.js';
 import type { Statements } from '../statements.js';
 
-/** Everything of one connection that an answer to a query may use. */
+/** The parts of one connection that a query may use. */
 export interface QueryParts {
   readonly db: Connection;
   readonly statements: Statements;
   readonly kinds: Kinds;
   readonly pages: KindPages;
   readonly recall: RecallIndex;
-  /** Throws where the reader was opened without the means to hash. */
+  /** Throws when the reader was opened without crypto. */
   readonly crypto: Crypto;
 }

@@ -22,7 +22,7 @@ function rowsOf({ statements, pages }: QueryParts, { kind, namespace }: KindName
   return sql === undefined ? [] : (statements.get(sql).iterate({ namespace }) as Iterable<SubjectRow>);
 }
 
-/** The digest of each range of a namespace: the sum (exclusive or) over its rows, as that of the namespace itself. */
+/** The digest of each range of a namespace: the sum (exclusive or) over its rows, like the namespace's own digest. */
 export function readRanges(source: QueryParts, { of }: ReadRanges): Answers['read-ranges'] {
   const sums = new Map<number, Buffer>();
   for (const { subject, digest } of rowsOf(source, of)) {
@@ -44,24 +44,24 @@ export function readRangeSubjects(
   source: QueryParts,
   { of, ranges, limit }: ReadRangeSubjects,
 ): Answers['read-range-subjects'] {
-  const wanted = new Map(ranges.map((bucket) => [bucket, [] as [string, string][]]));
+  const byRange = new Map(ranges.map((bucket) => [bucket, [] as [string, string][]]));
   for (const { subject, digest } of rowsOf(source, of)) {
-    wanted.get(bucketOf(subject, source.crypto))?.push([subject, hex(digest)]);
+    byRange.get(bucketOf(subject, source.crypto))?.push([subject, hex(digest)]);
   }
   const subjects: [string, string][] = [];
   const read: number[] = [];
   for (const bucket of ranges) {
     if (subjects.length >= limit) break;
-    subjects.push(...wanted.get(bucket)!.sort(([a], [b]) => (a < b ? -1 : 1)));
+    subjects.push(...byRange.get(bucket)!.sort(([a], [b]) => (a < b ? -1 : 1)));
     read.push(bucket);
   }
   return { subjects, ranges: read };
 }
 
 /**
- * Operations of the log by their places; a payload that the log lost comes from the row that it made, if that stands. Only
- * from the row of this very operation: the subject and the hash of another one are no secret, and a header that repeats
- * them under a namespace of its own must not get the text.
+ * Operations of the log by their positions. A payload that the log lost comes from the row that it made, if that is
+ * still current, and only from the row of exactly this operation. The subject and hash of another operation are not
+ * secret, and a header that repeats them under its own namespace must not get the text.
  */
 export function readLogged(
   { statements, crypto, pages }: QueryParts,

@@ -7,7 +7,7 @@ import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 
-/** A page of the memories that have the words of a search. */
+/** A page of the memories with the words of a search. */
 export function searchMemories({ recall, statements }: QueryParts, query: SearchMemories): MemoryPage {
   const { viewer, now, offset } = query.filter;
   const rids = recall.search(query);
@@ -17,7 +17,7 @@ export function searchMemories({ recall, statements }: QueryParts, query: Search
   return { memories: rows, nextOffset, ...leftOut };
 }
 
-/** The ranked rows, read again through the gate: an index may lag behind, what is shown may not. */
+/** The ranked rows, read again through the gate: an index may lag behind, an answer may not. */
 export function readRanked(
   { statements }: QueryParts,
   request: RecallRequest,
@@ -34,7 +34,7 @@ export function readRanked(
   };
 }
 
-/** The visible rows of a list, in its order, as far as a page goes. */
+/** The visible rows of a list, in its order, until the page is full. */
 function visibleInOrder(
   statements: Statements,
   rids: readonly number[],

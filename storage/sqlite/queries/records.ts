@@ -10,7 +10,10 @@ import type { QueryParts } from './query-parts.js';
 
 type SqlRow = RecordSqlRow & { readonly kind: string };
 
-/** A page of the records of all exported kinds; the first record comes however large it is, one that cannot be read not. */
+/**
+ * A page of the records of all exported kinds. It always holds one record, of any size; it leaves out records that
+ * cannot be read.
+ */
 export function exportRecords(
   { statements, kinds: { all } }: QueryParts,
   { after, limit, bytesMax }: ExportRecords,
@@ -46,14 +49,14 @@ export function exportRecords(
   return { records, more, last, ...(damaged.length === 0 ? {} : { damaged }) };
 }
 
-/** The records of a kind with some ids. VALIDATION_FAILED for a kind that is not kept in `records`. */
+/** The records of a kind with the given ids. VALIDATION_FAILED for a kind that is not stored in `records`. */
 export function readRecords(
   { statements, kinds }: QueryParts,
   { of, ids }: ReadRecords,
 ): Result<AnswerOf<ReadRecords>> {
   const kind = kinds.named(of);
   if (kind === null || typeof kind.table === 'string') {
-    return fail('VALIDATION_FAILED', `there are no records of kind "${of}"`, { fields: ['of'] });
+    return fail('VALIDATION_FAILED', `kind "${of}" has no records`, { fields: ['of'] });
   }
   if (ids.length > READ_RECORDS_MAX) {
     const message = `at most ${READ_RECORDS_MAX} records can be read at once`;

@@ -32,7 +32,7 @@ interface OwnRow extends OriginRow {
 const OWN = `SELECT peer_id, peer_id || '/' || db_epoch AS origin, origin_seq AS seq, chain_head AS head, hlc, commit_sequence
   FROM log_state`;
 
-/** Where every origin's chain ends in this database. */
+/** The end of every origin's chain in this database. */
 export function knownOrigins({ statements }: QueryParts): KnownOriginsAnswer {
   return statements.snapshot(() => originsOf(statements));
 }
@@ -52,12 +52,12 @@ function originsOf(statements: Statements): KnownOriginsAnswer {
   return { self: own.origin, commitSequence: own.commit_sequence, hlc: own.hlc, heads, stamps };
 }
 
-/** Bytes of an operation beside its payload, for the page's size. */
+/** Bytes of an operation without its payload, to compute the page's size. */
 const HEADER_BYTES = 600;
-/** So many operations without a signed head are not looked through: nobody would believe them. */
+/** A longer run of operations without a signed head is not read: no peer would accept it. */
 const UNSIGNED_RUN_MAX = 5000;
 
-/** Operations beyond what somebody has, and the heads of that moment. */
+/** Operations after the sequences in `have`, and the heads of the same moment. */
 export function readOperations(statements: Statements, query: ReadOperations): ReadOperationsAnswer {
   return statements.snapshot(() => pageOf(statements, query));
 }
@@ -82,7 +82,7 @@ function pageOf(statements: Statements, query: ReadOperations): ReadOperationsAn
       break;
     }
     const own = peerOfOrigin(origin) === selfPeer;
-    // Not beyond the head that was read: others write between two statements, and the end must be the head's.
+    // Not beyond the head that was read: other processes write between two statements, and the end must match the head.
     const { rows, hash } = readOrigin(statements, origin, { after: from, upTo, head }, own, {
       operations: query.limit - operations.length,
       bytes: query.bytesMax - bytes,
@@ -110,8 +110,9 @@ const isSigned = (row: OperationSqlRow): row is OperationSqlRow & { readonly hea
   typeof row.head_signature === 'string';
 
 /**
- * Consecutive operations of an origin with the header hash of the last: what its follower names, or the head. They end
- * before what is lost or cannot be read; a foreign one's at a signed head, without which nobody believes them.
+ * Consecutive operations of an origin with the header hash of the last, from the next operation or the head. They end
+ * before a lost or unreadable operation. A foreign origin's end at a signed head, because no peer accepts them without
+ * it.
  */
 function readOrigin(
   statements: Statements,
@@ -147,7 +148,7 @@ function readOrigin(
   return { rows: rows.slice(0, end), hash };
 }
 
-/** Digests by kind and namespace. Every kind of the list has an entry, so that peers see which kinds this node knows. */
+/** Digests by kind and namespace. Every known kind has an entry, so peers see which kinds this node knows. */
 export function readDigests({ statements, kinds: { all } }: QueryParts): ReadDigestsAnswer {
   const rows = statements
     .get(
@@ -203,7 +204,7 @@ interface HiddenRow {
   conflict_of: string;
 }
 
-/** What a payload says; null where the log has let it go, or it cannot be read. */
+/** The object in a payload; null when the log dropped it, or it cannot be read. */
 function imageOf(payload: unknown): Record<string, unknown> | null {
   try {
     return JSON.parse(String(payload)) as Record<string, unknown> | null;

@@ -21,7 +21,7 @@ import { hasHeader, KNOWN_HASH, type OperationSqlRow, operationFromSql } from '.
 import type { Statements } from '../statements.js';
 import type { QueryParts } from './query-parts.js';
 
-/** Rows of a kind whose hash is not their digest, or not that of the operation that wrote them. */
+/** Rows of a kind whose hash does not match their digest or the operation that wrote them. */
 export function scrubRows(
   { statements, crypto, pages }: QueryParts,
   { of, after, limit }: ScrubRows,
@@ -36,7 +36,10 @@ type BuriedRow = TombstoneRow &
     readonly payload: string | null;
   };
 
-/** Tombstones of which hash or stamps are not those of the operation that wrote them; those of several are looked at closely. */
+/**
+ * Tombstones whose hash or stamps do not match the operation that wrote them; tombstones of several versions are always
+ * checked closely.
+ */
 export function scrubTombstones(
   { statements, pages }: QueryParts,
   { after, limit }: ScrubTombstones,
@@ -57,10 +60,10 @@ export function scrubTombstones(
 }
 
 function isBuriedWhole(row: BuriedRow, kind: Kind | null): boolean {
-  // A later release wrote it.
+  // A later release wrote this kind.
   if (kind === null) return true;
   const { id: subject, namespace, hlc, origin, origin_seq: seq, word, reason } = row;
-  // What went out of the scope was no removal where it was written.
+  // An operation that moved the subject out of scope was not a removal on its maker's node.
   const isWord = row.operation_kind === word || reason === ELSEWHERE;
   const facts = factsOf(kind, row);
   if (!isWord || !isStampedBy(row) || facts === null) return false;
@@ -70,10 +73,10 @@ function isBuriedWhole(row: BuriedRow, kind: Kind | null): boolean {
   return removal?.reason === reason && kind.removal.text(removal.facts) === kind.removal.text(facts);
 }
 
-/** A run of lost operations that one page names at most. */
+/** The largest number of lost operations in a run that one page names. */
 const LOST_RUN_MAX = 1000;
 
-/** Operations against their payload hashes and chains, and subjects that have neither row nor tombstone. */
+/** Checks operations against their payload hashes and chains, and finds subjects with neither row nor tombstone. */
 export function scrubLog(source: QueryParts, { after, limit }: ScrubLog): Answers['scrub-log'] {
   const { statements, crypto, pages } = source;
   const rows = statements
@@ -83,7 +86,7 @@ export function scrubLog(source: QueryParts, { after, limit }: ScrubLog): Answer
   const damaged: OperationPlace[] = [];
   for (const row of rows) {
     const { origin, origin_seq: seq, subject, payload, parked, kind } = row;
-    // A history that was set aside is in no chain.
+    // A history that was moved aside belongs to no chain.
     if (parked === 'forked') continue;
     if (!hasHeader(row)) {
       damaged.push({ origin: String(origin), seq });
@@ -115,7 +118,7 @@ function hashOf(row: OperationSqlRow, crypto: Crypto): string {
   }
 }
 
-/** Operations of an origin that are missing right before one. */
+/** The missing operations of an origin directly before one operation. */
 function lostBefore(statements: Statements, origin: string, seq: number): OperationPlace[] {
   const before = statements
     .get('SELECT max(origin_seq) AS seq FROM operations WHERE origin = ? AND origin_seq < ?')
@@ -126,7 +129,7 @@ function lostBefore(statements: Statements, origin: string, seq: number): Operat
   return lost;
 }
 
-/** Operations that are missing at the ends of the chains. */
+/** The missing operations at the ends of the chains. */
 function lostEnds(statements: Statements): OperationPlace[] {
   const ends = statements
     .get(
@@ -143,7 +146,7 @@ function hasTrace({ statements, pages }: QueryParts, kind: string, id: string): 
   return tombstone !== undefined;
 }
 
-/** What is counted for a namespace lies in its digests and in the use of those who hold its memories. */
+/** Every namespace with a counter has a digest, or a quota use by holders of its memories. */
 export function scrubNamespaces({ statements }: QueryParts): Answers['scrub-namespaces'] {
   const sums = statements
     .get(

@@ -13,8 +13,8 @@ interface VectorRow {
 }
 
 /**
- * The memory that comes nearest, by the exact cosine of its best window, over the visible rows of one namespace
- * (interface §4.4, POST /check_duplicate). Rows that the viewer may not see are neither compared nor counted.
+ * The nearest memory, by the exact cosine of its best window, among the visible rows of one namespace (interface §4.4,
+ * POST /check_duplicate). Rows that the viewer may not see are neither compared nor counted.
  */
 export function nearestMemory({ statements }: QueryParts, query: NearestMemory): Answers['nearest-memory'] {
   const gate = visibleRows('m', query.viewer, query.now);
@@ -35,7 +35,7 @@ export function nearestMemory({ statements }: QueryParts, query: NearestMemory):
       best = { id, similarity };
     }
   }
-  // A row that says the same word for word may have no vector yet, or be in a script that gets none.
+  // A row with the same words may have no vector yet, or use a script that gets no vector.
   const same = statements
     .get(
       `SELECT m.id, e.rid IS NULL AS unembedded FROM memories m
@@ -61,7 +61,7 @@ export function nearestMemory({ statements }: QueryParts, query: NearestMemory):
   return { nearest: { ...found, similarity: best.similarity }, scanned };
 }
 
-/** Memories about one subject that say different things (interface §4.4, GET /contradictions). */
+/** Memories with one subject that say different things (interface §4.4, GET /contradictions). */
 export function findContradictions(
   { statements }: QueryParts,
   query: FindContradictions,
@@ -74,7 +74,7 @@ export function findContradictions(
     parameters['namespace'] = query.namespace;
   }
   if (query.topic !== null) {
-    // `title (2)` is what a store under a taken title became.
+    // A store under a taken title became `title (2)`.
     clauses.push(`(m.metadata ->> '$.topic' = @topic OR m.title = @topic COLLATE NOCASE
       OR substr(m.title, 1, length(@topic) + 2) = @topic || ' (')`);
     parameters['topic'] = query.topic;

@@ -5,7 +5,7 @@ import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
 import { visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 
-/** A page of memories by their last change; what a peer may have of them is judged above. */
+/** A page of memories by their last change; the caller checks which of them a peer may have. */
 export function memoriesSince({ statements }: QueryParts, query: MemoriesSince): Answers['memories-since'] {
   const gate = visibleRows('m', { all: true, agentId: null, asNamespace: null }, query.now);
   const rows = statements

@@ -23,7 +23,7 @@ function isOfOneKind({ all }: Kinds, a: string, b: string): string {
   return `(${alternatives.join(' OR ')})`;
 }
 
-/** Payloads of versions that another one has seen for long, that everybody has, and that no conflict lists. */
+/** Payloads of versions that another version superseded long ago, that every member has, and that no conflict lists. */
 export function supersededPayloads(
   { statements, kinds }: QueryParts,
   { before, everyoneHas, after, limit }: SupersededPayloads,

@@ -14,7 +14,7 @@ function floatsOf(blob: Buffer): Float32Array {
   return new Float32Array(copy.buffer);
 }
 
-/** The best cosine of the vectors of one row (unit length, little-endian float32, one after another). */
+/** The best cosine of the vectors of one row (unit length, little-endian float32, concatenated). */
 export function bestCosine(query: Float32Array, blob: Buffer): number {
   const vectors = floatsOf(blob);
   const dimension = query.length;
@@ -29,7 +29,7 @@ export function bestCosine(query: Float32Array, blob: Buffer): number {
   return best;
 }
 
-/** Cosines of rows in standard deviations: those that the vector index reported, others read beside the rows. */
+/** Cosines of rows in standard deviations: those that the vector index reported, and others that it reads itself. */
 export class CosineReader {
   readonly #database: Database;
   readonly #evidence: VectorEvidence;
@@ -43,7 +43,7 @@ export class CosineReader {
     for (const hit of evidence.hits) this.#known.set(hit.rid, hit.cosine);
   }
 
-  /** Reads what is not known yet; a row without a vector of the query's dimension stays unknown. */
+  /** Reads unknown cosines; a row without a vector of the query's dimension stays unknown. */
   read(rids: readonly number[]): void {
     const missing = rids.filter((rid) => !this.#known.has(rid));
     if (missing.length === 0) return;
@@ -59,7 +59,7 @@ export class CosineReader {
     }
   }
 
-  /** Standard deviations from the mean, bounded so that one odd vector cannot lead; null without a vector. */
+  /** Standard deviations from the mean, bounded so that one extreme vector cannot lead; null without a vector. */
   deviations(rid: number): number | null {
     const cosine = this.#known.get(rid);
     if (cosine === undefined || !Number.isFinite(cosine)) return null;

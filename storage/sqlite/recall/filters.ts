@@ -6,8 +6,8 @@ import type { RecallFilter } from '../../../protocol/ranking/types.js';
 import type { SqlFragment } from '../visibility.js';
 
 /**
- * The filters of a recall over rows of `memories` under the alias `row`. There are two texts, without any filter and
- * with whichever of them, so that few statements are prepared. `confidence` false leaves that filter out, for who
+ * The filters of a recall over rows of `memories` under the alias `row`. There are two texts, one without filters and
+ * one with all of them, so few statements are prepared. `confidence` false leaves out that filter, for a caller that
  * counts what it removes.
  */
 export function recallFilters(
@@ -45,14 +45,14 @@ export function recallFilters(
   };
 }
 
-/** Rows with any of some tags, exactly. */
+/** Matches rows with any of some tags, exactly. */
 function tagClause(row: string): string {
   return `EXISTS (SELECT 1 FROM json_each(${row}.tags) AS tag WHERE tag.value IN (SELECT value FROM json_each(@tags)))`;
 }
 
 /**
- * What the full-text index can say about a tag filter: an expression that every row with one of the tags matches, or
- * null when it cannot tell (a tag without letters, or one that JSON escapes).
+ * A tag filter for the full-text index: an expression that every row with one of the tags matches. Null when the index
+ * cannot say (a tag without letters, or a tag that JSON escapes).
  */
 export function tagExpression(tags: readonly string[]): string | null {
   const phrases: string[] = [];

@@ -4,25 +4,25 @@ import { type QueryTerm, quoted } from '../../../protocol/ranking/query.js';
 import { newestRid, type Scope } from './scope.js';
 import { statement } from './statements.js';
 
-/** A word in more rows than this is common: its rows are not listed one by one. */
+/** A word in more rows than this is common: its rows are not all listed. */
 const LISTED_ROWS_MAX = 1_200;
-/** Rows that are listed for all words together, beginning with the rarest word, which always is. */
+/** Rows that are listed for all words together. The rarest word comes first and is always listed. */
 const LISTED_TOGETHER_MAX = 2_000;
-/** Rows by which the frequency of a word is estimated. */
+/** Rows that are used to estimate the frequency of a word. */
 const PROBED_ROWS = 128;
-/** Rows that are listed for a query of common words alone, newest first. */
+/** Rows that are listed for a query of only common words, newest first. */
 const COMMON_ROWS = 200;
-/** The same when the words stand in nearly every row, so that no row tells more than another. */
+/** The same when the words are in nearly every row, so they do not distinguish rows. */
 const UNINFORMATIVE_ROWS = 24;
 /** The newest rows of a scope that are searched for all common words together. */
 const COMMON_WINDOW_ROWS = 5_000;
-/** Rows of the most telling common word among which those with most of the others are chosen. */
+/** Rows of the most telling common word; those with most of the other words are chosen from them. */
 const COMMON_LISTED_ROWS = 600;
-/** Common words that are searched for together; more of them hardly ever meet. */
+/** Common words that are searched for together; more of them are hardly ever in one row. */
 const COMMON_TOGETHER_MAX = 3;
 /** Below this sum of word weights a query of common words is uninformative. */
 const INFORMATIVE_MIN = 0.5;
-/** A word in this share of the rows is everywhere: the newest rows have it, and asking the index costs more. */
+/** A word in this share of the rows counts as everywhere: the newest rows have it, and a search costs more. */
 const EVERYWHERE = 0.9;
 /** Rows that are listed when filters have removed too many. */
 export const WIDENED_ROWS = 50_000;
@@ -34,7 +34,7 @@ const LISTING_SINCE =
 
 interface Frequency {
   readonly rows: number;
-  /** Rows of the scope when it was counted. */
+  /** Rows of the scope when the word was counted. */
   readonly of: number;
 }
 
@@ -43,9 +43,9 @@ interface Word {
   /** Of the term. */
   readonly index: number;
   readonly expression: string;
-  /** Rows that have it; an estimate where they are not listed. */
+  /** Rows with the word; an estimate when they are not listed. */
   readonly rows: number;
-  /** All of them, for a rare word. */
+  /** All of these rows, for a rare word. */
   readonly rids: readonly number[] | null;
 }
 
@@ -53,21 +53,21 @@ const frequencies = new WeakMap<Database, Map<string, Frequency>>();
 
 /** What the full-text index says about a query. */
 export interface Postings {
-  /** Rows with a word of the query, those with the most telling words first, newest first among equals. */
+  /** Rows with a word of the query: the most telling words first, then the newest rows first. */
   readonly rids: readonly number[];
   /** The weight of each term. */
   readonly idf: Float64Array;
-  /** 1 for each term that stands in any row. */
+  /** 1 for each term that is in any row. */
   readonly found: Uint8Array;
-  /** Rows of all words together, a row counted for each of its words; an estimate for common words. */
+  /** Sum over all words of their rows; an estimate for common words. */
   readonly total: number;
-  /** Whether there are rows with a word of the query that are not listed. */
+  /** True when rows with a word of the query are not listed. */
   readonly incomplete: boolean;
-  /** Whether any word tells one row from another. */
+  /** True when any word distinguishes one row from another. */
   readonly informative: boolean;
 }
 
-/** `{title content tags}` is only needed for a word that could be a namespace term. */
+/** Only a word that could be a namespace term needs `{title content tags}`. */
 const NAMESPACE_TERM = /^n\d+$/;
 
 /** A word as an expression over the texts of a row. */
@@ -75,8 +75,8 @@ export const wordExpression = (word: string): string =>
   NAMESPACE_TERM.test(word) ? `{title content tags} : ${quoted(word)}` : quoted(word);
 
 /**
- * What every row of a scope matches, null for everything. The term also matches a text that says `n12`; rows are
- * checked against the scope when they are loaded, and a column filter here costs about a tenth more.
+ * The expression that every row of a scope matches; null for everything. The term also matches a text that contains
+ * `n12`: rows are checked against the scope when they are loaded, and a column filter here costs about a tenth more.
  */
 export function scopeExpression(scope: Scope): string | null {
   if (scope.namespaces === null) return null;
@@ -84,7 +84,7 @@ export function scopeExpression(scope: Scope): string | null {
   return terms.length === 1 ? (terms[0] ?? null) : `(${terms.join(' OR ')})`;
 }
 
-/** An expression that matches what all the parts match; null parts match everything. */
+/** An expression that matches the rows matched by all parts; a null part matches everything. */
 export const allOf = (...parts: readonly (string | null)[]): string =>
   parts.filter((part) => part !== null).join(' AND ');
 
@@ -117,7 +117,7 @@ export class PostingsReader {
     return statement(this.#database, LISTING, 'pluck').all(expression, limit) as number[];
   }
 
-  /** The full-text index takes a bound on rows only as a 64-bit integer. */
+  /** The full-text index accepts a bound on rows only as a 64-bit integer. */
   #listSince(expression: string, oldest: number, limit: number): number[] {
     const listing = statement(this.#database, LISTING_SINCE, 'pluck');
     return listing.all(expression, BigInt(oldest), limit) as number[];
@@ -129,7 +129,7 @@ export class PostingsReader {
     return known.rows;
   }
 
-  /** Guesses how many rows have a word from how densely the newest of them lie. */
+  /** Estimates how many rows have a word from the density of its newest rows. */
   #estimate(word: string, listed: readonly number[]): number {
     const newest = listed[0] ?? 0;
     const oldest = listed[listed.length - 1] ?? 0;
@@ -140,7 +140,7 @@ export class PostingsReader {
     return rows;
   }
 
-  /** How many rows have each word, exactly for rare ones; those are listed on the way. */
+  /** Counts the rows of each word, exactly for rare words, which it also lists. */
   #probe(terms: readonly QueryTerm[]): Word[] {
     return terms.map((term, index) => {
       const expression = wordExpression(term.word);
@@ -152,8 +152,8 @@ export class PostingsReader {
     });
   }
 
-  /** Lists the rows that a query could mean; `wanted` is how many can be looked at. */
-  read(terms: readonly QueryTerm[], wanted: number): Postings {
+  /** Lists the rows that may match a query; `requested` is how many the caller can examine. */
+  read(terms: readonly QueryTerm[], requested: number): Postings {
     const rows = Math.max(1, this.#scope.rows);
     const words = this.#probe(terms);
     const idf = new Float64Array(terms.length);
@@ -181,7 +181,7 @@ export class PostingsReader {
     }
     if (listed.length === 0) {
       const informative = common.reduce((sum, word) => sum + (idf[word.index] ?? 0), 0) >= INFORMATIVE_MIN;
-      const rids = informative ? this.#commonRows(common, idf, wanted) : this.#anyRows(common, wanted);
+      const rids = informative ? this.#commonRows(common, idf, requested) : this.#anyRows(common, requested);
       return { rids, idf, found, total, incomplete: common.length > 0, informative };
     }
     return {
@@ -194,9 +194,9 @@ export class PostingsReader {
     };
   }
 
-  /** Rows for common words that tell something: newest rows with all of them, then those with most of them. */
-  #commonRows(common: readonly Word[], idf: Float64Array, wanted: number): number[] {
-    const limit = Math.min(wanted, COMMON_ROWS);
+  /** Rows for common words that distinguish rows: newest rows with all of them, then rows with most of them. */
+  #commonRows(common: readonly Word[], idf: Float64Array, requested: number): number[] {
+    const limit = Math.min(requested, COMMON_ROWS);
     const telling = common.slice(0, COMMON_TOGETHER_MAX);
     const all = allOf(this.#within, ...telling.map((word) => word.expression));
     const newest = newestRid(this.#database);
@@ -216,9 +216,9 @@ export class PostingsReader {
     return byWeight(masks, idf);
   }
 
-  /** Rows for words that stand nearly everywhere: the newest. */
-  #anyRows(common: readonly Word[], wanted: number): number[] {
-    const limit = Math.min(wanted, UNINFORMATIVE_ROWS);
+  /** Rows for words that are in nearly every row: the newest. */
+  #anyRows(common: readonly Word[], requested: number): number[] {
+    const limit = Math.min(requested, UNINFORMATIVE_ROWS);
     const rarest = common[0];
     if (rarest === undefined) return [];
     if (this.#restriction === null && rarest.rows >= this.#scope.rows * EVERYWHERE) {
@@ -238,14 +238,14 @@ export class PostingsReader {
     return rids.sort((left, right) => right - left).slice(0, limit);
   }
 
-  /** The newest rows with any word of the query, for when filters have left too few. */
+  /** The newest rows with any word of the query, for use when filters have left too few. */
   expressionOfAny(terms: readonly QueryTerm[]): string {
     const any = terms.map((term) => wordExpression(term.word)).join(' OR ');
     return allOf(this.#within, `(${any})`);
   }
 }
 
-/** More terms than this are not told apart when rows are listed; 30 fit a small integer. */
+/** Only this many terms are distinguished when rows are listed; 30 bits fit a small integer. */
 const MASK_BITS = 30;
 
 function add(masks: Map<number, number>, rids: readonly number[], term: number): void {
@@ -253,7 +253,9 @@ function add(masks: Map<number, number>, rids: readonly number[], term: number):
   for (const rid of rids) masks.set(rid, (masks.get(rid) ?? 0) | bit);
 }
 
-/** Orders rows by the sum of the weights of their words; there are few distinct sums, so nothing is sorted by row. */
+/**
+ * Orders rows by the sum of the weights of their words; there are few distinct sums, so it does not sort single rows.
+ */
 function byWeight(masks: ReadonlyMap<number, number>, idf: Float64Array): number[] {
   const groups = new Map<number, number[]>();
   for (const [rid, mask] of masks) {

@@ -15,17 +15,17 @@ import { type LoadedRow, RowReader } from './rows.js';
 import { type Scope, scopeOf } from './scope.js';
 import { search } from './search.js';
 
-/** Words that are read for one recall; rows that come later are not looked at unless filters left too few. */
+/** Words that are read for one recall; later rows are not read unless filters left too few. */
 const READ_WORDS_MAX = 60_000;
 const READ_ROWS_MIN = 24;
 const READ_ROWS_MAX = 160;
-/** Hits of the vector index that are looked at. */
+/** Hits of the vector index that are examined. */
 const VECTOR_ROWS_MAX = 100;
 /** Rows whose neighbours are read. */
 const CONTEXT_ROWS = 32;
-/** Prepared recalls that wait for their vectors; an older one is done again when it is asked for. */
+/** Prepared recalls that wait for their vectors; a dropped one is computed again when it is needed. */
 const PREPARED_MAX = 32;
-/** How often the list is read on when filters have left too few rows. */
+/** How often the list is read further when filters have left too few rows. */
 const WIDENINGS_MAX = 6;
 
 interface Scored {
@@ -34,7 +34,7 @@ interface Scored {
 }
 
 /**
- * Finds the memories that a query means, best first (interface §4.3). Synchronous, reads only, sees rows through the
+ * Finds the memories that match a query, best first (interface §4.3). Synchronous, reads only, sees rows through the
  * visibility gate. Without `vectors` the mode is keyword.
  */
 export function recall(
@@ -45,7 +45,7 @@ export function recall(
   return new Recall(database, request, weights).run(request.vectors);
 }
 
-/** Recall and search over one connection, as the store's reader uses them. */
+/** Recall and search over one connection, for the store's reader. */
 export class RecallIndex {
   readonly #database: Database;
   readonly #prepared = new Map<string, Recall>();
@@ -54,14 +54,14 @@ export class RecallIndex {
     this.#database = database;
   }
 
-  /** Does the part of a recall that needs no vectors, for a `recall` with the same key and request that follows. */
+  /** Does the part of a recall that needs no vectors, for a later `recall` with the same key and request. */
   prepare(key: string, request: RecallRequest): void {
     this.#prepared.set(key, new Recall(this.#database, request, RANKING_WEIGHTS));
     const oldest = this.#prepared.keys().next();
     if (this.#prepared.size > PREPARED_MAX && oldest.done === false) this.#prepared.delete(oldest.value);
   }
 
-  /** `key` takes up what was prepared; when that is gone, everything is done now. */
+  /** `key` continues a prepared recall; when that was dropped, everything is computed now. */
   recall(request: RecallRequest, key: string | null = null): RankedMemories {
     const prepared = key === null ? undefined : this.#prepared.get(key);
     if (key !== null) this.#prepared.delete(key);
@@ -128,7 +128,7 @@ class Recall {
     if (vectors !== null) this.#widenByMeaning(vectors);
     this.#cosines?.read([...this.#scored.keys()]);
     if (this.#informative()) this.#readContext();
-    // The ranking is that of all rows; filters take rows out of it and never change their order.
+    // The ranking covers all rows; filters remove rows from it and never change their order.
     const candidates = this.#candidates();
     const strength = this.#strength();
     const ranked = fuse(candidates, strength, this.#weights);
@@ -136,14 +136,14 @@ class Recall {
     return {
       rows: rows.slice(0, this.#request.limit),
       mode: this.#cosines === null ? 'keyword' : 'hybrid',
-      // Only what the viewer may see is counted: the rest would tell which words stand in the rows of others.
+      // Counts only rows that the viewer may see: other counts would reveal words in hidden rows.
       candidates: { fts: this.#usable(), vector: hits.filter(({ rid }) => this.#passes(rid)).length },
       confidenceFilteredOut: candidates.filter(({ rid }) => this.#isUnsure(rid)).length,
       blendWeight: this.#cosines === null ? null : semanticWeight(strength, this.#weights),
     };
   }
 
-  /** Reads and scores rows that are not known yet. */
+  /** Reads and scores rows that are not loaded yet. */
   #load(rids: readonly number[], passing = false): void {
     const missing = rids.filter((rid) => !this.#scored.has(rid));
     if (missing.length === 0) return;
@@ -158,13 +158,13 @@ class Recall {
     return row?.passes === true && this.#isSure(row);
   }
 
-  /** Whether the confidence filter, if any, lets the row through. */
+  /** True when the row passes the confidence filter, if there is one. */
   #isSure({ confidence }: LoadedRow): boolean {
-    const wanted = this.#request.confidence ?? null;
-    return wanted === null || confidenceTierOf(confidence) === wanted;
+    const tier = this.#request.confidence ?? null;
+    return tier === null || confidenceTierOf(confidence) === tier;
   }
 
-  /** Whether nothing but its confidence keeps the row out. */
+  /** True when only the confidence filter removes the row. */
   #isUnsure(rid: number): boolean {
     const row = this.#scored.get(rid)?.row;
     return row?.passes === true && !this.#isSure(row);
@@ -180,8 +180,8 @@ class Recall {
   }
 
   /**
-   * When the rows read so far leave too few to show: reads on, then lets gate and filters run inside the query
-   * over the index, then over the rows themselves. Each step is bounded.
+   * When the rows read so far leave too few to show: reads further, then applies gate and filters inside the query over
+   * the index, then over the rows themselves. Each step is bounded.
    */
   #widen(): void {
     if (this.#analysis.terms.length === 0) return;
@@ -202,20 +202,20 @@ class Recall {
   }
 
   /**
-   * The vector index looks through its nearest rows for those that pass. Where they are rarer than that, rows that
-   * pass are read in another order, and their vectors beside them.
+   * The vector index examines its nearest rows to find those that pass. When those are too rare, this reads passing
+   * rows in another order, with their vectors.
    */
   #widenByMeaning({ hits, scanned }: VectorEvidence): void {
     if (!this.#filtered || hits.length >= this.#request.limit || scanned <= VECTOR_CANDIDATES_MAX) return;
     this.#load(this.#rows.scan(this.#readMax * 4), true);
   }
 
-  /** Whether any word of the query tells one row from another; otherwise neighbours tell nothing either. */
+  /** True when any word of the query distinguishes one row from another; otherwise neighbours do not help either. */
   #informative(): boolean {
     return this.#cosines !== null || this.#postings.informative;
   }
 
-  /** How much of the query the words of any row explain, by weight, 0 to 1. */
+  /** How much of the query the words of all rows explain, by weight, 0 to 1. */
   #strength(): number {
     const { idf, found } = this.#postings;
     let asked = 0;
@@ -227,12 +227,12 @@ class Recall {
     return asked > 0 ? covered / asked : 0;
   }
 
-  /** Reads the rows around the best ones so far. */
+  /** Reads the neighbours of the best rows so far. */
   #readContext(): void {
     const distance = this.#weights.context.length;
     const preliminary = fuse(this.#candidates(), this.#strength(), this.#weights);
     const around: number[] = [];
-    // Around the best rows whether they pass or not, because all scores are measured against the best of them.
+    // Also around best rows that do not pass, because all scores are relative to the best row.
     const best = preliminary.slice(0, CONTEXT_ROWS);
     const shown = preliminary.filter(({ rid }) => this.#passes(rid)).slice(0, CONTEXT_ROWS);
     for (const rid of new Set([...best, ...shown].map((row) => row.rid))) {
@@ -263,7 +263,7 @@ class Recall {
       const lexical = lexicalOf.get(row.rid) ?? 0;
       const context = this.#contextOf(row.rid, lexicalOf);
       const semantic = this.#cosines?.deviations(row.rid) ?? null;
-      // A row without a word of the query needs a vector to speak for it; its neighbours alone are not enough.
+      // A row without a word of the query needs its own vector; its neighbours are not enough.
       if (lexical === 0 && semantic === null) continue;
       candidates.push({
         rid: row.rid,

@@ -19,15 +19,15 @@ export interface LoadedRow {
   readonly confidence: number;
   readonly createdAt: string;
   /**
-   * Whether the filters let it through, but for that of confidence; a row that they stop still is context for those
-   * around it.
+   * True when all filters except the confidence filter let it through; a row that they stop is still context for its
+   * neighbours.
    */
   readonly passes: boolean;
 }
 
 type RawRow = [number, number, string, string, string, string, number, number, string, number];
 
-/** Rows of a namespace that the last resort looks at. */
+/** Rows of a namespace that the last resort examines. */
 const SCANNED_ROWS_MAX = 50_000;
 
 /** Reads rows through the visibility gate. */
@@ -51,8 +51,8 @@ export class RowReader {
   }
 
   /**
-   * The rows of the list that are visible and in the scope, in the order of the list; with `passing` only those that
-   * the filters let through, so that a long list costs little where few do.
+   * The visible rows of the list that are in the scope, in the order of the list. With `passing` only rows that the
+   * filters let through, so a long list costs little when few do.
    */
   load(rids: readonly number[], passing = false): LoadedRow[] {
     const sql = `SELECT memory.rid, memory.ns_id, memory.title, memory.content, memory.tags, memory.tier, memory.priority,
@@ -83,7 +83,7 @@ export class RowReader {
     return loaded;
   }
 
-  /** The rids around one row in its namespace, nearest first. */
+  /** The neighbours of a row in its namespace, nearest first. */
   around(row: LoadedRow, distance: number): { before: number[]; after: number[] } {
     const before = statement(
       this.#database,
@@ -98,7 +98,7 @@ export class RowReader {
     return { before, after };
   }
 
-  /** Newest rows that match an expression and pass gate and filters: `WIDENED_ROWS` matches are looked at. */
+  /** The newest rows that match an expression and pass gate and filters; it examines `WIDENED_ROWS` matches. */
   matching(expression: string, limit: number): number[] {
     const sql = `SELECT memory.rid FROM (SELECT rowid AS rid FROM memories_fts WHERE memories_fts MATCH @expression
         ORDER BY rowid DESC LIMIT ${WIDENED_ROWS}) AS found CROSS JOIN memories AS memory ON memory.rid = found.rid
@@ -112,8 +112,8 @@ export class RowReader {
   }
 
   /**
-   * Rows of the scope that pass gate and filters, whatever they say: `SCANNED_ROWS_MAX` rows are looked at, the newest
-   * ones, or those of the source where the request names one.
+   * Rows of the scope that pass gate and filters, with any text. It examines the newest `SCANNED_ROWS_MAX` rows, or the
+   * rows of the source that the request names.
    */
   scan(limit: number): number[] {
     if (this.#sourced) return this.#ofSource(limit);

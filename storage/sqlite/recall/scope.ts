@@ -7,11 +7,11 @@ import { statement } from './statements.js';
 export interface Scope {
   /** Ids of the namespaces that exist; null for everything. */
   readonly namespaces: readonly number[] | null;
-  /** Key of caches. */
+  /** Key for caches. */
   readonly key: string;
-  /** Rows, as of some moments ago. */
+  /** The number of rows, some moments ago. */
   readonly rows: number;
-  /** Words of an average row, sampled. */
+  /** Average number of words of a row, from a sample. */
   readonly averageWords: number;
 }
 
@@ -27,7 +27,7 @@ const CACHE_ENTRIES_MAX = 10_000;
 const SAMPLE_ROWS = 64;
 /** Characters of a row that are read for its length; the rest is extrapolated. */
 const SAMPLE_CHARACTERS = 4_000;
-/** Counting stops here: beyond it a word's weight hardly depends on the number of rows. */
+/** Counting stops here: beyond it the number of rows hardly changes a word's weight. */
 const COUNTED_ROWS_MAX = 200_000;
 
 /** The newest rid of the store, 0 when it is empty. */
@@ -41,7 +41,7 @@ function namespaceId(database: Database, name: string): number | undefined {
     | undefined;
 }
 
-/** Resolves a namespace to itself and its ancestors (or itself alone), with statistics that follow growth by 5 %. */
+/** Resolves a namespace to itself and its ancestors (or only to itself), with statistics that follow growth by 5 %. */
 export function scopeOf(database: Database, namespace: string | null, ancestors = true): Scope {
   let cache = caches.get(database);
   if (cache === undefined) {

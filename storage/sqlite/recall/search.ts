@@ -15,11 +15,11 @@ const RANKED_ROWS_MAX = 200;
 const RANKED_WORDS_MAX = 60_000;
 
 /**
- * Keyword search (interface §4.3): the rows that hold every word of the query and pass the filters, the most relevant
+ * Keyword search (interface §4.3): the rows with every word of the query that pass the filters, the most relevant
  * first. Answers rids.
  *
- * Decision: stop-words are not required unless the query has nothing else; without any word the source uri alone
- * decides, newest first, and without both nothing is found.
+ * Decision: stop-words are not required unless the query has no other words. Without any word only the source uri
+ * decides, newest first; without both nothing is found.
  */
 export function search(database: Database, query: SearchMemories): number[] {
   const { filter, sourceUri } = query;
@@ -44,8 +44,8 @@ export function search(database: Database, query: SearchMemories): number[] {
     tagExpression(filter.tags),
     ...analysis.terms.map((term) => wordExpression(term.word)),
   );
-  const wanted = Math.max(RANKED_ROWS_MAX, filter.offset + filter.limit);
-  const found = matching(database, expression, sourced, wanted);
+  const requested = Math.max(RANKED_ROWS_MAX, filter.offset + filter.limit);
+  const found = matching(database, expression, sourced, requested);
   const rankable = Math.max(filter.limit, Math.floor(RANKED_WORDS_MAX / scope.averageWords));
   const head = found.slice(0, Math.min(RANKED_ROWS_MAX, rankable));
   const ordered = [...rank(database, analysis, scope, head, found.length), ...found.slice(head.length)];
@@ -65,7 +65,7 @@ function matching(database: Database, expression: string, condition: FilterSql, 
   return statement(database, sql, 'pluck').all({ ...condition.parameters, expression, limit }) as number[];
 }
 
-/** Orders rows that all hold every word: by how often, how near the title and how close together they say them. */
+/** Orders rows that all contain every word: by how often, how near the title and how close together the words are. */
 function rank(
   database: Database,
   analysis: QueryAnalysis,

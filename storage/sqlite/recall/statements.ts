@@ -1,10 +1,10 @@
 import type { Database, Statement } from 'better-sqlite3';
 
 const prepared = new WeakMap<Database, Map<string, Statement>>();
-/** Statements kept for one connection; recall and search have about five dozen texts. */
+/** Statements cached for one connection; recall and search have about five dozen texts. */
 const STATEMENTS_MAX = 128;
 
-/** Prepares a statement once for each connection. The first caller decides about `pluck` and `raw`. */
+/** Prepares a statement once for each connection. The first caller sets `pluck` and `raw`. */
 export function statement(database: Database, sql: string, shape?: 'pluck' | 'raw'): Statement {
   let statements = prepared.get(database);
   if (statements === undefined) {

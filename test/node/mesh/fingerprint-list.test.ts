@@ -30,7 +30,7 @@ describe('the allowlist file', () => {
   const wrong: readonly (readonly [string, string, RegExp])[] = [
     ['white space inside', `${ONE.slice(0, 10)} ${ONE.slice(10)}`, /line 2: white space.*character 11/],
     ['a tab inside', `sha256:\t${ONE}`, /line 2: white space.*character 8/],
-    ['a letter beyond f', `g${ONE.slice(1)}`, /line 2: "g" is no hexadecimal digit/],
+    ['a letter beyond f', `g${ONE.slice(1)}`, /line 2: "g" is not a hexadecimal digit/],
     ['too few digits', ONE.slice(2), /line 2: .*64.*62/],
     ['too many digits', `${ONE}00`, /line 2: .*64.*66/],
     ['another prefix', `sha1:${ONE}`, /line 2: "s"/],

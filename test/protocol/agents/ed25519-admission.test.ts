@@ -66,7 +66,7 @@ describe('a public key', () => {
     );
   });
 
-  it('that is no point of the curve is refused, and a random text is never admitted by chance alone', () => {
+  it('that is not a point of the curve is refused, and a random text is never admitted by chance alone', () => {
     let points = 0;
     for (let index = 0; index < 200; index += 1) {
       const bytes = systemCrypto.sha256(`candidate ${index}`);
@@ -82,7 +82,7 @@ describe('a public key', () => {
         );
         assert.equal(numberOf(point.toBytes()), numberOf(bytes));
       }
-      if (problem !== 'the public key is no point of the curve') points += 1;
+      if (problem !== 'the public key is not a point of the curve') points += 1;
     }
     assert.ok(points > 60 && points < 140, `about half of all texts are points, here ${points}`);
   });

@@ -47,7 +47,7 @@ describe('campaign validate', () => {
     assert.deepEqual([code, err], [1, '']);
     assert.match(out, /^line 2: turn_id says cold where control_arm says treatment\n/);
     assert.match(out, /line 4: claims_made is required\n/);
-    assert.match(out, /line 4: tools_called\[0\]\.extra is no field of it\n/);
+    assert.match(out, /line 4: tools_called\[0\]\.extra is not a known field\n/);
     assert.match(out, /line 5: is not JSON: .*\n/);
     assert.match(out, /4 records, 3 invalid\n$/);
     const json = JSON.parse((await mnemesh('campaign', 'validate', file('invalid.jsonl'), '--json')).out);

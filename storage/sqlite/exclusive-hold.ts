@@ -3,24 +3,24 @@ import { fail, ok, type Result } from '../../protocol/result.js';
 import { isBusy, isUnreadable } from './connection.js';
 import { FileIdentity } from './file-identity.js';
 
-/** What a process needs to know that takes a database for itself. */
+/** The parameters of a process that takes a database exclusively. */
 export interface HoldOptions {
   readonly nowMs: number;
-  /** Random; two processes that begin together wait for different times. */
+  /** Random; two processes that begin at the same time wait for different times. */
   readonly freshEpoch: string;
 }
 
 /**
- * Takes the database for this process only: DATABASE_IN_USE when another process has it open. Null for a file that cannot
- * be read, which nobody can lock either.
+ * Takes the database exclusively for this process: DATABASE_IN_USE when another process has it open. Null for a file
+ * that cannot be read, because no process can lock it either.
  */
-export function holdInTurn(
+export function holdExclusively(
   path: string,
   { nowMs, freshEpoch }: HoldOptions,
 ): Result<Database.Database | null> {
   const stepMs = 10 + ([...freshEpoch].reduce((sum, each) => sum + each.charCodeAt(0), 0) % 40);
   for (let attempt = 1; ; attempt += 1) {
-    const held = holdAlone(path, nowMs);
+    const held = tryToHold(path, nowMs);
     if (held !== 'busy') return held;
     if (attempt === HOLD_ATTEMPTS) return inUse('another process has the database open');
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, attempt * stepMs);
@@ -30,11 +30,11 @@ export function holdInTurn(
 const HOLD_ATTEMPTS = 5;
 
 /**
- * Takes the database for this process only, its write-ahead log folded in: leaving WAL mode needs that nobody else has it
- * open. Null for a file that cannot be read, which nobody can lock either; a full disk or a missing right throws, since
- * such a database may well be in use.
+ * Takes the database exclusively for this process and folds the write-ahead log into it: leaving WAL mode requires that
+ * no other process has it open. Null for a file that cannot be read, because no process can lock it either. A full disk
+ * or a missing permission throws, because such a database may well be in use.
  */
-function holdAlone(path: string, nowMs: number): Result<Database.Database | null> | 'busy' {
+function tryToHold(path: string, nowMs: number): Result<Database.Database | null> | 'busy' {
   const file = new FileIdentity(path);
   const db = new Database(path, { fileMustExist: true, timeout: 0 });
   try {
@@ -59,7 +59,7 @@ function holdAlone(path: string, nowMs: number): Result<Database.Database | null
   }
 }
 
-/** The answer of whoever needs the database for itself. */
+/** The failure of a caller that needs the database exclusively. */
 export const inUse = (who: string) =>
   fail<never>(
     'DATABASE_IN_USE',
