@@ -148,7 +148,7 @@ function isOperator(
 
 const NOT_FOR_YOU = fail(
   'ADMIN_REQUIRED',
-  'admin role required: use an admin key, or call from this machine',
+  'admin role required: use the agent id of an admin, or call from this machine',
 );
 
 /** Recognises a member only by its certificate: the gate where no signatures are verified, or not yet. */

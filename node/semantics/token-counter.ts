@@ -7,7 +7,9 @@ export interface TokenCounter {
 
 type Encoding = typeof import('gpt-tokenizer/encoding/cl100k_base');
 
-/** A counter that loads its tables at the first count: they take time and memory that most processes never need. */
+/**
+ * A counter that loads its tables at the first count: they take time and memory, and most processes never need them.
+ */
 export function lazyTokenCounter(): TokenCounter {
   let encoding: Encoding | null = null;
   return {
