@@ -8,11 +8,11 @@ export interface Flag {
   readonly short?: string | undefined;
   /** A list may be repeated; a switch takes no value unless written `--flag=false`. */
   readonly kind: 'value' | 'list' | 'switch';
-  /** A schema checks the value of the switch, so that its refusal reads as on every surface. */
+  /** A schema checks the value of the switch, so that its error message is the same on every surface. */
   readonly judged?: true;
 }
 
-/** What a command takes. */
+/** The arguments of a command. */
 export interface ArgumentSpec {
   readonly flags: readonly Flag[];
   /** Other names of flags: name to flag name. */

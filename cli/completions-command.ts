@@ -7,7 +7,7 @@ import { isSet } from './global-flags.js';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** Prints a script that completes commands, flags and values; it asks nobody while one types. */
+/** Prints a script that completes commands, flags and values; the script calls no node while the user types. */
 export const completionsCommand = (natives: CommandTable): Command =>
   defineCommand({
     name: 'completions',

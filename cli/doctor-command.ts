@@ -12,10 +12,10 @@ import { displayWidth, pad, printable } from './views/text.js';
 
 const EXIT = { fine: 0, warned: 1, critical: 2 } as const;
 
-/** Finds what is wrong with a node and says what to do about it (interface §4.15); changes nothing. */
+/** Finds problems of a node and says how to solve them (interface §4.15); changes nothing. */
 export const doctorCommand = defineCommand({
   name: 'doctor',
-  summary: 'Find what is wrong with this node, and what to do about it.',
+  summary: 'Find problems of this node, and say how to solve them.',
   flags: [
     {
       name: 'fail-on-warn',

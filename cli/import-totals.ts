@@ -1,9 +1,9 @@
 import { withMergedMemories } from '../node/transfer/import-record.js';
 
-/** This many errors are shown one by one; the rest is counted. */
+/** Most errors that are shown one by one; the rest is counted. */
 const ERRORS_TOLD_MAX = 1000;
 
-/** Where an error of `memory_import` says that it stands. */
+/** The place of an error in the text of `memory_import`. */
 const PLACE = /^(memories|links|records)\[(\d+)\]/;
 
 interface Counts {
@@ -16,7 +16,7 @@ interface Counts {
   readonly errors: readonly string[];
 }
 
-/** Rows that go together. */
+/** Rows that are sent together. */
 export interface Chunk {
   readonly memories: unknown[];
   readonly links: unknown[];

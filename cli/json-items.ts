@@ -86,7 +86,7 @@ export class JsonItems {
     return ok(items);
   }
 
-  /** MALFORMED_BODY when the document is not complete, or has none of the lists. */
+  /** MALFORMED_BODY when the document is not complete, or has no list of the given names. */
   end(): Result<null> {
     if (this.place !== 'end' || this.pending.trim() !== '') return malformed();
     if (this.listSeen) return ok(null);

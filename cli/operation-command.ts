@@ -100,7 +100,7 @@ async function run(
   }
 }
 
-/** A refusal with what a person can type next, if the message does not say so yet. */
+/** A failure with what the user can type next, unless the message says it already. */
 function withWayOut(operation: CliOperation, failure: Failure): Failure {
   const takes = (field: string) => fieldsOf(operation).includes(field);
   const next =

@@ -15,7 +15,7 @@ export const kebab = (name: string) => name.replaceAll('_', '-');
 export const flagOf = (operation: CliOperation, field: string) =>
   kebab(operation.cli.shown?.[field] ?? field);
 
-/** Fields that this surface takes, positionals included, in the order of the schema. */
+/** Fields that this surface accepts, positionals included, in the order of the schema. */
 export function fieldsOf(operation: CliOperation): string[] {
   return Object.keys(operation.input.shape).filter((field) => operation.cli.omit?.includes(field) !== true);
 }
@@ -30,7 +30,7 @@ function shortOf(operation: CliOperation, field: string): string | undefined {
   return Object.entries(operation.cli.short ?? {}).find(([, named]) => named === field)?.[0];
 }
 
-/** What the command takes: every field by its flag, its positionals, and the flags of all commands. */
+/** The arguments of the command: every field as a flag, its positionals, and the flags of all commands. */
 export function argumentSpecOf(operation: CliOperation): ArgumentSpec {
   const own = fieldsOf(operation).map(
     (field): Flag => ({

@@ -46,7 +46,7 @@ export function operationHelp(operation: CliOperation): HelpPage {
   };
 }
 
-/** What the command takes, documented from the schema. */
+/** The arguments of the command, documented from the schema. */
 export function operationArguments(operation: CliOperation): {
   readonly flags: readonly DocumentedFlag[];
   readonly positionals: readonly Positional[];

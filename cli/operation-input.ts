@@ -46,7 +46,7 @@ export async function operationInput(
   return ok(input);
 }
 
-/** How a person gives a field: `<id>` by position, `--title` by flag. */
+/** The argument of a field: `<id>` by position, `--title` by flag. */
 export function argumentName(operation: CliOperation, field: string): string {
   return operation.cli.positionals?.includes(field) === true
     ? `<${kebab(field)}>`

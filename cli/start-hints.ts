@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import type { Configuration } from '../node/config/load-settings.js';
 import { PLACE_ROWS } from '../node/config/rows-places.js';
 
-/** Settings that say which node a command talks to and have no flag. */
+/** Settings that select the node of a command and have no flag. */
 const BY_VARIABLE = ['home', 'keyDir'] as const;
 
-/** What to type before and after a command in another terminal, so that it reaches the same node. */
+/** The text before and after a command in another terminal, so that it reaches the same node. */
 export interface SameNode {
   /** Assignments of variables, with a trailing space; empty when the defaults are enough. */
   readonly before: string;

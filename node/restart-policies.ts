@@ -1,6 +1,6 @@
 import type { RestartPolicy } from '../actors/core/restart-policy.js';
 
-/** Storage is what a node is for: when it cannot be kept up, the node ends with an exit code. */
+/** A node cannot work without storage: when storage keeps failing, the node ends with an exit code. */
 export const STORAGE_POLICY: RestartPolicy = {
   restartsMax: 5,
   windowMs: 60_000,
@@ -9,7 +9,7 @@ export const STORAGE_POLICY: RestartPolicy = {
   whenSpent: { kind: 'escalate' },
 };
 
-/** Everything else degrades a capability, says so, and tries again with a longer window. */
+/** Every other part degrades a capability, reports that, and tries again with a longer window. */
 export const BACKGROUND_POLICY: RestartPolicy = {
   restartsMax: 5,
   windowMs: 60_000,

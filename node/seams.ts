@@ -5,8 +5,8 @@ import type { Clock, Compressor, Crypto, Random, Scheduler, Timer } from '../pro
 import { verifyEd25519 } from './verify-ed25519.js';
 
 /**
- * The real world behind the seams. This file and the simulator's are the only ones that touch the clock, timers and
- * randomness (design: architecture, "Seams").
+ * The real world behind the seams. Only this file and the simulator's touch the clock, timers and randomness (design:
+ * architecture, "Seams").
  */
 
 export const systemClock: Clock = {

@@ -3,15 +3,15 @@ import { fail, type Result } from '../../protocol/result.js';
 import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
 import type { Lane } from './mailbox.js';
 
-/** How an ask travels. */
+/** How an ask is sent. */
 export interface AskOptions {
-  /** Absolute, on the monotonic clock, in milliseconds; finite, because nothing waits for ever. */
+  /** On the monotonic clock, in milliseconds; finite, so that no ask waits for ever. */
   readonly deadlineMs: number;
   readonly lane: Lane;
 }
 
 /**
- * How the actor library itself fails an ask. OVERLOADED and SHUTTING_DOWN: not taken. DEADLINE and ACTOR_RESTARTED:
+ * Failures that the actor library itself causes. OVERLOADED and SHUTTING_DOWN: not taken. DEADLINE and ACTOR_RESTARTED:
  * outcome unknown, retry only with the idempotency key. Every other code comes from the domain and is final.
  */
 export type AskFailureCode = Extract<
@@ -19,7 +19,7 @@ export type AskFailureCode = Extract<
   'OVERLOADED' | 'SHUTTING_DOWN' | 'DEADLINE' | 'ACTOR_RESTARTED'
 >;
 
-/** Whether a failed ask may have been executed all the same. */
+/** True when a failed ask may have been executed all the same. */
 export const isOutcomeUnknown = (code: ErrorCode): boolean =>
   code === 'DEADLINE' || code === 'ACTOR_RESTARTED';
 
@@ -41,8 +41,8 @@ export interface PendingRepliesOptions {
 }
 
 /**
- * The asks that an actor still owes an answer, in the order of registration. Each settles exactly once: by a result,
- * by its deadline or by `failAll`. All deadlines share one timer, which is armed only while asks are pending.
+ * The asks that an actor has not answered yet, in the order of registration. Each settles exactly once: by a result, by
+ * its deadline or by `failAll`. All deadlines share one timer, which is armed only while asks are pending.
  */
 export class PendingReplies<T> {
   private first: Entry<T> | null = null;
@@ -62,20 +62,21 @@ export class PendingReplies<T> {
 
   /** Adds an ask. Its promise never rejects. */
   register(deadlineMs: number): PendingReply<T> {
-    if (!Number.isFinite(deadlineMs)) throw new Error('an ask without a finite deadline could wait for ever');
+    if (!Number.isFinite(deadlineMs))
+      throw new Error('an ask needs a finite deadline, or it could wait for ever');
     const entry = new Entry<T>(deadlineMs);
     entry.previous = this.last;
     if (this.last === null) this.first = entry;
     else this.last.next = entry;
     this.last = entry;
     this.count += 1;
-    // The tolerance keeps a stream of slightly earlier deadlines from arming a timer each.
+    // The tolerance prevents a new timer for each slightly earlier deadline.
     if (deadlineMs < this.timerAtMs - this.sweepIntervalMs)
       this.arm(deadlineMs - this.options.clock.monotonicMs());
     return entry;
   }
 
-  /** Answers an ask; false when it has its answer already, which is then kept. */
+  /** Answers an ask; false when it already has its answer, which is then kept. */
   settle(reply: PendingReply<T>, result: Result<T>): boolean {
     const entry = reply as Entry<T>;
     if (entry.settled) return false;
@@ -85,7 +86,7 @@ export class PendingReplies<T> {
     return true;
   }
 
-  /** Answers every pending ask with one failure, oldest first; answers how many. */
+  /** Answers every pending ask with one failure, oldest first; returns how many. */
   failAll(code: AskFailureCode, message: string): number {
     const failure = fail<T>(code, message);
     let failedCount = 0;
@@ -121,7 +122,7 @@ export class PendingReplies<T> {
     this.timer?.cancel();
     const boundedMs = Math.min(Math.max(Math.ceil(delayMs), 0), SWEEP_DELAY_MS_MAX);
     this.timerAtMs = this.options.clock.monotonicMs() + boundedMs;
-    // Somebody waits for the answer, so the process must live until there is one.
+    // A caller waits for the answer, so the process must live until then.
     this.timer = this.options.scheduler.after(boundedMs, () => this.sweep(), { keepAlive: true });
   }
 
@@ -143,7 +144,7 @@ export class PendingReplies<T> {
   }
 }
 
-/** A link of the list: unlinking costs the same wherever the ask stands, and a sweep walks it without a copy. */
+/** An entry of the linked list: removal costs the same at any place, and a sweep walks the list without a copy. */
 class Entry<T> implements PendingReply<T> {
   readonly promise: Promise<Result<T>>;
   resolve!: (result: Result<T>) => void;
@@ -159,6 +160,6 @@ class Entry<T> implements PendingReply<T> {
 }
 
 const SWEEP_INTERVAL_MS = 10;
-/** Node's timers overflow above 2^31 ms; a far deadline is simply looked at again. */
+/** Node's timers overflow above 2^31 ms; a far deadline is checked again at this interval. */
 const SWEEP_DELAY_MS_MAX = 3_600_000;
 const DEADLINE_PASSED = fail('DEADLINE', 'the deadline passed before an answer came; the outcome is unknown');

@@ -4,17 +4,17 @@ export interface BackoffPolicy {
   readonly initialMs: number;
   /** Growth with each attempt, at least 1; default 2. */
   readonly factor?: number;
-  /** No delay is longer. */
+  /** The longest delay. */
   readonly maxMs: number;
-  /** Share of the delay that chance may take away, 0 to 1: 0 is exact, 1 draws from the whole interval. */
+  /** Share of the delay that the random part may take away, 0 to 1: 0 is exact, 1 draws from the whole interval. */
   readonly jitter: number;
-  /** After this much trouble-free time the next failure counts as the first again. */
+  /** After this much time without trouble the next failure counts as the first again. */
   readonly stableMs: number;
 }
 
 /**
- * Milliseconds to wait before retry number `attempt` (0 is the first). `unit` is a draw from [0, 1)
- * (`Random.unit()`); the answer lies in ((1 - jitter) · d, d] with d = min(maxMs, initialMs · factor^attempt).
+ * Milliseconds to wait before retry number `attempt` (0 is the first). `unit` is a random number from [0, 1)
+ * (`Random.unit()`). The result lies in ((1 - jitter) · d, d] with d = min(maxMs, initialMs · factor^attempt).
  */
 export const backoffDelayMs = (policy: BackoffPolicy, attempt: number, unit: number): number => {
   const grown = policy.initialMs * (policy.factor ?? 2) ** attempt;

@@ -5,9 +5,9 @@ import type { Result } from '../../protocol/result.js';
  * with one result for each command in the order of the commands, or it exits.
  */
 export interface BatchPort<C, R> {
-  /** May answer before it returns. A throw means that the batch was not taken and the port is unusable. */
+  /** May answer before it returns. When it throws, the batch was not taken and the port is unusable. */
   post(batch: readonly C[]): void;
   onResults(callback: (results: readonly Result<R>[]) => void): void;
-  /** After this nothing more comes from the port. */
+  /** After the exit the port sends no answers. */
   onExit(callback: () => void): void;
 }

@@ -5,9 +5,9 @@ import type { BatchPort } from './batch-port.js';
 import { asError } from './child.js';
 import { Mailbox, type MailboxLimits } from './mailbox.js';
 
-/** What a batch worker is made of. */
+/** The options of a batch worker. */
 export interface BatchWorkerOptions {
-  /** For the messages of failures, such as `storage writer`. */
+  /** A name for failure messages, such as `storage writer`. */
   readonly name: string;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly scheduler: Pick<Scheduler, 'after'>;
@@ -19,15 +19,15 @@ export interface BatchWorkerOptions {
   /** Ports that may be attached at a time, which share the queue; default 1. */
   readonly portsMax?: number;
   /**
-   * Told of a port that broke its contract (a throw from `post`, or results that do not match the oldest batch). It
-   * is detached by then: end what is behind it, so that its supervisor starts another. Must not throw.
+   * Called when a port broke its contract (a throw from `post`, or results that do not match the oldest batch). The
+   * port is already detached: end the thread behind it, so that its supervisor starts another. Must not throw.
    */
   readonly onFault: (error: Error) => void;
 }
 
-/** A look at a batch worker, for metrics. */
+/** The state of a batch worker, for metrics. */
 export interface BatchWorkerStats {
-  /** Asks that wait for a batch, including any whose deadline has passed unnoticed. */
+  /** Asks that wait for a batch, including those whose deadline has passed but was not checked yet. */
   readonly queued: number;
   readonly queuedBytes: number;
   readonly batchesInFlight: number;
@@ -36,13 +36,13 @@ export interface BatchWorkerStats {
   readonly ports: number;
 }
 
-/** `drained`: everything that was queued has been executed or has met its deadline. */
+/** `drained`: every queued ask has been executed or has met its deadline. */
 export type StopOutcome = 'drained' | 'cut-short';
 
 /**
- * The data-plane loop before a storage thread: asks gather in a mailbox while a batch is in flight, and whatever has
- * gathered when it returns is the next batch, so commits are grouped without a timer. It outlives its ports: a port
- * that exits fails what it held, and the queue waits for the next port.
+ * The loop in front of a storage thread: asks gather in a mailbox while a batch is in flight, and the gathered asks are
+ * the next batch, so commits are grouped without a timer. It outlives its ports: when a port exits, its asks fail, and
+ * the queue waits for the next port.
  */
 export class BatchWorker<C, R> {
   private readonly mailbox: Mailbox<Envelope<C, R>>;
@@ -62,7 +62,7 @@ export class BatchWorker<C, R> {
     const { name, clock, scheduler } = options;
     this.depth = options.batchesInFlightMax ?? 1;
     if (!(this.depth >= 1 && options.batchMessagesMax >= 1))
-      throw new Error(`${name}: without room for one message nothing would ever be sent`);
+      throw new Error(`${name}: a mailbox without room for one message could never send`);
     this.mailbox = new Mailbox(options.mailbox);
     this.pending = new PendingReplies({ clock, scheduler, onExpired: (count) => this.expired(count) });
     this.overloaded = fail('OVERLOADED', `the queue of the ${name} is full; nothing was done`);
@@ -73,7 +73,7 @@ export class BatchWorker<C, R> {
   /**
    * Sends a command and resolves with its result; never rejects. `sizeBytes` counts against the limits. Answers
    * OVERLOADED, SHUTTING_DOWN, DEADLINE or ACTOR_RESTARTED by itself (see `AskFailureCode`), INTERNAL when the port
-   * refused the whole batch, and otherwise what the port answered.
+   * refused the whole batch, and otherwise the port's answer.
    */
   ask(command: C, sizeBytes: number, { deadlineMs, lane }: AskOptions): Promise<Result<R>> {
     if (this.state !== 'open') return Promise.resolve(this.shuttingDown);
@@ -87,13 +87,15 @@ export class BatchWorker<C, R> {
   }
 
   /**
-   * Gives the worker a port; answers a function that takes it away again, as if it had exited. Throws when `portsMax`
-   * are attached already. A port that comes after the end is ignored.
+   * Attaches a port; returns a function that detaches it, as if it had exited. Throws when `portsMax` ports are
+   * attached. A port that comes after the end is ignored.
    */
   attach(port: BatchPort<C, R>): () => void {
     if (this.state === 'closed') return () => {};
     if (this.slots.length >= (this.options.portsMax ?? 1))
-      throw new Error(`${this.options.name}: one more port would run commands side by side that must not`);
+      throw new Error(
+        `${this.options.name}: one more port would run commands in parallel that must run in turn`,
+      );
     const slot: Slot<C, R> = { port, inFlight: [] };
     this.slots.push(slot);
     const detach = (): void => this.detach(slot);
@@ -104,9 +106,9 @@ export class BatchWorker<C, R> {
   }
 
   /**
-   * Refuses new asks with SHUTTING_DOWN, finishes what is queued, and resolves when nothing is left. At `deadlineMs`
-   * (monotonic) the rest fails: SHUTTING_DOWN if it was still queued, ACTOR_RESTARTED if it was in flight. The ports
-   * are let go but not ended. Calling again gives the same promise.
+   * Refuses new asks with SHUTTING_DOWN, finishes the queue, and resolves when it is empty. At `deadlineMs` (monotonic)
+   * the rest fails: SHUTTING_DOWN if it was still queued, ACTOR_RESTARTED if it was in flight. The ports are detached
+   * but not ended. A second call returns the same promise.
    */
   stop(deadlineMs: number): Promise<StopOutcome> {
     if (this.stopping !== null) return this.stopping.promise;
@@ -128,7 +130,7 @@ export class BatchWorker<C, R> {
     return { queued, queuedBytes, batchesInFlight, pending: this.pending.size, ports: this.slots.length };
   }
 
-  /** Waits for the end of the caller's synchronous work, so that asks made together travel together. */
+  /** Waits for the end of the caller's synchronous work, so that asks made together are sent together. */
   private flushSoon(): void {
     if (this.flushQueued) return;
     this.flushQueued = true;
@@ -139,7 +141,7 @@ export class BatchWorker<C, R> {
   }
 
   private dispatch(): void {
-    // A port that answers inside `post` comes back here; the loop below goes on for it.
+    // A port that answers inside `post` calls back into this function; the loop below continues for it.
     if (this.dispatching) return;
     this.dispatching = true;
     try {
@@ -149,7 +151,7 @@ export class BatchWorker<C, R> {
         const slot = free.reduce((least, each) =>
           each.inFlight.length < least.inFlight.length ? each : least,
         );
-        // Several free ports share what is queued, so that none idles behind the batch of another.
+        // Several free ports share the queue, so that no port idles behind the batch of another.
         const share = Math.ceil(this.mailbox.size / free.length);
         const batch = this.takeBatch(Math.min(share, this.options.batchMessagesMax));
         if (batch.length > 0) this.post(slot, batch);
@@ -160,7 +162,7 @@ export class BatchWorker<C, R> {
     this.closeIfDrained();
   }
 
-  /** May be empty: what has its answer already, or is too late to begin, is left out. */
+  /** May be empty: it leaves out asks that have their answer, or are too late to begin. */
   private takeBatch(messagesMax: number): Envelope<C, R>[] {
     const nowMs = this.options.clock.monotonicMs();
     return this.mailbox.take(messagesMax, this.options.batchBytesMax).filter(({ reply }) => {
@@ -174,7 +176,7 @@ export class BatchWorker<C, R> {
     try {
       slot.port.post(batch.map(({ command }) => command));
     } catch (thrown) {
-      // These were not taken, and a command that cannot be sent would break the next port as well.
+      // The port did not take these asks, and a command that cannot be sent would break the next port as well.
       const refused = fail('INTERNAL', 'internal error');
       for (const { reply } of batch) this.pending.settle(reply, refused);
       this.fault(slot, asError(thrown));
@@ -190,7 +192,7 @@ export class BatchWorker<C, R> {
       return;
     }
     slot.inFlight.shift();
-    // The port first, so that it works while the callers are answered.
+    // The port gets its next batch first, so that it works while the callers are answered.
     this.dispatch();
     for (let index = 0; index < batch.length; index += 1)
       this.pending.settle(batch[index]!.reply, results[index]!);
@@ -214,7 +216,7 @@ export class BatchWorker<C, R> {
     this.closeIfDrained();
   }
 
-  /** Dead messages keep their room until they are taken; a full mailbox gives it back at one pass for each sweep. */
+  /** Answered messages keep their room until they are taken; a full mailbox frees it with one pass for each sweep. */
   private evictExpired(sizeBytes: number): boolean {
     if (this.expiredSinceEviction === 0) return false;
     this.expiredSinceEviction = 0;

@@ -10,7 +10,7 @@ export interface SupervisorSeams {
   readonly random: Pick<Random, 'unit'>;
 }
 
-/** What a runner tells its supervisor; `child.failed` and `child.stopped` are its last word. */
+/** What a runner reports to its supervisor; `child.failed` and `child.stopped` are its last events. */
 export type RunnerEvent =
   | { readonly type: 'child.started'; readonly id: string }
   | {
@@ -21,14 +21,14 @@ export type RunnerEvent =
     }
   | { readonly type: 'child.stopped'; readonly id: string; readonly error: Error | null };
 
-/** The only thing a supervisor tells a runner. */
+/** The only command of a supervisor to a runner. */
 export interface RunnerCommand extends EventObject {
   readonly type: 'runner.stop';
 }
 
 /**
- * Runs one incarnation of one child: starts it, watches it, stops it on `runner.stop`. Clock and chance are read here,
- * so that the machine's transitions depend on their events alone. Rejections are caught here because xstate would
+ * Runs one incarnation of one child: starts it, watches it, stops it on `runner.stop`. Clock and randomness are read
+ * here, so that the machine's transitions depend only on their events. Rejections are caught here because xstate would
  * leave them unhandled.
  */
 export const childRunner = fromCallback<
@@ -67,9 +67,13 @@ export const childRunner = fromCallback<
     startedAtMs = seams.clock.monotonicMs();
     child.stopped.then(
       (reason) => {
-        // While it stops on demand, the outcome of `stop` is what counts.
+        // During a requested stop the outcome of `stop` counts.
         if (stopping.signal.aborted) return;
-        failedWith(reason.kind === 'failed' ? reason.error : new Error('ended without being asked to'));
+        failedWith(
+          reason.kind === 'failed'
+            ? reason.error
+            : new Error('ended although its supervisor did not stop it'),
+        );
       },
       (thrown: unknown) => {
         if (!stopping.signal.aborted) failedWith(asError(thrown));
@@ -87,7 +91,7 @@ export const childRunner = fromCallback<
   const start = async (): Promise<RunningChild> => spec.start(stopping.signal);
   start().then(
     (child) => (stopping.signal.aborted ? stop(child) : watch(child)),
-    // A start that gives up because it was told to is no error.
+    // A start that ends because of the abort is not an error.
     (thrown: unknown) => (stopping.signal.aborted ? stoppedWith(null) : failedWith(asError(thrown))),
   );
 });

@@ -1,15 +1,15 @@
 import type { RestartPolicy } from './restart-policy.js';
 
-/** Why a child ended. Ending as `stopped` without having been asked to counts as a failure too. */
+/** Why a child ended. Ending as `stopped` without a request counts as a failure too. */
 export type ExitReason = { readonly kind: 'stopped' } | { readonly kind: 'failed'; readonly error: Error };
 
 /** Something that runs until it is stopped or fails: an actor, a thread, or a whole supervisor. */
 export interface RunningChild {
-  /** Resolves once, when it has ended for whatever reason; never rejects. */
+  /** Resolves once, when it has ended for any reason; never rejects. */
   readonly stopped: Promise<ExitReason>;
   /**
-   * Ends it in good order and resolves when it has ended.
-   * A rejection says that this went wrong; it is not tried again.
+   * Ends it in good order and resolves when it has ended. A rejection means that the stop failed; it is not tried
+   * again.
    */
   stop(): Promise<void>;
 }
@@ -20,19 +20,19 @@ export interface ChildSpec {
   readonly id: string;
   readonly policy: RestartPolicy;
   /**
-   * Starts a new incarnation; a rejection counts as a failure. `stopping` aborts when the supervisor stops before
-   * this has settled: reject soon, or resolve and be stopped. There is no time limit on a start, because a second
-   * incarnation beside a slow first one could be two writers.
+   * Starts a new incarnation; a rejection counts as a failure. `stopping` aborts when the supervisor stops before this
+   * has settled: reject soon, or resolve and be stopped. A start has no time limit, because a second incarnation next
+   * to a slow first one could be two writers.
    */
   start(stopping: AbortSignal): Promise<RunningChild>;
-  /** How long the supervisor waits for `stop` before it records an error and goes on; absent: without end. */
+  /** How long the supervisor waits for `stop` before it records an error and continues; absent: for ever. */
   readonly stopTimeoutMs?: number;
 }
 
 /** `degraded` lasts from the decision until a restart succeeds; `stopped` is also the state before the start. */
 export type ChildState = 'starting' | 'running' | 'backing-off' | 'degraded' | 'stopped';
 
-/** What anybody may know of a child. */
+/** The public state of a child. */
 export interface ChildStatus {
   readonly id: string;
   readonly state: ChildState;
@@ -41,12 +41,12 @@ export interface ChildStatus {
   readonly lastError: string | null;
 }
 
-/** A child has spent its budget, and its supervisor with it. */
+/** A child and its supervisor have used up their restarts. */
 export class EscalationError extends Error {
   override readonly name = 'EscalationError';
   /** Child ids from the supervisor that escalated down to the child that failed first. */
   readonly path: readonly string[];
-  /** What the innermost child failed with. */
+  /** The error of the innermost child. */
   readonly rootCause: Error;
 
   constructor(
@@ -61,6 +61,6 @@ export class EscalationError extends Error {
   }
 }
 
-/** Whatever was thrown, as an Error. */
+/** The thrown value as an Error. */
 export const asError = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });

@@ -2,7 +2,7 @@ import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
 import { asError, type ChildSpec, type ExitReason, type RunningChild } from './child.js';
 import type { RestartPolicy } from './restart-policy.js';
 
-/** What one round of a loop has to say about the next. */
+/** The outcome of one round of a loop. */
 export interface NextRound {
   /** Milliseconds until the next round; `wake` may come earlier. */
   readonly afterMs: number;
@@ -14,15 +14,15 @@ export interface LoopOptions {
   readonly policy: RestartPolicy;
   readonly scheduler: Scheduler;
   readonly clock: Clock;
-  /** One round; a throw ends this incarnation, and the supervisor decides what follows. */
+  /** One round; a throw ends this incarnation, and the supervisor decides what happens next. */
   readonly round: () => Promise<NextRound>;
-  /** The wait before the first round; default none. */
+  /** The wait before the first round; default 0. */
   readonly firstAfterMs?: number;
   /** Runs when the loop has stopped in good order. */
   readonly onStop?: () => Promise<void>;
 }
 
-/** The handle through which others make a loop run its next round now. */
+/** The handle with which other code makes a loop run its next round now. */
 export interface Wake {
   now(): void;
 }

@@ -10,8 +10,8 @@ export interface MailboxLimits {
 }
 
 /**
- * The bounded two-lane queue before an actor: senders `offer` one message at a time, the actor `take`s a whole batch.
- * Background messages wait for as long as interactive ones keep coming; their deadlines bound that wait.
+ * The bounded two-lane queue in front of an actor: senders `offer` one message at a time, the actor `take`s a whole
+ * batch. Background messages wait as long as interactive ones keep coming; their deadlines bound that wait.
  */
 export class Mailbox<T> {
   private readonly interactive = new Ring<T>();
@@ -21,7 +21,7 @@ export class Mailbox<T> {
 
   constructor(private readonly limits: MailboxLimits) {
     if (!(limits.messagesMax >= 1 && limits.bytesMax >= 1))
-      throw new Error('a mailbox without capacity would refuse every message');
+      throw new Error('a mailbox needs capacity, or it would refuse every message');
   }
 
   /** Messages that wait, both lanes together. */
@@ -37,14 +37,14 @@ export class Mailbox<T> {
     return !this.open;
   }
 
-  /** Whether `offer` would take a message of this size now. One that is larger than the mailbox never fits. */
+  /** Whether `offer` would take a message of this size now. A message larger than the mailbox never fits. */
   hasRoom(sizeBytes: number): boolean {
-    // NaN or a negative size would break the count of bytes for good.
+    // NaN or a negative size would break the count of bytes permanently.
     if (!(sizeBytes >= 0)) throw new Error(`a message cannot have ${sizeBytes} bytes`);
     return this.open && this.size < this.limits.messagesMax && this.bytes + sizeBytes <= this.limits.bytesMax;
   }
 
-  /** Queues a message; false when the mailbox is full or closed, and then nothing has happened. */
+  /** Queues a message; false, without any effect, when the mailbox is full or closed. */
   offer(message: T, sizeBytes: number, lane: Lane): boolean {
     if (!this.hasRoom(sizeBytes)) return false;
     (lane === 'interactive' ? this.interactive : this.background).push(message, sizeBytes);
@@ -53,8 +53,9 @@ export class Mailbox<T> {
   }
 
   /**
-   * Removes the next batch: at most `maxMessages` of at most `maxBytes` together, interactive first. It ends before
-   * the first message that does not fit, so nothing overtakes; that message comes alone when it is the first.
+   * Removes the next batch: at most `maxMessages` of at most `maxBytes` together, interactive first. It ends before the
+   * first message that does not fit, so that messages stay in order. A first message that does not fit is a batch by
+   * itself.
    */
   take(maxMessages: number, maxBytes: number): T[] {
     const batch: T[] = [];
@@ -71,14 +72,14 @@ export class Mailbox<T> {
     return batch;
   }
 
-  /** Drops every queued message that `dead` names and answers how many; linear in the number queued. */
+  /** Drops every queued message for which `dead` is true and returns how many; linear in the number queued. */
   removeWhere(dead: (message: T) => boolean): number {
     const before = this.size;
     this.bytes -= this.interactive.removeWhere(dead) + this.background.removeWhere(dead);
     return before - this.size;
   }
 
-  /** Refuses everything from now on and hands each queued message, in the order of `take`, to `failMessage`. */
+  /** Refuses every message from now on and hands each queued message, in the order of `take`, to `failMessage`. */
   close(failMessage: (message: T) => void): void {
     if (!this.open) return;
     this.open = false;

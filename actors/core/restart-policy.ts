@@ -1,12 +1,12 @@
 import { type BackoffPolicy, backoffDelayMs, nextAttempt } from './backoff.js';
 
-/** How often and how fast a supervisor restarts one child, and what it does when that was too often. */
+/** How often and how fast a supervisor restarts one child, and what it does after too many restarts. */
 export interface RestartPolicy {
   /** Restarts allowed inside `windowMs`; the failure after that spends the budget. */
   readonly restartsMax: number;
   readonly windowMs: number;
   readonly backoff: BackoffPolicy;
-  /** Restarts inside the window that do not wait at all; default 0. */
+  /** Restarts inside the window without any wait; default 0. */
   readonly immediateRestarts?: number;
   readonly whenSpent:
     | { readonly kind: 'escalate' }
@@ -25,13 +25,13 @@ export interface FailureHistory {
 
 export const NO_FAILURES: FailureHistory = { failuresAtMs: [], attempt: -1, degraded: false };
 
-/** One failure, as the supervisor saw it. */
+/** One failure of a child. */
 export interface ChildFailure {
   /** Monotonic. */
   readonly atMs: number;
   /** How long the child had been running; 0 when it failed to start. */
   readonly uptimeMs: number;
-  /** A draw from [0, 1) for the jitter. */
+  /** A random number from [0, 1) for the jitter. */
   readonly unit: number;
 }
 
@@ -41,14 +41,14 @@ export type RestartDecision =
   | { readonly kind: 'degrade'; readonly delayMs: number }
   | { readonly kind: 'escalate' };
 
-/** Decides what follows a child's failure. Pure; the supervisor executes it. */
+/** Decides what follows a child's failure. Pure; the supervisor executes the decision. */
 export const decideRestart = (
   policy: RestartPolicy,
   history: FailureHistory,
   failure: ChildFailure,
 ): { readonly decision: RestartDecision; readonly history: FailureHistory } => {
   const inWindow = history.failuresAtMs.filter((atMs) => failure.atMs - atMs < policy.windowMs);
-  // One entry above the budget is enough to know that it is spent.
+  // One entry above the budget is enough to know that it is used up.
   const failuresAtMs = [...inWindow, failure.atMs].slice(-(policy.restartsMax + 1));
   const spent = failuresAtMs.length > policy.restartsMax;
 

@@ -32,14 +32,14 @@ export class Ring<T> {
   /** Removes the oldest message; only for a queue that is not empty. */
   shift(): T {
     const message = this.messages[this.head] as T;
-    // The slot would keep a message alive that its owner is done with.
+    // The slot would keep a processed message alive.
     this.messages[this.head] = undefined;
     this.head = (this.head + 1) & this.mask;
     this.count -= 1;
     return message;
   }
 
-  /** Removes every message that `dead` names, keeps the order of the others, and answers the bytes removed. */
+  /** Removes every message for which `dead` is true, keeps the order of the others, and returns the bytes removed. */
   removeWhere(dead: (message: T) => boolean): number {
     let removedBytes = 0;
     let kept = 0;

@@ -2,26 +2,26 @@ import { type ChildSpec, type ChildState, EscalationError } from './child.js';
 import type { RunnerEvent } from './child-runner.js';
 import { decideRestart, type FailureHistory, NO_FAILURES, type RestartDecision } from './restart-policy.js';
 
-/** A child as its supervisor keeps it. */
+/** A supervisor's record of a child. */
 export interface ChildRecord {
   readonly spec: ChildSpec;
   readonly state: ChildState;
-  /** A runner exists, from the start until its last word; a degraded child has one while it is retried. */
+  /** A runner exists, from the start until its last event; a degraded child has one while it is retried. */
   readonly live: boolean;
   readonly restarts: number;
   readonly lastError: Error | null;
   readonly history: FailureHistory;
 }
 
-/** All that a supervisor remembers. */
+/** The whole state of a supervisor. */
 export interface Supervision {
   readonly children: readonly ChildRecord[];
   readonly escalation: EscalationError | null;
-  /** One for each child that did not stop in good order, in the order of stopping. */
+  /** One for each child whose stop failed, in the order of stopping. */
   readonly stopErrors: readonly Error[];
 }
 
-/** A failure that nobody asked for, and what follows from it. */
+/** A failure outside a stop, and the decision on it. */
 export interface FailureReport {
   readonly childId: string;
   readonly error: Error;
@@ -48,20 +48,20 @@ type Gone = Extract<RunnerEvent, { type: 'child.failed' | 'child.stopped' }>;
 /** A supervisor before its first step. Child ids must be unique. */
 export const notStarted = (specs: readonly ChildSpec[]): Supervision => {
   if (new Set(specs.map((spec) => spec.id)).size !== specs.length)
-    throw new Error('two children of one supervisor share an id, so their events could not be told apart');
+    throw new Error('two children of one supervisor share an id: give each its own');
   const children = specs.map((spec): ChildRecord => {
     return { spec, state: 'stopped', live: false, restarts: 0, lastError: null, history: NO_FAILURES };
   });
   return { children, escalation: null, stopErrors: [] };
 };
 
-/** Every child runs or has been declared degraded: the start is over. */
+/** True when every child runs or has been declared degraded: the start is complete. */
 export const isStarted = (state: Supervision): boolean =>
   state.children.every((child) => child.state === 'running' || child.state === 'degraded');
 
 export const isEnded = (state: Supervision): boolean => !state.children.some((child) => child.live);
 
-/** Starts the leftmost child that has not begun, once everything to its left runs or is degraded. */
+/** Starts the leftmost child that has not begun, once all children to its left run or are degraded. */
 export const startNext = (state: Supervision): Step => {
   const waiting = state.children.find((child) => child.state !== 'running' && child.state !== 'degraded');
   if (waiting?.state !== 'stopped') return { state, effects: [] };
@@ -99,13 +99,13 @@ export const childFailed = (state: Supervision, { id, error, failure }: Failed):
   }
 };
 
-/** The wait of a child is over. */
+/** The wait before a restart is over. */
 export const retryChild = (state: Supervision, id: string): Step => {
   const child = find(state, id);
   return launch(state, child, { restarts: child.restarts + 1 });
 };
 
-/** Begins the stop: nothing is retried any more, and the rightmost child that lives is asked to stop. */
+/** Begins the stop: no child is restarted any more, and the rightmost live child is asked to stop. */
 export const beginStop = (state: Supervision): Step => {
   const idle = state.children.filter((child) => !child.live);
   const children = state.children.map(
@@ -116,7 +116,7 @@ export const beginStop = (state: Supervision): Step => {
   return { state: stopping.state, effects: [...forgotten, ...stopping.effects] };
 };
 
-/** A child ended during the stop, on demand or by itself; goes on with the next to its left. */
+/** A child ended during the stop, by request or by itself; continues with the next to its left. */
 export const childGone = (state: Supervision, event: Gone): Step => {
   const { id, error } = event;
   const change = error === null ? {} : { lastError: error };
@@ -127,7 +127,7 @@ export const childGone = (state: Supervision, event: Gone): Step => {
   return { state: next.state, effects: [{ kind: 'drop-runner', id }, ...next.effects] };
 };
 
-/** Asking the same child twice is harmless, so the rightmost is named again when another one ended meanwhile. */
+/** Asking the same child twice is harmless, so the rightmost is asked again when another one ended meanwhile. */
 const stopNext = (state: Supervision): Step => {
   const last = state.children.findLast((child) => child.live);
   return { state, effects: last === undefined ? [] : [{ kind: 'stop-runner', id: last.spec.id }] };
@@ -147,7 +147,7 @@ const launch = (state: Supervision, child: ChildRecord, change: Partial<ChildRec
   state: update(state, child.spec.id, {
     ...change,
     live: true,
-    // A degraded capability stays so for its readers until it works again.
+    // A degraded capability is shown as degraded until it works again.
     state: child.state === 'degraded' ? 'degraded' : 'starting',
   }),
   effects: [{ kind: 'launch', spec: child.spec }],
@@ -160,7 +160,7 @@ const update = (state: Supervision, id: string, change: Partial<ChildRecord>): S
 
 const find = (state: Supervision, id: string): ChildRecord => {
   const child = state.children.find((each) => each.spec.id === id);
-  // Ids come back only from runners and timers that these records gave rise to.
+  // Only runners and timers of these records send ids.
   if (child === undefined) throw new Error(`no child ${id}`);
   return child;
 };

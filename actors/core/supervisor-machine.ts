@@ -14,7 +14,7 @@ import {
   startNext,
 } from './supervision.js';
 
-/** What a supervisor is made of. */
+/** The input of a supervisor. */
 export interface SupervisorInput {
   /** From `notStarted`, made by the caller because xstate turns a throw in here into an uncaught exception. */
   readonly supervision: Supervision;
@@ -40,7 +40,7 @@ const base = setup({
 const runnerId = (childId: string): string => `run:${childId}`;
 const retryId = (childId: string): string => `retry:${childId}`;
 
-/** An action that takes one pure step of `supervision.ts` and does what it asks for. */
+/** An action that takes one pure step of `supervision.ts` and executes its effects. */
 const take = (decide: (state: Supervision, event: Event) => Step) =>
   base.enqueueActions(({ context, event, enqueue }) => {
     const { input } = context;
@@ -76,7 +76,7 @@ const take = (decide: (state: Supervision, event: Event) => Step) =>
     }
   });
 
-/** The states a step leaves unchanged when another event got there first. */
+/** Leaves the state unchanged when another event arrived first. */
 const stay = (state: Supervision): Step => ({ state, effects: [] });
 
 /**

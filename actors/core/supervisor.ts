@@ -11,7 +11,7 @@ import { xstateClock } from './xstate-clock.js';
 export interface SupervisorOptions extends SupervisorSeams {
   /** Started left to right, stopped right to left; each starts when all before it run or are degraded. */
   readonly children: readonly ChildSpec[];
-  /** Told of each unexpected failure with the decision on it, for the log. Must not throw. */
+  /** Called for each unexpected failure with the decision on it, for the log. Must not throw. */
   readonly onFailure?: (report: FailureReport) => void;
 }
 
@@ -19,12 +19,11 @@ export interface SupervisorOptions extends SupervisorSeams {
 export interface Supervisor extends RunningChild {
   /** Resolves when every child runs or is degraded; UNAVAILABLE when the supervisor ended before that. */
   readonly started: Promise<Result<void>>;
-  /** `failed` with an `EscalationError` when a child spent its budget and its policy says so. */
+  /** `failed` with an `EscalationError` when a child used up its restarts and its policy escalates. */
   readonly stopped: Promise<ExitReason>;
   /**
-   * Stops the children right to left. Rejects with an AggregateError that names every child that did not stop in good
-   * order; all have been tried by then. After an escalation it tells how the stop of the others went. Calling again
-   * gives the same promise.
+   * Stops the children right to left. Rejects with an AggregateError that names every child whose stop failed, after
+   * trying all. After an escalation it reports how the stop of the others went. A second call returns the same promise.
    */
   stop(): Promise<void>;
   /** The children now, in the order of their declaration. */
@@ -33,7 +32,7 @@ export interface Supervisor extends RunningChild {
   subscribe(listener: (children: readonly ChildStatus[]) => void): () => void;
 }
 
-/** Starts a supervisor; it begins to start its children at once. Throws when two children share an id. */
+/** Starts a supervisor and its children. Throws when two children share an id. */
 export const startSupervisor = (options: SupervisorOptions): Supervisor => {
   const { clock, scheduler, random } = options;
   const input = {
@@ -109,7 +108,7 @@ export const supervisorChild = (
   start: async (stopping) => {
     const supervisor = startSupervisor(options);
     onStart?.(supervisor);
-    // The parent holds nothing to stop before the start has settled; a stop that went wrong is told below.
+    // The parent can only stop it after the start has settled; a failed stop is reported below.
     const giveUp = (): void => void supervisor.stop().catch(() => {});
     stopping.addEventListener('abort', giveUp, { once: true });
     const started = await supervisor.started;

@@ -6,24 +6,24 @@ import type { NextRound } from '../core/loop.js';
 
 type Pending = Answers['pending-embeddings']['rows'][number];
 
-/** Turns memories into vectors; the node's embedder behind the chunking. */
+/** Turns memories into vectors: the node's embedder behind the chunking. */
 export interface MemoryEmbedder {
   readonly model: string;
   readonly dim: number;
-  /** For each memory its chunk vectors, or null for text that gets none. UNAVAILABLE while the model fails. */
+  /** The chunk vectors of each memory, or null for text that gets no vector. UNAVAILABLE while the model fails. */
   embedMemories(
     memories: readonly { readonly title: string; readonly content: string }[],
   ): Promise<Result<(readonly Float32Array[] | null)[]>>;
 }
 
-/** How long the backfill rests when there is nothing to do; a change in the database wakes it earlier. */
+/** How long the backfill waits when there is nothing to do; a change in the database wakes it earlier. */
 const IDLE_MS = 5000;
 const RETRY_MS = 1000;
 
 /**
- * One round of the embedding backfill: takes the oldest rows without a vector, embeds them and stores the vectors
- * beside them. A batch that fails is tried row by row; a row that fails alone is marked and skipped (interface
- * §2.12, "Embedder behaviour").
+ * One round of the embedding backfill: takes the oldest rows without a vector, embeds them and stores their vectors. A
+ * batch that fails is tried row by row; a row that fails by itself is marked and skipped (interface §2.12, "Embedder
+ * behaviour").
  */
 export async function backfillRound(
   store: Store,

@@ -7,9 +7,9 @@ const RETRY_MS = GC_INTERVAL_MS / 30;
 const DAMAGED_RETRY_MS = 1000;
 
 /**
- * One round of garbage collection: removes what has expired, and purges what was archived at `purgeBefore` or earlier
- * (null: nothing), a bounded batch in each transaction, in the background lane (interface §3). Readers hide expired
- * rows anyway, so a late round shows nowhere.
+ * One round of garbage collection: removes expired memories, and purges memories archived at `purgeBefore` or earlier
+ * (null: none). It uses a bounded batch in each transaction, in the background lane (interface §3). Readers hide
+ * expired rows anyway, so a late round is not visible.
  */
 export async function expiryRound(
   store: Store,
@@ -20,7 +20,7 @@ export async function expiryRound(
     { kind: 'expire-memories', limit: GC_BATCH_MAX, archive },
     { lane: 'background' },
   );
-  // Overload, a full disk or a restart: nothing is lost by trying again later.
+  // Overload, a full disk or a restart: trying again later loses nothing.
   if (!result.ok) return { afterMs: retryMs(result.error) };
   if (result.value.more) return { afterMs: 0 };
   return purgeBefore === null ? { afterMs: GC_INTERVAL_MS } : purgeRound(store, purgeBefore);
@@ -42,5 +42,5 @@ async function purgeRound(store: Store, before: string): Promise<NextRound> {
   return { afterMs: result.value.more ? 0 : GC_INTERVAL_MS };
 }
 
-/** A damaged row is marked now, and left out the next time until it is repaired. */
+/** A damaged row is marked now, and skipped until it is repaired. */
 const retryMs = ({ code }: Failure): number => (code === 'DATA_DAMAGED' ? DAMAGED_RETRY_MS : RETRY_MS);

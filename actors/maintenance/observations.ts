@@ -3,8 +3,8 @@ import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
 
 /**
- * One round of keeping the ledger of recalls young: removes what was observed before an instant, a bounded batch in
- * each transaction, in the background lane.
+ * One round of trimming the ledger of recalls: removes observations from before an instant, a bounded batch in each
+ * transaction, in the background lane.
  */
 export async function observationsRound(store: Store, before: string): Promise<NextRound> {
   const pruned = await store.execute(

@@ -10,8 +10,8 @@ export interface Ownership {
 }
 
 /**
- * The ownership lease of one process: each round claims or renews it and reports how it stands. A round that cannot
- * reach the store changes nothing as long as the last claim surely still holds.
+ * The ownership lease of one process: each round claims or renews it and reports the outcome. A round that cannot reach
+ * the store changes nothing while the last claim certainly still holds.
  */
 export class OwnershipLease {
   private last: Ownership = { owned: false, fencing: 0 };

@@ -5,7 +5,7 @@ import type { Verifier } from '../../protocol/replication/verifier.js';
 import type { Result } from '../../protocol/result.js';
 import type { Store } from '../../storage/port.js';
 
-/** What peers gave back. */
+/** The operations that peers sent. */
 export interface AskedBack {
   readonly operations: readonly WireOperation[];
   /** False when a peer that may have more did not answer. */
@@ -15,20 +15,20 @@ export interface AskedBack {
 /** Asks the peers for operations, one peer after the other; an operation that no peer has is left out. */
 export type AskBack = (places: readonly OperationPlace[]) => Promise<AskedBack>;
 
-/** What repairs rows: the store, with what verifies the operations that a peer gave back for it. */
+/** The repair of rows: the store, and the verification of operations that a peer sent for it. */
 export interface RowRepair {
   readonly store: Store;
   readonly verifier: Pick<Verifier, 'singles'>;
 }
 
-/** What is to be repaired; its operations are not verified yet. */
+/** The rows to repair; their operations are not verified yet. */
 export interface RepairRequest extends Omit<RepairSubjects, 'kind' | 'operations'> {
   readonly operations: readonly WireOperation[];
 }
 
 /**
- * Brings rows to what the log means, with operations that a peer gave back: those are verified like a push, and one that
- * does not hold is left out. A failure is one of this node's store.
+ * Makes rows match the log, with operations that a peer sent. Those are verified like a push, and invalid ones are left
+ * out. A failure comes from this node's store.
  */
 export function repairRows(
   { store, verifier }: RowRepair,

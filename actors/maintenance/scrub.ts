@@ -13,38 +13,38 @@ import { type AskBack, type RowRepair, repairRows } from './repair-rows.js';
 import { repairSuspects, SUSPECTS_MAX } from './suspects.js';
 
 export interface ScrubParts extends RowRepair {
-  /** Left out: every kind of this release. */
+  /** The default: every kind of this release. */
   readonly kinds?: Kinds | undefined;
   readonly askBack: AskBack;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** True looks only. */
+  /** True only reports and repairs nothing. */
   readonly dryRun: boolean;
-  /** Ends it early, with what was found. */
+  /** True ends the scrub early, with the findings so far. */
   readonly stopping?: () => boolean;
 }
 
-/** What a scrub found; what was repaired or, looking only, would be. */
+/** The findings of a scrub: what was repaired, or in a dry run would be. */
 export interface ScrubReport {
-  /** Rows that were looked at, by kind. */
+  /** Rows that were examined, by kind. */
   readonly rows: Readonly<Record<string, number>>;
   readonly operations: number;
   readonly repaired: readonly RepairedRow[];
-  /** Operations of the log that were damaged or gone. */
+  /** Operations of the log that were damaged or missing. */
   readonly damaged_operations: number;
-  /** Of these and of lost payloads, those that a peer gave back. */
+  /** Of these and of lost payloads, those that a peer sent. */
   readonly restored_operations: number;
-  /** Ids of operations that are still damaged, gone or without a payload that a row needs; the first few. */
+  /** Ids of operations that are still damaged, missing, or without a payload that a row needs; the first few. */
   readonly lost: readonly string[];
   readonly lost_count: number;
-  /** Namespaces whose digest was not that of their rows. */
+  /** Namespaces whose digest did not match their rows. */
   readonly digests: readonly KindNamespace[];
-  /** Rows that are known to be damaged and wait for their repair; looking only, all that are marked. */
+  /** Damaged rows that wait for their repair; in a dry run, all rows marked as damaged. */
   readonly suspects: number;
-  /** Damaged rows that were taken as they stood, because no log tells what they were. */
+  /** Damaged rows that were accepted as they are, because no log has their history. */
   readonly accepted: readonly Subject[];
-  /** What the engine says of its own structures; only "mnemesh repair" mends them. */
+  /** The engine's findings on its own structures; only "mnemesh repair" repairs them. */
   readonly engine: readonly string[];
-  /** False when it was ended early, or the store did not answer. */
+  /** False when the scrub ended early, or the store did not answer. */
   readonly complete: boolean;
 }
 
@@ -53,8 +53,8 @@ const LOST_SHOWN = 20;
 const PROBLEMS_SHOWN = 20;
 
 /**
- * Hashes all rows and operations again (design: mesh, "A weekly scrub") and repairs what is not what it was: rows from the
- * own log, operations from a peer whose copy has the hash that the chain demands, digests from the rows.
+ * Hashes all rows and operations again (design: mesh, "A weekly scrub") and repairs damage: rows from the own log,
+ * operations from a peer whose copy has the hash that the chain demands, digests from the rows.
  */
 export async function scrub(parts: ScrubParts): Promise<Result<ScrubReport>> {
   return new Scrub(parts).run();
@@ -65,7 +65,7 @@ class Scrub {
   private operations = 0;
   private damaged = 0;
   private restored = 0;
-  /** By subject: looking only, one is seen more than once. */
+  /** By subject: a dry run sees a subject more than once. */
   private readonly repaired = new Map<string, RepairedRow>();
   private readonly lost = new Set<string>();
   /** By kind and namespace. */
@@ -103,9 +103,9 @@ class Scrub {
     };
   }
 
-  /** The log before the rows, because rows are judged by it. */
+  /** The log before the rows, because rows are compared with it. */
   private async log(): Promise<Result<null>> {
-    // Each once, however many of its operations make one look closely.
+    // Each subject once, even if several of its operations are suspect.
     const subjects = new Map<string, Subject>();
     for (let after = 0; ; ) {
       const page = await this.query({ kind: 'scrub-log', after, limit: PAGE_ROWS });
@@ -135,7 +135,7 @@ class Scrub {
       const done = await this.repair({ subjects: [], operations });
       if (!done.ok) return failed(done.error);
       if (done.value.restored === 0) continue;
-      // Which of them fitted shows when they are looked at again.
+      // The second look shows which operations fitted.
       const again = await this.query({
         kind: 'read-logged',
         places: some,
@@ -186,7 +186,7 @@ class Scrub {
     return this.query({ kind: 'scrub-tombstones', after, limit: PAGE_ROWS } as const);
   }
 
-  /** Looks at subjects closely; asks peers for what a row needs and the log lost. */
+  /** Examines subjects closely; asks peers for operations that a row needs and the log lost. */
   private async look(subjects: readonly Subject[]): Promise<Result<null>> {
     for (let at = 0; at < subjects.length; at += limits.REPAIR_SUBJECTS_MAX) {
       const own = await this.repair({ subjects: subjects.slice(at, at + limits.REPAIR_SUBJECTS_MAX) });
@@ -199,7 +199,7 @@ class Scrub {
         operations,
       });
       if (!again.ok) return failed(again.error);
-      // A stub that nobody may give is no loss; a payload that had its effect here and is gone is one.
+      // A stub that no peer may send is not a loss; a missing payload that had its effect here is one.
       for (const { origin, seq, subject } of again.value.missing) {
         const stored = await this.query({ kind: 'find-operation', opId: operationId(origin, seq) });
         if (stored.ok && stored.value?.parked === null && subject !== '')
@@ -209,7 +209,7 @@ class Scrub {
     return ok(null);
   }
 
-  /** What commands and queries found damaged, and is not yet repaired. */
+  /** Rows that commands and queries found damaged, and that are not repaired yet. */
   private async suspects(): Promise<Result<null>> {
     const listed = await this.query({ kind: 'list-suspects', limit: SUSPECTS_MAX });
     if (!listed.ok) return failed(listed.error);

@@ -16,23 +16,23 @@ export interface SuspectParts extends RowRepair {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** What became of suspects. */
+/** The outcome of a repair of suspects. */
 export interface SuspectReport {
   readonly repaired: readonly RepairedRow[];
-  /** Rows that were taken as they stood, because no log tells what they were. */
+  /** Rows that were accepted as they are, because no log has their history. */
   readonly accepted: readonly Subject[];
   /** Subjects that stay suspect. */
   readonly left: readonly Subject[];
 }
 
-/** How long peers that do not answer are waited for before a row is taken as it stands. */
+/** How long the repair waits for peers that do not answer, before it accepts a row as it is. */
 const WAIT_MS = 600_000;
-/** Suspects that are looked at together. */
+/** Most suspects examined together. */
 export const SUSPECTS_MAX = 1000;
 
 /**
- * Repairs damaged rows from the own log, and from peers where the own log lost operations. A readable row that no log knows
- * is taken as it stands, so that the memory stays usable.
+ * Repairs damaged rows from the own log, and from peers where the own log lost operations. A readable row without any
+ * history in a log is accepted as it is, so that the memory stays usable.
  */
 export async function repairSuspects(
   parts: SuspectParts,
@@ -76,7 +76,7 @@ async function repairSome(parts: SuspectParts, suspects: readonly Suspect[]): Pr
       { lane: 'background' },
     );
     if (!stored.ok) return failed(stored.error);
-    // What came without its payload never had an effect here.
+    // An operation that came without its payload never had an effect here.
     if (stored.value === null || stored.value.parked === null) lost.set(nameOf({ kind, id }), { kind, id });
   }
   const nowMs = clock.nowMs();
@@ -101,9 +101,9 @@ async function repairSome(parts: SuspectParts, suspects: readonly Suspect[]): Pr
   });
 }
 
-/** Between two looks at the suspects; a new one wakes the loop, but other processes mark some too. */
+/** Between two checks for suspects; a new one wakes the loop, but other processes mark some too. */
 const LOOK_MS = 10_000;
-/** One that could not be repaired rests so long, however often it is asked for. */
+/** A row that could not be repaired is tried again after this, however often a caller asks. */
 const REST_MS = 30_000;
 
 export interface SuspectsJobParts extends SuspectParts {
@@ -143,20 +143,21 @@ export class SuspectsJob {
     return { afterMs: LOOK_MS };
   }
 
-  /** A peer is back, which may have what is missing. */
+  /** A peer is back that may have missing operations. */
   retry(): void {
     this.restUntilMs.clear();
   }
 }
 
 const REPAIRED = 'damaged rows were repaired';
-const LEFT = 'damaged rows could not be repaired: no log that can be reached tells what they were';
-const ACCEPTED = 'damaged rows were taken as they stand: no log tells what they were';
+const LEFT = 'damaged rows could not be repaired: no log that can be reached has their history';
+const ACCEPTED =
+  'damaged rows were accepted as they are, because no log has their history: read them and correct them';
 const SHOWN = 20;
 const nameOf = ({ kind, id }: Subject): string => `${kind} ${id}`;
 const shown = (subjects: readonly Subject[]) => subjects.slice(0, SHOWN).map(nameOf);
 
-/** Raises the alarm for rows that were taken as they stood, and remembers them. */
+/** Raises the alarm for rows that were accepted as they are, and stores their names. */
 export async function noteAccepted(
   { store, log }: { readonly store: Store; readonly log: Log },
   accepted: readonly Subject[],

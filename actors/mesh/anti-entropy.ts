@@ -28,32 +28,37 @@ export interface AntiEntropyParts extends RowRepair {
   readonly records: () => readonly PeerRecord[];
   readonly intervalMs: number;
   readonly onEvent: ((event: MeshEvent) => void) | undefined;
-  /** True once nothing new is to be begun. */
+  /** True once no new work may begin. */
   readonly stopping: () => boolean;
 }
 
-/** A peer whose operations are still on their way is asked again after this. */
+/** A peer whose operations are still on their way is asked again after this time. */
 const BEHIND_MS = 2000;
-/** After so many times in a row it is looked at all the same: in a mesh that never rests nothing is ever equal. */
+/**
+ * After this many `behind` comparisons in a row the rows are compared all the same: in a busy mesh two nodes never have
+ * equal logs.
+ */
 const BEHIND_MAX = 5;
-/** What was repaired is compared again. */
+/** After a repair the rows are compared again after this time. */
 const REPAIRED_MS = 250;
-/** What could not be repaired is tried again after this, the other node may be the one that has to. */
+/**
+ * After a failed repair the rows are compared again after this time: the other node may be the one that repairs them.
+ */
 const UNEQUAL_MS = 5000;
 const IDLE_MS = 1000;
 const NOTHING_COUNTED = { recounted: [] };
-/** Namespaces that a noted alarm names. */
+/** Most namespaces that a noted alarm names. */
 const NOTED_MAX = 10;
 
 /**
- * Layer three (design: mesh): compares the rows of this node with each peer's on a schedule and after a reconnect, and
- * repairs those of this node, from the own log where that tells, else with operations that the peer gives back. Each
- * node repairs itself alone, so no word of a peer changes a row that the log can vouch for.
+ * Layer three (design: mesh): compares the rows of this node with each peer's on a schedule and after a reconnect. It
+ * repairs the rows of this node from the own log where that suffices, else with operations that the peer sends. Each
+ * node repairs only itself, so no answer of a peer changes a row that the log can vouch for.
  */
 export class AntiEntropy {
-  /** When each peer is to be compared, monotonic. */
+  /** When each peer is due to be compared, monotonic. */
   private readonly dueMs = new Map<string, number>();
-  /** When each was compared, monotonic. */
+  /** When each peer was last compared, monotonic. */
   private readonly comparedMs = new Map<string, number>();
 
   constructor(private readonly parts: AntiEntropyParts) {}
@@ -63,7 +68,9 @@ export class AntiEntropy {
     this.dueMs.set(peerId, 0);
   }
 
-  /** A peer found a difference when it compared: look soon, but do not answer one comparison with the next for ever. */
+  /**
+   * A peer found a difference when it compared: compare soon, but do not answer each comparison with another for ever.
+   */
   differing(record: PeerRecord): void {
     const dueMs = this.dueMs.get(record.peerId) ?? 0;
     const lastMs = this.comparedMs.get(record.peerId) ?? Number.NEGATIVE_INFINITY;
@@ -71,7 +78,7 @@ export class AntiEntropy {
     this.dueMs.set(record.peerId, Math.min(dueMs, Math.max(0, lastMs + BEHIND_MS)));
   }
 
-  /** One peer at a time. */
+  /** Compares with one peer. */
   async round(): Promise<NextRound> {
     const { clock, intervalMs, records } = this.parts;
     if (intervalMs === 0) return { afterMs: IDLE_MS };
@@ -106,7 +113,7 @@ export class AntiEntropy {
       comparison === 'equal' || comparison === 'failed'
         ? intervalMs
         : Math.min(waits[comparison], intervalMs);
-    // An alarm that stands is not rung again and again.
+    // A standing alarm is logged only once.
     this.comparedMs.set(peerId, clock.monotonicMs());
     this.dueMs.set(peerId, clock.monotonicMs() + (wasDiverged ? intervalMs : waitMs));
     onEvent?.({ kind: 'compared', peerId, comparison, repaired });
@@ -120,7 +127,7 @@ export class AntiEntropy {
     }
   }
 
-  /** Leaves the alarm where `doctor` finds it, also when this process has ended. */
+  /** Stores the alarm where `doctor` finds it, also after this process has ended. */
   private noteAlarm(): void {
     const { store, records, log } = this.parts;
     const diverged = records()
@@ -129,9 +136,9 @@ export class AntiEntropy {
     const command = { kind: 'note-integrity', name: 'mesh', facts: { diverged }, audit: null } as const;
     store.execute(command, { lane: 'background' }).then(
       (noted) => {
-        if (!noted.ok) log.warn({ code: noted.error.code }, 'an alarm could not be noted');
+        if (!noted.ok) log.warn({ code: noted.error.code }, 'an alarm could not be stored for doctor');
       },
-      (error: unknown) => log.warn({ err: error }, 'an alarm could not be noted'),
+      (error: unknown) => log.warn({ err: error }, 'an alarm could not be stored for doctor'),
     );
   }
 
@@ -154,7 +161,7 @@ export class AntiEntropy {
     const comparable = still && sameHave(have, answer.have);
     if (!comparable && record.entropy.behind < BEHIND_MAX)
       return { comparison: 'behind', repaired: 0, differing };
-    // A look that was forced is not followed by another one at once.
+    // A forced comparison is not followed by another one at once.
     record.entropy.behind = 0;
     let repaired = 0;
     for (const of of differing.slice(0, limits.RANGE_NAMESPACES_MAX)) {
@@ -172,7 +179,7 @@ export class AntiEntropy {
     of: KindNamespace,
     comparable: boolean,
   ): Promise<number | null> {
-    // The digest of the namespace itself may be what is wrong; counting it costs the writer a look at every row.
+    // The digest of the namespace itself may be wrong. Recounting it makes the writer read every row.
     const counted = comparable ? await this.repair({ subjects: [], recount: [of] }) : NOTHING_COUNTED;
     if (counted === null) return null;
     const repaired = await this.repairRanges(record, of);
@@ -203,7 +210,7 @@ export class AntiEntropy {
       const done = await this.repairSubjects(record, subjects);
       if (done === null) return null;
       repaired += done;
-      // A peer that does not move on would keep this node for ever.
+      // A peer whose cursor does not advance would keep this node in the loop for ever.
       from = theirs.next !== null && theirs.next > from ? theirs.next : null;
     }
     return repaired;
@@ -263,7 +270,7 @@ export class AntiEntropy {
       ...request,
     });
     if (done.ok) return done.value;
-    log.warn({ code: done.error.code }, 'rows could not be repaired');
+    log.warn({ code: done.error.code }, 'the rows that differ from a peer could not be repaired');
     return null;
   }
 

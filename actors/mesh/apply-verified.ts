@@ -8,13 +8,16 @@ import type { Clock } from '../../protocol/seams.js';
 import { parseRfc3339Ms } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
 
-/** Where operations take effect. */
+/** Where verified operations are applied. */
 export interface Place {
   readonly store: Store;
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** What the store made of a page that a peer answered, with what was refused before it got there. */
+/**
+ * The outcome of applying a page that a peer answered, including the operations that were refused before the store saw
+ * them.
+ */
 export async function applyPage(
   place: Place,
   batch: VerifiedBatch,
@@ -26,8 +29,8 @@ export async function applyPage(
 }
 
 /**
- * Offers a batch to the store; when the rules break over it, its operations one by one. The nonce of the message is used
- * in the transaction of the batch; before single operations it is used by `use`.
+ * Offers a batch to the store. When a rule throws on it, offers its operations one by one. The message's nonce is used in
+ * the transaction of the batch; `use` uses it before single operations.
  */
 export async function applyVerified(
   { store, clock }: Place,
@@ -44,10 +47,10 @@ export async function applyVerified(
   return ok(await applyOneByOne({ store, clock }, command));
 }
 
-/** How long a damaged row may hold up what peers send, until only its own operations wait. */
+/** How long a damaged row may delay what peers send; after that only its own operations wait. */
 const DAMAGE_HOLDS_UP_MS = 60_000;
 
-/** True where one operation must not hold up the others: the rules break over it, or its row cannot be repaired. */
+/** True where one operation must not delay the others: a rule throws on it, or its row cannot be repaired. */
 function breaksAlone({ code, details }: Failure, nowMs: number): boolean {
   if (code === 'INTERNAL') return true;
   const sinceMs = parseRfc3339Ms(String(details?.['damaged_since'] ?? ''));
@@ -72,7 +75,7 @@ async function applyOneByOne({ store, clock }: Place, command: ApplyOperations):
     const { origin, seq } = operation;
     if (stopped.has(origin)) continue;
     let outcome = await offer(operation);
-    // Parked in the log, it does not block its origin, and is offered to the rules again later.
+    // A parked operation does not block its origin, and the rules see it again later.
     if (!outcome.ok && breaksAlone(outcome.error, clock.nowMs()))
       outcome = await offer({ ...operation, refusal: 'internal' });
     if (!outcome.ok) {

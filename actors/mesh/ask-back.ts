@@ -7,8 +7,8 @@ import type { AskedBack } from '../maintenance/repair-rows.js';
 import type { PeerClient } from './peer-client.js';
 
 /**
- * Asks peers, one after the other, for operations that are missing here; what nobody gives is left out. One whose payload
- * nobody has, because all have let it go, comes as its header.
+ * Asks peers, one after the other, for operations that are missing here. Operations that no peer sends are left out. An
+ * operation whose payload every peer has let go comes as its header.
  */
 export async function askBack(
   client: PeerClient,

@@ -4,8 +4,9 @@ import { fail, type Result } from '../../protocol/result.js';
 import type { PeerClient } from './peer-client.js';
 
 /**
- * Passes a command on to the home of its subject and answers what the home answered: HOME_UNREACHABLE at once where the
- * home cannot be called, and after the time of a request where it does not answer. Then the outcome is unknown.
+ * Passes a command on to the home node of its subject and returns the home's answer. HOME_UNREACHABLE at once where the
+ * home cannot be called, and after the request timeout where it does not answer; in the second case the outcome is
+ * unknown.
  */
 export async function forwardTo(
   client: PeerClient,
@@ -14,7 +15,7 @@ export async function forwardTo(
   command: Command,
 ): Promise<Result<Readonly<Record<string, unknown>>>> {
   if (peer === null || peer.url === null || peer.state !== 'member')
-    return unreachable(peerId, 'this node has no address of it');
+    return unreachable(peerId, 'this node has no address for it');
   const delivered = await client.forward(peer, command);
   return delivered.ok ? delivered.reply.outcome : unreachable(peerId, delivered.message);
 }

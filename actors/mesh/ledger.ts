@@ -5,12 +5,12 @@ import type { Cause } from './link-state.js';
 import type { OwnLog } from './own-log.js';
 import type { PeerRecord } from './peer-record.js';
 
-/** The ledger is written in the background; this is how long the store may take. */
+/** The ledger is written in the background; the store may take this long. */
 const SAVE_TIMEOUT_MS = 5000;
-/** Parked operations that one save writes or settles. */
+/** Most parked operations that one save writes or removes. */
 const PARKED_PER_SAVE = 2000;
 
-/** What is to be read of the ledger when a node starts. */
+/** What a starting node reads from the ledger. */
 export interface Remembered {
   readonly progress: ReadonlyMap<string, PeerProgress>;
   readonly parked: readonly PeerParked[];
@@ -18,11 +18,11 @@ export interface Remembered {
 
 /**
  * The durable ledger of deliveries: how far each peer is, what is owed to it after a failure and why, and which
- * operations have no effect there. Written lazily; a peer's answer always knows better.
+ * operations have no effect there. It is written lazily; a peer's own answer takes precedence.
  */
 export class DeliveryLedger {
   private readonly saved = new Map<string, string>();
-  /** By peer and origin: the sequences that are in the table. */
+  /** By peer and origin: the sequences that the table holds. */
   private readonly savedParked = new Map<string, Set<number>>();
 
   constructor(
@@ -43,7 +43,7 @@ export class DeliveryLedger {
     };
   }
 
-  /** Writes what has changed; false when that has to be tried again. */
+  /** Writes what has changed; false when the caller must try again. */
   async save(records: readonly PeerRecord[]): Promise<boolean> {
     const rows = records.flatMap((record) => this.rowOf(record) ?? []);
     const progress = rows.filter((row) => this.saved.get(row.peerId) !== JSON.stringify(row));
@@ -54,7 +54,10 @@ export class DeliveryLedger {
       { lane: 'background', timeoutMs: SAVE_TIMEOUT_MS },
     );
     if (!done.ok) {
-      this.log.warn({ code: done.error.code }, 'the ledger of deliveries could not be written');
+      this.log.warn(
+        { code: done.error.code },
+        'the ledger of deliveries could not be written; it is tried again',
+      );
       return false;
     }
     for (const row of progress) this.saved.set(row.peerId, JSON.stringify(row));
@@ -78,7 +81,7 @@ export class DeliveryLedger {
       cause: owes ? link.cause : null,
       firstFailedAtMs: owes ? record.firstFailedAtMs : null,
       lastFailedAtMs: owes ? record.lastFailedAtMs : null,
-      // To the second, because a row that differs by a moment alone need not be written again.
+      // Rounded to the second: a row that differs by less need not be written again.
       nextTryAtMs: owes && waitMs > 0 ? Math.ceil((this.clock.nowMs() + waitMs) / 1000) * 1000 : null,
       version: record.version,
     };
@@ -93,7 +96,7 @@ export class DeliveryLedger {
       const before = this.parkedOf(peerId, origin);
       for (const [seq, reason] of standing.parked) {
         if (parked.length >= PARKED_PER_SAVE) break;
-        // What a peer may not hold is not owed to it.
+        // Operations out of a peer's scope are not owed to it.
         if (reason === 'out_of_scope' || before.has(seq)) continue;
         parked.push({ peerId, origin, seq, reason, notedAtMs: this.clock.nowMs() });
       }
@@ -113,7 +116,7 @@ export class DeliveryLedger {
   }
 }
 
-/** Takes up a peer where the ledger left it. */
+/** Restores a peer's progress from the ledger. */
 export function recall(record: PeerRecord, remembered: Remembered | null): void {
   const row = remembered?.progress.get(record.peerId);
   if (row === undefined) return;
@@ -124,7 +127,7 @@ export function recall(record: PeerRecord, remembered: Remembered | null): void 
       record.standing.parked.set(each.seq, each.reason);
   record.firstFailedAtMs = row.firstFailedAtMs;
   record.lastFailedAtMs = row.lastFailedAtMs;
-  // It is probed first in any case, so the causes that only this node writes are all that need to fit.
+  // The peer is probed first in any case, so only the causes that this node writes need to match.
   const { attempts, quarantined } = row;
   record.link = { ...record.link, attempts, quarantined, cause: row.cause as Cause | null };
 }

@@ -1,6 +1,6 @@
 import { type BackoffPolicy, backoffDelayMs } from '../core/backoff.js';
 
-/** Why a delivery failed, in types that no peer chooses (reference-federation §4.2, #2671). */
+/** Why a delivery failed, in values that no peer chooses (reference-federation §4.2, #2671). */
 export type Cause =
   | 'unreachable'
   | 'timeout'
@@ -26,17 +26,17 @@ export const REFUSAL_CAUSES = [
 export type RefusalCause = (typeof REFUSAL_CAUSES)[number];
 
 /**
- * probing: nothing is known yet. healthy: the last message was answered. suspect: some were not. cut: many in a row
- * were not, or the other side is not who it should be; looked at again at leisure.
+ * probing: nothing is known yet. healthy: the last message was answered. suspect: some messages were not answered. cut:
+ * many in a row were not answered, or the other side has the wrong identity; it is tried again at long intervals.
  */
 export type PeerState = 'probing' | 'healthy' | 'suspect' | 'cut';
 
-/** What is known of a peer's reachability and willingness. */
+/** Whether a peer can be reached and accepts what it is sent. */
 export interface LinkState {
   readonly state: PeerState;
-  /** Failures in a row of any kind; decides the wait and the state. */
+  /** Failures in a row of any kind; they decide the wait and the state. */
   readonly failures: number;
-  /** Failed deliveries of what is owed now that count against it; unlike failures they survive a probe. */
+  /** Failed deliveries of what is owed now, where the peer is to blame. Unlike `failures` they survive a probe. */
   readonly attempts: number;
   readonly quarantined: boolean;
   readonly cause: Cause | null;
@@ -50,25 +50,25 @@ export const FRESH_LINK: LinkState = {
   cause: null,
 };
 
-/** What happened to a link. */
+/** An event on the connection to a peer. */
 export type LinkEvent =
-  /** A message was answered as it should be. `progress`: the peer durably has more of ours than before. */
+  /** A message was answered as expected. `progress`: the peer durably has more of ours than before. */
   | { readonly kind: 'answered'; readonly progress: boolean }
   | { readonly kind: 'failed'; readonly cause: Cause; readonly delivery: boolean }
-  /** A sign of life, or of change: look again now. */
+  /** The peer was in contact or has changed: try again now. */
   | { readonly kind: 'heard' }
-  /** It runs another release than when it refused, or something else is offered. */
+  /** The peer runs another release than when it refused, or something else is offered. */
   | { readonly kind: 'offer-again' };
 
-/** This many failures in a row, and a peer is cut. */
+/** After this many failures in a row a peer is cut. */
 export const FAILURES_UNTIL_CUT = 4;
-/** This many failed deliveries of the same operations, and they are put aside. */
+/** After this many failed deliveries the same operations are put aside. */
 export const ATTEMPTS_MAX = 100;
 
-/** Failures that say nothing about what was sent. */
+/** Failures that say nothing about the operations that were sent. */
 const FREE: ReadonlySet<Cause> = new Set(['throttled', 'overloaded', 'unreachable', 'untrusted']);
 
-/** The next state of a link. Pure. */
+/** The next state of a peer's connection. Pure. */
 export function nextLink(link: LinkState, event: LinkEvent): LinkState {
   switch (event.kind) {
     case 'answered':
@@ -87,7 +87,7 @@ export function nextLink(link: LinkState, event: LinkEvent): LinkState {
       };
     }
     case 'heard':
-      // Its failures are kept until it has answered: one genuine message does not mean that it can be reached.
+      // Its failures are kept until it has answered: a genuine message does not prove that the peer can be reached.
       return link.state === 'cut' ? { ...link, state: 'suspect' } : link;
     case 'offer-again':
       return { ...link, attempts: 0, quarantined: false };
@@ -96,23 +96,23 @@ export function nextLink(link: LinkState, event: LinkEvent): LinkState {
 
 function stateAfter(failures: number, cause: Cause): PeerState {
   if (cause === 'untrusted') return 'cut';
-  // Somebody who asks for patience, or refuses, is there.
+  // A peer that asks for patience, or refuses, can be reached.
   if (cause === 'throttled' || cause === 'overloaded' || cause.startsWith('refused:')) return 'suspect';
   return failures >= FAILURES_UNTIL_CUT ? 'cut' : 'suspect';
 }
 
-/** One quick second try, then longer and longer; short enough that a node that returns is met within seconds. */
+/** A quick second try, then longer waits; short enough that a node that returns is reached within seconds. */
 const UNREACHABLE: BackoffPolicy = { initialMs: 250, maxMs: 3000, jitter: 0.5, stableMs: 0 };
-/** A peer that answers and refuses, or is busy, gets more time each time. */
+/** A peer that answers but refuses, or is busy, gets more time after each try. */
 const REFUSED: BackoffPolicy = { initialMs: 250, maxMs: 30_000, jitter: 0.5, stableMs: 0 };
 const BUSY: BackoffPolicy = { initialMs: 100, maxMs: 5000, jitter: 0.5, stableMs: 0 };
 
-/** Milliseconds until the next try; `unit` is a draw from [0, 1). */
+/** Milliseconds until the next try; `unit` is a random number from [0, 1). */
 export function waitAfter(link: LinkState, unit: number): number {
   const { cause, failures, attempts } = link;
   if (cause === null || failures === 0) return 0;
   const busy = cause === 'throttled' || cause === 'overloaded';
   const policy = busy ? BUSY : cause.startsWith('refused:') ? REFUSED : UNREACHABLE;
-  // A peer that answers before it refuses again has no failures in a row, but as many attempts.
+  // A peer that answers between two refusals has no failures in a row, but its attempts add up.
   return backoffDelayMs(policy, Math.max(failures, attempts) - 1, unit);
 }

@@ -12,9 +12,9 @@ export interface LinksParts {
   readonly seams: SupervisorSeams;
   readonly policy: RestartPolicy;
   readonly link: PeerLinkParts;
-  /** The record of a member, made when it is new. */
+  /** The record of a member; a new member gets a new record. */
   readonly recordOf: (peerId: string) => PeerRecord;
-  /** The members have changed. */
+  /** Called when the members have changed. */
   readonly onMembers: (members: readonly PeerRecord[]) => void;
   readonly onFailure: (report: FailureReport) => void;
 }
@@ -24,7 +24,10 @@ interface Running {
   readonly link: { current: PeerLink | null };
 }
 
-/** The roster at work: one link under a supervisor of its own for each member, so that none can harm another. */
+/**
+ * One connection for each member of the roster, each under its own supervisor, so that a failure of one does not affect
+ * the others.
+ */
 export class Links implements RunningChild {
   readonly stopped: Promise<ExitReason>;
   private end!: (reason: ExitReason) => void;
@@ -93,7 +96,7 @@ export class Links implements RunningChild {
   }
 }
 
-/** Members in the order of their ids, beginning behind a node's own. */
+/** Members in the order of their ids, starting after this node's own id. */
 export function ringFrom(peerId: string, members: readonly PeerRecord[]): PeerRecord[] {
   const sorted = [...members].sort((a, b) => (a.peerId < b.peerId ? -1 : 1));
   const behind = sorted.filter((each) => each.peerId > peerId);

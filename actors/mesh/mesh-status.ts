@@ -14,7 +14,7 @@ export interface StatusParts {
   readonly needed: number;
 }
 
-/** How replication stands, from what is known without asking anybody. */
+/** The state of replication, from what this node knows without asking a peer. */
 export function meshStatus({
   ownLog,
   members,
@@ -24,7 +24,7 @@ export function meshStatus({
   needed,
 }: StatusParts): MeshStatus {
   const peers = members.map((record) => peerStatus(record, ownLog, clock));
-  // The acknowledgement that completes the quorum is the (needed - 1)th best.
+  // The acknowledgement that completes the quorum is the (needed - 1)th highest.
   const acked = peers.map((peer) => peer.acked).sort((a, b) => b - a);
   const replicated = needed <= 1 ? ownLog.end : (acked[needed - 2] ?? 0);
   return {
@@ -68,7 +68,7 @@ function peerStatus(record: PeerRecord, ownLog: OwnLog, clock: Clock): PeerStatu
   };
 }
 
-/** Namespaces that the status names. */
+/** Most namespaces that the status names. */
 const DIFFERING_SHOWN = 10;
 
 function owedAfterFailure({ link, standing }: PeerRecord, ownLog: OwnLog): number {

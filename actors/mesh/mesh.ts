@@ -25,61 +25,62 @@ export interface Mesh {
   readonly rows: Pick<RowDuties, 'suspected'>;
   status(): MeshStatus;
   /**
-   * Waits until enough peers durably have the own operations `from` to `to`, at the latest until `deadlineMs`
-   * (monotonic). Also tells the links that there is something to push.
+   * Waits until enough peers durably have the own operations `from` to `to`, at most until `deadlineMs` (monotonic).
+   * Also tells the peer connections that there is something to push.
    */
   replicated(origin: string, from: number, to: number, deadlineMs: number): Promise<QuorumOutcome>;
-  /** Who has one of this node's operations. */
+  /** Which nodes have one of this node's operations. */
   acknowledgements(origin: string, seq: number): readonly Acknowledgement[];
   /** Passes a command on to the home of its subject. */
   forward(peerId: string, command: Command): Promise<Result<Readonly<Record<string, unknown>>>>;
   /**
-   * False while writes must wait: at the start until the peers have been asked, at most 2 s, and when the database was
-   * put back until the node has caught up under a new epoch.
+   * False while writes must wait: at a start until the peers were asked (2 s at most), and after the database was rolled
+   * back until the node has caught up under a new epoch.
    */
-  /** False while writes must wait: at the start for the peers (2 s at most), and while a restored database catches up. */
   accepting(): boolean;
   /** Resolves when writes may begin. */
   whenAccepting(): Promise<void>;
-  /** Another process or a local call has written: look at the log now. */
+  /** Another process or a local call has written: read the log now. */
   wake(): void;
-  /** What a peer is not known to have; null for nothing. */
+  /** The own operations that a peer is not known to have; null when it has all. */
   news(peerId: string): PeerNews | null;
-  /** A peer says that it has something new: ask it. */
+  /** A peer says that it has new operations: pull them. */
   hint(peerId: string): void;
   /**
-   * A message of a peer arrived and was genuine; `have` when it said what it has (the cursor of a pull), `reads` where it
-   * reads the log of this node (the cursor of a page).
+   * A genuine message of a peer arrived. `have`: what the peer said that it has (the cursor of a pull). `reads`: how far
+   * it has read the log of this node (the cursor of a page).
    */
   heard(peerId: string, have: Have | null, reads?: Have | null): void;
-  /** A peer found that its rows differ from these: compare with it soon. */
+  /** A peer found that its rows differ from this node's: compare with it soon. */
   differing(peerId: string): void;
-  /** Writes down what is owed and ends; answers that are under way are not waited for. */
+  /** Writes the ledger and ends, without waiting for answers that are under way. */
   stop(): Promise<void>;
 }
 
 const REQUEST_TIMEOUT_MS = 10_000;
-/** A push that was gathered for may take so long; after that its peer hears in another way that there is something. */
+/** A gathered push may be this much later than announced; after that the peer gets a hint instead. */
 const PUSH_GRACE_MS = 150;
-/** How long a node that starts lets its peers say what they have of it. */
+/** How long a starting node waits for its peers to say what they have of it. */
 const START_HOLD_MS = 2000;
 const DOUBT_HOLD_MS = 5000;
-/** A peer whose doubt came to nothing is not heeded again for this long. */
+/** When a peer's claim proved wrong, its claims are ignored for this long. */
 const DOUBT_REST_MS = 60_000;
-/** One that did not answer what was asked for is heeded again after this. */
+/** When a peer made a claim and did not answer the request for proof, its claims are ignored for this long. */
 const DOUBT_AGAIN_MS = 15_000;
 const RECOVERY_HOLD_MS = 60_000;
-/** After a page that is not its last a peer asks for the next within this time, or is pushed to again. */
+/** A peer that reads a page, not the last one, asks for the next within this time, or is pushed to again. */
 const READS_REST_MS = 500;
 const LEDGER_INTERVAL_MS = 2000;
 const LOCAL_RETRY_MS = 250;
-/** With nobody else on the database, the log is looked at for form's sake. */
+/** Interval of reading the log where no other process uses the database. */
 const IDLE_POLL_MS = 60_000;
 const RETRY_PARKED_LIMIT = 500;
-/** After so many failures the rest waits for the next start. */
+/** After this many failures the rest waits for the next start. */
 const PARKED_BROKEN_MAX = 200;
 
-/** Starts replication: a supervisor with the roster's links, the quorum, catch-up and the ledger of deliveries. */
+/**
+ * Starts replication: a supervisor with the connections to peers, the quorum, catch-up and the ledger of deliveries.
+ */
 export function startMesh(parts: MeshParts): Mesh {
   return new Replication(parts);
 }
@@ -88,7 +89,7 @@ class Replication implements Mesh {
   readonly supervisor: Supervisor;
   private readonly records = new Map<string, PeerRecord>();
   private members: readonly PeerRecord[] = [];
-  /** The members in the order of their ids, beginning behind this node's. */
+  /** The members in the order of their ids, starting after this node's id. */
   private ring: readonly PeerRecord[] = [];
   private remembered: Remembered | null = null;
   private readonly gate: WriteGate;
@@ -101,7 +102,10 @@ class Replication implements Mesh {
   private sync: PeerSync | null = null;
   private readonly wakeLog: () => void;
   readonly rows: RowDuties;
-  /** Whose word that operations were lost is being looked into, and until when nobody's is (monotonic). */
+  /**
+   * The peer whose claim that this database lost operations is being examined, and until when each peer's claims are
+   * ignored (monotonic).
+   */
   private doubted: PeerRecord | null = null;
   private readonly doubtedUntilMs = new Map<string, number>();
   private recoveringFrom: PeerRecord | null = null;
@@ -183,7 +187,7 @@ class Replication implements Mesh {
 
   acknowledgements(origin: string, seq: number): readonly Acknowledgement[] {
     return this.members.map(({ peerId, standing, has }) => {
-      // Of an earlier epoch the links know nothing, but the peer's last full answer does.
+      // The connections do not track an earlier epoch, but the peer's last full answer does.
       if (origin !== standing.origin) {
         return { peerId, state: (has[origin] ?? 0) >= seq ? 'durable' : 'waiting', reason: null };
       }
@@ -232,7 +236,7 @@ class Replication implements Mesh {
     if (have !== null) {
       record.has = have;
       const { origin } = this.ownLog;
-      // When it was said is not known, so it can add to what is known but take nothing away.
+      // The time of the statement is unknown, so it may raise what is known but not lower it.
       if (origin !== null && this.observe(record, origin, have[origin] ?? null, 0) === 'raised')
         record.progressed();
     }
@@ -309,15 +313,15 @@ class Replication implements Mesh {
           this.parts.onEvent?.({ kind: 'pushed', peerId, operations, ms }),
       },
     });
-    // Only now are the members known, of whom there may be none to wait for.
+    // The members are known only now. There may be no member to wait for.
     this.quorum.changed();
     this.look();
     return this.links;
   }
 
   /**
-   * Writes wait for as many peers as the quorum needs: the next ones that are well, in a ring of all nodes, so that not
-   * all nodes wait for the same. Those with a scope, which are no copy of everything, come last.
+   * Writes wait for as many peers as the quorum needs: the next healthy ones in a ring of all nodes, so that not all
+   * nodes wait for the same peers. Peers with a scope have no full copy and come last.
    */
   private isPrompt(record: PeerRecord): boolean {
     const well = this.ring.filter(
@@ -328,7 +332,10 @@ class Replication implements Mesh {
     return [...whole, ...narrow].slice(0, this.quorum.needed - 1).includes(record);
   }
 
-  /** What was parked may have a rule by now. One over which the rules break holds no other up. */
+  /**
+   * Retries parked operations, because this release may have a rule for them. An operation on which a rule throws does
+   * not delay the others.
+   */
   private async retryParked(): Promise<void> {
     let place = { after: 0, skip: 0, limit: RETRY_PARKED_LIMIT };
     for (let broken = 0; broken < PARKED_BROKEN_MAX; ) {
@@ -353,7 +360,7 @@ class Replication implements Mesh {
     const known = this.records.get(peerId);
     if (known !== undefined) return known;
     const peer = this.parts.roster.find(peerId);
-    if (peer === null) throw new Error('a member that the roster does not know');
+    if (peer === null) throw new Error('the roster does not know a member of its own list');
     const { clock, random, log } = this.parts;
     const record = new PeerRecord(peer, {
       clock,
@@ -371,7 +378,7 @@ class Replication implements Mesh {
     return record;
   }
 
-  /** What a peer says it has of the own origin (Observer). */
+  /** A peer says what it has of the own origin (Observer). */
   observe(
     record: PeerRecord,
     origin: string,
@@ -381,19 +388,19 @@ class Replication implements Mesh {
     const { ownLog } = this;
     if (has === null || ownLog.origin !== origin || record.standing.origin !== origin) return 'same';
     if (has > ownLog.end) {
-      // Nothing is said by how much there is of other operations.
+      // The peer's count does not tell how many of its operations are the same as ours.
       this.contradicted(record, ownLog.end + 1);
       return 'same';
     }
     const change = record.standing.observe(has, ticket);
-    // Who cannot be pushed to is taken at his word; with a scope it may have headers alone.
+    // A peer that cannot be pushed to is trusted, unless it has a scope: then it may hold only headers.
     if (record.peer.url === null && record.peer.allowedNamespaces === null) record.standing.trust();
     return change;
   }
 
   /**
-   * A peer says that it knows other operations of the own origin than the log does. Writes wait while it is asked for
-   * them: only operations that the own key signed prove that the database was put back.
+   * A peer says that it has operations of the own origin that the log lacks or has differently. Writes wait while the
+   * peer is asked for them: only operations that the own key signed prove that the database was rolled back.
    */
   contradicted(record: PeerRecord, seq: number): void {
     const nowMs = this.parts.clock.monotonicMs();
@@ -403,7 +410,8 @@ class Replication implements Mesh {
     const { origin, end } = this.ownLog;
     this.ownLog.refresh().then(
       () => {
-        // Another process may have written what the peer was served before this one looked at the log.
+        // Another process may have written the operations, and the peer may have pulled them before this process read
+        // the log.
         if (this.ownLog.origin === origin && this.ownLog.end === end) this.sync?.request(record, seq);
         else this.settle(record);
       },
@@ -426,13 +434,16 @@ class Replication implements Mesh {
     const reason = `peer ${record.peerId} has operations of ${origin} that this database lost`;
     const begun = await store.execute({ kind: 'begin-epoch', epoch, reason, keep });
     if (!begun.ok) {
-      log.error({ code: begun.error.code }, 'the database was put back, and no new epoch could be begun');
+      log.error(
+        { code: begun.error.code },
+        'the database was rolled back to an older state, and no new epoch could be started',
+      );
       this.gate.release('put-back');
       return false;
     }
     log.warn(
       { origin, next: begun.value.origin, peer: record.peerId },
-      'the database was put back: going on under a new epoch',
+      'the database was rolled back to an older state: the node continues under a new epoch',
     );
     onEvent?.({ kind: 'epoch-begun', origin: begun.value.origin });
     await this.ownLog.refresh();
@@ -447,7 +458,7 @@ class Replication implements Mesh {
         this.doubtedUntilMs.set(record.peerId, this.parts.clock.monotonicMs() + restMs);
     }
     if (this.recoveringFrom === null || !complete) return;
-    // Any peer will do: what only another one has comes with the next rounds.
+    // Any peer suffices: operations that only another peer has come with the next rounds.
     this.recoveringFrom = null;
     this.gate.release('put-back');
   }
@@ -464,7 +475,7 @@ class Replication implements Mesh {
     this.look();
   }
 
-  /** Opens the gate of the start when every peer has answered or has not. */
+  /** Opens the gate of the start when each peer has answered or failed to. */
   private look(): void {
     if (!this.gate.held('start') || this.links === null) return;
     const asked = this.members.every(({ peer, link }) => peer.url === null || link.state !== 'probing');
@@ -482,7 +493,7 @@ class Replication implements Mesh {
   }
 }
 
-/** A part without work of its own, as a child. */
+/** A child without work of its own. */
 function child(stop: () => void) {
   let end!: (reason: { kind: 'stopped' }) => void;
   const stopped = new Promise<{ kind: 'stopped' }>((resolve) => {

@@ -17,28 +17,28 @@ export interface Batch {
   readonly origin: string;
   readonly from: number;
   readonly to: number;
-  /** True when bytes, not numbers, ended it. */
+  /** True when the limit of bytes, not the number of operations, ended the batch. */
   readonly full: boolean;
-  /** `"operations":[…],"heads":[…]` of the body; made once. */
+  /** `"operations":[…],"heads":[…]` of the body; serialised once. */
   readonly members: string;
-  /** The signed body as it was last made, and who got it. */
+  /** The signed body as it was last made, and the peers that got it. */
   signed: { readonly body: SignedBody; readonly madeAtMs: number; readonly sentTo: Set<string> } | null;
 }
 
-/** What a batch reads of payload; with the quotes of JSON in JSON it stays below the limit of a body. */
+/** Bytes of payload that one batch reads; with the escapes of JSON in JSON it stays below the limit of a body. */
 const PAYLOAD_BYTES_TARGET = 1024 * 1024;
-/** The members of a body around the operations. */
+/** Bytes for the members of a body around the operations. */
 const BODY_MARGIN_BYTES = 4096;
-/** A signed body carries the time, and its receivers refuse old ones. */
+/** A signed body is reused for this long: it carries the time, and its receivers refuse old ones. */
 const SIGNED_FOR_MS = 30_000;
 const CACHED_MAX = 32;
 
 /**
- * Batches of own operations. Links that stand at the same place share one: it is read, serialised and signed once.
+ * Batches of own operations. Connections at the same sequence share one batch: it is read, serialised and signed once.
  */
 export class Outgoing {
   private readonly cache = new Map<string, Batch>();
-  /** Reads under way, for links that ask meanwhile. */
+  /** Reads under way, shared by connections that ask meanwhile. */
   private readonly reading = new Map<string, Promise<Result<Batch | null>>>();
   private head: SignedHead | null = null;
 
@@ -104,12 +104,15 @@ export class Outgoing {
     return ok(batch);
   }
 
-  /** Has a batch read anew when it is asked for again. */
+  /** Drops a batch, so that the next request reads it again. */
   forget(batch: Batch): void {
     for (const [key, each] of this.cache) if (each === batch) this.cache.delete(key);
   }
 
-  /** The message that carries a batch to a peer. No peer gets the same bytes twice: it would be a replay. */
+  /**
+   * The message that carries a batch to a peer. No two messages to a peer have the same bytes: the second would be a
+   * replay.
+   */
   message(batch: Batch, peerId: string): SignedBody {
     const nowMs = this.clock.nowMs();
     const { signed } = batch;
@@ -134,11 +137,11 @@ export class Outgoing {
     const texts = operations.map((operation) => JSON.stringify(scoped(operation, peer)));
     for (;;) {
       const last = operations[taken - 1]!;
-      // The hash of a header is what the next one names.
+      // The next header names the hash of this one.
       const hash = taken === operations.length ? lastHash : operations[taken]!.prevHash;
       const heads = JSON.stringify([this.signHead(origin, last.seq, hash)]);
       const members = `"operations":[${texts.slice(0, taken).join(',')}],"heads":${heads}`;
-      // A UTF-16 unit is three bytes at most, so that few batches have to be measured.
+      // A UTF-16 unit is three bytes at most. This estimate makes most exact measurements unnecessary.
       const small = members.length * 3 < REQUEST_BODY_BYTES_MAX - BODY_MARGIN_BYTES;
       if (
         taken === 1 ||
@@ -170,14 +173,14 @@ export class Outgoing {
   }
 }
 
-/** A cached batch is as good as a new one unless that would carry more, or it is more than is wanted. */
+/** A cached batch serves unless a new one would carry more, or the batch exceeds the limit. */
 function suits(batch: Batch, end: number, limit: number): boolean {
   const size = batch.to - batch.from;
   if (size > limit) return false;
   return batch.full || size >= Math.min(limit, end - batch.from);
 }
 
-/** A peer that may not hold a namespace gets the header alone, so that the chain verifies all the same. */
+/** A peer that may not hold a namespace gets only the header, so that the chain still verifies. */
 function scoped(operation: WireOperation, peer: Peer): WireOperation {
   return mayHave(peer, operation) ? operation : { ...operation, payload: null };
 }

@@ -8,7 +8,7 @@ interface Mark {
 
 const MARKS_MAX = 1024;
 
-/** Where this database's own log stands, and since when. */
+/** How far this database's own log is, and since when. */
 export class OwnLog {
   origin: string | null = null;
   /** Sequence of the last own operation. */
@@ -31,7 +31,7 @@ export class OwnLog {
     return true;
   }
 
-  /** Somebody knows that the own log has come this far. */
+  /** A caller knows that the own log has reached this sequence. */
   reached(origin: string, seq: number): void {
     if (origin !== this.origin) {
       this.origin = origin;
@@ -43,12 +43,12 @@ export class OwnLog {
     if (seq <= this.end) return;
     this.end = seq;
     this.marks.push({ seq, atMs: this.clock.monotonicMs() });
-    // Of too many, every other one goes: the lag is then known less finely.
+    // When there are too many marks, every other one is dropped: the lag is then less precise.
     if (this.marks.length > MARKS_MAX) this.marks = this.marks.filter((_, index) => index % 2 === 1);
     this.onChange('grown');
   }
 
-  /** For how long, in milliseconds, there has been something beyond `acked`; 0 when there is not. */
+  /** For how many milliseconds the log has been longer than `acked`; 0 when it is not. */
   lagMs(acked: number): number {
     if (acked >= this.end) return 0;
     const first = this.marks.find(({ seq }) => seq > acked);

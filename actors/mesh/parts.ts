@@ -7,13 +7,13 @@ import type { RestartPolicy } from '../core/restart-policy.js';
 import type { Comparison } from './entropy-state.js';
 import type { PeerState } from './link-state.js';
 
-/** What replication is made of; everything that touches the world is a seam. */
+/** What replication depends on; everything that touches the outside world is a seam. */
 export interface MeshParts {
   readonly self: MeshSelf;
   readonly store: Store;
   readonly roster: Roster;
   readonly transport: PeerTransport;
-  /** Verifies what peers answer, as with a push. */
+  /** Verifies the answers of peers in the same way as a push. */
   readonly verifier: Pick<Verifier, 'page' | 'singles'>;
   readonly settings: MeshSettings;
   readonly clock: Clock;
@@ -22,19 +22,19 @@ export interface MeshParts {
   readonly log: Log;
   /** How children of the tree are restarted. */
   readonly policy: RestartPolicy;
-  /** The own log has grown, by whichever process. */
+  /** The own log has grown; this or another process wrote. */
   readonly onGrown?: () => void;
   /** Counters, for `/metrics`. */
   readonly onEvent?: (event: MeshEvent) => void;
 }
 
 /**
- * How many peers are asked, without a cause, in one interval of catch-up or comparison: any of them knows of everything,
- * so in a large mesh they take turns, and an idle node's work does not grow with it.
+ * How many peers are asked, without a cause, in one interval of catch-up or comparison. Any peer can report everything,
+ * so in a large mesh they take turns, and an idle node's work does not grow with the mesh.
  */
 export const PEERS_ASKED = 10;
 
-/** Those whose turn it is at the nth interval. */
+/** The peers whose turn it is at the nth interval. */
 export function inTurn<T>(all: readonly T[], interval: number): readonly T[] {
   if (all.length <= PEERS_ASKED) return all;
   const from = (interval * PEERS_ASKED) % all.length;
@@ -49,24 +49,27 @@ export interface MeshSelf {
 }
 
 export interface MeshSettings {
-  /** W: copies, this node's included, that a write waits for; 0 waits for none. Clamped to the size of the mesh. */
+  /** W: copies, this node's included, that a write waits for; 0 waits for no copy. Clamped to the size of the mesh. */
   readonly quorumWrites: number;
   readonly quorumTimeoutMs: number;
-  /** Between two rounds of catch-up with every peer; 0 leaves them out. */
+  /** Between two rounds of catch-up with every peer; 0 disables the rounds. */
   readonly catchupIntervalMs: number;
-  /** Between two comparisons of the rows with one peer's; default one minute, 0 leaves them out. */
+  /** Between two comparisons of the rows with one peer's; default one minute, 0 disables them. */
   readonly entropyIntervalMs?: number;
-  /** Between two scrubs; 0 and default: none. */
+  /** Between two scrubs; 0, the default, disables them. */
   readonly scrubIntervalMs?: number;
-  /** How long superseded payloads are kept; 0 and default: for ever. */
+  /** How long superseded payloads are kept; 0, the default, keeps them for ever. */
   readonly payloadKeptMs?: number;
   /** Most operations that one push carries, at least 64. */
   readonly pushBatchMax: number;
-  /** How often the log is looked at for writes of other processes; 0 when there are none. */
+  /** How often the log is read for writes of other processes; 0 when there are no other processes. */
   readonly logPollMs: number;
-  /** A peer that does not answer a message in this time has not; default 10 s. */
+  /** How long a peer may take to answer a message; default 10 s. */
   readonly requestTimeoutMs?: number;
-  /** Peers that the operator has named, found or not: the quorum counts on no fewer. None by default. */
+  /**
+   * Number of peers that the operator has named, found or not: the quorum is computed from at least this number. 0 by
+   * default.
+   */
   readonly peersNamed?: () => number;
 }
 
@@ -83,9 +86,9 @@ export type MeshEvent =
     }
   | {
       readonly kind: 'scrubbed';
-      /** Everything that was not as it was. */
+      /** All findings of the scrub. */
       readonly problems: number;
-      /** Operations that nobody has any more. */
+      /** Operations that no node has any more. */
       readonly lost: number;
     }
   | { readonly kind: 'quarantined'; readonly peerId: string }
@@ -97,11 +100,11 @@ export interface QuorumOutcome {
   readonly acks: number;
   readonly needed: number;
   readonly met: boolean;
-  /** Why not, when it is not met. */
+  /** Why the quorum was missed; null when it was met. */
   readonly reason: QuorumMiss | null;
 }
 
-/** `unreachable`: too few peers can be reached; `parked`: peers have it without its taking effect. */
+/** `unreachable`: too few peers can be reached. `parked`: peers have the operation, but it has no effect there. */
 export type QuorumMiss = 'timeout' | 'unreachable' | 'parked' | 'stopping';
 
 /** A peer as `mesh status`, `/metrics` and `doctor` show it. */
@@ -111,10 +114,10 @@ export interface PeerStatus {
   readonly state: PeerState;
   /** Of this node's own operations, the last one that the peer durably has. */
   readonly acked: number;
-  /** Own operations that it lacks, and for how long the oldest of them has been waiting. */
+  /** Own operations that the peer lacks, and for how long the oldest of them has been waiting. */
   readonly lagOperations: number;
   readonly lagSeconds: number;
-  /** Operations of all origins that it had at its last full answer. */
+  /** Operations of all origins that the peer had at its last full answer. */
   readonly operations: number;
   /** Its clock minus this one, in milliseconds; null before it was measured. */
   readonly skewMs: number | null;
@@ -124,27 +127,27 @@ export interface PeerStatus {
   readonly lastError: string | null;
   readonly nextTryInMs: number;
   readonly quarantined: boolean;
-  /** Operations owed to it after a failure, and those without effect there. */
+  /** Operations owed to the peer after a failure, and operations without effect there. */
   readonly dlq: number;
   readonly parked: number;
-  /** Root digest that it told when it had nothing left to send. */
+  /** Root digest that the peer reported when it had nothing left to send. */
   readonly root: string | null;
-  /** How the rows compare with its rows; null before they were compared. */
+  /** How this node's rows compare with the peer's; null before the first comparison. */
   readonly rows: 'equal' | 'behind' | 'repaired' | 'unequal' | null;
   readonly comparedAt: string | null;
-  /** The rows differ although both have the same operations, and could not be repaired: an alarm. */
+  /** The rows differ although both nodes have the same operations, and a repair failed: an alarm. */
   readonly diverged: boolean;
-  /** Namespaces that differed, the first few. */
+  /** The first few namespaces that differed. */
   readonly differing: readonly string[];
   readonly version: string | null;
   readonly lastAnswerAt: string | null;
 }
 
 export interface MeshStatus {
-  /** This node's origin and the last operation of it; null before the log was read. */
+  /** This node's origin and its last operation; null before the log was read. */
   readonly origin: string | null;
   readonly originSeq: number;
-  /** False while the node catches up after its database was put back. */
+  /** False while the node catches up after its database was rolled back. */
   readonly accepting: boolean;
   readonly quorum: { readonly configured: number; readonly needed: number; readonly members: number };
   readonly peers: readonly PeerStatus[];
@@ -152,9 +155,9 @@ export interface MeshStatus {
   readonly underReplicated: number;
   /** Operations owed to a peer after a failed delivery, and operations without effect there. */
   readonly dlqDepth: number;
-  /** Peers whose rows differ for good. */
+  /** Peers whose rows differ permanently. */
   readonly diverged: number;
-  /** Peers whose deliveries failed too often; they are still served when they ask. */
+  /** Peers whose deliveries failed too often; their own pulls are still served. */
   readonly quarantined: number;
 }
 
@@ -163,11 +166,11 @@ export interface PeerNews {
   readonly origin: string;
   readonly seq: number;
   readonly acked: number;
-  /** They are on their way to it anyway, and should be there after so many milliseconds; null when they are not. */
+  /** Milliseconds within which a push should deliver them; null when no push is on its way. */
   readonly pushedWithinMs: number | null;
 }
 
-/** One line for each node that has an operation, or has not. */
+/** One line for each node: whether it has an operation. */
 export interface Acknowledgement {
   readonly peerId: string;
   readonly state: 'durable' | 'waiting' | 'parked';

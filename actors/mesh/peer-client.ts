@@ -15,12 +15,12 @@ import { instantFromMs } from '../../protocol/time.js';
 import type { Cause } from './link-state.js';
 import type { MeshSelf } from './parts.js';
 
-/** A peer's answer with what was measured on the way, or why there is none. */
+/** A peer's answer with the times measured, or why there is no answer. */
 export type Delivered<R> =
   | { readonly ok: true; readonly reply: R; readonly skewMs: number; readonly tookMs: number }
   | { readonly ok: false; readonly cause: Cause; readonly message: string };
 
-/** A body with its signature, which may go to several peers, to each of them once. */
+/** A body with its signature. It may go to several peers, once to each. */
 export interface SignedBody {
   readonly body: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
@@ -34,17 +34,17 @@ export interface PeerClientParts {
   readonly requestTimeoutMs: number;
 }
 
-/** How a page is asked for. */
+/** How a page is requested. */
 export interface PullHow {
-  /** These origins alone; null means all. */
+  /** Only these origins; null means all. */
   readonly origins?: readonly string[] | null;
-  /** The cursor says where to begin, not what is here. */
+  /** The cursor says only where to begin, not what this node has. */
   readonly place?: boolean;
-  /** Also operations that the peer knows by their headers alone: nobody else has them. */
+  /** Also operations of which the peer has only the headers: no other peer has them. */
   readonly stubs?: boolean;
 }
 
-/** Speaks to peers: signs what goes out, checks what comes back, and makes of every mishap a typed failure. */
+/** Speaks to peers: signs requests, verifies answers, and turns each mishap into a typed failure. */
 export class PeerClient {
   constructor(private readonly parts: PeerClientParts) {}
 
@@ -61,13 +61,18 @@ export class PeerClient {
     if (!delivered.ok) return delivered;
     const { receiver } = delivered.reply;
     if (receiver === null || receiver === peer.peerId) return delivered;
-    // Nodes may change places behind addresses that no certificate is bound to; one copy must not count as another's.
-    return { ok: false, cause: 'untrusted', message: `another node answers there: ${receiver}` };
+    // Without a certificate bound to the address, another node may answer there; its copy must not count as this
+    // peer's.
+    return {
+      ok: false,
+      cause: 'untrusted',
+      message: `another node answers at the address of this peer: ${receiver}`,
+    };
   }
 
   /**
-   * Asks for operations beyond `have`, at most about `limit`, of `origins` alone unless that is null. The peer takes
-   * `have` for what is durably here, unless it is a `place` to read from and nothing more.
+   * Asks for operations beyond `have`, at most about `limit`, only of `origins` unless that is null. The peer takes
+   * `have` for what is durably here, unless `place` says that it is only where to read from.
    */
   pull(
     peer: Peer,
@@ -121,8 +126,9 @@ export class PeerClient {
     const tookMs = clock.monotonicMs() - sentAtMs;
     if (answer.status !== 200) return refusal(answer);
     const reply = check(answer.body);
-    if (reply === null) return { ok: false, cause: 'rubbish', message: 'the answer is not one of a node' };
-    // Its clock was read about half-way.
+    if (reply === null)
+      return { ok: false, cause: 'rubbish', message: 'the answer does not have the form of a peer reply' };
+    // The peer's clock was read about half-way through the exchange.
     const skewMs = Math.round(Date.parse(reply.wall_clock) - (clock.nowMs() - tookMs / 2));
     return { ok: true, reply, skewMs, tookMs };
   }
@@ -135,10 +141,10 @@ function refusal({ status, body }: PeerReply & { kind: 'answer' }): Delivered<ne
 }
 
 function causeOf(status: number, tag: string | null): Cause {
-  // A damaged row of the peer's own, which it repairs in a moment, says nothing about what was sent.
+  // The peer has a damaged row and repairs it soon. That says nothing about what was sent.
   if (tag === 'DATA_DAMAGED') return 'overloaded';
   if (status === 429) return 'throttled';
-  // 503 is overload or shutting down, 504 a deadline in its own queues, 507 a full disk.
+  // 503 means overload or shutting down, 504 a deadline in the peer's own queues, 507 a full disk.
   if (status === 503 || status === 504 || status === 507) return 'overloaded';
   if (status === 401 || status === 403) return 'refused:unauthorised';
   if (status === 413) return 'refused:too_large';

@@ -18,18 +18,19 @@ export interface PeerLinkParts {
   readonly batchMax: number;
   readonly pushed: (record: PeerRecord, operations: number, ms: number) => void;
   readonly peers: Observer;
-  /** True while writes wait for this peer's copy; the others get theirs a moment later, and more at once. */
+  /** True while writes wait for this peer's copy. The other peers get theirs a moment later, in larger batches. */
   readonly isPrompt: (record: PeerRecord) => boolean;
-  /** For how long operations are gathered for those others, in milliseconds. */
+  /** How long operations are gathered for those other peers, in milliseconds. */
   readonly gatherMs: () => number;
-  /** A peer takes long to answer a push: others may be prompt now. */
+  /** A peer takes long to answer a push: writes may wait for other peers instead. */
   readonly late: () => void;
 }
 
-/** Takes what a peer says of the own origin. */
+/** Receives what a peer says of the own origin. */
 export interface Observer {
   /**
-   * `has` of the own origin, as said in answer to a message that was sent at `ticket`; null when nothing was said of it.
+   * `has`: how much of the own origin the peer has, as said in answer to a message that was sent at `ticket`; null when
+   * the answer did not say.
    */
   observe(
     record: PeerRecord,
@@ -37,62 +38,66 @@ export interface Observer {
     has: number | null,
     ticket: number,
   ): 'raised' | 'lowered' | 'same';
-  /** The peer says that the log has other operations than it has, from `seq` on. */
+  /** The peer says that from `seq` on it has other operations than the log. */
   contradicted(record: PeerRecord, seq: number): void;
 }
 
 type Job = 'probe' | 'push' | 'offer';
 
-/** The local store is asked again after this when it did not answer. */
+/** When the local store did not answer, it is asked again after this time. */
 const LOCAL_RETRY_MS = 250;
-/** For a peer that nobody waits for, operations are gathered for a while, or until there are so many. */
+/** For a peer that no write waits for, operations are gathered for a while, or until there are this many. */
 const GATHER_OPERATIONS = 64;
 const GATHER_MS_MIN = 100;
 const GATHER_MS_MAX = 500;
 const GATHER_MS_EACH = 10;
-/** A push that takes longer than this is late. */
+/** A push that takes longer than this is slow. */
 const LATE_MS = 100;
-/** Pushes under way to a peer that writes wait for: what is written meanwhile need not wait for the answer. */
+/**
+ * Most pushes under way to a peer that writes wait for: a later write need not wait for the answer to an earlier push.
+ */
 const PUSHES_MAX = 2;
 
-/** For how long operations are gathered where there are so many peers: a write is one push to each at most. */
+/** How long operations are gathered with this many peers: each write then causes at most one push to each. */
 export const gatherMs = (peers: number): number =>
   Math.min(GATHER_MS_MAX, Math.max(GATHER_MS_MIN, GATHER_MS_EACH * peers));
 
 /**
- * What a link does next. Pure: a peer that was not reached is probed with a small question before a batch is sent, and
- * what was put aside is not sent, but asked after.
+ * What a connection does next. Pure. A peer that was not reached is probed with a small question before a batch is
+ * sent. Quarantined deliveries are not sent; the peer is only probed.
  */
 export function nextJob(link: LinkState, owed: number, offers = 0): Job | null {
   if (link.state === 'probing' || link.quarantined) return 'probe';
   const silent = link.cause === 'unreachable' || link.cause === 'timeout' || link.cause === 'untrusted';
   if (link.failures > 0 && silent) return 'probe';
   if (owed > 0) return 'push';
-  // A refusal was answered by less: ask how it is now.
+  // The peer refused even a smaller batch: ask for its state.
   if (link.failures > 0) return 'probe';
   return offers > 0 ? 'offer' : null;
 }
 
 /**
- * The link to one peer: pushes the own operations that the peer lacks, for as long as there are any, and finds out when
- * a silent peer is back.
+ * The connection to one peer: pushes the own operations that the peer lacks, and finds out when a silent peer is back.
  */
 export class PeerLink implements RunningChild {
   readonly stopped: Promise<ExitReason>;
   private end!: (reason: ExitReason) => void;
-  /** With a question, or with making a push. */
+  /** True during a question, and while a push is being prepared. */
   private busy = false;
   private pushes = 0;
-  /** Where each of them begins. */
+  /** The sequence after which each push under way begins. */
   private readonly underWay = new Set<number>();
-  /** The last operation that was sent, in the hope that all before it are taken; null when that hope was in vain. */
+  /** The last operation sent ahead of answers; null when an earlier push failed. */
   private sentTo: number | null = null;
   private sentOf: string | null = null;
-  /** Counts vain hopes: what comes of pushes from before one says nothing about the peer's willingness. */
+  /**
+   * Counts failed pushes. The outcome of a push that was sent before a failure says nothing about the peer's
+   * willingness.
+   */
   private round = 0;
-  /** Since when, monotonic, there is something for a peer that nobody waits for. */
+  /** Since when, monotonic, operations wait for a peer that no write waits for. */
   private owedSinceMs: number | null = null;
-  /** One for each push under way that is not late yet. */
+  /** The timer of each push under way that is not slow yet. */
   private readonly lates = new Set<Timer>();
   private stopping = false;
   private timer: Timer | null = null;
@@ -108,7 +113,7 @@ export class PeerLink implements RunningChild {
     this.wake();
   }
 
-  /** Something has changed: look whether there is something to do. */
+  /** Something has changed: look for work. */
   wake(): void {
     if (this.busy || this.stopping) return;
     this.timer?.cancel();
@@ -116,13 +121,13 @@ export class PeerLink implements RunningChild {
     const { record, parts } = this;
     if (record.peer.url === null || parts.ownLog.origin === null) return;
     const from = this.pushes === 0 ? record.standing.from : this.sentTo;
-    // Of another epoch, or in vain.
+    // The pushes under way belong to another epoch, or one of them failed.
     if (from === null || (this.pushes > 0 && this.sentOf !== parts.ownLog.origin)) return;
     const owed = parts.ownLog.end - from;
     const job = nextJob(record.link, owed, record.offers.length);
     if (job === null) return;
     if (this.pushes > 0 && (job !== 'push' || this.pushes >= PUSHES_MAX || !parts.isPrompt(record))) return;
-    // Something before what is under way is wanted first.
+    // Operations before those under way must be sent first.
     if (this.pushes > 0 && record.standing.from < Math.min(...this.underWay)) return;
     const fromMs = job === 'push' ? this.pushFromMs(owed) : record.notBeforeMs;
     const waitMs = fromMs - parts.clock.monotonicMs();
@@ -137,7 +142,7 @@ export class PeerLink implements RunningChild {
     );
   }
 
-  /** When, monotonic, the next push may begin. */
+  /** The earliest time, monotonic, for the next push. */
   private pushFromMs(owed: number): number {
     const { record, parts } = this;
     const { standing, link, notBeforeMs, readsUntilMs } = record;
@@ -148,7 +153,7 @@ export class PeerLink implements RunningChild {
     return Math.max(fromMs, this.owedSinceMs + parts.gatherMs());
   }
 
-  /** Does not wait for an answer that is under way: nothing would be done with it. */
+  /** Does not wait for an answer that is under way: it would not be used. */
   stop(): Promise<void> {
     this.stopping = true;
     this.timer?.cancel();
@@ -163,12 +168,12 @@ export class PeerLink implements RunningChild {
     this.busy = false;
   }
 
-  /** Asks for nothing in particular: the answer says what the peer has. */
+  /** Requests nothing in particular: the answer says what the peer has. */
   private async probe(): Promise<void> {
     const { record, parts } = this;
     const origin = parts.ownLog.origin!;
     const ticket = record.standing.ticket();
-    // From what the peer had, so that the answer is small.
+    // Starts from what the peer had, so that the answer is small.
     const answer = await parts.client.pull(record.peer, record.has, 1, { place: true });
     if (this.stopping) return;
     if (!answer.ok) {
@@ -178,11 +183,11 @@ export class PeerLink implements RunningChild {
     record.has = answer.reply.have;
     const change = parts.peers.observe(record, origin, saidOf(answer.reply, origin), ticket);
     record.answered(answer, change === 'raised');
-    // Whoever was put aside is asked after from time to time.
+    // A quarantined peer is probed from time to time.
     if (record.link.quarantined) record.notBeforeMs = parts.clock.monotonicMs() + QUARANTINE_LOOK_MS;
   }
 
-  /** Sends one parked operation again: the answer says whether it has taken effect by now. */
+  /** Sends one parked operation again: the answer says whether it has taken effect meanwhile. */
   private async offer(): Promise<void> {
     const { record, parts } = this;
     const { standing, offers } = record;
@@ -217,11 +222,11 @@ export class PeerLink implements RunningChild {
     this.busy = false;
     const batch = next.ok ? next.value : null;
     if (batch === null) {
-      // The log is said to be longer than what can be read of it, or the store is busy: nobody else's failure.
+      // The log has fewer readable operations than its length says, or the store is busy: not a failure of the peer.
       record.notBeforeMs = parts.clock.monotonicMs() + LOCAL_RETRY_MS;
       return;
     }
-    // It was read to follow a push that has failed meanwhile.
+    // The batch was read to follow a push that has failed meanwhile.
     if (this.stopping || (behind && this.sentTo !== from)) return;
     const sent: Sent = {
       batch,
@@ -240,7 +245,7 @@ export class PeerLink implements RunningChild {
     });
     this.lates.add(late);
     const answering = parts.client.push(record.peer, parts.outgoing.message(batch, record.peerId));
-    // What was written while this one was made goes right behind it.
+    // Operations written while this push was prepared follow at once.
     this.wake();
     const answer = await answering;
     late.cancel();
@@ -249,7 +254,7 @@ export class PeerLink implements RunningChild {
     this.pushes -= 1;
     this.underWay.delete(batch.from);
     if (this.stopping) return;
-    // What is noted wakes links; this one looks at what to do when all of the answer is noted.
+    // Each update of the record wakes connections; this one looks for work only when the whole answer is recorded.
     const { busy } = this;
     this.busy = true;
     this.pushed(sent, answer);
@@ -276,8 +281,8 @@ export class PeerLink implements RunningChild {
     );
     if (fork !== undefined) {
       this.inVain();
-      // What it has under these numbers is not what the log has, however much that is.
-      record.refused(answer, 'refused:fork', 'it has other operations under these numbers');
+      // The peer has other operations under these numbers than the log, however many it has.
+      record.refused(answer, 'refused:fork', 'the peer has other operations under these sequence numbers');
       parts.peers.contradicted(record, Math.max(1, fork.seq - 1));
       return;
     }
@@ -291,9 +296,9 @@ export class PeerLink implements RunningChild {
     const overtook = ahead && refusal === 'gap';
     if (overtook) this.sentTo = null;
     else if (!whole) this.inVain();
-    // What it took, or knew by its hash, it has.
+    // The peer has the operations that it took, or knew by their hash.
     if (whole || (has !== null && has > batch.from && refusal !== 'gap')) standing.prove(taken);
-    // A place to begin at is an answer; the same gap again is not.
+    // A new place to begin at is an answer; the same gap again is not.
     const moved = change !== 'same' && (refusal === null || refusal === 'gap');
     const progress = change === 'raised' || standing.proven > before || more;
     if (whole) {
@@ -302,18 +307,18 @@ export class PeerLink implements RunningChild {
       parts.pushed(record, batch.to - batch.from, answer.tookMs);
       return;
     }
-    // What was refused may have been read from a damaged log that is repaired by the next time.
+    // The refused batch may have been read from a damaged log that will be repaired before the next read.
     parts.outgoing.forget(batch);
-    // One that overtook the push before it, or followed one that failed, is sent again as the next one.
+    // A push that overtook the one before it, or followed a failed one, is sent again next.
     if (moved || progress || !current || overtook) record.answered(answer, progress);
     if (moved || !current || overtook) return;
     const hasMore = has !== null && has > parts.ownLog.end;
     const cause =
       refusal !== null ? (`refused:${refusal}` as const) : hasMore ? 'refused:own_ahead' : 'rubbish';
-    record.refused(answer, cause, 'operations were refused');
+    record.refused(answer, cause, 'the peer refused operations');
   }
 
-  /** What was sent ahead was sent in vain: the next push begins at what the peer has. */
+  /** A push sent ahead was in vain: the next push begins at what the peer has. */
   private inVain(): void {
     this.sentTo = null;
     this.round += 1;
@@ -325,14 +330,14 @@ interface Sent {
   readonly batch: Batch;
   readonly ticket: number;
   readonly round: number;
-  /** Another push was under way. */
+  /** True when another push was under way. */
   readonly ahead: boolean;
 }
 
-/** How often a peer whose deliveries were put aside is looked at. */
+/** How often a quarantined peer is probed. */
 const QUARANTINE_LOOK_MS = 30_000;
 
-/** What the answer of a pull says of an origin. */
+/** What the answer to a pull says of an origin. */
 export function saidOf(
   { have, denied }: Pick<CheckedPullReply, 'have' | 'denied'>,
   origin: string,
@@ -340,19 +345,19 @@ export function saidOf(
   return denied ? null : (have[origin] ?? 0);
 }
 
-/** The first operation of a batch that the peer refused; beyond its end when it refused none. */
+/** The first operation of a batch that the peer refused; a sequence after the batch when it refused none. */
 function firstRefused(batch: Batch, { refused }: CheckedPushReply): number {
   const seqs = refused.filter(({ origin }) => origin === batch.origin).map(({ seq }) => seq);
   return Math.min(batch.to + 1, ...seqs);
 }
 
-/** Why the peer did not take a batch whole; a word that it made up is `other`. */
+/** Why the peer did not take the whole batch; an unknown reason becomes `other`. */
 function refusalOf(batch: Batch, reply: CheckedPushReply): RefusalCause | null {
   const first = reply.refused.find(
     ({ origin, seq }) => origin === batch.origin && seq > batch.from && seq <= batch.to,
   );
   if (first === undefined) {
-    // Parked outside its log: the rules broke over an operation, and it could not even be noted.
+    // The peer could not note the operation: a rule threw on it, and its log did not take it as parked.
     const broken = (reply.have[batch.origin] ?? 0) < batch.to && reply.parked.length > 0;
     return broken ? 'internal' : null;
   }

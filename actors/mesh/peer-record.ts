@@ -6,7 +6,7 @@ import { type Cause, FRESH_LINK, type LinkEvent, type LinkState, nextLink, waitA
 import type { Delivered } from './peer-client.js';
 import { Standing } from './standing.js';
 
-/** An answer of either kind, as far as it says how the peer is. */
+/** The part of an answer that describes the peer. */
 export interface Said {
   readonly have: Have;
   readonly version: string | null;
@@ -18,40 +18,42 @@ export interface PeerRecordParts {
   readonly log: Log;
   /** Called after each change of what is known. */
   readonly onChange: (record: PeerRecord, change: RecordChange) => void;
-  /** Called for each failed delivery; `quarantined` when that was the one too many. */
+  /** Called for each failed delivery; `quarantined` when this failure put the peer aside. */
   readonly onFailed: (cause: Cause, quarantined: boolean) => void;
 }
 
-/** `reconnected`: it answers, after it did not or for the first time. `standing`: it has more or less of ours. */
+/** `reconnected`: the peer answers after a failure, or for the first time. `standing`: it has more or less of ours. */
 export type RecordChange = 'reconnected' | 'standing' | 'state';
 
-/** A clock this far off is worth a word (design: mesh). */
+/** A clock skew from which on a warning is logged (design: mesh). */
 const SKEW_WARN_MS = 5000;
 
-/** A peer that talks but cannot be reached is not tried more often than this, however much it talks. */
+/** Shortest time between two tries of a peer that contacts this node but cannot be reached. */
 const HEARD_RETRY_MS = 250;
 
 /**
- * All that a node knows of one peer. It outlives the link, which may be restarted: links, catch-up and the inbound
- * side write into it.
+ * All that a node knows of one peer. It outlives the connection, which may be restarted. Connections, catch-up and the
+ * inbound side write into it.
  */
 export class PeerRecord {
   readonly standing = new Standing();
   readonly entropy = new EntropyState();
   link: LinkState = FRESH_LINK;
-  /** Everything that the peer had at its last full answer. */
+  /** All that the peer had at its last full answer. */
   has: Have = {};
-  /** Where origins stood here when the peer, which has more of them, gave nothing: it knows the headers alone. */
+  /**
+   * For origins of which the peer has more but sent nothing: this node's sequence then. The peer has only the headers.
+   */
   readonly keptBack = new Map<string, number>();
   /** Not tried again before this instant, monotonic. */
   notBeforeMs = 0;
-  /** Until then, monotonic, it is busy with pages that it asked for, in which is what would be pushed. */
+  /** Until then, monotonic, the peer reads pages that include what a push would send. */
   readsUntilMs = 0;
-  /** A push takes long; writes are better not to wait for this peer. */
+  /** A push to this peer takes long; writes should not wait for it. */
   late = false;
-  /** Parked operations that are offered to another release of the peer than the one that parked them. */
+  /** Operations that an older release of the peer parked, to be offered to its present release. */
   offers: number[] = [];
-  /** Operations that the next push carries at most. */
+  /** Most operations that the next push carries. */
   batchSize = 0;
   skewMs: number | null = null;
   version: string | null = null;
@@ -72,7 +74,7 @@ export class PeerRecord {
     return this.peer.peerId;
   }
 
-  /** This node goes on under another origin: what was refused of the one before is owed no more. */
+  /** This node continues under another origin: refused operations of the former origin are no longer owed. */
   follow(origin: string): void {
     if (this.standing.origin === origin) return;
     this.standing.follow(origin);
@@ -80,12 +82,12 @@ export class PeerRecord {
     this.notBeforeMs = 0;
   }
 
-  /** Notes what a genuine answer says of the peer itself. `progress`: of ours it has more than before. */
+  /** Records what a genuine answer says of the peer itself. `progress`: the peer has more of ours than before. */
   answered(delivered: Delivered<Said> & { ok: true }, progress: boolean): void {
     const before = this.link.state;
     const changed = this.heardOf(delivered);
     this.apply({ kind: 'answered', progress });
-    // Whoever refuses what it is sent answers all the same, and is not sent it again for that.
+    // A peer that refuses operations still answers; that answer does not shorten the wait.
     if (changed || this.link.attempts === 0 || !this.link.cause?.startsWith('refused:')) this.notBeforeMs = 0;
     if (progress) this.firstFailedAtMs = null;
     if (this.link.attempts === 0) this.lastError = null;
@@ -94,20 +96,20 @@ export class PeerRecord {
     if (changed) this.parts.onChange(this, 'state');
   }
 
-  /** The peer has more of ours than before, by its own doing: what it refused counts no more. */
+  /** The peer fetched more of ours by itself: its earlier refusals no longer count. */
   progressed(): void {
     this.apply({ kind: 'offer-again' });
     if (this.link.failures === 0) this.notBeforeMs = 0;
     this.parts.onChange(this, 'standing');
   }
 
-  /** Notes an answer to a delivery that the peer refuses. */
+  /** Records an answer that refuses a delivery. */
   refused(delivered: Delivered<Said> & { ok: true }, cause: Cause, message: string): void {
     this.heardOf(delivered);
     this.failed(cause, message, true);
   }
 
-  /** Notes what any genuine answer says; true when the peer runs another release than before. */
+  /** Records what any genuine answer says; true when the peer runs another release than before. */
   private heardOf({ reply, skewMs }: Delivered<Said> & { ok: true }): boolean {
     const changed = this.version !== null && reply.version !== this.version;
     this.lastAnswerAtMs = this.parts.clock.nowMs();
@@ -120,7 +122,7 @@ export class PeerRecord {
     return changed;
   }
 
-  /** Notes a mishap and when to try again. `delivery`: operations were in it. */
+  /** Records a failure and when to try again. `delivery`: the message carried operations. */
   failed(cause: Cause, message: string, delivery: boolean): void {
     const { clock, random, log } = this.parts;
     const before = this.link;
@@ -132,13 +134,16 @@ export class PeerRecord {
     this.notBeforeMs = this.failedAtMs + waitAfter(this.link, random.unit());
     if (before.state !== this.link.state || before.quarantined !== this.link.quarantined) {
       const { state, quarantined, attempts } = this.link;
-      log.warn({ peer: this.peerId, state, quarantined, attempts, cause, reason: message }, 'a peer fails');
+      log.warn(
+        { peer: this.peerId, state, quarantined, attempts, cause, reason: message },
+        'a peer cannot be reached or refuses operations',
+      );
     }
     if (delivery) this.parts.onFailed(cause, this.link.quarantined && !before.quarantined);
     this.parts.onChange(this, 'state');
   }
 
-  /** The peer gave a sign of life, so a wait may be cut short. */
+  /** The peer was in contact, so a wait may be cut short. */
   heard(): void {
     if (this.link.failures === 0) return;
     this.apply({ kind: 'heard' });
@@ -153,7 +158,10 @@ export class PeerRecord {
   private measured(skewMs: number): void {
     const off = (ms: number | null) => ms !== null && Math.abs(ms) > SKEW_WARN_MS;
     if (off(skewMs) && !off(this.skewMs))
-      this.parts.log.warn({ peer: this.peerId, skewMs }, 'the clock of a peer is off');
+      this.parts.log.warn(
+        { peer: this.peerId, skewMs },
+        'the clock of a peer differs from the clock of this node; set both clocks',
+      );
     this.skewMs = skewMs;
   }
 }

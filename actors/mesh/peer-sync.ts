@@ -24,40 +24,40 @@ export interface PeerSyncParts {
   readonly peers: Observer;
   readonly records: () => readonly PeerRecord[];
   readonly ownOrigin: () => string | null;
-  /** Zero leaves the rounds out. */
+  /** Zero disables the rounds. */
   readonly intervalMs: number;
   readonly pulled: (record: PeerRecord, operations: number) => void;
   /**
-   * A peer has proved, by the own key, that this database lost operations of its own. Resolves when it goes on under
-   * another epoch; false when it cannot. `keep` is the last operation that both have.
+   * A peer has proved with the own key that this database lost operations of its own. Resolves when the node continues
+   * under another epoch; false when it cannot. `keep` is the last operation that both have.
    */
   readonly putBack: (record: PeerRecord, origin: string, keep: number) => Promise<boolean>;
-  /** Everything that a peer had has been taken, or not. */
+  /** Catch-up with a peer ended; `complete` when all that the peer had was taken. */
   readonly caughtUp: (record: PeerRecord, complete: boolean) => void;
 }
 
-/** What a header says beside its place: two with the same text and the same past are one operation. */
+/** The content of a header without its place: two headers with the same content and the same past are one operation. */
 const headerText = ({ hlc, kind, subject, payloadHash, prevHash }: WireOperation): string =>
   JSON.stringify([hlc, kind, subject, payloadHash, prevHash]);
 
-/** Operations that one page asks for. */
+/** Operations that one page requests. */
 export const PULL_LIMIT = 1000;
-/** A peer that takes longer to answer does not keep the others waiting. */
+/** A peer that takes longer to answer does not delay the others. */
 const SLOW_MS = 500;
 const PULLS_MAX = 3;
-/** Pages of one peer in a row. */
+/** Most pages of one peer in a row. */
 const PAGES_PER_TURN = 100;
 const LOCAL_RETRIES = 5;
 const LOCAL_RETRY_MS = 200;
 
 /**
- * Catch-up: asks peers for what this node lacks, one peer after the other, so that what several of them relay travels
- * once. What it asks with is what is durably here, so nothing can be skipped.
+ * Catch-up: asks peers for what this node lacks, one peer after the other, so that operations that several of them
+ * relay travel once. Its cursor is what is durably here, so nothing can be skipped.
  */
 export class PeerSync implements RunningChild {
   readonly stopped: Promise<ExitReason>;
   private end!: (reason: ExitReason) => void;
-  /** Who is to be asked, with the sequence of the own origin from which a proof is wanted. */
+  /** The peers to ask, with the sequence of the own origin from which a proof is requested. */
   private readonly queue = new Map<PeerRecord, number | null>();
   private readonly active = new Set<PeerRecord>();
   private slow = 0;
@@ -65,7 +65,7 @@ export class PeerSync implements RunningChild {
   private stopping = false;
   private intervals = 0;
   private interval: Timer | null = null;
-  /** Cancelled at the end. */
+  /** Cancelled when catch-up stops. */
   private readonly pauses = new Set<Timer>();
 
   constructor(private readonly parts: PeerSyncParts) {
@@ -75,7 +75,7 @@ export class PeerSync implements RunningChild {
     this.arm();
   }
 
-  /** Asks a peer for news soon; `proofFrom`: also what it has of the own origin from there on. */
+  /** Pulls from a peer soon; `proofFrom`: also what the peer has of the own origin from that sequence on. */
   request(record: PeerRecord, proofFrom: number | null = null): void {
     if (this.stopping || record.peer.url === null) return;
     const wanted = this.queue.get(record) ?? null;
@@ -86,12 +86,12 @@ export class PeerSync implements RunningChild {
     this.pump();
   }
 
-  /** True while there is somebody to ask. */
+  /** True while there is a peer to ask. */
   get busy(): boolean {
     return this.active.size + this.queue.size > 0;
   }
 
-  /** Waits for a page that is being applied, not for one that is under way. */
+  /** Waits for a page that is being applied, not for a request that is under way. */
   async stop(): Promise<void> {
     this.stopping = true;
     this.interval?.cancel();
@@ -105,7 +105,7 @@ export class PeerSync implements RunningChild {
   private arm(): void {
     const { intervalMs, scheduler, random, records } = this.parts;
     if (intervalMs === 0) return;
-    // Nodes that were started together do not ask together for ever.
+    // Spreads the rounds of nodes that were started together.
     this.interval = scheduler.after(Math.round(intervalMs * (0.75 + 0.5 * random.unit())), () => {
       this.arm();
       const asked = records().filter(({ link }) => link.state !== 'cut');
@@ -135,14 +135,14 @@ export class PeerSync implements RunningChild {
   private async catchUp(record: PeerRecord, proofFrom: number | null): Promise<boolean> {
     let known = await this.knownHere();
     if (known === null) return false;
-    // Origins that this node does not take from the peer for now; they must not keep the others back.
+    // Origins that this node does not take from the peer for now; they must not delay the others.
     const blocked = new Set<string>();
     let proof = proofFrom;
     const ahead = this.readAhead(record);
-    /** Origins of which the peer alone knows more, and of some of that no more than the headers. */
+    /** Origins of which only the peer has more, and of some of these only headers. */
     let orphans: readonly string[] = [];
     for (let pages = 0; !this.stopping; pages += 1) {
-      // A peer that always has more lets the others have their turn.
+      // After this many pages other peers have their turn.
       if (pages === PAGES_PER_TURN) {
         this.request(record);
         return false;
@@ -150,7 +150,7 @@ export class PeerSync implements RunningChild {
       const own = this.parts.ownOrigin();
       const have = proof !== null && own !== null ? { ...known, [own]: Math.max(0, proof - 1) } : known;
       const wanted = blocked.size === 0 ? null : Object.keys(record.has).filter((each) => !blocked.has(each));
-      // Headers prove what was lost as well as payloads do.
+      // Headers prove the loss as well as payloads do.
       const how =
         orphans.length > 0 ? { origins: orphans, stubs: true } : { origins: wanted, stubs: proof !== null };
       const answered: VerifiedPage | null = await (ahead.next(known)?.page ?? this.page(record, have, how));
@@ -162,7 +162,7 @@ export class PeerSync implements RunningChild {
         if (orphans.length === 0) return true;
         continue;
       }
-      // The next pages are on their way, and verified, while this one is applied.
+      // The next pages travel and are verified while this one is applied.
       if (blocked.size === 0 && proof === null && orphans.length === 0) ahead.goOn(known, page);
       const outcome = await this.take(answered.batch, record.peerId);
       if (outcome === null) return false;
@@ -195,14 +195,14 @@ export class PeerSync implements RunningChild {
         );
       }
       if (!page.more && blocked.size === 0) return true;
-      // What brings nothing new and is not refused either would be asked for again and again.
+      // A page that brings nothing new and is not refused would be requested for ever.
       if (!progressed && refusedNow.length === 0 && proof === null) return false;
       proof = null;
     }
     return false;
   }
 
-  /** Origins that the peer has more of than it gave, where nobody else gave more either. */
+  /** Origins of which the peer has more than it sent, and no other peer sent more either. */
   private orphansAt(record: PeerRecord, known: Have): string[] {
     const own = this.parts.ownOrigin();
     const isBeyond = ({ has }: PeerRecord, origin: string) => (has[origin] ?? 0) > (known[origin] ?? 0);
@@ -214,8 +214,8 @@ export class PeerSync implements RunningChild {
   }
 
   /**
-   * The last own operation that the peer and the log have alike: beyond it the two histories part, to the very
-   * operation, because what is renamed here is taken for the other history nowhere. Null when somebody did not answer.
+   * The last own operation that the peer and the log share. It must be exact: later own operations are renamed to a new
+   * origin, and no node recognises a renamed operation as the old one. Null when the peer or the store did not answer.
    */
   private async lastShared(
     record: PeerRecord,
@@ -235,8 +235,9 @@ export class PeerSync implements RunningChild {
   }
 
   /**
-   * What the search was told is not verified, and what is renamed for nothing would be lost: the peer's operation after
-   * the last shared one must follow that, be signed by the own key, and be another than the own one there.
+   * Verifies the result of the search, because an operation that gets a new origin without need would be lost. The
+   * peer's operation after the last shared one must follow that one, be signed by the own key, and differ from the own
+   * operation there.
    */
   private async isParting(record: PeerRecord, own: string, keep: number, ownEnd: number): Promise<boolean> {
     const { client, store } = this.parts;
@@ -273,18 +274,18 @@ export class PeerSync implements RunningChild {
     return headerText(theirs) === headerText(ours);
   }
 
-  /** Asks for pages behind those that are not applied yet. */
+  /** Requests pages after those that are not applied yet. */
   private readAhead(record: PeerRecord): ReadAhead {
     return new ReadAhead((from) => {
       if (this.stopping) return Promise.resolve(null);
       const page = this.page(record, from, { place: true });
-      // It may never be waited for.
+      // The caller may never await it.
       page.catch((error: unknown) => this.end({ kind: 'failed', error: asError(error) }));
       return page;
     });
   }
 
-  /** One page, with what its answer says of the peer noted; null when there was none. */
+  /** One page; records what the answer says of the peer. Null when there was no answer. */
   private async page(
     record: PeerRecord,
     have: Have,
@@ -317,7 +318,7 @@ export class PeerSync implements RunningChild {
     return { reply: answer.reply, batch: this.parts.verifier.page(answer.reply) };
   }
 
-  /** Has a page applied; null when the store would not, which is not the peer's fault. */
+  /** Applies a page; null when the store refused, which is not the peer's fault. */
   private async take(page: VerifiedBatch, from: string): Promise<ApplyOutcome | null> {
     for (let tries = 0; tries < LOCAL_RETRIES && !this.stopping; tries += 1) {
       if (tries > 0) await this.pause(LOCAL_RETRY_MS * tries);

@@ -5,9 +5,9 @@ import type { PeerRecord } from './peer-record.js';
 export interface QuorumWriterParts {
   /** W as configured. */
   readonly quorumWrites: number;
-  /** The members, without this node; null while they are not known yet. */
+  /** The members without this node; null while they are unknown. */
   readonly members: () => readonly PeerRecord[] | null;
-  /** Peers that there should be; a quorum is not made smaller because some of them are missing. */
+  /** Number of peers that the operator expects; missing peers do not make the quorum smaller. */
   readonly peersNamed: () => number;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly scheduler: Pick<Scheduler, 'after'>;
@@ -20,15 +20,15 @@ interface Waiting {
   readonly to: number;
   readonly startedAtMs: number;
   readonly acked: Set<string>;
-  /** Peers that have it without its taking effect; they will not become copies in time. */
+  /** Peers that have the write without its taking effect; they will not become copies in time. */
   readonly parked: Set<string>;
   readonly resolve: (outcome: QuorumOutcome) => void;
   timer: Timer | null;
 }
 
 /**
- * Waits for copies: a write is replicated when W nodes durably have it, this one included. Pushing is the links'
- * business, and goes on after the answer.
+ * Waits for copies: a write is replicated when W nodes, this one included, durably have it. The connections push, and
+ * continue after the answer.
  */
 export class QuorumWriter {
   private readonly waiting = new Set<Waiting>();
@@ -36,7 +36,7 @@ export class QuorumWriter {
 
   constructor(private readonly parts: QuorumWriterParts) {}
 
-  /** W clamped to [1, N]; W itself while N is not known, so that a node that has just begun is not taken for a lone one. */
+  /** W clamped to [1, N]; W itself while N is unknown, so that a starting node does not count as a mesh of one. */
   get needed(): number {
     const { quorumWrites, peersNamed } = this.parts;
     const members = this.parts.members();
@@ -72,28 +72,28 @@ export class QuorumWriter {
     });
   }
 
-  /** A peer's standing or reachability has changed. */
+  /** A peer's progress or reachability has changed. */
   changed(): void {
     for (const each of [...this.waiting]) this.judge(each);
   }
 
-  /** Takes up work, at first and after a restart. */
+  /** Starts work, at first and after a restart. */
   begin(): void {
     this.stopped = false;
   }
 
-  /** Answers everybody with what there is. */
+  /** Answers every waiting write with its present outcome. */
   stop(): void {
     this.stopped = true;
     for (const each of [...this.waiting]) this.answer(each, 'stopping');
   }
 
-  /** True when it was answered. */
+  /** Answers a write whose outcome is certain; true when it did. */
   private judge(each: Waiting): boolean {
     const { needed } = this;
     const members = this.parts.members();
     if (members === null && needed > 1) return false;
-    // Those that can still become copies.
+    // Nodes that have it or can still get it in time.
     let possible = 1;
     for (const { standing, peerId, link } of members ?? []) {
       if (!each.acked.has(peerId) && !each.parked.has(peerId)) {

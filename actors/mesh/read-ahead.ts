@@ -2,36 +2,36 @@ import type { CheckedPullReply } from '../../protocol/mesh/pull-reply.js';
 import type { Have } from '../../protocol/mesh/wire.js';
 import type { VerifiedBatch } from '../../protocol/replication/verified-batch.js';
 
-/** A page as its peer answered it, and what is left of it once it has been verified. */
+/** A page as its peer answered it, and the operations that passed verification. */
 export interface VerifiedPage {
   readonly reply: CheckedPullReply;
   readonly batch: VerifiedBatch;
 }
 
-/** A page that was asked for before the one before it was applied. */
+/** A page that was requested before the previous one was applied. */
 export interface Ahead {
   readonly from: Have;
   readonly page: Promise<VerifiedPage | null>;
 }
 
-/** Pages beyond the one that is being applied: one is verified while the other one travels. */
+/** Pages requested beyond the one that is being applied: one is verified while the other one travels. */
 const PAGES_AHEAD = 2;
 
-/** Asks for pages in the hope that those before them are taken whole. */
+/** Requests pages before it is known that the pages before them are taken whole. */
 export class ReadAhead {
   private pages: Ahead[] = [];
-  /** Where the last page that has come ends, when there is more behind it that was not asked for. */
+  /** Where the last page received ends, when more follows that was not requested yet. */
   private tip: Have | null = null;
 
   constructor(private readonly ask: (from: Have) => Promise<VerifiedPage | null>) {}
 
-  /** A page that was asked for at `from` is about to be applied. */
+  /** A page that was requested at `from` is about to be applied. */
   goOn(from: Have, reply: CheckedPullReply): void {
     if (this.pages.length === 0) this.tip = endOf(from, reply);
     this.fill();
   }
 
-  /** The next page, when it was asked for from where everything stands now. */
+  /** The next page, when it was requested from the present position. */
   next(known: Have): Ahead | null {
     const ahead = this.pages.shift() ?? null;
     if (ahead !== null && sameHave(known, ahead.from)) return ahead;
@@ -39,7 +39,7 @@ export class ReadAhead {
     return null;
   }
 
-  /** What was asked for is of no use. */
+  /** Drops pages that are no longer of use. */
   drop(): void {
     this.pages = [];
     this.tip = null;

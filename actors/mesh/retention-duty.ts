@@ -18,7 +18,7 @@ const ROUND_MS = 6 * 3_600_000;
 const RETRY_MS = 600_000;
 const PAGE_OPERATIONS = 500;
 
-/** Lets superseded payloads go that every member has durably; as long as one of them is silent, none. */
+/** Lets go superseded payloads that every member has durably. While a member is silent, all are kept. */
 export async function retentionRound(parts: RetentionParts): Promise<NextRound> {
   const { store, clock, records, keptMs, stopping } = parts;
   const everyoneHas = hadByAll(records());
@@ -41,7 +41,7 @@ export async function retentionRound(parts: RetentionParts): Promise<NextRound> 
   return { afterMs: ROUND_MS };
 }
 
-/** What all members have; null for a node without any, `unknown` while one has not answered. */
+/** What all members have; null for a node without members, `unknown` while a member has not answered. */
 export function hadByAll(
   records: readonly Pick<PeerRecord, 'has' | 'standing' | 'lastAnswerAtMs'>[],
 ): Have | null | 'unknown' {
@@ -49,7 +49,7 @@ export function hadByAll(
   for (const { has, standing, lastAnswerAtMs } of records) {
     if (lastAnswerAtMs === null) return 'unknown';
     const theirs: Record<string, number> = { ...has };
-    // Of the own operations only those that it took, or knew by their hash.
+    // Of the own operations, only those count that the member took, or knew by their hash.
     if (standing.origin !== null) theirs[standing.origin] = standing.proven;
     const known: Record<string, number> = all ?? theirs;
     all = Object.fromEntries(

@@ -12,13 +12,13 @@ import type { PeerRecord } from './peer-record.js';
 import { retentionRound } from './retention-duty.js';
 import { scrubDuty } from './scrub-duty.js';
 
-/** What is on its way at a start arrives first. */
+/** Operations on their way at a start arrive first. */
 const ENTROPY_FIRST_MS = 2000;
 const SUSPECTS_FIRST_MS = 1000;
 const SCRUB_FIRST_MS = 30_000;
 const RETENTION_FIRST_MS = 120_000;
 
-/** The duties that look after the rows themselves, as loops: anti-entropy, scrub and retention. */
+/** The duties that maintain the rows, as loops: anti-entropy, scrub and retention. */
 export class RowDuties {
   readonly specs: readonly ChildSpec[];
   private readonly entropy: AntiEntropy | null = null;
@@ -72,24 +72,24 @@ export class RowDuties {
     this.specs = specs;
   }
 
-  /** A row was found damaged: repair it now. */
+  /** A damaged row was found: repair it now. */
   suspected(): void {
     this.suspects.wake.now();
   }
 
-  /** A peer is back: compare with it at the next round, and ask it for what damaged rows need. */
+  /** A peer is back: compare with it at the next round, and ask it for the operations that damaged rows need. */
   reconnected(peerId: string): void {
     this.suspects.job.retry();
     this.entropy?.request(peerId);
   }
 
-  /** A peer found that its rows differ from these: compare with it soon. */
+  /** A peer found that its rows differ from this node's: compare with it soon. */
   differing(record: PeerRecord): void {
     this.entropy?.differing(record);
     this.wake();
   }
 
-  /** What is under way ends early. */
+  /** Ends the work under way early. */
   end(): void {
     this.stopping = true;
   }

@@ -9,7 +9,7 @@ import type { MeshEvent } from './parts.js';
 export interface ScrubDutyParts extends Omit<ScrubParts, 'dryRun'> {
   readonly clock: Clock;
   readonly log: Log;
-  /** Between two scrubs; 0 leaves them out. */
+  /** Between two scrubs; 0 disables them. */
   readonly intervalMs: number;
   readonly agentId: string;
   readonly onEvent: ((event: MeshEvent) => void) | undefined;
@@ -17,21 +17,21 @@ export interface ScrubDutyParts extends Omit<ScrubParts, 'dryRun'> {
 
 const LOOK_MS = 60_000;
 
-/** Scrubs when the last scrub of this database, whoever ran it, is long ago. */
+/** Scrubs when the last scrub of this database, by any process, is long ago. */
 export async function scrubDuty(parts: ScrubDutyParts): Promise<NextRound> {
   const { store, clock, log, intervalMs, onEvent, agentId } = parts;
   const notes = await store.query({ kind: 'integrity-notes' }, { lane: 'background' });
   if (!notes.ok) return { afterMs: LOOK_MS };
   const lastMs = parseRfc3339Ms(notes.value.scrub?.at ?? '');
   if (lastMs === null) {
-    // A database that was never scrubbed is new, or comes from a release that did not: not the first thing at a start.
+    // A database without a scrub is new, or comes from a release without scrubs: do not scrub first thing at a start.
     await noteScrub(store, { first: true }, null);
     return { afterMs: LOOK_MS };
   }
   if (clock.nowMs() - lastMs < intervalMs) return { afterMs: LOOK_MS };
   const done = await scrub({ ...parts, dryRun: false });
   if (!done.ok) {
-    log.warn({ code: done.error.code }, 'the scrub did not come to an end');
+    log.warn({ code: done.error.code }, 'the scrub ended early; it is tried again');
     return { afterMs: LOOK_MS };
   }
   const report = done.value;
@@ -41,11 +41,11 @@ export async function scrubDuty(parts: ScrubDutyParts): Promise<NextRound> {
   const problems = problemsOf(report);
   onEvent?.({ kind: 'scrubbed', problems, lost: report.lost_count });
   if (problems > 0) log.error({ code: 'SCRUB_FOUND_DAMAGE', ...factsOf(report) }, 'the scrub found damage');
-  else log.info({ rows: report.rows, operations: report.operations }, 'the scrub found everything as it was');
+  else log.info({ rows: report.rows, operations: report.operations }, 'the scrub found no damage');
   return { afterMs: LOOK_MS };
 }
 
-/** Everything that was not as it was. */
+/** The number of all findings. */
 export function problemsOf(report: ScrubReport): number {
   return (
     report.repaired.length +
@@ -58,7 +58,7 @@ export function problemsOf(report: ScrubReport): number {
   );
 }
 
-/** What of a report is kept: numbers and ids, no content of memories. */
+/** The part of a report that is stored: numbers and ids, no content of memories. */
 export function factsOf(report: ScrubReport): Readonly<Record<string, unknown>> {
   const { repaired, digests, accepted, complete: _, ...counts } = report;
   return {
@@ -72,7 +72,7 @@ export function factsOf(report: ScrubReport): Readonly<Record<string, unknown>> 
 
 const SHOWN = 20;
 
-/** Remembers a scrub; with `agentId` in the audit chain as well. */
+/** Records a scrub; with `agentId` in the audit chain as well. */
 export function noteScrub(
   store: Store,
   facts: Readonly<Record<string, unknown>>,

@@ -1,10 +1,10 @@
 import type { ParkedOperation } from '../../protocol/mesh/wire.js';
 import { operationId } from '../../protocol/replication/operation-log.js';
 
-/** Parked operations that are remembered for one peer; of more, those that lie longest are forgotten. */
+/** Most parked operations that are remembered for one peer; beyond that the oldest entries are forgotten. */
 const PARKED_MAX = 10_000;
 
-/** Ranges of answers that are remembered; nobody waits for what lies longer. */
+/** Most ranges of answers that are remembered; no write waits for older ones. */
 const REPORTS_MAX = 16;
 
 interface Range {
@@ -14,27 +14,29 @@ interface Range {
 
 /** How much of this node's own operations one peer durably has. */
 export class Standing {
-  /** The own origin that it is about; null before the log was read. */
+  /** The own origin that this describes; null before the log was read. */
   origin: string | null = null;
   acked = 0;
   /**
    * Up to here the peer's operations are known to be these: it took or knew an own operation by its hash, which covers
-   * all before it. Beyond, it only says that it has as many, and after a database was put back they may be others.
+   * all before it. Beyond, the peer only says that it has as many; after a rollback of the database those may be
+   * others.
    */
   proven = 0;
-  /** Sequences that the peer has without their taking effect, with the reason, in the order of their coming. */
+  /** Sequences that the peer has without their taking effect, with the reason, oldest entry first. */
   readonly parked = new Map<number, string>();
   /**
-   * Ranges about which an answer has said what took effect, ascending and apart. What a peer has without such an answer,
-   * because that was lost or because it asked for it by itself, may be parked there, and is no acknowledgement.
+   * Ranges for which an answer has said what took effect, ascending and disjoint. Outside them the peer may have an
+   * operation, because an answer was lost or it pulled by itself. Such an operation may be parked there, and is no
+   * acknowledgement.
    */
   private reports: Range[] = [];
-  /** The first operation that somebody waits for and that no answer has reported on. */
+  /** The first operation that a write waits for and that no answer has covered. */
   private wanted: number | null = null;
   private tickets = 0;
   private raisedAt = 0;
 
-  /** Begins anew when this node goes on under another origin. */
+  /** Starts again when this node continues under another origin. */
   follow(origin: string, acked = 0): void {
     if (this.origin === origin) return;
     this.origin = origin;
@@ -45,7 +47,7 @@ export class Standing {
     this.wanted = null;
   }
 
-  /** Where the next push begins: early when that proves what the peer has, or what took effect there. */
+  /** Where the next push begins. It begins early when that proves what the peer has, or what took effect there. */
   get from(): number {
     const from = this.proven < this.acked ? this.acked - 1 : this.acked;
     return this.wanted === null ? from : Math.min(from, this.wanted - 1);
@@ -56,21 +58,21 @@ export class Standing {
     this.proven = Math.min(Math.max(this.proven, seq), this.acked);
   }
 
-  /** A peer that only calls is taken at its word. */
+  /** A peer that cannot be called is trusted. */
   trust(): void {
     this.prove(this.acked);
     this.reports = [{ from: 1, to: this.acked }];
   }
 
-  /** To be drawn before a message is sent, and given back with its answer: answers may overtake each other. */
+  /** Drawn before a message is sent and returned with its answer: answers may overtake each other. */
   ticket(): number {
     this.tickets += 1;
     return this.tickets;
   }
 
   /**
-   * Takes what the peer says it has of the own origin. It may have less than before, because it lost its disk; that is
-   * believed of a message alone that was sent after the higher figure was known.
+   * Takes what the peer says that it has of the own origin. A peer that lost its disk has less than before; a lower
+   * figure counts only in answer to a message that was sent after the higher figure was known.
    */
   observe(has: number, ticket: number): 'raised' | 'lowered' | 'same' {
     if (has === this.acked) return 'same';
@@ -89,9 +91,9 @@ export class Standing {
   }
 
   /**
-   * Takes the peer's list of operations without effect among those that were sent, from `from` to `to`; those that are
-   * not listed any more have taken effect. An id that was not sent is passed over. `taken` is the last one that the peer
-   * has. True when more is known than before.
+   * Takes the peer's list of parked operations among those that were sent, from `from` to `to`. Operations no longer
+   * listed have taken effect. An id that was not sent is ignored. `taken` is the last operation that the peer has. True
+   * when more is known than before.
    */
   setParked(from: number, to: number, parked: readonly ParkedOperation[], taken: number = to): boolean {
     if (this.origin === null) return false;
@@ -111,7 +113,9 @@ export class Standing {
     return taken >= from && this.report({ from, to: taken });
   }
 
-  /** What the peer's copy of a range is worth: `durable` is an acknowledgement. What is not known is asked for. */
+  /**
+   * What the peer's copy of a range is worth: `durable` is an acknowledgement. An unknown range is noted as requested.
+   */
   verdict(origin: string, from: number, to: number): 'durable' | 'waiting' | 'parked' {
     if (origin !== this.origin || this.proven < to) return 'waiting';
     if (!this.isReported(from, to)) {
@@ -143,7 +147,7 @@ export class Standing {
       from: Math.min(range.from, ...joined.map(({ from }) => from)),
       to: Math.max(range.to, ...joined.map(({ to }) => to)),
     };
-    // What was just said stays, whatever else is forgotten.
+    // The newest range stays, whatever else is dropped.
     const kept = apart.slice(-(REPORTS_MAX - 1));
     this.reports = [...kept, whole].sort((a, b) => a.from - b.from);
     return true;

@@ -1,8 +1,8 @@
 import type { Scheduler, Timer } from '../../protocol/seams.js';
 
 /**
- * Whether this node takes writes. It is held shut for reasons that each end by themselves at the latest after a given
- * time, because a write that waits for ever is worse than one that has to be merged.
+ * Whether this node takes writes. Each reason that holds the gate shut ends by itself after a given time, because a
+ * write that waits for ever is worse than one that has to be merged.
  */
 export class WriteGate {
   private readonly holds = new Map<string, Timer>();
@@ -14,7 +14,7 @@ export class WriteGate {
     return this.holds.size === 0;
   }
 
-  /** Shuts the gate for a reason, at most for so long; again for the same reason begins the time anew. */
+  /** Shuts the gate for a reason, at most for `atMostMs`; again for the same reason restarts the time. */
   hold(reason: string, atMostMs: number): void {
     this.holds.get(reason)?.cancel();
     this.holds.set(
@@ -35,7 +35,7 @@ export class WriteGate {
     for (const resume of waiting) resume();
   }
 
-  /** Opens for good; whoever waits goes on. */
+  /** Opens for good; waiting callers continue. */
   close(): void {
     for (const reason of [...this.holds.keys()]) this.release(reason);
   }

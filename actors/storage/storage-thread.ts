@@ -7,7 +7,7 @@ import type { RestartPolicy } from '../core/restart-policy.js';
 export interface StorageThread<C, R> extends BatchPort<C, R> {
   /** Resolves when the connection is open; rejects when it cannot be opened. */
   readonly ready: Promise<void>;
-  /** Resolves when the thread is gone; with the error that ended it, or null after an orderly end. */
+  /** Resolves when the thread has ended: with the error that ended it, or null after an orderly end. */
   readonly gone: Promise<Error | null>;
   /** Asks it to close its connection and end. */
   close(): void;
@@ -15,21 +15,21 @@ export interface StorageThread<C, R> extends BatchPort<C, R> {
   kill(): void;
 }
 
-/** What the supervisor needs to run one storage thread. */
+/** The options of one supervised storage thread. */
 export interface StorageThreadOptions<C, R> {
   readonly id: string;
   readonly policy: RestartPolicy;
   readonly worker: BatchWorker<C, R>;
   readonly spawn: () => StorageThread<C, R>;
-  /** Told of each new incarnation, so that a faulty one can be ended. */
+  /** Called with each new incarnation, so that a faulty one can be ended. */
   readonly onSpawn?: (thread: StorageThread<C, R>) => void;
   /** How long the orderly close may take. */
   readonly stopTimeoutMs: number;
 }
 
 /**
- * A storage thread as a supervised child: each incarnation is attached to the batch worker, which outlives it. When
- * the thread dies, what it held fails with ACTOR_RESTARTED and the queue waits for its successor.
+ * A storage thread as a supervised child: each incarnation is attached to the batch worker, which outlives it. When the
+ * thread dies, its asks fail with ACTOR_RESTARTED and the queue waits for the next incarnation.
  */
 export function storageThread<C, R>(options: StorageThreadOptions<C, R>): ChildSpec {
   return {

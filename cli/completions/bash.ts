@@ -64,7 +64,7 @@ const lines = (words: readonly string[]): string => `$'${words.map(escaped).join
 
 const escaped = (word: string) => word.replaceAll('\\', '\\\\').replaceAll("'", "\\'");
 
-/** The words that may follow each flag of a command, and those that stand without a flag. */
+/** The words that may follow each flag of a command, and the words without a flag. */
 function commandCase({ name, flags, positionals }: CommandNode): string {
   const names = (flag: (typeof flags)[number]) => typedNames(flag).join('|');
   const values = flags.filter(({ kind }) => kind !== 'switch');

@@ -9,8 +9,8 @@ const DIST = at('dist');
 const STAMP = join(DIST, '.stamp');
 
 /**
- * Compiles the project into `dist` when a source changed. It is built beside and then put in place, so that nothing
- * stale stays and a process that starts meanwhile finds one build or the other.
+ * Compiles the project into `dist` when a source changed. It builds in a separate folder and then swaps the folders, so
+ * that nothing stale stays and a process that starts meanwhile finds one build or the other.
  */
 export async function build() {
   const wanted = fingerprint();
@@ -24,7 +24,7 @@ export async function build() {
     const args = [compiler, '-p', at('tsconfig.json'), '--outDir', fresh];
     const { status } = spawnSync(process.execPath, args, { cwd: PROJECT, stdio: ['ignore', 2, 2] });
     if (status !== 0) {
-      say('the build failed; the compiler says why above');
+      say('the build failed; see the messages of the compiler above');
       rmSync(fresh, { recursive: true, force: true });
       process.exit(status ?? 1);
     }
@@ -38,7 +38,9 @@ export async function build() {
   }
 }
 
-/** Swaps the builds. Another process that builds at the same time may come between the two steps: then again. */
+/**
+ * Swaps the builds. Another process that builds at the same time may come between the two steps: then it tries again.
+ */
 function putInPlace(fresh, stale) {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -52,7 +54,7 @@ function putInPlace(fresh, stale) {
   }
 }
 
-/** What builds left that were ended halfway. */
+/** Removes the leftovers of builds that ended halfway. */
 function removeLeftovers() {
   for (const name of readdirSync(PROJECT)) {
     const pid = /^\.build-(?:fresh|stale)-(\d+)$/.exec(name)?.[1];

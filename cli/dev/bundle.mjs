@@ -6,7 +6,7 @@ import { scriptOptions, writeStart } from './code-cache.mjs';
 
 const PROGRAM_ENTRY = 'cli/main.js';
 
-/** What Node starts: the program, and each thread. */
+/** The files that Node starts: the program, and each thread. */
 export const ENTRIES = [
   PROGRAM_ENTRY,
   'node/threads/writer-thread.js',
@@ -16,13 +16,13 @@ export const ENTRIES = [
   'storage/vectors/vector-thread.js',
 ];
 
-/** The MCP library with its own zod: as much code as all the rest, and only `mcp` needs it. */
+/** The MCP library with its own zod: as much code as all other modules, and only `mcp` needs it. */
 const MCP_LIBRARY = ['@modelcontextprotocol/sdk/server/index.js', '@modelcontextprotocol/sdk/types.js'];
 const MCP_LIBRARY_FILE = 'node/mcp/library.cjs';
 
 /**
- * Stays outside and is loaded when an importing module runs: Node's own parts, because many are dear (`node:http`), and
- * packages that are large or look for files beside themselves.
+ * These modules stay outside the bundle and are loaded when an importing module runs: Node's own modules, because many
+ * are expensive to load (`node:http`), and packages that are large or look for files next to their own.
  */
 const OUTSIDE = /^(node:.*|pino|prom-client|node-forge|undici|ws|gpt-tokenizer(\/.*)?)$/;
 
@@ -32,9 +32,9 @@ const require = createRequire(import.meta.url);
 export const bundlerVersion = () => require('esbuild-wasm/package.json').version;
 
 /**
- * Makes one file of each entry and what it needs, in the place of the entry: Node spends most of a short command's
- * time on finding and reading hundreds of modules. A module still runs only when something imports it. The other
- * files stay as they were compiled, for tests.
+ * Bundles each entry with its modules into one file, in the place of the entry: Node spends most of a short command's
+ * time on finding and reading hundreds of modules. A module still runs only when something imports it. The other files
+ * stay as they were compiled, for tests.
  */
 export async function bundle(dist) {
   const { build, stop } = require('esbuild-wasm');
@@ -63,7 +63,7 @@ export async function bundle(dist) {
         outfile: entry,
         allowOverwrite: true,
         format: 'esm',
-        // The embedder's packages are imported by their own thread alone, with its first line.
+        // Only their own thread imports the embedder's packages, with its first line.
         external: ['@energetic-ai/*'],
         banner: { js: REQUIRE },
         ...(entry === PROGRAM_ENTRY ? scriptOptions : {}),
@@ -75,15 +75,15 @@ export async function bundle(dist) {
   writeStart(dist);
 }
 
-/** What a module that is no ECMAScript module asks for Node's own modules, and for outer packages. */
+/** How a module that is not an ECMAScript module gets Node's own modules, and packages outside the bundle. */
 const REQUIRE = [
   "import { createRequire as $createRequire } from 'node:module';",
   'const require = $createRequire(import.meta.url);',
-  // By another name the bundler leaves it alone.
+  // Under this name the bundler does not touch it.
   'const $require = require;',
 ].join('\n');
 
-/** Own modules: they keep their places, and the table of operations loads each alone. */
+/** Own modules: they keep their places, and the table of operations loads each separately. */
 function ownModules(dist, entry, table) {
   return {
     name: 'own-modules',
@@ -94,7 +94,7 @@ function ownModules(dist, entry, table) {
           return { contents: table, resolveDir: dirname(path) };
         const place = JSON.stringify(relative(dirname(entry), path).split(sep).join('/'));
         const contents = readFileSync(path, 'utf8')
-          // Of a namespace, only what is used stays.
+          // Only the used members of a namespace import stay in the bundle.
           .replace("import { z } from 'zod'", "import * as z from 'zod'")
           .replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`);
         return { contents, resolveDir: dirname(path) };
@@ -116,7 +116,7 @@ function outside() {
   };
 }
 
-/** The database's JavaScript comes along; its native part stays where it was installed. */
+/** The database's JavaScript is bundled; its native part stays where it was installed. */
 function nativeDatabase() {
   return {
     name: 'native-database',

@@ -8,14 +8,14 @@ import { constants, Script } from 'node:vm';
 import { say } from './project.mjs';
 
 /**
- * The program as a script with its compiled code beside it. Reading 1.4 MB of source takes a short command a fifth of
- * its time; a script, unlike a module, may be given what V8 made of it before. Code of another version of Node, of
- * another processor or of other flags is refused by V8, which then compiles the source.
+ * The program as a script with its compiled code next to it. Reading 1.4 MB of source takes a fifth of a short
+ * command's time; a script, unlike a module, can reuse code that V8 compiled before. V8 refuses code of another version
+ * of Node, another processor or other flags, and then compiles the source.
  */
 const PROGRAM = 'program.js';
 const CODE = 'program.code';
 
-/** What makes the bundle of the entry a script: a function of what it asks of a module. */
+/** Options that make the bundle of the entry a script: a function with the parameters that replace module features. */
 export const scriptOptions = {
   outfile: `cli/${PROGRAM}`,
   banner: { js: "(async (require, $url) => {\n'use strict';\nconst $require = require;" },
@@ -41,9 +41,10 @@ const script = new Script(readFileSync(file('./${PROGRAM}'), 'latin1'), {
 await script.runInThisContext()(createRequire(import.meta.url), import.meta.url);
 `;
 
-/** Writes the entry that starts the script, and the code that one command has compiled. */
+/** Writes the entry that starts the script, and the code that was compiled for one command. */
 export function writeStart(dist) {
-  // Only comments have other characters left; without those the source is read four times as fast and takes half the memory.
+  // Only comments have characters outside ASCII; without those the source is read four times as fast and takes half the
+  // memory.
   const program = join(dist, 'cli', PROGRAM);
   writeFileSync(program, readFileSync(program, 'utf8').replace(/[^\0-\x7f]/g, '?'));
   writeFileSync(join(dist, 'cli/main.js'), START);
@@ -54,14 +55,14 @@ export function writeStart(dist) {
       encoding: 'utf8',
       timeout: 60_000,
     });
-    // Without it commands start more slowly, and that is all.
+    // Without the compiled code commands only start more slowly.
     if (status !== 0) say(`commands will start more slowly: ${stderr}`);
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
 }
 
-/** The process that runs one command and keeps what was compiled for it. */
+/** The process that runs one command and stores the code compiled for it. */
 async function run(dist) {
   const place = pathToFileURL(join(dist, 'cli/main.js')).href;
   const script = new Script(readFileSync(join(dist, 'cli', PROGRAM), 'latin1'), {

@@ -7,7 +7,7 @@ const { settingsTable } = await import(at('dist/node/config/settings-table.js'))
 const path = at('docs/configuration.md');
 const text = readFileSync(path, 'utf8');
 const marked = /(<!-- settings: begin[^>]*-->\n)[\s\S]*(<!-- settings: end -->)/;
-if (!marked.test(text)) throw new Error('docs/configuration.md has lost its markers');
+if (!marked.test(text)) throw new Error('docs/configuration.md has no markers for the table: restore them');
 writeFileSync(
   path,
   text.replace(marked, (_, begin, end) => `${begin}\n${settingsTable()}\n${end}`),

@@ -5,13 +5,16 @@ import { at, PROJECT, say } from './project.mjs';
 
 const STAMP = at('node_modules/.installed-for');
 
-/** Installs the dependencies when the lockfile, the platform or Node's binary interface changed since the last time. */
+/**
+ * Installs the dependencies when the lockfile, the platform or Node's binary interface changed since the last
+ * installation.
+ */
 export function install() {
   const wanted = fingerprint();
   if (read(STAMP) === wanted) return;
   if (!isComplete()) {
     say('installing dependencies …');
-    // The strict form refuses a lockfile that was written where packages for other platforms could not be had.
+    // The strict form refuses a lockfile that was written without access to packages for other platforms.
     const strict = npm(['ci', '--dry-run'], 'ignore') === 0;
     if (npm(strict ? ['ci'] : ['install', '--no-save'], 2) !== 0) giveUp();
   }
@@ -23,7 +26,7 @@ export function install() {
 }
 
 function giveUp() {
-  say('the dependencies could not be installed; npm says why above');
+  say('the dependencies could not be installed; see the messages of npm above');
   process.exit(1);
 }
 
@@ -39,9 +42,9 @@ function npm(words, output) {
 }
 
 /**
- * From 24.19 on, Node's header for native objects registers a clean-up hook for each of them and removes it while
- * garbage is collected, when there is no context to remove it from, and the process aborts (nodejs/node#65446). A
- * native part that is compiled here is compiled with that header as it was before.
+ * From 24.19 on, Node's header for native objects registers a clean-up hook for each object and removes it during
+ * garbage collection, when it has no context to remove it from, and the process aborts (nodejs/node#65446). Native
+ * parts that are compiled here use the earlier version of that header.
  */
 function compilerFlags() {
   const [major, minor] = process.versions.node.split('.').map(Number);
@@ -55,18 +58,18 @@ function fingerprint() {
   return hash.update(`${process.platform} ${process.arch} ${process.versions.modules}`).digest('hex');
 }
 
-/** True when what npm installed is what the lockfile wants. */
+/** True when the installation matches the lockfile. */
 function isComplete() {
   const installed = JSON.parse(read(at('node_modules/.package-lock.json')) ?? '{}').packages ?? {};
   const { packages } = JSON.parse(readFileSync(at('package-lock.json'), 'utf8'));
   return Object.entries(packages).every(([path, { version, optional }]) => {
-    // Packages for other platforms stay away.
+    // Packages for other platforms are not installed.
     const present = installed[path];
     return path === '' || (present === undefined ? optional === true : present.version === version);
   });
 }
 
-/** Asks in a process of its own: what failed to load once would stay so in this one. */
+/** Tests it in a separate process: a module that failed to load once cannot be loaded again in the same one. */
 function nativePartLoads() {
   const program = "new (require('better-sqlite3'))(':memory:').close()";
   return spawnSync(process.execPath, ['-e', program], { cwd: PROJECT, stdio: 'ignore' }).status === 0;

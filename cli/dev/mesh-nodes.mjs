@@ -14,11 +14,11 @@ const STATUS_TIMEOUT_MS = 2000;
 const ERRORS_KEPT = 4000;
 
 /**
- * Makes the homes of a mesh's nodes and starts their daemons, one after the other: the first founds the mesh, the others
- * join it by an invitation, with certificates of its authority.
+ * Makes the homes of a mesh's nodes and starts their daemons, one after the other: the first creates the mesh, the others
+ * join it with an invitation, with certificates of its authority.
  */
 export class MeshNodes {
-  /** `environment(home)` is that of every process; `flags` and `execArgv` those of daemons. */
+  /** `environment(home)` applies to every process; `flags` and `execArgv` to daemons. */
   constructor({ folder, environment, flags, execArgv = () => [], adopt = (child) => child }) {
     Object.assign(this, { folder, environment, flags, execArgv, adopt });
     this.nodes = [];
@@ -48,7 +48,7 @@ export class MeshNodes {
     return node;
   }
 
-  /** Starts a node's daemon, at first or again; its peers and its callers find it where it was. */
+  /** Starts a node's daemon, also after a stop; its peers and its callers find it at the same addresses. */
   async start(node) {
     if (this.closing) throw new Error('the mesh is being stopped');
     const { port } = node;
@@ -58,7 +58,7 @@ export class MeshNodes {
     const child = spawn(process.execPath, argv, {
       env: this.environment(node.home),
       stdio: ['ignore', 'ignore', 'pipe'],
-      // A Ctrl-C of the terminal reaches who started the nodes alone, who then ends them in order.
+      // A Ctrl-C of the terminal then reaches only the process that started the nodes, which ends them in order.
       detached: true,
     });
     node.child = this.adopt(child);
@@ -74,23 +74,23 @@ export class MeshNodes {
     }
   }
 
-  /** Ends a node's daemon politely; resolves when it is gone. */
+  /** Ends a node's daemon politely; resolves when it has ended. */
   stop(node) {
     return end(node, 'SIGTERM');
   }
 
-  /** Ends a node's daemon as a crash would; resolves when it is gone. */
+  /** Ends a node's daemon like a crash; resolves when it has ended. */
   kill(node) {
     return end(node, 'SIGKILL');
   }
 
-  /** Ends all daemons; none is started any more. */
+  /** Ends all daemons; none is started after that. */
   async stopAll() {
     this.closing = true;
     await Promise.all(this.nodes.map((node) => this.stop(node)));
   }
 
-  /** Runs a command of the command line in a home; answers its standard output. */
+  /** Runs a command of the command line in a home; returns its standard output. */
   command(home, args, input = '') {
     return new Promise((resolve, reject) => {
       const child = spawn(process.execPath, [MAIN, ...args], { env: this.environment(home) });
@@ -109,7 +109,7 @@ export class MeshNodes {
   }
 }
 
-/** True while a node's process is there. */
+/** True while a node's process exists. */
 export const isRunning = ({ child }) =>
   child !== null && child.exitCode === null && child.signalCode === null;
 
@@ -120,7 +120,10 @@ async function end(node, signal) {
   await gone;
 }
 
-/** What a node's daemon says of the mesh (`GET /api/v1/mesh/status`); `{listening: false}` while none answers. */
+/**
+ * The status of the mesh from a node's daemon (`GET /api/v1/mesh/status`); `{listening: false}` while it does not
+ * answer.
+ */
 export async function statusOf({ api }) {
   try {
     const signal = AbortSignal.timeout(STATUS_TIMEOUT_MS);

@@ -6,9 +6,9 @@ import { isRunning, MAIN, MeshNodes, statusOf } from './mesh-nodes.mjs';
 import { say } from './project.mjs';
 import './prepare.mjs';
 
-// Runs three nodes on loopback as a mesh with certificates of its own, in a temporary folder, and shows how they stand
-// until it is interrupted. The nodes forget everything then. `--nodes N` runs another number of them. Lines typed
-// meanwhile, or piped in, end nodes and start them again: `kill 2`, `stop 2`, `start 2`.
+// Runs three nodes on loopback as a mesh with certificates of its own, in a temporary folder, and shows their state
+// until it is interrupted. Then the nodes and their data are removed. `--nodes N` runs another number of nodes. Lines
+// that are typed or piped in end nodes and start them again: `kill 2`, `stop 2`, `start 2`.
 const STATUS_INTERVAL_MS = 1000;
 const WHAT_TO_TYPE = 'kill N, stop N or start N';
 
@@ -20,11 +20,11 @@ if (!Number.isInteger(count) || count < 2 || count > 20) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'mnemesh-mesh-'));
-// Who runs them is who asks, so the flags may be changed by the caller's environment.
+// The user of this script runs it, so environment variables may change the flags.
 const flags = ['--quorum-writes', '2', '--catchup-interval-secs', '2'];
 const mesh = new MeshNodes({ folder, environment, flags });
 let stopping = false;
-// What is typed is done in its order, one after the other.
+// Typed commands run in their order, one after the other.
 let obeyed = Promise.resolve();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(0));
 
@@ -80,7 +80,7 @@ function show(all) {
     return listening ? `node ${number} up, ${reached}/${peers.length} peers` : `node ${number} down`;
   });
   const line = parts.join(' | ');
-  // Only what is new is shown, so that it leaves alone what is being typed.
+  // Only changes are shown, so that they do not disturb what the user is typing.
   if (line !== show.last) say(line);
   show.last = line;
 }
@@ -90,7 +90,7 @@ async function stop(code) {
   stopping = true;
   say('\nstopping …');
   await mesh.stopAll();
-  // What was under way starts no node any more.
+  // Commands under way start no more nodes.
   await Promise.allSettled([formed, obeyed]);
   rmSync(folder, { recursive: true, force: true });
   process.exit(code);

@@ -4,7 +4,7 @@ import './prepare.mjs';
 const PARENT_POLL_MS = 1000;
 
 // The node runs in this process, so signals and the exit code need no forwarding. When npm dies without passing a
-// signal on, nobody could end the node any more: so it ends itself, in good order.
+// signal on, nothing else could end the node: so it ends itself, in good order.
 const parent = process.ppid;
 setInterval(() => {
   if (process.ppid !== parent) process.kill(process.pid, 'SIGTERM');

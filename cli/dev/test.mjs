@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { at, PROJECT, say } from './project.mjs';
 import './prepare.mjs';
 
-// `test.mjs` runs every test but the long ones, `test.mjs --long` the long ones alone. Other words are parts of paths:
-// only files that hold one of them run.
+// `test.mjs` runs all tests except the long ones, `test.mjs --long` only the long ones. Other words are parts of paths:
+// only files whose path contains one of them run.
 const words = process.argv.slice(2);
 const long = words.includes('--long');
 const parts = words.filter((word) => !word.startsWith('--'));
@@ -18,7 +18,7 @@ const files = readdirSync(at('dist/test'), { recursive: true, encoding: 'utf8' }
   .sort();
 
 if (files.length === 0) {
-  say(parts.length === 0 ? 'there are no such tests' : 'no test file matches');
+  say(parts.length === 0 ? 'the project has no such tests' : 'no test file matches');
   process.exit(parts.length === 0 ? 0 : 1);
 }
 const runner = spawn(

@@ -7,10 +7,10 @@ import { withLocalNode } from '../local-node.js';
 import { seamsOf, shown } from './mesh-parts.js';
 import { DAEMON_FLAGS, daemonSettings } from './survey.js';
 
-/** Makes this node the home of what a lost node decided. */
+/** Makes this node the home of a lost node's subjects. */
 export const adoptCommand = defineCommand({
   name: 'mesh adopt',
-  summary: 'Make this node the home of all subjects of a lost node, which it then decides instead.',
+  summary: 'Make this node the home of all subjects of a lost node; it then decides about them.',
   positionals: [{ name: 'peer-id', doc: 'The lost node, as "mesh status" names it' }],
   flags: [
     { name: 'yes', kind: 'switch', doc: 'Adopt it even though it answered a short while ago' },

@@ -7,13 +7,19 @@ import { shown } from './mesh-parts.js';
 const LIMIT = 50;
 const LIMIT_MAX = 1000;
 
-/** Lists what lost against something that was written at the same time. */
+/** Lists versions that lost against one that was written at the same time. */
 export const conflictsCommand = defineCommand({
   name: 'mesh conflicts',
   summary:
-    'List versions that lost against one written at the same time elsewhere, and rows with a title that another has.',
+    'List versions that lost against a version written at the same time on another node, and rows that share a title.',
   flags: [
-    { name: 'limit', short: 'n', kind: 'value', value: 'number', doc: `At most so many (default ${LIMIT})` },
+    {
+      name: 'limit',
+      short: 'n',
+      kind: 'value',
+      value: 'number',
+      doc: `At most this many (default ${LIMIT})`,
+    },
   ],
   examples: ['mesh conflicts', 'mesh conflicts --limit 500 --json'],
   run: (parsed, terminal) =>

@@ -6,7 +6,7 @@ import { formingParts, PLACE_FLAGS, placeWords, SERVE_FLAGS, serveAfter, shown }
 /** Makes a mesh of which this node is the first member and the authority. */
 export const initCommand = defineCommand({
   name: 'mesh init',
-  summary: 'Make a mesh: this node becomes its first member, and the one that lets others in.',
+  summary: 'Make a mesh: this node becomes its first member and its authority, which admits others.',
   flags: [...PLACE_FLAGS, ...SERVE_FLAGS],
   examples: [
     'mesh init --url https://node1.example:9177',
@@ -14,7 +14,7 @@ export const initCommand = defineCommand({
     'mesh init --url https://node1.example:9177 --listen 0.0.0.0:9177 --serve',
   ],
   run: async (parsed, terminal) => {
-    // Certificates are dear to load, and every help loads the commands.
+    // Certificates are expensive to load, and every help loads the commands.
     const { initMesh } = await import('../../node/mesh/forming/form.js');
     const made = await initMesh(formingParts(parsed), placeWords(parsed));
     if (!made.ok) return failed(made.error);
@@ -33,7 +33,7 @@ export const initCommand = defineCommand({
           'and on that node:',
           '  mnemesh mesh join <token> --serve',
           '',
-          'Keep a copy of the folder "mesh" in the home: without authority.key nobody can join or be removed.',
+          'Keep a copy of the folder "mesh" in the home: without authority.key no node can join or be removed.',
           '',
         ].join('\n'),
       );

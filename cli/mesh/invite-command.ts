@@ -8,16 +8,16 @@ import { defineCommand } from '../define-command.js';
 import { flagValue, isSet } from '../global-flags.js';
 import { formingParts, requireMesh } from './mesh-parts.js';
 
-/** Prints a token by which one node may join. */
+/** Prints a token with which one node may join. */
 export const inviteCommand = defineCommand({
   name: 'mesh invite',
-  summary: 'Print a token by which one further node joins the mesh, once.',
+  summary: 'Print a token with which one more node can join the mesh, once.',
   flags: [
     {
       name: 'ttl',
       kind: 'value',
       value: 'time',
-      doc: 'How long it is good, such as 30m, 12h or 7d (default 1h)',
+      doc: 'How long it is valid, such as 30m, 12h or 7d (default 1h)',
     },
     {
       name: 'namespaces',
@@ -36,10 +36,10 @@ export const inviteCommand = defineCommand({
     const facts = requireMesh(parts.folder);
     if (!facts.ok) return failed(facts.error);
     if (!parts.folder.isAuthority) {
-      return fail('FORBIDDEN', 'only the node that made the mesh can invite: run this there');
+      return fail('FORBIDDEN', 'only the node that made the mesh can invite: run this command there');
     }
     const { url, mesh_id } = facts.value;
-    if (url === null) return fail('CONFLICT', 'this node has no address by which others could reach it');
+    if (url === null) return fail('CONFLICT', 'this node has no address at which other nodes could reach it');
     const terms = termsOf(parsed);
     if (!terms.ok) return failed(terms.error);
     const { seconds, namespaces } = terms.value;
@@ -53,7 +53,7 @@ export const inviteCommand = defineCommand({
     }
     await terminal.print(`${token}\n`);
     await terminal.complain(
-      `\nGood once, until ${expires}. Whoever has it can join: hand it over in private. On the new node:\n` +
+      `\nValid once, until ${expires}. Any node with this token can join: keep it secret. On the new node:\n` +
         '  mnemesh mesh join <token>       (or "mesh join -", which reads it from standard input)\n',
     );
     return ok(0);

@@ -9,7 +9,7 @@ const TOKEN_BYTES_MAX = 4096;
 /** Joins a mesh with the token of an invitation. */
 export const joinCommand = defineCommand({
   name: 'mesh join',
-  summary: 'Join a mesh with a token of "mesh invite"; a member gets another certificate that way.',
+  summary: 'Join a mesh with a token of "mesh invite"; a member gets a new certificate that way.',
   positionals: [
     {
       name: 'token',
@@ -20,7 +20,7 @@ export const joinCommand = defineCommand({
   flags: [...PLACE_FLAGS, ...SERVE_FLAGS],
   examples: ['mesh join - < token.txt', 'mesh join mnemesh-join-… --url https://node2.example:9177 --serve'],
   run: async (parsed, terminal) => {
-    // Certificates are dear to load, and every help loads the commands.
+    // Certificates are expensive to load, and every help loads the commands.
     const { joinMesh } = await import('../../node/mesh/forming/form.js');
     const word = parsed.positionals[0] ?? '-';
     const token = parseToken(word === '-' ? await standardInput() : word);

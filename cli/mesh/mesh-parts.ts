@@ -10,23 +10,23 @@ import { flagValue, isSet, settingsFor } from '../global-flags.js';
 import type { Terminal } from '../terminal.js';
 import { objectView } from '../views/object-view.js';
 
-/** Where a node of a mesh is reached. */
+/** The address of a node of a mesh. */
 export const PLACE_FLAGS: readonly DocumentedFlag[] = [
   {
     name: 'url',
     kind: 'value',
     value: 'url',
-    doc: 'Address by which the other nodes reach this one, such as https://node2.example:9177',
+    doc: 'Address at which other nodes reach this one, such as https://node2.example:9177',
   },
   {
     name: 'listen',
     kind: 'value',
     value: 'host:port',
-    doc: 'Where to listen for them, where that differs from the address',
+    doc: 'Address to listen on, if that differs from --url',
   },
 ];
 
-/** Flags that go on to `serve`. */
+/** Flags that are passed on to `serve`. */
 export const SERVE_FLAGS: readonly DocumentedFlag[] = [
   { name: 'serve', kind: 'switch', doc: 'Run the node afterwards, as "serve" does' },
   { name: 'host', kind: 'value', value: 'address', doc: 'With --serve: address of the API for agents' },
@@ -44,7 +44,7 @@ export const placeWords = (parsed: ParsedArguments) => ({
   listen: flagValue(parsed, 'listen'),
 });
 
-/** What forming a mesh works on. Makes the home and the machine's key where they are missing. */
+/** The parts that the formation of a mesh needs. Makes the home and the machine's key where they are missing. */
 export function formingParts(parsed: ParsedArguments): FormingParts {
   const settings = settingsFor(parsed);
   return {
@@ -56,7 +56,7 @@ export function formingParts(parsed: ParsedArguments): FormingParts {
   };
 }
 
-/** The parts of a command that looks at the mesh. */
+/** The parts of a command that shows the mesh. */
 export const seamsOf = (parsed: ParsedArguments) => ({
   clock: systemClock,
   scheduler: systemScheduler,
@@ -83,7 +83,7 @@ export function shown(parsed: ParsedArguments, terminal: Terminal, answer: Recor
     : objectView(answer, { columns: terminal.columns });
 }
 
-/** Runs the node after a command that formed its mesh, when `--serve` asks for it. */
+/** Runs the node after a command that formed its mesh, when the user gave `--serve`. */
 export async function serveAfter(parsed: ParsedArguments, terminal: Terminal): Promise<Result<number>> {
   if (!isSet(parsed, 'serve')) return ok(0);
   const { serveCommand } = await import('../serve-command.js');

@@ -9,11 +9,11 @@ import { DAEMON_FLAGS, daemonSettings } from './survey.js';
 export const opCommand = defineCommand({
   name: 'mesh op',
   summary:
-    'Show an operation: who made it, when, on what, whether it took effect here, and which nodes have it.',
+    'Show an operation: its author, time and subject, whether it took effect here, and which nodes have it.',
   positionals: [
     {
       name: 'op-id',
-      doc: 'The operation, as an answer that missed its quorum names it, or a memory: then the last one about it',
+      doc: 'Id of an operation, from an answer that missed its quorum, or of a memory: then its last operation',
     },
   ],
   flags: DAEMON_FLAGS,
@@ -27,8 +27,11 @@ export const opCommand = defineCommand({
       if (!found.ok) return failed(found.error);
       const operation = found.value;
       if (operation === null)
-        return fail('NOT_FOUND', `there is no operation ${id} in this log, and none about it`);
-      // Its HTTP client is dear to load, and every help loads the commands.
+        return fail(
+          'NOT_FOUND',
+          `this log has neither an operation ${id} nor an operation about a memory ${id}`,
+        );
+      // Its HTTP client is expensive to load, and every help loads the commands.
       const { askDaemon } = await import('../../node/mesh/ask-daemon.js');
       const { MeshState } = await import('../../node/mesh/forming/mesh-state.js');
       const seams = seamsOf(parsed);

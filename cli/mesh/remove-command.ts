@@ -3,10 +3,10 @@ import { fail, failed, ok } from '../../protocol/result.js';
 import { defineCommand } from '../define-command.js';
 import { formingParts, requireMesh, shown } from './mesh-parts.js';
 
-/** Takes a node out of the mesh. */
+/** Removes a node from the mesh. */
 export const removeCommand = defineCommand({
   name: 'mesh remove',
-  summary: 'Take a node out of the mesh; what it wrote stays.',
+  summary: 'Remove a node from the mesh; its writes stay.',
   positionals: [{ name: 'peer-id', doc: 'The node, as "mesh status" names it' }],
   examples: ['mesh remove peer-0011223344556677'],
   run: async (parsed, terminal) => {
@@ -15,7 +15,7 @@ export const removeCommand = defineCommand({
     if (!facts.ok) return failed(facts.error);
     const authority = parts.folder.authority();
     if (authority === null) {
-      return fail('FORBIDDEN', 'only the node that made the mesh can remove others: run this there');
+      return fail('FORBIDDEN', 'only the node that made the mesh can remove others: run this command there');
     }
     const peerId = parsed.positionals[0]!;
     if (peerId === parts.identity.peerId) {
@@ -23,7 +23,8 @@ export const removeCommand = defineCommand({
     }
     const stated = await new RosterFile(parts.folder, parts).state(authority, (known) => {
       const statement = known.get(peerId)?.statement;
-      if (statement === undefined) return fail('NOT_FOUND', `there is no ${peerId} in this mesh`);
+      if (statement === undefined)
+        return fail('NOT_FOUND', `this mesh has no node ${peerId}; "mesh status" shows its nodes`);
       if (statement.state === 'departed') return fail('CONFLICT', `${peerId} was removed already`);
       return ok({ ...statement, fingerprints: [], state: 'departed' as const });
     });

@@ -2,14 +2,13 @@ import { fail, failed, ok } from '../../protocol/result.js';
 import { defineCommand } from '../define-command.js';
 import { formingParts, requireMesh, shown } from './mesh-parts.js';
 
-/** Gives the node that made the mesh another certificate. */
+/** Gives the node that made the mesh a new certificate. */
 export const renewCommand = defineCommand({
   name: 'mesh renew',
-  summary:
-    "Replace this node's certificate and key; a running node changes over without ending a connection.",
+  summary: "Replace this node's certificate and key; a running node uses them without ending a connection.",
   examples: ['mesh renew'],
   run: async (parsed, terminal) => {
-    // Certificates are dear to load, and every help loads the commands.
+    // Certificates are expensive to load, and every help loads the commands.
     const { renewOwnCertificate } = await import('../../node/mesh/forming/form.js');
     const parts = formingParts(parsed);
     const facts = requireMesh(parts.folder);

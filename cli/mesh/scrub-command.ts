@@ -6,12 +6,11 @@ import { isSet } from '../global-flags.js';
 import { withLocalNode } from '../local-node.js';
 import { shown } from './mesh-parts.js';
 
-/** Hashes everything that is stored again, and repairs what is not what it was. */
+/** Hashes all stored rows and operations again, and repairs damage. */
 export const scrubCommand = defineCommand({
   name: 'mesh scrub',
-  summary:
-    'Hash all rows and operations again, and repair what is damaged: exit code 1 when something cannot be.',
-  flags: [{ name: 'dry-run', kind: 'switch', doc: 'Look only: exit code 1 when something is damaged' }],
+  summary: 'Hash all rows and operations again, and repair what is damaged: exit code 1 when damage is left.',
+  flags: [{ name: 'dry-run', kind: 'switch', doc: 'Only report damage: exit code 1 when there is any' }],
   examples: ['mesh scrub', 'mesh scrub --dry-run --json'],
   run: (parsed, terminal) =>
     withLocalNode(parsed, async (services, caller) => {

@@ -5,10 +5,11 @@ import { isSet } from '../global-flags.js';
 import { objectView } from '../views/object-view.js';
 import { DAEMON_FLAGS, hasMesh, NO_MESH, survey } from './survey.js';
 
-/** Shows how the mesh stands. */
+/** Shows the state of the mesh. */
 export const statusCommand = defineCommand({
   name: 'mesh status',
-  summary: 'Show the nodes of the mesh, who answers, and whether their memories are equal to these.',
+  summary:
+    'Show the nodes of the mesh, which of them answer, and whether their memories equal those of this node.',
   flags: DAEMON_FLAGS,
   examples: ['mesh status', 'mesh status --json', 'mesh status --port 9078'],
   run: async (parsed, terminal) => {
@@ -34,7 +35,7 @@ const COLUMNS = {
   address: 'ADDRESS',
 };
 
-/** Everything, for programs. */
+/** All fields, for programs. */
 function statusOf(found: Survey): Record<string, unknown> {
   const { daemon, peers, peer_id, mesh_id, namespaces, rows } = found;
   if (!hasMesh(found)) return { peer_id, mesh_id, state: 'none', next: NO_MESH };
@@ -70,7 +71,7 @@ const stateOf = ({ daemon, mesh_id: meshId }: Survey) =>
 const replicationOf = ({ daemon }: Survey, peerId: string) =>
   daemon?.replication?.peers.find((each) => each.peerId === peerId);
 
-/** What a person wants to see: a few facts, and one line for each peer. */
+/** The view for people: a few facts, and one line for each peer. */
 function peopleOf(found: Survey): Record<string, unknown> {
   const { daemon, peer_id, mesh_id, namespaces, rows } = found;
   if (!hasMesh(found)) return { node: peer_id, state: 'none', next: NO_MESH };
@@ -90,7 +91,9 @@ function peopleOf(found: Survey): Record<string, unknown> {
       ? {}
       : {
           writes: writesOf(replication.quorum),
-          ...(replication.accepting ? {} : { paused: 'writes wait until what was lost has come back' }),
+          ...(replication.accepting
+            ? {}
+            : { paused: 'writes wait until the operations that this database lost are restored' }),
           ...(replication.underReplicated > 0
             ? { under_replicated: `${replication.underReplicated} operations are on too few nodes` }
             : {}),
@@ -100,7 +103,7 @@ function peopleOf(found: Survey): Record<string, unknown> {
       : { certificate: `until ${daemon.certificate_expires.slice(0, 10)}` }),
     ...(daemon !== null && daemon.open_invites > 0 ? { open_invites: daemon.open_invites } : {}),
     peers: lines.map(({ problem: _problem, ...line }) => line),
-    // Below the table, so that it stays narrow and ids stay whole.
+    // Problems stand below the table, so that it stays narrow and ids stay whole.
     ...(problems.length === 0 ? {} : { problems }),
   };
 }
@@ -114,8 +117,8 @@ function writesOf({
   needed: number;
   members: number;
 }): string {
-  if (configured <= 1) return 'are answered when they are here';
-  const short = needed < configured ? `; ${configured} were asked for` : '';
+  if (configured <= 1) return 'are answered when they are on this node';
+  const short = needed < configured ? `; ${configured} are configured` : '';
   return `wait for ${needed} of ${members} nodes${short}`;
 }
 
@@ -126,7 +129,7 @@ function lineOf(
   const link = replicationOf(found, peer_id);
   const standing = found.daemon?.peers.find((each) => each.peer_id === peer_id);
   const silent = reachable ? 'answers' : 'silent';
-  // A link that has had nothing to send has not noticed yet.
+  // A connection without anything to send has not noticed yet.
   const known = link === undefined || (!reachable && link.state === 'healthy') ? silent : link.state;
   return {
     peer: peer_id,
@@ -141,7 +144,7 @@ function lineOf(
   };
 }
 
-/** Addresses that lead to no peer. */
+/** Addresses of --quorum-peers that lead to no peer. */
 const astray = ({ daemon }: Survey) =>
   (daemon?.wired ?? [])
     .filter(({ state }) => state !== 'attached')

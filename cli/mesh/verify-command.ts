@@ -7,7 +7,7 @@ import { isSet } from '../global-flags.js';
 import { shown } from './mesh-parts.js';
 import { DAEMON_FLAGS, hasMesh, NO_MESH, survey } from './survey.js';
 
-/** What is being written right now differs for a moment. */
+/** A write under way causes a short difference, so a difference is checked again. */
 const TRIES = 4;
 const PAUSE_MS = 500;
 
@@ -15,7 +15,7 @@ const PAUSE_MS = 500;
 export const verifyCommand = defineCommand({
   name: 'mesh verify',
   summary:
-    'Compare the digests of every member with these: exit code 0 when all are equal, 1 when one differs or does not answer.',
+    'Compare the digests of every member with those of this node: exit code 0 when all are equal, 1 when one differs or does not answer.',
   flags: DAEMON_FLAGS,
   examples: ['mesh verify', 'mesh verify --json'],
   run: async (parsed, terminal) => {
@@ -53,7 +53,8 @@ function verdict(found: Survey): string {
   const members = membersOf(found);
   const silent = members.filter(({ equal }) => equal === null).length;
   const different = members.filter(({ equal }) => equal === false).length;
-  if (members.length === 0) return 'This node is alone in its mesh: there is nothing to compare.\n\n';
+  if (members.length === 0)
+    return 'This node is the only member of its mesh: there is nothing to compare.\n\n';
   if (silent + different === 0) return `All ${members.length + 1} nodes are equal.\n\n`;
   return `Not verified: ${different} of ${members.length} peers differ, ${silent} did not answer.\n\n`;
 }

@@ -28,7 +28,7 @@ function linesOf(fields: Fields, indent: string, options: ObjectViewOptions): st
   });
 }
 
-/** True for a value on the line of its name: no list with members and no object with fields. */
+/** True for a value that fits on the line of its name: not a list with members, not an object with fields. */
 function isPlain(value: unknown): boolean {
   return typeof value !== 'object' || value === null || Object.keys(value).length === 0;
 }

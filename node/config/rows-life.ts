@@ -43,7 +43,7 @@ export const LIFE_ROWS = {
     unit: 's',
     convert: seconds,
     config: 'ttl.short_extend_secs',
-    doc: 'A recall moves the expiry of a short row at least this far from now; 0 or less leaves it.',
+    doc: 'A recall moves the expiry of a short row at least this far from now; 0 or less leaves it unchanged.',
   },
   midExtendSeconds: {
     type: 'integer',

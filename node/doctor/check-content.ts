@@ -115,7 +115,7 @@ export function checkAudit(facts: DatabaseFacts | null, peerId: string | null): 
     if (facts.audit.problem !== null) {
       section.crit(
         'AUDIT_CHAIN_BROKEN',
-        `the audit chain does not hold: ${facts.audit.problem}`,
+        `the audit chain is not valid: ${facts.audit.problem}`,
         'keep a copy of the file; mnemesh verify-signed-events-chain --json shows details',
       );
     }

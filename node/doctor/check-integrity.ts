@@ -24,7 +24,7 @@ function integrityOf(content: ContentFacts, settings: Settings, nowMs: number): 
   const { scrub, mesh } = content.integrity;
   section.fact('last scrub', scrub?.at ?? null).fact('damaged rows', content.suspects);
   const taken = (content.integrity.accepted?.facts['subjects'] ?? []) as readonly string[];
-  if (taken.length > 0) section.fact('rows taken as they stood', taken.slice(0, SHOWN).join(', '));
+  if (taken.length > 0) section.fact('rows accepted as they are', taken.slice(0, SHOWN).join(', '));
   const lost = Number(scrub?.facts['lost_count'] ?? 0);
   if (lost > 0) {
     section.crit(
@@ -44,7 +44,7 @@ function integrityOf(content: ContentFacts, settings: Settings, nowMs: number): 
   if (accepted > 0) {
     section.warn(
       'DAMAGE_ACCEPTED',
-      `${accepted} damaged rows were taken as they stood, because no log tells what they were`,
+      `${accepted} damaged rows were accepted as they are, because no log has their history`,
       'read these memories, and correct them or restore a backup',
     );
   }

@@ -25,7 +25,7 @@ import { checkStorage } from './check-storage.js';
 import { checkTools, type ToolTokens, toolTokens } from './check-tools.js';
 import { type DoctorReport, type Section, SectionBuilder, worst } from './report.js';
 
-/** Sections that are examined only when somebody asks for them. */
+/** Sections that are examined only on request. */
 export interface MoreSections {
   /** What the tool list of this profile costs. */
   readonly tokens?: Profile | undefined;
@@ -72,14 +72,14 @@ export async function examineNode(
   ]);
 }
 
-/** How the mesh stands; only a living daemon of this database is asked. */
+/** The state of the mesh; only the running daemon of this database is asked. */
 async function examineMesh(
   settings: Settings,
   peerId: string | null,
   daemonLives: boolean,
   nowMs: number,
 ): Promise<Section> {
-  // The HTTP client between nodes is dear to load.
+  // The HTTP client between nodes is expensive to load.
   const { askDaemon } = await import('../mesh/ask-daemon.js');
   const { MeshState } = await import('../mesh/forming/mesh-state.js');
   const seams = {
@@ -113,7 +113,7 @@ export function countToolTokens(profile: Profile): ToolTokens {
   return toolTokens(OPERATIONS, profile, loadTokenCounting());
 }
 
-/** Asks other nodes how they are, all at once. The key is sent only when the operator asks for it. */
+/** Asks other nodes for their state, all at once. The key is sent only when the operator requests it. */
 export async function examineRemotes(nodes: readonly URL[], key: string | null): Promise<DoctorReport> {
   const sections = await Promise.all(nodes.map((node) => checkRemote(node, key, systemScheduler)));
   const source = nodes.map((node) => node.host).join(', ');

@@ -1,7 +1,7 @@
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** The status of the file at a path; null when there is none, or it cannot be accessed. */
+/** The status of the file at a path; null when it does not exist or cannot be accessed. */
 export function statOf(path: string): Stats | null {
   try {
     return statSync(path);
@@ -22,7 +22,7 @@ export function existingFolder(path: string): string {
   return stat?.isDirectory() === true || parent === path ? path : existingFolder(parent);
 }
 
-/** The first part of a path that exists and is not a folder, but must be one; null when there is none. */
+/** The first part of a path that must be a folder, but exists and is not one; null when every part can be. */
 export function blockedBy(folder: string): string | null {
   const parent = dirname(folder);
   const stat = statOf(folder);

@@ -53,7 +53,10 @@ export function isWritableByOthers(folder: string): boolean {
   return ((statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & 0o022) !== 0;
 }
 
-/** The seed of a private key file, or null when there is none. Throws KeyFileError for one that others may read. */
+/**
+ * The seed of a private key file; null when the file does not exist. Throws KeyFileError for a file that other users
+ * may read.
+ */
 export function readSeed(path: string): Buffer | null {
   for (let attempt = 1; ; attempt += 1) {
     const file = readKey(path);
@@ -76,7 +79,10 @@ export function isBlank(seed: Uint8Array): boolean {
   return seed.every((byte) => byte === 0);
 }
 
-/** The key of a public key file, or null when there is none. Throws KeyFileError for one that others may write. */
+/**
+ * The key of a public key file; null when the file does not exist. Throws KeyFileError for a file that other users may
+ * write.
+ */
 export function readPublicKey(path: string): Buffer | null {
   const file = readKey(path);
   if (file === null) return null;

@@ -11,20 +11,21 @@ import { fingerprintOfPem } from './tls/certificate-files.js';
 import { type PeerTrust, UndiciTransport } from './undici-transport.js';
 
 const TIMEOUT_MS = 8000;
-/** Where a node that listens everywhere is asked. */
+/** The address at which a node that listens on every address is asked. */
 const EVERYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 export interface AskDaemonParts {
   readonly settings: Settings;
   readonly peerId: string;
-  /** Null for a node of no formed mesh. */
+  /** Null for a node that belongs to no formed mesh. */
   readonly formed: FormedMesh | null;
   readonly scheduler: Scheduler;
 }
 
 /**
- * Asks this node's own daemon: in a mesh at its address for peers, under the node's own certificate, so that neither
- * port nor API key is needed; otherwise where the settings say that `serve` listens. Null when none answers so.
+ * Asks this node's own daemon. In a mesh it calls the daemon's address for peers with the node's own certificate, so it
+ * needs neither port nor API key. Otherwise it calls the address at which `serve` listens by the settings. Null when
+ * this daemon does not answer there.
  */
 export async function askDaemon(parts: AskDaemonParts, path: string, query = ''): Promise<unknown> {
   for (const { peer, trust } of waysTo(parts)) {
@@ -40,7 +41,7 @@ export async function askDaemon(parts: AskDaemonParts, path: string, query = '')
       const reply = await transport.send(peer, request, TIMEOUT_MS);
       if (reply.kind !== 'answer') continue;
       const body = parseJson(new TextDecoder().decode(reply.body)) as { readonly peer_id?: unknown } | null;
-      // Another node may have the port.
+      // Another node may use the port.
       if (reply.status === 200 && body?.peer_id === parts.peerId) return body;
     } finally {
       await transport.close();
@@ -92,7 +93,7 @@ function byApi(settings: Settings, peerId: string): { peer: Peer; trust: PeerTru
       client: cert === null || key === null ? null : { cert, key },
       authorities: known.length === 0 ? null : [...rootCertificates, ...known],
       names: 'host',
-      // Its own certificate is known; whatever it names, it is the right one.
+      // The certificate is this node's own, whatever it names.
       fingerprints: ownCert === null ? [] : [fingerprintOfPem(ownCert)],
       ...(apiKey === null ? {} : { headers: { 'x-api-key': apiKey.reveal() } }),
     },

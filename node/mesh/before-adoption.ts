@@ -7,7 +7,7 @@ import { MeshState, type StateSeams } from './forming/mesh-state.js';
 import { type MeshStatusAnswer, STATUS_PATH } from './mesh-terms.js';
 import { FileRoster } from './roster-from-files.js';
 
-/** A peer that answered this long ago may be up still. */
+/** A peer whose last answer is younger than this may still be up. */
 const RECENT_MS = 5 * 60_000;
 
 export interface AdoptionParts extends StateSeams {
@@ -18,15 +18,15 @@ export interface AdoptionParts extends StateSeams {
 
 /** What is known of a node before its subjects are adopted. */
 export interface AdoptablePeer {
-  /** When it last answered the daemon, if that was a short while ago. */
+  /** When it last answered the daemon; null when that was long ago. */
   readonly answeredAt: string | null;
-  /** False when no daemon of this node could be asked. */
+  /** False when this node's daemon could not be asked. */
   readonly asked: boolean;
 }
 
 /**
- * Looks at a node whose subjects are to be adopted: the roster must know it, and the daemon says whether it still answers.
- * NOT_FOUND for a node that belongs to no mesh, and for a peer that is not in its roster; FORBIDDEN where the other nodes
+ * Checks a node whose subjects are to be adopted: the roster must know it, and the daemon says whether it still answers.
+ * NOT_FOUND for a node that belongs to no mesh, and for a peer that is not in its roster. FORBIDDEN where the other nodes
  * would refuse the adoption.
  */
 export async function lookBeforeAdoption(
@@ -40,9 +40,9 @@ export async function lookBeforeAdoption(
   const { formed } = state;
   const { keyDir } = parts.settings;
   const enrolled = new FileRoster({ ...parts, keyDir, scopes: null, trustPulls: false });
-  // The key folder holds keys of agents too.
+  // The key folder also holds keys of agents.
   if (formed === null && !enrolled.peers().some((peer) => isPeerId(peer.peerId))) {
-    return fail('NOT_FOUND', 'this node belongs to no mesh, so there is no node that it could adopt');
+    return fail('NOT_FOUND', 'this node belongs to no mesh, so it cannot adopt a node');
   }
   const own = formed?.statements.get(parts.peerId)?.statement;
   if (own?.state === 'departed') {
@@ -53,7 +53,10 @@ export async function lookBeforeAdoption(
     return fail('FORBIDDEN', message, { allowed_namespaces: own.allowed_namespaces });
   }
   if (formed?.statements.has(peerId) !== true && enrolled.find(peerId) === null) {
-    return fail('NOT_FOUND', `this node knows no ${peerId}; "mesh status" shows the nodes that it knows`);
+    return fail(
+      'NOT_FOUND',
+      `this node does not know ${peerId}; "mesh status" shows the nodes that it knows`,
+    );
   }
   const status = (await askDaemon({ ...parts, formed }, STATUS_PATH)) as MeshStatusAnswer | null;
   return ok({
@@ -62,7 +65,7 @@ export async function lookBeforeAdoption(
   });
 }
 
-/** When a member answered, if it still does as far as the daemon knows. */
+/** The time of a member's last answer, if the daemon says that it still answers. */
 function recentAnswer({ peers, replication }: MeshStatusAnswer, peerId: string, clock: Clock): string | null {
   const standing = peers.find((peer) => peer.peer_id === peerId);
   const delivery = replication?.peers.find((peer) => peer.peerId === peerId);

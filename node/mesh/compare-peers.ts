@@ -13,7 +13,7 @@ import type { SignRequest } from './roster-exchange.js';
 const TIMEOUT_MS = 3000;
 
 export interface CompareParts {
-  /** Everybody but this node. */
+  /** All peers of this node. */
   readonly peers: readonly Peer[];
   /** What this node may hold. */
   readonly scope: Pick<Peer, 'allowedNamespaces'>;
@@ -32,7 +32,7 @@ async function compare(peer: Peer, parts: CompareParts): Promise<ComparedPeer> {
   const about = { peer_id: peer.peerId, url: peer.url, state: peer.state };
   const silent = { ...about, reachable: false, equal: null, differing: [] };
   if (peer.state === 'departed') return { ...silent, problem: null };
-  if (peer.url === null) return { ...silent, problem: 'it has no address at which it could be asked' };
+  if (peer.url === null) return { ...silent, problem: 'the peer has no address and cannot be asked' };
   const query = `at=${encodeURIComponent(instantFromMs(parts.clock.nowMs()))}`;
   const unsigned = { method: 'GET', path: `${API_PREFIX}${DIGESTS_PATH}`, query, body: null } as const;
   const reply = await parts.transport.send(peer, { ...unsigned, headers: parts.sign(unsigned) }, TIMEOUT_MS);
@@ -47,5 +47,5 @@ const jsonOf = (reply: PeerReply): unknown =>
 
 function problemOf(reply: PeerReply): string {
   if (reply.kind !== 'answer') return `${reply.kind}: ${reply.message}`;
-  return reply.status === 200 ? 'it answered something else' : `it answered ${reply.status}`;
+  return reply.status === 200 ? 'the peer answered something else' : `the peer answered ${reply.status}`;
 }

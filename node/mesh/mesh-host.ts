@@ -23,24 +23,24 @@ export interface MeshHostParts extends StateSeams {
   readonly peers: MeshPeers;
   readonly peerId: string;
   readonly store: Store;
-  /** Says who this node is; null without a key. */
+  /** Signs the answer to who this node is; null without a key. */
   readonly signer?: Signer | null;
-  /** Judges messages of peers whose certificate is no member's, by their signatures. */
+  /** Authenticates messages of peers by their signatures, where their certificate is not a member's. */
   readonly gate?: PeerGate;
   /** Signs messages to peers. */
   readonly sign?: SignRequest;
-  /** Routes of replication, served to peers beside those of the mesh. */
+  /** Routes of replication, served to peers in addition to those of the mesh. */
   readonly syncRoutes?: readonly PeerRoute[];
   readonly replicationStatus?: () => MeshStatus | null;
-  /** Peers to whom there is a line for hints. */
+  /** Peers with a line for hints. */
   readonly hintLines?: () => readonly string[];
-  /** Who has an own operation. */
+  /** Which nodes have an own operation. */
   readonly acknowledgements?: (origin: string, seq: number) => readonly Acknowledgement[];
 }
 
 /**
  * The mesh side of a daemon: it follows the folder `mesh` in the home, so that `mesh init` and `mesh join` take effect
- * while it runs, listens for peers by mutual TLS, keeps the roster, and carries messages to peers.
+ * while it runs. It listens for peers by mutual TLS, keeps the roster, and carries messages to peers.
  */
 export class MeshHost {
   readonly state: MeshState;
@@ -91,7 +91,7 @@ export class MeshHost {
     });
   }
 
-  /** Listens where the mesh says, and follows its folder from now on. A place that cannot be had is tried again. */
+  /** Listens where the mesh says, and follows its folder from now on. An address that cannot be had is tried again. */
   async start(openSurface: OpenSurface): Promise<void> {
     const { folder } = this.state;
     this.#watch = new WatchedFiles({
@@ -110,7 +110,7 @@ export class MeshHost {
         void this.#listener.follow();
       },
     });
-    // A node that was removed ends its connections, and those to who was removed.
+    // A removed node ends its connections; every other node ends those to the removed one.
     this.roster.onChange(() => this.#parts.peers.keepMembers());
     await this.#listener.start(openSurface);
     this.#exchange.start();
@@ -133,7 +133,7 @@ export class MeshHost {
     await this.#parts.peers.close();
   }
 
-  /** Peers that the operator named by address; the mesh is meant to be no smaller. */
+  /** Peers that the operator named by address; the mesh counts as at least this large. */
   get wiredCount(): number {
     return this.#parts.peers.wired.count;
   }
@@ -197,7 +197,10 @@ export class MeshHost {
     if (!found.ok) return failed(found.error);
     const operation = found.value;
     if (operation === null)
-      return fail('NOT_FOUND', `there is no operation ${id} in this log, and none about it`);
+      return fail(
+        'NOT_FOUND',
+        `this log has neither an operation ${id} nor an operation about a memory ${id}`,
+      );
     const listed = acknowledgements?.(operation.origin, operation.seq) ?? [];
     const here = operation.parked === null ? 1 : 0;
     const acks = here + listed.filter(({ state }) => state === 'durable').length;
@@ -229,7 +232,7 @@ export class MeshHost {
 
 const UNSIGNED: SignRequest = () => ({ 'content-type': 'application/json' });
 
-/** A member by its certificate, else by what it signed. */
+/** Recognises a member by its certificate, else by the signature of its message. */
 function eitherGate(byCertificate: PeerGate, bySignature: PeerGate | undefined): PeerGate {
   if (bySignature === undefined) return byCertificate;
   return async (message) => {

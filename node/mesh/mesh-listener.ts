@@ -7,7 +7,7 @@ import type { HttpSurface } from '../http/server.js';
 export type OpenSurface = (tls: ListenerTls, routes: readonly PeerRoute[]) => HttpSurface;
 
 export interface MeshListenerParts {
-  /** Where to listen now; null for nowhere. */
+  /** The address to listen on now; null for no listener. */
   readonly place: () => { readonly host: string; readonly port: number } | null;
   readonly tls: () => ListenerTls;
   readonly routes: readonly PeerRoute[];
@@ -17,7 +17,9 @@ export interface MeshListenerParts {
 
 const RETRY_MS = 5000;
 
-/** The listener for peers, which follows the mesh's facts. A place that cannot be had is tried again, and said. */
+/**
+ * The listener for peers, which follows the mesh's facts. When an address cannot be had it logs that and tries again.
+ */
 export class MeshListener {
   readonly #parts: MeshListenerParts;
   #open: OpenSurface | null = null;

@@ -30,7 +30,7 @@ export interface MeshNodeParts {
   readonly metrics: Metrics;
 }
 
-/** All of the mesh that a daemon has: the host that peers talk to, the receiver of their messages, and replication. */
+/** The mesh side of a daemon: the host that peers call, the receiver of their messages, and replication. */
 export class MeshNode {
   readonly #parts: MeshNodeParts;
   readonly #host: MeshHost;
@@ -38,7 +38,7 @@ export class MeshNode {
   readonly #receiver: SyncReceiver;
   readonly #verifier: Verifier;
   #closed = false;
-  /** Replication has begun, or never will. */
+  /** Resolved when replication has begun, or never will. */
   #begun!: () => void;
   readonly #whenBegun = new Promise<void>((resolve) => {
     this.#begun = resolve;
@@ -75,7 +75,7 @@ export class MeshNode {
     return this.#host.routes;
   }
 
-  /** How the pipeline waits for other nodes. Writes that come before replication has begun wait for that. */
+  /** How the pipeline waits for other nodes. Writes that come before replication has begun wait for its beginning. */
   replication(): Replication {
     const { quorumWrites, quorumTimeoutMs } = this.#parts.services.settings;
     return {
@@ -83,7 +83,9 @@ export class MeshNode {
       quorumTimeoutMs,
       forward: (peerId, command) =>
         this.#mesh?.forward(peerId, command) ??
-        Promise.resolve(fail('HOME_UNREACHABLE', `replication has not begun, so ${peerId} cannot be asked`)),
+        Promise.resolve(
+          fail('HOME_UNREACHABLE', `replication has not begun, so ${peerId} cannot be asked yet; try again`),
+        ),
       forwarded: CHAIN.forwarded,
       accepting: () => this.#mesh?.accepting() ?? this.#closed,
       whenAccepting: async () => {
@@ -96,7 +98,7 @@ export class MeshNode {
     };
   }
 
-  /** Once the store answers. `openSurface` makes the surface that peers call. */
+  /** Called once the store answers. `openSurface` makes the surface that peers call. */
   async start(openSurface: OpenSurface): Promise<void> {
     const { services, signer, scheduler, random, metrics } = this.#parts;
     const { settings, store, clock, log, peerId } = services;
@@ -127,7 +129,7 @@ export class MeshNode {
     });
     this.#begun();
     if (!settings.meshHints) return;
-    // Loaded by daemons alone.
+    // Only daemons load it.
     const { HintHub } = await import('./hints/hint-hub.js');
     if (this.#closed) return;
     this.#hints = new HintHub({
@@ -144,13 +146,13 @@ export class MeshNode {
     });
   }
 
-  /** The line for hints, for the listener of peers; null where there is none. */
+  /** The route for hints, for the listener of peers; null without replication. */
   get upgrade(): UpgradeRoute | null {
     const { settings } = this.#parts.services;
     return settings.meshHints ? { path: HINTS_PATH, take: (upgrade) => this.#take(upgrade) } : null;
   }
 
-  /** True when peers may call at the node's own API: it is wired, or somebody is enrolled, by hand. */
+  /** True when peers may call the node's own API: it is wired, or a peer is enrolled by hand. */
   get callsAtApi(): boolean {
     const { quorumPeers, mtlsAllowlist } = this.#parts.services.settings;
     return quorumPeers.length > 0 || mtlsAllowlist !== null || this.#host.roster.peers().length > 0;
@@ -172,12 +174,12 @@ export class MeshNode {
     this.#hints.accept(peer.value.peerId, request, socket, head);
   }
 
-  /** A row was found damaged: it is repaired now. */
+  /** A damaged row was found: it is repaired now. */
   suspected(): void {
     this.#mesh?.rows.suspected();
   }
 
-  /** Brings the gauges up to date; a node without peers has none. */
+  /** Updates the gauges; a node without peers has none. */
   gauge(): void {
     if (this.#mesh === null || (this.#host.roster.peers().length === 0 && this.#host.wiredCount === 0))
       return;
@@ -190,7 +192,7 @@ export class MeshNode {
     );
   }
 
-  /** How it stands, for capabilities. */
+  /** The state of replication, for capabilities. */
   condition(): FederationCondition {
     const status = this.#mesh?.status();
     const { quorumWrites } = this.#parts.services.settings;

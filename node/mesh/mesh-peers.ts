@@ -14,14 +14,14 @@ export interface MeshPeersParts extends StateSeams {
   readonly manual?: Roster | null;
 }
 
-/** Who the peers of a node are, and how messages reach them. */
+/** The peers of a node, and how messages reach them. */
 export class MeshPeers {
   readonly state: MeshState;
   readonly roster: MeshRoster;
   readonly transport: UndiciTransport;
   readonly trust: WiredTrust;
   readonly wired: WiredPeers;
-  /** Asks who answers at an address, before that is a known peer. */
+  /** Asks which node answers at an address, before it is a known peer. */
   readonly #asking: UndiciTransport;
 
   /** Throws StartRefusedError when the mesh's folder or a file of the flags cannot be used. */
@@ -44,13 +44,13 @@ export class MeshPeers {
     this.transport = new UndiciTransport({ trustOf: (peer) => this.#trustOf(peer), scheduler });
   }
 
-  /** Ends the connections to peers that are no members any more. */
+  /** Ends the connections to peers that are no longer members. */
   keepMembers(): void {
     const members = this.roster.peers().filter(({ state }) => state === 'member');
     this.transport.keepOnly(new Set(members.map(({ peerId }) => peerId)));
   }
 
-  /** Stops following what the peers are. */
+  /** Stops following changes of the peers. */
   unfollow(): void {
     this.trust.close();
     this.roster.close();

@@ -4,8 +4,8 @@ import type { MeshState } from './forming/mesh-state.js';
 import { Listeners } from './tls/listeners.js';
 
 /**
- * Who belongs to the mesh as this node knows it: the statements of its authority, and besides them the peers that were
- * enrolled by hand. Where both know a peer, the authority's word counts.
+ * The members of the mesh as this node knows them: the statements of its authority, and the peers that were enrolled by
+ * hand. Where both know a peer, the authority's statement counts.
  */
 export class MeshRoster implements Roster {
   readonly #state: MeshState;
@@ -46,7 +46,7 @@ export class MeshRoster implements Roster {
     return this.#listeners.add(listener);
   }
 
-  /** True for a peer of whom the authority has spoken. */
+  /** True for a peer with a statement of the authority. */
   isStated(peerId: string): boolean {
     return this.#stated.has(peerId);
   }
@@ -62,7 +62,7 @@ export class MeshRoster implements Roster {
     if (seen === this.#seen) return false;
     this.#seen = seen;
     const own = statements.find(({ statement }) => statement.peer_id === this.#self)?.statement;
-    // A node that was removed talks to nobody any more; keys of the others still verify what they wrote.
+    // A removed node no longer talks to other nodes; the others' keys still verify what they wrote.
     const removed = own?.state === 'departed';
     this.#stated = new Map(
       statements

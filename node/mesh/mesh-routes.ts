@@ -30,7 +30,7 @@ import {
 } from './mesh-terms.js';
 import { answerWhoami } from './whoami.js';
 
-/** Says which peer sent a message, or how it is refused. */
+/** Identifies the peer that sent a message, or refuses the message. */
 export type PeerGate = (message: ReceivedMessage) => Promise<Result<Peer>>;
 
 export interface MeshRoutesParts extends StateSeams {
@@ -41,7 +41,7 @@ export interface MeshRoutesParts extends StateSeams {
   readonly gate: PeerGate;
   /** True for the certificate that this node presents to peers that were wired by hand. */
   readonly isOwn: (fingerprint: string) => boolean;
-  /** Says who this node is; null without a key. */
+  /** Signs the answer to who this node is; null without a key. */
   readonly signer: Signer | null;
   readonly status: () => MeshStatusAnswer;
   /** The same with the peers' memories compared. */
@@ -52,12 +52,12 @@ export interface MeshRoutesParts extends StateSeams {
   readonly heard: (peerId: string) => void;
 }
 
-/** The routes by which a mesh is formed and looked at; those of replication are elsewhere. */
+/** The routes that form and show a mesh; `receive/sync-routes.ts` has those of replication. */
 export function meshRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
   return [...memberRoutes(parts), ...operatorRoutes(parts)];
 }
 
-/** What nodes ask each other. */
+/** The routes that nodes call. */
 function memberRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
   return [
     {
@@ -75,7 +75,7 @@ function memberRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
       name: 'mesh_roster',
       method: 'POST',
       path: ROSTER_PATH,
-      summary: 'Exchange what is known of the members.',
+      summary: 'Exchange the statements about members.',
       access: 'peers',
       bodyBytesMax: limits.ROSTER_BODY_BYTES_MAX,
       answer: async (message) => reply(await exchange(parts, message)),
@@ -85,7 +85,7 @@ function memberRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
       name: 'mesh_digests',
       method: 'GET',
       path: DIGESTS_PATH,
-      summary: 'Digests of what the caller may hold.',
+      summary: 'Digests of the memories that the caller may hold.',
       access: 'peers',
       answer: async (message) => reply(await digests(parts, message)),
     },
@@ -101,7 +101,7 @@ function memberRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
   ];
 }
 
-/** What the people and programs that run the node ask it. */
+/** The routes that operators and their programs call. */
 function operatorRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
   return [
     {
@@ -109,8 +109,8 @@ function operatorRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
       name: 'mesh_status',
       method: 'GET',
       path: STATUS_PATH,
-      summary: 'How the mesh stands, for admins and for this machine.',
-      // With a certificate, for this node's own: so its command line needs neither port nor key.
+      summary: 'State of the mesh, for admins and for this machine.',
+      // With a certificate it must be this node's own: so the command line needs neither port nor key.
       access: 'peers',
       answer: async (message, origin) => {
         if (!isOperator(parts, message, origin)) return reply(NOT_FOR_YOU);
@@ -136,7 +136,7 @@ function operatorRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
   ];
 }
 
-/** This node's own command line, an admin, or somebody on this machine. */
+/** True for this node's own command line, an admin, or a caller on this machine. */
 function isOperator(
   { state, peerId, isOwn }: Pick<MeshRoutesParts, 'state' | 'peerId' | 'isOwn'>,
   { fingerprint }: ReceivedMessage,
@@ -146,9 +146,12 @@ function isOperator(
   return state.memberOf(fingerprint) === peerId || (fingerprint === null && (admin || loopback));
 }
 
-const NOT_FOR_YOU = fail('ADMIN_REQUIRED', 'admin role required, or a call from this machine');
+const NOT_FOR_YOU = fail(
+  'ADMIN_REQUIRED',
+  'admin role required: use the agent id of an admin, or call from this machine',
+);
 
-/** A member by its certificate alone: the gate where signatures of messages are judged elsewhere, or not yet. */
+/** Recognises a member only by its certificate: the gate where no signatures are verified, or not yet. */
 export function certificateGate(state: MeshState, roster: MeshRoster): PeerGate {
   return async ({ fingerprint }) => {
     const peerId = state.memberOf(fingerprint);
@@ -190,7 +193,7 @@ async function exchange(parts: MeshRoutesParts, message: ReceivedMessage): Promi
   return ok({ statements: [...known.values()], wall_clock: instantFromMs(parts.clock.nowMs()) });
 }
 
-/** Takes what a peer says of the members; what does not hold is said, and its neighbours are taken all the same. */
+/** Takes a peer's statements about members. Logs the invalid ones and takes the others. */
 export async function takeStatements(
   { state, log }: Pick<MeshRoutesParts, 'state' | 'log'>,
   statements: readonly unknown[],
@@ -210,7 +213,7 @@ export async function takeStatements(
   if (refused.length > 0) {
     log.warn(
       { code: 'ROSTER_STATEMENT_REFUSED', from, refused: refused.slice(0, 5) },
-      'a statement does not hold',
+      'a statement about a member is not valid and was not taken',
     );
   }
   if (changed.length > 0) {
@@ -222,7 +225,7 @@ export async function takeStatements(
 async function digests(parts: MeshRoutesParts, message: ReceivedMessage): Promise<Result<DigestsAnswer>> {
   const peer = await parts.gate(message);
   if (!peer.ok) return failed(peer.error);
-  if (peer.value.pullDenied === true) return fail('FORBIDDEN', 'this peer may not read here');
+  if (peer.value.pullDenied === true) return fail('FORBIDDEN', 'this peer may not read from this node');
   const all = await parts.store.query({ kind: 'read-digests' });
   if (!all.ok) return failed(all.error);
   return ok({

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import type { Acknowledgement, MeshStatus } from '../../actors/mesh/parts.js';
 import type { FoundOperation } from '../../protocol/replication/queries.js';
 
-/** What nodes of a mesh ask each other beside operations. */
+/** What nodes of a mesh ask each other, apart from operations. */
 
 export const ROSTER_PATH = '/mesh/roster';
 export const DIGESTS_PATH = '/mesh/digests';
 export const STATUS_PATH = '/mesh/status';
 export const OPERATIONS_PATH = '/mesh/operations';
 
-/** Body of `POST /api/v1/mesh/roster` and its answer: everything that the sender knows. */
+/** Body of `POST /api/v1/mesh/roster` and its answer: all statements that the sender knows. */
 export const ROSTER_BODY = z.object({ statements: z.array(z.unknown()) });
 
 /** Answer of `GET /api/v1/mesh/digests`. */
@@ -23,9 +23,9 @@ export const DIGESTS_ANSWER = z.object({
 export type DigestsAnswer = z.infer<typeof DIGESTS_ANSWER>;
 
 /**
- * asking: nobody has answered yet. attached: an enrolled peer proved to be there. The others say why nobody is: not
- * enrolled, another key than the enrolled one, no answer, a certificate that is not trusted, an answer of no node, this
- * node itself, or a peer that another address leads to already.
+ * asking: no answer yet. attached: an enrolled peer proved that it is there. The other states say why no peer is
+ * attached: it is not enrolled, has another key than the enrolled one, does not answer, has an untrusted certificate,
+ * answers like no node, is this node itself, or is a peer to which another address already leads.
  */
 export type WiredState =
   | 'asking'
@@ -38,7 +38,7 @@ export type WiredState =
   | 'self'
   | 'duplicate';
 
-/** An address of `--quorum-peers` and who was found there. */
+/** An address of `--quorum-peers` and the peer that was found there. */
 export interface WiredPeer {
   readonly url: string;
   readonly state: WiredState;
@@ -46,16 +46,16 @@ export interface WiredPeer {
   readonly problem: string | null;
 }
 
-/** How a peer of the mesh stands. */
+/** The state of a peer of the mesh. */
 export interface PeerStanding {
   readonly peer_id: string;
   readonly url: string | null;
   readonly state: 'member' | 'departed';
-  /** Null where nobody has asked yet. */
+  /** Null when it was not asked yet. */
   readonly reachable: boolean | null;
-  /** RFC 3339; the last answer. */
+  /** RFC 3339, the time of the last answer. */
   readonly last_contact: string | null;
-  /** Its clock minus this node's, in milliseconds, as far as the way allows. */
+  /** Its clock minus this node's, in milliseconds, as exactly as the exchange allows. */
   readonly skew_ms: number | null;
   readonly problem: string | null;
   readonly allowed_namespaces: readonly string[] | null;
@@ -92,19 +92,19 @@ export interface MeshStatusAnswer {
   readonly peers: readonly PeerStanding[];
   /** The addresses that were wired by hand. */
   readonly wired: readonly WiredPeer[];
-  /** Peers to whom there is a line for hints. */
+  /** Peers with a line for hints. */
   readonly hint_lines: readonly string[];
-  /** How replication stands, where it runs. */
+  /** The state of replication, where it runs. */
   readonly replication: MeshStatus | null;
-  /** Where it was asked for (`?compare=true`): how the memories of each peer compare with these. */
+  /** When requested (`?compare=true`): how the memories of each peer compare with this node's. */
   readonly compared?: readonly ComparedPeer[] | null;
 }
 
-/** Answer of `GET /api/v1/mesh/operations/{id}`: an operation of the log, and who has it. */
+/** Answer of `GET /api/v1/mesh/operations/{id}`: an operation of the log, and the nodes that have it. */
 export interface OperationStanding extends FoundOperation {
   /** The node that answers. */
   readonly peer_id: string;
-  /** Nodes that have it with effect, this one included, and how many a write waits for. */
+  /** Number of nodes, this one included, on which it has taken effect, and how many a write waits for. */
   readonly acks: number;
   readonly needed: number;
   readonly met: boolean;

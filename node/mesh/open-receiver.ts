@@ -28,7 +28,7 @@ export function openVerifier({ peerId, machineKey, crypto }: Services, roster: R
   return new Verifier({ self: { peerId, signer: machineKey }, roster, crypto, publicKeyProblem });
 }
 
-/** The receiver of a node, as its settings want it. */
+/** The receiver of a node, by its settings. */
 export function openReceiver(
   services: Services,
   roster: Roster,

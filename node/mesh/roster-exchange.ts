@@ -10,7 +10,7 @@ import type { MeshRoster } from './mesh-roster.js';
 import { takeStatements } from './mesh-routes.js';
 import { ROSTER_BODY, ROSTER_PATH } from './mesh-terms.js';
 
-/** What the last exchange with a peer showed. */
+/** The outcome of the last exchange with a peer. */
 export interface Contact {
   readonly reachable: boolean;
   readonly lastMs: number | null;
@@ -18,7 +18,7 @@ export interface Contact {
   readonly problem: string | null;
 }
 
-/** Signs a message of this node; answers its headers. */
+/** Signs a message of this node; returns its headers. */
 export type SignRequest = (request: Omit<PeerRequest, 'headers'>) => Readonly<Record<string, string>>;
 
 export interface ExchangeParts {
@@ -34,8 +34,8 @@ export interface ExchangeParts {
 const TIMEOUT_MS = 5000;
 
 /**
- * Keeps the rosters of the members alike: after a change with all of them at once, otherwise with one after the other, so
- * that a member that was away or unreachable hears of it soon.
+ * Keeps the rosters of the members equal: after a change with all of them at once, otherwise with one after the other, so
+ * that a member that was away or unreachable learns of it soon.
  */
 export class RosterExchange {
   readonly #parts: ExchangeParts;
@@ -73,7 +73,7 @@ export class RosterExchange {
     return this.#contacts.get(peerId) ?? null;
   }
 
-  /** A member that did not answer has called: it is there again. */
+  /** A member that did not answer has called: it is back. */
   heard(peerId: string): void {
     const peer = this.#members().find((member) => member.peerId === peerId);
     if (peer !== undefined && this.#contacts.get(peerId)?.reachable !== true) void this.#with(peer);
@@ -133,7 +133,7 @@ export class RosterExchange {
 
 function problemOf(reply: PeerReply): string | null {
   if (reply.kind !== 'answer') return `${reply.kind}: ${reply.message}`;
-  return reply.status === 200 ? null : `it answered ${reply.status}`;
+  return reply.status === 200 ? null : `the peer answered ${reply.status}`;
 }
 
 /** A contact as the status shows it. */

@@ -11,7 +11,7 @@ import { MACHINE_LABEL } from '../identity/machine-key.js';
 
 export interface FileRosterOptions {
   readonly keyDir: string;
-  /** Who may talk to this node; null where the operator lists nobody, so that every enrolled key counts. */
+  /** The peers that may talk to this node; null where the operator lists no peer, so that every enrolled key counts. */
   readonly scopes: PeerScopes | null;
   /** Peers without a scope may read everything (SVC_FED_SYNC_TRUST_PEER). */
   readonly trustPulls: boolean;
@@ -19,13 +19,13 @@ export interface FileRosterOptions {
   readonly log: Log;
 }
 
-/** Key files that were put there or taken away show after this time. */
+/** Added or removed key files take effect after this time. */
 const REREAD_MS = 2000;
 
 /**
  * The peers that an operator has enrolled by hand (reference-federation §1.3): each `<peer_id>.pub` of the key folder
- * whose private key is not here, with its scope. Fingerprints of its certificates may stand in `<peer_id>.fingerprints`,
- * one a line. Nobody enrolled so has an address; those come from `--quorum-peers`.
+ * whose private key is not here, with its scope. `<peer_id>.fingerprints` may list the fingerprints of its certificates,
+ * one a line. These peers have no address here; `--quorum-peers` gives it.
  */
 export class FileRoster implements Roster {
   readonly #options: FileRosterOptions;
@@ -61,8 +61,11 @@ export class FileRoster implements Roster {
     try {
       rows = this.#read();
     } catch (error) {
-      // Nobody is let in or put out by a folder that cannot be read.
-      this.#options.log.error({ err: error }, 'the key folder cannot be read');
+      // A folder that cannot be read neither admits nor removes a peer.
+      this.#options.log.error(
+        { err: error },
+        'the key folder cannot be read; the enrolled peers stay as they are',
+      );
       return;
     }
     const seen = JSON.stringify(rows.map((peer) => ({ ...peer, publicKey: [...peer.publicKey] })));
@@ -101,7 +104,7 @@ export class FileRoster implements Roster {
   }
 }
 
-/** The fingerprints beside a public key; none where there is no file that can be read as a list. */
+/** The fingerprints next to a public key; empty where no file can be read as a list. */
 function readFingerprints(publicPath: string): readonly string[] {
   let text: string;
   try {

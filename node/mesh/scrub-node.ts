@@ -15,8 +15,8 @@ import { UndiciTransport } from './undici-transport.js';
 const TIMEOUT_MS = 10_000;
 
 /**
- * Scrubs a node's database from a process of its own, beside its daemon or without one; members of its mesh are asked for
- * what the log lost. Peers that are wired by hand are asked by the daemon's scrub alone.
+ * Scrubs a node's database from a separate process, with or without its running daemon. Asks members of its mesh for what
+ * the log lost. Only the daemon's scrub asks peers that are wired by hand.
  */
 export async function scrubNode(
   services: Services,
@@ -30,7 +30,7 @@ export async function scrubNode(
   const peers = [...(formed?.statements.values() ?? [])]
     .map(({ statement }) => peerOfStatement(statement))
     .filter((peer) => peer.peerId !== peerId);
-  // Peers that are wired by hand may have what the members of a formed mesh have not.
+  // Peers that are wired by hand may have operations that the members of a formed mesh lack.
   const wired = settings.quorumPeers.length > 0;
   const alone = peers.length === 0 && !wired;
   const roster: Roster = {

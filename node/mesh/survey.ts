@@ -11,7 +11,7 @@ import { type ComparedPeer, type MeshStatusAnswer, STATUS_PATH } from './mesh-te
 export interface Survey {
   readonly peer_id: string;
   readonly mesh_id: string | null;
-  /** What the running daemon of this node says; null where none answers. */
+  /** The answer of this node's running daemon; null when it does not run. */
   readonly daemon: MeshStatusAnswer | null;
   readonly namespaces: number;
   readonly rows: number;
@@ -25,7 +25,8 @@ export interface SurveyParts extends StateSeams {
 }
 
 /**
- * How this node and its peers stand, from its daemon, which asks them all. While that is down they are not asked.
+ * The state of this node and its peers, from its daemon, which asks them all. While the daemon is down the peers are
+ * not asked.
  */
 export async function surveyMesh(parts: SurveyParts): Promise<Result<Survey>> {
   const state = new MeshState(parts.settings.home, parts);
@@ -53,7 +54,7 @@ export async function surveyMesh(parts: SurveyParts): Promise<Result<Survey>> {
   return ok({ ...facts, peers });
 }
 
-/** A member as it is shown while no daemon of this node runs that could ask it. */
+/** A member as it is shown while this node's daemon, which could ask it, does not run. */
 const notAsked = ({ peerId, url, state }: Peer): ComparedPeer => ({
   peer_id: peerId,
   url,

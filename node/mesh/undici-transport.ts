@@ -8,15 +8,15 @@ import type { Scheduler } from '../../protocol/seams.js';
 import { fingerprintOfCertificate, peerOfCertificate } from './forming/certificate.js';
 import { connectTo, UntrustedError } from './tls/connect-tls.js';
 
-/** How a peer is reached and what is believed about it. */
+/** How a peer is reached and what it must prove. */
 export interface PeerTrust {
-  /** What this node presents, PEM; null for nothing. */
+  /** The certificate that this node presents, PEM; null for no certificate. */
   readonly client: { readonly cert: string; readonly key: string } | null;
   /** Authorities that may have signed the peer's certificate, PEM; null means the public ones. */
   readonly authorities: readonly string[] | null;
   /** What the certificate must name: the peer's id, or the host of its address. */
   readonly names: 'peer' | 'host';
-  /** SHA-256 of certificates, lower-case hex, of which the peer must have one; empty for any. */
+  /** SHA-256 of certificates, lower-case hex, of which the peer must present one; empty for any. */
   readonly fingerprints: readonly string[];
   /** Sent with every message, lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -29,8 +29,8 @@ interface Route {
 }
 
 /**
- * Carries messages to peers over pooled connections (reference-federation §1.8). Follows no redirect, asks no proxy,
- * decodes nothing, and takes answers of 32 MiB at most. Never rejects.
+ * Carries messages to peers over pooled connections (reference-federation §1.8). Follows no redirect, uses no proxy,
+ * decodes nothing, and takes answers of at most 32 MiB. Never rejects.
  */
 export class UndiciTransport implements PeerTransport {
   readonly #trustOf: (peer: Peer) => PeerTrust;
@@ -39,7 +39,7 @@ export class UndiciTransport implements PeerTransport {
   #closed = false;
 
   constructor(options: {
-    /** Asked before each message; another answer than before means new connections. */
+    /** Called before each message; a changed result causes new connections. */
     readonly trustOf: (peer: Peer) => PeerTrust;
     readonly scheduler: Scheduler;
   }) {
@@ -75,7 +75,7 @@ export class UndiciTransport implements PeerTransport {
     }
   }
 
-  /** Opens a connection beside the pool to a peer that has an address, and hands it over when the peer is trusted. */
+  /** Opens a connection outside the pool to a peer that has an address, and hands it over when the peer is trusted. */
   open(
     peer: Peer & { readonly url: string },
     done: (error: Error | null, socket: Socket | null) => void,
@@ -85,12 +85,12 @@ export class UndiciTransport implements PeerTransport {
     connectTo({ ...trust, url: peer.url, verify, scheduler: this.#scheduler }, done);
   }
 
-  /** What goes with every message to a peer. */
+  /** The headers of every message to a peer. */
   headersFor(peer: Peer): Readonly<Record<string, string>> {
     return this.#trustOf(peer).headers ?? {};
   }
 
-  /** Ends the connections to everybody who is not among these peers. */
+  /** Ends the connections to all nodes except these peers. */
   keepOnly(peerIds: ReadonlySet<string>): void {
     for (const [peerId, { pool }] of this.#routes) {
       if (peerIds.has(peerId)) continue;
@@ -99,7 +99,7 @@ export class UndiciTransport implements PeerTransport {
     }
   }
 
-  /** Ends every connection; what is under way answers as unreachable. */
+  /** Ends every connection; messages under way end as unreachable. */
   async close(): Promise<void> {
     this.#closed = true;
     const pools = [...this.#routes.values()].map(({ pool }) => pool.destroy());
@@ -112,14 +112,14 @@ export class UndiciTransport implements PeerTransport {
     const key = JSON.stringify([url, trust]);
     const known = this.#routes.get(peer.peerId);
     if (known?.key === key) return known;
-    // What is under way on old connections ends there.
+    // Messages under way on old connections end there.
     void known?.pool.close();
     const pool = new Pool(new URL(url).origin, {
       connections: limits.PEER_CONNECTIONS_MAX,
       pipelining: 1,
       keepAliveTimeout: limits.PEER_IDLE_MS,
       keepAliveMaxTimeout: limits.PEER_IDLE_MS,
-      // The time that a message has is counted by its sender.
+      // The sender times the message itself.
       headersTimeout: 0,
       bodyTimeout: 0,
       maxResponseSize: limits.PEER_RESPONSE_BYTES_MAX,
@@ -137,24 +137,25 @@ export class UndiciTransport implements PeerTransport {
   }
 }
 
-/** Why the other side is not the peer, or null. */
+/** Why the other side is not the peer; null when it is. */
 function problemOf(socket: TLSSocket, peer: Peer, url: string, trust: PeerTrust): string | null {
-  // Asked once: a second answer is empty.
+  // Called once: a second call returns nothing.
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined) return 'the other side presented no certificate';
-  if (!socket.authorized) return `its certificate is not trusted: ${String(socket.authorizationError)}`;
+  if (!socket.authorized)
+    return `the certificate of the other side is not trusted: ${String(socket.authorizationError)}`;
   if (trust.names === 'peer' && peerOfCertificate(certificate) !== peer.peerId) {
-    return `its certificate does not speak for ${peer.peerId}`;
+    return `the certificate of the other side does not name ${peer.peerId}`;
   }
   const { fingerprints } = trust;
   if (fingerprints.length > 0) {
-    // A known certificate says more than the name in it.
+    // A known certificate proves more than the name in it.
     return fingerprints.includes(fingerprintOfCertificate(certificate))
       ? null
-      : 'its certificate is not the one that is known of it';
+      : 'the certificate of the other side is not one of the known certificates of the peer';
   }
   if (trust.names === 'peer') return null;
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
   const named = isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host);
-  return named === undefined ? `its certificate does not name ${host}` : null;
+  return named === undefined ? `the certificate of the other side does not name ${host}` : null;
 }

@@ -18,7 +18,7 @@ import { parseJson } from './forming/mesh-folder.js';
 const TIMEOUT_MS = 3000;
 const CHALLENGE_BYTES = 24;
 
-/** Says who this node is, signed over the challenge of the query. VALIDATION_FAILED for a challenge that is none. */
+/** Says who this node is, signed over the challenge of the query. VALIDATION_FAILED for a malformed challenge. */
 export function answerWhoami(query: string, peerId: string, signer: Signer | null): Result<WhoamiAnswer> {
   const parsed = parseQuery(query);
   const challenge = parsed.ok ? (parsed.value.get('challenge') ?? '') : '';
@@ -27,7 +27,7 @@ export function answerWhoami(query: string, peerId: string, signer: Signer | nul
       fields: ['challenge'],
     });
   }
-  if (signer === null) return fail('UNAVAILABLE', 'this node has no key');
+  if (signer === null) return fail('UNAVAILABLE', 'this node has no key, so it cannot prove who it is');
   const said = { peer_id: peerId, version: VERSION, challenge };
   return ok({
     ...said,
@@ -36,7 +36,7 @@ export function answerWhoami(query: string, peerId: string, signer: Signer | nul
   });
 }
 
-/** Who answers at an address: proven by the key that came along, which is not known to be anybody's yet. */
+/** Which node answers at an address, proven by the key in its answer. That key need not belong to a known peer. */
 export type Asked =
   | {
       readonly kind: 'proven';
@@ -46,7 +46,7 @@ export type Asked =
     }
   | { readonly kind: 'unreachable' | 'untrusted' | 'rubbish'; readonly problem: string };
 
-/** Asks who answers at a peer's address. Never rejects. */
+/** Asks which node answers at a peer's address. Never rejects. */
 export async function askWhoami(
   peer: Peer,
   transport: PeerTransport,
@@ -65,9 +65,9 @@ export async function askWhoami(
   if (reply.kind !== 'answer') {
     return { kind: reply.kind === 'untrusted' ? 'untrusted' : 'unreachable', problem: reply.message };
   }
-  if (reply.status !== 200) return { kind: 'rubbish', problem: `it answered ${reply.status}` };
+  if (reply.status !== 200) return { kind: 'rubbish', problem: `the address answered ${reply.status}` };
   const answer = WHOAMI_ANSWER.safeParse(parseJson(new TextDecoder().decode(reply.body)));
-  if (!answer.success) return { kind: 'rubbish', problem: 'what answers there is no node of this release' };
+  if (!answer.success) return { kind: 'rubbish', problem: 'no node of this release answers there' };
   const publicKey = publicKeyFromText(answer.data.public_key);
   const signature = signatureFromText(answer.data.signature);
   const genuine =
@@ -75,6 +75,6 @@ export async function askWhoami(
     publicKey !== null &&
     signature !== null &&
     crypto.verify(publicKey, whoamiBytes(answer.data), signature);
-  if (!genuine) return { kind: 'rubbish', problem: 'its answer is not signed by the key that it names' };
+  if (!genuine) return { kind: 'rubbish', problem: 'the answer is not signed by the key that it names' };
   return { kind: 'proven', peerId: answer.data.peer_id, publicKey, version: answer.data.version };
 }

@@ -11,9 +11,9 @@ export interface WiredPeersParts {
   readonly urls: readonly string[];
   /** This node's own id. */
   readonly self: string;
-  /** Who is enrolled, in whichever way. */
+  /** Finds a peer that is enrolled in any way. */
   readonly find: (peerId: string) => Peer | null;
-  /** Carries messages by what the flags say is presented and believed. */
+  /** Carries messages with the certificates and trust that the flags set. */
   readonly transport: PeerTransport;
   readonly scheduler: Scheduler;
   readonly random: Random;
@@ -30,13 +30,13 @@ interface Wire {
   timer: Timer | null;
 }
 
-/** Addresses that do not answer are asked again and again, those that do from time to time: nodes move. */
+/** Addresses that do not answer are asked repeatedly; those that do, from time to time, because nodes move. */
 const RETRY: BackoffPolicy = { initialMs: 250, maxMs: 5000, jitter: 0.5, stableMs: 0 };
 const SETTLED_MS = 30_000;
 
 /**
- * The addresses of `--quorum-peers` (interface §4.13), each resolved to the enrolled peer that answers there by a signed
- * word of its own. An address by which nobody enrolled can be reached is a state, and is tried again.
+ * The addresses of `--quorum-peers` (interface §4.13), each resolved to the enrolled peer that answers there with its own
+ * signature. An address without an enrolled peer behind it has a state, and is tried again.
  */
 export class WiredPeers {
   readonly #parts: WiredPeersParts;
@@ -66,7 +66,7 @@ export class WiredPeers {
     for (const wire of this.#wires) wire.timer?.cancel();
   }
 
-  /** How many addresses there are that lead, or may lead, to a peer of their own. */
+  /** The number of addresses that lead, or may lead, to different peers. */
   get count(): number {
     return this.#wires.filter(({ state }) => state !== 'self' && state !== 'duplicate').length;
   }
@@ -75,7 +75,7 @@ export class WiredPeers {
     return this.#wires.map(({ url, state, peerId, problem }) => ({ url, state, peer_id: peerId, problem }));
   }
 
-  /** The address at which a peer has proven to be; null for others. */
+  /** The address at which a peer has proved its identity; null for other peers. */
   urlOf(peerId: string): string | null {
     const found = this.#wires.find((wire) => wire.state === 'attached' && wire.peerId === peerId);
     return found?.url ?? null;
@@ -100,7 +100,7 @@ export class WiredPeers {
   #take(wire: Wire, asked: Asked): void {
     if (asked.kind !== 'proven') {
       wire.failures += 1;
-      // A peer that is away for a while stays where it was; its link says that it is away.
+      // A peer that is away for a while keeps its address; the state of its connection shows that it is away.
       if (wire.state !== 'attached') this.#become(wire, asked.kind, wire.peerId, asked.problem);
       return;
     }
@@ -111,16 +111,16 @@ export class WiredPeers {
 
   #judge(wire: Wire, peerId: string, publicKey: Uint8Array): [WiredState, string | null] {
     const { self, find } = this.#parts;
-    if (peerId === self) return ['self', 'it is the address of this node itself: leave it out'];
+    if (peerId === self) return ['self', 'the address is this node itself: leave it out'];
     const peer = find(peerId);
     if (peer === null || peer.state !== 'member') {
       const how = `mnemesh identity import --agent-id ${peerId} --pub <file>`;
-      return ['not_enrolled', `${peerId} answers there and is not enrolled here: ${how}`];
+      return ['not_enrolled', `${peerId} answers there and is not enrolled here; enrol it with ${how}`];
     }
     if (!Buffer.from(peer.publicKey).equals(publicKey)) {
       return [
         'wrong_key',
-        `what answers there calls itself ${peerId} and has another key than the enrolled one`,
+        `the node that answers there names itself ${peerId} and has another key than the enrolled one`,
       ];
     }
     const other = this.#wires.find(
@@ -143,7 +143,7 @@ export class WiredPeers {
   }
 }
 
-/** Whoever answers at an address, before anybody is known there. */
+/** The unknown node at an address, before it is identified. */
 function strangerAt(url: string): Peer {
   return {
     peerId: url,

@@ -2,8 +2,8 @@ import type { Peer, Roster } from '../../protocol/mesh/peer.js';
 import type { WiredPeers } from './wired-peers.js';
 
 /**
- * The peers that were enrolled by hand, with the addresses at which they were found. Who was enrolled and is named by
- * `--quorum-peers` is given all that this node writes, so it may also read.
+ * The peers that were enrolled by hand, with the addresses at which they were found. An enrolled peer that
+ * `--quorum-peers` names receives all that this node writes, so it may also read.
  */
 export class WiredRoster implements Roster {
   readonly #enrolled: Roster;

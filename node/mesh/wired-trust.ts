@@ -10,7 +10,9 @@ import { CertificateFiles, fingerprintOfPem } from './tls/certificate-files.js';
 import { PeerFingerprintsFile } from './tls/peer-fingerprints-file.js';
 import type { PeerTrust } from './undici-transport.js';
 
-/** What is presented to peers that were wired by hand, and believed of them, as the flags and their files say. */
+/**
+ * What this node presents to peers that were wired by hand, and what these must prove, by the flags and their files.
+ */
 export class WiredTrust {
   readonly #apiKey: Settings['apiKey'];
   /** What `--quorum-client-cert` and `--quorum-ca-cert` name. */
@@ -30,17 +32,17 @@ export class WiredTrust {
     this.#pins = fedPeerFingerprints === null ? null : new PeerFingerprintsFile(fedPeerFingerprints, seams);
   }
 
-  /** What the flags say of a peer. */
+  /** The trust settings for a peer. */
   of(peer: Peer): PeerTrust {
     const host = peer.url === null ? '' : new URL(peer.url).hostname.toLowerCase();
     const pinned = this.#pins?.get(host);
-    // In the clear the key goes to this machine only.
+    // Over plain HTTP the API key is sent only to this machine.
     const isSafe = peer.url !== null && (peer.url.startsWith('https:') || isLoopbackHost(host));
     return {
       client: this.#clientFiles?.current() ?? null,
       authorities: this.#authorities,
       names: 'host',
-      // With pins configured every peer needs one: a host without any has none that fits.
+      // With pins configured every peer needs one: a host without pins matches none.
       fingerprints: pinned ?? (this.#pins === null ? peer.fingerprints : ['none']),
       ...(this.#apiKey !== null && isSafe ? { headers: { 'x-api-key': this.#apiKey.reveal() } } : {}),
     };

@@ -9,7 +9,7 @@ import { operatorView } from '../transfer/operator-view.js';
 export const agentBindKey = defineOperation({
   name: 'agent_bind_key',
   family: 'meta',
-  summary: 'Bind an Ed25519 public key to a registered agent, whose signed writes it then judges.',
+  summary: 'Bind an Ed25519 public key to a registered agent; it then verifies signed writes of the agent.',
   core: false,
   input: z.object({
     id: fields.agentId,
@@ -52,11 +52,11 @@ export const agentBindKey = defineOperation({
   },
 });
 
-/** Takes the key of an agent away: what it signs from now on is refused, what it signed stays attested. */
+/** Revokes the key of an agent: its new signatures are refused, earlier signed writes stay attested. */
 export const agentRevokeKey = defineOperation({
   name: 'agent_revoke_key',
   family: 'meta',
-  summary: 'Take the public key of an agent away.',
+  summary: 'Revoke the public key of an agent.',
   core: false,
   input: z.object({ id: fields.agentId }),
   output: z.object({ revoked: z.literal(true), agent_id: z.string() }),
@@ -82,7 +82,7 @@ export const agentRevokeKey = defineOperation({
   },
 });
 
-/** The key as standard base64, once it is known to be sound: a bad key would verify what anybody signs. */
+/** The key as standard base64, when it is sound: an unsound key would accept signatures that anyone can make. */
 async function admittedKey(text: string): Promise<Result<string>> {
   const bytes = publicKeyFromText(text);
   const { publicKeyProblem } = await import('../../protocol/agents/ed25519-admission.js');

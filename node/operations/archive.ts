@@ -32,7 +32,7 @@ export const memoryArchiveList = defineOperation({
     archived: z.array(
       z
         .looseObject({ id: z.string(), archived_at: z.string(), archive_reason: z.string() })
-        .describe('A memory with when and why it was archived (interface §2.8)'),
+        .describe('A memory with the time and reason of its archiving (interface §2.8)'),
     ),
     count: z.int(),
     ...fields.omittedDamaged,
@@ -64,7 +64,7 @@ export const memoryArchiveList = defineOperation({
   },
 });
 
-/** The vector itself stays in the archive: it is the restore's, and a page of them would be megabytes. */
+/** The vector itself stays in the archive: only a restore needs it, and a page of vectors would be megabytes. */
 function archivedJson(row: ArchivedMemory): Record<string, unknown> {
   return {
     ...memoryJson(row.memory),
@@ -174,8 +174,8 @@ export const memoryArchiveRestore = defineOperation({
 });
 
 /**
- * Purges the archive for good: everything for an admin or a local operator, the caller's own rows for anybody else
- * (interface §3, reference-http §1, row 44).
+ * Purges the archive for good: everything for an admin or a local operator, only the caller's own rows for every other
+ * caller (interface §3, reference-http §1, row 44).
  */
 export const memoryArchivePurge = defineOperation({
   name: 'memory_archive_purge',
@@ -187,7 +187,7 @@ export const memoryArchivePurge = defineOperation({
       .int()
       .min(0)
       .max(limits.ARCHIVE_DAYS_MAX)
-      .describe('Only what was archived at least this many days ago, 0 to 36500')
+      .describe('Only memories archived at least this many days ago, 0 to 36500')
       .optional(),
   }),
   output: z.object({ purged: z.int(), owner_scope: z.enum(['admin', 'caller']) }),
@@ -231,8 +231,8 @@ export const memoryArchivePurge = defineOperation({
 });
 
 /**
- * What a purge without an age takes: everything that is archived when it begins, also what a clock that was set back
- * has dated later than now.
+ * The instant for a purge without an age: it covers everything that is archived when the purge begins, even rows dated
+ * later than now because the clock was set back.
  */
 async function newestArchived(call: Call, everybody: boolean): Promise<Result<string>> {
   const { viewer } = call.caller;

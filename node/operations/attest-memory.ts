@@ -4,8 +4,9 @@ import { canonicalInstant } from '../../protocol/time.js';
 import type { ReadCall } from '../pipeline/call.js';
 
 /**
- * Attests a new memory as the pipeline has decided: with the author's own signature, whose instant is adopted, or with
- * the machine's key, recording who attests it (decisions, "local signing"). Otherwise it stays as it is, claimed.
+ * Attests a new memory as the pipeline has decided: with the author's own signature, whose instant it takes, or with
+ * the machine's key, recording the machine as attester (decisions, "local signing"). Otherwise the memory stays
+ * claimed.
  */
 export function attestMemory(memory: Memory, call: ReadCall): Memory {
   const { level, signer, signature } = call.attestation;

@@ -9,9 +9,9 @@ import { type Failure, fail } from '../../protocol/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 
 /**
- * The refusal of a memory that says nearly what a visible one of its namespace says, in other words (reference-http
- * §2.3): CONFLICT with the other's id, title and similarity; null when there is none. Null as well whenever the semantic
- * side cannot say it at once: it never keeps a store from being made.
+ * Refuses a memory that says nearly the same as a visible one of its namespace, in other words (reference-http §2.3):
+ * CONFLICT with the other's id, title and similarity; null when no memory does. Also null when the semantic side cannot
+ * answer at once: it never delays a store.
  */
 export async function nearDuplicate(
   call: ReadCall,
@@ -60,9 +60,9 @@ export async function nearDuplicate(
 }
 
 /**
- * Writes, and beside it looks for visible memories whose titles are about the same, so that nobody waits for them.
+ * Writes, and at the same time looks for visible memories with similar titles, so that the search delays no caller.
  *
- * Decision: the look costs a reader as much as the write costs the writer, so a load of stores gets none
+ * Decision: the search costs a reader as much as the write costs the writer, so stores under load get none
  * (`StoreAdvice`), nor does a store when the readers have no time.
  */
 export async function besideSimilarTitles<T>(

@@ -28,8 +28,8 @@ function matches(a: string, b: string): boolean {
 }
 
 /**
- * Picks the family whose descriptor and tool names share most with the intent (reference-mcp-cli §1.2); an intent
- * that hits nothing is core.
+ * Picks the family whose descriptor and tool names share most words with the intent (reference-mcp-cli §1.2); an intent
+ * without a match gets core.
  */
 export function chooseFamily(
   intent: string,

@@ -24,8 +24,8 @@ const loaded = {
 };
 
 /**
- * Loads memories whose `metadata.family` names a tool family. It does not change which tools are offered: only the
- * profile does (reference-mcp-cli §1.2, §7).
+ * Loads memories whose `metadata.family` names a tool family. It does not change the offered tools: only the profile
+ * does (reference-mcp-cli §1.2, §7).
  */
 export const memoryLoadFamily = defineOperation({
   name: 'memory_load_family',

@@ -21,14 +21,14 @@ export const filterFields = {
   agent_id: fields.agentId.describe('Only memories of this agent').optional(),
 } as const;
 
-/** An answer that its bytes ended early says so, and where to go on. */
+/** An answer that ended early because of its size says so, and where to continue. */
 export function pageEnd(nextOffset: number | null) {
   return nextOffset === null ? {} : { truncated: true as const, next_offset: nextOffset };
 }
 
 const filterSchema = z.object(filterFields);
 
-/** An answer that leaves out rows which cannot be read says how many. */
+/** An answer that leaves out unreadable rows says how many. */
 export function omittedDamaged({ damaged }: LeftOut): { readonly omitted_damaged?: number } {
   return damaged === undefined ? {} : { omitted_damaged: damaged.length };
 }

@@ -1,15 +1,15 @@
 import { failed, ok, type Result } from '../../protocol/result.js';
 
-/** What one transaction of a long removal did. */
+/** The outcome of one transaction of a long removal. */
 export interface Batch {
   readonly done: number;
   readonly more: boolean;
 }
 
 /**
- * Repeats a bounded transaction until nothing is left, so that no transaction is huge and others get their turn in
- * between. Answers how much was done in all. A failure after the first batch says in `done` what stays done.
- * `progress` hears the sum after every batch.
+ * Repeats a bounded transaction until nothing is left, so that no transaction is huge and other callers get their turn
+ * in between. Returns the total. A failure after the first batch says in `done` how much stays done. `progress`
+ * receives the sum after every batch.
  */
 export async function inBatches(
   batch: () => Promise<Result<Batch>>,

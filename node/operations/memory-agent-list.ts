@@ -13,7 +13,7 @@ export const memoryAgentList = defineOperation({
   summary: 'List the registered agents, by id.',
   core: false,
   input: z.object({
-    after: fields.agentId.describe('Only agents after this id: the last one of the page before').optional(),
+    after: fields.agentId.describe('Only agents after this id: the last one of the previous page').optional(),
     limit: z
       .int()
       .min(1)
@@ -44,7 +44,7 @@ export const memoryAgentList = defineOperation({
     examples: ['agents list'],
   },
   run: async (call, { after, limit }) => {
-    // One more than asked for says whether there is another page.
+    // One row more than requested shows whether another page follows.
     const result = await call.services.store.query({
       kind: 'list-agents',
       after: after ?? null,

@@ -80,7 +80,7 @@ function recordOf(call: Call, given: z.output<typeof input>): Memory {
   });
 }
 
-/** Follows from the agent's id, so that two nodes that register one agent at once make one record. */
+/** Derived from the agent's id, so that two nodes that register one agent at the same time make one record. */
 function recordId(agentId: string, call: Call): string {
   const hex = call.services.crypto.sha256Hex(`mnemesh/agent/${agentId}`);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

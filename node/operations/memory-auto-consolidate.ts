@@ -7,10 +7,10 @@ import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { consolidation } from './memory-consolidate.js';
 
-/** Refusals that concern one group alone; the others go on. */
+/** Refusals that concern only one group; the others continue. */
 const GROUP_FAILURES: ReadonlySet<string> = new Set(['NOT_FOUND', 'FORBIDDEN', 'CONFLICT']);
 
-/** Joins memories of one namespace with the same first tag (reference-mcp-cli §2.2). The command line's alone. */
+/** Joins memories of one namespace with the same first tag (reference-mcp-cli §2.2). Only on the command line. */
 export const memoryAutoConsolidate = defineOperation({
   name: 'memory_auto_consolidate',
   family: 'power',
@@ -80,7 +80,7 @@ export const memoryAutoConsolidate = defineOperation({
         consolidated += result.value.consolidated;
         groups.push({ ...shown(group), id: result.value.memory.id });
       } else if (GROUP_FAILURES.has(result.error.code)) {
-        // A member changed hands or left since the groups were read.
+        // A member changed its owner or was removed after the groups were read.
         groups.push({ ...shown(group), error: result.error.message });
       } else {
         return failed(result.error);
@@ -97,5 +97,5 @@ const shown = ({ namespace, tag, ids, titles }: ConsolidationGroup) => ({
   titles: [...titles],
 });
 
-/** Room is left for the number of a title that is taken. */
+/** Leaves room for the number that a taken title gets. */
 const titleOf = ({ tag }: ConsolidationGroup) => `Consolidated: ${excerpt(tag, limits.TAG_BYTES_MAX)}`;

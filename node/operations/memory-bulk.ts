@@ -25,8 +25,8 @@ const result = z.looseObject({
 type RowResult = z.input<typeof result>;
 
 /**
- * Stores many memories in one request (interface §4.2, POST /memories/bulk). Every row goes the way of POST /memories
- * and has its own result; a failing row costs its neighbours nothing.
+ * Stores many memories in one request (interface §4.2, POST /memories/bulk). Every row is handled like POST /memories
+ * and has its own result; a failing row does not affect the others.
  */
 export const memoryBulk = defineOperation({
   name: 'memory_store_bulk',
@@ -40,7 +40,7 @@ export const memoryBulk = defineOperation({
     results: z.array(result).describe('One for each row, in order'),
   }),
   effect: 'write',
-  // Each row is judged by itself, and emits for itself.
+  // Each row is checked, and reports its events, by itself.
   guards: {},
   http: [{ method: 'POST', path: '/memories/bulk', fields: 'body', arrayBody: 'memories' }],
   run: async (call, { memories }) => {
@@ -62,8 +62,8 @@ export const memoryBulk = defineOperation({
 });
 
 /**
- * Runs the rows in order: a row reaches the store after the one before it, whatever either waits for. As many as fit a
- * batch are under way at a time, so that they share commits and leave room for other callers.
+ * Runs the rows in order: a row reaches the store after the one before it, whatever either waits for. One batch is
+ * under way at a time, so that rows share commits and leave room for other callers.
  */
 async function storeRows(call: Call, rows: readonly unknown[]): Promise<RowResult[]> {
   const answers: Promise<Answer>[] = [];
@@ -77,7 +77,7 @@ async function storeRows(call: Call, rows: readonly unknown[]): Promise<RowResul
   return (await Promise.all(answers)).map(rowResult);
 }
 
-/** Services whose store takes its first command when `before` has resolved; `passed` resolves when it was taken. */
+/** Services whose store takes its first command after `before` has resolved; `passed` resolves when it was taken. */
 function inTurn(services: Services, before: Promise<void>) {
   const { store } = services;
   let pass!: () => void;
@@ -114,7 +114,7 @@ async function storeRow(call: Call, row: unknown, services: Services): Promise<A
     {
       surface: call.surface,
       caller: caller.value,
-      // Neither fits many rows at once: the embedder is slow, and results carry no advice.
+      // These two do not suit many rows at once: the embedder is slow, and results carry no advice.
       input: { ...collected.value.input, force: true, detect_conflicts: false },
       unknownFields: 'refuse',
     },
@@ -123,8 +123,8 @@ async function storeRow(call: Call, row: unknown, services: Services): Promise<A
 }
 
 /**
- * A row's `agent_id` must be the request's. Where the request names nobody, a row speaks for itself, as it would in a
- * request of its own, and says nothing about its neighbours.
+ * A row's `agent_id` must be the request's. Where the request names no agent, a row names its own, as in a separate
+ * request, and this has no effect on the other rows.
  */
 function callerOf(caller: Caller, claim: Claim | null): Result<Caller> {
   if (claim === null || claim.value === caller.agentId) return ok(caller);
@@ -146,7 +146,7 @@ function callerOf(caller: Caller, claim: Claim | null): Result<Caller> {
   });
 }
 
-/** What of a stored row's answer its result carries. */
+/** The fields of a stored row's answer that its result keeps. */
 const KEPT = ['id', 'duplicate', 'status', 'pending_id'] as const;
 
 function rowResult(answer: Answer, index: number): RowResult {

@@ -18,7 +18,7 @@ const input = z.object({
 
 type Input = z.output<typeof input>;
 
-/** What this node can do right now (interface §4.14, §9; capabilities envelope v1, v2, v3). */
+/** The present abilities of this node (interface §4.14, §9; capabilities envelope v1, v2, v3). */
 export const memoryCapabilities = defineOperation({
   name: 'memory_capabilities',
   family: 'meta',
@@ -53,7 +53,7 @@ export const memoryCapabilities = defineOperation({
   },
 });
 
-/** Schemas and documentation, where they were asked for: on the rows of v3, as a list of their own in v2. */
+/** Schemas and documentation, where requested: in the rows of v3, as a separate list in v2. */
 function payloads(call: ReadCall, version: ReportVersion, { include_schema, verbose }: Input) {
   if (version === '1' || !(include_schema || verbose)) return {};
   const { catalogue } = call.services;

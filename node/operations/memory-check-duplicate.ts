@@ -70,7 +70,7 @@ export const memoryCheckDuplicate = defineOperation({
     const found = await store.query({
       kind: 'nearest-memory',
       namespace,
-      // A text without a vector can still stand there word for word.
+      // Even without a vector, the same text may be stored word for word.
       queryVector: typeof evidence === 'string' ? new Float32Array() : evidence.queryVector,
       title: input.title,
       content: input.content,

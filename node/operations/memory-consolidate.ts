@@ -19,7 +19,7 @@ const input = z.object({
     .max(limits.CONSOLIDATE_IDS_MAX)
     .describe('Ids of the memories to join, 2 to 100'),
   title: fields.title,
-  summary: fields.content.describe('Text of the new memory; made from the sources when absent').optional(),
+  summary: fields.content.describe('Text of the new memory; made from the sources unless given').optional(),
   namespace: fields.namespace.optional(),
   tier: fields.tier.default('long'),
   use_llm: z.boolean().default(false).describe('Have a language model write the summary'),
@@ -51,7 +51,7 @@ export const memoryConsolidate = defineOperation({
   mcp: {
     description: 'Join memories into one',
     omit: ['use_llm'],
-    // The text would come three times (reference-mcp-cli §1.2).
+    // The whole answer would contain the text three times (reference-mcp-cli §1.2).
     shape: ({ id, consolidated, auto_summary, summary }) => ({
       id,
       consolidated,
@@ -101,14 +101,14 @@ export const memoryConsolidate = defineOperation({
   },
 });
 
-/** What a consolidation is asked to make. */
+/** The input of a consolidation. */
 interface Wanted extends Pick<ConsolidateMemories, 'ids' | 'summary' | 'onConflict'> {
   readonly title: string;
   readonly namespace: string;
   readonly tier: Tier;
 }
 
-/** The command of a consolidation that this call asks for. */
+/** The command for the consolidation of this call. */
 export function consolidation(call: Call, wanted: Wanted): ConsolidateMemories {
   const { services, caller } = call;
   const { ids, summary, onConflict, title, namespace, tier } = wanted;

@@ -6,7 +6,7 @@ import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { omittedDamaged } from './filter.js';
 
-/** Memories about one subject that may contradict each other (interface §4.4, reference-http §3.1). HTTP's alone. */
+/** Memories about one subject that may contradict each other (interface §4.4, reference-http §3.1). Only on HTTP. */
 export const memoryContradictions = defineOperation({
   name: 'memory_contradictions',
   family: 'power',

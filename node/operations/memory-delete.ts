@@ -4,7 +4,7 @@ import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { resolveId } from './resolve-id.js';
 
-/** Deletes a memory; a copy is kept in the archive unless that is off (interface §3, §4.2). */
+/** Deletes a memory; the archive keeps a copy unless the archive is off (interface §3, §4.2). */
 export const memoryDelete = defineOperation({
   name: 'memory_delete',
   family: 'lifecycle',

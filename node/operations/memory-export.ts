@@ -10,11 +10,12 @@ import { operatorView } from '../transfer/operator-view.js';
 import { omittedDamaged } from './filter.js';
 
 const HOW =
-  'repeat with ?limit=1000 and follow next_cursor with ?cursor=… until none comes, or use the command `export`';
+  'repeat with ?limit=1000 and follow next_cursor with ?cursor=… until the answer has none, or use the command `export`';
 
 /**
- * Every memory and link, oldest first, and the records of every other exported kind (interface §4.10). The answer is whole or refused, never cut: without `limit`
- * and `cursor` an export that is too large is EXPORT_PAGING_REQUIRED; with them it comes in pages.
+ * Every memory and link, oldest first, and the records of every other exported kind (interface §4.10). The answer is
+ * complete or refused, never cut: without `limit` and `cursor` an export that is too large is EXPORT_PAGING_REQUIRED;
+ * with them it comes in pages.
  */
 export const memoryExport = defineOperation({
   name: 'memory_export',
@@ -25,12 +26,12 @@ export const memoryExport = defineOperation({
     limit: z
       .int()
       .min(1)
-      .describe('Memories, or records, to a page; the page cap of the node bounds it. Asks for pages')
+      .describe('Memories, or records, per page; the page cap of the node bounds it. Requests pages')
       .optional(),
     cursor: z
       .string()
       .max(limits.EXPORT_CURSOR_LENGTH_MAX)
-      .describe('next_cursor of the page before')
+      .describe('next_cursor of the previous page')
       .optional(),
   }),
   output: z.object({

@@ -10,7 +10,7 @@ import { inBatches } from './in-batches.js';
 
 const input = z.object({
   namespace: fields.namespace.describe('Exactly this namespace').optional(),
-  pattern: fields.queryText.describe('Words, any of which stands in the memory').optional(),
+  pattern: fields.queryText.describe('Words; the memory must contain at least one of them').optional(),
   tier: fields.tier.optional(),
   dry_run: z.boolean().default(false).describe('Only count'),
   confirm_global: z.boolean().default(false).describe('Forget everything when no filter is given'),
@@ -79,7 +79,7 @@ async function forget(call: Call, fieldsIn: Input) {
   const counted = await store.query({ kind: 'count-forgettable', filter, now: call.now });
   if (!counted.ok) return failed(counted.error);
   if (dry_run) return ok({ would_delete: counted.value.count, dry_run: true });
-  // What is stored while the batches run stays.
+  // Memories stored while the batches run stay.
   const { throughRid, count } = counted.value;
   const deleted = await inBatches(
     async () => {

@@ -6,7 +6,7 @@ import { inBatches } from './in-batches.js';
 
 const expired = ({ expired_deleted }: Record<string, unknown>) => ({ expired_deleted });
 
-/** Removes what has expired now instead of at the next round (interface §3, §4.4, POST /gc). */
+/** Removes expired memories now instead of at the next round (interface §3, §4.4, POST /gc). */
 export const memoryGc = defineOperation({
   name: 'memory_gc',
   family: 'lifecycle',

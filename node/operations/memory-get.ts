@@ -27,7 +27,7 @@ export const memoryGet = defineOperation({
   http: [{ method: 'GET', path: '/memories/{id}', fields: 'query' }],
   mcp: {
     description: 'Read one memory',
-    // The memory is flat with its links inside on this surface (reference-mcp-cli §8).
+    // On this surface the memory is flat, with its links inside (reference-mcp-cli §8).
     shape: (output) => ({ ...(output['memory'] as object), links: output['links'] }),
   },
   cli: { command: 'get', positionals: ['id'], view: 'memory', examples: ['get 3f2a'] },

@@ -17,7 +17,7 @@ const input = z.object({
   trust_source: z
     .boolean()
     .default(false)
-    .describe('Keep the agents of the memories and records, and what attests the links'),
+    .describe('Keep the agents of the memories and records, and the attestations of the links'),
   count: z.unknown().describe('Not used; an export has it').optional(),
   exported_at: z.unknown().describe('Not used; an export has it').optional(),
   next_cursor: z.unknown().describe('Not used; a page of an export has it').optional(),
@@ -32,8 +32,8 @@ export const memoryImport = defineOperation({
   input,
   output: z.object({
     imported: z.int().describe('Memories that are here now, those that were before included'),
-    unchanged: z.int().describe('Of these, the memories that changed nothing'),
-    restamped: z.int().describe('Of these, the memories that belong to the caller now and did not before'),
+    unchanged: z.int().describe('Of these, memories that changed nothing'),
+    restamped: z.int().describe('Of these, memories that now belong to the caller and did not before'),
     links: z.int().describe('Links that are here now'),
     records: z.int().describe('Records that are here now; present when some were sent').optional(),
     merged: z

@@ -28,8 +28,8 @@ const quota = z.object({
 });
 
 /**
- * What an agent has used of its quotas (interface §2.9, POST /quota/status). Without a namespace the sum over all of
- * them, as namespace `_global`.
+ * What an agent has used of its quotas (interface §2.9, POST /quota/status). Without a namespace it is the sum over all
+ * of them, as namespace `_global`.
  */
 export const memoryQuotaStatus = defineOperation({
   name: 'memory_quota_status',
@@ -80,7 +80,8 @@ export const memoryQuotaStatus = defineOperation({
       return list(call, namespace ?? null);
     const agent = agent_id ?? call.caller.agentId;
     const { viewer } = call.caller;
-    if (!viewer.all && agent !== viewer.agentId) return fail('FORBIDDEN', 'quotas show to their agent only');
+    if (!viewer.all && agent !== viewer.agentId)
+      return fail('FORBIDDEN', 'an agent can only see its own quotas');
     const holder = quotaHolder(agent);
     const use = namespace === undefined ? await sum(call, holder) : await row(call, holder, namespace);
     if (!use.ok) return failed(use.error);
@@ -88,7 +89,7 @@ export const memoryQuotaStatus = defineOperation({
   },
 });
 
-/** Every agent's rows, for whoever runs the machine. */
+/** Every agent's rows, for the operator of the machine. */
 async function list(call: Call, namespace: string | null) {
   const found = await call.services.store.query({ kind: 'list-quotas', holder: null, namespace });
   if (!found.ok) return failed(found.error);
@@ -98,8 +99,8 @@ async function list(call: Call, namespace: string | null) {
 }
 
 /**
- * The row of a holder in a namespace, or what it would be. Only the sentinel row of the caller itself is made by asking
- * for it: anything else would let a reader fill the table with names.
+ * The row of a holder in a namespace, or the row that a first write would make. A read only creates the sentinel row of
+ * the caller itself: otherwise a reader could fill the table with names.
  */
 async function row(call: Call, holder: string, namespace: string): Promise<Result<QuotaUse>> {
   const { store, settings } = call.services;
@@ -117,7 +118,7 @@ async function row(call: Call, holder: string, namespace: string): Promise<Resul
 
 async function sum(call: Call, holder: string): Promise<Result<QuotaUse>> {
   const limits = quotaLimits(call.services.settings);
-  // The first call makes the sentinel row, so that an agent that wrote nothing has one (interface §2.9).
+  // The first call makes the sentinel row, so that an agent without any write has one (interface §2.9).
   const own = await row(call, holder, GLOBAL_QUOTA_NAMESPACE);
   if (!own.ok) return own;
   const found = await call.services.store.query({ kind: 'list-quotas', holder, namespace: null });
@@ -133,7 +134,7 @@ async function sum(call: Call, holder: string): Promise<Result<QuotaUse>> {
   });
 }
 
-/** As of now, with the limits in force: a stored row has those of its last write. */
+/** The use now, with the limits in force: a stored row has those of its last write. */
 const current = (use: QuotaUse, limits: QuotaLimits, now: string): QuotaUse => ({
   ...rolledUse(use, now),
   limits,

@@ -5,13 +5,13 @@ import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 
 /**
- * What earlier recalls answered, newest first, and which of it led to a memory (reference-mcp-cli §6.8). Everybody
- * sees their own recalls; admins, and local operators without SVC_AGENT_ID, those of all.
+ * The answers of earlier recalls, newest first, and which of them led to a memory (reference-mcp-cli §6.8). Callers see
+ * their own recalls; admins, and local operators without SVC_AGENT_ID, see those of all.
  */
 export const memoryRecallObservations = defineOperation({
   name: 'memory_recall_observations',
   family: 'meta',
-  summary: 'List what earlier recalls answered, newest first.',
+  summary: 'List the answers of earlier recalls, newest first.',
   core: false,
   input: z.object({
     recall_id: fields.recallId.optional(),
@@ -44,7 +44,7 @@ export const memoryRecallObservations = defineOperation({
   effect: 'read',
   guards: {},
   http: [{ method: 'POST', path: '/memory_recall_observations', fields: 'body', omit: ['unconsumed'] }],
-  mcp: { description: 'What recalls answered', omit: ['unconsumed'] },
+  mcp: { description: 'Answers of earlier recalls', omit: ['unconsumed'] },
   cli: {
     command: 'recall-observations',
     view: 'object',
@@ -66,7 +66,7 @@ export const memoryRecallObservations = defineOperation({
       });
     }
     const { store, touches } = call.services;
-    // What this process has not written yet belongs to the answer.
+    // Observations that this process has not written yet belong to the answer.
     await touches.flush();
     const { caller } = call;
     const result = await store.query({

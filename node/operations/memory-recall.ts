@@ -13,7 +13,7 @@ import type { TokenCounter } from '../semantics/token-counter.js';
 import { omittedDamaged } from './filter.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
 
-/** Recalls what is relevant to a context (interface §4.3). */
+/** Recalls memories that are relevant to a context (interface §4.3). */
 export const memoryRecall = defineOperation({
   name: 'memory_recall',
   family: 'core',
@@ -122,7 +122,7 @@ function tokensWithin(
   );
 }
 
-/** What is looked for, of whom, and what the session has had already. */
+/** The query, the viewer, and the rows that the session has had already. */
 interface Asked {
   readonly query: string;
   readonly viewer: Viewer;
@@ -130,7 +130,7 @@ interface Asked {
   readonly recallId: string;
 }
 
-/** Ranks the memories by words and by meaning; says so where meaning is not to be had. */
+/** Ranks the memories by words and by meaning; says so where meaning is not available. */
 async function rank(call: ReadCall, input: RecallInput, { query, viewer, recalled, recallId }: Asked) {
   const { store, semantic } = call.services;
   const { namespace, limit, filter } = recallScope(call, input);
@@ -147,10 +147,10 @@ async function rank(call: ReadCall, input: RecallInput, { query, viewer, recalle
   const semantics = input.feature_tier === 'keyword' ? NO_SEMANTICS : semantic;
   const contextTokens = input.context_tokens ?? [];
   const asked = semantics.evidence({ query, contextTokens, namespace, viewer, filter });
-  // The words are looked up while the query is being embedded elsewhere.
+  // The words are looked up while the embedder works on the query.
   const prepared = semantics.state().enabled ? recallId : null;
   if (prepared !== null) {
-    // Should it fail, the recall meets the same failure and reports it.
+    // If it fails, the recall meets the same failure and reports it.
     store.query({ kind: 'prepare-recall', key: prepared, request }).catch(() => undefined);
   }
   const evidence = await asked;
@@ -177,7 +177,7 @@ function metaOf(answer: Answers['recall-memories'], evidence: object | string, i
   };
 }
 
-/** The reading is counted, and kept for the ledger, in the background. */
+/** The reading is counted, and recorded for the ledger, in the background. */
 function record(
   call: ReadCall,
   recallId: string,
@@ -193,12 +193,12 @@ function record(
   touches.observe({ recallId, agentId, retriever, observedAt: call.now, memoryIds, scores });
 }
 
-/** HTTP callers ask for it by the field or by the header `Accept-Provenance: verbose`. */
+/** HTTP callers request it by the field or by the header `Accept-Provenance: verbose`. */
 function isVerbose(input: RecallInput): boolean {
   return input.verbose_provenance ?? input.accept_provenance?.trim().toLowerCase() === 'verbose';
 }
 
-/** The decoration of each row; the rows alone decide which there are and in which order. */
+/** The provenance of each row; only the ranking decides which rows there are, and their order. */
 async function provenance(call: ReadCall, memories: readonly MemoryRow[], viewer: Viewer) {
   const ids = memories.map(({ id }) => id);
   const links = await call.services.store.query({ kind: 'link-attestations', ids, viewer, now: call.now });

@@ -4,7 +4,7 @@ import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { resolveId } from './resolve-id.js';
 
-/** Lets one memory stand and archives the one that it supersedes (reference-mcp-cli §2.2). The command line's alone. */
+/** Keeps one memory and archives the one that it supersedes (reference-mcp-cli §2.2). Only on the command line. */
 export const memoryResolve = defineOperation({
   name: 'memory_resolve',
   family: 'power',

@@ -5,16 +5,16 @@ import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { filterFields, filterFor, omittedDamaged, pageEnd } from './filter.js';
 
-/** Finds memories that hold every word of a query (interface §4.3, GET /search). */
+/** Finds memories that contain every word of a query (interface §4.3, GET /search). */
 export const memorySearch = defineOperation({
   name: 'memory_search',
   family: 'core',
-  summary: 'Find memories that hold every word of the query.',
+  summary: 'Find memories that contain every word of the query.',
   core: true,
   input: z.object({
-    query: fields.queryText.describe('Words that must all stand in the memory').optional(),
+    query: fields.queryText.describe('Words that the memory must contain').optional(),
     ...filterFields,
-    as_agent: fields.namespace.describe('Namespace position that shared scopes are judged from').optional(),
+    as_agent: fields.namespace.describe('Namespace position from which shared scopes apply').optional(),
     source_uri: fields.sourceUri.optional(),
     include_archived: fields.includeArchived.optional(),
     format: fields.format.default('json'),
@@ -59,7 +59,7 @@ export const memorySearch = defineOperation({
       count: results.length,
       ...pageEnd(result.value.nextOffset),
       ...omittedDamaged(result.value),
-      // An answer names what was asked for: without words, the source (reference-http §1, row 14).
+      // The answer names the query: without words, the source (reference-http §1, row 14).
       ...(query === '' ? { source_uri: input.source_uri } : { query }),
     });
   },

@@ -31,10 +31,10 @@ const input = z.object({
   source_uri: fields.sourceUri.optional(),
   source_span: fields.sourceSpan.optional(),
   entity_id: fields.entityId.optional(),
-  force: z.boolean().default(false).describe('Store it even where a memory says nearly the same'),
+  force: z.boolean().default(false).describe('Store it even if another memory says nearly the same'),
   detect_conflicts: z
     .boolean()
-    .describe('False leaves potential_contradictions out; no model looks for more')
+    .describe('False leaves out potential_contradictions; no model looks for more')
     .optional(),
   signature: z.string().describe('Ed25519 signature of the write envelope, standard base64').optional(),
   recall_id: fields.recallId.optional(),
@@ -63,9 +63,9 @@ export const memoryStore = defineOperation({
     action: z.string().optional(),
     potential_contradictions: z
       .array(z.string())
-      .describe('Memories of the namespace whose titles are about the same')
+      .describe('Memories of the namespace with similar titles')
       .optional(),
-    memory: fields.memoryOutput.describe('The memory as stored; on the command line alone').optional(),
+    memory: fields.memoryOutput.describe('The memory as stored; only on the command line').optional(),
   }),
   effect: 'write',
   guards: { attestation: 'required' },
@@ -75,7 +75,7 @@ export const memoryStore = defineOperation({
       path: '/memories',
       fields: 'body',
       aliases: { memory_kind: 'kind' },
-      // The key files are the node's, and its callers elsewhere sign for themselves.
+      // The key files are the node's; callers on other surfaces sign by themselves.
       omit: ['sign', 'recall_id', 'entity_id'],
       status: (output) => (output['duplicate'] === true ? 200 : 201),
     },
@@ -90,7 +90,7 @@ export const memoryStore = defineOperation({
     short: { T: 'title', c: 'content', t: 'tier', n: 'namespace', p: 'priority', S: 'source' },
     stdin: ['content'],
     omit: ['signature', 'created_at', 'recall_id', 'detect_conflicts'],
-    // The whole memory, as the reference answers here (reference-mcp-cli §2.2).
+    // The whole memory, as in the reference (reference-mcp-cli §2.2).
     shape: ({ memory, ...answer }) => ({ ...(memory as object | undefined), ...answer }),
     view: 'message',
     message: (output) =>
@@ -149,7 +149,7 @@ async function store(call: Call, fieldsIn: Input) {
   });
 }
 
-/** The memory as it is stored; nothing when another process has removed it since. */
+/** The memory as it is stored; empty when another process has removed it since. */
 async function wholeMemory(call: Call, id: string) {
   const { viewer } = call.caller;
   const found = await call.services.store.query({ kind: 'get-memory', id, viewer, now: call.now });
@@ -167,7 +167,7 @@ function expiryOf(input: Input, now: string, ttl: ReturnType<typeof ttlSecondsOf
   return ok(seconds === null ? null : instantAfter(now, seconds));
 }
 
-/** The writer may be named in metadata too, but nobody can write for another (decisions, "side doors"). */
+/** Metadata may name the writer too, but no caller can write for another (decisions, "side doors"). */
 function ownerOf(call: Call, input: Input) {
   const claimed = input.metadata['agent_id'] ?? undefined;
   const owner = call.caller.agentId;
@@ -179,7 +179,7 @@ function ownerOf(call: Call, input: Input) {
 }
 
 function newMemory(call: Call, input: Input, owner: string, expiresAt: string | null): Memory {
-  // What the service decides about a row cannot come in through its metadata.
+  // Metadata cannot set the members that the service decides.
   const {
     attest_level: _level,
     attested_by: _by,

@@ -6,13 +6,13 @@ import { defineOperation } from '../pipeline/operation.js';
 import { resolveId } from './resolve-id.js';
 
 /**
- * Takes the last edit of a memory back, from the operation log (reference-mcp-cli §2.2). Undoing twice brings the edit
- * back. The command line's alone.
+ * Undoes the last edit of a memory, from the operation log (reference-mcp-cli §2.2). A second undo restores the edit.
+ * Only on the command line.
  */
 export const memoryUndoEdit = defineOperation({
   name: 'memory_undo_edit',
   family: 'lifecycle',
-  summary: 'Take the last edit of a memory back.',
+  summary: 'Undo the last edit of a memory.',
   core: false,
   input: z.object({
     id: fields.memoryId,

@@ -70,7 +70,7 @@ export const memoryUpdate = defineOperation({
       headers: { 'if-match': 'expected_version' },
       omit: ['expected_version', 'entity_id'],
       aliases: { memory_kind: 'kind' },
-      // The bare memory, as the reference answers (reference-http §1, row 9).
+      // The memory without an envelope, as in the reference (reference-http §1, row 9).
       shape: (output) => output['memory'] as Record<string, unknown>,
     },
   ],
@@ -93,7 +93,7 @@ export const memoryUpdate = defineOperation({
   },
   run: async (call, fieldsIn) => {
     const { id, expected_version, agent_id, ttl_secs: ttlSecs, ...given } = fieldsIn;
-    // As for a store, an instant goes before a time to live.
+    // As in a store, an instant takes precedence over a time to live.
     const changes =
       ttlSecs === undefined || given.expires_at !== undefined
         ? given
@@ -110,7 +110,8 @@ export const memoryUpdate = defineOperation({
 });
 
 async function update(call: Call, prefix: string, patch: MemoryPatch, expected: number | null) {
-  if (Object.keys(patch).length === 0) return fail('VALIDATION_FAILED', 'no field to change was given');
+  if (Object.keys(patch).length === 0)
+    return fail('VALIDATION_FAILED', 'the request names no field to change');
   const id = await resolveId(call, prefix);
   if (!id.ok) return failed(id.error);
   const result = await call.services.store.execute({
@@ -125,7 +126,7 @@ async function update(call: Call, prefix: string, patch: MemoryPatch, expected: 
   return ok({ updated: true, memory: memoryJson(result.value.memory) as never });
 }
 
-/** Fields that were given; an absent one must not overwrite. */
+/** Only the given fields; an absent one must not overwrite. */
 function patchOf(changes: Omit<Input, 'id' | 'expected_version' | 'agent_id' | 'ttl_secs'>): MemoryPatch {
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }

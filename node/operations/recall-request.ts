@@ -7,20 +7,20 @@ import { ageSeconds, instantAfter } from '../../protocol/time.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 
-/** What a recall takes (reference-http §4.1, reference-mcp-cli §1.2). */
+/** The input of a recall (reference-http §4.1, reference-mcp-cli §1.2). */
 export const recallInput = z.object({
   context: fields.queryText.describe('What to remember about'),
   namespace: fields.namespace.describe('Search this namespace and its ancestors').optional(),
   limit: z
     .int()
     .optional()
-    // Not a default of the schema: `session_default` fills in a limit only where none was given.
+    // Not a default of the schema: `session_default` fills in a limit only where the caller gave none.
     .meta({ default: limits.RECALL_LIMIT })
     .describe(`At most this many rows, up to ${limits.RECALL_LIMIT_MAX}`),
   tags: fields.tagFilter.optional(),
   since: fields.instant.describe('Only memories created at or after this RFC 3339 instant').optional(),
   until: fields.instant.describe('Only memories created at or before this RFC 3339 instant').optional(),
-  as_agent: fields.namespace.describe('Namespace position that shared scopes are judged from').optional(),
+  as_agent: fields.namespace.describe('Namespace position from which shared scopes apply').optional(),
   budget_tokens: z.int().min(0).describe('At most this many cl100k tokens of content').optional(),
   context_tokens: z
     .array(z.string().max(limits.QUERY_LENGTH_MAX))
@@ -41,13 +41,11 @@ export const recallInput = z.object({
   session_id: fields.sessionId.optional(),
   session_default: z
     .boolean()
-    .describe('Fill in the configured namespace, age, tier and limit where none is given')
+    .describe('Fill in the configured namespace, age, tier and limit where the call gives none')
     .optional(),
   feature_tier: z
     .enum(['keyword', 'semantic', 'smart', 'autonomous'])
-    .describe(
-      'What this recall may use: keyword leaves the embedder alone, the others take what the node has',
-    )
+    .describe('What this recall may use: keyword does not use the embedder, the others use what the node has')
     .optional(),
   verbose_provenance: z.boolean().describe('Show confidence tier, freshness and attestation').optional(),
   accept_provenance: z.string().describe('verbose shows provenance').optional(),
@@ -56,7 +54,10 @@ export const recallInput = z.object({
 
 export type RecallInput = z.output<typeof recallInput>;
 
-/** Where a recall looks and how much it answers, with what `session_default` fills in (`[agents.defaults.recall_scope]`). */
+/**
+ * Where a recall searches and how much it answers, with the values of `session_default`
+ * (`[agents.defaults.recall_scope]`).
+ */
 export interface RecallScope {
   readonly namespace: string | null;
   readonly limit: number;
@@ -70,7 +71,7 @@ export function recallScope(call: ReadCall, input: RecallInput): RecallScope {
   const limit = input.limit ?? (filled ? settings.recallScopeLimit : null) ?? limits.RECALL_LIMIT;
   return {
     namespace: input.namespace ?? (filled ? (settings.recallScopeNamespaces[0] ?? null) : null),
-    // One that is not positive falls back to the default, a large one to the cap (reference-http §4.1).
+    // A limit below 1 becomes the default, a large one the cap (reference-http §4.1).
     limit: limit < 1 ? limits.RECALL_LIMIT : Math.min(limit, limits.RECALL_LIMIT_MAX),
     filter: {
       tags: input.tags ?? [],
@@ -86,13 +87,13 @@ export function recallScope(call: ReadCall, input: RecallInput): RecallScope {
   };
 }
 
-/** No words and `all` mean every kind; words that are no kinds match nothing. */
+/** No words and `all` mean every kind; words that name no kind match nothing. */
 function kindsOf(words: readonly string[] | undefined): readonly string[] | null {
   const kinds = (words ?? []).map((word) => word.toLowerCase());
   return kinds.length === 0 || kinds.includes('all') ? null : kinds;
 }
 
-/** A session belongs to its caller; callers without a name of their own share what they call a session. */
+/** A session belongs to its caller; callers without a name of their own share session names. */
 export function sessionOf(call: ReadCall, input: RecallInput): string | null {
   if (input.session_id === undefined) return null;
   const { agentId, claimed } = call.caller;

@@ -6,16 +6,16 @@ import type { ReadCall, ReadServices } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 
 /**
- * Verifies the audit chain (interface §2.10): every row hashes its predecessor, every signature holds, and the end is
- * where the signed head beside the database says. AUDIT_CHAIN_BROKEN carries the report.
+ * Verifies the audit chain (interface §2.10): every row hashes its predecessor, every signature is valid, and the end
+ * matches the signed head next to the database. AUDIT_CHAIN_BROKEN carries the report.
  */
 export const verifySignedEventsChain = defineOperation({
   name: 'verify_signed_events_chain',
   family: 'governance',
-  summary: 'Verify the audit chain: hashes, signatures, and that its end was not cut off.',
+  summary: 'Verify the audit chain: its hashes, its signatures, and that its end is not cut off.',
   core: false,
   input: z.object({
-    since: z.int().min(0).default(0).describe('Check the rows after this sequence only'),
+    since: z.int().min(0).default(0).describe('Only check the rows after this sequence'),
     format: z.enum(['text', 'json']).describe('Shape of the answer').optional(),
   }),
   output: z.object({
@@ -33,14 +33,14 @@ export const verifySignedEventsChain = defineOperation({
     command: 'verify-signed-events-chain',
     view: 'message',
     message: (output) =>
-      `the audit chain holds: ${output['rows_checked']} rows checked, head ${output['head']}`,
+      `the audit chain is valid: ${output['rows_checked']} rows checked, head ${output['head']}`,
   },
   run: verify,
 });
 
 async function verify(call: ReadCall, { since }: { readonly since: number }) {
   const { services } = call;
-  // The head first: rows that come meanwhile are behind it, never before it.
+  // Reads the head first: rows that come meanwhile are after it, never before it.
   const found = await services.store.query({ kind: 'audit-head' });
   if (!found.ok) return failed(found.error);
   const { head } = found.value;
@@ -50,7 +50,7 @@ async function verify(call: ReadCall, { since }: { readonly since: number }) {
   const { problem, ...report } = verifier.report();
   return problem === null
     ? ok({ ...report, signature_failures: [...report.signature_failures] })
-    : fail('AUDIT_CHAIN_BROKEN', `the audit chain does not hold: ${problem}`, { ...report });
+    : fail('AUDIT_CHAIN_BROKEN', `the audit chain is not valid: ${problem}`, { ...report });
 }
 
 async function readAll(

@@ -11,9 +11,9 @@ type Input = Readonly<Record<string, unknown>>;
 const CLAIMED: Attestation = { level: 'claimed', signer: null, signature: null, envelope: null };
 
 /**
- * Decides how a write is attested (interface §4.2, decisions "Identity and attestation"). A presented signature is
- * always judged; the machine's key signs for local callers; any other write is refused with ATTESTATION_FAILED
- * unless the operator permits it.
+ * Decides how a write is attested (interface §4.2, decisions "Identity and attestation"). A given signature is always
+ * verified; the machine's key signs for local callers; any other write is refused with ATTESTATION_FAILED unless the
+ * operator permits it.
  */
 export async function attest(
   operation: Operation,
@@ -26,27 +26,27 @@ export async function attest(
   if (attestation === undefined) return ok(CLAIMED);
   if (attestation === 'by-name') {
     return services.settings.requireAttestationEverywhere && !caller.local
-      ? fail('ATTESTATION_FAILED', 'this node takes attested writes only, and this one cannot be signed')
+      ? fail('ATTESTATION_FAILED', 'this node only takes attested writes, and this write cannot be signed')
       : ok(CLAIMED);
   }
   const { signature, created_at: createdAt } = input;
   if (typeof signature === 'string') return attestPresented(signature, input, caller, nowMs, services);
   const level = await attestOwn(caller, services);
   if (level.ok && createdAt !== undefined) {
-    return fail('VALIDATION_FAILED', 'created_at goes with a signature; the node dates unsigned writes', {
+    return fail('VALIDATION_FAILED', 'created_at needs a signature: the node itself dates unsigned writes', {
       fields: ['created_at'],
     });
   }
   return level;
 }
 
-/** A write without a signature: signed here for local callers, claimed where that is permitted. */
+/** A write without a signature: signed here for local callers, claimed where the operator permits that. */
 async function attestOwn(caller: Caller, services: ReadServices): Promise<Result<Attestation>> {
   const signer = caller.local ? services.machineKey : null;
   if (signer !== null) {
     const bound = await boundKey(caller, services);
     if (!bound.ok) return failed(bound.error);
-    // An agent with a key of its own speaks with that key; the machine's would be a side door.
+    // An agent with its own key must use that key; signing with the machine's would be a side door.
     if (bound.value === null || bound.value === base64(signer.publicKey)) {
       return ok({ ...CLAIMED, level: 'agent_attested', signer });
     }
@@ -89,7 +89,7 @@ async function attestPresented(
   });
 }
 
-/** The key that is bound to the caller, standard base64; null when it is not registered or has none. */
+/** The key that is bound to the caller, standard base64; null when the caller is not registered or has no key. */
 async function boundKey(caller: Caller, services: ReadServices): Promise<Result<string | null>> {
   const found = await services.store.query({ kind: 'agent-key', agentId: caller.agentId });
   return found.ok ? ok(found.value.publicKey) : failed(found.error);

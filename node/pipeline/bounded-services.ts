@@ -7,8 +7,8 @@ import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
 import type { Services } from './call.js';
 
 /**
- * The same services for one call that nobody waits for after `deadlineMs` (monotonic). Commands and queries that are
- * still queued then answer DEADLINE and are never begun; what a storage thread has begun is finished.
+ * The same services for one call whose caller waits only until `deadlineMs` (monotonic). Commands and queries that are
+ * still queued then answer DEADLINE and are never begun; a storage thread finishes what it has begun.
  */
 export function boundedServices(services: Services, deadlineMs: number): Services {
   const { tokens } = services;

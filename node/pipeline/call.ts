@@ -13,35 +13,35 @@ import type { Forward } from './home-store.js';
 
 export type Surface = 'http' | 'mcp' | 'cli';
 
-/** How a write is attested, once the pipeline has decided it. */
+/** How a write is attested, as the pipeline decided. */
 export interface Attestation {
   readonly level: 'claimed' | 'agent_attested';
   /** Signs for the caller with the machine's key when the level comes from the machine. */
   readonly signer: Signer | null;
   /** The author's own signature, verified; its `created_at` becomes the memory's. */
   readonly signature: WriteSignature | null;
-  /** What the store checks once more: single use, and that the key is still bound. */
+  /** For the second check by the store: single use, and the key is still bound. */
   readonly envelope: SignedEnvelope | null;
 }
 
-/** A reading of memories, to be counted later (interface §4.3: recall touches rows). */
+/** Reads of memories, to be counted later (interface §4.3: recall touches rows). */
 export interface TouchQueue {
   touch(ids: readonly string[], now: string): void;
-  /** Keeps what a recall answered for the ledger. */
+  /** Records the answer of a recall for the ledger. */
   observe(observation: RecallObservation): void;
-  /** Notes that a recall led to a memory. */
+  /** Records that a recall led to a memory. */
   consume(consumption: RecallConsumption): void;
-  /** Writes what waits. */
+  /** Writes all pending entries. */
   flush(): Promise<void>;
 }
 
-/** Which rows the recalls of a session have answered, newest last; a session is named by its caller too. */
+/** Which rows the recalls of a session have answered, newest last; the caller is part of a session's name. */
 export interface RecallSessions {
   seen(session: string): readonly number[];
   add(session: string, rids: readonly number[]): void;
 }
 
-/** Decides which stores get advice beside the write, so that a load of them gets none. */
+/** Decides which stores get advice during the write, so that stores under load get none. */
 export interface StoreAdvice {
   /** A store begins; true when there is room for advice. */
   begin(): boolean;
@@ -49,15 +49,15 @@ export interface StoreAdvice {
   end(): void;
 }
 
-/** Replication, as a call meets it. */
+/** Replication, for one call. */
 export interface Replication {
-  /** Nodes that a write waits for, this one included; 0 waits for nobody. */
+  /** Nodes that a write waits for, this one included; 0 does not wait. */
   readonly quorumWrites: number;
   readonly quorumTimeoutMs: number;
-  /** False while writes have to wait, because this node may have lost some of its own. */
+  /** False while writes have to wait, because this node may have lost operations of its own. */
   accepting(): boolean;
   whenAccepting(): Promise<void>;
-  /** How many nodes durably have these operations of the own log, by `deadlineMs` (monotonic) at the latest. */
+  /** How many nodes durably have these operations of the own log, at `deadlineMs` (monotonic) at the latest. */
   replicated(origin: string, from: number, to: number, deadlineMs: number): Promise<QuorumOutcome>;
   /** Passes a command on to the home of its subject. */
   readonly forward: Forward;
@@ -65,7 +65,7 @@ export interface Replication {
   readonly forwarded: Chain['forwarded'];
 }
 
-/** What a node is made of, as operations that read use it. What a read leaves behind goes through `touches`. */
+/** The parts of a node that operations that read use. The side effects of a read go through `touches`. */
 export interface ReadServices {
   readonly store: ReadStore;
   readonly semantic: SemanticIndex;
@@ -80,7 +80,7 @@ export interface ReadServices {
   readonly log: Log;
   /** This node's identity in the mesh. */
   readonly peerId: string;
-  /** The machine's key; null when it could not be made or read. */
+  /** The machine's key; null when the node could not make or read it. */
   readonly machineKey: Signer | null;
   /** Names and families of the operations, for capabilities and the loaders. */
   readonly catalogue: Catalogue;
@@ -88,10 +88,10 @@ export interface ReadServices {
   readonly condition: () => Condition;
 }
 
-/** What a node is made of, as operations that write use it. */
+/** The parts of a node that operations that write use. */
 export interface Services extends ReadServices {
   readonly store: Store;
-  /** Absent where nothing is replicated: in processes beside the daemon. */
+  /** Absent where nothing is replicated: in processes other than the daemon. */
   readonly replication?: Replication;
 }
 
@@ -121,13 +121,13 @@ export interface Condition {
   /** Parts that are degraded, with the reason. */
   readonly degraded: readonly { readonly part: string; readonly reason: string }[];
   readonly pendingEmbeddings: number | null;
-  /** How replication stands; absent in processes beside the daemon. */
+  /** The state of replication; absent in processes other than the daemon. */
   readonly federation?: FederationCondition;
 }
 
-/** How a daemon stands with its peers; nothing of it names one. */
+/** The state of a daemon's replication, without the name of any peer. */
 export interface FederationCondition {
-  /** True when it has peers, or is meant to. */
+  /** True when it has peers, or its operator has named some. */
   readonly enabled: boolean;
   readonly peers: number;
   readonly healthy: number;
@@ -153,9 +153,9 @@ export interface Call<S extends ReadServices = Services> {
   readonly services: S;
   /** The MCP profile in force, or `full` where profiles do not exist. */
   readonly profile: 'core' | 'full';
-  /** Tells whoever waits how far a long operation is, and of how much when that is known. */
+  /** Reports how far a long operation is, and the total when it is known. */
   readonly progress: ProgressReport;
 }
 
-/** One call of an operation that reads; an operation that writes may pass its own call to what takes this. */
+/** One call of an operation that reads; an operation that writes may pass its own call where this type is expected. */
 export type ReadCall = Call<ReadServices>;

@@ -26,7 +26,7 @@ export function fieldTypes(operation: Operation, field: string): readonly string
   return typesOf(fieldSchemas(operation)[field]);
 }
 
-/** True when the field has neither a default nor leave to be absent. */
+/** True when the field has no default and may not be absent. */
 export function isRequired(operation: Operation, field: string): boolean {
   const schema = operation.input.shape[field] as { safeParse(value: unknown): { success: boolean } };
   return !schema.safeParse(undefined).success;
@@ -35,8 +35,8 @@ export function isRequired(operation: Operation, field: string): boolean {
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$/;
 
 /**
- * Gives a text from a query string or a command line the type that the field has. A text that does not read as that
- * type stays as it is, so that the schema refuses it with its own message.
+ * Converts a text from a query string or a command line to the type of the field. A text without that form stays as it
+ * is, so that the schema refuses it with its own message.
  */
 export function coerceText(operation: Operation, field: string, value: string): unknown {
   const types = fieldTypes(operation, field);

@@ -11,8 +11,8 @@ import { canonicalInstant } from '../../protocol/time.js';
 import { characters } from '../../protocol/utf8.js';
 
 /**
- * The fields that operations share, each with its rules (interface §2.1, reference-http §2.1). Instants come out
- * canonical; everything else as it came in.
+ * The fields that operations share, each with its rules (interface §2.1, reference-http §2.1). Instants become
+ * canonical; other values stay as they are.
  */
 
 const utf8Length = (text: string) => Buffer.byteLength(text, 'utf8');
@@ -27,7 +27,7 @@ const checked = (problem: (value: string) => string | null) =>
     if (message !== null) context.addIssue({ code: 'custom', message });
   });
 
-export const memoryId = checked(memoryIdProblem).describe('Memory id, or a prefix that fits one memory');
+export const memoryId = checked(memoryIdProblem).describe('Memory id, or a prefix of exactly one memory id');
 export const agentId = checked(agentIdProblem).describe('Agent id');
 export const namespace = checked(namespaceProblem).describe(
   'Namespace: segments separated by /, at most 8 deep',
@@ -116,9 +116,9 @@ export const sourceUriPrefix = text()
     (value) => utf8Length(value) <= limits.SOURCE_URI_BYTES_MAX,
     `must be at most ${limits.SOURCE_URI_BYTES_MAX} bytes`,
   )
-  .describe('Only memories whose source_uri begins so');
+  .describe('Only memories whose source_uri begins with this text');
 
-export const includeArchived = z.boolean().describe('Show memories that were atomised too');
+export const includeArchived = z.boolean().describe('Also show memories that were atomised');
 
 export const sessionId = text()
   .refine((value) => value.trim() !== '', 'must not be blank')
@@ -131,17 +131,17 @@ export const sessionId = text()
 export const recallId = text()
   .refine((value) => /^[0-9a-f-]{36}$/i.test(value), 'must be a UUID')
   .transform((value) => value.toLowerCase())
-  .describe('Recall, as an earlier answer named it');
+  .describe('Id of a recall, from its answer');
 
-/** What an answer says of damaged rows that it leaves out. */
+/** The number of damaged rows that an answer leaves out. */
 export const omittedDamaged = {
   omitted_damaged: z
     .int()
-    .describe('Rows that cannot be read and are left out; they are repaired in the background')
+    .describe('Damaged rows that are left out; they are repaired in the background')
     .optional(),
 } as const;
 
-/** What an answer says that its bytes ended early. */
+/** The sign of an answer that ended early because of its size. */
 export const pageEnd = {
   truncated: z.literal(true).optional(),
   next_offset: z.int().optional(),
@@ -193,13 +193,13 @@ export const metadata = z
   })
   .meta({ type: 'object', description: 'Any JSON object' });
 
-/** Keys that decide who may read; anything but a text would mean different things to different readers. */
+/** Keys that decide who may read; a value other than text could mean different things to different readers. */
 const GATE_KEYS = ['scope', 'target_agent_id', 'recipient_agent_id'] as const;
 
 function metadataProblem(value: Record<string, unknown>): string | null {
   for (const key of GATE_KEYS) {
     const gate = value[key];
-    if (gate !== undefined && gate !== null && typeof gate !== 'string') return `${key} must be a text`;
+    if (gate !== undefined && gate !== null && typeof gate !== 'string') return `${key} must be text`;
   }
   return objectProblem(value);
 }
@@ -214,10 +214,10 @@ export function objectProblem(
   return utf8Length(JSON.stringify(value)) <= bytesMax ? null : `must be at most ${bytesMax} bytes`;
 }
 
-/** What is wrong with a JSON value; it is not descended beyond `depth`, so a hostile one cannot exhaust the stack. */
+/** What is wrong with a JSON value. It stops at `depth`, so that a hostile value cannot exhaust the stack. */
 function jsonProblem(value: unknown, depth: number): string | null {
   if (typeof value === 'string') return value.isWellFormed() ? null : 'must be valid Unicode text';
-  if (typeof value === 'number') return Number.isFinite(value) ? null : 'must hold finite numbers only';
+  if (typeof value === 'number') return Number.isFinite(value) ? null : 'must only hold finite numbers';
   if (value === null || typeof value !== 'object') return null;
   if (depth <= 0) return `must be at most ${limits.METADATA_DEPTH_MAX} levels deep`;
   for (const [key, member] of Object.entries(value)) {
@@ -240,13 +240,13 @@ export const unknownMembers = z
     if (message !== null) context.addIssue({ code: 'custom', message });
   });
 
-/** A query text; what it holds beyond words is harmless, so only its length and encoding are checked. */
+/** A query text; content other than words is harmless, so only its length and encoding are checked. */
 export const queryText = text().refine(
   (value) => value.length <= limits.QUERY_LENGTH_MAX,
   `must be at most ${limits.QUERY_LENGTH_MAX} characters`,
 );
 
-/** A list, or one comma-separated text; each word once, at most `max` of them. */
+/** A list, or one comma-separated text; duplicates are dropped, at most `max` words remain. */
 export const wordList = (max: number) =>
   z
     .union([z.array(text()), text().transform((value) => value.split(','))])
@@ -263,7 +263,7 @@ export const tagFilter = wordList(limits.TAGS_MAX).describe('Only memories with 
 const FORMATS = ['json', 'toon', 'toon_compact'] as const;
 export const format = z.enum(FORMATS).describe('Shape of the answer: json, toon or toon_compact');
 
-/** A memory in an answer. Open, because unset fields are left out. */
+/** A memory in an answer. Open to other members, because unset fields are left out. */
 export const memoryOutput = z
   .looseObject({
     id: z.string(),

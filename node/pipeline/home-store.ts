@@ -10,7 +10,7 @@ export type Forward = (
   command: Command,
 ) => Promise<Result<Readonly<Record<string, unknown>>>>;
 
-/** A store that passes on what only the home of a subject may decide, and answers what the home answered. */
+/** A store that passes on commands that only the home of a subject may decide, and returns the home's answer. */
 export class HomeStore implements Store {
   constructor(
     private readonly store: Store,

@@ -42,7 +42,7 @@ function bound(origin: string, limit: string, value: number, inclusive: boolean 
   return `must have ${limit} ${value} ${value === 1 ? unit[0] : unit[1]}`;
 }
 
-/** Makes the schemas speak as the rest of the service does; a schema's own words go before these. */
+/** Makes the schemas use the service's own wording; a schema's own message takes precedence. */
 export function usePlainWords(): void {
   z.config({ customError: issueText });
 }

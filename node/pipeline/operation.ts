@@ -28,12 +28,12 @@ export interface HttpBinding {
   readonly aliases?: Readonly<Record<string, string>>;
   /** Request headers that carry a field: lower-case header to field. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Fields that this surface does not take. */
+  /** Fields that this surface does not accept. */
   readonly omit?: readonly string[];
   readonly defaults?: Readonly<Record<string, unknown>>;
   /**
-   * What an `agent_id` in the query or body is: the caller's claim, which must equal the header (interface §5.3), or a
-   * filter. A filter where a read has such a field, else a claim.
+   * Whether an `agent_id` in the query or body is the caller's claim, which must equal the header (interface §5.3), or
+   * a filter. By default a filter where a read has such a field, else a claim.
    */
   readonly agentId?: 'claim' | 'filter';
   /** Success status, 200 unless given. */
@@ -63,9 +63,9 @@ export interface CliBinding {
   readonly short?: Readonly<Record<string, string>>;
   /** Other names of flags: flag to field, in snake case. */
   readonly aliases?: Readonly<Record<string, string>>;
-  /** Which of those names help and messages show, where it is not the field's own: field to flag. */
+  /** Which of those names help and messages show, where that is not the field's own name: field to flag. */
   readonly shown?: Readonly<Record<string, string>>;
-  /** Other words for values of a field, on this surface alone: field to word to value. */
+  /** Other words for values of a field, only on this surface: field to word to value. */
   readonly values?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Fields whose value `-` is read from standard input. */
   readonly stdin?: readonly string[];
@@ -74,16 +74,16 @@ export interface CliBinding {
   readonly shape?: Shape;
   /** How people see the answer; programs use `--json`. */
   readonly view: 'memory' | 'memories' | 'message' | 'object';
-  /** Columns of the lists in the `object` view: field to head, in order; all fields unless given. */
+  /** Columns of the lists in the `object` view: field to heading, in order; all fields unless given. */
   readonly table?: Readonly<Record<string, string>>;
   /** The sentence of the `message` view. */
   readonly message?: (output: Record<string, unknown>) => string;
   readonly examples?: readonly string[];
-  /** For an operation that can take long and tells how far it is: what stands before the count on a terminal. */
+  /** For an operation that can take long and reports its progress: the label before the count on a terminal. */
   readonly progress?: string;
 }
 
-/** Renders an answer for one surface where the interface gives it another shape there. */
+/** Reshapes an answer for one surface where the interface defines another shape there. */
 export type Shape = (output: Record<string, unknown>) => Record<string, unknown>;
 
 /** What the pipeline checks before it runs an operation. */
@@ -102,11 +102,11 @@ type Fields = z.ZodObject;
 /** Whether an operation may change anything. */
 export type Effect = 'read' | 'write';
 
-/** What an operation of that effect is called with. */
+/** The call that an operation of that effect receives. */
 type CallOf<E extends Effect> = E extends 'read' ? ReadCall : Call;
 
 /**
- * An operation of the service, declared once. Adapters project it onto their surface from this data alone; an absent
+ * An operation of the service, declared once. Adapters project it onto their surface only from this data; an absent
  * binding means an absent surface (design: architecture, "One declaration, three surfaces").
  */
 export interface Operation<
@@ -119,7 +119,7 @@ export interface Operation<
   readonly family: Family;
   /** One sentence for people and programs: help, OpenAPI, capabilities. */
   readonly summary: string;
-  /** Offered in the core profile of MCP too. */
+  /** Also offered in the core profile of MCP. */
   readonly core: boolean;
   readonly input: I;
   readonly output: O;

@@ -10,20 +10,21 @@ import { parseInput } from './parse.js';
 import { RecordingStore, withQuorum } from './replicate.js';
 import { signAsAgent } from './sign-as-agent.js';
 
-/** A call as a surface hands it over: aliases resolved, values still as they came. */
+/** A call from a surface: aliases are resolved, values are not checked yet. */
 export interface Request {
   readonly surface: Surface;
   readonly caller: Caller;
   /** Field values by name; the surface has applied its aliases and defaults. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** MCP tolerates unknown arguments, HTTP and the command line name and refuse them. */
+  /** MCP tolerates unknown arguments; HTTP and the command line name and refuse them. */
   readonly unknownFields: 'refuse' | 'ignore';
   readonly profile?: 'core' | 'full';
   /**
-   * When the caller is answered anyway, in monotonic milliseconds: what still waits for the store by then is not begun.
+   * When the caller is answered in any case, in monotonic milliseconds: commands that still wait for the store then are
+   * not begun.
    */
   readonly deadlineMs?: number;
-  /** Hears how far a long operation is. */
+  /** Receives the progress of a long operation. */
   readonly progress?: ProgressReport;
 }
 
@@ -33,8 +34,8 @@ const UNHEARD: ProgressReport = () => undefined;
 export type Answer = Result<Record<string, unknown>>;
 
 /**
- * The one way to run an operation: gate, parse, attest, run, wait for the quorum. Exceptions are bugs: they are reported with their stack
- * and answered INTERNAL with hidden text.
+ * The only way to run an operation: gate, parse, attest, run, wait for the quorum. Exceptions are bugs: they are reported
+ * with their stack and answered INTERNAL with hidden text.
  */
 export async function runOperation(
   operation: Operation,
@@ -42,7 +43,7 @@ export async function runOperation(
   services: Services,
 ): Promise<Answer> {
   try {
-    // First, so that who may not call an operation learns nothing of what it would have said.
+    // This check comes first, so that a caller without the right to an operation learns nothing of its other checks.
     if (operation.guards.admin === true && request.surface === 'http' && !request.caller.admin) {
       return fail('ADMIN_REQUIRED', 'admin role required');
     }
@@ -83,9 +84,9 @@ export async function runOperation(
   }
 }
 
-/** Services whose store is that of the call: one that notes what a write appends, or one that cannot write. */
+/** Services with the store of the call: one that records what a write appends, or one that cannot write. */
 function servicesFor({ effect }: Operation, services: Services, recording: RecordingStore | null): Services {
-  // The declaration ties the effect to what `run` takes, so a read never asks for what is missing here.
+  // The declaration ties the effect to the type of `run`, so a read never uses what is missing here.
   if (effect === 'read') return withoutWriting(services) as Services;
   return recording === null ? services : withoutReplication(services, recording);
 }
@@ -94,7 +95,7 @@ function withoutWriting({ replication: _none, store, ...services }: Services): R
   return { ...services, store: { query: (query, options) => store.query(query, options) } };
 }
 
-/** Calls inside a call do not wait one by one: the outermost waits for all that they wrote. */
+/** Calls inside a call do not wait one by one: the outermost waits for all their operations. */
 function withoutReplication(
   { replication: _outer, ...services }: Services,
   store: Services['store'],

@@ -5,9 +5,9 @@ import { type Appended, ok, type Result } from '../../protocol/result.js';
 import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
 import type { Replication, Services } from './call.js';
 
-/** What the operations that a call appended came to: the store of the call, which notes them. */
+/** The store of a call, which records the operations that the call appended. */
 export class RecordingStore implements Store {
-  /** In the order of the log; neighbours are one. */
+  /** In the order of the log; adjacent ranges are merged. */
   readonly appended: Appended[] = [];
 
   constructor(private readonly store: Store) {}
@@ -39,12 +39,12 @@ export class RecordingStore implements Store {
   }
 }
 
-/** Fields beside the ordinary answer of a write whose quorum was missed (decisions, "quorum missed"). */
+/** Fields in addition to the ordinary answer of a write whose quorum was missed (decisions, "quorum missed"). */
 export const MISSED_FIELDS = ['quorum_met', 'acks', 'needed', 'reason', 'durability', 'op_id'] as const;
 
 /**
- * Waits until what a call wrote is on enough nodes, and says so in its answer: `quorum_acks` when it is, else that it is
- * only here. The write stands either way, and goes on to the other nodes (interface §4.13).
+ * Waits until the operations of a call are on enough nodes, and reports that in its answer: `quorum_acks` when they are,
+ * otherwise that they are only here. The write stays either way, and is pushed to the other nodes (interface §4.13).
  */
 export async function withQuorum(
   answer: Record<string, unknown>,

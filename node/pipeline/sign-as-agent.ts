@@ -11,10 +11,10 @@ import { signedFields } from './signed-fields.js';
 type Input = Readonly<Record<string, unknown>>;
 
 /**
- * Signs a write with the caller's own key file where the input asks for it (`sign`, which the command line alone offers;
- * interface §4.2, rule 7). What comes out carries a signature and an instant like a write from elsewhere, so that one
- * path judges both. INVALID_ARGUMENT without a named agent, ATTESTATION_FAILED without its key, CONFIG_INVALID for a
- * key file that others may use.
+ * Signs a write with the caller's own key file where the input requests it (`sign`, only on the command line; interface
+ * §4.2, rule 7). The result carries a signature and an instant like a write from another machine, so that one path
+ * verifies both. INVALID_ARGUMENT without a named agent, ATTESTATION_FAILED without its key, CONFIG_INVALID for a key
+ * file that other users may use.
  */
 export function signAsAgent<I extends Input>(
   input: I,

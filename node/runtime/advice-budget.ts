@@ -6,8 +6,8 @@ import type { Clock } from '../../protocol/seams.js';
 import type { StoreAdvice } from '../pipeline/call.js';
 
 /**
- * Advice for a store that is alone under way, while the budget lasts: a token for each, refilled by the second. Agents
- * that store now and then always have it; a load of stores spends the budget once and then hardly notices.
+ * Advice for a store that runs while no other does, while the budget lasts: one token each, refilled by the second.
+ * Agents that store now and then always get it; stores under load use up the budget once and are then hardly delayed.
  */
 export class AdviceBudget implements StoreAdvice {
   private underWay = 0;

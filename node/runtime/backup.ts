@@ -30,12 +30,12 @@ export function backUp(
     const isTaken = code === 'EEXIST' || code === 'ENOTDIR';
     return fail(
       'INVALID_ARGUMENT',
-      isTaken ? `${folder} is no folder` : `cannot make the folder ${folder}: ${code}`,
+      isTaken ? `${folder} is not a folder` : `cannot make the folder ${folder}: ${code}`,
     );
   }
 }
 
-/** Puts a backup in the place of the node's database, which nobody may have open. */
+/** Replaces the node's database by a backup; no process may have the database open. */
 export function restore(
   settings: Settings,
   from: string,

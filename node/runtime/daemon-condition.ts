@@ -2,14 +2,14 @@ import type { ChildStatus } from '../../actors/core/child.js';
 import type { Condition } from '../pipeline/call.js';
 import type { DatabaseDamage } from './database-damage.js';
 
-/** A supervisor, as far as its children can be listed. */
+/** A supervisor whose children can be listed. */
 type Watched = { children(): readonly ChildStatus[] };
 
 /** The live state of a daemon. Its parts push into it when they start; health and capabilities read it. */
 export class DaemonCondition {
   /** True once every part has started. */
   isUp = false;
-  /** Memories that wait for their vectors; null until they were counted. */
+  /** Memories that wait for their vectors; null before the first count. */
   pendingEmbeddings: number | null = null;
   readonly #damage: DatabaseDamage;
   #root: Watched | null = null;

@@ -22,7 +22,7 @@ import { OwnerDuties } from './owner-duties.js';
 import { servicesOf } from './services.js';
 import { DeferredTouches } from './touch-queue.js';
 
-/** A daemon's parts, each made of those above it. Nothing runs or listens yet. */
+/** A daemon's parts, each made from the ones before it. Nothing runs or listens yet. */
 export interface DaemonParts {
   readonly settings: Settings;
   readonly log: Log;
@@ -47,7 +47,7 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
   makeFolder(dirname(settings.dbPath));
   const identity = loadMachineIdentity(settings.keyDir, systemRandom);
   const files = openListenerFiles(settings, { scheduler: systemScheduler, log });
-  // Before any thread opens the database, so that a refusal is a clear error at the start.
+  // Opens the database before any thread does, so that a refusal is a clear error at the start.
   openOnce(settings, identity.peerId).close();
   const metrics = new Metrics();
   const damage = new DatabaseDamage(log);

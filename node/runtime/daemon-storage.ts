@@ -25,7 +25,7 @@ const READER_BATCH_MESSAGES = 8;
 type WriterThread = StorageThread<TimedCommand, OutcomeOf<Command>>;
 type ReaderThread = StorageThread<Reading, Read>;
 
-/** How the supervisor of the storage threads tells the daemon of itself. */
+/** How the supervisor of the storage threads reports to the daemon. */
 export interface StorageListener {
   readonly onStart: (supervisor: Supervisor) => void;
   readonly onFailure: (report: FailureReport) => void;
@@ -40,7 +40,7 @@ export class DaemonStorage {
   readonly #writer: WriterQueue;
   readonly #readers: ReaderQueue;
   readonly #readerCount = Math.min(READERS_MAX, Math.max(1, availableParallelism() - 1));
-  /** Reads that one index lookup answers go here, without a thread between. */
+  /** Reads with one index lookup run here, without a thread in between. */
   readonly #points: Connection;
   #writerThread: WriterThread | null = null;
   readonly #readerThreads = new Set<ReaderThread>();
@@ -69,7 +69,7 @@ export class DaemonStorage {
     return this.#writer.stats().queued;
   }
 
-  /** The supervisor of the threads. A thread that cannot be kept up ends it, and with it the node. */
+  /** The supervisor of the threads. When a thread keeps failing it ends, and the node with it. */
   child({ onStart, onFailure }: StorageListener): ChildSpec {
     const readers = Array.from({ length: this.#readerCount }, (_, index) => this.#readerChild(index + 1));
     return supervisorChild(
@@ -86,14 +86,14 @@ export class DaemonStorage {
     );
   }
 
-  /** No thread will come any more: requests that wait for one are answered at once. */
+  /** No thread will start any more: requests that wait for one are answered at once. */
   giveUp(): void {
     const nowMs = systemClock.monotonicMs();
     void this.#writer.stop(nowMs);
     void this.#readers.stop(nowMs);
   }
 
-  /** Answers what waits, until `deadlineMs` (monotonic), and closes; the threads have been stopped by then. */
+  /** Answers waiting requests until `deadlineMs` (monotonic), and closes; the threads have already stopped. */
   async close(deadlineMs: number): Promise<void> {
     await this.#writer.stop(deadlineMs);
     await this.#readers.stop(deadlineMs);

@@ -5,7 +5,7 @@ import { systemClock, systemRandom, systemScheduler } from '../seams.js';
 import type { DaemonParts } from './daemon-parts.js';
 import { gaugesChild } from './gauges.js';
 
-/** Starts the supervision tree of a daemon: storage, then maintenance. The condition shows its children from now on. */
+/** Starts the supervision tree of a daemon: storage, then maintenance. From now on the condition shows its children. */
 export function startTree(parts: DaemonParts): Supervisor {
   const { storage, condition, duties, semantic } = parts;
   const seams = { clock: systemClock, scheduler: systemScheduler, random: systemRandom };

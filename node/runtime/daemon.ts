@@ -13,9 +13,9 @@ import { refuseUnsafeListening, warnOfUntrustedAdmins } from './start-checks.js'
 export interface Daemon {
   readonly address: { readonly host: string; readonly port: number };
   readonly settings: Settings;
-  /** Resolves with the exit code when the node has ended: 0 after `stop`, 70 when storage could not be kept up. */
+  /** Resolves with the exit code when the node has ended: 0 after `stop`, 70 when storage kept failing. */
   readonly stopped: Promise<number>;
-  /** Stops accepting, answers what is owed, writes what is pending, checkpoints. Calling again is harmless. */
+  /** Stops accepting, answers open requests, writes pending data, checkpoints. A second call is harmless. */
   stop(): Promise<void>;
   /** Children of the supervision tree, for tests and `doctor`. */
   children(): readonly ChildStatus[];
@@ -35,8 +35,8 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
   warnOfUntrustedAdmins(settings, log);
   const parts = openParts(settings, log);
   const life = new DaemonLife(parts);
-  // Before anything is claimed: a start that fails on a taken port must leave the owner of the database alone. What is
-  // asked before the storage threads run waits for them.
+  // Listens before anything is claimed: a start that fails on a taken port must not disturb the owner of the database.
+  // Requests that arrive before the storage threads run wait for them.
   let address: Daemon['address'];
   try {
     address = await parts.http.listen(settings.host, settings.port);
@@ -99,13 +99,13 @@ class DaemonLife {
     this.#tree = tree;
     void tree.stopped.then((reason) => {
       if (reason.kind !== 'failed') return;
-      this.#parts.log.error({ err: reason.error }, 'the node cannot go on');
+      this.#parts.log.error({ err: reason.error }, 'the node cannot continue and ends');
       void this.end(EXIT_STORAGE);
     });
     return tree.started;
   }
 
-  /** Shuts down, once; the code of the first call counts. */
+  /** Shuts down once; the exit code of the first call counts. */
   end(code: number): Promise<void> {
     this.#ending ??= shutDown(this.#parts, this.#tree).then(() => this.#exit(code));
     return this.#ending;

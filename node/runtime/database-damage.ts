@@ -1,6 +1,9 @@
 import type { Log } from '../../protocol/seams.js';
 
-/** Remembers that the engine met damage in the database file: the node is degraded until it is repaired and restarted. */
+/**
+ * Remembers that the engine found damage in the database file: the node is degraded until the file is repaired and the
+ * node restarted.
+ */
 export class DatabaseDamage {
   private reason: string | null = null;
 
@@ -15,7 +18,7 @@ export class DatabaseDamage {
     );
   }
 
-  /** What capabilities say of it. */
+  /** The entry in capabilities. */
   degraded(): readonly { readonly part: string; readonly reason: string }[] {
     return this.reason === null ? [] : [{ part: 'database', reason: this.reason }];
   }

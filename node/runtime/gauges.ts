@@ -10,7 +10,7 @@ import type { DeferredTouches } from './touch-queue.js';
 
 const GAUGES_INTERVAL_MS = 2000;
 
-/** What is measured, and where the figures go. */
+/** The measured parts, and where the figures go. */
 export interface GaugesParts {
   readonly storage: DaemonStorage;
   readonly touches: DeferredTouches;
@@ -21,7 +21,7 @@ export interface GaugesParts {
   readonly condition: DaemonCondition;
 }
 
-/** The loop that measures a daemon's queues for `/metrics`, so that a scrape asks nothing of the store. */
+/** The loop that measures a daemon's queues for `/metrics`, so that a scrape does not query the store. */
 export function gaugesChild({ storage, touches, mesh, embeds, metrics, condition }: GaugesParts): ChildSpec {
   let touchesDropped = 0;
   const { spec } = loopChild({

@@ -28,7 +28,7 @@ export interface InlineNode {
 /** How long one SQL statement of an inline process waits for the lock before it is retried with jitter. */
 const BUSY_TIMEOUT_MS = 20;
 
-/** For what is known not to read the catalogue: making it loads every operation, which a command need not wait for. */
+/** For commands that do not read the catalogue: building it loads every operation, which would delay the command. */
 export const NO_CATALOGUE: Catalogue = {
   get tools(): never {
     throw new Error('this command reads the catalogue: open its node with one');
@@ -38,7 +38,7 @@ export const NO_CATALOGUE: Catalogue = {
   },
 };
 
-/** Opens the database in this process, beside whatever else uses it: for MCP servers and one-shot commands. */
+/** Opens the database in this process while other processes may use it: for MCP servers and one-shot commands. */
 export async function openInlineNode(
   settings: Settings,
   role: 'mcp' | 'cli',
@@ -109,7 +109,7 @@ export async function openInlineNode(
   };
 }
 
-/** An MCP server looks after the database as long as no daemon does; it loads what that takes only now. */
+/** An MCP server maintains the database while no daemon does; the modules for that are loaded only now. */
 async function startBackground(parts: OwnerDutiesParts): Promise<{ close(): Promise<void> }> {
   const { OwnerDuties } = await import('./owner-duties.js');
   const { startSupervisor } = await import('../../actors/core/supervisor.js');
@@ -124,7 +124,7 @@ async function startBackground(parts: OwnerDutiesParts): Promise<{ close(): Prom
   });
   return {
     async close() {
-      // The embedder first: a round of the backfill that waits for it ends at once.
+      // The embedder closes first: a round of the backfill that waits for it then ends at once.
       await duties.close();
       await supervisor.stop();
     },

@@ -8,7 +8,7 @@ import { LocalSemantics } from '../semantics/local-semantics.js';
 import { OwnerSocketNames, RemoteSemantics } from '../semantics/owner-socket.js';
 import { RoleSemantics } from '../semantics/role-semantics.js';
 
-/** The semantic side of a process: its role, and how the local side is opened should it own the database. */
+/** The semantic side of a process: its role, and how to open the local side when the process owns the database. */
 export interface Semantics {
   readonly role: RoleSemantics;
   readonly openLocal: () => LocalSemantics;
@@ -19,7 +19,7 @@ export interface Semantics {
 export function openSemantics(settings: Settings, store: Store, log: Log): Semantics | null {
   if (settings.embedBackend === 'none' || settings.dbPath === ':memory:') return null;
   if (settings.embedBackend !== 'builtin') {
-    // An embedder that cannot be built costs its node the meaning, not the words (interface §2.12).
+    // When the embedder cannot be built, the node only loses recall by meaning, not by words (interface §2.12).
     log.error(
       { code: 'EMBED_BACKEND_UNAVAILABLE', backend: settings.embedBackend },
       'this release has no such embedder; recall answers by keyword',

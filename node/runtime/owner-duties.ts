@@ -13,7 +13,7 @@ import type { LocalSemantics } from '../semantics/local-semantics.js';
 import { OwnerSocket } from '../semantics/owner-socket.js';
 import type { Semantics } from './open-semantics.js';
 
-/** What the duties of an owner need. */
+/** The parts that the duties of an owner need. */
 export interface OwnerDutiesParts {
   readonly store: Store;
   readonly role: 'daemon' | 'mcp';
@@ -33,15 +33,15 @@ export interface OwnerDutiesParts {
   readonly semantic: Semantics | null;
 }
 
-/** How often a process that does not own the database looks whether it should. */
+/** How often a process that does not own the database checks whether it should. */
 const NOT_OWNER_MS = 1000;
 const DAY_MS = 86_400_000;
-/** A lease that cannot be given up in this time runs out by itself. */
+/** A lease that cannot be released in this time expires by itself. */
 const RELEASE_WAIT_MS = 2000;
 
 /**
- * The duties of the process that owns the database: embedding, expiry, and answering other processes' semantic
- * questions (design: architecture). They begin with the ownership and end with it.
+ * The duties of the process that owns the database: embedding, expiry, and answering semantic questions of other
+ * processes (design: architecture). They begin and end with the ownership.
  */
 export class OwnerDuties {
   private ownership: Ownership = { owned: false, fencing: 0 };
@@ -72,7 +72,7 @@ export class OwnerDuties {
     const expiry = loopChild({
       ...common,
       id: 'expiry',
-      // The first round comes soon after the start: what expired while the node was down need not wait longer.
+      // The first round comes soon after the start: memories that expired while the node was down need not wait longer.
       firstAfterMs: 5000,
       round: async () =>
         this.owned ? expiryRound(store, parts.archive, this.purgeBefore()) : { afterMs: NOT_OWNER_MS },
@@ -103,7 +103,7 @@ export class OwnerDuties {
       ...common,
       id: 'changes',
       round: async () => {
-        // Any process may have written; the log's position shows it, and a point read of it costs microseconds.
+        // Any process may have written; the position of the log shows it, and reading it costs microseconds.
         const position = await store.query({ kind: 'log-position' });
         const mark = position.ok ? position.value.commitSequence : this.mark;
         if (mark !== this.mark) backfill.wake.now();
@@ -117,7 +117,7 @@ export class OwnerDuties {
       : [ownership.spec, expiry.spec, observations.spec, backfill.spec, changes.spec];
   }
 
-  /** Ends what the ownership began; a claim that is granted later begins nothing. */
+  /** Ends what the ownership began; a later granted claim begins nothing. */
   async close(): Promise<void> {
     this.closed = true;
     await this.endSemantics();
@@ -134,7 +134,7 @@ export class OwnerDuties {
     if (before.owned === next.owned && before.fencing === next.fencing) return;
     if (!before.owned && !next.owned) return;
     this.parts.log.info({ owned: next.owned, fencing: next.fencing }, 'database ownership changed');
-    // Another fencing number means that somebody else owned it in between, and took our socket away.
+    // Another fencing number means that another process owned the database in between, and took over our socket.
     const ended = before.owned ? this.endSemantics() : Promise.resolve();
     if (next.owned) void ended.then(() => this.beginSemantics());
   }
@@ -153,7 +153,7 @@ export class OwnerDuties {
       if (this.local === local) this.socket = socket;
       else await socket.close();
     } catch (error) {
-      // Others then answer by keyword and say so; this process is not concerned.
+      // Other processes then answer by keyword and report it; this process is not affected.
       log.warn({ err: error }, 'the owner socket could not be opened');
     }
   }

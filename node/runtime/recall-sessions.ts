@@ -2,8 +2,8 @@ import { SESSION_ROWS_MAX, SESSIONS_MAX } from '../../protocol/limits.js';
 import type { RecallSessions } from '../pipeline/call.js';
 
 /**
- * What each session has recalled, in memory: the last rows of each, and of the sessions those used last. Rows are
- * kept by number, so a memory that is gone only takes up its place.
+ * The recalled rows of each session, in memory: the last rows of each, for the most recently used sessions. Rows are
+ * kept by number, so a removed memory only takes up its place.
  */
 export class RememberedSessions implements RecallSessions {
   private readonly sessions = new Map<string, readonly number[]>();
@@ -15,7 +15,7 @@ export class RememberedSessions implements RecallSessions {
   add(session: string, rids: readonly number[]): void {
     const again = new Set(rids);
     const kept = this.seen(session).filter((rid) => !again.has(rid));
-    // A map keeps its keys in the order of their insertion: the first is the one used longest ago.
+    // A map keeps its keys in the order of insertion: the first is the least recently used.
     this.sessions.delete(session);
     this.sessions.set(session, [...kept, ...again].slice(-SESSION_ROWS_MAX));
     const oldest = this.sessions.keys().next();

@@ -3,7 +3,7 @@ import { type RepairedDatabase, repairDatabase } from '../../storage/sqlite/repa
 import type { Settings } from '../config/settings.js';
 import { systemClock, systemCrypto, systemRandom } from '../seams.js';
 
-/** Builds indexes and full text of the node's database again; no other process may have it open. */
+/** Rebuilds indexes and full text of the node's database; no other process may have it open. */
 export function repairFile(settings: Settings, step: (name: string) => void): Result<RepairedDatabase> {
   return repairDatabase({
     path: settings.dbPath,

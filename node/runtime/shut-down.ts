@@ -5,8 +5,8 @@ import type { DaemonParts } from './daemon-parts.js';
 import { checkpoint } from './database-file.js';
 
 /**
- * Ends a daemon in the reverse order of its start: answers what is owed, writes what is pending, closes the database.
- * A part that fails to stop is logged and keeps no other from it. `tree` is null when it never started.
+ * Ends a daemon in the reverse order of its start: answers open requests, writes pending data, closes the database. A
+ * part that fails to stop is logged and does not prevent the stop of others. `tree` is null when it never started.
  */
 export async function shutDown(parts: DaemonParts, tree: Supervisor | null): Promise<void> {
   const { settings, log, identity, http, mesh, touches, duties, storage, files } = parts;

@@ -5,7 +5,7 @@ import { isLoopbackHost } from '../http/host-guard.js';
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
 
-/** Throws ConfigError for an address that the node may not listen at, or where it would be its own peer. */
+/** Throws ConfigError for an address on which the node may not listen, or at which it would be its own peer. */
 export function refuseUnsafeListening(settings: Settings): void {
   if (!LOOPBACK.has(settings.host) && settings.apiKey === null && settings.mtlsAllowlist === null) {
     throw new ConfigError(
@@ -15,7 +15,10 @@ export function refuseUnsafeListening(settings: Settings): void {
   refuseOwnAddress(settings);
 }
 
-/** A node that waits for its own copy has none (interface §4.13). Another name of it shows as a state of the wire later. */
+/**
+ * A node that waits for its own copy would wait in vain (interface §4.13). If another name leads to this node, the state
+ * of the wired peer shows it later.
+ */
 function refuseOwnAddress({ host, port, quorumPeers }: Settings): void {
   const isEverywhere = host === '0.0.0.0' || host === '::';
   const own = quorumPeers.find((url) => {
@@ -30,18 +33,18 @@ function refuseOwnAddress({ host, port, quorumPeers }: Settings): void {
   throw new ConfigError(`--quorum-peers names this node itself (${new URL(own).origin}): leave it out`);
 }
 
-/** Without an API key any caller may name itself an admin, so the node believes no admin's name (interface §5.4). */
+/** Without an API key any caller may name itself an admin, so the node trusts no admin name (interface §5.4). */
 export function warnOfUntrustedAdmins(settings: Settings, log: Log): void {
   if (settings.adminAgentIds.length === 0 || settings.apiKey !== null) return;
   if (settings.adminHeaderTrust) {
     log.warn(
       { code: 'ADMIN_HEADER_TRUST' },
-      'admin routes believe X-Agent-Id without an API key (SVC_ADMIN_HEADER_TRUST): keep this node isolated',
+      'admin routes trust X-Agent-Id without an API key (SVC_ADMIN_HEADER_TRUST): keep this node isolated',
     );
     return;
   }
   log.warn(
     { code: 'ADMIN_WITHOUT_API_KEY' },
-    'admins are configured but no API key, so X-Agent-Id is not trusted and the admin routes answer 403 to everybody; set SVC_API_KEY, or SVC_ADMIN_HEADER_TRUST=1 on an isolated machine',
+    'admins are configured but no API key, so X-Agent-Id is not trusted and the admin routes answer 403 to every caller; set SVC_API_KEY, or SVC_ADMIN_HEADER_TRUST=1 on an isolated machine',
   );
 }

@@ -45,7 +45,7 @@ export class ThreadedStore implements Store {
         return Promise.reject(error);
       }
     }
-    // With several readers the recall may come to another one than its preparation; then that only costs.
+    // With several readers the recall may run on another one than its preparation; the preparation is then wasted.
     if (query.kind === 'prepare-recall' && this.readers.stats().ports !== 1) {
       return Promise.resolve(ok({ prepared: false }) as Result<AnswerOf<Q>>);
     }
@@ -55,7 +55,9 @@ export class ThreadedStore implements Store {
     return this.ask(query, options) as Promise<Result<AnswerOf<Q>>>;
   }
 
-  /** A thread ranks, this one reads the few rows that won: whole rows are dear to send and cheap to read. */
+  /**
+   * A thread ranks, and this thread reads the few rows that won: whole rows are expensive to send and cheap to read.
+   */
   private async recall(
     query: RecallMemories,
     options: CallOptions,

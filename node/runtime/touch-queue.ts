@@ -21,7 +21,7 @@ interface Touch {
 }
 
 /**
- * Collects the touches of recalls, coalesced by memory, and writes them in the background lane, so that reading never
+ * Collects the touches of recalls, merged by memory, and writes them in the background lane, so that reading never
  * waits for the writer. A crash may lose touches, never memories (decisions, "Memory").
  */
 export class DeferredTouches implements TouchQueue {
@@ -31,9 +31,9 @@ export class DeferredTouches implements TouchQueue {
   private timer: Timer | null = null;
   private flushing: Promise<void> | null = null;
   private closed = false;
-  /** Touches that found the queue full. */
+  /** Touches that were dropped because the queue was full. */
   dropped = 0;
-  /** Recalls that left no observations, because too many wait. */
+  /** Recalls without recorded observations, because too many were waiting. */
   observationsDropped = 0;
 
   constructor(
@@ -59,7 +59,7 @@ export class DeferredTouches implements TouchQueue {
     this.arm();
   }
 
-  /** A recall is kept whole or not at all; what it answered does not depend on it. */
+  /** A recall is recorded as a whole or not at all; its answer does not depend on that. */
   observe(observation: RecallObservation): void {
     if (this.closed || observation.memoryIds.length === 0) return;
     if (this.observations.length >= OBSERVATIONS_PENDING_MAX) {
@@ -120,7 +120,7 @@ export class DeferredTouches implements TouchQueue {
     for (const [id] of batch) this.pending.delete(id);
     const touches = batch.map(([id, touch]) => ({ id, count: touch.count, lastAt: touch.lastAt }));
     const observations = this.observations.splice(0, OBSERVATIONS_BATCH_MAX);
-    // A consumption comes after its recall, so it waits until no recall does.
+    // A consumption refers to its recall, so it waits until no recall is waiting.
     const consumptions = this.observations.length === 0 ? this.consumptions.splice(0) : [];
     const result = await this.store.execute(
       {
@@ -132,7 +132,7 @@ export class DeferredTouches implements TouchQueue {
       },
       { lane: 'background' },
     );
-    // A lost count is allowed; it is not worth a retry that competes with memories.
+    // A lost count is acceptable; a retry would compete with memories.
     if (!result.ok) {
       this.log.debug({ code: result.error.code }, 'touches were dropped');
       // At the end there is no time to wait for a store that does not answer.

@@ -7,16 +7,16 @@ import type { Embedder, EmbedderDepth, EmbedderInput, EmbedderState } from './em
 import { type EmbeddingJob, EmbeddingQueue } from './embedding-queue.js';
 import { QueryCache } from './query-cache.js';
 
-/** Queries and background texts that may wait; more are OVERLOADED. */
+/** Most waiting queries and background texts; more are OVERLOADED. */
 const QUERIES_MAX = 64;
 const BACKGROUND_TEXTS_MAX = 1024;
-/** Cached query vectors: 2 KiB each. */
+/** Most cached query vectors, 2 KiB each. */
 const CACHED_QUERIES_MAX = 512;
 const IDLE_MS = 600_000;
 const BACK_OFF_FIRST_MS = 1_000;
 const BACK_OFF_MAX_MS = 300_000;
 
-/** What the built-in embedder needs from the world. */
+/** The dependencies of the built-in embedder. */
 export interface BuiltinEmbedderOptions {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
@@ -132,7 +132,7 @@ export class BuiltinEmbedder implements Embedder {
     await this.#stop(SHUTTING_DOWN);
   }
 
-  /** Why a call is refused before it waits; null when it may. */
+  /** Why a call is refused at once; null when it may wait. */
   #refusal(): Failure | null {
     if (this.#closed) return SHUTTING_DOWN;
     if (this.#failures === 0 || this.#worker !== null) return null;
@@ -223,7 +223,7 @@ export class BuiltinEmbedder implements Embedder {
     });
   }
 
-  /** Ends the thread and fails whatever is open. */
+  /** Ends the thread and fails all open calls. */
   async #stop(failure: Failure): Promise<void> {
     const worker = this.#worker;
     const jobs = [...(this.#running?.jobs ?? []), ...this.#queue.drain()];

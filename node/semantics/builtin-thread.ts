@@ -1,4 +1,4 @@
-// First, so that it is in place when the libraries load.
+// This import comes first, so that it is in place when the libraries load.
 import './thread-output.js';
 import { parentPort } from 'node:worker_threads';
 import { initModel } from '@energetic-ai/embeddings';
@@ -37,6 +37,7 @@ async function answer({ id, texts }: EmbedCall): Promise<void> {
 function writeUnit(target: Float32Array, row: number, values: readonly number[]): void {
   if (values.length !== BUILTIN_DIM) throw new Error(`the model answered ${values.length} dimensions`);
   const length = Math.hypot(...values);
-  if (!(length > 0 && length < Number.POSITIVE_INFINITY)) throw new Error('the model answered no direction');
+  if (!(length > 0 && length < Number.POSITIVE_INFINITY))
+    throw new Error('the model answered a vector without a direction');
   for (const [index, value] of values.entries()) target[row * BUILTIN_DIM + index] = value / length;
 }

@@ -2,31 +2,31 @@ import type { EmbedderInput } from './embedder.js';
 
 /**
  * Most windows of one memory. A window costs as much as an embedding (about 50 ms for 90 words), so the longest memory
- * holds the embedder for about a second, and 16 windows reach past the first 1,000 words; full text covers the rest.
+ * occupies the embedder for about a second, and 16 windows reach past the first 1,000 words; full text covers the rest.
  */
 export const WINDOWS_MAX = 16;
-/** The title stands in front of every window, but never takes more than a third of it. */
+/** The title stands at the start of every window, but never takes more than a third of it. */
 const TITLE_SHARE = 1 / 3;
-/** A longer run without spaces is data (a hash, base64), not language, and costs the tokenizer quadratic time. */
+/** A longer run without spaces is data (a hash, base64), not language, and takes the tokenizer quadratic time. */
 const WORD_LENGTH_MAX = 64;
 /** Characters that are read when the model takes whole memories. */
 const WHOLE_TEXT_LENGTH_MAX = 32_768;
-/** A sample of this many characters tells the script of a text. */
+/** A sample of this many characters shows the script of a text. */
 const SCRIPT_SAMPLE_LENGTH = 8_192;
-/** Text counts as Latin when at least this share of its letters is. */
+/** Text counts as Latin when at least this share of its letters is Latin. */
 const LATIN_SHARE_MIN = 1 / 2;
 
-/** Why a text gets no vector: nothing to read, or a script that the model does not know. */
+/** Why a text gets no vector: it has no letters, or a script that the model does not know. */
 export type Unembeddable = 'no_letters' | 'not_latin';
 
-/** The windows to embed, or why there are none. */
+/** The windows to embed, or why the text gets no vector. */
 export type Chunking =
   | { readonly ok: true; readonly windows: readonly string[] }
   | { readonly ok: false; readonly reason: Unembeddable };
 
 /**
- * Cuts a memory into the windows whose vectors stand for it. The text is title, a space, content (decisions,
- * "embedding text"); where it does not fit one window, each window begins with the title.
+ * Cuts a memory into windows whose vectors represent it. The text is title, a space, content (decisions, "embedding
+ * text"); where it does not fit one window, each window begins with the title.
  */
 export function chunkMemory(title: string, content: string, input: EmbedderInput): Chunking {
   const reason = unembeddable(`${title} ${content}`, input);
@@ -50,7 +50,7 @@ export function chunkMemory(title: string, content: string, input: EmbedderInput
   return { ok: true, windows };
 }
 
-/** A query as one window: what exceeds it is cut off. */
+/** A query as one window; the rest is cut off. */
 export function chunkQuery(query: string, input: EmbedderInput): Chunking {
   const chunking = chunkMemory('', query, input);
   return chunking.ok ? { ok: true, windows: chunking.windows.slice(0, 1) } : chunking;
@@ -58,7 +58,7 @@ export function chunkQuery(query: string, input: EmbedderInput): Chunking {
 
 /** Why the text gets no vector; null when it does. */
 function unembeddable(text: string, input: EmbedderInput): Unembeddable | null {
-  // Spaces do not count toward the sample, so a long blank start hides nothing.
+  // Spaces do not count toward the sample, so a long blank start hides no letters.
   const sample = text.trimStart().slice(0, SCRIPT_SAMPLE_LENGTH);
   const letters = sample.match(/\p{L}/gu)?.length ?? 0;
   if (letters === 0) return 'no_letters';

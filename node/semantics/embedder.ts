@@ -1,6 +1,6 @@
 import type { Result } from '../../protocol/result.js';
 
-/** What a model reads, so that text is cut to fit it. */
+/** The input limits of a model, so that text is cut to fit. */
 export interface EmbedderInput {
   /** Words of one window; null when the model reads whole memories. */
   readonly windowWords: number | null;
@@ -28,7 +28,7 @@ export interface EmbedderDepth {
  * OVERLOADED when too much waits, DEADLINE, SHUTTING_DOWN, INVALID_ARGUMENT for text that gets no vector.
  */
 export interface Embedder {
-  /** Stored beside each vector; vectors of different models are never compared. */
+  /** Stored with each vector; vectors of different models are never compared. */
   readonly model: string;
   readonly dim: number;
   readonly input: EmbedderInput;

@@ -9,7 +9,7 @@ const BATCH_TEXTS_MAX = 8;
  */
 const BATCH_WORDS_MAX = 96;
 
-/** One text to embed, and whom to tell. */
+/** One text to embed, and the callback for its vector. */
 export interface EmbeddingJob {
   readonly text: string;
   readonly settle: (outcome: Result<Float32Array>) => void;
@@ -42,7 +42,7 @@ export class EmbeddingQueue {
     return this.#background.splice(0, count);
   }
 
-  /** Takes out a query that gave up waiting; false when it is no longer there. */
+  /** Removes a query whose caller gave up waiting; false when it is no longer there. */
   removeQuery(job: EmbeddingJob): boolean {
     const place = this.#queries.indexOf(job);
     if (place >= 0) this.#queries.splice(place, 1);

@@ -22,7 +22,7 @@ import { chunkMemory } from './chunking.js';
 import type { Embedder } from './embedder.js';
 import type { SemanticAbsence, SemanticIndex, SemanticRequest, SemanticState } from './semantic-index.js';
 
-/** Weight of the recent conversation beside the query (interface §4.14). */
+/** Weight of the recent conversation against the query (interface §4.14). */
 const CONTEXT_WEIGHT = 0.3;
 
 /** The semantic side of the process that owns the database: its embedder and its vector index. */
@@ -69,7 +69,7 @@ export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
   }
 
   private async evidenceBeforeStore(request: SemanticRequest): Promise<VectorEvidence | SemanticAbsence> {
-    // Stores that come together must not queue for the embedder, which has to embed what they store as well.
+    // Stores that come together must not queue for the embedder, which also has to embed the new memories.
     if (!this.embedder.state().loaded || this.embedder.queueDepth().queries > 0) return 'busy';
     const chunking = chunkMemory('', request.query, this.embedder.input);
     if (!chunking.ok || chunking.windows.length > 1) return 'empty';

@@ -12,8 +12,8 @@ import type { Store } from '../../storage/port.js';
 import type { SemanticAbsence, SemanticIndex, SemanticRequest, SemanticState } from './semantic-index.js';
 
 /**
- * The owner of a database answers semantic questions of the other processes over a local socket (design:
- * architecture, "Several processes on one database"). One JSON line asks, one answers; vectors travel as base64.
+ * The owner of a database answers semantic questions of the other processes over a local socket (design: architecture,
+ * "Several processes on one database"). A question is one JSON line, an answer too; vectors are sent as base64.
  */
 
 const requestSchema = z.object({
@@ -48,10 +48,10 @@ const replySchema = z.union([
   }),
 ]);
 
-/** What every Unix takes; a longer path would be cut silently. */
+/** The limit that every Unix supports; a longer path would be cut silently. */
 const SOCKET_PATH_BYTES_MAX = 103;
 
-/** Names of the sockets of one database; each holder has its own, so that an old owner cannot unlink a new one's. */
+/** Names of the sockets of one database; each owner has its own, so that an old owner cannot unlink a new one's. */
 export class OwnerSocketNames {
   private readonly prefix: string;
 
@@ -67,7 +67,7 @@ export class OwnerSocketNames {
     return join(this.home, `${this.prefix}${this.crypto.sha256Hex(holder).slice(0, 8)}.sock`);
   }
 
-  /** Removes what owners left behind that were killed. */
+  /** Removes the sockets that killed owners left behind. */
   removeOthers(holder: string): void {
     const mine = this.pathOf(holder);
     for (const name of readdirSync(this.home)) {
@@ -150,7 +150,7 @@ async function answer(line: string, semantic: SemanticIndex): Promise<string> {
   });
 }
 
-/** The asking end: every other process on the database. Without an answer in time, recall goes by keyword. */
+/** The asking end, in every other process on the database. Without an answer in time, recall works by keyword. */
 export class RemoteSemantics implements SemanticIndex {
   private reachable = true;
 

@@ -10,7 +10,7 @@ export class QueryCache {
   get(text: string): Float32Array | null {
     const vector = this.#entries.get(text);
     if (vector === undefined) return null;
-    // A Map iterates in the order of insertion, so the oldest use stands first.
+    // A Map iterates in the order of insertion, so the least recently used entry is first.
     this.#entries.delete(text);
     this.#entries.set(text, vector);
     return vector;

@@ -1,7 +1,7 @@
 import type { VectorEvidence } from '../../protocol/ranking/types.js';
 import type { SemanticAbsence, SemanticIndex, SemanticRequest, SemanticState } from './semantic-index.js';
 
-/** Answers locally while this process owns the database, and asks the owner otherwise. */
+/** Answers locally while this process owns the database; otherwise asks the owner. */
 export class RoleSemantics implements SemanticIndex {
   private local: SemanticIndex | null = null;
 

@@ -1,17 +1,17 @@
 import type { RecallFilter, VectorEvidence, Viewer } from '../../protocol/ranking/types.js';
 
-/** What a recall asks of the semantic side. */
+/** The question of a recall to the semantic side. */
 export interface SemanticRequest {
   readonly query: string;
   /** Recent conversation, weighted 30 to the query's 70 (interface §4.14). */
   readonly contextTokens: readonly string[];
   readonly namespace: string | null;
   readonly viewer: Viewer;
-  /** Rows that do not pass are no evidence. */
+  /** Rows that do not pass are not used as evidence. */
   readonly filter?: RecallFilter;
   /**
-   * A store asks, and must not be held up: evidence of exactly this namespace for a text that is one window, only while
-   * the embedder is loaded and nobody else waits for it, within `NEAR_DUPLICATE_WAIT_MS`.
+   * A store asks and must not be delayed: evidence only of exactly this namespace, for a text of one window, only while
+   * the embedder is loaded and no other query waits for it, within `NEAR_DUPLICATE_WAIT_MS`.
    */
   readonly beforeStore?: boolean;
 }
@@ -19,7 +19,7 @@ export interface SemanticRequest {
 /** Why there is no evidence: a word for `meta`, and for capabilities. */
 export type SemanticAbsence = 'disabled' | 'busy' | 'failing' | 'empty' | 'unreachable';
 
-/** How the semantic side fares, for capabilities (interface §2.12, "Embedder behaviour"). */
+/** The state of the semantic side, for capabilities (interface §2.12, "Embedder behaviour"). */
 export interface SemanticState {
   readonly enabled: boolean;
   readonly loaded: boolean;
@@ -31,7 +31,7 @@ export interface SemanticState {
 
 /** Finds rows by meaning; recall works without it. */
 export interface SemanticIndex {
-  /** Evidence for a query, or the reason why this recall must do without. Never throws. */
+  /** Evidence for a query, or the reason why this recall works without it. Never throws. */
   evidence(request: SemanticRequest): Promise<VectorEvidence | SemanticAbsence>;
   state(): SemanticState;
   close(): Promise<void>;

@@ -3,7 +3,7 @@ import type { Answers, Query } from '../../protocol/queries.js';
 import type { SelfCheckPage } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
 
-/** What a storage thread is started with. */
+/** The start data of a storage thread. */
 export interface StorageThreadData {
   readonly path: string;
   readonly peerId: string;
@@ -13,7 +13,7 @@ export interface StorageThreadData {
   readonly synchronous: Settings['synchronous'];
 }
 
-/** To a storage thread: one batch, or the wish that it ends. */
+/** To a storage thread: one batch, or the request to end. */
 export type ToThread<C> = { readonly batch: readonly C[] } | 'close';
 
 /** From a storage thread: it is open, the results of the oldest batch, or a bug for the log. */
@@ -22,7 +22,7 @@ export type FromThread<R> =
   | { readonly results: readonly R[] }
   | { readonly bug: { readonly message: string; readonly stack: string | undefined } };
 
-/** A page of the engine's check of itself, as a reader thread is asked for it. */
+/** The request to a reader thread for one page of the engine's integrity check. */
 export interface SelfCheck {
   readonly kind: 'self-check';
   readonly cursor: string | null;

@@ -2,7 +2,7 @@ import type { Connection, Synchronous } from '../../storage/sqlite/connection.js
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { systemClock, systemCrypto, systemRandom } from '../seams.js';
 
-/** Opens, creates or migrates the database file in the name of this machine. Throws DatabaseRefusedError. */
+/** Opens, creates or migrates the database file under the id of this machine. Throws DatabaseRefusedError. */
 export function openForWriting(
   path: string,
   peerId: string,

@@ -4,7 +4,9 @@ import type { Result } from '../../protocol/result.js';
 import type { Log } from '../../protocol/seams.js';
 import type { FromThread, StorageThreadData, ToThread } from './messages.js';
 
-/** Short-lived objects of a thread before they are collected; Node's own 48 MiB are a third of a node's memory. */
+/**
+ * Short-lived objects of a thread before they are collected; Node's default of 48 MiB is a third of a node's memory.
+ */
 const YOUNG_GENERATION_MIB = 6;
 
 /** Starts a storage thread and speaks with it. */

@@ -9,8 +9,8 @@ import type { StorageThreadData, ToThread } from './messages.js';
 import { openForWriting } from './open-for-writing.js';
 
 /**
- * The daemon's writer thread: the one place where the daemon writes. A batch is a transaction; other processes may
- * hold the lock meanwhile, so SQLite itself waits for it here, where nobody else is kept waiting.
+ * The daemon's writer thread: the only place where the daemon writes. A batch is a transaction. Another process may
+ * hold the lock meanwhile; SQLite waits for it in this thread, where it delays no other work.
  */
 const BUSY_TIMEOUT_MS = 10_000;
 

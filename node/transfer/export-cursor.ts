@@ -10,7 +10,7 @@ export type ExportCursor = RowCursor | RecordCursor;
 export interface RowCursor {
   /** The last memory so far. */
   readonly memory: ExportPlace;
-  /** The last link so far, when those of the memories so far are not all out yet. */
+  /** The last link so far, while some links of the memories so far are not exported yet. */
   readonly link: ExportLinkPlace | null;
 }
 
@@ -19,7 +19,7 @@ export interface RecordCursor {
   readonly record: RecordPlace;
 }
 
-/** Tells the place of a record from that of a row. */
+/** Distinguishes the place of a record from that of a row. */
 const RECORDS = 'records';
 
 const text = z.string().max(256);
@@ -36,7 +36,7 @@ const cursorSchema = z.union([
     .transform(([, kind, id]) => ({ record: { kind, id } })),
 ]);
 
-/** The cursor as clients hold it: opaque, good for as long as they like. */
+/** The cursor for clients: opaque, and valid for ever. */
 export function cursorText(cursor: ExportCursor): string {
   return Buffer.from(JSON.stringify(placeOf(cursor))).toString('base64url');
 }
@@ -49,7 +49,7 @@ function placeOf(cursor: ExportCursor): readonly string[] {
   return place;
 }
 
-/** VALIDATION_FAILED for a text that is no cursor. */
+/** VALIDATION_FAILED for a text that is not a cursor. */
 export function parseCursor(cursor: string): Result<ExportCursor> {
   try {
     const parsed = cursorSchema.safeParse(JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')));
@@ -57,5 +57,9 @@ export function parseCursor(cursor: string): Result<ExportCursor> {
   } catch {
     // Not JSON; answered below.
   }
-  return fail('VALIDATION_FAILED', 'cursor is not one that an export has given', { fields: ['cursor'] });
+  return fail(
+    'VALIDATION_FAILED',
+    'cursor does not come from an export: use next_cursor of the previous page',
+    { fields: ['cursor'] },
+  );
 }

@@ -23,9 +23,8 @@ export class ExportFailedError extends Error {
 }
 
 /**
- * A whole export as the text of one JSON document, piece by piece: never more than a page in memory. The links follow
- * in a second pass, since a document holds all memories before them; then the records, where there are any. Throws
- * ExportFailedError.
+ * A whole export as the text of one JSON document, piece by piece: never more than a page in memory. A document has all
+ * memories before the links, so the links follow in a second pass, then the records, if any. Throws ExportFailedError.
  */
 export async function* exportDocument(
   services: ReadServices,

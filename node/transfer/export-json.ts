@@ -5,8 +5,8 @@ import type { RecordImage } from '../../protocol/kinds/record.js';
 import { type Memory, type MemoryJson, memoryJson } from '../../protocol/memory/memory.js';
 
 /**
- * A memory as an export has it: as clients see it, with the stored instant of its creation and the author's signature,
- * so that an import can put back the very same row.
+ * A memory in an export: as clients see it, with the stored instant of its creation and the author's signature, so that
+ * an import can restore exactly the same row.
  */
 export function exportedMemory(memory: Memory): MemoryJson {
   const json: MemoryJson = { ...memoryJson(memory), created_at: memory.created_at };
@@ -14,7 +14,7 @@ export function exportedMemory(memory: Memory): MemoryJson {
   return { ...json, ...restOf(memory.rest) };
 }
 
-/** A link with all that is set of it. */
+/** A link with all its set members. */
 export function exportedLink({ rest, ...link }: Link): Record<string, unknown> {
   const set = Object.entries(link).filter(([, value]) => value !== null);
   return { ...Object.fromEntries(set), ...restOf(rest) };
@@ -28,5 +28,5 @@ export function exportedRecord({ kind: name, id, namespace, image }: RecordImage
   return { kind: name, id, namespace, ...members, ...restOf(rest) };
 }
 
-/** Members that this release does not know stand apart, so that no name can mean two things. */
+/** Members that this release does not know are kept apart, so that no name can mean two things. */
 const restOf = (rest: Rest): { readonly rest?: Rest } => (Object.keys(rest).length === 0 ? {} : { rest });

@@ -8,7 +8,7 @@ import { failed, ok, type Result } from '../../protocol/result.js';
 import type { ReadServices } from '../pipeline/call.js';
 import type { ExportCursor, RowCursor } from './export-cursor.js';
 
-/** A page of an export: memories, and the links that begin at them; after the last of them, the records. */
+/** A page of an export: memories, and the links that begin at them; after the last memory, the records. */
 export interface ExportPage extends LeftOut {
   readonly memories: readonly MemoryRow[];
   readonly links: readonly Link[];
@@ -25,8 +25,8 @@ export interface PageRequest {
 }
 
 /**
- * Reads a page. Places never change, so whatever exists during the whole export appears in exactly one page while others
- * write. Where one page's memories have too many links, the next pages bring links alone.
+ * Reads a page. Places never change, so a row that exists during the whole export appears in exactly one page while
+ * others write. Where one page's memories have too many links, the next pages have only links.
  */
 export async function exportPage(services: ReadServices, request: PageRequest): Promise<Result<ExportPage>> {
   const { cursor } = request;
@@ -38,7 +38,7 @@ export async function exportPage(services: ReadServices, request: PageRequest): 
 
 const NO_ROWS = { memories: [], links: [] };
 
-/** The same page with records behind a place. */
+/** The same page with records after a place. */
 async function recordPage(
   services: ReadServices,
   { limit }: PageRequest,

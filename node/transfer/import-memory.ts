@@ -15,14 +15,14 @@ import { withKnownMembers } from './unknown-members.js';
 /** A row that is ready for the store. */
 export interface ReadyMemory {
   readonly memory: Memory;
-  /** Its agent is the importing one now, and was another. */
+  /** The row now belongs to the importing agent, and belonged to another. */
   readonly restamped: boolean;
 }
 
 /**
- * Makes a memory of an imported row (interface §4.10, decisions "Identity and attestation"). It belongs to the
- * importing agent unless its signature proves its author, or the source is trusted; only a signature by a key that
- * speaks for its author here makes it attested.
+ * Makes a memory from an imported row (interface §4.10, decisions "Identity and attestation"). It belongs to the
+ * importing agent unless its signature proves its author, or the source is trusted. It is attested only by a signature
+ * of a key that speaks for its author here.
  */
 export async function readyMemory(
   call: ReadCall,
@@ -44,18 +44,20 @@ export async function readyMemory(
   return ok(await stamped(call, memoryOf(call, row), trusted));
 }
 
-/** The ids in metadata that say whose a row is or was; the service's own ids are judged with the stamps. */
+/**
+ * Checks the ids in metadata that name a present or former owner; the service's own ids are checked with the stamps.
+ */
 function identityProblem(metadata: Readonly<Record<string, unknown>>): string | null {
   for (const key of ['agent_id', 'imported_from_agent_id']) {
     const id = metadata[key];
     if (id === undefined || (typeof id === 'string' && RESERVED_PRINCIPALS.has(id))) continue;
-    const problem = typeof id === 'string' ? agentIdProblem(id) : 'must be a text';
+    const problem = typeof id === 'string' ? agentIdProblem(id) : 'must be text';
     if (problem !== null) return `metadata.${key}: ${problem}`;
   }
   return null;
 }
 
-/** Changes what must be changed where it stands, so that nothing else moves. */
+/** Changes members in place, so that the others do not move. */
 async function stamped(call: ReadCall, memory: Memory, trusted: boolean): Promise<ReadyMemory> {
   const metadata: Record<string, unknown> = { ...memory.metadata };
   const original = metadata['agent_id'] as string | undefined;
@@ -76,7 +78,8 @@ async function stamped(call: ReadCall, memory: Memory, trusted: boolean): Promis
   }
   if (attested === null || attested.attestedBy === null) delete metadata['attested_by'];
   else metadata['attested_by'] = attested.attestedBy;
-  // A signature that no longer covers the row is worth nothing; one by an unknown key may be known one day.
+  // A signature that no longer covers the row is dropped; one by an unknown key is kept, because the key may become
+  // known.
   const kept = covered && !restamped ? signed : null;
   return { memory: { ...memory, metadata, write_signature: kept }, restamped };
 }
@@ -111,7 +114,7 @@ function memoryOf(call: ReadCall, row: z.output<typeof importedMemory.input>): M
   };
 }
 
-/** Makes a link of an imported row; what attests it counts from a trusted source alone. */
+/** Makes a link from an imported row; its attestation only counts from a trusted source. */
 export function readyLink(
   call: ReadCall,
   raw: unknown,

@@ -12,8 +12,8 @@ import type { ReadCall } from '../pipeline/call.js';
 import { objectProblem } from '../pipeline/fields.js';
 
 /**
- * Makes a record of an imported one (interface §4.10). Like a memory, it belongs to the importing agent unless the source
- * is trusted, and never to one of the service's own ids.
+ * Makes a record from an imported one (interface §4.10). Like a memory, it belongs to the importing agent unless the
+ * source is trusted, and never to one of the service's own ids.
  */
 export async function readyRecord(
   call: ReadCall,
@@ -44,14 +44,14 @@ export async function readyRecord(
   const owned = ownedImage(call, kind, image, trusted);
   if (!owned.ok) return failed(owned.error);
   if (!(await authorHolds(kind, kind.payload.text(owned.value), call.services.crypto))) {
-    return fail('ATTESTATION_FAILED', 'the signature of the record does not hold');
+    return fail('ATTESTATION_FAILED', 'the signature of the record is not valid');
   }
   return ok({ ...place, image: owned.value });
 }
 
-const notText = (field: string) => fail('VALIDATION_FAILED', `${field}: must be a text`, { fields: [field] });
+const notText = (field: string) => fail('VALIDATION_FAILED', `${field}: must be text`, { fields: [field] });
 
-/** Some kinds have members that say where the record stands. */
+/** Some kinds have members that name the record's place. */
 const headerMembers = ({ payload }: Kind, { id, namespace }: Omit<RecordImage, 'image'>) =>
   Object.fromEntries(Object.entries({ id, namespace }).filter(([key]) => payload.keys.includes(key)));
 
@@ -65,7 +65,7 @@ function ownedImage(call: ReadCall, kind: Kind, image: object, trusted: boolean)
   return ok(trusted && !reserved ? image : { ...image, [member]: call.caller.agentId });
 }
 
-/** What every receiver of the record's operation will ask. The judge of keys is loaded when there is a key to judge. */
+/** The check that every receiver of the record's operation makes. The key check is loaded only when there is a key. */
 async function authorHolds(kind: Kind, payload: string, crypto: Crypto): Promise<boolean> {
   let named = false;
   const keyFromText = () => {
@@ -82,7 +82,7 @@ async function authorHolds(kind: Kind, payload: string, crypto: Crypto): Promise
   return kind.authorHolds(payload, { crypto, signatureFromText, keyFromText: fitKey });
 }
 
-/** An imported record that names the rows that its memories became part of. */
+/** An imported record that names the rows into which its memories were merged. */
 export function withMergedMemories(raw: unknown, merged: ReadonlyMap<string, string>): unknown {
   if (merged.size === 0 || !isObject(raw)) return raw;
   const members = KINDS.named(String(raw['kind']))?.memoryMembers ?? [];

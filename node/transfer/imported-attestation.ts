@@ -3,13 +3,13 @@ import { type Memory, ownerOf } from '../../protocol/memory/memory.js';
 import { canonicalInstant } from '../../protocol/time.js';
 import type { ReadServices } from '../pipeline/call.js';
 
-/** What an imported signature is worth. */
+/** The value of an imported signature. */
 export interface Attested {
-  /** The peer whose machine signed, or null when the agent's own key did. */
+  /** The peer whose machine signed; null when the agent's own key did. */
   readonly attestedBy: string | null;
 }
 
-/** True when the row's signature covers its text under the key that it carries, whosever that key is. */
+/** True when the row's signature covers its text under the key that it carries, whoever owns the key. */
 export function signatureCovers(memory: Memory, services: Pick<ReadServices, 'crypto'>): boolean {
   const { write_signature: signed } = memory;
   const agentId = ownerOf(memory);
@@ -27,8 +27,8 @@ export function signatureCovers(memory: Memory, services: Pick<ReadServices, 'cr
 }
 
 /**
- * Whether a key speaks for an agent here, and by whom; null when it does not. An agent's bound key does; the machine's
- * own does for agents without one, as for the writes that it signs itself.
+ * Whether a key speaks for an agent here, and through which peer; null when it does not. An agent's bound key does; the
+ * machine's own key does for agents without one, as for the writes that it signs itself.
  */
 export async function keySpeaksFor(
   publicKey: Uint8Array,

@@ -3,9 +3,9 @@ import { fail, ok, type Result } from '../../protocol/result.js';
 import type { Caller } from '../identity/caller.js';
 
 /**
- * The view of whoever moves a whole store or binds the keys of agents: every row. HTTP callers have passed the admin
- * guard. A local process that is bound to one agent (SVC_AGENT_ID) sees that agent's rows alone, half an export must not
- * pass for a whole one, and a key is bound for others: ADMIN_REQUIRED unless that agent is an admin.
+ * The view of a caller that moves a whole store or binds the keys of agents: every row. HTTP callers have passed the
+ * admin guard. A local process that is bound to one agent (SVC_AGENT_ID) sees only that agent's rows. Half an export must
+ * not look like a whole one, and a key is bound for other agents: ADMIN_REQUIRED unless that agent is an admin.
  */
 export function operatorView(caller: Caller): Result<Viewer> {
   if (!caller.viewer.all && !caller.admin) {

@@ -4,8 +4,8 @@ import { isObject } from '../../protocol/kinds/payload.js';
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * An imported row whose `rest` holds only what this release does not know: a member that a release learned since stands
- * among the others, and members that only the service sets are left out. Rows of other releases' pushes have no `rest`.
+ * An imported row whose `rest` holds only members that this release does not know. Members that this release knows move
+ * to the others, and members that only the service sets are left out. Rows of other releases' pushes have no `rest`.
  */
 export function withKnownMembers(
   row: Row,

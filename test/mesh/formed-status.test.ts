@@ -192,5 +192,5 @@ it('a node without a mesh says so, and verifies nothing', async () => {
   const shown = await command(home, 'mesh', 'status');
   assert.deepEqual([shown.code, /state +none/.test(shown.out)], [0, true]);
   const unknown = await command(home, 'mesh', 'op', 'peer-0011223344556677/x/1');
-  assert.deepEqual([unknown.code, /there is no operation/.test(unknown.err)], [1, true]);
+  assert.deepEqual([unknown.code, /nor an operation about/.test(unknown.err)], [1, true]);
 });

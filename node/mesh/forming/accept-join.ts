@@ -21,9 +21,9 @@ export interface AcceptOptions {
 }
 
 /**
- * Lets a node join that holds an invitation: judges its keys, uses the invitation up, issues its certificate and states
- * its membership. `invite` is the invitation that opened the connection. A node that did not get its answer may ask again
- * with the same keys. FORBIDDEN, VALIDATION_FAILED or CONFLICT; an invitation is used up only by a request that is right.
+ * Lets a node with an invitation join: verifies its keys, uses up the invitation, issues its certificate and states its
+ * membership. `invite` is the invitation that opened the connection. A node that did not get its answer may ask again
+ * with the same keys. FORBIDDEN, VALIDATION_FAILED or CONFLICT; only a valid request uses up an invitation.
  */
 export async function acceptJoin(
   options: AcceptOptions,
@@ -34,11 +34,12 @@ export async function acceptJoin(
   const authority = folder.authority();
   if (authority === null) return fail('FORBIDDEN', 'this node is not the authority of its mesh');
   const parsed = JOIN_REQUEST.safeParse(body);
-  if (!parsed.success) return fail('VALIDATION_FAILED', 'this is no request to join');
+  if (!parsed.success)
+    return fail('VALIDATION_FAILED', 'the body does not have the form of a request to join');
   const { facts } = parsed.data;
   const terms = invite === null || facts.invite !== invite ? null : invites.find(invite);
-  if (invite === null || terms === null) return fail('FORBIDDEN', 'this invitation is not known here');
-  if (facts.mesh_id !== roster.meshId) return fail('FORBIDDEN', 'the invitation is of another mesh');
+  if (invite === null || terms === null) return fail('FORBIDDEN', 'this node does not know the invitation');
+  if (facts.mesh_id !== roster.meshId) return fail('FORBIDDEN', 'the invitation belongs to another mesh');
   const keys = await judgeKeys(parsed.data, options.crypto);
   if (!keys.ok) return keys;
   const claim = { peer_id: facts.peer_id, tls_key: sha256(facts.tls_public_key) };
@@ -57,7 +58,7 @@ export async function acceptJoin(
   const certificate = certify(options, authority, parsed.data);
   const fingerprint = fingerprintOfCertificate(new X509Certificate(certificate));
   const stated = await roster.state(authority, (known) => {
-    // Others join at the same time.
+    // Other nodes may join at the same time.
     const free = roomFor(known, facts.peer_id, facts.url);
     if (!free.ok) return failed(free.error);
     const old = known.get(facts.peer_id)?.statement;
@@ -65,7 +66,7 @@ export async function acceptJoin(
       peer_id: facts.peer_id,
       url: facts.url,
       public_key: facts.public_key,
-      // Its former certificate stays good until it has taken the new one over.
+      // Its former certificate stays valid until the node uses the new one.
       fingerprints: [fingerprint, ...(old?.state === 'member' ? old.fingerprints : [])].slice(
         0,
         CERTIFICATES_KEPT,
@@ -84,19 +85,19 @@ export async function acceptJoin(
   });
 }
 
-/** VALIDATION_FAILED unless who asks has both private keys, and they are such as a node may have. */
+/** VALIDATION_FAILED unless the requester has both private keys and a node may have such keys. */
 async function judgeKeys({ facts, proof, tls_proof }: JoinRequest, crypto: Crypto): Promise<Result<null>> {
   const publicKey = publicKeyFromText(facts.public_key);
   const signature = signatureFromText(proof);
   if (publicKey === null || peerIdOf(publicKey, crypto) !== facts.peer_id) {
-    return fail('VALIDATION_FAILED', 'the peer id does not follow from the public key');
+    return fail('VALIDATION_FAILED', 'the peer id does not belong to the public key');
   }
   const { publicKeyProblem } = await import('../../../protocol/agents/ed25519-admission.js');
   const problem = publicKeyProblem(publicKey);
   if (problem !== null) return fail('VALIDATION_FAILED', problem);
   const bytes = joinBytes(facts);
   if (signature === null || !crypto.verify(publicKey, bytes, signature)) {
-    return fail('VALIDATION_FAILED', 'the request is not signed by its peer key');
+    return fail('VALIDATION_FAILED', 'the request is not signed by the peer key in it');
   }
   if (!isTlsPublicKey(facts.tls_public_key)) {
     return fail('VALIDATION_FAILED', 'the TLS key must be RSA of 2048 to 4096 bits');
@@ -104,10 +105,10 @@ async function judgeKeys({ facts, proof, tls_proof }: JoinRequest, crypto: Crypt
   const key = createPublicKey(facts.tls_public_key);
   return verify('sha256', bytes, key, Buffer.from(tls_proof, 'base64'))
     ? ok(null)
-    : fail('VALIDATION_FAILED', 'the request is not signed by its TLS key');
+    : fail('VALIDATION_FAILED', 'the request is not signed by the TLS key in it');
 }
 
-/** CONFLICT when another member has the address already. */
+/** CONFLICT when another member has the address. */
 function roomFor(known: Statements, peerId: string, url: string | null): Result<null> {
   if (url === null) return ok(null);
   for (const { statement } of known.values()) {
@@ -123,8 +124,8 @@ function roomFor(known: Statements, peerId: string, url: string | null): Result<
 }
 
 /**
- * CONFLICT when a node that was in the mesh would come back with less than it had: nodes that join later would judge what
- * it wrote by the new scope, and so hold less than the others.
+ * CONFLICT when a node that was in the mesh would return with less scope than before. Nodes that join later would check
+ * its earlier writes against the new scope, and so hold less than the others.
  */
 function scopeFor(known: Statements, peerId: string, now: readonly string[] | null): Result<null> {
   const before = known.get(peerId)?.statement.allowed_namespaces;
@@ -135,7 +136,7 @@ function scopeFor(known: Statements, peerId: string, now: readonly string[] | nu
   const had = before === null ? 'every namespace' : before.join(', ');
   return fail(
     'CONFLICT',
-    `${peerId} was in this mesh with ${had}, and what it wrote stands: invite it with no less, or let it join under a new key`,
+    `${peerId} was in this mesh with ${had}, and what it wrote stays: invite it with at least that scope, or let it join with a new key`,
   );
 }
 
@@ -144,7 +145,7 @@ function certify(
   authority: KeyAndCertificate,
   { facts }: JoinRequest,
 ): string {
-  // As Node writes it, not as it was sent.
+  // The form that Node writes, not the form that was sent.
   const publicKey = createPublicKey(facts.tls_public_key).export({ type: 'spki', format: 'pem' }).toString();
   const request = { peerId: facts.peer_id, publicKey, url: facts.url };
   return issueCertificate(authority, request, clock.nowMs(), random);

@@ -16,9 +16,9 @@ export interface AuthorityAnswer {
   readonly body: unknown;
 }
 
-/** A connection to the authority of a mesh, as somebody who was invited. */
+/** A connection of an invited node to the authority of a mesh. */
 export interface AuthorityConnection {
-  /** This machine's address on it, by which the authority's network reaches back. */
+  /** This machine's address on the connection; the authority's network can call it. */
   readonly localAddress: string;
   /** UNAVAILABLE when no answer comes. */
   ask(request: JoinRequest): Promise<Result<AuthorityAnswer>>;
@@ -28,8 +28,8 @@ export interface AuthorityConnection {
 const ANSWER_TIMEOUT_MS = 30_000;
 
 /**
- * Connects to who invited: by TLS pinned to the authority of the token, under the invitation's own certificate. UNAVAILABLE
- * when nobody answers there, FORBIDDEN when it is not the authority's node.
+ * Connects to the inviting node: by TLS pinned to the authority of the token, with the invitation's own certificate.
+ * UNAVAILABLE when no node answers there, FORBIDDEN when it is not the authority's node.
  */
 export async function askAuthority(
   token: JoinToken,
@@ -59,7 +59,7 @@ export async function askAuthority(
     connect: (_options, callback) => {
       const given = first;
       first = null;
-      // The client cannot take a connection that comes at once.
+      // The client cannot take a connection that arrives synchronously.
       scheduler.immediate(() => {
         if (given === null) callback(new Error('the connection was closed'), null);
         else callback(null, given);
@@ -91,18 +91,18 @@ async function ask(
     });
     return ok({ status: statusCode, body: parseJson(await body.text()) });
   } catch (error) {
-    // With TLS 1.3 a refused certificate shows only when something is read.
+    // With TLS 1.3 a refused certificate only shows at the first read.
     const why = (error as Error).message;
     return fail(
       'UNAVAILABLE',
-      `${url} gave no answer (${why}): the invitation is unknown there, was used or has expired`,
+      `${url} gave no answer (${why}): the invitation is unknown there, was used or has expired; ask for another one`,
     );
   } finally {
     timer.cancel();
   }
 }
 
-/** Why the other side is not a node of the authority in the token, or null. */
+/** Why the other side is not a node of the authority in the token; null when it is. */
 function problemOf(socket: TLSSocket, meshId: string, nowMs: number): string | null {
   const leaf = socket.getPeerX509Certificate();
   const authority = leaf?.issuerCertificate;
@@ -112,5 +112,5 @@ function problemOf(socket: TLSSocket, meshId: string, nowMs: number): string | n
   }
   return isIssuedBy(leaf, authority, nowMs)
     ? null
-    : 'its certificate is not from that authority, or not in force';
+    : 'the certificate of the other side is not from that authority, or not valid now';
 }

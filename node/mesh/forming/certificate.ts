@@ -9,7 +9,7 @@ export interface KeyAndCertificate {
 /** How a certificate names its peer (decisions, "certificates and peer ids"). */
 export const peerUri = (peerId: string) => `mnemesh:peer:${peerId}`;
 
-/** The peer that a certificate speaks for; null when it names none, or more than one. */
+/** The peer that a certificate names; null when it names no peer, or several. */
 export function peerOfCertificate(certificate: X509Certificate): string | null {
   const uris = (certificate.subjectAltName ?? '').split(', ').filter((name) => name.startsWith('URI:'));
   const match = uris.length === 1 ? /^URI:mnemesh:peer:(peer-[0-9a-f]{16})$/.exec(uris[0]!) : null;
@@ -20,7 +20,7 @@ export function peerOfCertificate(certificate: X509Certificate): string | null {
 export const fingerprintOfCertificate = (certificate: X509Certificate): string =>
   certificate.fingerprint256.replaceAll(':', '').toLowerCase();
 
-/** True when an authority's certificate has signed another and both are in force. */
+/** True when an authority's certificate has signed another and both are valid now. */
 export function isIssuedBy(leaf: X509Certificate, authority: X509Certificate, nowMs: number): boolean {
   return (
     authority.ca &&

@@ -4,10 +4,10 @@ import { StartRefusedError } from '../../../protocol/start-refused.js';
 
 const RETRY_MS = 20;
 const WAIT_MS = 5000;
-/** What is done under the lock takes milliseconds. */
+/** After this the holder of a lock has surely ended: the work under a lock takes milliseconds. */
 const STALE_MS = 10_000;
 
-/** Runs something while no other process does; throws StartRefusedError when the lock cannot be had. */
+/** Runs a function while no other process runs one; throws StartRefusedError when the lock cannot be taken. */
 export async function withFileLock<T>(
   path: string,
   { clock, scheduler }: { readonly clock: Clock; readonly scheduler: Scheduler },
@@ -20,7 +20,10 @@ export async function withFileLock<T>(
       continue;
     }
     if (clock.monotonicMs() > untilMs) {
-      throw new StartRefusedError('UNAVAILABLE', `another process holds ${path}`);
+      throw new StartRefusedError(
+        'UNAVAILABLE',
+        `another process holds the lock ${path}; try again when it has ended`,
+      );
     }
     await new Promise<void>((resolve) => {
       scheduler.after(RETRY_MS, resolve, { keepAlive: true });
@@ -45,7 +48,7 @@ function taken(path: string): boolean {
   }
 }
 
-/** True when the process that took the lock is gone, or has long had it. */
+/** True when the process that took the lock has ended, or has had it too long. */
 function isAbandoned(path: string, nowMs: number): boolean {
   try {
     if (nowMs - statSync(path).mtimeMs > STALE_MS) return true;

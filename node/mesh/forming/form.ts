@@ -24,15 +24,15 @@ export interface FormingParts {
   readonly random: Random;
 }
 
-/** What the operator said about the node's place. */
+/** The operator's words about the node's place. */
 export interface PlaceWords {
   readonly url: string | undefined;
   readonly listen: string | undefined;
 }
 
 /**
- * Makes a mesh: its authority, this node's certificate and the first entry of the roster. CONFLICT when the node belongs
- * to one already.
+ * Makes a mesh: its authority, this node's certificate and the first entry of the roster. CONFLICT when the node already
+ * belongs to a mesh.
  */
 export async function initMesh(parts: FormingParts, words: PlaceWords): Promise<Result<MeshFacts>> {
   const { folder, identity, clock, random } = parts;
@@ -64,8 +64,9 @@ export async function initMesh(parts: FormingParts, words: PlaceWords): Promise<
 }
 
 /**
- * Joins the mesh of a token; a node that belongs to it already gets another certificate, and its former one stays good
- * meanwhile. CONFLICT when it belongs to another; otherwise as the authority answers. Nothing stays of a join that failed.
+ * Joins the mesh of a token. A node that already belongs to it gets another certificate, and its former one stays valid
+ * meanwhile. CONFLICT when it belongs to another mesh; otherwise the authority's answer. A failed join leaves nothing
+ * behind.
  */
 export async function joinMesh(
   parts: FormingParts,
@@ -95,7 +96,7 @@ export async function joinMesh(
       if (!answer.ok) return failed(answer.error);
       const { status, body } = answer.value;
       if (status === 200) return settle(parts, token, key, body, found.value);
-      // A member that is not running has the port that looked free.
+      // The port that looked free belongs to a member that is not running.
       if (status !== CONFLICT || !isChosen) return refusalOf(status, body);
       port = found.value.listen.port + 1;
     }
@@ -129,7 +130,7 @@ function requestOf(
   };
 }
 
-/** Writes down what the authority answered, when it holds. */
+/** Stores the authority's answer, when it is valid. */
 async function settle(
   parts: FormingParts,
   token: JoinToken,
@@ -147,12 +148,12 @@ async function settle(
   const roster = new RosterFile(folder, parts);
   await roster.merge(statements.slice(0, ROSTER_ENTRIES_MAX));
   if (!roster.read().has(identity.peerId)) {
-    return fail('UNAVAILABLE', 'the authority sent no statement about this node that holds');
+    return fail('UNAVAILABLE', 'the authority sent no valid statement about this node');
   }
   return ok(finish(parts, { mesh_id: roster.meshId, ...place }));
 }
 
-/** Renews this node's certificate, on the authority's node. The former one stays good. */
+/** Renews this node's certificate, on the authority's node. The former one stays valid. */
 export async function renewOwnCertificate(parts: FormingParts): Promise<Result<{ fingerprint: string }>> {
   const { folder, identity, clock, random } = parts;
   const authority = folder.authority();
@@ -165,7 +166,7 @@ export async function renewOwnCertificate(parts: FormingParts): Promise<Result<{
   const certificate = issueCertificate(authority, request, clock.nowMs(), random);
   const fingerprint = fingerprintOfCertificate(new X509Certificate(certificate));
   const roster = new RosterFile(folder, parts);
-  // However many renewals were ended before they put their certificate in place, the one that is in place stays good.
+  // The certificate in place stays valid, however many renewals ended before they put theirs in place.
   const inForce = folder.nodeFingerprint();
   const others = ({ fingerprints }: { readonly fingerprints: readonly string[] }) =>
     fingerprints.filter((each) => each !== inForce);
@@ -192,11 +193,11 @@ function writeNode(
   certificate: string,
   authority: string,
 ): void {
-  // The authority's certificate comes along, because who joins is pinned to it.
+  // The authority's certificate comes along, because a joining node is pinned to it.
   writeNodePair(folder, { key, cert: `${certificate.trim()}\n${authority.trim()}\n` }, random);
 }
 
-/** The facts come last: with them the node belongs to the mesh. */
+/** The facts are written last: with them the node belongs to the mesh. */
 function finish(
   { folder, identity, random }: FormingParts,
   found: Pick<MeshFacts, 'mesh_id' | 'url' | 'listen'>,
@@ -220,7 +221,10 @@ function refusalOf(status: number, body: unknown): Result<never> {
   return status >= 500 ? fail('UNAVAILABLE', why) : fail('FORBIDDEN', `the mesh refused: ${why}`);
 }
 
-/** What the authority answered, as far as it holds: its certificate is the token's, ours is issued by it for our key. */
+/**
+ * Why the authority's answer is not valid; null when it is: its certificate is the token's, and it issued ours for our
+ * key.
+ */
 function answerProblem(
   body: unknown,
   token: JoinToken,
@@ -229,7 +233,8 @@ function answerProblem(
   nowMs: number,
 ): Result<JoinAnswer> {
   const parsed = JOIN_ANSWER.safeParse(body);
-  if (!parsed.success) return fail('UNAVAILABLE', 'the answer is of another release');
+  if (!parsed.success)
+    return fail('UNAVAILABLE', 'the answer comes from another release: run the same release on both nodes');
   try {
     const authority = new X509Certificate(parsed.data.authority);
     const certificate = new X509Certificate(parsed.data.certificate);
@@ -240,7 +245,7 @@ function answerProblem(
       certificate.checkPrivateKey(createPrivateKey(key));
     if (right) return ok(parsed.data);
   } catch {
-    // What cannot be read is no certificate.
+    // Text that cannot be read is not a certificate.
   }
   return fail('FORBIDDEN', 'the certificate in the answer is not from the authority, or not for this node');
 }

@@ -15,8 +15,8 @@ const leaf = (type: forge.asn1.Type, value: string) => asn1.create(UNIVERSAL, ty
 const bits = (bytes: Uint8Array) => leaf(asn1.Type.BITSTRING, `\0${Buffer.from(bytes).toString('binary')}`);
 
 /**
- * The certificate by which who was invited opens a connection: self-signed under the invitation's Ed25519 key, good for
- * an hour on either side of now. node-forge writes its form, Node signs it.
+ * The certificate with which an invited node opens a connection: self-signed under the invitation's Ed25519 key, valid
+ * for an hour on either side of now. node-forge writes its form, Node signs it.
  */
 export function guestCertificate(
   seed: Uint8Array,

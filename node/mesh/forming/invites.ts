@@ -7,8 +7,9 @@ import { createFile, newSeed, openKeyFolder, PRIVATE_MODE, signerOf } from '../.
 import { type MeshFolder, parseJson } from './mesh-folder.js';
 
 /**
- * Invitations. The secret of one is an Ed25519 seed, and whoever joins presents a certificate of that key: so the secret
- * never travels, and a connection without one cannot even open. What is kept here is a hash of the public key.
+ * Invitations. The secret of an invitation is an Ed25519 seed, and a joining node presents a certificate of that key. So
+ * the secret never travels, and a connection without an invitation cannot even open. This node keeps only a hash of the
+ * public key.
  */
 
 const INVITE = z.object({
@@ -20,7 +21,7 @@ const INVITE = z.object({
 const USE = z.object({ peer_id: z.string(), tls_key: z.string() });
 
 export type Invite = z.infer<typeof INVITE>;
-/** Who used an invitation: the peer, and a hash of its TLS key. */
+/** The user of an invitation: the peer, and a hash of its TLS key. */
 export type InviteUse = z.infer<typeof USE>;
 
 const DAY_MS = 86_400_000;
@@ -36,7 +37,7 @@ export class Invites {
     this.#path = folder.invitesPath;
   }
 
-  /** Makes an invitation; the secret is in the answer alone. */
+  /** Makes an invitation; only the answer has the secret. */
   create(
     ttlSeconds: number,
     namespaces: readonly string[] | null,
@@ -56,7 +57,7 @@ export class Invites {
     return { secret, expiresAtMs: invite.expires_at_ms };
   }
 
-  /** An invitation by the hash of its key, whether it is still good or not. */
+  /** An invitation by the hash of its key, valid or not. */
   find(hash: string): Invite | null {
     if (!HASH.test(hash)) return null;
     return INVITE.safeParse(readJson(this.#file(hash))).data ?? null;
@@ -66,7 +67,7 @@ export class Invites {
     return this.seams.clock.nowMs() >= invite.expires_at_ms;
   }
 
-  /** Uses an invitation; answers who has used it: the given one, or somebody before. */
+  /** Uses an invitation; returns its user: the given one, or an earlier one. */
   use(hash: string, use: InviteUse): InviteUse {
     const path = `${this.#file(hash)}.used`;
     createFile(path, Buffer.from(JSON.stringify(use)), PRIVATE_MODE, this.seams.random);
@@ -76,11 +77,11 @@ export class Invites {
   usedBy(hash: string): InviteUse | null {
     const path = `${this.#file(hash)}.used`;
     if (!existsSync(path)) return null;
-    // One that cannot be read was used by nobody who may use it again.
+    // A use that cannot be read blocks the invitation for everyone.
     return USE.safeParse(readJson(path)).data ?? { peer_id: '', tls_key: '' };
   }
 
-  /** Invitations that are good now. */
+  /** The number of valid invitations. */
   open(): number {
     return this.#hashes().filter((hash) => {
       const invite = this.find(hash);
@@ -109,12 +110,12 @@ export class Invites {
   }
 }
 
-/** How an invitation is named: SHA-256 of the 32 bytes of its public key, hex. */
+/** The name of an invitation: SHA-256 of the 32 bytes of its public key, hex. */
 export function hashOf(publicKey: Uint8Array): string {
   return createHash('sha256').update(publicKey).digest('hex');
 }
 
-/** The invitation that a client's certificate stands for; null for a certificate of another kind of key. */
+/** The invitation of a client's certificate; null for a certificate with another kind of key. */
 export function inviteOf(certificate: X509Certificate): string | null {
   const key: KeyObject = certificate.publicKey;
   if (key.asymmetricKeyType !== 'ed25519') return null;

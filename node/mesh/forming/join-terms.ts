@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { canonicalJson } from '../../../protocol/canonical-json.js';
 
-/** What who joins asks for, and what the authority answers (`POST /api/v1/mesh/join`). */
+/** The request of a joining node, and the authority's answer (`POST /api/v1/mesh/join`). */
 
 export const JOIN_PATH = '/mesh/join';
 
@@ -11,7 +11,7 @@ const REQUEST_FACTS = z.strictObject({
   mesh_id: z.string().regex(/^[0-9a-f]{64}$/),
   peer_id: z.string().regex(/^peer-[0-9a-f]{16}$/),
   public_key: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
-  /** RSA public key of its certificate to be, SPKI in PEM. */
+  /** RSA public key of its future certificate, SPKI in PEM. */
   tls_public_key: z.string().max(2000),
   url: z
     .string()
@@ -42,7 +42,7 @@ export const JOIN_ANSWER = z.object({
 
 export type JoinAnswer = z.infer<typeof JOIN_ANSWER>;
 
-/** What both keys of who joins sign, to show that it has them. */
+/** The bytes that both keys of a joining node sign, to prove that it has them. */
 export function joinBytes(facts: JoinFacts): Uint8Array {
   return new TextEncoder().encode(`mnemesh join 1\n${canonicalJson(facts)}`);
 }

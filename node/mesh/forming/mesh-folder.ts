@@ -13,9 +13,9 @@ export interface MeshFacts {
   /** SHA-256 of the authority's certificate, lower-case hex. */
   readonly mesh_id: string;
   readonly peer_id: string;
-  /** Where the other nodes reach this one; null for a node that calls and cannot be called. */
+  /** The address at which other nodes reach this one; null for a node that calls and cannot be called. */
   readonly url: string | null;
-  /** Where it listens for them. */
+  /** The address on which it listens for them. */
   readonly listen: { readonly host: string; readonly port: number } | null;
 }
 
@@ -29,7 +29,7 @@ const FACTS = z.object({
 
 /**
  * The folder `mesh` in the home (0700, files 0600): facts, this node's certificate and key, the authority's certificate,
- * on the node that made the mesh its key as well, the roster and open invitations.
+ * the roster and open invitations; on the node that made the mesh also the authority's key.
  */
 export class MeshFolder {
   readonly path: string;
@@ -64,7 +64,10 @@ export class MeshFolder {
     if (!existsSync(this.factsPath)) return null;
     const parsed = FACTS.safeParse(parseJson(this.read(this.factsPath)));
     if (parsed.success) return parsed.data;
-    throw new StartRefusedError('CONFIG_INVALID', `${this.factsPath} is damaged: restore it, or join again`);
+    throw new StartRefusedError(
+      'CONFIG_INVALID',
+      `${this.factsPath} is damaged: restore it from a copy, or join the mesh again`,
+    );
   }
 
   /** PEM of the authority's certificate. */
@@ -88,7 +91,7 @@ export class MeshFolder {
     return fingerprintOfCertificate(new X509Certificate(this.read(this.nodeCertPath)));
   }
 
-  /** Puts a whole file in place, for its owner alone. */
+  /** Puts a whole file in place, readable only by its owner. */
   write(path: string, text: string, random: Random): void {
     replaceFile(path, Buffer.from(text), PRIVATE_MODE, random);
   }
@@ -103,7 +106,7 @@ export class MeshFolder {
   }
 }
 
-/** Null for a text that is no JSON. */
+/** Null for a text that is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

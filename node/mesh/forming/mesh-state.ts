@@ -28,16 +28,16 @@ export interface StateSeams {
   readonly log: Log;
 }
 
-/** Certificates of guests whose invitation is remembered until they ask. */
+/** Most guest certificates whose invitation is remembered until they ask. */
 const GUESTS_MAX = 1000;
 
-/** What the mesh's folder says now, and what of it concerns connections. */
+/** What the mesh's folder says now, and what follows for connections. */
 export class MeshState {
   readonly folder: MeshFolder;
   readonly invites: Invites;
   readonly #listeners = new Listeners();
   readonly #seams: StateSeams;
-  /** Invitation by the certificate of who was invited. */
+  /** Invitation by the certificate of the invited node. */
   readonly #guests = new Map<string, string>();
   #formed: FormedMesh | null = null;
 
@@ -54,13 +54,13 @@ export class MeshState {
 
   /**
    * Reads the folder at the start. Throws StartRefusedError when it cannot be used: a member that served without its mesh
-   * would take writes as a lone node does.
+   * would take writes as a single node does.
    */
   open(): void {
     this.#formed = this.#read();
   }
 
-  /** Reads the folder again. What cannot be used is said, and what held before goes on. */
+  /** Reads the folder again. When it cannot be used, logs why and keeps the former state. */
   reload(): void {
     let next: FormedMesh | null;
     try {
@@ -69,7 +69,7 @@ export class MeshState {
       if (!(error instanceof StartRefusedError)) throw error;
       this.#seams.log.error(
         { code: 'MESH_FOLDER_REFUSED', reason: error.message },
-        'the mesh folder cannot be used',
+        'the mesh folder cannot be used; the node continues with what it read before',
       );
       return;
     }
@@ -82,12 +82,12 @@ export class MeshState {
     return this.#listeners.add(listener);
   }
 
-  /** The invitation by which a guest has connected; null for others. */
+  /** The invitation by which a guest has connected; null for other callers. */
   inviteOf(fingerprint: string | null): string | null {
     return fingerprint === null ? null : (this.#guests.get(fingerprint) ?? null);
   }
 
-  /** The member that a certificate belongs to, this node included; null for another. */
+  /** The member that a certificate belongs to, this node included; null for a certificate of no member. */
   memberOf(fingerprint: string | null): string | null {
     if (fingerprint === null) return null;
     for (const { statement } of this.#formed?.statements.values() ?? []) {
@@ -101,7 +101,8 @@ export class MeshState {
   listenerTls(): ListenerTls {
     const onChange = (listener: () => void) => this.onChange(listener);
     const current = () => {
-      if (this.#formed === null) throw new Error('there is no mesh to listen for');
+      if (this.#formed === null)
+        throw new Error('this node belongs to no mesh, so it has no listener for peers');
       return this.#formed.pair;
     };
     const clients: ClientGate = { judge: (der, fingerprint) => this.#judge(der, fingerprint), onChange };
@@ -122,7 +123,7 @@ export class MeshState {
       return null;
     }
     const invite = this.folder.isAuthority ? inviteOf(certificate) : null;
-    // One that was used or has expired is told so; it can do nothing else.
+    // A guest whose invitation was used or has expired may connect to be told so; it can do nothing else.
     if (invite === null || this.invites.find(invite) === null) return null;
     const oldest = this.#guests.size >= GUESTS_MAX ? this.#guests.keys().next().value : undefined;
     if (oldest !== undefined) this.#guests.delete(oldest);
@@ -135,12 +136,12 @@ export class MeshState {
     if (facts === null) return null;
     const pair = readNodePair(this.folder);
     if (!pair.ok) {
-      const fix = 'put the folder back from a copy, or join the mesh again';
+      const fix = 'restore the folder from a copy, or join the mesh again';
       throw new StartRefusedError('CONFIG_INVALID', `${pair.error.message}: ${fix}`);
     }
     const roster = new RosterFile(this.folder, this.#seams);
     const statements = roster.read();
-    // A member that knew nobody would count as a mesh of one.
+    // A member with an empty roster would count as a mesh of one.
     if (!statements.has(facts.peer_id)) {
       const path = this.folder.rosterPath;
       throw new StartRefusedError(

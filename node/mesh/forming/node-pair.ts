@@ -4,16 +4,16 @@ import type { Random } from '../../../protocol/seams.js';
 import { type CertificatePair, readCertificatePair } from '../tls/certificate-files.js';
 import type { MeshFolder } from './mesh-folder.js';
 
-/** A new key waits here until its certificate is in place. */
+/** A new key waits in this file until its certificate is in place. */
 const nextKeyPath = (folder: MeshFolder) => `${folder.nodeKeyPath}.next`;
 
 /**
- * Puts this node's TLS key and certificate (PEM) in place. Two files cannot be replaced at once: whenever it is ended,
- * `readNodePair` finds the pair before, or the new one.
+ * Puts this node's TLS key and certificate (PEM) in place. Two files cannot be replaced at once: wherever the process
+ * ends, `readNodePair` finds the former pair or the new one.
  */
 export function writeNodePair(folder: MeshFolder, pair: CertificatePair, random: Random): void {
   const next = nextKeyPath(folder);
-  // A writer before was ended between the two: its key is in force and must not be overwritten.
+  // An earlier writer ended between the two: its key is in use and must not be overwritten.
   if (existsSync(next) && readCertificatePair(folder.nodeCertPath, next).ok) {
     renameSync(next, folder.nodeKeyPath);
   }
@@ -22,7 +22,7 @@ export function writeNodePair(folder: MeshFolder, pair: CertificatePair, random:
   renameSync(next, folder.nodeKeyPath);
 }
 
-/** This node's pair in force. CONFIG_INVALID when there is none. */
+/** This node's present pair. CONFIG_INVALID when it has none. */
 export function readNodePair(folder: MeshFolder): Result<CertificatePair> {
   const pair = readCertificatePair(folder.nodeCertPath, folder.nodeKeyPath);
   if (pair.ok) return pair;

@@ -3,7 +3,7 @@ import { MESH_PORT } from '../../../protocol/limits.js';
 import { fail, ok, type Result } from '../../../protocol/result.js';
 import { isBaseUrl } from '../../config/base-url.js';
 
-/** Where a node is reached by others, and where it listens for them. */
+/** The address at which other nodes reach a node, and the one on which it listens. */
 export interface Place {
   readonly url: string;
   readonly listen: { readonly host: string; readonly port: number };
@@ -12,7 +12,7 @@ export interface Place {
 const PORTS_TRIED = 100;
 
 /**
- * Works out the place of a node from what its operator said: `url` as others reach it, `listen` as `host:port` where that
+ * Derives the place of a node from its operator's words: `url` for other nodes, `listen` as `host:port` where that
  * differs. Without either it is the given host and the first free port from 9177 on. INVALID_ARGUMENT.
  */
 export async function placeOf(
@@ -28,14 +28,14 @@ export async function placeOf(
     if (host === '0.0.0.0' || host === '::') {
       return fail(
         'INVALID_ARGUMENT',
-        '--listen on every address needs --url, by which others reach this node',
+        '--listen on every address needs --url, at which other nodes reach this one',
         {
           fields: ['url'],
         },
       );
     }
     const port = at?.value.port ?? (await freePort(host, fromPort));
-    if (port === null) return fail('UNAVAILABLE', `no free port on ${host}: name one with --url`);
+    if (port === null) return fail('UNAVAILABLE', `no free port on ${host}: name a port with --url`);
     return ok({ url: `https://${bracketed(host)}:${port}`, listen: { host, port } });
   }
   if (!url.startsWith('https://') || !isBaseUrl(url)) {

@@ -21,9 +21,9 @@ import { type MeshFolder, parseJson } from './mesh-folder.js';
 export type Statements = ReadonlyMap<string, SignedStatement>;
 
 export interface RosterChange {
-  /** Peers of whom a newer statement is known now. */
+  /** Peers with a newer statement than before. */
   readonly changed: readonly string[];
-  /** Statements that were not taken, and why. Older ones than the known are not among them. */
+  /** Refused statements, and why. Statements that are older than the known ones are not listed. */
   readonly refused: readonly { readonly peer_id: string; readonly reason: string }[];
 }
 
@@ -33,7 +33,7 @@ interface Seams {
   readonly random: Random;
 }
 
-/** The roster of the mesh as this node has it: `peers.json`, one signed statement for each peer, departed ones included. */
+/** This node's copy of the mesh's roster: `peers.json`, one signed statement for each peer, departed ones included. */
 export class RosterFile {
   readonly #folder: MeshFolder;
   readonly #seams: Seams;
@@ -48,7 +48,7 @@ export class RosterFile {
     this.meshId = fingerprintOfCertificate(this.#authority);
   }
 
-  /** Every statement whose signature holds. Throws StartRefusedError when the file is damaged. */
+  /** All statements with a valid signature. Throws StartRefusedError when the file is damaged. */
   read(): Statements {
     const path = this.#folder.rosterPath;
     if (!existsSync(path)) return new Map();
@@ -70,14 +70,14 @@ export class RosterFile {
   }
 
   /**
-   * Lets the authority state something new about a peer; `next` is given what is known of it. Only on the node that has
-   * the authority's key.
+   * Makes the authority state something new about a peer; `next` receives the known statement. Only on the node that
+   * has the authority's key.
    */
   async state(
     authority: KeyAndCertificate,
     next: (known: Statements) => Result<Omit<RosterStatement, 'mesh_id' | 'serial'>>,
   ): Promise<Result<SignedStatement>> {
-    let answer: Result<SignedStatement> = fail('INTERNAL', 'nothing was stated');
+    let answer: Result<SignedStatement> = fail('INTERNAL', 'the roster did not make the statement');
     await this.#change((known) => {
       const facts = next(known);
       if (!facts.ok) {
@@ -96,17 +96,17 @@ export class RosterFile {
     return answer;
   }
 
-  /** Says why a statement does not hold, or null. */
+  /** Why a statement is not valid; null when it is. */
   problemOf({ statement, signature }: SignedStatement): string | null {
-    if (statement.mesh_id !== this.meshId) return 'it is of another mesh';
+    if (statement.mesh_id !== this.meshId) return 'the statement belongs to another mesh';
     const key = publicKeyFromText(statement.public_key);
-    if (key === null) return 'its public key cannot be read';
+    if (key === null) return 'the public key in the statement cannot be read';
     if (peerIdOf(key, systemCrypto) !== statement.peer_id)
-      return 'the peer id does not follow from the public key';
+      return 'the peer id does not belong to the public key';
     const bytes = Buffer.from(signature, 'base64');
     return verify('sha256', statementBytes(statement), this.#authority.publicKey, bytes)
       ? null
-      : 'it is not signed by the authority of this mesh';
+      : 'the authority of this mesh did not sign the statement';
   }
 
   async #change(change: (known: Map<string, SignedStatement>) => RosterChange): Promise<RosterChange> {
@@ -130,7 +130,7 @@ export class RosterFile {
     for (const each of statements) {
       const signed = parseSignedStatement(each);
       if (signed === null) {
-        refused.push({ peer_id: '', reason: 'it is no statement of a roster' });
+        refused.push({ peer_id: '', reason: 'the entry does not have the form of a statement' });
         continue;
       }
       const peerId = signed.statement.peer_id;

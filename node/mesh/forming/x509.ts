@@ -5,23 +5,26 @@ import type { Random } from '../../../protocol/seams.js';
 import { type KeyAndCertificate, peerUri } from './certificate.js';
 
 /**
- * Makes the certificates of a mesh with node-forge, which is dear to load: whoever only reads certificates imports
- * `certificate.ts`. RSA, because that is what node-forge signs.
+ * Makes the certificates of a mesh with node-forge, which is expensive to load: code that only reads certificates
+ * imports `certificate.ts`. RSA, because node-forge signs that.
  */
 
 const AUTHORITY_KEY_BITS = 3072;
 const NODE_KEY_BITS = 2048;
 const DAY_MS = 86_400_000;
-/** Nobody renews the certificates of a small mesh in time; who leaves is struck from the roster instead. */
+/**
+ * Operators of a small mesh do not renew certificates in time, so they are valid for long. A node that leaves is struck
+ * from the roster.
+ */
 const AUTHORITY_DAYS = 7300;
 const NODE_DAYS = 3650;
-/** Clocks of nodes differ. */
+/** The clocks of nodes differ. */
 const BACKDATED_MS = DAY_MS;
 const SERIAL_BYTES = 16;
 
 const generate = promisify(generateKeyPair);
 
-/** A fresh RSA key of a node, PKCS#8 and SPKI in PEM. */
+/** A new RSA key of a node, PKCS#8 and SPKI in PEM. */
 export async function newTlsKey(): Promise<{ readonly key: string; readonly publicKey: string }> {
   return keyPair(NODE_KEY_BITS);
 }
@@ -55,16 +58,16 @@ export async function makeAuthority(nowMs: number, random: Random): Promise<KeyA
   return { key, cert: forge.pki.certificateToPem(certificate) };
 }
 
-/** What a node's certificate is bound to. */
+/** The content of a node's certificate. */
 export interface CertificateRequest {
   readonly peerId: string;
-  /** RSA public key of its TLS key, SPKI in PEM. */
+  /** RSA public key of the node's TLS key, SPKI in PEM. */
   readonly publicKey: string;
-  /** Base address, whose host the certificate names beside the peer. */
+  /** Base address, whose host the certificate names in addition to the peer. */
   readonly url: string | null;
 }
 
-/** Issues a certificate that speaks for a peer, to servers and to clients. */
+/** Issues a certificate that identifies a peer, as a server and as a client. */
 export function issueCertificate(
   authority: KeyAndCertificate,
   request: CertificateRequest,
@@ -97,7 +100,7 @@ function setValidity(certificate: forge.pki.Certificate, nowMs: number, days: nu
   certificate.validity.notAfter = new Date(nowMs + days * DAY_MS);
 }
 
-/** Positive, and of one length. */
+/** Positive, and always of the same length. */
 function serialNumber(random: Random): string {
   const bytes = Buffer.from(random.bytes(SERIAL_BYTES));
   bytes[0] = (bytes[0]! & 0x3f) | 0x40;

@@ -18,7 +18,7 @@ export interface HintHubParts {
   readonly signer: Signer;
   readonly roster: Roster;
   readonly transport: Pick<UndiciTransport, 'open' | 'headersFor'>;
-  /** A peer has something new, or may have. */
+  /** A peer has, or may have, new operations. */
   readonly hinted: (peerId: string) => void;
   readonly news: (peerId: string) => PeerNews | null;
   readonly clock: Clock;
@@ -34,18 +34,19 @@ interface Dial {
 }
 
 const REDIAL: BackoffPolicy = { initialMs: 500, maxMs: 30_000, jitter: 0.5, stableMs: 0 };
-/** A line that lived shorter than this counts as a failure. */
+/** A line that ended sooner than this counts as a failure. */
 const STABLE_MS = 10_000;
 const HANDSHAKE_MS = 5000;
 const BEAT_MS = 30_000;
-/** Hints to one peer are no denser than this. */
+/** Shortest time between two hints to one peer. */
 const HINT_PAUSE_MS = 20;
-/** However often a peer hints, it is asked no more often than this. */
+/** Shortest time between two pulls from a peer that hints. */
 const HEARD_PAUSE_MS = 50;
 
 /**
- * The WebSockets for hints: one to each peer, opened by whoever can call the other, the one of the smaller peer id staying
- * when both did. Signed like every message, over the listener for peers. Losing one costs nothing but time.
+ * The WebSockets for hints, one to each peer, opened by the node that can call the other. When both called, the line
+ * stays that the node with the smaller peer id opened. They are signed like every message, over the listener for peers.
+ * Losing a line only costs time.
  */
 export class HintHub {
   readonly #parts: HintHubParts;
@@ -58,7 +59,7 @@ export class HintHub {
   readonly #lines = new Map<string, Set<HintLine>>();
   readonly #dials = new Map<string, Dial>();
   readonly #due = new Map<string, Timer>();
-  /** Peers that were just asked, and those of them that hinted since. */
+  /** Peers that were just asked, and those of them that hinted since then. */
   readonly #heard = new Map<string, Timer>();
   readonly #again = new Set<string>();
   readonly #unsubscribe: () => void;
@@ -72,24 +73,24 @@ export class HintHub {
     this.#beatLater();
   }
 
-  /** Peers to whom there is a line. */
+  /** Peers with a line. */
   get connected(): readonly string[] {
     return [...this.#lines.keys()];
   }
 
-  /** The own log has grown, by whichever process. */
+  /** The own log has grown; this or another process wrote. */
   grown(): void {
     for (const peerId of this.#lines.keys()) this.#tellSoon(peerId);
   }
 
-  /** Takes over the connection of a peer that is believed. */
+  /** Takes over the connection of an authenticated peer. */
   accept(peerId: string, request: IncomingMessage, socket: Duplex, head: Buffer): void {
     if (this.#stopped) {
       socket.destroy();
       return;
     }
     this.#server.handleUpgrade(request, socket, head, (opened) => {
-      // A second call of the same peer: the first one is dead, whether that is known or not.
+      // The same peer called a second time: its first line is dead, even if this node has not noticed.
       for (const line of this.#lines.get(peerId) ?? []) if (!line.dialled) line.cut();
       this.#add(opened, peerId, false);
     });
@@ -131,7 +132,7 @@ export class HintHub {
       this.#dials.delete(peerId);
       return;
     }
-    // Somebody who called need not be called.
+    // A peer that called need not be called.
     if (this.#lines.has(peerId)) return;
     const { clock } = this.#parts;
     const startedMs = clock.monotonicMs();
@@ -139,12 +140,15 @@ export class HintHub {
     const socket = this.#connect(peer as Peer & { url: string });
     dial.socket = socket;
     socket.on('error', (error) => {
-      this.#parts.log.debug({ peer: peerId, reason: error.message }, 'no line for hints');
+      this.#parts.log.debug(
+        { peer: peerId, reason: error.message },
+        'the line for hints to a peer could not be opened',
+      );
     });
     socket.once('open', () => {
       opened = true;
       this.#add(socket, peerId, true);
-      // What was said while there was no line was not heard.
+      // While there was no line, hints were lost.
       this.#askSoon(peerId);
     });
     socket.once('close', () => {
@@ -173,7 +177,7 @@ export class HintHub {
       maxPayload: HINT_BYTES_MAX,
       handshakeTimeout: HANDSHAKE_MS,
       followRedirects: false,
-      // The connection is made and judged as for every message; it is handed over when it is trusted.
+      // The connection is made and verified as for every message, and handed over when it is trusted.
       createConnection: ((_options: unknown, done: (error: Error | null, socket?: Duplex) => void) => {
         transport.open(peer, (error, socket) => (error === null ? done(null, socket!) : done(error)));
       }) as never,
@@ -200,7 +204,7 @@ export class HintHub {
     lines?.delete(line);
     if (lines === undefined || lines.size > 0) return;
     this.#lines.delete(line.peerId);
-    // A peer that went away is known to be away sooner.
+    // Asking soon shows sooner that the peer is away.
     this.#askSoon(line.peerId);
     const dial = this.#dials.get(line.peerId);
     if (dial !== undefined && dial.socket === null) this.#redialLater(line.peerId, dial);
@@ -210,22 +214,24 @@ export class HintHub {
     if (this.#due.has(peerId) || this.#stopped) return;
     const news = this.#parts.news(peerId);
     if (news === null) return;
-    // A push that is on its way, or gathered for, makes a hint needless; it is said when that takes longer.
+    // A push that is on its way, or being gathered, makes a hint unnecessary, unless the push takes longer.
     const waitMs = news.pushedWithinMs ?? HINT_PAUSE_MS;
     this.#due.set(
       peerId,
       this.#parts.scheduler.after(waitMs, () => this.#tell(peerId, news)),
     );
-    // Who waits for nothing else hears of it at once.
+    // A peer to which no push is on its way gets a hint at once.
     if (news.pushedWithinMs === null) this.#say(peerId, news);
   }
 
-  /** Says what is new by now; what was said at once and is not taken yet is said once more at most. */
+  /**
+   * Hints at the newest operation. A hint that was sent at once is repeated at most once when the peer has not pulled.
+   */
   #tell(peerId: string, before: PeerNews): void {
     this.#due.delete(peerId);
     const news = this.#parts.news(peerId);
     if (news === null) return;
-    // Pushes that get on need no hint: who heard it would ask for what is on its way.
+    // When pushes make progress, a hint is unnecessary: the peer would pull operations that are on their way.
     const getsOn = news.pushedWithinMs !== null && news.origin === before.origin && news.acked > before.acked;
     if (getsOn) this.#tellSoon(peerId);
     else this.#say(peerId, news);
@@ -239,7 +245,7 @@ export class HintHub {
   #askSoon(peerId: string): void {
     if (this.#stopped) return;
     if (this.#heard.has(peerId)) {
-      // Said during the pause: asked once more at its end.
+      // The peer hinted during the pause: it is asked once more at its end.
       this.#again.add(peerId);
       return;
     }

@@ -11,7 +11,7 @@ export interface HintLineOptions {
 
 const NOT_UNDERSTOOD = 1003;
 const NORMAL = 1000;
-/** A line that takes nothing any more is as good as none; hints are a few bytes. */
+/** A line with more unsent bytes than this counts as dead; hints are a few bytes. */
 const BUFFERED_BYTES_MAX = 16 * 1024;
 
 /** An open WebSocket to one peer. */
@@ -33,7 +33,7 @@ export class HintLine {
     socket.on('pong', () => {
       this.#answered = true;
     });
-    // An error is followed by the end.
+    // A close event follows every error.
     socket.on('error', () => undefined);
     socket.on('close', () => closed(this));
   }

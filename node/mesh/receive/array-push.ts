@@ -18,8 +18,8 @@ const ARCHIVE_REASON = 'sync_push';
 
 /**
  * Applies the arrays of a push in the reference's order, item by item through the ordinary commands (reference-federation
- * §1.4): an item that cannot be taken is skipped and says why, and costs its neighbours nothing. Each memory, deletion,
- * link and standard is held to the scope of its sender.
+ * §1.4). An item that cannot be taken is skipped with a reason and does not affect the others. Each memory, deletion,
+ * link and standard must be in the scope of its sender.
  */
 export class ArrayPush implements OldStylePush {
   readonly #services: Services;
@@ -74,7 +74,7 @@ const STEPS: readonly (readonly [PushArray, (item: unknown, pushed: Pushed) => P
 
 /** Governance comes with a later release. */
 async function notYet(): Promise<Result<Effect>> {
-  return fail('UNAVAILABLE', 'this release does not take these');
+  return fail('UNAVAILABLE', 'this release does not accept items of this array');
 }
 
 async function takeMemory(item: unknown, { peer, call, vectors }: Pushed): Promise<Result<Effect>> {
@@ -163,7 +163,7 @@ async function takeLink(item: unknown, pushed: Pushed): Promise<Result<Effect>> 
   return ok(imported.value.change === 'created' ? 'links_applied' : 'noop');
 }
 
-/** A link is attested by the key of the agent that saw it; a signature that this key denies is refused. */
+/** A link is attested by the key of the agent that saw it; a signature that this key did not make is refused. */
 async function attestedLink(link: Link, { services }: Call): Promise<Result<Link>> {
   const unsigned: Link = { ...link, attest_level: 'unsigned', signature: null, signed_at: null };
   if (link.signature === null || link.observed_by === null) return ok(unsigned);
@@ -176,5 +176,5 @@ async function attestedLink(link: Link, { services }: Call): Promise<Result<Link
   const holds = signature !== null && services.crypto.verify(publicKey, linkEnvelopeBytes(link), signature);
   return holds
     ? ok({ ...link, attest_level: 'peer_attested' })
-    : fail('ATTESTATION_FAILED', 'the signature of the link does not hold');
+    : fail('ATTESTATION_FAILED', 'the signature of the link is not valid');
 }

@@ -31,16 +31,16 @@ export interface PullParts {
 export interface PullQuestion {
   readonly cursor: string;
   readonly limit: number;
-  /** These origins alone; null means all. */
+  /** Only these origins; null means all. */
   readonly only: readonly string[] | null;
-  /** The peer takes a bare header too, where nobody can give it more. */
+  /** The peer also takes a header without its payload, where no node can send more. */
   readonly stubs: boolean;
 }
 
 /**
- * A page of the operations beyond a cursor (design: mesh). An empty cursor has nothing; VALIDATION_FAILED
- * for a text that is none. Payloads that
- * the peer may not hold are left out, their headers are not, so that every chain can be verified.
+ * A page of the operations beyond a cursor (design: mesh). An empty cursor means that the peer has nothing;
+ * VALIDATION_FAILED for a text that is not a cursor. Payloads that the peer may not hold are left out, but not their
+ * headers, so that every chain can be verified.
  */
 export async function handlePull(
   parts: PullParts,
@@ -49,7 +49,11 @@ export async function handlePull(
 ): Promise<Result<PullReply & Readonly<Record<string, unknown>>>> {
   const have = cursor === '' ? {} : decodeCursor(cursor);
   if (have === null)
-    return fail('VALIDATION_FAILED', 'cursor is none of this service', { fields: ['cursor'] });
+    return fail(
+      'VALIDATION_FAILED',
+      'cursor is not a cursor of this service: use the one of the last answer',
+      { fields: ['cursor'] },
+    );
   const known = await parts.store.query({ kind: 'known-origins' });
   if (!known.ok) return failed(known.error);
   const all = haveOf(known.value);
@@ -96,8 +100,8 @@ export async function handlePull(
 }
 
 /**
- * A page that ends before the first operation that this node only knows by its header, because it may not hold more,
- * and the peer may: that one has to come from somebody who has it whole. Null leaves nothing out.
+ * Ends the page before the first operation that this node only has as a header, because of its scope, and that the peer
+ * may hold whole: the peer must get it from a node that has it whole. A null peer gets everything.
  */
 async function pageFor(
   store: Store,
@@ -105,7 +109,7 @@ async function pageFor(
   query: Omit<ReadOperations, 'kind'>,
 ): Promise<Result<ReadOperationsAnswer>> {
   const upTo: Record<string, number> = {};
-  // Each time one origin more ends early, and leaves room for another.
+  // Each pass ends one more origin early, and leaves room for another.
   for (;;) {
     const page = await store.query({ kind: 'read-operations', ...query, upTo });
     if (!page.ok) return page;
@@ -118,7 +122,7 @@ async function pageFor(
 const haveOf = ({ heads }: KnownOriginsAnswer): Have =>
   Object.fromEntries(Object.entries(heads).map(([origin, { seq }]) => [origin, seq]));
 
-/** Heads of other origins come with the page; those of this node's own are signed now. */
+/** Heads of other origins are sent as stored; those of this node's own origins are signed now. */
 function signedHeads({ peerId, signer }: PullParts, page: ReadOperationsAnswer): SignedHead[] {
   const heads = [...page.heads];
   for (const [origin, { seq, hash }] of Object.entries(page.ends)) {
@@ -130,7 +134,7 @@ function signedHeads({ peerId, signer }: PullParts, page: ReadOperationsAnswer):
   return heads;
 }
 
-/** The root over what the peer may hold; null when something was written since the page was read. */
+/** The root over what the peer may hold; null when a write happened after the page was read. */
 async function rootFor(parts: PullParts, peer: Peer, commitSequence: number): Promise<Result<string | null>> {
   const digests = await parts.store.query({ kind: 'read-digests' });
   if (!digests.ok) return failed(digests.error);

@@ -25,12 +25,12 @@ export interface PushParts {
   readonly oldStyle: OldStylePush | null;
 }
 
-/** The answer of a push: ours, and the counters of other releases beside it. */
+/** The answer to a push: this release's members, and the counters of other releases. */
 export type PushAnswer = PushReply & Readonly<Record<string, unknown>>;
 
 /**
- * Applies a push whose sender is known (interface §4.10). Durable when it answers. What one item does never costs
- * another: an operation over which the rules break is parked alone.
+ * Applies a push whose sender is known (interface §4.10). Durable when it answers. No item affects another: an
+ * operation on which a rule throws is parked by itself.
  */
 export async function handlePush(
   parts: PushParts,
@@ -87,7 +87,7 @@ export async function handlePush(
   });
 }
 
-/** Skipped items that an answer names. */
+/** Most skipped items that an answer names. */
 const SKIPPED_NAMED_MAX = 100;
 
 function dryRun(push: Push): ItemCounts {
@@ -106,7 +106,7 @@ async function oldStyleItems(parts: PushParts, push: Push, peer: Peer): Promise<
       array,
       index,
       code: 'UNAVAILABLE' as const,
-      error: 'not taken here',
+      error: 'this node does not take items of this array',
     })),
   );
   return { ...NO_ITEMS, skipped };

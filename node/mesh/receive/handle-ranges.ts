@@ -18,13 +18,16 @@ export interface RangesParts {
   readonly clock: Clock;
 }
 
-/** Answers where the rows here differ from a peer's, as far as both may hold them, and gives it what it lacks. */
+/**
+ * Answers where this node's rows differ from a peer's, as far as both may hold them, and sends operations that the peer
+ * lacks.
+ */
 export async function handleRanges(
   parts: RangesParts,
   peer: Peer,
   ask: RangesQuestion,
 ): Promise<Result<object>> {
-  if (peer.pullDenied === true) return fail('FORBIDDEN', 'this peer may push alone');
+  if (peer.pullDenied === true) return fail('FORBIDDEN', 'this peer may only push');
   const answered = await answerOf(parts.store, peer, ask);
   if (!answered.ok) return failed(answered.error);
   return ok({ ...answered.value, wall_clock: instantFromMs(parts.clock.nowMs()) });
@@ -50,7 +53,7 @@ async function compareNamespaces(
   if (!known.ok) return failed(known.error);
   const ours = await store.query({ kind: 'read-digests' });
   if (!ours.ok) return failed(ours.error);
-  // The asker leaves out what this node may not hold.
+  // The asking node leaves out what this node may not hold.
   const all = { allowedNamespaces: null };
   const { differing, compared } = compareDigests(ours.value.digests, theirs, all, peer);
   const have = Object.entries(known.value.heads).map(([name, { seq }]) => [name, seq]);
@@ -62,7 +65,7 @@ async function compareRanges(
   peer: Peer,
   { of, ranges: theirs, from }: Extract<RangesQuestion, { kind: 'subjects' }>,
 ): Promise<Result<SubjectsReply>> {
-  // As of a namespace that does not exist.
+  // The same answer as for a namespace that does not exist.
   const nothing = { subjects: [], ranges: [], next: null };
   if (!mayHold(peer, of.namespace)) return ok(nothing);
   const ours = await store.query({ kind: 'read-ranges', of }, { lane: 'background' });
@@ -89,7 +92,7 @@ async function operationsFor(
   const hidden = operations.filter((each) => !mayHave(peer, each));
   return ok({
     operations: operations.map((each) => (mayHave(peer, each) ? each : { ...each, payload: null })),
-    // Only what has an effect here: a stub says nothing of where a memory is.
+    // Only operations with an effect here: a stub does not tell where a memory is.
     withheld: hidden.flatMap(({ origin, seq, payload }) => (payload === null ? [] : [{ origin, seq }])),
   });
 }

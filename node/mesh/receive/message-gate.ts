@@ -22,23 +22,23 @@ export interface MessageGateOptions {
   readonly clock: Clock;
   readonly crypto: Crypto;
   readonly log: Log;
-  /** Nonces remembered of one peer at most. */
+  /** Most nonces remembered of one peer. */
   readonly noncesMax?: number;
 }
 
 /** A message whose sender is known. */
 export interface Authenticated {
   readonly peer: Peer;
-  /** To be used up with the first write that the message causes; null where none came. */
+  /** Used up with the first write that the message causes; null for a message without a nonce. */
   readonly nonce: UsedNonce | null;
 }
 
-/** When a throttled peer may come again: nonces of dated messages fall out of memory by then, some at least. */
+/** When a throttled peer may come again: by then at least some nonces of dated messages have expired. */
 const THROTTLE_SECONDS = 60;
 
 /**
- * Lets messages of peers in (interface §5.2): sender, certificate, signature, nonce. The nonce is reserved here, so that
- * no copy passes from now on; the store remembers it with what the message causes.
+ * Admits messages of peers (interface §5.2): sender, certificate, signature, nonce. The nonce is reserved here, so that
+ * no copy passes from now on; the store remembers it with the effects of the message.
  */
 export class MessageGate {
   readonly #options: MessageGateOptions;
@@ -51,7 +51,7 @@ export class MessageGate {
     this.#nonces = new NonceIndex(options.noncesMax ?? NONCES_PER_PEER_MAX);
   }
 
-  /** Judges a message before its body is parsed. */
+  /** Authenticates a message before its body is parsed. */
   async admit(message: ReceivedMessage): Promise<Result<Authenticated>> {
     const { policy, senders, crypto, clock, log } = this.#options;
     const verdict = judgeMessage(message, policy, senders, crypto);
@@ -61,7 +61,7 @@ export class MessageGate {
       this.#warned.add(peer.peerId);
       log.warn(
         { peer_id: peer.peerId, fingerprint: message.fingerprint },
-        'a certificate that is bound to no peer',
+        'the certificate is bound to no peer',
       );
     }
     if (verdict.nonce === null) return ok({ peer, nonce: null });
@@ -79,7 +79,7 @@ export class MessageGate {
       case 'replay':
         return failed(tagged('x_memory_nonce_replay'));
       case 'full':
-        return fail('PEER_THROTTLED', 'too many messages of this peer: wait', {
+        return fail('PEER_THROTTLED', 'this peer sent too many messages: wait', {
           retry_after_secs: THROTTLE_SECONDS,
         });
       case 'new':
@@ -88,8 +88,8 @@ export class MessageGate {
   }
 
   /**
-   * Judges when an authenticated message says that it was sent, and settles how long its nonce is kept: VALIDATION_FAILED for
-   * what is no instant, message_out_of_time outside the window.
+   * Checks the time at which an authenticated message says that it was sent, and fixes how long its nonce is kept:
+   * VALIDATION_FAILED for a text that is not an instant, message_out_of_time outside the window.
    */
   date(authenticated: Authenticated, sentAt: string | undefined, field: string): Result<Authenticated> {
     if (sentAt === undefined) return ok(authenticated);
@@ -107,7 +107,7 @@ export class MessageGate {
     return ok({ ...authenticated, nonce });
   }
 
-  /** Uses a nonce up for good, for a message whose effects do not do so themselves. */
+  /** Uses up a nonce for good, for a message whose effects do not do so. */
   async use(nonce: UsedNonce | null): Promise<Result<null>> {
     if (nonce === null) return ok(null);
     const used = await this.#options.store.execute({ kind: 'use-nonce', nonce });
@@ -116,7 +116,7 @@ export class MessageGate {
     return failed(used.error.code === 'x_memory_nonce_replay' ? tagged(used.error.code) : used.error);
   }
 
-  /** A message with this nonce failed: where it surely had no effect, it may be sent again as it is. */
+  /** A message with this nonce failed. Where it certainly had no effect, the peer may send the same message again. */
   failed(nonce: UsedNonce | null, { code }: Failure): void {
     if (nonce !== null && NOT_TAKEN.has(code)) this.#nonces.release(nonce);
   }
@@ -133,7 +133,7 @@ export class MessageGate {
       else this.#loading = null;
       return listed.ok ? ok(null) : failed(listed.error);
     } catch (error) {
-      // The next message asks again.
+      // The next message loads again.
       this.#loading = null;
       throw error;
     }

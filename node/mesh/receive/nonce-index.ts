@@ -1,18 +1,18 @@
 import type { UsedNonce } from '../../../protocol/replication/used-nonce.js';
 
 interface UsedByPeer {
-  /** By fingerprint, until when it is remembered. */
+  /** By fingerprint: until when the nonce is remembered. */
   readonly until: Map<string, number>;
   sweptAtMs: number;
 }
 
-/** What is out of date is dropped once in this time: looking for it in many nonces costs. */
+/** Expired nonces are dropped once in this time, because scanning many nonces is expensive. */
 const SWEEP_INTERVAL_MS = 60_000;
 
 /**
- * The nonces that peers have used and that are still remembered, in memory: the store keeps them, and a restart loads
- * them from there. A nonce is reserved before its message is looked at further, so that two copies that come at once
- * do not both pass. None is forgotten before its time, however many others come: whoever floods is throttled.
+ * The remembered nonces that peers have used, in memory: the store keeps them, and a restart loads them from there. A
+ * nonce is reserved before its message is processed further, so that two simultaneous copies do not both pass. No nonce
+ * is forgotten before its time, however many others come: a peer that floods is throttled.
  */
 export class NonceIndex {
   readonly #byPeer = new Map<string, UsedByPeer>();
@@ -27,7 +27,7 @@ export class NonceIndex {
     for (const nonce of nonces) this.#of(nonce.peerId).until.set(nonce.fingerprint, nonce.keepUntilMs);
   }
 
-  /** Reserves a nonce: `replay` when it is remembered, `full` when the peer holds as many as it may. */
+  /** Reserves a nonce: `replay` when it is remembered, `full` when the peer holds the most allowed. */
   reserve(nonce: UsedNonce, nowMs: number): 'new' | 'replay' | 'full' {
     const used = this.#of(nonce.peerId);
     const keptUntilMs = used.until.get(nonce.fingerprint);
@@ -38,17 +38,17 @@ export class NonceIndex {
     return 'new';
   }
 
-  /** How long a nonce is kept shows only when its message has been read. */
+  /** Sets how long a nonce is kept; that is only known once its message has been read. */
   settle(nonce: UsedNonce): void {
     this.#of(nonce.peerId).until.set(nonce.fingerprint, nonce.keepUntilMs);
   }
 
-  /** Frees a nonce whose message was surely not taken, so that its sender may repeat it. */
+  /** Frees a nonce whose message was certainly not taken, so that its sender may repeat it. */
   release(nonce: UsedNonce): void {
     this.#of(nonce.peerId).until.delete(nonce.fingerprint);
   }
 
-  /** Nonces that are remembered of a peer. */
+  /** The number of remembered nonces of a peer. */
   held(peerId: string): number {
     return this.#byPeer.get(peerId)?.until.size ?? 0;
   }

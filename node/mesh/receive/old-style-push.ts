@@ -10,7 +10,7 @@ export interface SkippedItem {
   readonly error: string;
 }
 
-/** What became of the arrays of a push. */
+/** The outcome of the arrays of a push. */
 export interface ItemCounts {
   readonly applied: number;
   readonly noop: number;
@@ -19,7 +19,7 @@ export interface ItemCounts {
   readonly counters: Readonly<Record<string, number>>;
 }
 
-/** Takes the arrays of senders that know no operations. */
+/** Takes the arrays of senders without operations. */
 export interface OldStylePush {
   take(push: Push, peer: Peer): Promise<ItemCounts>;
 }

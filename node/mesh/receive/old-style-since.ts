@@ -6,7 +6,7 @@ import type { Clock } from '../../../protocol/seams.js';
 import { canonicalInstant, instantFromMs } from '../../../protocol/time.js';
 import type { Store } from '../../../storage/port.js';
 
-/** Pages of memories by their last change, for peers that know no cursor (interface §4.10, reference-federation §1.6). */
+/** Pages of memories by their last change, for peers without a cursor (interface §4.10, reference-federation §1.6). */
 export class OldStyleSince {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -18,7 +18,8 @@ export class OldStyleSince {
 
   /**
    * The memories that changed after an instant and that a peer may have, the oldest change first. A page does not end
-   * between rows of one instant, because the next begins after it. VALIDATION_FAILED for a `since` that is no instant.
+   * between rows of one instant, because the next begins after it. VALIDATION_FAILED for a `since` that is not an
+   * instant.
    */
   async page(peer: Peer, since: string, limit: number): Promise<Result<object>> {
     const updatedSince = since === '' ? null : canonicalInstant(since);
@@ -70,7 +71,7 @@ class Page {
   outOfScope = 0;
   hidden = 0;
   full = false;
-  /** Every row up to this instant was looked at. */
+  /** Every row up to this instant was examined. */
   examinedThrough: string | null = null;
   #bytes = 0;
   readonly #peer: Peer;
@@ -85,7 +86,7 @@ class Page {
     if (this.full) return;
     const atNewInstant = row.updated_at !== this.examinedThrough;
     const reached = this.memories.length >= this.#limit || this.#bytes > PAGE_BYTES_MAX;
-    // Rows of the instant that the page has begun go with it, as far as any page may go.
+    // The other rows of the last instant belong to the page, up to the largest page.
     if ((reached && atNewInstant) || this.memories.length >= SYNC_SINCE_LIMIT_MAX) {
       this.full = true;
       return;
@@ -101,7 +102,7 @@ class Page {
   }
 }
 
-/** Private rows go to their owner, to whom they are addressed, and where their owner says so. */
+/** Private rows go to their owner, to the agent that they are addressed to, and where their owner shares them. */
 function isShared(row: MemoryRow, peerId: string): boolean {
   const { scope, federation_share } = row.metadata;
   if (federation_share === true || scope === undefined || scope === null) return true;

@@ -6,17 +6,17 @@ import type { NO_COUNTERS } from './old-style-push.js';
 import type { ShippedVector } from './shipped-vectors.js';
 
 type Counter = keyof typeof NO_COUNTERS;
-/** What an item did: `applied`, or the counter that it belongs to beside; `noop` when nothing was left to do. */
+/** The effect of an item: `applied`, or the counter that counts it instead; `noop` when nothing was left to do. */
 export type Effect = 'applied' | 'noop' | Counter;
 
-/** What an item may need of its push. */
+/** What an item needs to know of its push. */
 export interface Pushed {
   readonly peer: Peer;
   readonly call: Call;
   readonly vectors: ReadonlyMap<string, ShippedVector>;
 }
 
-/** A live memory by its whole id: NOT_FOUND when there is none, FORBIDDEN out of the scope of the peer. */
+/** A live memory by its whole id: NOT_FOUND when it does not exist, FORBIDDEN out of the scope of the peer. */
 export async function liveMemory(
   item: unknown,
   { peer, call }: Pushed,
@@ -39,5 +39,5 @@ export function idOf(item: unknown): Result<string> {
 }
 
 const missing = () => fail('NOT_FOUND', 'memory not found');
-/** The answer to an item that would touch what its sender may not hold. */
+/** The answer to an item that concerns a namespace outside its sender's scope. */
 export const outOfScope = () => fail('FORBIDDEN', 'the namespace is out of the scope of this peer');

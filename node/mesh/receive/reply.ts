@@ -1,7 +1,7 @@
 import { type ErrorCode, errorRow } from '../../../protocol/errors.js';
 import type { Failure } from '../../../protocol/result.js';
 
-/** What a peer is answered. */
+/** An answer to a peer. */
 export interface PeerReply {
   readonly status: number;
   /** JSON. */
@@ -14,7 +14,7 @@ export function answer(body: object): PeerReply {
   return { status: 200, body: JSON.stringify(body) };
 }
 
-/** The error envelope; a refusal that time heals says when to come again. */
+/** The error envelope; a temporary refusal says when to come again. */
 export function refuse({ code, message, details }: Failure): PeerReply {
   const envelope = { error: message, code };
   const status = errorRow(code).http;

@@ -10,10 +10,10 @@ const shipped = z.object({
   vector: z.array(z.number()),
 });
 
-/** A vector that a sender made of a memory (reference-federation §1.5). */
+/** A vector that a sender computed for a memory (reference-federation §1.5). */
 export type ShippedVector = z.output<typeof shipped>;
 
-/** The vectors of a push that can be read, by the memory's id there; the others count as absent. */
+/** The readable vectors of a push, by the memory's id in the push; unreadable ones count as absent. */
 export function readShippedVectors(items: readonly unknown[]): ReadonlyMap<string, ShippedVector> {
   return new Map(
     items.flatMap((item) => {
@@ -24,8 +24,8 @@ export function readShippedVectors(items: readonly unknown[]): ReadonlyMap<strin
 }
 
 /**
- * Stores a shipped vector with a row whose text is the sender's. One of another model, dimension or length, or with a
- * component that is no number, is left: then the row is embedded in the background like any other.
+ * Stores a shipped vector with a row whose text is the sender's. A vector of another model, dimension or length, or
+ * with a component that is not a number, is ignored: the row is then embedded in the background like any other.
  */
 export async function putShippedVector(
   { services, caller, now }: Call,

@@ -19,8 +19,8 @@ const namespaceMeta = {
 };
 
 /**
- * Takes a standard of a peer that knows no operations. The later `updated_at` counts, also against a removal here; the
- * memory must be here and in the scope of the peer, like the ends of a link.
+ * Takes a standard of a peer without operations. The later `updated_at` wins, also against a removal here. The memory
+ * must exist here and be in the scope of the peer, like the ends of a link.
  */
 export async function takeStandard(item: unknown, pushed: Pushed): Promise<Result<Effect>> {
   if (!isObject(item)) return fail('VALIDATION_FAILED', 'must be a JSON object');
@@ -30,7 +30,9 @@ export async function takeStandard(item: unknown, pushed: Pushed): Promise<Resul
   const { peer, call } = pushed;
   if (!mayHold(peer, namespace)) return outOfScope();
   if (standard_id === null && parent_namespace === null) {
-    return fail('VALIDATION_FAILED', 'a standard names a memory or a parent', { fields: ['standard_id'] });
+    return fail('VALIDATION_FAILED', 'a standard must name a memory or a parent', {
+      fields: ['standard_id'],
+    });
   }
   if (parent_namespace === namespace) {
     return fail('VALIDATION_FAILED', 'a namespace cannot be its own parent', {
@@ -50,7 +52,7 @@ export async function takeStandard(item: unknown, pushed: Pushed): Promise<Resul
   return ok(imported.value.change === 'unchanged' ? 'noop' : 'namespace_meta_applied');
 }
 
-/** Clears the standard of a namespace; one that is not set stays so. */
+/** Clears the standard of a namespace; a namespace without one is left as it is. */
 export async function takeStandardClear(item: unknown, { peer, call }: Pushed): Promise<Result<Effect>> {
   const problem = typeof item === 'string' ? namespaceProblem(item) : 'must be a namespace';
   if (problem !== null) return fail('VALIDATION_FAILED', problem);

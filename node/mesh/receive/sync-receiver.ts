@@ -24,11 +24,11 @@ import type { OldStylePush } from './old-style-push.js';
 import type { OldStyleSince } from './old-style-since.js';
 import { answer, type PeerReply, refuse, tagged } from './reply.js';
 
-/** What is counted of messages of peers. */
+/** Counters for messages of peers. */
 export interface ReceiverMetrics {
   /** A message was answered with this error code. */
   messageRefused(code: string): void;
-  /** Operations by what became of them: `applied`, `noop`, or the reason of a refusal or parking. */
+  /** Operations by their outcome: `applied`, `noop`, or the reason of a refusal or parking. */
   operationsReceived(outcome: string, count: number): void;
 }
 
@@ -43,25 +43,25 @@ export interface SyncReceiverOptions {
   /** True for a peer id that the operator lists, enrolled or not. */
   readonly isListed: (peerId: string) => boolean;
   readonly peerId: string;
-  /** This node's key; null when it has none, and then signs no heads. */
+  /** This node's key; null when it has none, and then it signs no heads. */
   readonly signer: Signer | null;
   readonly pageSizeMax: number;
   readonly clock: Clock;
   readonly crypto: Crypto;
   readonly log: Log;
   readonly metrics: ReceiverMetrics;
-  /** Senders that know no operations; null refuses them. */
+  /** Serves senders without operations; null refuses them. */
   readonly oldStyle: { readonly push: OldStylePush; readonly since: OldStyleSince } | null;
   /**
-   * An authenticated peer has called; `have` is its cursor where that says what it has, `reads` where it asked for a page
-   * beyond it.
+   * An authenticated peer has called. `have`: its cursor, where that says what it has. `reads`: its cursor, where it only
+   * reads from there.
    */
   readonly onHeard?: (peerId: string, have: Have | null, reads: Have | null) => void;
-  /** A peer asked what differs, and something does. */
+  /** A peer asked for differences, and there is one. */
   readonly onDiffering?: (peerId: string) => void;
-  /** Left out: the commands of this release that a home decides. */
+  /** The default: the commands of this release that a home decides. */
   readonly forwarded?: Chain['forwarded'] | undefined;
-  /** Nonces remembered of one peer at most. */
+  /** Most nonces remembered of one peer. */
   readonly noncesMax?: number;
 }
 
@@ -92,7 +92,7 @@ export class SyncReceiver {
     this.#pushParts = { ...options, gate: this.#gate, oldStyle: options.oldStyle?.push ?? null };
   }
 
-  /** Answers a message; never rejects but for bugs of the store. */
+  /** Answers a message; rejects only for bugs of the store. */
   async handle(message: ReceivedMessage): Promise<PeerReply> {
     const answered = await this.#answer(message);
     if (answered.ok) return answer(answered.value);
@@ -102,7 +102,7 @@ export class SyncReceiver {
     return refuse(error);
   }
 
-  /** Authenticates a signed message that is neither push nor pull, and uses its nonce up; `at` in its query dates it. */
+  /** Authenticates a signed message that is neither push nor pull, and uses up its nonce; `at` in its query dates it. */
   async admit(message: ReceivedMessage): Promise<Result<Peer>> {
     const admitted = await this.#admit(message);
     if (!admitted.ok) this.#options.metrics.messageRefused(admitted.error.code);
@@ -122,7 +122,7 @@ export class SyncReceiver {
 
   async #answer(message: ReceivedMessage): Promise<Result<object>> {
     const handler = this.#handlers[`${message.method} ${message.path}`];
-    if (handler === undefined) return fail('ROUTE_NOT_FOUND', 'no such route');
+    if (handler === undefined) return fail('ROUTE_NOT_FOUND', 'this node has no such route');
     const authenticated = await this.#gate.admit(message);
     return authenticated.ok ? handler(message, authenticated.value) : failed(authenticated.error);
   }
@@ -167,7 +167,10 @@ export class SyncReceiver {
     return answered;
   }
 
-  /** Decides what another node passes on, as the home of its subject. Peers with a scope may not ask for it. */
+  /**
+   * Decides a command that another node passes on, as the home of its subject. Peers with a scope may not pass commands
+   * on.
+   */
   async #forwarded({ body }: ReceivedMessage, authenticated: Authenticated): Promise<Result<object>> {
     const { store, clock, forwarded = CHAIN.forwarded } = this.#options;
     if (authenticated.peer.allowedNamespaces !== null || authenticated.peer.pullDenied === true) {
@@ -182,7 +185,7 @@ export class SyncReceiver {
     const used = await this.#gate.use(dated.value.nonce);
     if (!used.ok) return failed(used.error);
     const command = forwarded[read.value.command.kind]?.(read.value.command) ?? null;
-    if (command === null) return fail('VALIDATION_FAILED', 'the command is not one that a home decides');
+    if (command === null) return fail('VALIDATION_FAILED', 'a home does not decide commands of this kind');
     const decided = await store.execute(command);
     this.#options.onHeard?.(authenticated.peer.peerId, null, null);
     const outcome = decided.ok ? { ok: true, value: decided.value } : decided;
@@ -214,7 +217,7 @@ export class SyncReceiver {
     if (!limit.ok) return failed(limit.error);
     const dated = this.#gate.date(authenticated, query.value.get('at'), 'at');
     if (!dated.ok) return failed(dated.error);
-    // Nothing leaves before the nonce is used up for good, but reading need not wait for it.
+    // The answer leaves only after the nonce is used up for good, but reading need not wait for that.
     const using = this.#gate.use(dated.value.nonce);
     const [answered, used] = await Promise.all([
       this.#page(authenticated.peer, query.value, limit.value),
@@ -241,12 +244,12 @@ export class SyncReceiver {
       const only = query.get('origins')?.split(',') ?? null;
       return handlePull(options, peer, { cursor, limit, only, stubs: query.get('stubs') === '1' });
     }
-    if (options.oldStyle === null) return fail('UNAVAILABLE', 'this node answers cursors alone');
+    if (options.oldStyle === null) return fail('UNAVAILABLE', 'this node only answers pulls with a cursor');
     return options.oldStyle.since.page(peer, query.get('since') ?? '', limit);
   }
 }
 
-/** A larger limit means the largest (interface §8). */
+/** A larger limit means the largest allowed (interface §8). */
 function limitOf(text: string | undefined): Result<number> {
   if (text === undefined || text === '') return ok(SYNC_SINCE_LIMIT);
   if (!/^\d{1,9}$/.test(text) || Number(text) < 1) {

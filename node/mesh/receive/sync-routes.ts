@@ -13,7 +13,7 @@ const answerOf =
     return { status, contentType: JSON_TYPE, body, headers: Object.entries(headers).flat() };
   };
 
-/** The path of a route, which stands below the API prefix. */
+/** The path of a route below the API prefix. */
 const routePath = (path: string): string => path.slice(API_PREFIX.length);
 
 /** The routes by which nodes replicate (interface §4.10). */
@@ -25,7 +25,7 @@ export function syncRoutes(receiver: Receiver): readonly PeerRoute[] {
       name: 'sync_push',
       method: 'POST',
       path: routePath(PUSH_PATH),
-      summary: 'Take what a peer has written; signed with X-Memory-Sig, X-Memory-Nonce and X-Peer-Id.',
+      summary: 'Take the writes of a peer; signed with X-Memory-Sig, X-Memory-Nonce and X-Peer-Id.',
       access: 'peers',
       answer,
     },
@@ -34,7 +34,7 @@ export function syncRoutes(receiver: Receiver): readonly PeerRoute[] {
       name: 'sync_since',
       method: 'GET',
       path: routePath(SINCE_PATH),
-      summary: 'Give a peer what it has missed; signed like a push.',
+      summary: 'Give a peer the operations that it lacks; signed like a push.',
       access: 'peers',
       answer,
     },
@@ -50,14 +50,15 @@ export function rangesRoutes(receiver: Receiver): readonly PeerRoute[] {
       name: 'mesh_ranges',
       method: 'POST',
       path: routePath(RANGES_PATH),
-      summary: 'Compare digests of what both may hold, and give back what a peer lost; signed like a push.',
+      summary:
+        'Compare digests of the memories that both may hold, and send operations that a peer lost; signed like a push.',
       access: 'peers',
       answer,
     },
   ];
 }
 
-/** The route by which nodes pass on what only the home of a subject decides (design: kinds). */
+/** The route by which nodes pass on commands that only the home of a subject decides (design: kinds). */
 export function commandRoutes(receiver: Receiver): readonly PeerRoute[] {
   return [
     {

@@ -9,8 +9,8 @@ import { Listeners } from './listeners.js';
 import { WatchedFiles } from './watched-files.js';
 
 /**
- * The allowlist of client certificates (interface §5.2), which follows its file: a broken list is said so, and the last
- * good one stays in force. Who signed a certificate, and until when, does not matter.
+ * The allowlist of client certificates (interface §5.2), which follows its file: a broken list is logged, and the last
+ * valid one stays in force. The signer and the dates of a certificate do not matter.
  */
 export class AllowlistFile implements ClientGate {
   readonly #listeners = new Listeners();

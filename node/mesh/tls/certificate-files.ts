@@ -15,8 +15,8 @@ export interface CertificatePair {
 }
 
 /**
- * Reads a certificate chain and its key (PKCS#8, RSA PKCS#1 or SEC1). CONFIG_INVALID says which file is wrong and why;
- * never what it holds.
+ * Reads a certificate chain and its key (PKCS#8, RSA PKCS#1 or SEC1). CONFIG_INVALID says which file is wrong and why,
+ * but never its content.
  */
 export function readCertificatePair(certPath: string, keyPath: string): Result<CertificatePair> {
   const cert = readText(certPath);
@@ -27,7 +27,7 @@ export function readCertificatePair(certPath: string, keyPath: string): Result<C
   if (leaf === null) return fail('CONFIG_INVALID', `${certPath} holds no PEM certificate`);
   const privateKey = keyOf(key.value);
   if (privateKey === null) {
-    return fail('CONFIG_INVALID', `${keyPath} holds no PEM private key without a passphrase`);
+    return fail('CONFIG_INVALID', `${keyPath} must hold a PEM private key without a passphrase`);
   }
   if (!leaf.checkPrivateKey(privateKey)) {
     return fail('CONFIG_INVALID', `${keyPath} is not the key of the first certificate in ${certPath}`);
@@ -45,7 +45,7 @@ export function fingerprintOfPem(cert: string): string {
   return new X509Certificate(cert).fingerprint256.replaceAll(':', '').toLowerCase();
 }
 
-/** A pair that follows its files: a broken one is said so, and the last good one stays in force. */
+/** A pair that follows its files: a broken pair is logged, and the last valid one stays in force. */
 export class CertificateFiles {
   readonly #listeners = new Listeners();
   readonly #watch: WatchedFiles;
@@ -61,7 +61,7 @@ export class CertificateFiles {
     if (!first.ok) throw new StartRefusedError('CONFIG_INVALID', first.error.message);
     this.#pair = first.value;
     if (((statSync(keyPath, { throwIfNoEntry: false })?.mode ?? 0) & 0o007) !== 0) {
-      log.warn({ code: 'TLS_KEY_OPEN' }, `${keyPath} may be read by everybody: run chmod 600 on it`);
+      log.warn({ code: 'TLS_KEY_OPEN' }, `${keyPath} can be read by other users: run chmod 600 on it`);
     }
     this.#watch = new WatchedFiles({
       paths: () => [certPath, keyPath],
@@ -77,7 +77,7 @@ export class CertificateFiles {
         if (next.value.cert === this.#pair.cert && next.value.key === this.#pair.key) return;
         this.#pair = next.value;
         const fingerprint = fingerprintOfPem(next.value.cert);
-        log.info({ code: 'TLS_RELOADED', fingerprint }, 'another certificate is in force');
+        log.info({ code: 'TLS_RELOADED', fingerprint }, 'a new certificate is in force');
         this.#listeners.tell();
       },
     });

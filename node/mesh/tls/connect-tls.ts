@@ -3,7 +3,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import { PEER_CONNECT_TIMEOUT_MS, PEER_KEEPALIVE_MS } from '../../../protocol/limits.js';
 import type { Scheduler } from '../../../protocol/seams.js';
 
-/** The other side is not who it should be. */
+/** The other side has the wrong identity. */
 export class UntrustedError extends Error {}
 
 export interface ConnectOptions {
@@ -13,7 +13,9 @@ export interface ConnectOptions {
   readonly client: { readonly cert: string; readonly key: string } | null;
   /** Authorities, PEM; null means the public ones. */
   readonly authorities: readonly string[] | null;
-  /** Says why the other side is not trusted, or null; called once the handshake is done and before anything is sent. */
+  /**
+   * Returns why the other side is not trusted, or null; called once the handshake is done and before anything is sent.
+   */
   readonly verify: (socket: TLSSocket) => string | null;
   readonly scheduler: Scheduler;
 }
@@ -21,7 +23,8 @@ export interface ConnectOptions {
 type Connected = (error: Error | null, socket: Socket | null) => void;
 
 /**
- * Opens a connection to a peer within 2 s, and hands it over only when the other side is trusted. Tells `done` exactly once.
+ * Opens a connection to a peer within 2 s, and hands it over only when the other side is trusted. Calls `done` exactly
+ * once.
  */
 export function connectTo(options: ConnectOptions, done: Connected): void {
   const { protocol, hostname, port } = new URL(options.url);
@@ -36,7 +39,7 @@ export function connectTo(options: ConnectOptions, done: Connected): void {
     timer.cancel();
     socket.off('error', tell);
     if (error === null) return done(null, socket);
-    // What else fails on a connection that was given up is nobody's business.
+    // Further errors on an abandoned connection are ignored.
     socket.on('error', () => undefined);
     socket.destroy();
     done(error, null);
@@ -64,7 +67,7 @@ function openSecure({ client, authorities }: ConnectOptions, at: { host: string;
     ...(isIP(at.host) === 0 ? { servername: at.host } : {}),
     minVersion: 'TLSv1.2',
     ALPNProtocols: ['http/1.1'],
-    // `verify` judges, and says why.
+    // `verify` decides, and returns the reason.
     rejectUnauthorized: false,
     checkServerIdentity: () => undefined,
   });

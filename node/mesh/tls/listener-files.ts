@@ -4,11 +4,11 @@ import type { ListenerTls } from '../../http/listener-tls.js';
 import { AllowlistFile } from './allowlist-file.js';
 import { CertificateFiles } from './certificate-files.js';
 
-/** The transport security of the node's API as its operator set it up with files. */
+/** The transport security of the node's API, from the operator's files. */
 export interface ListenerFiles {
-  /** Null without a certificate: the API is served over plain HTTP then. */
+  /** Null without a certificate: then the API is served over plain HTTP. */
   readonly tls: ListenerTls | null;
-  /** Stops looking at the files. */
+  /** Stops watching the files. */
   close(): void;
 }
 

@@ -1,8 +1,8 @@
-/** Who wants to hear of a change. */
+/** Callbacks to call at a change. */
 export class Listeners {
   readonly #listeners = new Set<() => void>();
 
-  /** Answers how to stop being called. */
+  /** Returns a function that removes the listener. */
   add(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

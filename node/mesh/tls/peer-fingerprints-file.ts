@@ -9,8 +9,8 @@ import { WatchedFiles } from './watched-files.js';
 type Pins = ReadonlyMap<string, readonly string[]>;
 
 /**
- * The server certificates of peers by host (SVC_FED_PEER_FINGERPRINTS, reference-federation §1.3). The file is followed: a
- * broken one is said so, and the last good one stays in force.
+ * The server certificates of peers by host (SVC_FED_PEER_FINGERPRINTS, reference-federation §1.3). The file is followed:
+ * a broken file is logged, and the last valid one stays in force.
  */
 export class PeerFingerprintsFile {
   readonly #watch: WatchedFiles;
@@ -39,7 +39,7 @@ export class PeerFingerprintsFile {
     });
   }
 
-  /** The fingerprints of a host's certificates, lower-case name; undefined for one that is not in the file. */
+  /** The fingerprints of a host's certificates, lower-case name; undefined for a host that is not in the file. */
   get(host: string): readonly string[] | undefined {
     return this.#pins.get(host);
   }

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import type { Scheduler, Timer } from '../../../protocol/seams.js';
 
 /**
- * Looks at files from time to time and says when one of them is another: by inode, size and time of change, so that a
+ * Checks files from time to time and reports when one of them changed: by inode, size and time of change, so that a
  * replacement by rename shows as well. Polling works on every file system, notifications do not.
  */
 export class WatchedFiles {

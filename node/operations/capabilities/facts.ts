@@ -7,7 +7,7 @@ export type RecallMode = 'hybrid' | 'degraded' | 'keyword_only';
 export interface ToolState {
   readonly name: string;
   readonly family: string;
-  /** The profile in force offers it. */
+  /** The profile in force offers the tool. */
   readonly loaded: boolean;
   readonly callable_now: boolean;
 }
@@ -19,7 +19,7 @@ export interface FamilyState {
   readonly tools: readonly string[];
 }
 
-/** What every shape of the report is made of, read from the live node at the moment of the call. */
+/** The data behind every shape of the report, read from the live node at the time of the call. */
 export interface Facts {
   readonly semantic: SemanticState;
   readonly condition: Condition;
@@ -66,7 +66,7 @@ export function factsOf({ services, profile }: ReadCall): Facts {
 
 function familyState(name: Family, tools: readonly ToolState[]): FamilyState {
   const own = tools.filter(({ family }) => family === name);
-  // A family is loaded when the profile offers all of it; the tool that is always there proves nothing.
+  // A family is loaded when the profile offers all of it; the tool that every profile has does not count.
   const loaded = own.length > 0 && own.every((tool) => tool.loaded);
   return { name, tool_count: own.length, loaded, tools: own.map((tool) => tool.name) };
 }

@@ -5,7 +5,7 @@ import type { RuntimeCounters } from './runtime-counters.js';
 
 const NONE = 'none';
 
-/** The chat model of the node; it has no client for one yet, so whatever needs it is off. */
+/** The chat model of the node; it has no client for one yet, so features that need it are off. */
 const LANGUAGE_MODEL: string = NONE;
 /** No cross-encoder reranks yet. */
 const CROSS_ENCODER: string = NONE;
@@ -51,7 +51,7 @@ export function features(facts: Facts) {
     memory_reflection: planned(facts.has('memory_reflect')),
     recall_mode_active: facts.mode,
     reranker_active: rerankerActive(),
-    // The ranking knows no boost for reflections: a factor of 1, whatever their depth.
+    // The ranking has no boost for reflections: a factor of 1 at every depth.
     reflection_boost: { boost: 1, per_depth_increment: 0, max_depth_cap: 0 },
   };
 }
@@ -92,7 +92,7 @@ export function sections({ has, families }: Facts, counters: RuntimeCounters) {
   };
 }
 
-/** Replication as it is now. A process beside the daemon does not know: what it writes is replicated by the daemon. */
+/** Replication as it is now. A separate process does not know: the daemon replicates what it writes. */
 export function federation({ condition }: Facts) {
   const { federation: live } = condition;
   return { implemented: true, live: live !== undefined, ...(live ?? {}) };

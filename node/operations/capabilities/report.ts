@@ -25,7 +25,7 @@ export function reportVersion(accept: unknown): ReportVersion {
   return text === 'v2' || text === '2' ? '2' : '3';
 }
 
-/** The capabilities report in the shape that was asked for (interface §4.14, reference-http §6). */
+/** The capabilities report in the requested shape (interface §4.14, reference-http §6). */
 export async function report(call: ReadCall, version: ReportVersion): Promise<Record<string, unknown>> {
   const facts = factsOf(call);
   const common = { schema_version: version, tier: facts.tier, version: VERSION };
@@ -63,7 +63,7 @@ export async function report(call: ReadCall, version: ReportVersion): Promise<Re
   };
 }
 
-/** What a person and an agent should know, in a sentence each. */
+/** One sentence each for people and for agents. */
 function words({ tools, mode, profile }: Facts) {
   const memory = tools.filter(({ name }) => name !== ALWAYS_ON);
   const callable = memory.filter((tool) => tool.callable_now).length;

@@ -4,17 +4,14 @@ import type { ReadCall } from '../../pipeline/call.js';
 export interface RuntimeCounters {
   readonly active_rule_count: number;
   readonly pending_requests: number;
-  /** Vectors that the index dropped for want of room: it never does. */
+  /** Vectors that the index dropped for lack of room: it never does. */
   readonly hnsw_evictions: number;
   readonly dlq_depth: number;
   /** Hooks and webhook subscriptions that are registered. */
   readonly registered_hooks: number;
 }
 
-/**
- * Counts what is really there. Rules, pending actions and hooks come with their own parts of the service; until one
- * exists there is nothing of it to count.
- */
+/** Counts what exists. Rules, pending actions and hooks come with later parts of the service; until then they are 0. */
 export function runtimeCounters({ services }: ReadCall): Promise<RuntimeCounters> {
   return Promise.resolve({
     active_rule_count: 0,

@@ -110,10 +110,10 @@ describe('batch worker', () => {
     assert.deepEqual(await codes(first), ['done 1', 'done 2', 'done 3']);
   });
 
-  it('refuses a second port where commands must not run side by side', () => {
+  it('refuses a second port where commands must not run in parallel that must', () => {
     const { attach } = setUp();
     attach();
-    assert.throws(() => attach(), /side by side/);
+    assert.throws(() => attach(), /in parallel that must/);
   });
 
   it('passes on domain errors as values, each to its own ask', async () => {

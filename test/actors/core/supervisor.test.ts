@@ -113,7 +113,7 @@ describe('supervisor', () => {
     await supervisor.started;
     child('a').leave();
     await time.settle();
-    assert.equal(supervisor.children()[0]?.lastError, 'ended without being asked to');
+    assert.equal(supervisor.children()[0]?.lastError, 'ended although its supervisor did not stop it');
     await time.advance(100);
     assert.equal(statesOf(supervisor), 'a:running');
   });

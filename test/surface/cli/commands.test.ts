@@ -254,7 +254,7 @@ describe('a refusal says what can be done', () => {
     for (const to of [join(home, 'file'), join(home, 'file', 'below'), '/proc/mnemesh-test']) {
       const { code, err } = await mnemesh('backup', '--to', to);
       assert.equal(code, 2, err);
-      assert.match(err, /^error: (cannot make the folder|\S+ is no folder)/);
+      assert.match(err, /^error: (cannot make the folder|\S+ is not a folder)/);
     }
   });
 });

@@ -228,7 +228,7 @@ describe('an imported record', () => {
     const wrong: readonly (readonly [unknown, RegExp])[] = [
       [7, /must be a JSON object/],
       [{}, /kind is required/],
-      [record({ id: 1 }), /id: must be a text/],
+      [record({ id: 1 }), /id: must be text/],
       [record({ kind: 'vote' }), /knows no kind "vote".*the release that exported it/],
       [record({ kind: 'memory' }), /"memory" is not imported as a record/],
       [record({ kind: 'adoption', id: `${peerId}/x/1`, namespace: '_mesh' }), /"adoption" is not imported/],
