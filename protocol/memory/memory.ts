@@ -34,6 +34,9 @@ export const PRESERVED_METADATA_KEYS = [
   'imported_from_agent_id',
 ] as const;
 
+/** Metadata keys that name the agent a message is for. */
+export const ADDRESSEE_KEYS = ['target_agent_id', 'recipient_agent_id'] as const;
+
 export interface Citation {
   readonly uri: string;
   readonly accessed_at: string;

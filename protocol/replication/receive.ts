@@ -2,7 +2,14 @@ import { type Deciding, type DecisionContext, decided } from '../decide/deciding
 import { memoryById, memoryByTitle, read } from '../decide/reads.js';
 import { memoryPayload } from '../kinds/memory-kind.js';
 import { isExpired } from '../memory/access.js';
-import { higherTier, type Memory, type MemoryRow, ownerOf } from '../memory/memory.js';
+import {
+  ADDRESSEE_KEYS,
+  higherTier,
+  type Memory,
+  type MemoryRow,
+  ownerOf,
+  PRESERVED_METADATA_KEYS,
+} from '../memory/memory.js';
 import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
 import { giveWay, withAttestation } from '../memory/store.js';
 import { mayHold } from '../mesh/peer.js';
@@ -15,6 +22,8 @@ export interface ReceiveMemory {
   readonly memory: Memory;
   /** Globs of namespaces that its sender may write; null means all. */
   readonly allowedNamespaces: readonly string[] | null;
+  /** Agents in whose name the sender may write. Rows of other agents change only by a signature of their owner. */
+  readonly agentIds: readonly string[];
   /** The same setting as in `store-memory`. */
   readonly archive: boolean;
 }
@@ -30,7 +39,8 @@ type Outcome = ReceiveMemoryOutcome;
 /**
  * Takes a memory of a peer that knows no operations (reference-federation §1.7). The row with its title, else the row
  * with its id, takes over newer contents. Without such a row it is inserted, unless a deletion is later than its last
- * change. FORBIDDEN when it would touch a namespace outside its sender's scope. Receiving it again changes nothing.
+ * change. FORBIDDEN when it would touch a namespace outside its sender's scope, or the row of an agent in whose name the
+ * sender may not write. Receiving it again changes nothing.
  */
 export function* decideReceive(command: ReceiveMemory, context: DecisionContext): Deciding<Outcome> {
   const { memory } = command;
@@ -41,10 +51,10 @@ export function* decideReceive(command: ReceiveMemory, context: DecisionContext)
     return fail('FORBIDDEN', 'the namespace is out of the scope of this peer');
   }
   const living = (row: MemoryRow | null) => row !== null && !isExpired(row, context.now);
-  if (living(holder)) return merged(holder!, memory);
+  if (living(holder)) return merged(holder!, command);
   const room = holder === null || holder.id === memory.id ? [] : [giveWay(holder, command.archive)];
   if (living(named)) {
-    const outcome = merged(named!, memory);
+    const outcome = merged(named!, command);
     return outcome.ok && outcome.value.mutations.length > 0
       ? decided(outcome.value.value, [...room, ...outcome.value.mutations])
       : outcome;
@@ -67,12 +77,29 @@ export function* decideReceive(command: ReceiveMemory, context: DecisionContext)
 
 const unchanged = (id: string) => decided<Outcome>({ id, change: 'unchanged' }, []);
 
-function merged(row: MemoryRow, incoming: Memory) {
+function merged(row: MemoryRow, { memory: incoming, agentIds }: ReceiveMemory) {
   const memory = newerOf(row, incoming);
   const same = memoryPayload({ ...memory, updated_at: row.updated_at, version: row.version });
   if (same === memoryPayload(row)) return unchanged(row.id);
+  const owner = ownerOf(row);
+  if (owner !== null && !agentIds.includes(owner) && !isSignedBy(owner, incoming)) {
+    return fail('FORBIDDEN', 'the memory belongs to an agent in whose name this peer may not write');
+  }
   const reembed = row.title !== memory.title || row.content !== memory.content;
   return decided<Outcome>({ id: row.id, change: 'updated' }, [replaceMemory(row, memory, { reembed })]);
+}
+
+/** True for a memory whose signature was verified as that of an agent. */
+const isSignedBy = (agentId: string, memory: Memory): boolean =>
+  memory.metadata['attest_level'] === 'agent_attested' && ownerOf(memory) === agentId;
+
+/** The incoming metadata with the stored owner, readers and addressee: a sync preserves them (interface §2.1). */
+function keptMetadata(row: MemoryRow, incoming: Memory): Readonly<Record<string, unknown>> {
+  const metadata: Record<string, unknown> = { ...incoming.metadata };
+  for (const key of [...PRESERVED_METADATA_KEYS, ...ADDRESSEE_KEYS]) {
+    if (row.metadata[key] !== undefined) metadata[key] = row.metadata[key];
+  }
+  return metadata;
 }
 
 /** The stored row with newer contents; its id, creation and owner stay. At equal instants the greater id wins. */
@@ -91,7 +118,6 @@ function newerOf(row: MemoryRow, incoming: Memory): Memory {
     version: row.version + 1,
   };
   if (!isNewer) return both;
-  const owner = ownerOf(row);
   const text: Memory = {
     ...both,
     title: incoming.title,
@@ -103,7 +129,7 @@ function newerOf(row: MemoryRow, incoming: Memory): Memory {
     citations: incoming.citations,
     source_uri: incoming.source_uri,
     source_span: incoming.source_span,
-    metadata: owner === null ? incoming.metadata : { ...incoming.metadata, agent_id: owner },
+    metadata: keptMetadata(row, incoming),
     write_signature: incoming.write_signature,
   };
   return withAttestation(text, incoming);

@@ -86,6 +86,7 @@ async function takeMemory(item: unknown, { peer, call, vectors }: Pushed): Promi
     kind: 'receive-memory',
     memory,
     allowedNamespaces: peer.allowedNamespaces,
+    agentIds: [call.caller.agentId, ...peer.allowedSenderAgentIds],
     archive: settings.archiveOnGc,
   });
   if (!received.ok) return failed(received.error);
