@@ -56,7 +56,7 @@ export type LinkEvent =
   | { readonly kind: 'answered'; readonly progress: boolean }
   | { readonly kind: 'failed'; readonly cause: Cause; readonly delivery: boolean }
   /** The peer was in contact or has changed: try again now. */
-  | { readonly kind: 'heard' }
+  | { readonly kind: 'contacted' }
   /** The peer runs another release than when it refused, or something else is offered. */
   | { readonly kind: 'offer-again' };
 
@@ -86,7 +86,7 @@ export function nextLink(link: LinkState, event: LinkEvent): LinkState {
         cause: event.cause,
       };
     }
-    case 'heard':
+    case 'contacted':
       // Its failures are kept until it has answered: a genuine message does not prove that the peer can be reached.
       return link.state === 'cut' ? { ...link, state: 'suspect' } : link;
     case 'offer-again':

@@ -72,7 +72,7 @@ export class Links implements RunningChild {
       const record = parts.recordOf(peer.peerId);
       const moved = record.peer.url !== peer.url;
       record.peer = peer;
-      if (moved) record.heard();
+      if (moved) record.contacted();
       return record;
     });
     for (const record of records)

@@ -4,7 +4,7 @@ import type { Result } from '../../protocol/result.js';
 import { loopChild } from '../core/loop.js';
 import { type Supervisor, startSupervisor } from '../core/supervisor.js';
 import { forwardTo } from './forward.js';
-import { DeliveryLedger, type Remembered, recall } from './ledger.js';
+import { DeliveryLedger, type Remembered, restoreProgress } from './ledger.js';
 import { Links, ringFrom } from './links.js';
 import { meshStatus } from './mesh-status.js';
 import { Outgoing } from './outgoing.js';
@@ -50,7 +50,7 @@ export interface Mesh {
    * A genuine message of a peer arrived. `have`: what the peer said that it has (the cursor of a pull). `reads`: how far
    * it has read the log of this node (the cursor of a page).
    */
-  heard(peerId: string, have: Have | null, reads?: Have | null): void;
+  contacted(peerId: string, have: Have | null, reads?: Have | null): void;
   /** A peer found that its rows differ from this node's: compare with it soon. */
   differing(peerId: string): void;
   /** Writes the ledger and ends, without waiting for answers that are under way. */
@@ -78,9 +78,7 @@ const RETRY_PARKED_LIMIT = 500;
 /** After this many failures the rest waits for the next start. */
 const PARKED_BROKEN_MAX = 200;
 
-/**
- * Starts replication: a supervisor with the connections to peers, the quorum, catch-up and the ledger of deliveries.
- */
+/** Starts replication: a supervisor with peer connections, quorum, catch-up and the ledger of deliveries. */
 export function startMesh(parts: MeshParts): Mesh {
   return new Replication(parts);
 }
@@ -102,10 +100,7 @@ class Replication implements Mesh {
   private sync: PeerSync | null = null;
   private readonly wakeLog: () => void;
   readonly rows: RowDuties;
-  /**
-   * The peer whose claim that this database lost operations is being examined, and until when each peer's claims are
-   * ignored (monotonic).
-   */
+  /** The peer that claims that this database lost operations, and until when claims are ignored (monotonic). */
   private doubted: PeerRecord | null = null;
   private readonly doubtedUntilMs = new Map<string, number>();
   private recoveringFrom: PeerRecord | null = null;
@@ -186,13 +181,13 @@ class Replication implements Mesh {
   }
 
   acknowledgements(origin: string, seq: number): readonly Acknowledgement[] {
-    return this.members.map(({ peerId, standing, has }) => {
+    return this.members.map(({ peerId, replication, has }) => {
       // The connections do not track an earlier epoch, but the peer's last full answer does.
-      if (origin !== standing.origin) {
+      if (origin !== replication.origin) {
         return { peerId, state: (has[origin] ?? 0) >= seq ? 'durable' : 'waiting', reason: null };
       }
-      if (standing.acked < seq) return { peerId, state: 'waiting', reason: null };
-      const reason = standing.parked.get(seq) ?? null;
+      if (replication.acked < seq) return { peerId, state: 'waiting', reason: null };
+      const reason = replication.parked.get(seq) ?? null;
       return { peerId, state: reason === null ? 'durable' : 'parked', reason };
     });
   }
@@ -216,19 +211,19 @@ class Replication implements Mesh {
   news(peerId: string): PeerNews | null {
     const record = this.records.get(peerId);
     const { origin, end } = this.ownLog;
-    if (record === undefined || origin === null || record.standing.acked >= end) return null;
+    if (record === undefined || origin === null || record.replication.acked >= end) return null;
     const pushed = record.peer.url !== null && record.link.state === 'healthy';
     const pushedWithinMs = pushed ? gatherMs(this.ring.length) + PUSH_GRACE_MS : null;
-    return { origin, seq: end, acked: record.standing.acked, pushedWithinMs };
+    return { origin, seq: end, acked: record.replication.acked, pushedWithinMs };
   }
 
   hint(peerId: string): void {
     const record = this.records.get(peerId);
-    record?.heard();
+    record?.contacted();
     if (record !== undefined) this.sync?.request(record);
   }
 
-  heard(peerId: string, have: Have | null, reads: Have | null = null): void {
+  contacted(peerId: string, have: Have | null, reads: Have | null = null): void {
     const record = this.records.get(peerId);
     if (record === undefined) return;
     if (reads !== null && this.ownLog.end - (reads[this.ownLog.origin ?? ''] ?? 0) > PULL_LIMIT)
@@ -240,7 +235,7 @@ class Replication implements Mesh {
       if (origin !== null && this.observe(record, origin, have[origin] ?? null, 0) === 'raised')
         record.progressed();
     }
-    record.heard();
+    record.contacted();
   }
 
   differing(peerId: string): void {
@@ -306,9 +301,9 @@ class Replication implements Mesh {
         scheduler,
         batchMax: settings.pushBatchMax,
         peers: this,
-        isPrompt: (record) => this.isPrompt(record),
+        isSynchronous: (record) => this.isSynchronous(record),
         gatherMs: () => gatherMs(this.ring.length),
-        late: () => this.links?.wakeAll(),
+        onSlow: () => this.links?.wakeAll(),
         pushed: ({ peerId }, operations, ms) =>
           this.parts.onEvent?.({ kind: 'pushed', peerId, operations, ms }),
       },
@@ -323,19 +318,16 @@ class Replication implements Mesh {
    * Writes wait for as many peers as the quorum needs: the next healthy ones in a ring of all nodes, so that not all
    * nodes wait for the same peers. Peers with a scope have no full copy and come last.
    */
-  private isPrompt(record: PeerRecord): boolean {
+  private isSynchronous(record: PeerRecord): boolean {
     const well = this.ring.filter(
-      ({ peer, link, late }) => peer.url !== null && link.state === 'healthy' && !late,
+      ({ peer, link, slow }) => peer.url !== null && link.state === 'healthy' && !slow,
     );
     const whole = well.filter(({ peer }) => peer.allowedNamespaces === null);
     const narrow = well.filter(({ peer }) => peer.allowedNamespaces !== null);
     return [...whole, ...narrow].slice(0, this.quorum.needed - 1).includes(record);
   }
 
-  /**
-   * Retries parked operations, because this release may have a rule for them. An operation on which a rule throws does
-   * not delay the others.
-   */
+  /** Retries parked operations: this release may have a rule for them. A failing one does not delay the others. */
   private async retryParked(): Promise<void> {
     let place = { after: 0, skip: 0, limit: RETRY_PARKED_LIMIT };
     for (let broken = 0; broken < PARKED_BROKEN_MAX; ) {
@@ -372,8 +364,8 @@ class Replication implements Mesh {
         if (quarantined) this.parts.onEvent?.({ kind: 'quarantined', peerId });
       },
     });
-    recall(record, this.remembered);
-    if (this.ownLog.origin !== null) record.standing.follow(this.ownLog.origin);
+    restoreProgress(record, this.remembered);
+    if (this.ownLog.origin !== null) record.replication.follow(this.ownLog.origin);
     this.records.set(peerId, record);
     return record;
   }
@@ -386,15 +378,15 @@ class Replication implements Mesh {
     ticket: number,
   ): 'raised' | 'lowered' | 'same' {
     const { ownLog } = this;
-    if (has === null || ownLog.origin !== origin || record.standing.origin !== origin) return 'same';
+    if (has === null || ownLog.origin !== origin || record.replication.origin !== origin) return 'same';
     if (has > ownLog.end) {
       // The peer's count does not tell how many of its operations are the same as ours.
       this.contradicted(record, ownLog.end + 1);
       return 'same';
     }
-    const change = record.standing.observe(has, ticket);
+    const change = record.replication.observe(has, ticket);
     // A peer that cannot be pushed to is trusted, unless it has a scope: then it may hold only headers.
-    if (record.peer.url === null && record.peer.allowedNamespaces === null) record.standing.trust();
+    if (record.peer.url === null && record.peer.allowedNamespaces === null) record.replication.trust();
     return change;
   }
 
@@ -410,8 +402,7 @@ class Replication implements Mesh {
     const { origin, end } = this.ownLog;
     this.ownLog.refresh().then(
       () => {
-        // Another process may have written the operations, and the peer may have pulled them before this process read
-        // the log.
+        // Another process may have written the operations, and this one not have read the log yet.
         if (this.ownLog.origin === origin && this.ownLog.end === end) this.sync?.request(record, seq);
         else this.settle(record);
       },
@@ -436,14 +427,14 @@ class Replication implements Mesh {
     if (!begun.ok) {
       log.error(
         { code: begun.error.code },
-        'the database was rolled back to an older state, and no new epoch could be started',
+        'the database was rolled back, and no new epoch could be started',
       );
       this.gate.release('put-back');
       return false;
     }
     log.warn(
       { origin, next: begun.value.origin, peer: record.peerId },
-      'the database was rolled back to an older state: the node continues under a new epoch',
+      'the database was rolled back: the node continues under a new epoch',
     );
     onEvent?.({ kind: 'epoch-begun', origin: begun.value.origin });
     await this.ownLog.refresh();
@@ -469,7 +460,7 @@ class Replication implements Mesh {
       this.rows.reconnected(record.peerId);
     }
     this.quorum.changed();
-    if (change === 'standing') this.links?.wake(record.peerId);
+    if (change === 'progress') this.links?.wake(record.peerId);
     // Writes may wait for another peer now.
     else this.links?.wakeAll();
     this.look();

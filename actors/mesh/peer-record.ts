@@ -4,7 +4,7 @@ import type { Clock, Log, Random } from '../../protocol/seams.js';
 import { EntropyState } from './entropy-state.js';
 import { type Cause, FRESH_LINK, type LinkEvent, type LinkState, nextLink, waitAfter } from './link-state.js';
 import type { Delivered } from './peer-client.js';
-import { Standing } from './standing.js';
+import { ReplicationProgress } from './replication-progress.js';
 
 /** The part of an answer that describes the peer. */
 export interface Said {
@@ -22,21 +22,21 @@ export interface PeerRecordParts {
   readonly onFailed: (cause: Cause, quarantined: boolean) => void;
 }
 
-/** `reconnected`: the peer answers after a failure, or for the first time. `standing`: it has more or less of ours. */
-export type RecordChange = 'reconnected' | 'standing' | 'state';
+/** `reconnected`: the peer answers after a failure, or for the first time. `progress`: it has more or less of ours. */
+export type RecordChange = 'reconnected' | 'progress' | 'state';
 
 /** A clock skew from which on a warning is logged (design: mesh). */
 const SKEW_WARN_MS = 5000;
 
 /** Shortest time between two tries of a peer that contacts this node but cannot be reached. */
-const HEARD_RETRY_MS = 250;
+const CONTACT_RETRY_MS = 250;
 
 /**
  * All that a node knows of one peer. It outlives the connection, which may be restarted. Connections, catch-up and the
  * inbound side write into it.
  */
 export class PeerRecord {
-  readonly standing = new Standing();
+  readonly replication = new ReplicationProgress();
   readonly entropy = new EntropyState();
   link: LinkState = FRESH_LINK;
   /** All that the peer had at its last full answer. */
@@ -50,7 +50,7 @@ export class PeerRecord {
   /** Until then, monotonic, the peer reads pages that include what a push would send. */
   readsUntilMs = 0;
   /** A push to this peer takes long; writes should not wait for it. */
-  late = false;
+  slow = false;
   /** Operations that an older release of the peer parked, to be offered to its present release. */
   offers: number[] = [];
   /** Most operations that the next push carries. */
@@ -76,8 +76,8 @@ export class PeerRecord {
 
   /** This node continues under another origin: refused operations of the former origin are no longer owed. */
   follow(origin: string): void {
-    if (this.standing.origin === origin) return;
-    this.standing.follow(origin);
+    if (this.replication.origin === origin) return;
+    this.replication.follow(origin);
     this.apply({ kind: 'offer-again' });
     this.notBeforeMs = 0;
   }
@@ -85,14 +85,14 @@ export class PeerRecord {
   /** Records what a genuine answer says of the peer itself. `progress`: the peer has more of ours than before. */
   answered(delivered: Delivered<Said> & { ok: true }, progress: boolean): void {
     const before = this.link.state;
-    const changed = this.heardOf(delivered);
+    const changed = this.recordAnswer(delivered);
     this.apply({ kind: 'answered', progress });
     // A peer that refuses operations still answers; that answer does not shorten the wait.
     if (changed || this.link.attempts === 0 || !this.link.cause?.startsWith('refused:')) this.notBeforeMs = 0;
     if (progress) this.firstFailedAtMs = null;
     if (this.link.attempts === 0) this.lastError = null;
     if (before !== 'healthy') this.parts.onChange(this, 'reconnected');
-    if (progress) this.parts.onChange(this, 'standing');
+    if (progress) this.parts.onChange(this, 'progress');
     if (changed) this.parts.onChange(this, 'state');
   }
 
@@ -100,24 +100,26 @@ export class PeerRecord {
   progressed(): void {
     this.apply({ kind: 'offer-again' });
     if (this.link.failures === 0) this.notBeforeMs = 0;
-    this.parts.onChange(this, 'standing');
+    this.parts.onChange(this, 'progress');
   }
 
   /** Records an answer that refuses a delivery. */
   refused(delivered: Delivered<Said> & { ok: true }, cause: Cause, message: string): void {
-    this.heardOf(delivered);
+    this.recordAnswer(delivered);
     this.failed(cause, message, true);
   }
 
   /** Records what any genuine answer says; true when the peer runs another release than before. */
-  private heardOf({ reply, skewMs }: Delivered<Said> & { ok: true }): boolean {
+  private recordAnswer({ reply, skewMs }: Delivered<Said> & { ok: true }): boolean {
     const changed = this.version !== null && reply.version !== this.version;
     this.lastAnswerAtMs = this.parts.clock.nowMs();
     this.measured(skewMs);
     this.version = reply.version;
     if (changed) {
       this.apply({ kind: 'offer-again' });
-      this.offers = [...this.standing.parked].flatMap(([seq, why]) => (why === 'out_of_scope' ? [] : [seq]));
+      this.offers = [...this.replication.parked].flatMap(([seq, why]) =>
+        why === 'out_of_scope' ? [] : [seq],
+      );
     }
     return changed;
   }
@@ -144,10 +146,10 @@ export class PeerRecord {
   }
 
   /** The peer was in contact, so a wait may be cut short. */
-  heard(): void {
+  contacted(): void {
     if (this.link.failures === 0) return;
-    this.apply({ kind: 'heard' });
-    this.notBeforeMs = Math.min(this.notBeforeMs, this.failedAtMs + HEARD_RETRY_MS);
+    this.apply({ kind: 'contacted' });
+    this.notBeforeMs = Math.min(this.notBeforeMs, this.failedAtMs + CONTACT_RETRY_MS);
     this.parts.onChange(this, 'state');
   }
 

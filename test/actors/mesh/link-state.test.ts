@@ -27,7 +27,7 @@ describe('the state of a link', () => {
     assert.equal(after(...times(50, failed('throttled'))).state, 'suspect');
     assert.equal(after(...times(50, failed('refused:bad_chain'))).state, 'suspect');
     assert.equal(after(...times(9, failed('unreachable')), answered).state, 'healthy');
-    assert.equal(after(...times(9, failed('unreachable')), { kind: 'heard' }).state, 'suspect');
+    assert.equal(after(...times(9, failed('unreachable')), { kind: 'contacted' }).state, 'suspect');
   });
 
   it('counts as attempts what says something of the delivery', () => {

@@ -53,7 +53,10 @@ describe('flags of the command table', () => {
   it('verify-signed-events-chain --format prints text or JSON, and failures follow it', async () => {
     const asked = await cli('verify-signed-events-chain', '--format', 'json');
     assert.equal((JSON.parse(asked.out) as Row)['chain_holds'], true);
-    assert.match((await cli('verify-signed-events-chain', '--format', 'text')).out, /^the audit chain is valid/);
+    assert.match(
+      (await cli('verify-signed-events-chain', '--format', 'text')).out,
+      /^the audit chain is valid/,
+    );
     assert.equal((await cli('verify-signed-events-chain', '--format', 'toon')).code, 2);
     for (const words of [['--format', 'json'], ['--format=json']]) {
       const refused = await cli('verify-signed-events-chain', '--since', '-1', ...words);
