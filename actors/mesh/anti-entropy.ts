@@ -83,7 +83,9 @@ export class AntiEntropy {
     const { clock, intervalMs, records } = this.parts;
     if (intervalMs === 0) return { afterMs: IDLE_MS };
     const nowMs = clock.monotonicMs();
-    const candidates = records().filter(({ peer, link }) => peer.url !== null && link.state === 'healthy');
+    const candidates = records().filter(
+      ({ peer, connection }) => peer.url !== null && connection.state === 'healthy',
+    );
     let next: PeerRecord | null = null;
     let soonestMs = nowMs + IDLE_MS;
     for (const record of candidates) {

@@ -1,7 +1,7 @@
 import type { PeerParked, PeerProgress } from '../../protocol/replication/peer-progress.js';
 import type { Clock, Log } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
-import type { Cause } from './link-state.js';
+import type { Cause } from './connection-state.js';
 import type { OwnLog } from './own-log.js';
 import type { PeerRecord } from './peer-record.js';
 
@@ -67,18 +67,18 @@ export class DeliveryLedger {
   }
 
   private rowOf(record: PeerRecord): PeerProgress | null {
-    const { replication, link } = record;
+    const { replication, connection } = record;
     if (replication.origin === null) return null;
-    const owes = (link.failures > 0 || link.attempts > 0) && this.ownLog.end > replication.acked;
+    const owes = (connection.failures > 0 || connection.attempts > 0) && this.ownLog.end > replication.acked;
     const waitMs = record.notBeforeMs - this.clock.monotonicMs();
     return {
       peerId: record.peerId,
       origin: replication.origin,
       acked: replication.acked,
       owedTo: owes ? this.ownLog.end : 0,
-      attempts: link.attempts,
-      quarantined: link.quarantined,
-      cause: owes ? link.cause : null,
+      attempts: connection.attempts,
+      quarantined: connection.quarantined,
+      cause: owes ? connection.cause : null,
       firstFailedAtMs: owes ? record.firstFailedAtMs : null,
       lastFailedAtMs: owes ? record.lastFailedAtMs : null,
       // Rounded to the second: a row that differs by less need not be written again.
@@ -129,5 +129,5 @@ export function restoreProgress(record: PeerRecord, remembered: Remembered | nul
   record.lastFailedAtMs = row.lastFailedAtMs;
   // The peer is probed first in any case, so only the causes that this node writes need to match.
   const { attempts, quarantined } = row;
-  record.link = { ...record.link, attempts, quarantined, cause: row.cause as Cause | null };
+  record.connection = { ...record.connection, attempts, quarantined, cause: row.cause as Cause | null };
 }

@@ -41,20 +41,20 @@ export function meshStatus({
 }
 
 function peerStatus(record: PeerRecord, ownLog: OwnLog, clock: Clock): PeerStatus {
-  const { peer, link, replication, has, lastAnswerAtMs, entropy } = record;
+  const { peer, connection, replication, has, lastAnswerAtMs, entropy } = record;
   return {
     peerId: peer.peerId,
     url: peer.url,
-    state: link.state,
+    state: connection.state,
     acked: replication.acked,
     lagOperations: Math.max(0, ownLog.end - replication.acked),
     lagSeconds: Math.round(ownLog.lagMs(replication.acked) / 100) / 10,
     skewMs: record.skewMs,
-    attempts: link.attempts,
-    cause: link.cause,
+    attempts: connection.attempts,
+    cause: connection.cause,
     lastError: record.lastError,
     nextTryInMs: Math.max(0, Math.round(record.notBeforeMs - clock.monotonicMs())),
-    quarantined: link.quarantined,
+    quarantined: connection.quarantined,
     dlq: owedAfterFailure(record, ownLog),
     parked: replication.parked.size,
     operations: operationsOf(has),
@@ -71,8 +71,8 @@ function peerStatus(record: PeerRecord, ownLog: OwnLog, clock: Clock): PeerStatu
 /** Most namespaces that the status names. */
 const DIFFERING_SHOWN = 10;
 
-function owedAfterFailure({ link, replication }: PeerRecord, ownLog: OwnLog): number {
-  const failing = link.failures > 0 || link.attempts > 0;
+function owedAfterFailure({ connection, replication }: PeerRecord, ownLog: OwnLog): number {
+  const failing = connection.failures > 0 || connection.attempts > 0;
   const parked = [...replication.parked.values()].filter((reason) => reason !== 'out_of_scope').length;
   return (failing ? Math.max(0, ownLog.end - replication.acked) : 0) + parked;
 }

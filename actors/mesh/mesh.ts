@@ -5,13 +5,13 @@ import { loopChild } from '../core/loop.js';
 import { type Supervisor, startSupervisor } from '../core/supervisor.js';
 import { forwardTo } from './forward.js';
 import { DeliveryLedger, type Remembered, restoreProgress } from './ledger.js';
-import { Links, ringFrom } from './links.js';
 import { meshStatus } from './mesh-status.js';
 import { Outgoing } from './outgoing.js';
 import { OwnLog } from './own-log.js';
 import type { Acknowledgement, MeshParts, MeshStatus, PeerNews, QuorumOutcome } from './parts.js';
 import { PeerClient } from './peer-client.js';
-import { gatherMs } from './peer-link.js';
+import { gatherMs } from './peer-connection.js';
+import { PeerConnections, type PeerConnectionsParts, ringFrom } from './peer-connections.js';
 import { PeerRecord, type RecordChange } from './peer-record.js';
 import { PeerSync, PULL_LIMIT } from './peer-sync.js';
 import { QuorumWriter } from './quorum-writer.js';
@@ -96,7 +96,7 @@ class Replication implements Mesh {
   private readonly outgoing: Outgoing;
   private readonly quorum: QuorumWriter;
   private readonly ledger: DeliveryLedger;
-  private links: Links | null = null;
+  private connections: PeerConnections | null = null;
   private sync: PeerSync | null = null;
   private readonly wakeLog: () => void;
   readonly rows: RowDuties;
@@ -117,7 +117,7 @@ class Replication implements Mesh {
     this.quorum = new QuorumWriter({
       quorumWrites: settings.quorumWrites,
       peersNamed: settings.peersNamed ?? (() => 0),
-      members: () => (this.links === null ? null : this.members),
+      members: () => (this.connections === null ? null : this.members),
       clock,
       scheduler,
       onOutcome: ({ met }, ms) => parts.onEvent?.({ kind: 'quorum', met, ms }),
@@ -154,7 +154,7 @@ class Replication implements Mesh {
         dlq.spec,
         { id: 'quorum-writer', policy, start: () => Promise.resolve(this.startQuorum()) },
         { id: 'peer-sync', policy, start: () => Promise.resolve(this.startSync()) },
-        { id: 'roster', policy, start: () => this.startLinks(onFailure) },
+        { id: 'roster', policy, start: () => this.startConnections(onFailure) },
         watch.spec,
         ...this.rows.specs,
       ],
@@ -212,7 +212,7 @@ class Replication implements Mesh {
     const record = this.records.get(peerId);
     const { origin, end } = this.ownLog;
     if (record === undefined || origin === null || record.replication.acked >= end) return null;
-    const pushed = record.peer.url !== null && record.link.state === 'healthy';
+    const pushed = record.peer.url !== null && record.connection.state === 'healthy';
     const pushedWithinMs = pushed ? gatherMs(this.ring.length) + PUSH_GRACE_MS : null;
     return { origin, seq: end, acked: record.replication.acked, pushedWithinMs };
   }
@@ -272,16 +272,16 @@ class Replication implements Mesh {
       putBack: (record, origin, shared) => this.putBack(record, origin, shared),
       caughtUp: (record, complete) => this.caughtUp(record, complete),
     });
-    for (const record of this.members) if (record.link.state === 'healthy') this.sync.request(record);
+    for (const record of this.members) if (record.connection.state === 'healthy') this.sync.request(record);
     return this.sync;
   }
 
-  private async startLinks(onFailure: ConstructorParameters<typeof Links>[0]['onFailure']): Promise<Links> {
+  private async startConnections(onFailure: PeerConnectionsParts['onFailure']): Promise<PeerConnections> {
     const { self, roster, clock, scheduler, random, policy, settings } = this.parts;
     this.remembered ??= await this.ledger.load();
     await this.ownLog.refresh();
     await this.retryParked();
-    this.links = new Links({
+    this.connections = new PeerConnections({
       roster,
       seams: { clock, scheduler, random },
       policy,
@@ -293,7 +293,7 @@ class Replication implements Mesh {
         this.look();
       },
       onFailure,
-      link: {
+      connection: {
         client: this.client,
         outgoing: this.outgoing,
         ownLog: this.ownLog,
@@ -303,7 +303,7 @@ class Replication implements Mesh {
         peers: this,
         isSynchronous: (record) => this.isSynchronous(record),
         gatherMs: () => gatherMs(this.ring.length),
-        onSlow: () => this.links?.wakeAll(),
+        onSlow: () => this.connections?.wakeAll(),
         pushed: ({ peerId }, operations, ms) =>
           this.parts.onEvent?.({ kind: 'pushed', peerId, operations, ms }),
       },
@@ -311,7 +311,7 @@ class Replication implements Mesh {
     // The members are known only now. There may be no member to wait for.
     this.quorum.changed();
     this.look();
-    return this.links;
+    return this.connections;
   }
 
   /**
@@ -320,7 +320,7 @@ class Replication implements Mesh {
    */
   private isSynchronous(record: PeerRecord): boolean {
     const well = this.ring.filter(
-      ({ peer, link, slow }) => peer.url !== null && link.state === 'healthy' && !slow,
+      ({ peer, connection, slow }) => peer.url !== null && connection.state === 'healthy' && !slow,
     );
     const whole = well.filter(({ peer }) => peer.allowedNamespaces === null);
     const narrow = well.filter(({ peer }) => peer.allowedNamespaces !== null);
@@ -425,10 +425,7 @@ class Replication implements Mesh {
     const reason = `peer ${record.peerId} has operations of ${origin} that this database lost`;
     const begun = await store.execute({ kind: 'begin-epoch', epoch, reason, keep });
     if (!begun.ok) {
-      log.error(
-        { code: begun.error.code },
-        'the database was rolled back, and no new epoch could be started',
-      );
+      log.error({ code: begun.error.code }, 'the database was rolled back, but no new epoch could begin');
       this.gate.release('put-back');
       return false;
     }
@@ -460,16 +457,16 @@ class Replication implements Mesh {
       this.rows.reconnected(record.peerId);
     }
     this.quorum.changed();
-    if (change === 'progress') this.links?.wake(record.peerId);
+    if (change === 'progress') this.connections?.wake(record.peerId);
     // Writes may wait for another peer now.
-    else this.links?.wakeAll();
+    else this.connections?.wakeAll();
     this.look();
   }
 
   /** Opens the gate of the start when each peer has answered or failed to. */
   private look(): void {
-    if (!this.gate.held('start') || this.links === null) return;
-    const asked = this.members.every(({ peer, link }) => peer.url === null || link.state !== 'probing');
+    if (!this.gate.held('start') || this.connections === null) return;
+    const asked = this.members.every((each) => each.peer.url === null || each.connection.state !== 'probing');
     if (asked) this.gate.release('start');
   }
 
@@ -479,7 +476,7 @@ class Replication implements Mesh {
       for (const record of this.records.values()) record.follow(origin);
       this.quorum.changed();
     }
-    this.links?.wakeAll();
+    this.connections?.wakeAll();
     this.parts.onGrown?.();
   }
 }

@@ -1,8 +1,15 @@
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { Have } from '../../protocol/mesh/wire.js';
 import type { Clock, Log, Random } from '../../protocol/seams.js';
+import {
+  type Cause,
+  type ConnectionEvent,
+  type ConnectionState,
+  FRESH_CONNECTION,
+  nextState,
+  waitAfter,
+} from './connection-state.js';
 import { EntropyState } from './entropy-state.js';
-import { type Cause, FRESH_LINK, type LinkEvent, type LinkState, nextLink, waitAfter } from './link-state.js';
 import type { Delivered } from './peer-client.js';
 import { ReplicationProgress } from './replication-progress.js';
 
@@ -38,7 +45,7 @@ const CONTACT_RETRY_MS = 250;
 export class PeerRecord {
   readonly replication = new ReplicationProgress();
   readonly entropy = new EntropyState();
-  link: LinkState = FRESH_LINK;
+  connection: ConnectionState = FRESH_CONNECTION;
   /** All that the peer had at its last full answer. */
   has: Have = {};
   /**
@@ -84,13 +91,14 @@ export class PeerRecord {
 
   /** Records what a genuine answer says of the peer itself. `progress`: the peer has more of ours than before. */
   answered(delivered: Delivered<Said> & { ok: true }, progress: boolean): void {
-    const before = this.link.state;
+    const before = this.connection.state;
     const changed = this.recordAnswer(delivered);
     this.apply({ kind: 'answered', progress });
     // A peer that refuses operations still answers; that answer does not shorten the wait.
-    if (changed || this.link.attempts === 0 || !this.link.cause?.startsWith('refused:')) this.notBeforeMs = 0;
+    if (changed || this.connection.attempts === 0 || !this.connection.cause?.startsWith('refused:'))
+      this.notBeforeMs = 0;
     if (progress) this.firstFailedAtMs = null;
-    if (this.link.attempts === 0) this.lastError = null;
+    if (this.connection.attempts === 0) this.lastError = null;
     if (before !== 'healthy') this.parts.onChange(this, 'reconnected');
     if (progress) this.parts.onChange(this, 'progress');
     if (changed) this.parts.onChange(this, 'state');
@@ -99,7 +107,7 @@ export class PeerRecord {
   /** The peer fetched more of ours by itself: its earlier refusals no longer count. */
   progressed(): void {
     this.apply({ kind: 'offer-again' });
-    if (this.link.failures === 0) this.notBeforeMs = 0;
+    if (this.connection.failures === 0) this.notBeforeMs = 0;
     this.parts.onChange(this, 'progress');
   }
 
@@ -127,34 +135,34 @@ export class PeerRecord {
   /** Records a failure and when to try again. `delivery`: the message carried operations. */
   failed(cause: Cause, message: string, delivery: boolean): void {
     const { clock, random, log } = this.parts;
-    const before = this.link;
+    const before = this.connection;
     this.apply({ kind: 'failed', cause, delivery });
     this.lastError = `${cause}: ${message}`;
     this.lastFailedAtMs = clock.nowMs();
     this.firstFailedAtMs ??= this.lastFailedAtMs;
     this.failedAtMs = clock.monotonicMs();
-    this.notBeforeMs = this.failedAtMs + waitAfter(this.link, random.unit());
-    if (before.state !== this.link.state || before.quarantined !== this.link.quarantined) {
-      const { state, quarantined, attempts } = this.link;
+    this.notBeforeMs = this.failedAtMs + waitAfter(this.connection, random.unit());
+    if (before.state !== this.connection.state || before.quarantined !== this.connection.quarantined) {
+      const { state, quarantined, attempts } = this.connection;
       log.warn(
         { peer: this.peerId, state, quarantined, attempts, cause, reason: message },
         'a peer cannot be reached or refuses operations',
       );
     }
-    if (delivery) this.parts.onFailed(cause, this.link.quarantined && !before.quarantined);
+    if (delivery) this.parts.onFailed(cause, this.connection.quarantined && !before.quarantined);
     this.parts.onChange(this, 'state');
   }
 
   /** The peer was in contact, so a wait may be cut short. */
   contacted(): void {
-    if (this.link.failures === 0) return;
+    if (this.connection.failures === 0) return;
     this.apply({ kind: 'contacted' });
     this.notBeforeMs = Math.min(this.notBeforeMs, this.failedAtMs + CONTACT_RETRY_MS);
     this.parts.onChange(this, 'state');
   }
 
-  private apply(event: LinkEvent): void {
-    this.link = nextLink(this.link, event);
+  private apply(event: ConnectionEvent): void {
+    this.connection = nextState(this.connection, event);
   }
 
   private measured(skewMs: number): void {

@@ -9,7 +9,7 @@ import { asError, type ExitReason, type RunningChild } from '../core/child.js';
 import { applyPage } from './apply-verified.js';
 import { inTurn } from './parts.js';
 import type { PeerClient } from './peer-client.js';
-import { type Observer, saidOf } from './peer-link.js';
+import { type Observer, saidOf } from './peer-connection.js';
 import type { PeerRecord } from './peer-record.js';
 import { ReadAhead, type VerifiedPage } from './read-ahead.js';
 
@@ -108,7 +108,7 @@ export class PeerSync implements RunningChild {
     // Spreads the rounds of nodes that were started together.
     this.interval = scheduler.after(Math.round(intervalMs * (0.75 + 0.5 * random.unit())), () => {
       this.arm();
-      const asked = records().filter(({ link }) => link.state !== 'cut');
+      const asked = records().filter(({ connection }) => connection.state !== 'cut');
       for (const record of inTurn(asked, this.intervals)) this.request(record);
       this.intervals += 1;
     });

@@ -95,12 +95,12 @@ export class QuorumWriter {
     if (members === null && needed > 1) return false;
     // Nodes that have it or can still get it in time.
     let possible = 1;
-    for (const { replication, peerId, link } of members ?? []) {
+    for (const { replication, peerId, connection } of members ?? []) {
       if (!each.acked.has(peerId) && !each.parked.has(peerId)) {
         const verdict = replication.verdict(each.origin, each.from, each.to);
         if (verdict === 'durable') each.acked.add(peerId);
         if (verdict === 'parked') each.parked.add(peerId);
-        if (verdict === 'waiting' && link.state !== 'cut' && !link.quarantined) possible += 1;
+        if (verdict === 'waiting' && connection.state !== 'cut' && !connection.quarantined) possible += 1;
       }
       if (each.acked.has(peerId)) possible += 1;
     }

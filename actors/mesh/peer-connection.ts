@@ -3,13 +3,13 @@ import type { CheckedPullReply } from '../../protocol/mesh/pull-reply.js';
 import type { CheckedPushReply } from '../../protocol/mesh/push-message.js';
 import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
 import { asError, type ExitReason, type RunningChild } from '../core/child.js';
-import { type LinkState, REFUSAL_CAUSES, type RefusalCause } from './link-state.js';
+import { type ConnectionState, REFUSAL_CAUSES, type RefusalCause } from './connection-state.js';
 import type { Batch, Outgoing } from './outgoing.js';
 import type { OwnLog } from './own-log.js';
 import type { Delivered, PeerClient } from './peer-client.js';
 import type { PeerRecord } from './peer-record.js';
 
-export interface PeerLinkParts {
+export interface PeerConnectionParts {
   readonly client: PeerClient;
   readonly outgoing: Outgoing;
   readonly ownLog: OwnLog;
@@ -66,20 +66,21 @@ export const gatherMs = (peers: number): number =>
  * What a connection does next. Pure. A peer that was not reached is probed with a small question before a batch is
  * sent. Quarantined deliveries are not sent; the peer is only probed.
  */
-export function nextJob(link: LinkState, owed: number, offers = 0): Job | null {
-  if (link.state === 'probing' || link.quarantined) return 'probe';
-  const silent = link.cause === 'unreachable' || link.cause === 'timeout' || link.cause === 'untrusted';
-  if (link.failures > 0 && silent) return 'probe';
+export function nextJob(connection: ConnectionState, owed: number, offers = 0): Job | null {
+  if (connection.state === 'probing' || connection.quarantined) return 'probe';
+  const silent =
+    connection.cause === 'unreachable' || connection.cause === 'timeout' || connection.cause === 'untrusted';
+  if (connection.failures > 0 && silent) return 'probe';
   if (owed > 0) return 'push';
   // The peer refused even a smaller batch: ask for its state.
-  if (link.failures > 0) return 'probe';
+  if (connection.failures > 0) return 'probe';
   return offers > 0 ? 'offer' : null;
 }
 
 /**
  * The connection to one peer: pushes the own operations that the peer lacks, and finds out when a silent peer is back.
  */
-export class PeerLink implements RunningChild {
+export class PeerConnection implements RunningChild {
   readonly stopped: Promise<ExitReason>;
   private end!: (reason: ExitReason) => void;
   /** True during a question, and while a push is being prepared. */
@@ -104,7 +105,7 @@ export class PeerLink implements RunningChild {
 
   constructor(
     private readonly record: PeerRecord,
-    private readonly parts: PeerLinkParts,
+    private readonly parts: PeerConnectionParts,
   ) {
     this.stopped = new Promise((resolve) => {
       this.end = resolve;
@@ -124,7 +125,7 @@ export class PeerLink implements RunningChild {
     // The pushes under way belong to another epoch, or one of them failed.
     if (from === null || (this.pushes > 0 && this.sentOf !== parts.ownLog.origin)) return;
     const owed = parts.ownLog.end - from;
-    const job = nextJob(record.link, owed, record.offers.length);
+    const job = nextJob(record.connection, owed, record.offers.length);
     if (job === null) return;
     if (this.pushes > 0 && (job !== 'push' || this.pushes >= PUSHES_MAX || !parts.isSynchronous(record)))
       return;
@@ -146,9 +147,9 @@ export class PeerLink implements RunningChild {
   /** The earliest time, monotonic, for the next push. */
   private pushFromMs(owed: number): number {
     const { record, parts } = this;
-    const { replication, link, notBeforeMs, readsUntilMs } = record;
+    const { replication, connection, notBeforeMs, readsUntilMs } = record;
     const fromMs = Math.max(notBeforeMs, readsUntilMs);
-    const plain = link.failures === 0 && replication.from === replication.acked;
+    const plain = connection.failures === 0 && replication.from === replication.acked;
     if (!plain || owed >= GATHER_OPERATIONS || parts.isSynchronous(record)) return fromMs;
     this.owedSinceMs ??= parts.clock.monotonicMs();
     return Math.max(fromMs, this.owedSinceMs + parts.gatherMs());
@@ -185,7 +186,7 @@ export class PeerLink implements RunningChild {
     const change = parts.peers.observe(record, origin, saidOf(answer.reply, origin), ticket);
     record.answered(answer, change === 'raised');
     // A quarantined peer is probed from time to time.
-    if (record.link.quarantined) record.notBeforeMs = parts.clock.monotonicMs() + QUARANTINE_LOOK_MS;
+    if (record.connection.quarantined) record.notBeforeMs = parts.clock.monotonicMs() + QUARANTINE_LOOK_MS;
   }
 
   /** Sends one parked operation again: the answer says whether it has taken effect meanwhile. */
