@@ -37,7 +37,7 @@ export interface SyncReceiverOptions {
   readonly roster: Roster;
   readonly verifier: Verifier;
   readonly policy: MessagePolicy & {
-    /** Peers may send in the name of any agent (SVC_FED_TRUST_BODY_AGENT_ID). */
+    /** Peers may send on behalf of any agent (SVC_FED_TRUST_BODY_AGENT_ID). */
     readonly trustBodyAgentId: boolean;
   };
   /** True for a peer id that the operator lists, enrolled or not. */
