@@ -9,7 +9,7 @@ export interface Flag {
   /** A list may be repeated; a switch takes no value unless written `--flag=false`. */
   readonly kind: 'value' | 'list' | 'switch';
   /** A schema checks the value of the switch, so that its error message is the same on every surface. */
-  readonly judged?: true;
+  readonly checkedBySchema?: true;
 }
 
 /** The arguments of a command. */
@@ -53,7 +53,7 @@ export function parseArguments(spec: ArgumentSpec, words: readonly string[]): Re
     }
     if (flag.kind === 'switch') {
       const value = negated ? 'false' : (attached ?? 'true');
-      if (flag.judged !== true && value !== 'true' && value !== 'false') {
+      if (flag.checkedBySchema !== true && value !== 'true' && value !== 'false') {
         return fail('INVALID_ARGUMENT', `--${flag.name} takes only true or false as a value`);
       }
       values.push(value);

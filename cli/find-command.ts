@@ -102,10 +102,10 @@ async function helpOfAll(): Promise<Route> {
   return { kind: 'help', text: (columns) => rootHelp(operations, natives, columns) };
 }
 
-const nativeCommands = (wanted: (name: string) => boolean): Promise<Command[]> =>
+const nativeCommands = (isSelected: (name: string) => boolean): Promise<Command[]> =>
   Promise.all(
     Object.entries(NATIVE_COMMANDS)
-      .filter(([name]) => wanted(name))
+      .filter(([name]) => isSelected(name))
       .map(([, load]) => load()),
   );
 

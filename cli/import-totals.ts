@@ -1,7 +1,7 @@
 import { withMergedMemories } from '../node/transfer/import-record.js';
 
 /** Most errors that are shown one by one; the rest is counted. */
-const ERRORS_TOLD_MAX = 1000;
+const ERRORS_SHOWN_MAX = 1000;
 
 /** The place of an error in the text of `memory_import`. */
 const PLACE = /^(memories|links|records)\[(\d+)\]/;
@@ -54,7 +54,7 @@ export class ImportTotals {
     this.records += counts.records ?? 0;
     this.failed += counts.errors.length;
     for (const [from, to] of Object.entries(counts.merged ?? {})) this.merged.set(from, to);
-    for (const error of counts.errors.slice(0, ERRORS_TOLD_MAX - this.errors.length)) {
+    for (const error of counts.errors.slice(0, ERRORS_SHOWN_MAX - this.errors.length)) {
       this.errors.push(
         error.replace(PLACE, (_, list: List, index: string) => `${list}[${this.sent[list] + Number(index)}]`),
       );

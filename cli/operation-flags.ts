@@ -37,7 +37,7 @@ export function argumentSpecOf(operation: CliOperation): ArgumentSpec {
       name: kebab(field),
       short: shortOf(operation, field),
       kind: kindOf(operation, field),
-      judged: true,
+      checkedBySchema: true,
     }),
   );
   const aliases = Object.entries(operation.cli.aliases ?? {});

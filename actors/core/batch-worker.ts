@@ -50,7 +50,7 @@ export class BatchWorker<C, R> {
   private readonly slots: Slot<C, R>[] = [];
   private readonly depth: number;
   private readonly overloaded: Result<never>;
-  private readonly late: Result<never>;
+  private readonly deadlinePassed: Result<never>;
   private readonly shuttingDown: Result<never>;
   private state: 'open' | 'draining' | 'closed' = 'open';
   private stopping: Stopping | null = null;
@@ -66,7 +66,7 @@ export class BatchWorker<C, R> {
     this.mailbox = new Mailbox(options.mailbox);
     this.pending = new PendingReplies({ clock, scheduler, onExpired: (count) => this.expired(count) });
     this.overloaded = fail('OVERLOADED', `the queue of the ${name} is full; nothing was done`);
-    this.late = fail('DEADLINE', `the deadline passed before the ${name} began; nothing was done`);
+    this.deadlinePassed = fail('DEADLINE', `the deadline passed before the ${name} began; nothing was done`);
     this.shuttingDown = fail('SHUTTING_DOWN', `the ${name} is shutting down; nothing was done`);
   }
 
@@ -77,7 +77,7 @@ export class BatchWorker<C, R> {
    */
   ask(command: C, sizeBytes: number, { deadlineMs, lane }: AskOptions): Promise<Result<R>> {
     if (this.state !== 'open') return Promise.resolve(this.shuttingDown);
-    if (deadlineMs <= this.options.clock.monotonicMs()) return Promise.resolve(this.late);
+    if (deadlineMs <= this.options.clock.monotonicMs()) return Promise.resolve(this.deadlinePassed);
     if (!this.mailbox.hasRoom(sizeBytes) && !this.evictExpired(sizeBytes))
       return Promise.resolve(this.overloaded);
     const reply = this.pending.register(deadlineMs);
@@ -166,7 +166,7 @@ export class BatchWorker<C, R> {
   private takeBatch(messagesMax: number): Envelope<C, R>[] {
     const nowMs = this.options.clock.monotonicMs();
     return this.mailbox.take(messagesMax, this.options.batchBytesMax).filter(({ reply }) => {
-      if (reply.deadlineMs <= nowMs) this.pending.settle(reply, this.late);
+      if (reply.deadlineMs <= nowMs) this.pending.settle(reply, this.deadlinePassed);
       return !reply.settled;
     });
   }

@@ -83,7 +83,9 @@ export class AntiEntropy {
     const { clock, intervalMs, records } = this.parts;
     if (intervalMs === 0) return { afterMs: IDLE_MS };
     const nowMs = clock.monotonicMs();
-    const candidates = records().filter(({ peer, link }) => peer.url !== null && link.state === 'healthy');
+    const candidates = records().filter(
+      ({ peer, connection }) => peer.url !== null && connection.state === 'healthy',
+    );
     let next: PeerRecord | null = null;
     let soonestMs = nowMs + IDLE_MS;
     for (const record of candidates) {
@@ -249,12 +251,12 @@ export class AntiEntropy {
     const places = missing.map(({ origin, seq }) => ({ origin, seq }));
     const answer = await this.ask(record, { kind: 'operations', places }, checkOperationsReply);
     if (answer === null) return null;
-    const wanted = new Set(places.map(({ origin, seq }) => operationId(origin, seq)));
-    const isWanted = ({ origin, seq }: { origin: string; seq: number }) =>
-      wanted.has(operationId(origin, seq));
+    const requested = new Set(places.map(({ origin, seq }) => operationId(origin, seq)));
+    const isRequested = ({ origin, seq }: { origin: string; seq: number }) =>
+      requested.has(operationId(origin, seq));
     return {
-      operations: answer.operations.filter((each) => each.payload !== null && isWanted(each)),
-      withheld: answer.withheld.filter(isWanted).map(({ origin, seq }) => operationId(origin, seq)),
+      operations: answer.operations.filter((each) => each.payload !== null && isRequested(each)),
+      withheld: answer.withheld.filter(isRequested).map(({ origin, seq }) => operationId(origin, seq)),
     };
   }
 

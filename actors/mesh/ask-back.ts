@@ -17,14 +17,14 @@ export async function askBack(
 ): Promise<AskedBack> {
   const found = new Map<string, WireOperation>();
   const headers = new Map<string, WireOperation>();
-  let wanted = places;
+  let missing = places;
   let complete = true;
   for (const peer of peers) {
-    wanted = wanted.filter(({ origin, seq }) => !found.has(operationId(origin, seq)));
-    if (wanted.length === 0) break;
+    missing = missing.filter(({ origin, seq }) => !found.has(operationId(origin, seq)));
+    if (missing.length === 0) break;
     if (peer.url === null || peer.state !== 'member') continue;
-    const asked = new Set(wanted.map(({ origin, seq }) => operationId(origin, seq)));
-    const bare = wanted.map(({ origin, seq }) => ({ origin, seq }));
+    const asked = new Set(missing.map(({ origin, seq }) => operationId(origin, seq)));
+    const bare = missing.map(({ origin, seq }) => ({ origin, seq }));
     const answer = await client.ask(peer, { kind: 'operations', places: bare }, checkOperationsReply);
     if (!answer.ok) {
       complete = false;

@@ -1,7 +1,7 @@
 import type { PeerParked, PeerProgress } from '../../protocol/replication/peer-progress.js';
 import type { Clock, Log } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
-import type { Cause } from './link-state.js';
+import type { Cause } from './connection-state.js';
 import type { OwnLog } from './own-log.js';
 import type { PeerRecord } from './peer-record.js';
 
@@ -67,18 +67,18 @@ export class DeliveryLedger {
   }
 
   private rowOf(record: PeerRecord): PeerProgress | null {
-    const { standing, link } = record;
-    if (standing.origin === null) return null;
-    const owes = (link.failures > 0 || link.attempts > 0) && this.ownLog.end > standing.acked;
+    const { replication, connection } = record;
+    if (replication.origin === null) return null;
+    const owes = (connection.failures > 0 || connection.attempts > 0) && this.ownLog.end > replication.acked;
     const waitMs = record.notBeforeMs - this.clock.monotonicMs();
     return {
       peerId: record.peerId,
-      origin: standing.origin,
-      acked: standing.acked,
+      origin: replication.origin,
+      acked: replication.acked,
       owedTo: owes ? this.ownLog.end : 0,
-      attempts: link.attempts,
-      quarantined: link.quarantined,
-      cause: owes ? link.cause : null,
+      attempts: connection.attempts,
+      quarantined: connection.quarantined,
+      cause: owes ? connection.cause : null,
       firstFailedAtMs: owes ? record.firstFailedAtMs : null,
       lastFailedAtMs: owes ? record.lastFailedAtMs : null,
       // Rounded to the second: a row that differs by less need not be written again.
@@ -90,11 +90,11 @@ export class DeliveryLedger {
   private changedParked(records: readonly PeerRecord[]) {
     const parked: PeerParked[] = [];
     const settled: Pick<PeerParked, 'peerId' | 'origin' | 'seq'>[] = [];
-    for (const { standing, peerId } of records) {
-      const { origin } = standing;
+    for (const { replication, peerId } of records) {
+      const { origin } = replication;
       if (origin === null) continue;
       const before = this.parkedOf(peerId, origin);
-      for (const [seq, reason] of standing.parked) {
+      for (const [seq, reason] of replication.parked) {
         if (parked.length >= PARKED_PER_SAVE) break;
         // Operations out of a peer's scope are not owed to it.
         if (reason === 'out_of_scope' || before.has(seq)) continue;
@@ -102,7 +102,7 @@ export class DeliveryLedger {
       }
       for (const seq of before) {
         if (settled.length >= PARKED_PER_SAVE) break;
-        if (!standing.parked.has(seq)) settled.push({ peerId, origin, seq });
+        if (!replication.parked.has(seq)) settled.push({ peerId, origin, seq });
       }
     }
     return { parked, settled };
@@ -117,17 +117,17 @@ export class DeliveryLedger {
 }
 
 /** Restores a peer's progress from the ledger. */
-export function recall(record: PeerRecord, remembered: Remembered | null): void {
+export function restoreProgress(record: PeerRecord, remembered: Remembered | null): void {
   const row = remembered?.progress.get(record.peerId);
   if (row === undefined) return;
   record.version = row.version;
-  record.standing.follow(row.origin, row.acked);
+  record.replication.follow(row.origin, row.acked);
   for (const each of remembered?.parked ?? [])
     if (each.peerId === row.peerId && each.origin === row.origin)
-      record.standing.parked.set(each.seq, each.reason);
+      record.replication.parked.set(each.seq, each.reason);
   record.firstFailedAtMs = row.firstFailedAtMs;
   record.lastFailedAtMs = row.lastFailedAtMs;
   // The peer is probed first in any case, so only the causes that this node writes need to match.
   const { attempts, quarantined } = row;
-  record.link = { ...record.link, attempts, quarantined, cause: row.cause as Cause | null };
+  record.connection = { ...record.connection, attempts, quarantined, cause: row.cause as Cause | null };
 }

@@ -41,22 +41,22 @@ export function meshStatus({
 }
 
 function peerStatus(record: PeerRecord, ownLog: OwnLog, clock: Clock): PeerStatus {
-  const { peer, link, standing, has, lastAnswerAtMs, entropy } = record;
+  const { peer, connection, replication, has, lastAnswerAtMs, entropy } = record;
   return {
     peerId: peer.peerId,
     url: peer.url,
-    state: link.state,
-    acked: standing.acked,
-    lagOperations: Math.max(0, ownLog.end - standing.acked),
-    lagSeconds: Math.round(ownLog.lagMs(standing.acked) / 100) / 10,
+    state: connection.state,
+    acked: replication.acked,
+    lagOperations: Math.max(0, ownLog.end - replication.acked),
+    lagSeconds: Math.round(ownLog.lagMs(replication.acked) / 100) / 10,
     skewMs: record.skewMs,
-    attempts: link.attempts,
-    cause: link.cause,
+    attempts: connection.attempts,
+    cause: connection.cause,
     lastError: record.lastError,
     nextTryInMs: Math.max(0, Math.round(record.notBeforeMs - clock.monotonicMs())),
-    quarantined: link.quarantined,
+    quarantined: connection.quarantined,
     dlq: owedAfterFailure(record, ownLog),
-    parked: standing.parked.size,
+    parked: replication.parked.size,
     operations: operationsOf(has),
     root: record.root,
     rows: entropy.last,
@@ -71,10 +71,10 @@ function peerStatus(record: PeerRecord, ownLog: OwnLog, clock: Clock): PeerStatu
 /** Most namespaces that the status names. */
 const DIFFERING_SHOWN = 10;
 
-function owedAfterFailure({ link, standing }: PeerRecord, ownLog: OwnLog): number {
-  const failing = link.failures > 0 || link.attempts > 0;
-  const parked = [...standing.parked.values()].filter((reason) => reason !== 'out_of_scope').length;
-  return (failing ? Math.max(0, ownLog.end - standing.acked) : 0) + parked;
+function owedAfterFailure({ connection, replication }: PeerRecord, ownLog: OwnLog): number {
+  const failing = connection.failures > 0 || connection.attempts > 0;
+  const parked = [...replication.parked.values()].filter((reason) => reason !== 'out_of_scope').length;
+  return (failing ? Math.max(0, ownLog.end - replication.acked) : 0) + parked;
 }
 
 function operationsOf(has: Have): number {

@@ -4,14 +4,14 @@ import type { Result } from '../../protocol/result.js';
 import { loopChild } from '../core/loop.js';
 import { type Supervisor, startSupervisor } from '../core/supervisor.js';
 import { forwardTo } from './forward.js';
-import { DeliveryLedger, type Remembered, recall } from './ledger.js';
-import { Links, ringFrom } from './links.js';
+import { DeliveryLedger, type Remembered, restoreProgress } from './ledger.js';
 import { meshStatus } from './mesh-status.js';
 import { Outgoing } from './outgoing.js';
 import { OwnLog } from './own-log.js';
 import type { Acknowledgement, MeshParts, MeshStatus, PeerNews, QuorumOutcome } from './parts.js';
 import { PeerClient } from './peer-client.js';
-import { gatherMs } from './peer-link.js';
+import { gatherMs } from './peer-connection.js';
+import { PeerConnections, type PeerConnectionsParts, ringFrom } from './peer-connections.js';
 import { PeerRecord, type RecordChange } from './peer-record.js';
 import { PeerSync, PULL_LIMIT } from './peer-sync.js';
 import { QuorumWriter } from './quorum-writer.js';
@@ -50,7 +50,7 @@ export interface Mesh {
    * A genuine message of a peer arrived. `have`: what the peer said that it has (the cursor of a pull). `reads`: how far
    * it has read the log of this node (the cursor of a page).
    */
-  heard(peerId: string, have: Have | null, reads?: Have | null): void;
+  contacted(peerId: string, have: Have | null, reads?: Have | null): void;
   /** A peer found that its rows differ from this node's: compare with it soon. */
   differing(peerId: string): void;
   /** Writes the ledger and ends, without waiting for answers that are under way. */
@@ -78,9 +78,7 @@ const RETRY_PARKED_LIMIT = 500;
 /** After this many failures the rest waits for the next start. */
 const PARKED_BROKEN_MAX = 200;
 
-/**
- * Starts replication: a supervisor with the connections to peers, the quorum, catch-up and the ledger of deliveries.
- */
+/** Starts replication: a supervisor with peer connections, quorum, catch-up and the ledger of deliveries. */
 export function startMesh(parts: MeshParts): Mesh {
   return new Replication(parts);
 }
@@ -98,14 +96,11 @@ class Replication implements Mesh {
   private readonly outgoing: Outgoing;
   private readonly quorum: QuorumWriter;
   private readonly ledger: DeliveryLedger;
-  private links: Links | null = null;
+  private connections: PeerConnections | null = null;
   private sync: PeerSync | null = null;
   private readonly wakeLog: () => void;
   readonly rows: RowDuties;
-  /**
-   * The peer whose claim that this database lost operations is being examined, and until when each peer's claims are
-   * ignored (monotonic).
-   */
+  /** The peer that claims that this database lost operations, and until when claims are ignored (monotonic). */
   private doubted: PeerRecord | null = null;
   private readonly doubtedUntilMs = new Map<string, number>();
   private recoveringFrom: PeerRecord | null = null;
@@ -122,7 +117,7 @@ class Replication implements Mesh {
     this.quorum = new QuorumWriter({
       quorumWrites: settings.quorumWrites,
       peersNamed: settings.peersNamed ?? (() => 0),
-      members: () => (this.links === null ? null : this.members),
+      members: () => (this.connections === null ? null : this.members),
       clock,
       scheduler,
       onOutcome: ({ met }, ms) => parts.onEvent?.({ kind: 'quorum', met, ms }),
@@ -159,7 +154,7 @@ class Replication implements Mesh {
         dlq.spec,
         { id: 'quorum-writer', policy, start: () => Promise.resolve(this.startQuorum()) },
         { id: 'peer-sync', policy, start: () => Promise.resolve(this.startSync()) },
-        { id: 'roster', policy, start: () => this.startLinks(onFailure) },
+        { id: 'roster', policy, start: () => this.startConnections(onFailure) },
         watch.spec,
         ...this.rows.specs,
       ],
@@ -186,13 +181,13 @@ class Replication implements Mesh {
   }
 
   acknowledgements(origin: string, seq: number): readonly Acknowledgement[] {
-    return this.members.map(({ peerId, standing, has }) => {
+    return this.members.map(({ peerId, replication, has }) => {
       // The connections do not track an earlier epoch, but the peer's last full answer does.
-      if (origin !== standing.origin) {
+      if (origin !== replication.origin) {
         return { peerId, state: (has[origin] ?? 0) >= seq ? 'durable' : 'waiting', reason: null };
       }
-      if (standing.acked < seq) return { peerId, state: 'waiting', reason: null };
-      const reason = standing.parked.get(seq) ?? null;
+      if (replication.acked < seq) return { peerId, state: 'waiting', reason: null };
+      const reason = replication.parked.get(seq) ?? null;
       return { peerId, state: reason === null ? 'durable' : 'parked', reason };
     });
   }
@@ -216,19 +211,19 @@ class Replication implements Mesh {
   news(peerId: string): PeerNews | null {
     const record = this.records.get(peerId);
     const { origin, end } = this.ownLog;
-    if (record === undefined || origin === null || record.standing.acked >= end) return null;
-    const pushed = record.peer.url !== null && record.link.state === 'healthy';
+    if (record === undefined || origin === null || record.replication.acked >= end) return null;
+    const pushed = record.peer.url !== null && record.connection.state === 'healthy';
     const pushedWithinMs = pushed ? gatherMs(this.ring.length) + PUSH_GRACE_MS : null;
-    return { origin, seq: end, acked: record.standing.acked, pushedWithinMs };
+    return { origin, seq: end, acked: record.replication.acked, pushedWithinMs };
   }
 
   hint(peerId: string): void {
     const record = this.records.get(peerId);
-    record?.heard();
+    record?.contacted();
     if (record !== undefined) this.sync?.request(record);
   }
 
-  heard(peerId: string, have: Have | null, reads: Have | null = null): void {
+  contacted(peerId: string, have: Have | null, reads: Have | null = null): void {
     const record = this.records.get(peerId);
     if (record === undefined) return;
     if (reads !== null && this.ownLog.end - (reads[this.ownLog.origin ?? ''] ?? 0) > PULL_LIMIT)
@@ -240,7 +235,7 @@ class Replication implements Mesh {
       if (origin !== null && this.observe(record, origin, have[origin] ?? null, 0) === 'raised')
         record.progressed();
     }
-    record.heard();
+    record.contacted();
   }
 
   differing(peerId: string): void {
@@ -277,16 +272,16 @@ class Replication implements Mesh {
       putBack: (record, origin, shared) => this.putBack(record, origin, shared),
       caughtUp: (record, complete) => this.caughtUp(record, complete),
     });
-    for (const record of this.members) if (record.link.state === 'healthy') this.sync.request(record);
+    for (const record of this.members) if (record.connection.state === 'healthy') this.sync.request(record);
     return this.sync;
   }
 
-  private async startLinks(onFailure: ConstructorParameters<typeof Links>[0]['onFailure']): Promise<Links> {
+  private async startConnections(onFailure: PeerConnectionsParts['onFailure']): Promise<PeerConnections> {
     const { self, roster, clock, scheduler, random, policy, settings } = this.parts;
     this.remembered ??= await this.ledger.load();
     await this.ownLog.refresh();
     await this.retryParked();
-    this.links = new Links({
+    this.connections = new PeerConnections({
       roster,
       seams: { clock, scheduler, random },
       policy,
@@ -298,7 +293,7 @@ class Replication implements Mesh {
         this.look();
       },
       onFailure,
-      link: {
+      connection: {
         client: this.client,
         outgoing: this.outgoing,
         ownLog: this.ownLog,
@@ -306,9 +301,9 @@ class Replication implements Mesh {
         scheduler,
         batchMax: settings.pushBatchMax,
         peers: this,
-        isPrompt: (record) => this.isPrompt(record),
+        isSynchronous: (record) => this.isSynchronous(record),
         gatherMs: () => gatherMs(this.ring.length),
-        late: () => this.links?.wakeAll(),
+        onSlow: () => this.connections?.wakeAll(),
         pushed: ({ peerId }, operations, ms) =>
           this.parts.onEvent?.({ kind: 'pushed', peerId, operations, ms }),
       },
@@ -316,26 +311,23 @@ class Replication implements Mesh {
     // The members are known only now. There may be no member to wait for.
     this.quorum.changed();
     this.look();
-    return this.links;
+    return this.connections;
   }
 
   /**
    * Writes wait for as many peers as the quorum needs: the next healthy ones in a ring of all nodes, so that not all
    * nodes wait for the same peers. Peers with a scope have no full copy and come last.
    */
-  private isPrompt(record: PeerRecord): boolean {
+  private isSynchronous(record: PeerRecord): boolean {
     const well = this.ring.filter(
-      ({ peer, link, late }) => peer.url !== null && link.state === 'healthy' && !late,
+      ({ peer, connection, slow }) => peer.url !== null && connection.state === 'healthy' && !slow,
     );
     const whole = well.filter(({ peer }) => peer.allowedNamespaces === null);
     const narrow = well.filter(({ peer }) => peer.allowedNamespaces !== null);
     return [...whole, ...narrow].slice(0, this.quorum.needed - 1).includes(record);
   }
 
-  /**
-   * Retries parked operations, because this release may have a rule for them. An operation on which a rule throws does
-   * not delay the others.
-   */
+  /** Retries parked operations: this release may have a rule for them. A failing one does not delay the others. */
   private async retryParked(): Promise<void> {
     let place = { after: 0, skip: 0, limit: RETRY_PARKED_LIMIT };
     for (let broken = 0; broken < PARKED_BROKEN_MAX; ) {
@@ -372,8 +364,8 @@ class Replication implements Mesh {
         if (quarantined) this.parts.onEvent?.({ kind: 'quarantined', peerId });
       },
     });
-    recall(record, this.remembered);
-    if (this.ownLog.origin !== null) record.standing.follow(this.ownLog.origin);
+    restoreProgress(record, this.remembered);
+    if (this.ownLog.origin !== null) record.replication.follow(this.ownLog.origin);
     this.records.set(peerId, record);
     return record;
   }
@@ -386,15 +378,15 @@ class Replication implements Mesh {
     ticket: number,
   ): 'raised' | 'lowered' | 'same' {
     const { ownLog } = this;
-    if (has === null || ownLog.origin !== origin || record.standing.origin !== origin) return 'same';
+    if (has === null || ownLog.origin !== origin || record.replication.origin !== origin) return 'same';
     if (has > ownLog.end) {
       // The peer's count does not tell how many of its operations are the same as ours.
       this.contradicted(record, ownLog.end + 1);
       return 'same';
     }
-    const change = record.standing.observe(has, ticket);
+    const change = record.replication.observe(has, ticket);
     // A peer that cannot be pushed to is trusted, unless it has a scope: then it may hold only headers.
-    if (record.peer.url === null && record.peer.allowedNamespaces === null) record.standing.trust();
+    if (record.peer.url === null && record.peer.allowedNamespaces === null) record.replication.trust();
     return change;
   }
 
@@ -410,8 +402,7 @@ class Replication implements Mesh {
     const { origin, end } = this.ownLog;
     this.ownLog.refresh().then(
       () => {
-        // Another process may have written the operations, and the peer may have pulled them before this process read
-        // the log.
+        // Another process may have written the operations, and this one not have read the log yet.
         if (this.ownLog.origin === origin && this.ownLog.end === end) this.sync?.request(record, seq);
         else this.settle(record);
       },
@@ -434,16 +425,13 @@ class Replication implements Mesh {
     const reason = `peer ${record.peerId} has operations of ${origin} that this database lost`;
     const begun = await store.execute({ kind: 'begin-epoch', epoch, reason, keep });
     if (!begun.ok) {
-      log.error(
-        { code: begun.error.code },
-        'the database was rolled back to an older state, and no new epoch could be started',
-      );
+      log.error({ code: begun.error.code }, 'the database was rolled back, but no new epoch could begin');
       this.gate.release('put-back');
       return false;
     }
     log.warn(
       { origin, next: begun.value.origin, peer: record.peerId },
-      'the database was rolled back to an older state: the node continues under a new epoch',
+      'the database was rolled back: the node continues under a new epoch',
     );
     onEvent?.({ kind: 'epoch-begun', origin: begun.value.origin });
     await this.ownLog.refresh();
@@ -469,16 +457,16 @@ class Replication implements Mesh {
       this.rows.reconnected(record.peerId);
     }
     this.quorum.changed();
-    if (change === 'standing') this.links?.wake(record.peerId);
+    if (change === 'progress') this.connections?.wake(record.peerId);
     // Writes may wait for another peer now.
-    else this.links?.wakeAll();
+    else this.connections?.wakeAll();
     this.look();
   }
 
   /** Opens the gate of the start when each peer has answered or failed to. */
   private look(): void {
-    if (!this.gate.held('start') || this.links === null) return;
-    const asked = this.members.every(({ peer, link }) => peer.url === null || link.state !== 'probing');
+    if (!this.gate.held('start') || this.connections === null) return;
+    const asked = this.members.every((each) => each.peer.url === null || each.connection.state !== 'probing');
     if (asked) this.gate.release('start');
   }
 
@@ -488,7 +476,7 @@ class Replication implements Mesh {
       for (const record of this.records.values()) record.follow(origin);
       this.quorum.changed();
     }
-    this.links?.wakeAll();
+    this.connections?.wakeAll();
     this.parts.onGrown?.();
   }
 }

@@ -64,15 +64,15 @@ export class Outgoing {
     const room = tail
       ? { limit: Math.min(limit, LOG_TAIL_OPERATIONS_MAX), bytesMax: LOG_TAIL_BYTES_MAX }
       : { limit, bytesMax: PAYLOAD_BYTES_TARGET };
-    const wanted = `${key} ${room.limit}`;
-    const under = this.reading.get(wanted);
+    const readKey = `${key} ${room.limit}`;
+    const under = this.reading.get(readKey);
     if (under !== undefined) return under;
     const read = this.read(key, origin, from, peer, room);
-    this.reading.set(wanted, read);
+    this.reading.set(readKey, read);
     try {
       return await read;
     } finally {
-      this.reading.delete(wanted);
+      this.reading.delete(readKey);
     }
   }
 

@@ -4,8 +4,8 @@ import type { Verifier } from '../../protocol/replication/verifier.js';
 import type { Clock, Log, Random, Scheduler, Signer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import type { RestartPolicy } from '../core/restart-policy.js';
+import type { PeerState } from './connection-state.js';
 import type { Comparison } from './entropy-state.js';
-import type { PeerState } from './link-state.js';
 
 /** What replication depends on; everything that touches the outside world is a seam. */
 export interface MeshParts {

@@ -12,7 +12,7 @@ import type { PeerReply, PeerTransport } from '../../protocol/mesh/transport.js'
 import type { Have } from '../../protocol/mesh/wire.js';
 import type { Clock, Random } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
-import type { Cause } from './link-state.js';
+import type { Cause } from './connection-state.js';
 import type { MeshSelf } from './parts.js';
 
 /** A peer's answer with the times measured, or why there is no answer. */

@@ -1,10 +1,17 @@
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { Have } from '../../protocol/mesh/wire.js';
 import type { Clock, Log, Random } from '../../protocol/seams.js';
+import {
+  type Cause,
+  type ConnectionEvent,
+  type ConnectionState,
+  FRESH_CONNECTION,
+  nextState,
+  waitAfter,
+} from './connection-state.js';
 import { EntropyState } from './entropy-state.js';
-import { type Cause, FRESH_LINK, type LinkEvent, type LinkState, nextLink, waitAfter } from './link-state.js';
 import type { Delivered } from './peer-client.js';
-import { Standing } from './standing.js';
+import { ReplicationProgress } from './replication-progress.js';
 
 /** The part of an answer that describes the peer. */
 export interface Said {
@@ -22,23 +29,23 @@ export interface PeerRecordParts {
   readonly onFailed: (cause: Cause, quarantined: boolean) => void;
 }
 
-/** `reconnected`: the peer answers after a failure, or for the first time. `standing`: it has more or less of ours. */
-export type RecordChange = 'reconnected' | 'standing' | 'state';
+/** `reconnected`: the peer answers after a failure, or for the first time. `progress`: it has more or less of ours. */
+export type RecordChange = 'reconnected' | 'progress' | 'state';
 
 /** A clock skew from which on a warning is logged (design: mesh). */
 const SKEW_WARN_MS = 5000;
 
 /** Shortest time between two tries of a peer that contacts this node but cannot be reached. */
-const HEARD_RETRY_MS = 250;
+const CONTACT_RETRY_MS = 250;
 
 /**
  * All that a node knows of one peer. It outlives the connection, which may be restarted. Connections, catch-up and the
  * inbound side write into it.
  */
 export class PeerRecord {
-  readonly standing = new Standing();
+  readonly replication = new ReplicationProgress();
   readonly entropy = new EntropyState();
-  link: LinkState = FRESH_LINK;
+  connection: ConnectionState = FRESH_CONNECTION;
   /** All that the peer had at its last full answer. */
   has: Have = {};
   /**
@@ -50,7 +57,7 @@ export class PeerRecord {
   /** Until then, monotonic, the peer reads pages that include what a push would send. */
   readsUntilMs = 0;
   /** A push to this peer takes long; writes should not wait for it. */
-  late = false;
+  slow = false;
   /** Operations that an older release of the peer parked, to be offered to its present release. */
   offers: number[] = [];
   /** Most operations that the next push carries. */
@@ -76,48 +83,51 @@ export class PeerRecord {
 
   /** This node continues under another origin: refused operations of the former origin are no longer owed. */
   follow(origin: string): void {
-    if (this.standing.origin === origin) return;
-    this.standing.follow(origin);
+    if (this.replication.origin === origin) return;
+    this.replication.follow(origin);
     this.apply({ kind: 'offer-again' });
     this.notBeforeMs = 0;
   }
 
   /** Records what a genuine answer says of the peer itself. `progress`: the peer has more of ours than before. */
   answered(delivered: Delivered<Said> & { ok: true }, progress: boolean): void {
-    const before = this.link.state;
-    const changed = this.heardOf(delivered);
+    const before = this.connection.state;
+    const changed = this.recordAnswer(delivered);
     this.apply({ kind: 'answered', progress });
     // A peer that refuses operations still answers; that answer does not shorten the wait.
-    if (changed || this.link.attempts === 0 || !this.link.cause?.startsWith('refused:')) this.notBeforeMs = 0;
+    if (changed || this.connection.attempts === 0 || !this.connection.cause?.startsWith('refused:'))
+      this.notBeforeMs = 0;
     if (progress) this.firstFailedAtMs = null;
-    if (this.link.attempts === 0) this.lastError = null;
+    if (this.connection.attempts === 0) this.lastError = null;
     if (before !== 'healthy') this.parts.onChange(this, 'reconnected');
-    if (progress) this.parts.onChange(this, 'standing');
+    if (progress) this.parts.onChange(this, 'progress');
     if (changed) this.parts.onChange(this, 'state');
   }
 
   /** The peer fetched more of ours by itself: its earlier refusals no longer count. */
   progressed(): void {
     this.apply({ kind: 'offer-again' });
-    if (this.link.failures === 0) this.notBeforeMs = 0;
-    this.parts.onChange(this, 'standing');
+    if (this.connection.failures === 0) this.notBeforeMs = 0;
+    this.parts.onChange(this, 'progress');
   }
 
   /** Records an answer that refuses a delivery. */
   refused(delivered: Delivered<Said> & { ok: true }, cause: Cause, message: string): void {
-    this.heardOf(delivered);
+    this.recordAnswer(delivered);
     this.failed(cause, message, true);
   }
 
   /** Records what any genuine answer says; true when the peer runs another release than before. */
-  private heardOf({ reply, skewMs }: Delivered<Said> & { ok: true }): boolean {
+  private recordAnswer({ reply, skewMs }: Delivered<Said> & { ok: true }): boolean {
     const changed = this.version !== null && reply.version !== this.version;
     this.lastAnswerAtMs = this.parts.clock.nowMs();
     this.measured(skewMs);
     this.version = reply.version;
     if (changed) {
       this.apply({ kind: 'offer-again' });
-      this.offers = [...this.standing.parked].flatMap(([seq, why]) => (why === 'out_of_scope' ? [] : [seq]));
+      this.offers = [...this.replication.parked].flatMap(([seq, why]) =>
+        why === 'out_of_scope' ? [] : [seq],
+      );
     }
     return changed;
   }
@@ -125,34 +135,34 @@ export class PeerRecord {
   /** Records a failure and when to try again. `delivery`: the message carried operations. */
   failed(cause: Cause, message: string, delivery: boolean): void {
     const { clock, random, log } = this.parts;
-    const before = this.link;
+    const before = this.connection;
     this.apply({ kind: 'failed', cause, delivery });
     this.lastError = `${cause}: ${message}`;
     this.lastFailedAtMs = clock.nowMs();
     this.firstFailedAtMs ??= this.lastFailedAtMs;
     this.failedAtMs = clock.monotonicMs();
-    this.notBeforeMs = this.failedAtMs + waitAfter(this.link, random.unit());
-    if (before.state !== this.link.state || before.quarantined !== this.link.quarantined) {
-      const { state, quarantined, attempts } = this.link;
+    this.notBeforeMs = this.failedAtMs + waitAfter(this.connection, random.unit());
+    if (before.state !== this.connection.state || before.quarantined !== this.connection.quarantined) {
+      const { state, quarantined, attempts } = this.connection;
       log.warn(
         { peer: this.peerId, state, quarantined, attempts, cause, reason: message },
         'a peer cannot be reached or refuses operations',
       );
     }
-    if (delivery) this.parts.onFailed(cause, this.link.quarantined && !before.quarantined);
+    if (delivery) this.parts.onFailed(cause, this.connection.quarantined && !before.quarantined);
     this.parts.onChange(this, 'state');
   }
 
   /** The peer was in contact, so a wait may be cut short. */
-  heard(): void {
-    if (this.link.failures === 0) return;
-    this.apply({ kind: 'heard' });
-    this.notBeforeMs = Math.min(this.notBeforeMs, this.failedAtMs + HEARD_RETRY_MS);
+  contacted(): void {
+    if (this.connection.failures === 0) return;
+    this.apply({ kind: 'contacted' });
+    this.notBeforeMs = Math.min(this.notBeforeMs, this.failedAtMs + CONTACT_RETRY_MS);
     this.parts.onChange(this, 'state');
   }
 
-  private apply(event: LinkEvent): void {
-    this.link = nextLink(this.link, event);
+  private apply(event: ConnectionEvent): void {
+    this.connection = nextState(this.connection, event);
   }
 
   private measured(skewMs: number): void {

@@ -9,7 +9,7 @@ import { asError, type ExitReason, type RunningChild } from '../core/child.js';
 import { applyPage } from './apply-verified.js';
 import { inTurn } from './parts.js';
 import type { PeerClient } from './peer-client.js';
-import { type Observer, saidOf } from './peer-link.js';
+import { type Observer, saidOf } from './peer-connection.js';
 import type { PeerRecord } from './peer-record.js';
 import { ReadAhead, type VerifiedPage } from './read-ahead.js';
 
@@ -78,10 +78,10 @@ export class PeerSync implements RunningChild {
   /** Pulls from a peer soon; `proofFrom`: also what the peer has of the own origin from that sequence on. */
   request(record: PeerRecord, proofFrom: number | null = null): void {
     if (this.stopping || record.peer.url === null) return;
-    const wanted = this.queue.get(record) ?? null;
+    const queuedFrom = this.queue.get(record) ?? null;
     this.queue.set(
       record,
-      wanted === null || proofFrom === null ? (proofFrom ?? wanted) : Math.min(wanted, proofFrom),
+      queuedFrom === null || proofFrom === null ? (proofFrom ?? queuedFrom) : Math.min(queuedFrom, proofFrom),
     );
     this.pump();
   }
@@ -108,7 +108,7 @@ export class PeerSync implements RunningChild {
     // Spreads the rounds of nodes that were started together.
     this.interval = scheduler.after(Math.round(intervalMs * (0.75 + 0.5 * random.unit())), () => {
       this.arm();
-      const asked = records().filter(({ link }) => link.state !== 'cut');
+      const asked = records().filter(({ connection }) => connection.state !== 'cut');
       for (const record of inTurn(asked, this.intervals)) this.request(record);
       this.intervals += 1;
     });
@@ -149,10 +149,13 @@ export class PeerSync implements RunningChild {
       }
       const own = this.parts.ownOrigin();
       const have = proof !== null && own !== null ? { ...known, [own]: Math.max(0, proof - 1) } : known;
-      const wanted = blocked.size === 0 ? null : Object.keys(record.has).filter((each) => !blocked.has(each));
+      const requested =
+        blocked.size === 0 ? null : Object.keys(record.has).filter((each) => !blocked.has(each));
       // Headers prove the loss as well as payloads do.
       const how =
-        orphans.length > 0 ? { origins: orphans, stubs: true } : { origins: wanted, stubs: proof !== null };
+        orphans.length > 0
+          ? { origins: orphans, stubs: true }
+          : { origins: requested, stubs: proof !== null };
       const answered: VerifiedPage | null = await (ahead.next(known)?.page ?? this.page(record, have, how));
       if (answered === null || this.stopping) return false;
       const page = answered.reply;
@@ -255,8 +258,10 @@ export class PeerSync implements RunningChild {
     if (theirs === undefined || shared === undefined || theirs.prevHash !== shared) return false;
     const outcome = await applyPage(this.parts, this.parts.verifier.page(answer.reply), record.peerId);
     const refused = outcome.ok ? outcome.value.refused : [];
-    const wanted = keep < ownEnd ? 'fork' : 'own_ahead';
-    return refused.some(({ origin, seq, reason }) => origin === own && seq === keep + 1 && reason === wanted);
+    const expected = keep < ownEnd ? 'fork' : 'own_ahead';
+    return refused.some(
+      ({ origin, seq, reason }) => origin === own && seq === keep + 1 && reason === expected,
+    );
   }
 
   private async isAlike(record: PeerRecord, own: string, seq: number): Promise<boolean | null> {
@@ -292,11 +297,11 @@ export class PeerSync implements RunningChild {
     how: Parameters<PeerClient['pull']>[3],
   ): Promise<VerifiedPage | null> {
     const own = this.parts.ownOrigin();
-    const ticket = record.standing.ticket();
-    let late = false;
+    const ticket = record.replication.ticket();
+    let isSlow = false;
     const timer = this.parts.scheduler.after(SLOW_MS, () => {
       this.pauses.delete(timer);
-      late = true;
+      isSlow = true;
       this.slow += 1;
       this.pump();
     });
@@ -304,7 +309,7 @@ export class PeerSync implements RunningChild {
     const answer = await this.parts.client.pull(record.peer, have, PULL_LIMIT, how);
     timer.cancel();
     this.pauses.delete(timer);
-    if (late) this.slow -= 1;
+    if (isSlow) this.slow -= 1;
     if (this.stopping) return null;
     if (!answer.ok) {
       record.failed(answer.cause, answer.message, false);

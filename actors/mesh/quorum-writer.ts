@@ -63,7 +63,7 @@ export class QuorumWriter {
       };
       this.waiting.add(each);
       if (this.stopped) this.answer(each, 'stopping');
-      else if (!this.judge(each)) {
+      else if (!this.answerIfCertain(each)) {
         const waitMs = Math.max(0, deadlineMs - startedAtMs);
         each.timer = this.parts.scheduler.after(waitMs, () => this.answer(each, 'timeout'), {
           keepAlive: true,
@@ -74,7 +74,7 @@ export class QuorumWriter {
 
   /** A peer's progress or reachability has changed. */
   changed(): void {
-    for (const each of [...this.waiting]) this.judge(each);
+    for (const each of [...this.waiting]) this.answerIfCertain(each);
   }
 
   /** Starts work, at first and after a restart. */
@@ -89,18 +89,18 @@ export class QuorumWriter {
   }
 
   /** Answers a write whose outcome is certain; true when it did. */
-  private judge(each: Waiting): boolean {
+  private answerIfCertain(each: Waiting): boolean {
     const { needed } = this;
     const members = this.parts.members();
     if (members === null && needed > 1) return false;
     // Nodes that have it or can still get it in time.
     let possible = 1;
-    for (const { standing, peerId, link } of members ?? []) {
+    for (const { replication, peerId, connection } of members ?? []) {
       if (!each.acked.has(peerId) && !each.parked.has(peerId)) {
-        const verdict = standing.verdict(each.origin, each.from, each.to);
+        const verdict = replication.verdict(each.origin, each.from, each.to);
         if (verdict === 'durable') each.acked.add(peerId);
         if (verdict === 'parked') each.parked.add(peerId);
-        if (verdict === 'waiting' && link.state !== 'cut' && !link.quarantined) possible += 1;
+        if (verdict === 'waiting' && connection.state !== 'cut' && !connection.quarantined) possible += 1;
       }
       if (each.acked.has(peerId)) possible += 1;
     }

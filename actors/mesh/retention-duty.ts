@@ -43,14 +43,14 @@ export async function retentionRound(parts: RetentionParts): Promise<NextRound> 
 
 /** What all members have; null for a node without members, `unknown` while a member has not answered. */
 export function hadByAll(
-  records: readonly Pick<PeerRecord, 'has' | 'standing' | 'lastAnswerAtMs'>[],
+  records: readonly Pick<PeerRecord, 'has' | 'replication' | 'lastAnswerAtMs'>[],
 ): Have | null | 'unknown' {
   let all: Record<string, number> | null = null;
-  for (const { has, standing, lastAnswerAtMs } of records) {
+  for (const { has, replication, lastAnswerAtMs } of records) {
     if (lastAnswerAtMs === null) return 'unknown';
     const theirs: Record<string, number> = { ...has };
     // Of the own operations, only those count that the member took, or knew by their hash.
-    if (standing.origin !== null) theirs[standing.origin] = standing.proven;
+    if (replication.origin !== null) theirs[replication.origin] = replication.proven;
     const known: Record<string, number> = all ?? theirs;
     all = Object.fromEntries(
       Object.entries(known).map(([origin, seq]) => [origin, Math.min(seq, theirs[origin] ?? 0)]),

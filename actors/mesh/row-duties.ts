@@ -96,13 +96,15 @@ export class RowDuties {
 
   private async askBack(places: readonly OperationPlace[]): Promise<AskedBack> {
     const members = this.members();
-    const asked = members.filter(({ link }) => link.state === 'healthy');
+    const asked = members.filter(({ connection }) => connection.state === 'healthy');
     const back = await askBack(
       this.client,
       asked.map(({ peer }) => peer),
       places,
     );
-    const silent = members.some(({ peer, link }) => peer.url !== null && link.state !== 'healthy');
+    const silent = members.some(
+      ({ peer, connection }) => peer.url !== null && connection.state !== 'healthy',
+    );
     const named = this.parts.settings.peersNamed?.() ?? 0;
     return { ...back, complete: back.complete && !silent && members.length >= named };
   }

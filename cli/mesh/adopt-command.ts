@@ -5,7 +5,7 @@ import { defineCommand } from '../define-command.js';
 import { isSet } from '../global-flags.js';
 import { withLocalNode } from '../local-node.js';
 import { seamsOf, shown } from './mesh-parts.js';
-import { DAEMON_FLAGS, daemonSettings } from './survey.js';
+import { DAEMON_FLAGS, daemonSettings } from './status-query.js';
 
 /** Makes this node the home of a lost node's subjects. */
 export const adoptCommand = defineCommand({

@@ -1,9 +1,9 @@
-import { OPERATIONS_PATH, type OperationStanding } from '../../node/mesh/mesh-terms.js';
+import { OPERATIONS_PATH, type OperationStatus } from '../../node/mesh/mesh-answers.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import { defineCommand } from '../define-command.js';
 import { withLocalNode } from '../local-node.js';
 import { seamsOf, shown } from './mesh-parts.js';
-import { DAEMON_FLAGS, daemonSettings } from './survey.js';
+import { DAEMON_FLAGS, daemonSettings } from './status-query.js';
 
 /** Shows an operation of the log, and which nodes have it. */
 export const opCommand = defineCommand({
@@ -39,15 +39,15 @@ export const opCommand = defineCommand({
       state.reload();
       const asked = { ...seams, settings: settings.value, peerId, formed: state.formed };
       const path = `${OPERATIONS_PATH}/${encodeURIComponent(operation.op_id)}`;
-      const standing = (await askDaemon(asked, path)) as OperationStanding | null;
+      const status = (await askDaemon(asked, path)) as OperationStatus | null;
       const where =
-        standing === null
+        status === null
           ? { replication: 'unknown: the daemon of this node does not answer' }
           : {
-              acks: standing.acks,
-              needed: standing.needed,
-              met: standing.met,
-              acknowledgements: standing.acknowledgements,
+              acks: status.acks,
+              needed: status.needed,
+              met: status.met,
+              acknowledgements: status.acknowledgements,
             };
       await terminal.print(shown(parsed, terminal, { ...operation, ...where }));
       return ok(0);

@@ -1,9 +1,9 @@
-import type { Survey } from '../../node/mesh/survey.js';
+import type { StatusResult } from '../../node/mesh/status-query.js';
 import { failed, ok } from '../../protocol/result.js';
 import { defineCommand } from '../define-command.js';
 import { isSet } from '../global-flags.js';
 import { objectView } from '../views/object-view.js';
-import { DAEMON_FLAGS, hasMesh, NO_MESH, survey } from './survey.js';
+import { DAEMON_FLAGS, hasMesh, NO_MESH, queryStatus } from './status-query.js';
 
 /** Shows the state of the mesh. */
 export const statusCommand = defineCommand({
@@ -13,7 +13,7 @@ export const statusCommand = defineCommand({
   flags: DAEMON_FLAGS,
   examples: ['mesh status', 'mesh status --json', 'mesh status --port 9078'],
   run: async (parsed, terminal) => {
-    const found = await survey(parsed);
+    const found = await queryStatus(parsed);
     if (!found.ok) return failed(found.error);
     await terminal.print(
       isSet(parsed, 'json')
@@ -36,7 +36,7 @@ const COLUMNS = {
 };
 
 /** All fields, for programs. */
-function statusOf(found: Survey): Record<string, unknown> {
+function statusOf(found: StatusResult): Record<string, unknown> {
   const { daemon, peers, peer_id, mesh_id, namespaces, rows } = found;
   if (!hasMesh(found)) return { peer_id, mesh_id, state: 'none', next: NO_MESH };
   return {
@@ -52,12 +52,12 @@ function statusOf(found: Survey): Record<string, unknown> {
     namespaces,
     rows,
     peers: peers.map(({ differing, ...peer }) => {
-      const standing = daemon?.peers.find((each) => each.peer_id === peer.peer_id);
+      const reachability = daemon?.peers.find((each) => each.peer_id === peer.peer_id);
       return {
         ...peer,
         differing: differing.length,
-        last_contact: standing?.last_contact ?? null,
-        skew_ms: standing?.skew_ms ?? replicationOf(found, peer.peer_id)?.skewMs ?? null,
+        last_contact: reachability?.last_contact ?? null,
+        skew_ms: reachability?.skew_ms ?? replicationOf(found, peer.peer_id)?.skewMs ?? null,
       };
     }),
     wired: daemon?.wired ?? [],
@@ -65,14 +65,14 @@ function statusOf(found: Survey): Record<string, unknown> {
   };
 }
 
-const stateOf = ({ daemon, mesh_id: meshId }: Survey) =>
+const stateOf = ({ daemon, mesh_id: meshId }: StatusResult) =>
   daemon === null ? 'not serving' : meshId === null ? 'wired by hand' : daemon.state;
 
-const replicationOf = ({ daemon }: Survey, peerId: string) =>
+const replicationOf = ({ daemon }: StatusResult, peerId: string) =>
   daemon?.replication?.peers.find((each) => each.peerId === peerId);
 
 /** The view for people: a few facts, and one line for each peer. */
-function peopleOf(found: Survey): Record<string, unknown> {
+function peopleOf(found: StatusResult): Record<string, unknown> {
   const { daemon, peer_id, mesh_id, namespaces, rows } = found;
   if (!hasMesh(found)) return { node: peer_id, state: 'none', next: NO_MESH };
   const replication = daemon?.replication ?? null;
@@ -123,11 +123,11 @@ function writesOf({
 }
 
 function lineOf(
-  found: Survey,
-  { peer_id, url, state, reachable, equal, differing, problem }: Survey['peers'][number],
+  found: StatusResult,
+  { peer_id, url, state, reachable, equal, differing, problem }: StatusResult['peers'][number],
 ) {
   const link = replicationOf(found, peer_id);
-  const standing = found.daemon?.peers.find((each) => each.peer_id === peer_id);
+  const reachability = found.daemon?.peers.find((each) => each.peer_id === peer_id);
   const silent = reachable ? 'answers' : 'silent';
   // A connection without anything to send has not noticed yet.
   const known = link === undefined || (!reachable && link.state === 'healthy') ? silent : link.state;
@@ -137,7 +137,7 @@ function lineOf(
     lag_operations: link?.lagOperations,
     lag_seconds: link?.lagSeconds,
     dlq: link?.dlq,
-    skew_ms: standing?.skew_ms ?? link?.skewMs,
+    skew_ms: reachability?.skew_ms ?? link?.skewMs,
     equal: equal === null ? (state === 'departed' ? null : '?') : equal ? 'yes' : `no (${differing.length})`,
     address: url,
     problem: problem ?? link?.lastError,
@@ -145,7 +145,7 @@ function lineOf(
 }
 
 /** Addresses of --quorum-peers that lead to no peer. */
-const astray = ({ daemon }: Survey) =>
+const astray = ({ daemon }: StatusResult) =>
   (daemon?.wired ?? [])
     .filter(({ state }) => state !== 'attached')
     .map(({ url, state, peer_id: peer, problem }) => ({

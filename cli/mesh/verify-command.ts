@@ -1,11 +1,11 @@
-import type { Survey } from '../../node/mesh/survey.js';
+import type { StatusResult } from '../../node/mesh/status-query.js';
 import { systemScheduler } from '../../node/seams.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { ParsedArguments } from '../arguments.js';
 import { defineCommand } from '../define-command.js';
 import { isSet } from '../global-flags.js';
 import { shown } from './mesh-parts.js';
-import { DAEMON_FLAGS, hasMesh, NO_MESH, survey } from './survey.js';
+import { DAEMON_FLAGS, hasMesh, NO_MESH, queryStatus } from './status-query.js';
 
 /** A write under way causes a short difference, so a difference is checked again. */
 const TRIES = 4;
@@ -19,7 +19,7 @@ export const verifyCommand = defineCommand({
   flags: DAEMON_FLAGS,
   examples: ['mesh verify', 'mesh verify --json'],
   run: async (parsed, terminal) => {
-    const found = await patientSurvey(parsed);
+    const found = await patientStatusQuery(parsed);
     if (!found.ok) return failed(found.error);
     if (!hasMesh(found.value)) return fail('NOT_FOUND', NO_MESH);
     const { peer_id, mesh_id, namespaces, rows } = found.value;
@@ -36,11 +36,11 @@ export const verifyCommand = defineCommand({
   },
 });
 
-const membersOf = ({ peers }: Survey) => peers.filter(({ state }) => state === 'member');
+const membersOf = ({ peers }: StatusResult) => peers.filter(({ state }) => state === 'member');
 
-async function patientSurvey(parsed: ParsedArguments): Promise<Result<Survey>> {
+async function patientStatusQuery(parsed: ParsedArguments): Promise<Result<StatusResult>> {
   for (let tries = 1; ; tries += 1) {
-    const found = await survey(parsed);
+    const found = await queryStatus(parsed);
     const differs = found.ok && membersOf(found.value).some(({ equal }) => equal === false);
     if (!differs || tries === TRIES) return found;
     await new Promise<void>((resume) => {
@@ -49,7 +49,7 @@ async function patientSurvey(parsed: ParsedArguments): Promise<Result<Survey>> {
   }
 }
 
-function verdict(found: Survey): string {
+function verdict(found: StatusResult): string {
   const members = membersOf(found);
   const silent = members.filter(({ equal }) => equal === null).length;
   const different = members.filter(({ equal }) => equal === false).length;

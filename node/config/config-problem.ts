@@ -20,7 +20,7 @@ export type ConfigProblemCode =
 /** One thing that is wrong with a configuration. Neither text holds a value that could be secret. */
 export interface ConfigProblem {
   readonly code: ConfigProblemCode;
-  /** `fatal` refuses the start; after an `error` or a `warning` the node goes on as the message says. */
+  /** `fatal` refuses the start; after an `error` or a `warning` the node continues as the message says. */
   readonly level: 'fatal' | 'error' | 'warning';
   readonly message: string;
   /** What to do about it. */

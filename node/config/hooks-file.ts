@@ -76,12 +76,12 @@ export function readHooksFile(configPath: string): HooksFile {
   const strange = Object.keys(others).map((key) => `${key}: only [[hook]] tables are known`);
   if (rows === undefined) return { ...none('read'), problems: strange };
   if (!Array.isArray(rows)) return none('invalid', `${path}: hook must be an array of [[hook]] tables`);
-  const judged = rows.map((row: unknown, index) => judge(row, index));
+  const checked = rows.map((row: unknown, index) => check(row, index));
   return {
     path,
     state: 'read',
-    hooks: judged.map(({ hook }) => hook),
-    problems: [...strange, ...judged.flatMap(({ problems }) => problems)],
+    hooks: checked.map(({ hook }) => hook),
+    problems: [...strange, ...checked.flatMap(({ problems }) => problems)],
   };
 }
 
@@ -117,7 +117,7 @@ const RULES: readonly Rule[] = [
   ['fail_mode', false, oneOf(['open', 'closed'])],
 ];
 
-function judge(
+function check(
   row: unknown,
   index: number,
 ): { readonly hook: HookEntry; readonly problems: readonly string[] } {

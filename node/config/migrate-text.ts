@@ -38,24 +38,24 @@ export function migrateText(text: string, values: Table): MigratedText | null {
   const report = (rows: readonly LegacyRow[]) =>
     rows.map(({ legacy: field, config: key }) => ({ field, key }));
   const kept = legacy.filter((row) => !isDropped(row));
-  const wanted = wantedValues(values, legacy, kept);
+  const migrated = migratedValues(values, legacy, kept);
   const edited = editLines(text, legacy, kept);
-  const commentsKept = sameValues(edited, wanted);
+  const commentsKept = sameValues(edited, migrated);
   return {
-    text: commentsKept ? edited : stringify(wanted),
+    text: commentsKept ? edited : stringify(migrated),
     moved: report(kept),
     dropped: report(legacy.filter(isDropped)),
     commentsKept: commentsKept || !text.includes('#'),
   };
 }
 
-function wantedValues(values: Table, legacy: readonly LegacyRow[], kept: readonly LegacyRow[]): Table {
-  const wanted = copyOf({ schema_version: CONFIG_SCHEMA_VERSION, ...values });
-  wanted['schema_version'] = CONFIG_SCHEMA_VERSION;
-  for (const { legacy: field } of legacy) delete wanted[field];
+function migratedValues(values: Table, legacy: readonly LegacyRow[], kept: readonly LegacyRow[]): Table {
+  const migrated = copyOf({ schema_version: CONFIG_SCHEMA_VERSION, ...values });
+  migrated['schema_version'] = CONFIG_SCHEMA_VERSION;
+  for (const { legacy: field } of legacy) delete migrated[field];
   for (const { legacy: field, config } of kept) {
     const parts = config.split('.');
-    let table = wanted;
+    let table = migrated;
     for (const part of parts.slice(0, -1)) {
       table[part] ??= {};
       if (!isTable(table[part])) throw new NotMigratableError(`${part} must be a section`);
@@ -63,7 +63,7 @@ function wantedValues(values: Table, legacy: readonly LegacyRow[], kept: readonl
     }
     table[parts.at(-1)!] = values[field];
   }
-  return wanted;
+  return migrated;
 }
 
 function copyOf(table: Table): Record<string, unknown> {
@@ -121,9 +121,9 @@ function commentStart(lines: readonly string[], at: number): number {
   return from === 0 ? at : from;
 }
 
-function sameValues(text: string, wanted: Table): boolean {
+function sameValues(text: string, migrated: Table): boolean {
   try {
-    return canonical(parse(text) as Table) === canonical(wanted);
+    return canonical(parse(text) as Table) === canonical(migrated);
   } catch {
     return false;
   }

@@ -10,7 +10,7 @@ import type { SettingRow } from './setting-row.js';
 
 /**
  * The key of a section, from the variable that `api_key_env` names or the file that `api_key_file` names. Giving
- * both refuses the start. A key that cannot be read is an error; the node goes on without it, and features that need
+ * both refuses the start. A key that cannot be read is an error; the node continues without it, and features that need
  * it degrade. Neither name is ever quoted, because operators paste keys into the wrong field.
  */
 export function secretFromSection(

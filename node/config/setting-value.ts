@@ -71,7 +71,7 @@ function fromFlag(row: SettingRow, value: unknown): unknown {
   // Null is a value too: it switches off a setting that the environment sets.
   if (value === undefined || value === null) return value;
   if (row.type === 'secret') return typeof value === 'string' ? new Secret(value) : value;
-  return row.convert === undefined ? judged(row, value) : value;
+  return row.convert === undefined ? checked(row, value) : value;
 }
 
 function fromText(row: SettingRow, text: string): unknown {
@@ -85,11 +85,11 @@ function fromText(row: SettingRow, text: string): unknown {
       return new Unfit('must be 1 or 0');
     }
     case 'list':
-      return judged(row, listOf(text));
+      return checked(row, listOf(text));
     case 'secret':
       return secret(row, text);
     default:
-      return judged(row, text);
+      return checked(row, text);
   }
 }
 
@@ -113,7 +113,7 @@ function fromToml(row: SettingRow, value: unknown): unknown {
   }[row.type];
   if (!fits) return new Unfit(`must be ${TYPE_WORDS[row.type]}`);
   if (row.type === 'secret') return secret(row, value as string);
-  return row.type === 'integer' ? converted(row, value as number) : judged(row, value);
+  return row.type === 'integer' ? converted(row, value as number) : checked(row, value);
 }
 
 const TYPE_WORDS = {
@@ -131,12 +131,12 @@ function secret(row: SettingRow, text: string): Secret | Unfit {
 }
 
 function converted(row: SettingRow, value: number): unknown {
-  const fit = judged(row, value);
+  const fit = checked(row, value);
   return fit instanceof Unfit || row.convert === undefined ? fit : row.convert(value);
 }
 
 /** The value, if the row's bounds, list and check allow it. */
-function judged(row: SettingRow, value: unknown): unknown {
+function checked(row: SettingRow, value: unknown): unknown {
   if (row.oneOf !== undefined && !row.oneOf.includes(String(value))) {
     return new Unfit(`must be one of ${row.oneOf.join(', ')}`);
   }

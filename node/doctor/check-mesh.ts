@@ -1,4 +1,4 @@
-import type { MeshStatusAnswer } from '../mesh/mesh-terms.js';
+import type { MeshStatusAnswer } from '../mesh/mesh-answers.js';
 import { type Section, SectionBuilder } from './report.js';
 
 const DAY_MS = 86_400_000;
@@ -112,9 +112,9 @@ function replicationFindings(
 function roots(section: SectionBuilder, { compared, replication }: MeshStatusAnswer): void {
   for (const { peer_id: peer, state, equal, differing, reachable, problem } of compared ?? []) {
     const link = replication?.peers.find(({ peerId }) => peerId === peer);
-    const isTold =
+    const isReported =
       link !== undefined && (link.state === 'cut' || link.state === 'suspect' || link.quarantined);
-    if (state === 'member' && !reachable && !isTold) {
+    if (state === 'member' && !reachable && !isReported) {
       section.warn('PEER_UNREACHABLE', `${peer} does not answer: ${problem}`, 'check whether that node runs');
     }
     if (equal !== false) continue;

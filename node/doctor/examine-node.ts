@@ -6,7 +6,7 @@ import type { Profile } from '../bindings/profile.js';
 import type { Configuration } from '../config/load-settings.js';
 import type { Settings } from '../config/settings.js';
 import { stderrLog } from '../log.js';
-import { type MeshStatusAnswer, STATUS_PATH } from '../mesh/mesh-terms.js';
+import { type MeshStatusAnswer, STATUS_PATH } from '../mesh/mesh-answers.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { loadTokenCounting } from '../semantics/count-tokens.js';

@@ -26,8 +26,8 @@ export function acceptsGzip(acceptEncoding: string | undefined): boolean {
     else if (coding === 'identity') identity = weight;
     else if (coding === '*') any = weight;
   }
-  const wanted = gzip ?? any ?? 0;
-  return wanted > 0 && wanted >= (identity ?? 0);
+  const weight = gzip ?? any ?? 0;
+  return weight > 0 && weight >= (identity ?? 0);
 }
 
 /** The weight of a coding: 1 unless given, 0 when it cannot be read. */

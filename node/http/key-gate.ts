@@ -9,7 +9,7 @@ export type KeyVerdict = 'right' | 'wrong' | 'none';
 export interface KeyGate {
   /** False while the node has no API key; every request is then allowed. */
   readonly closed: boolean;
-  judge(header: string | undefined, query: string | undefined): KeyVerdict;
+  check(header: string | undefined, query: string | undefined): KeyVerdict;
 }
 
 /**
@@ -17,14 +17,14 @@ export interface KeyGate {
  * common prefix of a guess.
  */
 export function keyGate(apiKey: Secret | null, crypto: Crypto, log: Log): KeyGate {
-  if (apiKey === null) return { closed: false, judge: () => 'right' };
+  if (apiKey === null) return { closed: false, check: () => 'right' };
   const expected = crypto.sha256(apiKey.reveal());
   const verdict = (key: string | Uint8Array): KeyVerdict =>
     timingSafeEqual(crypto.sha256(key), expected) ? 'right' : 'wrong';
   let warned = false;
   return {
     closed: true,
-    judge(header, query) {
+    check(header, query) {
       // Node reads header bytes as Latin-1; the key is compared as the bytes that were sent.
       if (header !== undefined) return header === '' ? 'none' : verdict(Buffer.from(header, 'latin1'));
       if (query === undefined || query === '') return 'none';

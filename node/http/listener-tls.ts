@@ -20,12 +20,12 @@ export interface ListenerTls {
 }
 
 /** `peer` may call the routes of peers, `guest` holds an open invitation and may only join; null is refused. */
-export type Standing = 'peer' | 'guest' | null;
+export type CertificateRole = 'peer' | 'guest' | null;
 
 /** Decides who may open a connection. */
 export interface ClientGate {
   /** The role of a certificate (DER) with this SHA-256 in lower-case hex. */
-  judge(certificate: Uint8Array, fingerprint: string): Standing;
+  roleOf(certificate: Uint8Array, fingerprint: string): CertificateRole;
   /** Calls back when roles may have changed; returns a function that stops this. */
   onChange(listener: () => void): () => void;
 }
@@ -33,7 +33,7 @@ export interface ClientGate {
 /** The client of a connection whose certificate was checked. */
 export interface TlsClient {
   readonly fingerprint: string;
-  readonly standing: 'peer' | 'guest';
+  readonly role: 'peer' | 'guest';
 }
 
 export interface TlsServer {
@@ -84,7 +84,7 @@ export function createTlsServer(
   });
   const stops = [
     certificate.onChange(() => server.setSecureContext(context())),
-    clients?.onChange(() => admission?.judgeAgain()),
+    clients?.onChange(() => admission?.checkAgain()),
   ];
   return {
     server,
@@ -113,8 +113,8 @@ class ClientAdmission {
     const der = socket.getPeerX509Certificate()?.raw;
     if (der === undefined) return false;
     const fingerprint = this.#crypto.sha256Hex(der);
-    const standing = this.#clients.judge(der, fingerprint);
-    if (standing === null) {
+    const role = this.#clients.roleOf(der, fingerprint);
+    if (role === null) {
       // A stranger who knocks all day must not fill the log.
       this.#refused += 1;
       this.#log[this.#refused <= REFUSALS_WARNED_MAX ? 'warn' : 'debug'](
@@ -123,17 +123,17 @@ class ClientAdmission {
       );
       return false;
     }
-    this.#known.set(socket, { certificate: der, client: { fingerprint, standing } });
+    this.#known.set(socket, { certificate: der, client: { fingerprint, role } });
     socket.once('close', () => this.#known.delete(socket));
     return true;
   }
 
   /** Ends the connections whose client is admitted no longer. */
-  judgeAgain(): void {
+  checkAgain(): void {
     for (const [socket, entry] of this.#known) {
-      const standing = this.#clients.judge(entry.certificate, entry.client.fingerprint);
-      if (standing === null) socket.destroy();
-      else entry.client = { ...entry.client, standing };
+      const role = this.#clients.roleOf(entry.certificate, entry.client.fingerprint);
+      if (role === null) socket.destroy();
+      else entry.client = { ...entry.client, role };
     }
   }
 

@@ -93,7 +93,7 @@ export class RequestHandler {
     const { route, params } = found;
     exchange.name = route.kind === 'operation' ? route.operation.name : route.name;
     const client = this.#options.clientOf(exchange);
-    if (client?.standing === 'guest' && !(route.kind === 'peer' && route.access === 'guests')) {
+    if (client?.role === 'guest' && !(route.kind === 'peer' && route.access === 'guests')) {
       return fail('FORBIDDEN', 'an invitation is good only for joining');
     }
     const query = parseQuery(mark === -1 ? '' : url.slice(mark + 1));
@@ -117,7 +117,7 @@ export class RequestHandler {
     }
     const values = query.value;
     return route.kind === 'peer'
-      ? this.#receive(exchange, proceed, (body) => this.#hear(exchange, route, body), route.bodyBytesMax)
+      ? this.#receive(exchange, proceed, (body) => this.#forward(exchange, route, body), route.bodyBytesMax)
       : this.#receive(exchange, proceed, (body) => this.#run(exchange, route, params, values, body));
   }
 
@@ -125,7 +125,7 @@ export class RequestHandler {
   #authenticate(exchange: Exchange, header: string | undefined, query: string | undefined): Result<null> {
     const { keys, backoff, metrics } = this.#options;
     if (!keys.closed) return ok(null);
-    const verdict = keys.judge(header, query);
+    const verdict = keys.check(header, query);
     if (verdict === 'none') return fail('UNAUTHORIZED', MISSING_KEY);
     const source = sourceOf(exchange.request.socket.remoteAddress);
     const waitMs = backoff.waitMs(source);
@@ -169,7 +169,7 @@ export class RequestHandler {
   }
 
   /** A message between nodes goes to its route unchanged. */
-  async #hear(exchange: Exchange, route: PeerRoute, body: Buffer | null): Promise<void> {
+  async #forward(exchange: Exchange, route: PeerRoute, body: Buffer | null): Promise<void> {
     exchange.state = 'running';
     try {
       const { callers, clientOf } = this.#options;

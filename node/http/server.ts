@@ -100,7 +100,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     this.compressor = options.compressor ?? systemCompressor;
     this.cors = corsOf(options.services.settings.corsOrigins);
     this.#admission = new Admission(options.inflightMax ?? 0);
-    this.#head = this.#judged ? httpLimits.PEER_HEAD_LIMITS : httpLimits.HEAD_LIMITS;
+    this.#head = this.#checksClients ? httpLimits.PEER_HEAD_LIMITS : httpLimits.HEAD_LIMITS;
     this.#tls = this.#createTls();
     this.#server = this.#prepare(this.#tls?.server ?? createServer(this.#serverOptions()));
   }
@@ -179,7 +179,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
   }
 
   /** True when an allowlist decides which clients may connect. */
-  get #judged(): boolean {
+  get #checksClients(): boolean {
     return (this.#options.tls?.clients ?? null) !== null;
   }
 
@@ -265,7 +265,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
       router,
       urlBytesMax: this.#head.urlBytesMax,
       // A page in a browser has no certificate of the mesh.
-      hosts: this.#judged ? () => true : hostGuard(host),
+      hosts: this.#checksClients ? () => true : hostGuard(host),
       clientOf: (exchange) => this.clientOf(exchange),
       keys: keyGate(services.settings.apiKey, services.crypto, services.log),
       callers: httpCallers(services.settings, services.random, services.log),

@@ -32,11 +32,11 @@ export function upgradeProblem(
 ): Failure | null {
   if (!known || method !== 'GET')
     return { code: 'INVALID_REQUEST', message: 'this path does not accept an upgrade' };
-  if (client?.standing === 'guest') {
+  if (client?.role === 'guest') {
     return { code: 'FORBIDDEN', message: 'an invitation is good only for joining' };
   }
   const keys = keyGate(settings.apiKey, crypto, log);
-  if (client === null && keys.closed && keys.judge(headers['x-api-key'], undefined) !== 'right') {
+  if (client === null && keys.closed && keys.check(headers['x-api-key'], undefined) !== 'right') {
     return { code: 'UNAUTHORIZED', message: 'missing or invalid API key' };
   }
   return null;

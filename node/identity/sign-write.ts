@@ -23,7 +23,7 @@ export interface WriteSignature {
 }
 
 /** A write whose signature is valid. */
-export interface JudgedWrite {
+export interface VerifiedWrite {
   readonly signature: Uint8Array;
   /**
    * What was signed. A ledger of replays must record this and not the signature, because the holder of the key can
@@ -58,13 +58,13 @@ export function signWrite(
  * when the text is not a signature, when the author has no bound key (`publicKey` null), and when the signature does
  * not verify. The key must have been admitted when it was bound.
  */
-export function judgeWrite(
+export function verifyWrite(
   fields: SignedFields,
   presented: { readonly signature: string; readonly created_at: unknown },
   publicKey: Uint8Array | null,
   nowMs: number,
   crypto: Crypto,
-): Result<JudgedWrite> {
+): Result<VerifiedWrite> {
   const createdAt = presented.created_at;
   if (typeof createdAt !== 'string') {
     return fail('VALIDATION_FAILED', 'created_at is required with a signature', { fields: ['created_at'] });

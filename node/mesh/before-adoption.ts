@@ -4,7 +4,7 @@ import type { Clock } from '../../protocol/seams.js';
 import type { Settings } from '../config/settings.js';
 import { askDaemon } from './ask-daemon.js';
 import { MeshState, type StateSeams } from './forming/mesh-state.js';
-import { type MeshStatusAnswer, STATUS_PATH } from './mesh-terms.js';
+import { type MeshStatusAnswer, STATUS_PATH } from './mesh-answers.js';
 import { FileRoster } from './roster-from-files.js';
 
 /** A peer whose last answer is younger than this may still be up. */
@@ -67,11 +67,10 @@ export async function lookBeforeAdoption(
 
 /** The time of a member's last answer, if the daemon says that it still answers. */
 function recentAnswer({ peers, replication }: MeshStatusAnswer, peerId: string, clock: Clock): string | null {
-  const standing = peers.find((peer) => peer.peer_id === peerId);
+  const known = peers.find((peer) => peer.peer_id === peerId);
   const delivery = replication?.peers.find((peer) => peer.peerId === peerId);
-  if (standing?.state === 'departed' || standing?.reachable === false || delivery?.state === 'cut')
-    return null;
-  const answers = [standing?.last_contact, delivery?.lastAnswerAt].filter((at) => typeof at === 'string');
+  if (known?.state === 'departed' || known?.reachable === false || delivery?.state === 'cut') return null;
+  const answers = [known?.last_contact, delivery?.lastAnswerAt].filter((at) => typeof at === 'string');
   const last = answers.sort().at(-1);
   return last !== undefined && clock.nowMs() - Date.parse(last) < RECENT_MS ? last : null;
 }

@@ -7,7 +7,7 @@ import type { Clock } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import { API_PREFIX } from '../bindings/operation-route.js';
 import { parseJson } from './forming/mesh-folder.js';
-import { type ComparedPeer, DIGESTS_ANSWER, DIGESTS_PATH } from './mesh-terms.js';
+import { type ComparedPeer, DIGESTS_ANSWER, DIGESTS_PATH } from './mesh-answers.js';
 import type { SignRequest } from './roster-exchange.js';
 
 const TIMEOUT_MS = 3000;

@@ -10,11 +10,11 @@ import type { PeerRoute } from '../http/peer-route.js';
 import { comparePeers } from './compare-peers.js';
 import { fingerprintOfCertificate } from './forming/certificate.js';
 import type { MeshState, StateSeams } from './forming/mesh-state.js';
+import type { MeshStatusAnswer, OperationStatus, PeerReachability } from './mesh-answers.js';
 import { MeshListener, type OpenSurface } from './mesh-listener.js';
 import type { MeshPeers } from './mesh-peers.js';
 import type { MeshRoster } from './mesh-roster.js';
 import { certificateGate, meshRoutes, type PeerGate } from './mesh-routes.js';
-import type { MeshStatusAnswer, OperationStanding, PeerStanding } from './mesh-terms.js';
 import { contactFields, RosterExchange, type SignRequest } from './roster-exchange.js';
 import { WatchedFiles } from './tls/watched-files.js';
 import type { UndiciTransport } from './undici-transport.js';
@@ -71,7 +71,7 @@ export class MeshHost {
         operation: (id) => this.#operation(id),
         signer: parts.signer ?? null,
         status: () => this.status(),
-        heard: (peerId) => this.#exchange.heard(peerId),
+        contacted: (peerId) => this.#exchange.contacted(peerId),
       }),
       ...(parts.syncRoutes ?? []),
     ];
@@ -191,7 +191,7 @@ export class MeshHost {
     return ok({ ...this.status(), compared });
   }
 
-  async #operation(id: string): Promise<Result<OperationStanding>> {
+  async #operation(id: string): Promise<Result<OperationStatus>> {
     const { store, peerId, acknowledgements, replicationStatus } = this.#parts;
     const found = await store.query({ kind: 'find-operation', opId: id });
     if (!found.ok) return failed(found.error);
@@ -215,7 +215,7 @@ export class MeshHost {
     });
   }
 
-  #enrolledByHand(): PeerStanding[] {
+  #enrolledByHand(): PeerReachability[] {
     return this.roster
       .peers()
       .filter(({ peerId }) => !this.roster.isStated(peerId))
@@ -236,7 +236,7 @@ const UNSIGNED: SignRequest = () => ({ 'content-type': 'application/json' });
 function eitherGate(byCertificate: PeerGate, bySignature: PeerGate | undefined): PeerGate {
   if (bySignature === undefined) return byCertificate;
   return async (message) => {
-    const judged = await byCertificate(message);
-    return judged.ok ? judged : bySignature(message);
+    const admitted = await byCertificate(message);
+    return admitted.ok ? admitted : bySignature(message);
   };
 }

@@ -70,23 +70,23 @@ export class MeshListener {
     const open = this.#open;
     this.#retry?.cancel();
     if (this.#stopped || open === null) return;
-    const wanted = place();
-    const at = wanted === null ? '' : JSON.stringify(wanted);
+    const address = place();
+    const at = address === null ? '' : JSON.stringify(address);
     if (at === this.#at) return;
     await this.#surface?.close();
     this.#surface = null;
     this.#at = '';
     this.problem = null;
-    if (wanted === null) return;
+    if (address === null) return;
     const surface = open(tls(), routes);
     try {
-      await surface.listen(wanted.host, wanted.port);
+      await surface.listen(address.host, address.port);
       this.#surface = surface;
       this.#at = at;
-      log.info({ ...wanted }, 'listening for peers');
+      log.info({ ...address }, 'listening for peers');
     } catch (error) {
       this.problem = (error as Error).message;
-      log.error({ err: error, ...wanted }, 'cannot listen for peers; trying again');
+      log.error({ err: error, ...address }, 'cannot listen for peers; trying again');
       await surface.close();
       this.#retry = scheduler.after(RETRY_MS, () => void this.follow());
     }

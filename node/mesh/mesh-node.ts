@@ -52,7 +52,7 @@ export class MeshNode {
     const peers = new MeshPeers({ ...services, scheduler, random, manual });
     this.#verifier = openVerifier(services, peers.roster);
     const receiver = openReceiver(services, peers.roster, this.#verifier, metrics, {
-      onHeard: (peerId, have, reads) => this.#mesh?.heard(peerId, have, reads),
+      onContact: (peerId, have, reads) => this.#mesh?.contacted(peerId, have, reads),
       onDiffering: (peerId) => this.#mesh?.differing(peerId),
     });
     this.#receiver = receiver;

@@ -14,20 +14,20 @@ import type { MessageOrigin, PeerRoute } from '../http/peer-route.js';
 import { parseQuery } from '../http/query-string.js';
 import type { Reply } from '../http/service-route.js';
 import { acceptJoin } from './forming/accept-join.js';
-import { JOIN_PATH } from './forming/join-terms.js';
+import { JOIN_PATH } from './forming/join-messages.js';
 import { parseJson } from './forming/mesh-folder.js';
 import type { MeshState, StateSeams } from './forming/mesh-state.js';
-import type { MeshRoster } from './mesh-roster.js';
 import {
   DIGESTS_PATH,
   type DigestsAnswer,
   type MeshStatusAnswer,
   OPERATIONS_PATH,
-  type OperationStanding,
+  type OperationStatus,
   ROSTER_BODY,
   ROSTER_PATH,
   STATUS_PATH,
-} from './mesh-terms.js';
+} from './mesh-answers.js';
+import type { MeshRoster } from './mesh-roster.js';
 import { answerWhoami } from './whoami.js';
 
 /** Identifies the peer that sent a message, or refuses the message. */
@@ -47,9 +47,9 @@ export interface MeshRoutesParts extends StateSeams {
   /** The same with the peers' memories compared. */
   readonly compared: () => Promise<Result<MeshStatusAnswer>>;
   /** An operation by its id, or the last one about a memory. */
-  readonly operation: (id: string) => Promise<Result<OperationStanding>>;
+  readonly operation: (id: string) => Promise<Result<OperationStatus>>;
   /** A member has called. */
-  readonly heard: (peerId: string) => void;
+  readonly contacted: (peerId: string) => void;
 }
 
 /** The routes that form and show a mesh; `receive/sync-routes.ts` has those of replication. */
@@ -114,8 +114,8 @@ function operatorRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
       access: 'peers',
       answer: async (message, origin) => {
         if (!isOperator(parts, message, origin)) return reply(NOT_FOR_YOU);
-        const wanted = parseQuery(message.query);
-        const compare = wanted.ok && wanted.value.get('compare') === 'true';
+        const query = parseQuery(message.query);
+        const compare = query.ok && query.value.get('compare') === 'true';
         return reply(compare ? await parts.compared() : ok(parts.status()));
       },
     },
@@ -188,7 +188,7 @@ async function exchange(parts: MeshRoutesParts, message: ReceivedMessage): Promi
     return fail('VALIDATION_FAILED', `a roster has at most ${limits.ROSTER_ENTRIES_MAX} entries`);
   }
   await takeStatements(parts, statements, peer.value.peerId);
-  parts.heard(peer.value.peerId);
+  parts.contacted(peer.value.peerId);
   const known = parts.state.formed?.statements ?? formed.statements;
   return ok({ statements: [...known.values()], wall_clock: instantFromMs(parts.clock.nowMs()) });
 }

@@ -4,7 +4,7 @@ import { Verifier } from '../../protocol/replication/verifier.js';
 import { parsePeerScopes } from '../config/peer-scopes.js';
 import type { Services } from '../pipeline/call.js';
 import { ArrayPush } from './receive/array-push.js';
-import { OldStyleSince } from './receive/old-style-since.js';
+import { LegacySince } from './receive/legacy-since.js';
 import { type ReceiverMetrics, SyncReceiver, type SyncReceiverOptions } from './receive/sync-receiver.js';
 import { FileRoster } from './roster-from-files.js';
 
@@ -34,7 +34,7 @@ export function openReceiver(
   roster: Roster,
   verifier: Verifier,
   metrics: ReceiverMetrics,
-  extra: Pick<SyncReceiverOptions, 'onHeard' | 'onDiffering' | 'noncesMax'> = {},
+  extra: Pick<SyncReceiverOptions, 'onContact' | 'onDiffering' | 'noncesMax'> = {},
 ): SyncReceiver {
   const { settings, store, clock, crypto, log, peerId, machineKey } = services;
   const scopes = parsePeerScopes(settings.fedPeerAttestation);
@@ -57,6 +57,6 @@ export function openReceiver(
     crypto,
     log,
     metrics,
-    oldStyle: { push: new ArrayPush(services), since: new OldStyleSince(store, clock) },
+    legacy: { push: new ArrayPush(services), since: new LegacySince(store, clock) },
   });
 }

@@ -6,9 +6,9 @@ import { instantFromMs } from '../../protocol/time.js';
 import { API_PREFIX } from '../bindings/operation-route.js';
 import { parseJson } from './forming/mesh-folder.js';
 import type { MeshState } from './forming/mesh-state.js';
+import { ROSTER_BODY, ROSTER_PATH } from './mesh-answers.js';
 import type { MeshRoster } from './mesh-roster.js';
 import { takeStatements } from './mesh-routes.js';
-import { ROSTER_BODY, ROSTER_PATH } from './mesh-terms.js';
 
 /** The outcome of the last exchange with a peer. */
 export interface Contact {
@@ -74,7 +74,7 @@ export class RosterExchange {
   }
 
   /** A member that did not answer has called: it is back. */
-  heard(peerId: string): void {
+  contacted(peerId: string): void {
     const peer = this.#members().find((member) => member.peerId === peerId);
     if (peer !== undefined && this.#contacts.get(peerId)?.reachable !== true) void this.#with(peer);
   }

@@ -51,9 +51,9 @@ export class UndiciTransport implements PeerTransport {
     if (peer.url === null) return { kind: 'unreachable', message: `${peer.peerId} has no address` };
     if (this.#closed) return { kind: 'unreachable', message: 'this node is stopping' };
     const controller = new AbortController();
-    let late = false;
+    let timedOut = false;
     const timer = this.#scheduler.after(timeoutMs, () => {
-      late = true;
+      timedOut = true;
       controller.abort();
     });
     try {
@@ -67,7 +67,7 @@ export class UndiciTransport implements PeerTransport {
       });
       return { kind: 'answer', status: statusCode, body: new Uint8Array(await body.arrayBuffer()) };
     } catch (error) {
-      if (late) return { kind: 'timeout', message: `no answer within ${timeoutMs} ms` };
+      if (timedOut) return { kind: 'timeout', message: `no answer within ${timeoutMs} ms` };
       const { message } = error as Error;
       return { kind: error instanceof UntrustedError ? 'untrusted' : 'unreachable', message };
     } finally {

@@ -2,7 +2,7 @@ import { type BackoffPolicy, backoffDelayMs } from '../../actors/core/backoff.js
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { PeerTransport } from '../../protocol/mesh/transport.js';
 import type { Crypto, Log, Random, Scheduler, Timer } from '../../protocol/seams.js';
-import type { WiredPeer, WiredState } from './mesh-terms.js';
+import type { WiredPeer, WiredState } from './mesh-answers.js';
 import { Listeners } from './tls/listeners.js';
 import { type Asked, askWhoami } from './whoami.js';
 
@@ -104,12 +104,12 @@ export class WiredPeers {
       if (wire.state !== 'attached') this.#become(wire, asked.kind, wire.peerId, asked.problem);
       return;
     }
-    const [state, problem] = this.#judge(wire, asked.peerId, asked.publicKey);
+    const [state, problem] = this.#identify(wire, asked.peerId, asked.publicKey);
     wire.failures = state === 'not_enrolled' || state === 'wrong_key' ? wire.failures + 1 : 0;
     this.#become(wire, state, asked.peerId, problem);
   }
 
-  #judge(wire: Wire, peerId: string, publicKey: Uint8Array): [WiredState, string | null] {
+  #identify(wire: Wire, peerId: string, publicKey: Uint8Array): [WiredState, string | null] {
     const { self, find } = this.#parts;
     if (peerId === self) return ['self', 'the address is this node itself: leave it out'];
     const peer = find(peerId);

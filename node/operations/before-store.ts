@@ -68,10 +68,10 @@ export async function nearDuplicate(
 export async function besideSimilarTitles<T>(
   call: ReadCall,
   memory: Memory,
-  wanted: boolean,
+  advised: boolean,
   write: () => Promise<T>,
 ): Promise<[ids: readonly string[], written: T]> {
-  if (!wanted) return [[], await write()];
+  if (!advised) return [[], await write()];
   const { storeAdvice } = call.services;
   const room = storeAdvice.begin();
   try {

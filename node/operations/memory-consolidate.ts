@@ -102,16 +102,16 @@ export const memoryConsolidate = defineOperation({
 });
 
 /** The input of a consolidation. */
-interface Wanted extends Pick<ConsolidateMemories, 'ids' | 'summary' | 'onConflict'> {
+interface ConsolidationRequest extends Pick<ConsolidateMemories, 'ids' | 'summary' | 'onConflict'> {
   readonly title: string;
   readonly namespace: string;
   readonly tier: Tier;
 }
 
 /** The command for the consolidation of this call. */
-export function consolidation(call: Call, wanted: Wanted): ConsolidateMemories {
+export function consolidation(call: Call, request: ConsolidationRequest): ConsolidateMemories {
   const { services, caller } = call;
-  const { ids, summary, onConflict, title, namespace, tier } = wanted;
+  const { ids, summary, onConflict, title, namespace, tier } = request;
   const seconds = ttlSecondsOf(services.settings)[tier];
   return {
     kind: 'consolidate-memories',

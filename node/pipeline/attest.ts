@@ -1,7 +1,7 @@
 import { SIGNED_WRITE_FRESHNESS_MS } from '../../protocol/limits.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { Caller } from '../identity/caller.js';
-import { judgeWrite } from '../identity/sign-write.js';
+import { verifyWrite } from '../identity/sign-write.js';
 import type { Attestation, ReadServices } from './call.js';
 import type { Operation } from './operation.js';
 import { signedFields } from './signed-fields.js';
@@ -66,15 +66,15 @@ async function attestPresented(
 ): Promise<Result<Attestation>> {
   const bound = await boundKey(caller, services);
   if (!bound.ok) return failed(bound.error);
-  const judged = judgeWrite(
+  const verified = verifyWrite(
     signedFields(input, caller, services.settings),
     { signature, created_at: input['created_at'] },
     bound.value === null ? null : Buffer.from(bound.value, 'base64'),
     nowMs,
     services.crypto,
   );
-  if (!judged.ok) return failed(judged.error);
-  const { envelope, createdAt, signedMs } = judged.value;
+  if (!verified.ok) return failed(verified.error);
+  const { envelope, createdAt, signedMs } = verified.value;
   const publicKey = bound.value!;
   return ok({
     level: 'agent_attested',

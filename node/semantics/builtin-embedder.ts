@@ -92,9 +92,9 @@ export class BuiltinEmbedder implements Embedder {
       return fail('OVERLOADED', `${QUERIES_MAX} queries wait for the embedder`);
     }
     const { clock, scheduler } = this.#options;
-    const late = fail('DEADLINE', 'the embedder did not answer in time');
+    const deadlinePassed = fail('DEADLINE', 'the embedder did not answer in time');
     const remainingMs = deadlineMs - clock.monotonicMs();
-    if (remainingMs <= 0) return late;
+    if (remainingMs <= 0) return deadlinePassed;
     return await new Promise<Result<Float32Array>>((resolve) => {
       const job: EmbeddingJob = {
         text: query,
@@ -107,7 +107,7 @@ export class BuiltinEmbedder implements Embedder {
       };
       const timer = scheduler.after(remainingMs, () => {
         this.#queue.removeQuery(job);
-        resolve(late);
+        resolve(deadlinePassed);
       });
       this.#queue.addQuery(job);
       this.#pump();

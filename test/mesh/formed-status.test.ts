@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { loadMachineIdentity } from '../../node/identity/machine-key.js';
-import type { MeshStatusAnswer } from '../../node/mesh/mesh-terms.js';
+import type { MeshStatusAnswer } from '../../node/mesh/mesh-answers.js';
 import { systemRandom } from '../../node/seams.js';
 import { VERSION } from '../../node/version.js';
 import { cleanEnvironment, freePort, MAIN, temporaryFolder } from '../support/daemon-process.js';

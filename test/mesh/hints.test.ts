@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { WebSocket } from 'ws';
 import { loadMachineIdentity } from '../../node/identity/machine-key.js';
-import type { MeshStatusAnswer } from '../../node/mesh/mesh-terms.js';
+import type { MeshStatusAnswer } from '../../node/mesh/mesh-answers.js';
 import { systemRandom } from '../../node/seams.js';
 import { formatHint, parseHint } from '../../protocol/mesh/hint.js';
 import {

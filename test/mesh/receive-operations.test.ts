@@ -611,7 +611,7 @@ describe('a pull', () => {
     await node.send(peer.pull(`cursor=${empty}`));
     await node.send(peer.pull(`cursor=${empty}&place=1`));
     await node.send(peer.pull(`cursor=${empty}&place=1&limit=1`));
-    assert.deepEqual(node.heard, [
+    assert.deepEqual(node.contacts, [
       { have: {}, reads: {} },
       { have: null, reads: {} },
       { have: null, reads: null },
@@ -638,7 +638,7 @@ describe('a pull', () => {
     const ahead = { [known.value.self]: 9_000_000, [peer.origin]: 77, 'peer-x/e': 1 };
     const page = await pull(node, peer, encodeCursor(ahead));
     assert.deepEqual([page.operations, page.more, page.have], [[], false, { [known.value.self]: 1 }]);
-    assert.deepEqual(node.heard.at(-1)?.have, ahead);
+    assert.deepEqual(node.contacts.at(-1)?.have, ahead);
     assert.equal((await pull(node, peer, '')).operations.length, 1);
   });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { MeshStatus } from '../../actors/mesh/parts.js';
 import { checkMesh, type MeshFindings } from '../../node/doctor/check-mesh.js';
-import type { MeshStatusAnswer, PeerStanding } from '../../node/mesh/mesh-terms.js';
+import type { MeshStatusAnswer, PeerReachability } from '../../node/mesh/mesh-answers.js';
 
 const DAY_MS = 86_400_000;
 
@@ -30,7 +30,7 @@ const link: MeshStatus['peers'][number] = {
   version: null,
   lastAnswerAt: null,
 };
-const standing: PeerStanding = {
+const reachability: PeerReachability = {
   peer_id: 'peer-b',
   url: link.url,
   state: 'member',
@@ -52,7 +52,7 @@ const replication: MeshStatus = {
   diverged: 0,
   quarantined: 0,
 };
-const compared = { ...standing, equal: true, reachable: true, differing: [] };
+const compared = { ...reachability, equal: true, reachable: true, differing: [] };
 const status: MeshStatusAnswer = {
   peer_id: 'peer-a',
   mesh_id: 'ab'.repeat(32),
@@ -64,7 +64,7 @@ const status: MeshStatusAnswer = {
   certificate_fingerprint: null,
   certificate_expires: null,
   open_invites: 0,
-  peers: [standing],
+  peers: [reachability],
   wired: [],
   hint_lines: [],
   replication,
@@ -92,7 +92,7 @@ describe('what doctor finds about a mesh', () => {
     ['one that has ended', () => codes({ certificateEndsMs: -DAY_MS }), 'CRIT MESH_CERTIFICATE_EXPIRED'],
     ['a removed node', () => withStatus({ state: 'departed' }), 'CRIT MESH_REMOVED'],
     ['a taken port', () => withStatus({ problem: 'EADDRINUSE' }), 'CRIT MESH_NOT_LISTENING'],
-    ['a clock', () => withStatus({ peers: [{ ...standing, skew_ms: -5001 }] }), 'WARN PEER_SKEW'],
+    ['a clock', () => withStatus({ peers: [{ ...reachability, skew_ms: -5001 }] }), 'WARN PEER_SKEW'],
     ['a silent peer', () => withLink({ state: 'cut', lagOperations: 3 }), 'WARN PEER_UNREACHABLE'],
     [
       'a peer that fell silent just now',

@@ -73,7 +73,7 @@ export const product: JoinMesh = (run) => {
     crypto,
     log,
     metrics: { messageRefused: () => undefined, operationsReceived: () => undefined },
-    oldStyle: null,
+    legacy: null,
     forwarded: SIM_CHAIN.forwarded,
     onDiffering: (peerId) => mesh.differing(peerId),
   });
@@ -82,7 +82,7 @@ export const product: JoinMesh = (run) => {
       const { status, body } = await receiver.handle(message);
       const peerId = message.headers['x-peer-id'];
       if (status === 200 && peerId !== undefined)
-        mesh.heard(peerId, TRUST_CURSORS ? claimOf(message.query) : null, placeOf(message.query));
+        mesh.contacted(peerId, TRUST_CURSORS ? claimOf(message.query) : null, placeOf(message.query));
       return { status, body: Buffer.from(body) };
     },
     operate: (name, input, caller, own) => plain(name, input, caller, { ...own, replication }),

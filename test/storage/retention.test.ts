@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { scrub } from '../../actors/maintenance/scrub.js';
+import { ReplicationProgress } from '../../actors/mesh/replication-progress.js';
 import { hadByAll, retentionRound } from '../../actors/mesh/retention-duty.js';
-import { Standing } from '../../actors/mesh/standing.js';
 import { aMemory, OPERATOR, storing, updating } from '../support/memories.js';
 import { type Replica, replica, verified } from '../support/replicas.js';
 
@@ -29,10 +29,10 @@ const payloads = ({ db }: Replica) =>
     .pluck()
     .all();
 const peer = (has: Record<string, number>, answered = true, own: string | null = null, proven = 0) => {
-  const standing = new Standing();
-  if (own !== null) standing.follow(own, proven);
-  standing.prove(proven);
-  return { has, standing, lastAnswerAtMs: answered ? 1 : null };
+  const replication = new ReplicationProgress();
+  if (own !== null) replication.follow(own, proven);
+  replication.prove(proven);
+  return { has, replication, lastAnswerAtMs: answered ? 1 : null };
 };
 
 /** A memory that was edited twice and one that was deleted, all at the start. */

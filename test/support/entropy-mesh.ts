@@ -83,8 +83,8 @@ export function startEntropyMesh(
       crypto: systemCrypto,
       log,
       metrics: { messageRefused: () => {}, operationsReceived: () => {} },
-      oldStyle: null,
-      onHeard: (from, have) => mesh?.heard(from, have),
+      legacy: null,
+      onContact: (from, have) => mesh?.contacted(from, have),
       onDiffering: (from) => mesh?.differing(from),
     });
     receivers.set(`http://${name}`, receiver);

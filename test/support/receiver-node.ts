@@ -50,8 +50,8 @@ export interface ReceiverNode {
   readonly roster: TestRoster;
   /** Refusals by code, and items by outcome. */
   readonly counted: Map<string, number>;
-  /** What believed messages said that their senders have, and where they read. */
-  readonly heard: { readonly have: Have | null; readonly reads: Have | null }[];
+  /** What authenticated messages said that their senders have, and where they read. */
+  readonly contacts: { readonly have: Have | null; readonly reads: Have | null }[];
   send(message: ReceivedMessage): Promise<PeerAnswer>;
   /** The same database behind another receiver, as after a restart. */
   restart(): void;
@@ -76,7 +76,7 @@ export async function openReceiverNode(options: ReceiverNodeOptions): Promise<Re
   const services: Services = { ...node.services, store, clock };
   const roster = new TestRoster(...options.peers);
   const counted = new Map<string, number>();
-  const heard: ReceiverNode['heard'] = [];
+  const contacts: ReceiverNode['contacts'] = [];
   const count = (name: string, by: number) => counted.set(name, (counted.get(name) ?? 0) + by);
   const open = () =>
     openReceiver(
@@ -85,7 +85,7 @@ export async function openReceiverNode(options: ReceiverNodeOptions): Promise<Re
       openVerifier(services, roster),
       { messageRefused: (code) => count(code, 1), operationsReceived: count },
       {
-        onHeard: (_peerId, have, reads) => heard.push({ have, reads }),
+        onContact: (_peerId, have, reads) => contacts.push({ have, reads }),
         ...(options.noncesMax === undefined ? {} : { noncesMax: options.noncesMax }),
       },
     );
@@ -94,7 +94,7 @@ export async function openReceiverNode(options: ReceiverNodeOptions): Promise<Re
     services,
     roster,
     counted,
-    heard,
+    contacts,
     async send(message) {
       const reply: PeerReply = await receiver.handle(message);
       return {

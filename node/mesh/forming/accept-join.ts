@@ -6,7 +6,7 @@ import { fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Crypto, Random } from '../../../protocol/seams.js';
 import { fingerprintOfCertificate, type KeyAndCertificate } from './certificate.js';
 import type { Invites } from './invites.js';
-import { JOIN_REQUEST, type JoinAnswer, type JoinRequest, joinBytes } from './join-terms.js';
+import { JOIN_REQUEST, type JoinAnswer, type JoinRequest, joinBytes } from './join-messages.js';
 import type { MeshFolder } from './mesh-folder.js';
 import { isTlsPublicKey, type RosterFile, type Statements } from './roster-file.js';
 import { issueCertificate } from './x509.js';
@@ -40,7 +40,7 @@ export async function acceptJoin(
   const terms = invite === null || facts.invite !== invite ? null : invites.find(invite);
   if (invite === null || terms === null) return fail('FORBIDDEN', 'this node does not know the invitation');
   if (facts.mesh_id !== roster.meshId) return fail('FORBIDDEN', 'the invitation belongs to another mesh');
-  const keys = await judgeKeys(parsed.data, options.crypto);
+  const keys = await verifyKeys(parsed.data, options.crypto);
   if (!keys.ok) return keys;
   const claim = { peer_id: facts.peer_id, tls_key: sha256(facts.tls_public_key) };
   const before = invites.usedBy(invite);
@@ -86,7 +86,7 @@ export async function acceptJoin(
 }
 
 /** VALIDATION_FAILED unless the requester has both private keys and a node may have such keys. */
-async function judgeKeys({ facts, proof, tls_proof }: JoinRequest, crypto: Crypto): Promise<Result<null>> {
+async function verifyKeys({ facts, proof, tls_proof }: JoinRequest, crypto: Crypto): Promise<Result<null>> {
   const publicKey = publicKeyFromText(facts.public_key);
   const signature = signatureFromText(proof);
   if (publicKey === null || peerIdOf(publicKey, crypto) !== facts.peer_id) {

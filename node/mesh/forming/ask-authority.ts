@@ -7,7 +7,7 @@ import { API_PREFIX } from '../../bindings/operation-route.js';
 import { connectTo, UntrustedError } from '../tls/connect-tls.js';
 import { fingerprintOfCertificate, isIssuedBy } from './certificate.js';
 import { guestCertificate } from './guest-certificate.js';
-import { JOIN_PATH, type JoinRequest } from './join-terms.js';
+import { JOIN_PATH, type JoinRequest } from './join-messages.js';
 import type { JoinToken } from './join-token.js';
 import { parseJson } from './mesh-folder.js';
 

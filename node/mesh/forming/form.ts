@@ -8,7 +8,13 @@ import type { MachineIdentity } from '../../identity/machine-key.js';
 import { askAuthority } from './ask-authority.js';
 import { fingerprintOfCertificate, isIssuedBy, peerOfCertificate } from './certificate.js';
 import { hashOf } from './invites.js';
-import { JOIN_ANSWER, type JoinAnswer, type JoinFacts, type JoinRequest, joinBytes } from './join-terms.js';
+import {
+  JOIN_ANSWER,
+  type JoinAnswer,
+  type JoinFacts,
+  type JoinRequest,
+  joinBytes,
+} from './join-messages.js';
 import type { JoinToken } from './join-token.js';
 import type { MeshFacts, MeshFolder } from './mesh-folder.js';
 import { writeNodePair } from './node-pair.js';

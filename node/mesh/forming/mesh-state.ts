@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { Clock, Crypto, Log, Random, Scheduler } from '../../../protocol/seams.js';
 import { StartRefusedError } from '../../../protocol/start-refused.js';
-import type { ClientGate, ListenerTls, Standing } from '../../http/listener-tls.js';
+import type { CertificateRole, ClientGate, ListenerTls } from '../../http/listener-tls.js';
 import type { CertificatePair } from '../tls/certificate-files.js';
 import { Listeners } from '../tls/listeners.js';
 import { isIssuedBy } from './certificate.js';
@@ -105,11 +105,11 @@ export class MeshState {
         throw new Error('this node belongs to no mesh, so it has no listener for peers');
       return this.#formed.pair;
     };
-    const clients: ClientGate = { judge: (der, fingerprint) => this.#judge(der, fingerprint), onChange };
+    const clients: ClientGate = { roleOf: (der, fingerprint) => this.#roleOf(der, fingerprint), onChange };
     return { certificate: { current, onChange }, clients };
   }
 
-  #judge(der: Uint8Array, fingerprint: string): Standing {
+  #roleOf(der: Uint8Array, fingerprint: string): CertificateRole {
     if (this.#formed === null) return null;
     const nowMs = this.#seams.clock.nowMs();
     let certificate: X509Certificate;

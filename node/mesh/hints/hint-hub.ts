@@ -41,7 +41,7 @@ const BEAT_MS = 30_000;
 /** Shortest time between two hints to one peer. */
 const HINT_PAUSE_MS = 20;
 /** Shortest time between two pulls from a peer that hints. */
-const HEARD_PAUSE_MS = 50;
+const PULL_PAUSE_MS = 50;
 
 /**
  * The WebSockets for hints, one to each peer, opened by the node that can call the other. When both called, the line
@@ -60,7 +60,7 @@ export class HintHub {
   readonly #dials = new Map<string, Dial>();
   readonly #due = new Map<string, Timer>();
   /** Peers that were just asked, and those of them that hinted since then. */
-  readonly #heard = new Map<string, Timer>();
+  readonly #pulled = new Map<string, Timer>();
   readonly #again = new Set<string>();
   readonly #unsubscribe: () => void;
   #beat: Timer | null = null;
@@ -100,7 +100,7 @@ export class HintHub {
     this.#stopped = true;
     this.#unsubscribe();
     this.#beat?.cancel();
-    for (const timer of [...this.#due.values(), ...this.#heard.values()]) timer.cancel();
+    for (const timer of [...this.#due.values(), ...this.#pulled.values()]) timer.cancel();
     for (const { timer, socket } of this.#dials.values()) {
       timer?.cancel();
       socket?.terminate();
@@ -244,16 +244,16 @@ export class HintHub {
 
   #askSoon(peerId: string): void {
     if (this.#stopped) return;
-    if (this.#heard.has(peerId)) {
+    if (this.#pulled.has(peerId)) {
       // The peer hinted during the pause: it is asked once more at its end.
       this.#again.add(peerId);
       return;
     }
     this.#parts.hinted(peerId);
-    this.#heard.set(
+    this.#pulled.set(
       peerId,
-      this.#parts.scheduler.after(HEARD_PAUSE_MS, () => {
-        this.#heard.delete(peerId);
+      this.#parts.scheduler.after(PULL_PAUSE_MS, () => {
+        this.#pulled.delete(peerId);
         if (this.#again.delete(peerId)) this.#askSoon(peerId);
       }),
     );

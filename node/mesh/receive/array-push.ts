@@ -8,7 +8,7 @@ import { instantFromMs } from '../../../protocol/time.js';
 import { ttlSecondsOf } from '../../config/life-policy.js';
 import type { Call, Services } from '../../pipeline/call.js';
 import { readyLink, readyMemory } from '../../transfer/import-memory.js';
-import { type ItemCounts, NO_COUNTERS, type OldStylePush, type SkippedItem } from './old-style-push.js';
+import { type ItemCounts, type LegacyPush, NO_COUNTERS, type SkippedItem } from './legacy-push.js';
 import { type Effect, idOf, liveMemory, outOfScope, type Pushed } from './pushed-item.js';
 import { putShippedVector, readShippedVectors } from './shipped-vectors.js';
 import { takeStandard, takeStandardClear } from './standard-items.js';
@@ -21,7 +21,7 @@ const ARCHIVE_REASON = 'sync_push';
  * §1.4). An item that cannot be taken is skipped with a reason and does not affect the others. Each memory, deletion,
  * link and standard must be in the scope of its sender.
  */
-export class ArrayPush implements OldStylePush {
+export class ArrayPush implements LegacyPush {
   readonly #services: Services;
 
   constructor(services: Services) {

@@ -12,8 +12,8 @@ import type { Clock } from '../../../protocol/seams.js';
 import { instantFromMs } from '../../../protocol/time.js';
 import type { Store } from '../../../storage/port.js';
 import { VERSION } from '../../version.js';
+import { type ItemCounts, type LegacyPush, NO_ITEMS } from './legacy-push.js';
 import type { Authenticated, MessageGate } from './message-gate.js';
-import { type ItemCounts, NO_ITEMS, type OldStylePush } from './old-style-push.js';
 
 export interface PushParts {
   readonly store: Store;
@@ -22,7 +22,7 @@ export interface PushParts {
   readonly clock: Clock;
   readonly peerId: string;
   /** Takes the arrays of other releases; null skips them. */
-  readonly oldStyle: OldStylePush | null;
+  readonly legacy: LegacyPush | null;
 }
 
 /** The answer to a push: this release's members, and the counters of other releases. */
@@ -100,7 +100,7 @@ function dryRun(push: Push): ItemCounts {
 
 async function oldStyleItems(parts: PushParts, push: Push, peer: Peer): Promise<ItemCounts> {
   if (PUSH_ARRAYS.every((name) => push.arrays[name].length === 0)) return NO_ITEMS;
-  if (parts.oldStyle !== null) return parts.oldStyle.take(push, peer);
+  if (parts.legacy !== null) return parts.legacy.take(push, peer);
   const skipped = PUSH_ARRAYS.flatMap((array) =>
     push.arrays[array].map((_, index) => ({
       array,

@@ -2,7 +2,7 @@ import { memoryIdProblem } from '../../../protocol/ids.js';
 import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
 import { fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Call } from '../../pipeline/call.js';
-import type { NO_COUNTERS } from './old-style-push.js';
+import type { NO_COUNTERS } from './legacy-push.js';
 import type { ShippedVector } from './shipped-vectors.js';
 
 type Counter = keyof typeof NO_COUNTERS;

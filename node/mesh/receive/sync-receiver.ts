@@ -19,9 +19,9 @@ import { parseQuery } from '../../http/query-string.js';
 import { handlePull } from './handle-pull.js';
 import { handlePush, type PushAnswer, type PushParts } from './handle-push.js';
 import { handleRanges } from './handle-ranges.js';
+import type { LegacyPush } from './legacy-push.js';
+import type { LegacySince } from './legacy-since.js';
 import { type Authenticated, MessageGate } from './message-gate.js';
-import type { OldStylePush } from './old-style-push.js';
-import type { OldStyleSince } from './old-style-since.js';
 import { answer, type PeerReply, refuse, tagged } from './reply.js';
 
 /** Counters for messages of peers. */
@@ -37,7 +37,7 @@ export interface SyncReceiverOptions {
   readonly roster: Roster;
   readonly verifier: Verifier;
   readonly policy: MessagePolicy & {
-    /** Peers may send in the name of any agent (SVC_FED_TRUST_BODY_AGENT_ID). */
+    /** Peers may send on behalf of any agent (SVC_FED_TRUST_BODY_AGENT_ID). */
     readonly trustBodyAgentId: boolean;
   };
   /** True for a peer id that the operator lists, enrolled or not. */
@@ -51,12 +51,12 @@ export interface SyncReceiverOptions {
   readonly log: Log;
   readonly metrics: ReceiverMetrics;
   /** Serves senders without operations; null refuses them. */
-  readonly oldStyle: { readonly push: OldStylePush; readonly since: OldStyleSince } | null;
+  readonly legacy: { readonly push: LegacyPush; readonly since: LegacySince } | null;
   /**
    * An authenticated peer has called. `have`: its cursor, where that says what it has. `reads`: its cursor, where it only
    * reads from there.
    */
-  readonly onHeard?: (peerId: string, have: Have | null, reads: Have | null) => void;
+  readonly onContact?: (peerId: string, have: Have | null, reads: Have | null) => void;
   /** A peer asked for differences, and there is one. */
   readonly onDiffering?: (peerId: string) => void;
   /** The default: the commands of this release that a home decides. */
@@ -89,7 +89,7 @@ export class SyncReceiver {
         roster.peers().find((peer) => peer.fingerprints.includes(fingerprint))?.peerId ?? null,
     };
     this.#gate = new MessageGate({ ...options, senders });
-    this.#pushParts = { ...options, gate: this.#gate, oldStyle: options.oldStyle?.push ?? null };
+    this.#pushParts = { ...options, gate: this.#gate, legacy: options.legacy?.push ?? null };
   }
 
   /** Answers a message; rejects only for bugs of the store. */
@@ -144,7 +144,7 @@ export class SyncReceiver {
     const answered = await handlePush(this.#pushParts, push, dated.value);
     if (answered.ok) {
       this.#count(answered.value);
-      this.#options.onHeard?.(authenticated.peer.peerId, null, null);
+      this.#options.onContact?.(authenticated.peer.peerId, null, null);
     }
     return answered;
   }
@@ -161,7 +161,7 @@ export class SyncReceiver {
     const answered = await handleRanges(this.#options, authenticated.peer, asked.value.ask);
     if (answered.ok) {
       const { differing = [] } = answered.value as { differing?: readonly string[] };
-      this.#options.onHeard?.(authenticated.peer.peerId, null, null);
+      this.#options.onContact?.(authenticated.peer.peerId, null, null);
       if (differing.length > 0) this.#options.onDiffering?.(authenticated.peer.peerId);
     }
     return answered;
@@ -187,7 +187,7 @@ export class SyncReceiver {
     const command = forwarded[read.value.command.kind]?.(read.value.command) ?? null;
     if (command === null) return fail('VALIDATION_FAILED', 'a home does not decide commands of this kind');
     const decided = await store.execute(command);
-    this.#options.onHeard?.(authenticated.peer.peerId, null, null);
+    this.#options.onContact?.(authenticated.peer.peerId, null, null);
     const outcome = decided.ok ? { ok: true, value: decided.value } : decided;
     return ok({ outcome, wall_clock: instantFromMs(clock.nowMs()) });
   }
@@ -228,7 +228,7 @@ export class SyncReceiver {
     if (answered.ok && text !== undefined) {
       const cursor = decodeCursor(text);
       const claimed = query.value.get('place') !== '1';
-      this.#options.onHeard?.(
+      this.#options.onContact?.(
         authenticated.peer.peerId,
         claimed ? cursor : null,
         limit.value > 1 ? cursor : null,
@@ -244,8 +244,8 @@ export class SyncReceiver {
       const only = query.get('origins')?.split(',') ?? null;
       return handlePull(options, peer, { cursor, limit, only, stubs: query.get('stubs') === '1' });
     }
-    if (options.oldStyle === null) return fail('UNAVAILABLE', 'this node only answers pulls with a cursor');
-    return options.oldStyle.since.page(peer, query.get('since') ?? '', limit);
+    if (options.legacy === null) return fail('UNAVAILABLE', 'this node only answers pulls with a cursor');
+    return options.legacy.since.page(peer, query.get('since') ?? '', limit);
   }
 }
 

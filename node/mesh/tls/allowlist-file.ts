@@ -4,7 +4,7 @@ import { parseFingerprintList } from '../../../protocol/mesh/fingerprint-list.js
 import { fail, type Result } from '../../../protocol/result.js';
 import type { Log, Scheduler } from '../../../protocol/seams.js';
 import { StartRefusedError } from '../../../protocol/start-refused.js';
-import type { ClientGate, Standing } from '../../http/listener-tls.js';
+import type { CertificateRole, ClientGate } from '../../http/listener-tls.js';
 import { Listeners } from './listeners.js';
 import { WatchedFiles } from './watched-files.js';
 
@@ -43,7 +43,7 @@ export class AllowlistFile implements ClientGate {
     });
   }
 
-  judge(_certificate: Uint8Array, fingerprint: string): Standing {
+  roleOf(_certificate: Uint8Array, fingerprint: string): CertificateRole {
     return this.#admitted.has(fingerprint) ? 'peer' : null;
   }
 

@@ -269,12 +269,12 @@ describe('failing peers', () => {
     await stage.scheduler.advance(20_000);
     asked = 0;
     for (let step = 0; step < 100; step += 1) {
-      stage.mesh.heard(stage.peers[0]!.peerId, null);
+      stage.mesh.contacted(stage.peers[0]!.peerId, null);
       await stage.scheduler.advance(10);
     }
     assert.ok(asked >= 3 && asked <= 5, `asked ${asked} times in a second`);
     stage.peers[0]!.instead = null;
-    stage.mesh.heard(stage.peers[0]!.peerId, null);
+    stage.mesh.contacted(stage.peers[0]!.peerId, null);
     await stage.scheduler.advance(250);
     assert.equal(stage.peers[0]!.has[OWN], 1);
     await stage.mesh.stop();
@@ -466,10 +466,10 @@ describe('the roster', () => {
   it('a peer without an address is acknowledged by what it asks with', async () => {
     const stage = await new Stage(1, () => ({ url: null })).start();
     const outcome = stage.write();
-    stage.mesh.heard(stage.peers[0]!.peerId, { [OWN]: 1 });
+    stage.mesh.contacted(stage.peers[0]!.peerId, { [OWN]: 1 });
     assert.equal((await outcome).met, true);
     // A late question of before takes nothing back.
-    stage.mesh.heard(stage.peers[0]!.peerId, { [OWN]: 0 });
+    stage.mesh.contacted(stage.peers[0]!.peerId, { [OWN]: 0 });
     assert.equal(stage.status().acked, 1);
     await stage.mesh.stop();
   });
@@ -586,14 +586,14 @@ describe('catch-up', () => {
     stage.store.append(3000);
     await stage.scheduler.advance(1000);
     peer!.instead = null;
-    stage.mesh.heard(peer!.peerId, { [OWN]: 0 }, { [OWN]: 0 });
+    stage.mesh.contacted(peer!.peerId, { [OWN]: 0 }, { [OWN]: 0 });
     await stage.scheduler.advance(400);
     assert.deepEqual([stage.status().state, peer!.pushes.length], ['healthy', 0]);
-    stage.mesh.heard(peer!.peerId, null, { [OWN]: 1500 });
+    stage.mesh.contacted(peer!.peerId, null, { [OWN]: 1500 });
     await stage.scheduler.advance(400);
     assert.equal(peer!.pushes.length, 0);
     // The last page, which it may take or not.
-    stage.mesh.heard(peer!.peerId, null, { [OWN]: 2500 });
+    stage.mesh.contacted(peer!.peerId, null, { [OWN]: 2500 });
     await stage.scheduler.advance(200);
     assert.equal(peer!.has[OWN], 3000);
     await stage.mesh.stop();

@@ -55,7 +55,7 @@ describe('two pushes under way', () => {
     const first = stage.write(3);
     await stage.scheduler.settle();
     peer.has[OWN] = 3;
-    stage.mesh.heard(peer.peerId, { [OWN]: 3 });
+    stage.mesh.contacted(peer.peerId, { [OWN]: 3 });
     peer.instead = slow;
     const others: Promise<{ readonly met: boolean }>[] = [];
     for (let round = 0; round < 500; round += 1) {
@@ -93,7 +93,7 @@ describe('two pushes under way', () => {
     peer.refuses = null;
     peer.has[OWN] = 1;
     await stage.scheduler.advance(20_000);
-    stage.mesh.heard(peer.peerId, { [OWN]: 1 });
+    stage.mesh.contacted(peer.peerId, { [OWN]: 1 });
     const outcome = stage.write();
     await pass(stage, 1900);
     assert.ok((await outcome).met);

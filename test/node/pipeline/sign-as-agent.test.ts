@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { installSeed } from '../../../node/identity/key-files.js';
-import { judgeWrite } from '../../../node/identity/sign-write.js';
+import { verifyWrite } from '../../../node/identity/sign-write.js';
 import { memoryStore } from '../../../node/operations/memory-store.js';
 import { parseInput } from '../../../node/pipeline/parse.js';
 import { signAsAgent } from '../../../node/pipeline/sign-as-agent.js';
@@ -29,7 +29,7 @@ function signed(body: Record<string, unknown>, caller: Parameters<typeof aCaller
 }
 
 const judge = (fields: Record<string, unknown>, change: Record<string, string> = {}) =>
-  judgeWrite(
+  verifyWrite(
     {
       agentId: KEY.agentId,
       namespace: String(fields['namespace'] ?? 'home'),

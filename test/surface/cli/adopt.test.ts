@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { loadMachineIdentity } from '../../../node/identity/machine-key.js';
-import type { MeshStatusAnswer } from '../../../node/mesh/mesh-terms.js';
+import type { MeshStatusAnswer } from '../../../node/mesh/mesh-answers.js';
 import { systemRandom } from '../../../node/seams.js';
 import { cleanEnvironment, freePort, MAIN, temporaryFolder } from '../../support/daemon-process.js';
 import { auditLog } from '../../support/log-audit.js';

@@ -4,14 +4,14 @@ import type { SupervisorSeams } from '../core/child-runner.js';
 import type { RestartPolicy } from '../core/restart-policy.js';
 import type { FailureReport } from '../core/supervision.js';
 import { type Supervisor, startSupervisor } from '../core/supervisor.js';
-import { PeerLink, type PeerLinkParts } from './peer-link.js';
+import { PeerConnection, type PeerConnectionParts } from './peer-connection.js';
 import type { PeerRecord } from './peer-record.js';
 
-export interface LinksParts {
+export interface PeerConnectionsParts {
   readonly roster: Roster;
   readonly seams: SupervisorSeams;
   readonly policy: RestartPolicy;
-  readonly link: PeerLinkParts;
+  readonly connection: PeerConnectionParts;
   /** The record of a member; a new member gets a new record. */
   readonly recordOf: (peerId: string) => PeerRecord;
   /** Called when the members have changed. */
@@ -21,21 +21,21 @@ export interface LinksParts {
 
 interface Running {
   readonly supervisor: Supervisor;
-  readonly link: { current: PeerLink | null };
+  readonly connection: { current: PeerConnection | null };
 }
 
 /**
  * One connection for each member of the roster, each under its own supervisor, so that a failure of one does not affect
  * the others.
  */
-export class Links implements RunningChild {
+export class PeerConnections implements RunningChild {
   readonly stopped: Promise<ExitReason>;
   private end!: (reason: ExitReason) => void;
   private readonly running = new Map<string, Running>();
   private readonly unsubscribe: () => void;
   private stopping = false;
 
-  constructor(private readonly parts: LinksParts) {
+  constructor(private readonly parts: PeerConnectionsParts) {
     this.stopped = new Promise((resolve) => {
       this.end = resolve;
     });
@@ -44,11 +44,11 @@ export class Links implements RunningChild {
   }
 
   wake(peerId: string): void {
-    this.running.get(peerId)?.link.current?.wake();
+    this.running.get(peerId)?.connection.current?.wake();
   }
 
   wakeAll(): void {
-    for (const { link } of this.running.values()) link.current?.wake();
+    for (const { connection } of this.running.values()) connection.current?.wake();
   }
 
   async stop(): Promise<void> {
@@ -72,7 +72,7 @@ export class Links implements RunningChild {
       const record = parts.recordOf(peer.peerId);
       const moved = record.peer.url !== peer.url;
       record.peer = peer;
-      if (moved) record.heard();
+      if (moved) record.contacted();
       return record;
     });
     for (const record of records)
@@ -82,17 +82,17 @@ export class Links implements RunningChild {
   }
 
   private start(record: PeerRecord): Running {
-    const { seams, policy, onFailure, link: linkParts } = this.parts;
-    const link: Running['link'] = { current: null };
+    const { seams, policy, onFailure, connection: connectionParts } = this.parts;
+    const connection: Running['connection'] = { current: null };
     const spec = {
       id: `peer-link ${record.peerId}`,
       policy,
       start: () => {
-        link.current = new PeerLink(record, linkParts);
-        return Promise.resolve(link.current);
+        connection.current = new PeerConnection(record, connectionParts);
+        return Promise.resolve(connection.current);
       },
     };
-    return { supervisor: startSupervisor({ ...seams, children: [spec], onFailure }), link };
+    return { supervisor: startSupervisor({ ...seams, children: [spec], onFailure }), connection };
   }
 }
 

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Standing } from '../../../actors/mesh/standing.js';
+import { ReplicationProgress } from '../../../actors/mesh/replication-progress.js';
 
 const OWN = 'peer-0000000000000000/e1';
 
-function standing(): Standing {
-  const made = new Standing();
+function replication(): ReplicationProgress {
+  const made = new ReplicationProgress();
   made.follow(OWN);
   return made;
 }
 
 describe('the standing of a peer', () => {
   it('rises with its answers, and falls alone with an answer to a later question', () => {
-    const peer = standing();
+    const peer = replication();
     const early = peer.ticket();
     const other = peer.ticket();
     assert.equal(peer.observe(5, other), 'raised');
@@ -24,7 +24,7 @@ describe('the standing of a peer', () => {
   });
 
   it('a parked operation is no copy of any range that holds it', () => {
-    const peer = standing();
+    const peer = replication();
     peer.observe(10, peer.ticket());
     peer.setParked(1, 10, [{ op_id: `${OWN}/4`, reason: 'invalid' }]);
     assert.equal(peer.verdict(OWN, 4, 4), 'waiting');
@@ -41,7 +41,7 @@ describe('the standing of a peer', () => {
   });
 
   it('what no answer reported on may be parked there, and is asked after', () => {
-    const peer = standing();
+    const peer = replication();
     peer.observe(3, peer.ticket());
     peer.setParked(1, 3, []);
     peer.prove(3);
@@ -61,14 +61,14 @@ describe('the standing of a peer', () => {
   });
 
   it('a peer that only calls is taken at its word', () => {
-    const peer = standing();
+    const peer = replication();
     peer.observe(4, peer.ticket());
     peer.trust();
     assert.equal(peer.verdict(OWN, 1, 4), 'durable');
   });
 
   it('what the peer has lost is not parked there', () => {
-    const peer = standing();
+    const peer = replication();
     peer.observe(10, peer.ticket());
     peer.setParked(1, 10, [{ op_id: `${OWN}/4`, reason: 'invalid' }]);
     peer.observe(2, peer.ticket());
@@ -76,7 +76,7 @@ describe('the standing of a peer', () => {
   });
 
   it('begins anew under another origin', () => {
-    const peer = standing();
+    const peer = replication();
     peer.observe(10, peer.ticket());
     peer.follow('peer-0000000000000000/e2');
     assert.equal(peer.acked, 0);
@@ -85,7 +85,7 @@ describe('the standing of a peer', () => {
   });
 
   it('remembers a bounded number of parked operations', () => {
-    const peer = standing();
+    const peer = replication();
     peer.observe(30_000, peer.ticket());
     peer.prove(30_000);
     const parked = Array.from({ length: 30_000 }, (_, index) => ({

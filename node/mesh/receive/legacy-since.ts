@@ -7,7 +7,7 @@ import { canonicalInstant, instantFromMs } from '../../../protocol/time.js';
 import type { Store } from '../../../storage/port.js';
 
 /** Pages of memories by their last change, for peers without a cursor (interface §4.10, reference-federation §1.6). */
-export class OldStyleSince {
+export class LegacySince {
   readonly #store: Store;
   readonly #clock: Clock;
 

@@ -3,13 +3,13 @@ import type { CheckedPullReply } from '../../protocol/mesh/pull-reply.js';
 import type { CheckedPushReply } from '../../protocol/mesh/push-message.js';
 import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
 import { asError, type ExitReason, type RunningChild } from '../core/child.js';
-import { type LinkState, REFUSAL_CAUSES, type RefusalCause } from './link-state.js';
+import { type ConnectionState, REFUSAL_CAUSES, type RefusalCause } from './connection-state.js';
 import type { Batch, Outgoing } from './outgoing.js';
 import type { OwnLog } from './own-log.js';
 import type { Delivered, PeerClient } from './peer-client.js';
 import type { PeerRecord } from './peer-record.js';
 
-export interface PeerLinkParts {
+export interface PeerConnectionParts {
   readonly client: PeerClient;
   readonly outgoing: Outgoing;
   readonly ownLog: OwnLog;
@@ -19,11 +19,11 @@ export interface PeerLinkParts {
   readonly pushed: (record: PeerRecord, operations: number, ms: number) => void;
   readonly peers: Observer;
   /** True while writes wait for this peer's copy. The other peers get theirs a moment later, in larger batches. */
-  readonly isPrompt: (record: PeerRecord) => boolean;
+  readonly isSynchronous: (record: PeerRecord) => boolean;
   /** How long operations are gathered for those other peers, in milliseconds. */
   readonly gatherMs: () => number;
   /** A peer takes long to answer a push: writes may wait for other peers instead. */
-  readonly late: () => void;
+  readonly onSlow: () => void;
 }
 
 /** Receives what a peer says of the own origin. */
@@ -52,7 +52,7 @@ const GATHER_MS_MIN = 100;
 const GATHER_MS_MAX = 500;
 const GATHER_MS_EACH = 10;
 /** A push that takes longer than this is slow. */
-const LATE_MS = 100;
+const SLOW_PUSH_MS = 100;
 /**
  * Most pushes under way to a peer that writes wait for: a later write need not wait for the answer to an earlier push.
  */
@@ -66,20 +66,21 @@ export const gatherMs = (peers: number): number =>
  * What a connection does next. Pure. A peer that was not reached is probed with a small question before a batch is
  * sent. Quarantined deliveries are not sent; the peer is only probed.
  */
-export function nextJob(link: LinkState, owed: number, offers = 0): Job | null {
-  if (link.state === 'probing' || link.quarantined) return 'probe';
-  const silent = link.cause === 'unreachable' || link.cause === 'timeout' || link.cause === 'untrusted';
-  if (link.failures > 0 && silent) return 'probe';
+export function nextJob(connection: ConnectionState, owed: number, offers = 0): Job | null {
+  if (connection.state === 'probing' || connection.quarantined) return 'probe';
+  const silent =
+    connection.cause === 'unreachable' || connection.cause === 'timeout' || connection.cause === 'untrusted';
+  if (connection.failures > 0 && silent) return 'probe';
   if (owed > 0) return 'push';
   // The peer refused even a smaller batch: ask for its state.
-  if (link.failures > 0) return 'probe';
+  if (connection.failures > 0) return 'probe';
   return offers > 0 ? 'offer' : null;
 }
 
 /**
  * The connection to one peer: pushes the own operations that the peer lacks, and finds out when a silent peer is back.
  */
-export class PeerLink implements RunningChild {
+export class PeerConnection implements RunningChild {
   readonly stopped: Promise<ExitReason>;
   private end!: (reason: ExitReason) => void;
   /** True during a question, and while a push is being prepared. */
@@ -98,13 +99,13 @@ export class PeerLink implements RunningChild {
   /** Since when, monotonic, operations wait for a peer that no write waits for. */
   private owedSinceMs: number | null = null;
   /** The timer of each push under way that is not slow yet. */
-  private readonly lates = new Set<Timer>();
+  private readonly slowTimers = new Set<Timer>();
   private stopping = false;
   private timer: Timer | null = null;
 
   constructor(
     private readonly record: PeerRecord,
-    private readonly parts: PeerLinkParts,
+    private readonly parts: PeerConnectionParts,
   ) {
     this.stopped = new Promise((resolve) => {
       this.end = resolve;
@@ -120,15 +121,16 @@ export class PeerLink implements RunningChild {
     this.timer = null;
     const { record, parts } = this;
     if (record.peer.url === null || parts.ownLog.origin === null) return;
-    const from = this.pushes === 0 ? record.standing.from : this.sentTo;
+    const from = this.pushes === 0 ? record.replication.from : this.sentTo;
     // The pushes under way belong to another epoch, or one of them failed.
     if (from === null || (this.pushes > 0 && this.sentOf !== parts.ownLog.origin)) return;
     const owed = parts.ownLog.end - from;
-    const job = nextJob(record.link, owed, record.offers.length);
+    const job = nextJob(record.connection, owed, record.offers.length);
     if (job === null) return;
-    if (this.pushes > 0 && (job !== 'push' || this.pushes >= PUSHES_MAX || !parts.isPrompt(record))) return;
+    if (this.pushes > 0 && (job !== 'push' || this.pushes >= PUSHES_MAX || !parts.isSynchronous(record)))
+      return;
     // Operations before those under way must be sent first.
-    if (this.pushes > 0 && record.standing.from < Math.min(...this.underWay)) return;
+    if (this.pushes > 0 && record.replication.from < Math.min(...this.underWay)) return;
     const fromMs = job === 'push' ? this.pushFromMs(owed) : record.notBeforeMs;
     const waitMs = fromMs - parts.clock.monotonicMs();
     if (waitMs > 0) {
@@ -145,10 +147,10 @@ export class PeerLink implements RunningChild {
   /** The earliest time, monotonic, for the next push. */
   private pushFromMs(owed: number): number {
     const { record, parts } = this;
-    const { standing, link, notBeforeMs, readsUntilMs } = record;
+    const { replication, connection, notBeforeMs, readsUntilMs } = record;
     const fromMs = Math.max(notBeforeMs, readsUntilMs);
-    const plain = link.failures === 0 && standing.from === standing.acked;
-    if (!plain || owed >= GATHER_OPERATIONS || parts.isPrompt(record)) return fromMs;
+    const plain = connection.failures === 0 && replication.from === replication.acked;
+    if (!plain || owed >= GATHER_OPERATIONS || parts.isSynchronous(record)) return fromMs;
     this.owedSinceMs ??= parts.clock.monotonicMs();
     return Math.max(fromMs, this.owedSinceMs + parts.gatherMs());
   }
@@ -157,7 +159,7 @@ export class PeerLink implements RunningChild {
   stop(): Promise<void> {
     this.stopping = true;
     this.timer?.cancel();
-    for (const late of this.lates) late.cancel();
+    for (const timer of this.slowTimers) timer.cancel();
     this.end({ kind: 'stopped' });
     return Promise.resolve();
   }
@@ -172,7 +174,7 @@ export class PeerLink implements RunningChild {
   private async probe(): Promise<void> {
     const { record, parts } = this;
     const origin = parts.ownLog.origin!;
-    const ticket = record.standing.ticket();
+    const ticket = record.replication.ticket();
     // Starts from what the peer had, so that the answer is small.
     const answer = await parts.client.pull(record.peer, record.has, 1, { place: true });
     if (this.stopping) return;
@@ -184,13 +186,13 @@ export class PeerLink implements RunningChild {
     const change = parts.peers.observe(record, origin, saidOf(answer.reply, origin), ticket);
     record.answered(answer, change === 'raised');
     // A quarantined peer is probed from time to time.
-    if (record.link.quarantined) record.notBeforeMs = parts.clock.monotonicMs() + QUARANTINE_LOOK_MS;
+    if (record.connection.quarantined) record.notBeforeMs = parts.clock.monotonicMs() + QUARANTINE_LOOK_MS;
   }
 
   /** Sends one parked operation again: the answer says whether it has taken effect meanwhile. */
   private async offer(): Promise<void> {
     const { record, parts } = this;
-    const { standing, offers } = record;
+    const { replication, offers } = record;
     const seq = offers[0]!;
     const origin = parts.ownLog.origin!;
     const next = await parts.outgoing.next(origin, seq - 1, seq, record.peer, 1);
@@ -207,7 +209,8 @@ export class PeerLink implements RunningChild {
     }
     record.offers = record.offers.filter((each) => each !== seq);
     const refused = answer.reply.refused.length > 0 || (answer.reply.have[origin] ?? 0) < seq;
-    const more = !refused && standing.origin === origin && standing.setParked(seq, seq, answer.reply.parked);
+    const more =
+      !refused && replication.origin === origin && replication.setParked(seq, seq, answer.reply.parked);
     record.answered(answer, more);
   }
 
@@ -230,7 +233,7 @@ export class PeerLink implements RunningChild {
     if (this.stopping || (behind && this.sentTo !== from)) return;
     const sent: Sent = {
       batch,
-      ticket: record.standing.ticket(),
+      ticket: record.replication.ticket(),
       round: this.round,
       ahead: this.pushes > 0,
     };
@@ -238,19 +241,19 @@ export class PeerLink implements RunningChild {
     this.underWay.add(batch.from);
     this.sentTo = batch.to;
     this.sentOf = batch.origin;
-    const late = parts.scheduler.after(LATE_MS, () => {
-      this.lates.delete(late);
-      record.late = true;
-      parts.late();
+    const timer = parts.scheduler.after(SLOW_PUSH_MS, () => {
+      this.slowTimers.delete(timer);
+      record.slow = true;
+      parts.onSlow();
     });
-    this.lates.add(late);
+    this.slowTimers.add(timer);
     const answering = parts.client.push(record.peer, parts.outgoing.message(batch, record.peerId));
     // Operations written while this push was prepared follow at once.
     this.wake();
     const answer = await answering;
-    late.cancel();
-    this.lates.delete(late);
-    record.late = false;
+    timer.cancel();
+    this.slowTimers.delete(timer);
+    record.slow = false;
     this.pushes -= 1;
     this.underWay.delete(batch.from);
     if (this.stopping) return;
@@ -263,7 +266,7 @@ export class PeerLink implements RunningChild {
 
   private pushed({ batch, ticket, round, ahead }: Sent, answer: Delivered<CheckedPushReply>): void {
     const { record, parts } = this;
-    const { standing } = record;
+    const { replication } = record;
     const current = round === this.round;
     if (!answer.ok) {
       this.inVain();
@@ -272,7 +275,7 @@ export class PeerLink implements RunningChild {
       record.failed(answer.cause, answer.message, true);
       return;
     }
-    if (standing.origin !== batch.origin) {
+    if (replication.origin !== batch.origin) {
       this.inVain();
       return;
     }
@@ -287,20 +290,20 @@ export class PeerLink implements RunningChild {
       return;
     }
     const has = answer.reply.have[batch.origin] ?? null;
-    const before = standing.proven;
+    const before = replication.proven;
     const change = parts.peers.observe(record, batch.origin, has, ticket);
     const refusal = refusalOf(batch, answer.reply);
     const taken = Math.min(batch.to, has ?? 0, firstRefused(batch, answer.reply) - 1);
-    const more = standing.setParked(batch.from + 1, batch.to, answer.reply.parked, taken);
-    const whole = refusal === null && standing.acked >= batch.to;
+    const more = replication.setParked(batch.from + 1, batch.to, answer.reply.parked, taken);
+    const whole = refusal === null && replication.acked >= batch.to;
     const overtook = ahead && refusal === 'gap';
     if (overtook) this.sentTo = null;
     else if (!whole) this.inVain();
     // The peer has the operations that it took, or knew by their hash.
-    if (whole || (has !== null && has > batch.from && refusal !== 'gap')) standing.prove(taken);
+    if (whole || (has !== null && has > batch.from && refusal !== 'gap')) replication.prove(taken);
     // A new place to begin at is an answer; the same gap again is not.
     const moved = change !== 'same' && (refusal === null || refusal === 'gap');
-    const progress = change === 'raised' || standing.proven > before || more;
+    const progress = change === 'raised' || replication.proven > before || more;
     if (whole) {
       record.answered(answer, progress);
       record.batchSize = Math.min(parts.batchMax, Math.max(record.batchSize, 2 * (batch.to - batch.from)));

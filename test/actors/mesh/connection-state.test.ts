@@ -3,22 +3,23 @@ import { describe, it } from 'node:test';
 import {
   ATTEMPTS_MAX,
   type Cause,
+  type ConnectionEvent,
+  type ConnectionState,
   FAILURES_UNTIL_CUT,
-  FRESH_LINK,
-  type LinkEvent,
-  type LinkState,
-  nextLink,
+  FRESH_CONNECTION,
+  nextState,
   waitAfter,
-} from '../../../actors/mesh/link-state.js';
-import { nextJob } from '../../../actors/mesh/peer-link.js';
+} from '../../../actors/mesh/connection-state.js';
+import { nextJob } from '../../../actors/mesh/peer-connection.js';
 
-const failed = (cause: Cause, delivery = true): LinkEvent => ({ kind: 'failed', cause, delivery });
-const after = (...events: LinkEvent[]): LinkState => events.reduce(nextLink, FRESH_LINK);
-const times = (count: number, event: LinkEvent): LinkEvent[] => Array.from({ length: count }, () => event);
-const answered: LinkEvent = { kind: 'answered', progress: false };
-const progress: LinkEvent = { kind: 'answered', progress: true };
+const failed = (cause: Cause, delivery = true): ConnectionEvent => ({ kind: 'failed', cause, delivery });
+const after = (...events: ConnectionEvent[]): ConnectionState => events.reduce(nextState, FRESH_CONNECTION);
+const times = (count: number, event: ConnectionEvent): ConnectionEvent[] =>
+  Array.from({ length: count }, () => event);
+const answered: ConnectionEvent = { kind: 'answered', progress: false };
+const progress: ConnectionEvent = { kind: 'answered', progress: true };
 
-describe('the state of a link', () => {
+describe('the state of a connection', () => {
   it('is a function of what happened', () => {
     assert.equal(after(answered).state, 'healthy');
     assert.equal(after(failed('unreachable')).state, 'suspect');
@@ -27,7 +28,7 @@ describe('the state of a link', () => {
     assert.equal(after(...times(50, failed('throttled'))).state, 'suspect');
     assert.equal(after(...times(50, failed('refused:bad_chain'))).state, 'suspect');
     assert.equal(after(...times(9, failed('unreachable')), answered).state, 'healthy');
-    assert.equal(after(...times(9, failed('unreachable')), { kind: 'heard' }).state, 'suspect');
+    assert.equal(after(...times(9, failed('unreachable')), { kind: 'contacted' }).state, 'suspect');
   });
 
   it('counts as attempts what says something of the delivery', () => {
@@ -44,17 +45,17 @@ describe('the state of a link', () => {
   it('is quarantined at the last attempt, until there is progress or another release', () => {
     const nearly = after(...times(ATTEMPTS_MAX - 1, failed('refused:other')));
     assert.equal(nearly.quarantined, false);
-    const quarantined = nextLink(nearly, failed('refused:other'));
+    const quarantined = nextState(nearly, failed('refused:other'));
     assert.equal(quarantined.quarantined, true);
-    assert.equal(nextLink(quarantined, answered).quarantined, true);
-    assert.equal(nextLink(quarantined, failed('unreachable')).quarantined, true);
-    assert.equal(nextLink(quarantined, progress).quarantined, false);
-    const offered = nextLink(quarantined, { kind: 'offer-again' });
+    assert.equal(nextState(quarantined, answered).quarantined, true);
+    assert.equal(nextState(quarantined, failed('unreachable')).quarantined, true);
+    assert.equal(nextState(quarantined, progress).quarantined, false);
+    const offered = nextState(quarantined, { kind: 'offer-again' });
     assert.deepEqual([offered.quarantined, offered.attempts], [false, 0]);
   });
 
   it('says what comes next', () => {
-    assert.equal(nextJob(FRESH_LINK, 5), 'probe');
+    assert.equal(nextJob(FRESH_CONNECTION, 5), 'probe');
     assert.equal(nextJob(after(answered), 5), 'push');
     assert.equal(nextJob(after(answered), 0), null);
     assert.equal(nextJob(after(answered, failed('unreachable')), 5), 'probe');

@@ -32,7 +32,7 @@ export type RefusalCause = (typeof REFUSAL_CAUSES)[number];
 export type PeerState = 'probing' | 'healthy' | 'suspect' | 'cut';
 
 /** Whether a peer can be reached and accepts what it is sent. */
-export interface LinkState {
+export interface ConnectionState {
   readonly state: PeerState;
   /** Failures in a row of any kind; they decide the wait and the state. */
   readonly failures: number;
@@ -42,7 +42,7 @@ export interface LinkState {
   readonly cause: Cause | null;
 }
 
-export const FRESH_LINK: LinkState = {
+export const FRESH_CONNECTION: ConnectionState = {
   state: 'probing',
   failures: 0,
   attempts: 0,
@@ -51,12 +51,12 @@ export const FRESH_LINK: LinkState = {
 };
 
 /** An event on the connection to a peer. */
-export type LinkEvent =
+export type ConnectionEvent =
   /** A message was answered as expected. `progress`: the peer durably has more of ours than before. */
   | { readonly kind: 'answered'; readonly progress: boolean }
   | { readonly kind: 'failed'; readonly cause: Cause; readonly delivery: boolean }
   /** The peer was in contact or has changed: try again now. */
-  | { readonly kind: 'heard' }
+  | { readonly kind: 'contacted' }
   /** The peer runs another release than when it refused, or something else is offered. */
   | { readonly kind: 'offer-again' };
 
@@ -69,15 +69,20 @@ export const ATTEMPTS_MAX = 100;
 const FREE: ReadonlySet<Cause> = new Set(['throttled', 'overloaded', 'unreachable', 'untrusted']);
 
 /** The next state of a peer's connection. Pure. */
-export function nextLink(link: LinkState, event: LinkEvent): LinkState {
+export function nextState(connection: ConnectionState, event: ConnectionEvent): ConnectionState {
   switch (event.kind) {
     case 'answered':
       return event.progress
         ? { state: 'healthy', failures: 0, attempts: 0, quarantined: false, cause: null }
-        : { ...link, state: 'healthy', failures: 0, cause: link.attempts > 0 ? link.cause : null };
+        : {
+            ...connection,
+            state: 'healthy',
+            failures: 0,
+            cause: connection.attempts > 0 ? connection.cause : null,
+          };
     case 'failed': {
-      const failures = link.failures + 1;
-      const attempts = link.attempts + (event.delivery && !FREE.has(event.cause) ? 1 : 0);
+      const failures = connection.failures + 1;
+      const attempts = connection.attempts + (event.delivery && !FREE.has(event.cause) ? 1 : 0);
       return {
         state: stateAfter(failures, event.cause),
         failures,
@@ -86,11 +91,11 @@ export function nextLink(link: LinkState, event: LinkEvent): LinkState {
         cause: event.cause,
       };
     }
-    case 'heard':
+    case 'contacted':
       // Its failures are kept until it has answered: a genuine message does not prove that the peer can be reached.
-      return link.state === 'cut' ? { ...link, state: 'suspect' } : link;
+      return connection.state === 'cut' ? { ...connection, state: 'suspect' } : connection;
     case 'offer-again':
-      return { ...link, attempts: 0, quarantined: false };
+      return { ...connection, attempts: 0, quarantined: false };
   }
 }
 
@@ -108,8 +113,8 @@ const REFUSED: BackoffPolicy = { initialMs: 250, maxMs: 30_000, jitter: 0.5, sta
 const BUSY: BackoffPolicy = { initialMs: 100, maxMs: 5000, jitter: 0.5, stableMs: 0 };
 
 /** Milliseconds until the next try; `unit` is a random number from [0, 1). */
-export function waitAfter(link: LinkState, unit: number): number {
-  const { cause, failures, attempts } = link;
+export function waitAfter(connection: ConnectionState, unit: number): number {
+  const { cause, failures, attempts } = connection;
   if (cause === null || failures === 0) return 0;
   const busy = cause === 'throttled' || cause === 'overloaded';
   const policy = busy ? BUSY : cause.startsWith('refused:') ? REFUSED : UNREACHABLE;

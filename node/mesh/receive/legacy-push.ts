@@ -20,7 +20,7 @@ export interface ItemCounts {
 }
 
 /** Takes the arrays of senders without operations. */
-export interface OldStylePush {
+export interface LegacyPush {
   take(push: Push, peer: Peer): Promise<ItemCounts>;
 }
 

@@ -13,7 +13,7 @@ interface Range {
 }
 
 /** How much of this node's own operations one peer durably has. */
-export class Standing {
+export class ReplicationProgress {
   /** The own origin that this describes; null before the log was read. */
   origin: string | null = null;
   acked = 0;
@@ -32,7 +32,7 @@ export class Standing {
    */
   private reports: Range[] = [];
   /** The first operation that a write waits for and that no answer has covered. */
-  private wanted: number | null = null;
+  private unreported: number | null = null;
   private tickets = 0;
   private raisedAt = 0;
 
@@ -44,13 +44,13 @@ export class Standing {
     this.proven = 0;
     this.parked.clear();
     this.reports = [];
-    this.wanted = null;
+    this.unreported = null;
   }
 
   /** Where the next push begins. It begins early when that proves what the peer has, or what took effect there. */
   get from(): number {
     const from = this.proven < this.acked ? this.acked - 1 : this.acked;
-    return this.wanted === null ? from : Math.min(from, this.wanted - 1);
+    return this.unreported === null ? from : Math.min(from, this.unreported - 1);
   }
 
   /** The peer took, or knew, the own operations up to this one. */
@@ -120,7 +120,7 @@ export class Standing {
     if (origin !== this.origin || this.proven < to) return 'waiting';
     if (!this.isReported(from, to)) {
       const missing = this.firstUnreported(from);
-      this.wanted = Math.min(this.wanted ?? missing, missing);
+      this.unreported = Math.min(this.unreported ?? missing, missing);
       return 'waiting';
     }
     if (this.parked.size === 0) return 'durable';
@@ -139,7 +139,7 @@ export class Standing {
   }
 
   private report(range: Range): boolean {
-    if (this.wanted !== null && this.wanted >= range.from) this.wanted = null;
+    if (this.unreported !== null && this.unreported >= range.from) this.unreported = null;
     if (this.isReported(range.from, range.to)) return false;
     const apart = this.reports.filter((each) => each.to < range.from - 1 || each.from > range.to + 1);
     const joined = this.reports.filter((each) => !apart.includes(each));

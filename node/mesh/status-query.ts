@@ -6,9 +6,9 @@ import type { Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
 import { askDaemon } from './ask-daemon.js';
 import { MeshState, type StateSeams } from './forming/mesh-state.js';
-import { type ComparedPeer, type MeshStatusAnswer, STATUS_PATH } from './mesh-terms.js';
+import { type ComparedPeer, type MeshStatusAnswer, STATUS_PATH } from './mesh-answers.js';
 
-export interface Survey {
+export interface StatusResult {
   readonly peer_id: string;
   readonly mesh_id: string | null;
   /** The answer of this node's running daemon; null when it does not run. */
@@ -18,7 +18,7 @@ export interface Survey {
   readonly peers: readonly ComparedPeer[];
 }
 
-export interface SurveyParts extends StateSeams {
+export interface StatusQueryParts extends StateSeams {
   readonly settings: Settings;
   readonly peerId: string;
   readonly store: Store;
@@ -28,7 +28,7 @@ export interface SurveyParts extends StateSeams {
  * The state of this node and its peers, from its daemon, which asks them all. While the daemon is down the peers are
  * not asked.
  */
-export async function surveyMesh(parts: SurveyParts): Promise<Result<Survey>> {
+export async function queryMeshStatus(parts: StatusQueryParts): Promise<Result<StatusResult>> {
   const state = new MeshState(parts.settings.home, parts);
   state.reload();
   const { formed } = state;

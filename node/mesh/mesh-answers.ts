@@ -47,7 +47,7 @@ export interface WiredPeer {
 }
 
 /** The state of a peer of the mesh. */
-export interface PeerStanding {
+export interface PeerReachability {
   readonly peer_id: string;
   readonly url: string | null;
   readonly state: 'member' | 'departed';
@@ -89,7 +89,7 @@ export interface MeshStatusAnswer {
   readonly certificate_fingerprint: string | null;
   readonly certificate_expires: string | null;
   readonly open_invites: number;
-  readonly peers: readonly PeerStanding[];
+  readonly peers: readonly PeerReachability[];
   /** The addresses that were wired by hand. */
   readonly wired: readonly WiredPeer[];
   /** Peers with a line for hints. */
@@ -101,7 +101,7 @@ export interface MeshStatusAnswer {
 }
 
 /** Answer of `GET /api/v1/mesh/operations/{id}`: an operation of the log, and the nodes that have it. */
-export interface OperationStanding extends FoundOperation {
+export interface OperationStatus extends FoundOperation {
   /** The node that answers. */
   readonly peer_id: string;
   /** Number of nodes, this one included, on which it has taken effect, and how many a write waits for. */

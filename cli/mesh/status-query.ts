@@ -1,4 +1,4 @@
-import type { Survey } from '../../node/mesh/survey.js';
+import type { StatusResult } from '../../node/mesh/status-query.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { ParsedArguments } from '../arguments.js';
 import type { DocumentedFlag } from '../command.js';
@@ -32,21 +32,21 @@ export function daemonSettings(parsed: ParsedArguments) {
 }
 
 /** Asks this node's daemon and every member for their state. */
-export async function survey(parsed: ParsedArguments): Promise<Result<Survey>> {
+export async function queryStatus(parsed: ParsedArguments): Promise<Result<StatusResult>> {
   const settings = daemonSettings(parsed);
   if (!settings.ok) return failed(settings.error);
-  let found: Result<Survey> | null = null;
+  let found: Result<StatusResult> | null = null;
   const ran = await withLocalNode(parsed, async ({ store, peerId }) => {
     // Its HTTP client is expensive to load, and every help loads the commands.
-    const { surveyMesh } = await import('../../node/mesh/survey.js');
-    found = await surveyMesh({ ...seamsOf(parsed), settings: settings.value, peerId, store });
+    const { queryMeshStatus } = await import('../../node/mesh/status-query.js');
+    found = await queryMeshStatus({ ...seamsOf(parsed), settings: settings.value, peerId, store });
     return ok(0);
   });
   return ran.ok ? found! : failed(ran.error);
 }
 
 /** True for a node that has other nodes in its mesh, or is configured to. */
-export function hasMesh({ mesh_id: meshId, daemon }: Survey): boolean {
+export function hasMesh({ mesh_id: meshId, daemon }: StatusResult): boolean {
   return meshId !== null || (daemon !== null && daemon.peers.length + daemon.wired.length > 0);
 }
 
