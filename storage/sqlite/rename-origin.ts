@@ -105,7 +105,8 @@ function highestSeen(operation: WireOperation, others: readonly OperationSqlRow[
 
 /**
  * The vector of operation `seq` of the renamed part. Its entry for the old origin is the common history, or a higher
- * number that only other nodes can have reported. Its entry for the new origin covers all earlier own writes on its subject.
+ * number that only other nodes can have reported. Its entry for the new origin covers all earlier own writes on its
+ * subject.
  */
 function renamedVector(
   seen: VersionVector,

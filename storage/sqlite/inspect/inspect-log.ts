@@ -56,7 +56,7 @@ export function inspectLog(db: Connection, crypto: Crypto): LogFacts {
   }
   const own = chains.get(`${state.peer_id}/${state.db_epoch}`);
   if (own !== undefined && own.head !== state.chain_head)
-    problems.push("the own chain's head does not match its last operation");
+    problems.push("the head of this node's chain does not match its last operation");
   const orphans = db
     .prepare(
       'SELECT count(*) AS n FROM memories m WHERE NOT EXISTS (SELECT 1 FROM operations o WHERE o.subject = m.id)',

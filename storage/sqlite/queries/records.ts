@@ -56,7 +56,7 @@ export function readRecords(
 ): Result<AnswerOf<ReadRecords>> {
   const kind = kinds.named(of);
   if (kind === null || typeof kind.table === 'string') {
-    return fail('VALIDATION_FAILED', `kind "${of}" has no records`, { fields: ['of'] });
+    return fail('VALIDATION_FAILED', `kind "${of}" is not stored as records`, { fields: ['of'] });
   }
   if (ids.length > READ_RECORDS_MAX) {
     const message = `at most ${READ_RECORDS_MAX} records can be read at once`;
