@@ -1,9 +1,10 @@
 import { canonicalJson } from './canonical-json.js';
+import type { AgentId } from './meanings.js';
 import type { Crypto } from './seams.js';
 
 /** An act of a principal that must not be deniable later (interface §2.10). */
 export interface AuditEvent {
-  readonly agentId: string;
+  readonly agentId: AgentId;
   /** For example `agent.key_bound`. */
   readonly type: string;
   /** The details of the act, without contents of memories and without secrets. */
@@ -15,7 +16,7 @@ export interface AuditRow {
   /** 1, 2, 3 … without a gap. */
   readonly sequence: number;
   readonly id: string;
-  readonly agent_id: string;
+  readonly agent_id: AgentId;
   readonly event_type: string;
   /** SHA-256 of the canonical JSON of the payload. */
   readonly payload_hash: Uint8Array;

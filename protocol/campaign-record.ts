@@ -193,12 +193,10 @@ function problemsOf(issue: z.core.$ZodIssue): RecordProblem[] {
   const path = pathText(issue.path);
   if (issue.code !== 'unrecognized_keys') {
     const missing = issue.code === 'invalid_type' && issue.input === undefined;
-    return [{ path, message: missing && path !== '' ? requiredOr(issue.message) : issue.message }];
+    return [{ path, message: missing && path !== '' ? 'is required' : issue.message }];
   }
   return issue.keys.map((key) => ({ path: pathText([...issue.path, key]), message: 'is not a known field' }));
 }
-
-const requiredOr = (message: string) => (/received undefined/.test(message) ? 'is required' : message);
 
 function pathText(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, key) => {

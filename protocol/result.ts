@@ -1,4 +1,5 @@
 import type { ErrorCode } from './errors.js';
+import type { Origin } from './meanings.js';
 
 /** An expected failure: a stable code from the error table, a sentence for people, and data for programs. */
 export interface Failure {
@@ -10,7 +11,7 @@ export interface Failure {
 
 /** Operations that a write appended to its database's own log, `first` to `last`. */
 export interface Appended {
-  readonly origin: string;
+  readonly origin: Origin;
   readonly first: number;
   readonly last: number;
 }

@@ -1,10 +1,12 @@
+import type { Instant } from './meanings.js';
+
 // Date, fraction and offset in the form of RFC 3339 §5.6; the offset is required.
 const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
 
 const DAYS_IN_MONTH = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /** An instant as canonical UTC text, `YYYY-MM-DDTHH:MM:SS.sssZ`: text order is time order. */
-export function instantFromMs(ms: number): string {
+export function instantFromMs(ms: number): Instant {
   return new Date(ms).toISOString();
 }
 

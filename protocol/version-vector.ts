@@ -1,3 +1,4 @@
+import type { Origin } from './meanings.js';
 /**
  * The operations that a version of a row has seen: the highest sequence of each origin (`<peer_id>/<db_epoch>`) whose
  * writes it includes (design: mesh, "The operation log").
@@ -5,12 +6,12 @@
 export type VersionVector = Readonly<Record<string, number>>;
 
 /** The vector plus one write. */
-export function withWrite(seen: VersionVector, origin: string, seq: number): VersionVector {
+export function withWrite(seen: VersionVector, origin: Origin, seq: number): VersionVector {
   return { ...seen, [origin]: seq };
 }
 
 /** True when the vector includes the write `seq` of an origin. */
-export function includes(vector: VersionVector, origin: string, seq: number): boolean {
+export function includes(vector: VersionVector, origin: Origin, seq: number): boolean {
   return (vector[origin] ?? 0) >= seq;
 }
 

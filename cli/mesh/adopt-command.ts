@@ -20,7 +20,7 @@ export const adoptCommand = defineCommand({
   run: async (parsed, terminal) => {
     const peerId = parsed.positionals[0]!;
     if (!isPeerId(peerId)) {
-      const message = `"${peerId}" is not a peer id; "mesh status" shows those of the mesh`;
+      const message = `"${peerId}" is not a peer id; "mesh status" shows the peer ids of the mesh`;
       return fail('INVALID_ARGUMENT', message, { fields: ['peer_id'] });
     }
     const settings = daemonSettings(parsed);

@@ -1,3 +1,4 @@
+import type { AgentId } from '../meanings.js';
 import type { Memory } from '../memory/memory.js';
 
 /** Agents are memories of this namespace, so they replicate like all other memories (reference-http §8). */
@@ -8,7 +9,7 @@ export const agentTitle = (agentId: string): string => `agent:${agentId}`;
 
 /** An agent record (interface §2.4). */
 export interface AgentRecord {
-  readonly agent_id: string;
+  readonly agent_id: AgentId;
   readonly agent_type: string;
   readonly capabilities: readonly string[];
   readonly registered_at: string;

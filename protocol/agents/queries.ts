@@ -1,4 +1,5 @@
 import type { Ask } from '../ask.js';
+import type { AgentId } from '../meanings.js';
 import type { LeftOut } from '../memory/queries.js';
 import type { AgentRecord } from './agent.js';
 import type { QuotaUse } from './quota.js';
@@ -14,7 +15,7 @@ export interface AgentQueries {
 /** The key that is bound to an agent. */
 export interface GetAgentKey {
   readonly kind: 'agent-key';
-  readonly agentId: string;
+  readonly agentId: AgentId;
 }
 
 /** Registered agents by id, after one of them. */

@@ -1,3 +1,4 @@
+import type { Instant } from '../meanings.js';
 import { type Memory, ownerOf } from '../memory/memory.js';
 
 /** What one agent may store in one namespace (interface §2.9, §8). */
@@ -16,9 +17,9 @@ export interface QuotaUse {
   readonly storageBytes: number;
   readonly linksToday: number;
   /** Start of the UTC day that the daily counts belong to. */
-  readonly dayStartedAt: string;
-  readonly createdAt: string;
-  readonly updatedAt: string;
+  readonly dayStartedAt: Instant;
+  readonly createdAt: Instant;
+  readonly updatedAt: Instant;
 }
 
 /** Rows from before quotas had namespaces, and sums over all namespaces (interface §2.9). */

@@ -1,5 +1,6 @@
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, memoryByTitle, type ReadRequest, read } from '../decide/reads.js';
+import type { AgentId } from '../meanings.js';
 import { type Memory, ownerOf } from '../memory/memory.js';
 import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
 import type { Viewer } from '../ranking/types.js';
@@ -28,7 +29,7 @@ export interface RegisterAgentOutcome {
 /** Binds a key to a registered agent, or removes it (interface §4.9). */
 export interface BindAgentKey {
   readonly kind: 'bind-agent-key';
-  readonly agentId: string;
+  readonly agentId: AgentId;
   /** Standard base64 of an admitted key; null revokes. */
   readonly publicKey: string | null;
   /** Who requested it, for the audit chain. */

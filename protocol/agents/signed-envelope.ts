@@ -1,6 +1,7 @@
+import type { AgentId } from '../meanings.js';
 /** A verified signed write envelope; the decision checks it again. */
 export interface SignedEnvelope {
-  readonly agentId: string;
+  readonly agentId: AgentId;
   /** SHA-256 of the envelope's bytes, hex. */
   readonly fingerprint: string;
   /** Standard base64 of the key that verified it. */

@@ -1,13 +1,14 @@
 import { encodeCborMap } from '../cbor.js';
+import type { AgentId, Instant } from '../meanings.js';
 
 /** What an author signs when writing a memory (interface §4.2, reference-federation §1.1). */
 export interface WriteEnvelope {
-  readonly agentId: string;
+  readonly agentId: AgentId;
   readonly namespace: string;
   readonly title: string;
   readonly kind: string;
   /** RFC 3339, exactly as the author sent it. */
-  readonly createdAt: string;
+  readonly createdAt: Instant;
   /** SHA-256 of the UTF-8 content, 32 bytes. */
   readonly contentSha256: Uint8Array;
 }

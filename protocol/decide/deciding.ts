@@ -1,5 +1,6 @@
 import type { QuotaLimits } from '../agents/quota.js';
 import type { Kinds } from '../kinds/kinds.js';
+import type { Instant } from '../meanings.js';
 import type { Result } from '../result.js';
 import type { Mutation } from './mutations.js';
 import type { ReadRequest } from './reads.js';
@@ -25,7 +26,7 @@ export interface DecisionContext {
   /** Wall clock of the call. */
   readonly nowMs: number;
   /** The same as a canonical instant. */
-  readonly now: string;
+  readonly now: Instant;
   /** What an agent may store on this node. */
   readonly quota: QuotaLimits;
   /** The kinds that replicate. */

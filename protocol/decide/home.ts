@@ -3,6 +3,7 @@ import { homeId, homeNumberOf, makerOf, numberIn } from '../kinds/home.js';
 import type { Kind } from '../kinds/kind.js';
 import type { Version } from '../kinds/version.js';
 import { ADOPTIONS_MAX } from '../limits.js';
+import type { PeerId } from '../meanings.js';
 import { peerOfOrigin } from '../mesh/wire.js';
 import type { Failure } from '../result.js';
 import type { DecisionContext } from './deciding.js';
@@ -11,7 +12,7 @@ import { type Reading, read } from './reads.js';
 
 /** The node that may change a subject, and its number among the homes of the subject: 0 for the maker. */
 export interface Home {
-  readonly peerId: string;
+  readonly peerId: PeerId;
   readonly number: number;
 }
 

@@ -4,6 +4,7 @@ import type { Subject } from '../kinds/kind.js';
 import type { PurgeReason } from '../kinds/memory-kind.js';
 import type { Dot, Facts, Settled } from '../kinds/version.js';
 import type { PurgeableRow } from '../lifecycle/archived-memory.js';
+import type { MemoryId, Origin, SubjectId } from '../meanings.js';
 import type { RecallConsumption, RecallObservation } from '../memory/recall-ledger.js';
 import type { EpochNotice } from '../mesh/epoch-notice.js';
 import type { OperationPlace } from '../mesh/ranges.js';
@@ -53,7 +54,7 @@ export type Mutation =
   | {
       readonly mutation: 'use-envelope';
       readonly fingerprint: string;
-      readonly memoryId: string;
+      readonly memoryId: MemoryId;
       /** When the entry may be deleted: after this instant the envelope's date is enough to refuse it. */
       readonly expiresAtMs: number;
     }
@@ -94,11 +95,11 @@ export type Mutation =
       readonly kind: string;
       readonly loser: HistoricEdit;
       readonly winner: HistoricEdit;
-      readonly subject: string;
+      readonly subject: SubjectId;
       readonly namespace: string;
     }
-  | { readonly mutation: 'unpark'; readonly origin: string; readonly seq: number }
-  | { readonly mutation: 'park-elsewhere'; readonly origin: string; readonly seq: number }
+  | { readonly mutation: 'unpark'; readonly origin: Origin; readonly seq: number }
+  | { readonly mutation: 'park-elsewhere'; readonly origin: Origin; readonly seq: number }
   | {
       readonly mutation: 'begin-epoch';
       readonly epoch: string;
@@ -111,7 +112,7 @@ export type Mutation =
   /** Moves a history that continues under another origin out of its old origin. */
   | {
       readonly mutation: 'set-branch-aside';
-      readonly origin: string;
+      readonly origin: Origin;
       readonly keep: number;
       readonly to: string;
     };

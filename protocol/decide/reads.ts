@@ -4,6 +4,7 @@ import type { Subject } from '../kinds/kind.js';
 import type { MemoryImage } from '../kinds/memory-kind.js';
 import type { Dot, Facts, Version } from '../kinds/version.js';
 import type { ArchivedRow, PurgeableRow } from '../lifecycle/archived-memory.js';
+import type { AgentId, Instant, Origin } from '../meanings.js';
 import type { ForgetFilter } from '../memory/forget-filter.js';
 import type { MemoryRow } from '../memory/memory.js';
 import type { EpochNotice } from '../mesh/epoch-notice.js';
@@ -67,7 +68,7 @@ interface TitleKey {
 }
 
 interface OriginSeq {
-  readonly origin: string;
+  readonly origin: Origin;
   readonly seq: number;
 }
 
@@ -82,14 +83,14 @@ export interface Reads {
   /** The current memory of a (title, namespace), expired or not. */
   'memory-by-title': Ask<TitleKey, MemoryRow | null>;
   /** When the memory that holds a title expires (null inside: never); null when the title is free. */
-  'title-expiry': Ask<TitleKey, { readonly expires_at: string | null } | null>;
+  'title-expiry': Ask<TitleKey, { readonly expires_at: Instant | null } | null>;
   'expired-memories': Ask<{ readonly before: string; readonly limit: number }, readonly MemoryRow[]>;
   /** What a holder has used of its quota; null before its first write. */
   'quota-use': Ask<{ readonly holder: string; readonly namespace: string }, QuotaUse | null>;
   /** The memory that a signed envelope was used for; null when it is unused. */
   'used-envelope': Ask<{ readonly fingerprint: string }, string | null>;
   /** The key that is bound to an agent, standard base64; null when it is not registered or has no key. */
-  'agent-key': Ask<{ readonly agentId: string }, string | null>;
+  'agent-key': Ask<{ readonly agentId: AgentId }, string | null>;
   /** When the oldest recall in the ledger was observed. */
   'oldest-observation': Ask<Nothing, string | null>;
   'database-owner': Ask<Nothing, DatabaseOwner | null>;
@@ -110,7 +111,7 @@ export interface Reads {
   /** The row of a subject; null when it has no row. */
   'subject-row': Ask<Subject, Row | null>;
   /** The version vector of a removed subject and the time of its removal; null when it was never removed. */
-  tombstone: Ask<Subject, { readonly seen: VersionVector; readonly deleted_at: string } | null>;
+  tombstone: Ask<Subject, { readonly seen: VersionVector; readonly deleted_at: Instant } | null>;
   /** The maximal versions of a subject; empty for a subject that was never written. */
   'subject-versions': Ask<Subject, readonly Version[]>;
   /** The contested operations of a subject that the log has. */
@@ -139,7 +140,7 @@ export interface Reads {
   /** The origin that this database writes under, and its last sequence. */
   'log-origin': Ask<Nothing, OriginSeq>;
   /** The end of a foreign origin's chain; null before its first operation. */
-  'origin-head': Ask<{ readonly origin: string }, { readonly seq: number; readonly head: string } | null>;
+  'origin-head': Ask<{ readonly origin: Origin }, { readonly seq: number; readonly head: string } | null>;
   /** The header hash of an operation in the log; null when the log does not hold it. */
   'operation-hash': Ask<OriginSeq, string | null>;
   /** Why an operation in the log has no effect; null when it has one. */
@@ -149,7 +150,7 @@ export interface Reads {
   /** Operations in the log without effect that may get one now, each with its commit sequence. */
   'parked-operations': Ask<ParkedPage, readonly (readonly [number, WireOperation])[]>;
   /** Notices about an origin that used sequence numbers twice. */
-  'epoch-notices': Ask<{ readonly origin: string }, readonly EpochNotice[]>;
+  'epoch-notices': Ask<{ readonly origin: Origin }, readonly EpochNotice[]>;
   /**
    * True when each operation of an origin after a sequence is also here as an operation of another origin, in the same
    * order.

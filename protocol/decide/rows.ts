@@ -1,9 +1,10 @@
+import type { Hlc, Origin } from '../meanings.js';
 import type { VersionVector } from '../version-vector.js';
 
 /** The stamps of a row: its last operation, and the operations that it has seen, the last one included. */
 export interface RowStamp {
-  readonly hlc: string;
-  readonly origin: string;
+  readonly hlc: Hlc;
+  readonly origin: Origin;
   readonly origin_seq: number;
   readonly seen: VersionVector;
 }

@@ -1,4 +1,5 @@
 import type { Rest } from '../kinds/payload.js';
+import type { Instant } from '../meanings.js';
 
 /** Relations between memories (interface §2.2). */
 export const RELATIONS = [
@@ -19,7 +20,7 @@ export interface Link {
   readonly source_id: string;
   readonly target_id: string;
   readonly relation: Relation;
-  readonly created_at: string;
+  readonly created_at: Instant;
   readonly valid_from: string | null;
   readonly valid_until: string | null;
   /** The agent that saw the relation. */

@@ -1,4 +1,5 @@
 import type { Ask } from '../ask.js';
+import type { Instant } from '../meanings.js';
 import type { Viewer } from '../ranking/types.js';
 
 /** Queries of links, each with its answer. */
@@ -15,5 +16,5 @@ export interface LinkAttestations {
   readonly kind: 'link-attestations';
   readonly ids: readonly string[];
   readonly viewer: Viewer;
-  readonly now: string;
+  readonly now: Instant;
 }

@@ -4,6 +4,7 @@ import { dropRecord, putRecord, recordRow } from '../decide/record-writes.js';
 import { namespaceProblem } from '../ids.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type Standard, standardKind } from '../kinds/standard-kind.js';
+import type { MemoryId } from '../meanings.js';
 import { isExpired, isVisible } from '../memory/access.js';
 import type { Viewer } from '../ranking/types.js';
 import { fail } from '../result.js';
@@ -13,7 +14,7 @@ export interface SetStandard {
   readonly kind: 'set-standard';
   readonly namespace: string;
   /** The memory that becomes the standard; null leaves only the parent. */
-  readonly standardId: string | null;
+  readonly standardId: MemoryId | null;
   readonly parent: string | null;
   readonly viewer: Viewer;
 }

@@ -1,3 +1,4 @@
+import type { Instant, PeerId } from '../meanings.js';
 import { homeId } from './home.js';
 import { isCount, isText, type Rest } from './payload.js';
 import { recordKind } from './record-kind.js';
@@ -8,12 +9,12 @@ import { recordKind } from './record-kind.js';
  */
 export interface Adoption {
   /** The node whose subjects move. */
-  readonly peer_id: string;
+  readonly peer_id: PeerId;
   /** The node that is their home from now on. */
-  readonly home: string;
+  readonly home: PeerId;
   /** The home number, greater than the number of every home before. */
   readonly number: number;
-  readonly adopted_at: string;
+  readonly adopted_at: Instant;
   readonly adopted_by: string;
   readonly rest: Rest;
 }

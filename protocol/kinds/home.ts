@@ -1,3 +1,4 @@
+import type { PeerId, SubjectId } from '../meanings.js';
 import type { Version } from './version.js';
 
 /**
@@ -8,14 +9,14 @@ import type { Version } from './version.js';
  */
 
 /** The id of a subject that a node makes. */
-export function homeId(peerId: string, name: string): string {
+export function homeId(peerId: PeerId, name: string): SubjectId {
   return `${peerId}/${name}`;
 }
 
 /** The node that made a subject. */
-export function makerOf(id: string): string {
+export function makerOf(id: SubjectId): PeerId {
   const slash = id.indexOf('/');
-  return slash < 0 ? id : id.slice(0, slash);
+  return slash < 0 ? String(id) : id.slice(0, slash);
 }
 
 /** The name of a subject without its maker. */

@@ -1,3 +1,4 @@
+import type { SubjectId } from '../meanings.js';
 import type { Crypto } from '../seams.js';
 import type { Payload } from './payload.js';
 import type { Dot, Facts, LiveVersion, RemovedVersion, Settled, Version } from './version.js';
@@ -11,7 +12,7 @@ export type Role = 'image' | 'removal' | 'purge';
 /** The kind and id of a subject, the thing that operations change. */
 export interface Subject {
   readonly kind: string;
-  readonly id: string;
+  readonly id: SubjectId;
 }
 
 /** What a kind may use to verify the author of a payload. */

@@ -1,3 +1,4 @@
+import type { Instant } from '../meanings.js';
 import { higherTier, KINDS, type Memory, ownerOf, TIERS } from '../memory/memory.js';
 import { claimHolds } from './author-claim.js';
 import { latest, latestOrNever, mergeBy } from './joins.js';
@@ -75,7 +76,7 @@ const MEMBERS: Members<MemoryImage> = {
 export interface MemoryRemoval {
   readonly title: string;
   /** The expiry that an `expire` operation used. */
-  readonly expires_at: string | null;
+  readonly expires_at: Instant | null;
   /** The version number of the removed row. */
   readonly version: number;
 }

@@ -1,3 +1,4 @@
+import type { Instant } from '../meanings.js';
 import { isText, isTextOrNull, type Rest } from './payload.js';
 import { recordKind } from './record-kind.js';
 
@@ -10,7 +11,7 @@ export interface Standard {
   readonly parent_namespace: string | null;
   /** The agent that set it. */
   readonly set_by: string | null;
-  readonly updated_at: string;
+  readonly updated_at: Instant;
   readonly rest: Rest;
 }
 

@@ -1,10 +1,11 @@
+import type { Hlc, Origin } from '../meanings.js';
 import { includes, type VersionVector } from '../version-vector.js';
 import type { Rest } from './payload.js';
 
 /** The stamp and log position of a version. */
 export interface Dot {
-  readonly hlc: string;
-  readonly origin: string;
+  readonly hlc: Hlc;
+  readonly origin: Origin;
   readonly seq: number;
 }
 

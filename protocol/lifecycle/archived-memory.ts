@@ -1,9 +1,10 @@
+import type { Instant } from '../meanings.js';
 import type { MemoryRow, Tier } from '../memory/memory.js';
 import type { VersionVector } from '../version-vector.js';
 /** A memory in the archive (interface §2.8). */
 export interface ArchivedMemory {
   readonly memory: MemoryRow;
-  readonly archivedAt: string;
+  readonly archivedAt: Instant;
   readonly archiveReason: string;
   readonly embeddingDim: number | null;
   readonly originalTier: Tier | null;
@@ -22,6 +23,6 @@ export interface ArchivedRow extends ArchivedMemory {
 export interface PurgeableRow {
   readonly id: string;
   readonly namespace: string;
-  readonly archivedAt: string;
+  readonly archivedAt: Instant;
   readonly seen: VersionVector;
 }

@@ -3,6 +3,7 @@ import { type Deciding, type DecisionContext, decided } from '../decide/deciding
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById } from '../decide/reads.js';
 import { ACCESS_COUNT_MAX } from '../limits.js';
+import type { AgentId } from '../meanings.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import type { Memory, MemoryRow, Tier } from '../memory/memory.js';
 import { insertMemory, removeMemory } from '../memory/memory-writes.js';
@@ -29,7 +30,7 @@ export interface ConsolidateMemories {
   /** When the title is taken: CONFLICT, or the next free `title (n)`. */
   readonly onConflict: 'error' | 'version';
   /** Who consolidates. */
-  readonly agentId: string;
+  readonly agentId: AgentId;
   readonly viewer: Viewer;
   readonly archive: boolean;
 }

@@ -1,4 +1,5 @@
 import type { Ask } from '../ask.js';
+import type { Instant } from '../meanings.js';
 import type { ForgetFilter } from '../memory/forget-filter.js';
 import type { Memory } from '../memory/memory.js';
 import type { Viewer } from '../ranking/types.js';
@@ -66,12 +67,12 @@ export interface FindArchived {
 export interface CountForgettable {
   readonly kind: 'count-forgettable';
   readonly filter: ForgetFilter;
-  readonly now: string;
+  readonly now: Instant;
 }
 
 export interface CountExpired {
   readonly kind: 'count-expired';
-  readonly now: string;
+  readonly now: Instant;
 }
 
 /** Groups of memories with the same namespace and first tag that are large enough to join. */
@@ -82,7 +83,7 @@ export interface ConsolidationGroups {
   readonly shortOnly: boolean;
   readonly countMin: number;
   readonly viewer: Viewer;
-  readonly now: string;
+  readonly now: Instant;
 }
 
 export interface ConsolidationGroup {
@@ -97,7 +98,7 @@ export interface FindContradictions {
   readonly topic: string | null;
   readonly namespace: string | null;
   readonly viewer: Viewer;
-  readonly now: string;
+  readonly now: Instant;
   readonly limit: number;
 }
 

@@ -1,6 +1,7 @@
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById } from '../decide/reads.js';
 import { SUPERSEDES_MAX } from '../limits.js';
+import type { MemoryId } from '../meanings.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import type { Memory } from '../memory/memory.js';
 import { removeMemory, replaceMemory } from '../memory/memory-writes.js';
@@ -10,8 +11,8 @@ import { fail } from '../result.js';
 
 export interface ResolveMemories {
   readonly kind: 'resolve-memories';
-  readonly winnerId: string;
-  readonly loserId: string;
+  readonly winnerId: MemoryId;
+  readonly loserId: MemoryId;
   readonly viewer: Viewer;
 }
 

@@ -1,5 +1,6 @@
 import type { Ask } from '../ask.js';
 import type { AuditHead, AuditRow } from '../audit.js';
+import type { Instant, PeerId } from '../meanings.js';
 import type { MemoryRow } from '../memory/memory.js';
 import type { Viewer } from '../ranking/types.js';
 
@@ -15,7 +16,7 @@ export interface MaintenanceQueries {
   readonly 'log-position': Ask<
     LogPosition,
     {
-      readonly peerId: string;
+      readonly peerId: PeerId;
       readonly dbEpoch: string;
       readonly commitSequence: number;
       readonly originSeq: number;
@@ -35,7 +36,7 @@ export interface MaintenanceQueries {
 export interface StoreStats {
   readonly kind: 'store-stats';
   readonly viewer: Viewer;
-  readonly now: string;
+  readonly now: Instant;
 }
 
 /** Rows that still need a vector, lowest row number first. */

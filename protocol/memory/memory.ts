@@ -1,4 +1,5 @@
 import type { Rest } from '../kinds/payload.js';
+import type { Hlc, Instant, MemoryId, Origin } from '../meanings.js';
 import { canonicalInstant } from '../time.js';
 import type { VersionVector } from '../version-vector.js';
 
@@ -49,7 +50,7 @@ export interface WriteSignature {
   /** Standard base64 of 64 bytes. */
   readonly signature: string;
   /** The signed `created_at`, verbatim. */
-  readonly created_at: string;
+  readonly created_at: Instant;
   /** Standard base64 of the 32-byte key that verifies it. */
   readonly public_key: string;
 }
@@ -59,7 +60,7 @@ export interface WriteSignature {
  * merge. `null` means unset.
  */
 export interface Memory {
-  readonly id: string;
+  readonly id: MemoryId;
   readonly tier: Tier;
   readonly namespace: string;
   readonly title: string;
@@ -69,15 +70,15 @@ export interface Memory {
   readonly confidence: number;
   readonly source: string;
   readonly access_count: number;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly last_accessed_at: string | null;
-  readonly expires_at: string | null;
+  readonly created_at: Instant;
+  readonly updated_at: Instant;
+  readonly last_accessed_at: Instant | null;
+  readonly expires_at: Instant | null;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly kind: Kind;
   readonly reflection_depth: number;
   readonly atomised_into: number | null;
-  readonly atom_of: string | null;
+  readonly atom_of: MemoryId | null;
   readonly entity_id: string | null;
   readonly persona_version: number | null;
   readonly citations: readonly Citation[];
@@ -85,7 +86,7 @@ export interface Memory {
   readonly source_span: { readonly start: number; readonly end: number } | null;
   readonly confidence_source: string;
   readonly confidence_signals: Readonly<Record<string, unknown>> | null;
-  readonly confidence_decayed_at: string | null;
+  readonly confidence_decayed_at: Instant | null;
   readonly mentioned_entity_id: string | null;
   readonly version: number;
   readonly write_signature: WriteSignature | null;
@@ -96,8 +97,8 @@ export interface Memory {
   /** Members of its image that this release does not know. */
   readonly rest: Rest;
   /** Stamp and origin (`<peer_id>/<db_epoch>`, sequence) of the last replicated write. */
-  readonly hlc: string;
-  readonly origin: string;
+  readonly hlc: Hlc;
+  readonly origin: Origin;
   readonly origin_seq: number;
   readonly seen: VersionVector;
 }
@@ -107,7 +108,7 @@ export interface MemoryRow extends Memory {
   /** Row number in this database; the full-text and vector indexes point at it. */
   readonly rid: number;
   /** When a read last moved its expiry or tier. */
-  readonly life_at: string | null;
+  readonly life_at: Instant | null;
 }
 
 /** A memory as clients see it: unset fields are left out, stamps and signatures are not shown. */

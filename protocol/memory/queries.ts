@@ -1,4 +1,5 @@
 import type { Ask } from '../ask.js';
+import type { AgentId, Instant } from '../meanings.js';
 import type { RankedRow, RecallRequest, Viewer } from '../ranking/types.js';
 import type { Memory, MemoryRow, Tier } from './memory.js';
 import type { OnConflict } from './on-conflict.js';
@@ -61,7 +62,7 @@ export interface NearestMemory {
   readonly title: string;
   readonly content: string;
   readonly viewer: Viewer;
-  readonly now: string;
+  readonly now: Instant;
 }
 
 /**
@@ -79,7 +80,7 @@ export interface NearDuplicate {
   readonly content: string;
   readonly onConflict: OnConflict;
   readonly viewer: Viewer;
-  readonly now: string;
+  readonly now: Instant;
 }
 
 /** Visible memories of one namespace with a title that may share a new memory's subject (potential_contradictions). */
@@ -90,7 +91,7 @@ export interface SimilarTitles {
   /** Leaves out this memory: the write may already be stored. */
   readonly exceptId: string;
   readonly viewer: Viewer;
-  readonly now: string;
+  readonly now: Instant;
 }
 
 export interface GetMemory {
@@ -98,7 +99,7 @@ export interface GetMemory {
   /** An id, or a prefix that matches one visible memory. */
   readonly id: string;
   readonly viewer: Viewer;
-  readonly now: string;
+  readonly now: Instant;
 }
 
 /** Filters that list and search share (interface §4.2, §4.3). */
@@ -108,13 +109,13 @@ export interface MemoryFilter {
   readonly tier: Tier | null;
   readonly minPriority: number | null;
   /** Bounds on created_at, canonical. */
-  readonly since: string | null;
-  readonly until: string | null;
+  readonly since: Instant | null;
+  readonly until: Instant | null;
   /** A memory matches with any of these tags. */
   readonly tags: readonly string[];
-  readonly agentId: string | null;
+  readonly agentId: AgentId | null;
   readonly viewer: Viewer;
-  readonly now: string;
+  readonly now: Instant;
   readonly limit: number;
   readonly offset: number;
 }
@@ -166,14 +167,14 @@ export interface RecallObservations {
   readonly recallId: string | null;
   readonly consumed: boolean | null;
   /** Bounds on observed_at, canonical. */
-  readonly since: string | null;
-  readonly until: string | null;
+  readonly since: Instant | null;
+  readonly until: Instant | null;
   readonly limit: number;
   /** The agent whose recalls are listed; null lists the recalls of all agents. */
-  readonly agentId: string | null;
+  readonly agentId: AgentId | null;
   /** Leaves out observations of memories that this viewer may not see. */
   readonly viewer: Viewer;
-  readonly now: string;
+  readonly now: Instant;
 }
 
 /** The part of a page that names rows left out. */
@@ -194,7 +195,7 @@ export interface LinkSummary {
   readonly source_id: string;
   readonly target_id: string;
   readonly relation: string;
-  readonly created_at: string;
+  readonly created_at: Instant;
 }
 
 /** A ranking, the mode that ran, and how many rows each index proposed. */

@@ -1,3 +1,4 @@
+import type { AgentId, Instant, MemoryId } from '../meanings.js';
 /** A row of the ledger, in the names of the interface. */
 export interface ObservationJson {
   readonly recall_id: string;
@@ -7,7 +8,7 @@ export interface ObservationJson {
   readonly rank: number;
   readonly score: number;
   readonly consumed: boolean;
-  readonly observed_at: string;
+  readonly observed_at: Instant;
   readonly consumed_at?: string;
   readonly consumed_by_memory_id?: string;
 }
@@ -16,10 +17,10 @@ export interface ObservationJson {
 export interface RecallObservation {
   readonly recallId: string;
   /** The agent that asked; only this agent may see the observation. */
-  readonly agentId: string;
+  readonly agentId: AgentId;
   /** What found the rows: the mode of the recall. */
   readonly retriever: string;
-  readonly observedAt: string;
+  readonly observedAt: Instant;
   /** Best first, with the score of each. */
   readonly memoryIds: readonly string[];
   readonly scores: readonly number[];
@@ -29,7 +30,7 @@ export interface RecallObservation {
 export interface RecallConsumption {
   readonly recallId: string;
   /** The agent that must have made the recall; null for a caller who may see all recalls. */
-  readonly agentId: string | null;
-  readonly memoryId: string;
-  readonly consumedAt: string;
+  readonly agentId: AgentId | null;
+  readonly memoryId: MemoryId;
+  readonly consumedAt: Instant;
 }

@@ -2,6 +2,7 @@ import { type Deciding, type DecisionContext, decided } from '../decide/deciding
 import type { Mutation } from '../decide/mutations.js';
 import { type MemoryLife, memoryById, read } from '../decide/reads.js';
 import { ACCESS_COUNT_MAX, LIFE_INTERVAL_SECONDS } from '../limits.js';
+import type { Instant } from '../meanings.js';
 import { instantAfter } from '../time.js';
 import { isExpired } from './access.js';
 import type { LifePolicy } from './life-policy.js';
@@ -12,7 +13,7 @@ import type { RecallConsumption, RecallObservation } from './recall-ledger.js';
 /** Reads of memories, combined for each memory. */
 export interface TouchMemories {
   readonly kind: 'touch-memories';
-  readonly touches: readonly { readonly id: string; readonly count: number; readonly lastAt: string }[];
+  readonly touches: readonly { readonly id: string; readonly count: number; readonly lastAt: Instant }[];
   readonly policy: LifePolicy;
   /** The answers of the same recalls, for the ledger. */
   readonly observations?: readonly RecallObservation[];

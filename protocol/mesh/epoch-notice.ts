@@ -1,4 +1,5 @@
 import { canonicalJson } from '../canonical-json.js';
+import type { Origin, SubjectId } from '../meanings.js';
 import { peerOfOrigin } from './wire.js';
 
 /**
@@ -26,8 +27,8 @@ export function epochPayload(notice: EpochNotice): string {
 
 /** Null for a payload that is not a notice, or one about another node's origin. */
 export function epochNoticeOf(operation: {
-  readonly origin: string;
-  readonly subject: string;
+  readonly origin: Origin;
+  readonly subject: SubjectId;
   readonly payload: string;
 }): EpochNotice | null {
   let value: Record<string, unknown>;
@@ -37,12 +38,12 @@ export function epochNoticeOf(operation: {
     return null;
   }
   const { from, keep, renamed } = value ?? {};
-  if (from !== operation.subject || typeof renamed !== 'string' || !/^[0-9a-f]{64}$/.test(renamed))
-    return null;
+  const subject = String(operation.subject);
+  if (from !== subject || typeof renamed !== 'string' || !/^[0-9a-f]{64}$/.test(renamed)) return null;
   if (typeof keep !== 'number' || !Number.isSafeInteger(keep) || keep < 0) return null;
-  const own = peerOfOrigin(operation.origin) === peerOfOrigin(operation.subject);
-  if (!own || operation.origin === operation.subject) return null;
-  const notice = { from: operation.subject, keep, renamed };
+  const own = peerOfOrigin(operation.origin) === peerOfOrigin(subject);
+  if (!own || operation.origin === subject) return null;
+  const notice = { from: subject, keep, renamed };
   // No other members: every batch about the origin reads the notice.
   return operation.payload === epochPayload(notice) ? notice : null;
 }

@@ -1,3 +1,4 @@
+import type { Origin } from '../meanings.js';
 /** Path below the API prefix: a WebSocket over which two nodes tell each other about new operations. */
 export const HINTS_PATH = '/mesh/hints';
 
@@ -7,7 +8,7 @@ export const HINTS_PATH = '/mesh/hints';
  */
 export interface Hint {
   /** The sender's own origin, and its last sequence. */
-  readonly origin: string;
+  readonly origin: Origin;
   readonly seq: number;
 }
 

@@ -1,3 +1,4 @@
+import type { PeerId } from '../meanings.js';
 import type { Random, Signer } from '../seams.js';
 import { formatSignature, NONCE_HEADER, PEER_ID_HEADER, SIGNATURE_HEADER } from './message-headers.js';
 
@@ -29,7 +30,7 @@ export function signedBytes(message: MessageParts, nonce: string | null): Uint8A
 }
 
 export interface OutgoingMessage extends MessageParts {
-  readonly peerId: string;
+  readonly peerId: PeerId;
   readonly signer: Signer;
   readonly random: Random;
 }

@@ -1,10 +1,11 @@
 import { KINDS, type Kinds } from '../kinds/kinds.js';
+import type { PeerId } from '../meanings.js';
 import { EPOCH_KIND } from './epoch-notice.js';
 
 /** A node of the mesh as another node knows it. */
 export interface Peer {
   /** `peer-<16 hex>`: derived from the public key. */
-  readonly peerId: string;
+  readonly peerId: PeerId;
   /**
    * Base address, for example `https://10.0.0.2:9077`; null for a peer that connects to others and cannot be reached.
    */

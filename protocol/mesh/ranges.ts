@@ -1,3 +1,4 @@
+import type { Origin } from '../meanings.js';
 import type { Crypto } from '../seams.js';
 import type { Have, WireOperation } from './wire.js';
 
@@ -25,7 +26,7 @@ export interface KindNamespace {
 
 /** The position of an operation: its origin and sequence. */
 export interface OperationPlace {
-  readonly origin: string;
+  readonly origin: Origin;
   readonly seq: number;
 }
 

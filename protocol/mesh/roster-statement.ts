@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { canonicalJson } from '../canonical-json.js';
 import { agentIdProblem } from '../ids.js';
 import { FINGERPRINTS_OF_PEER_MAX, NAMESPACE_LENGTH_MAX } from '../limits.js';
+import type { PeerId } from '../meanings.js';
 import type { Peer } from './peer.js';
 
 /**
@@ -11,7 +12,7 @@ import type { Peer } from './peer.js';
 export interface RosterStatement {
   /** SHA-256 of the authority's certificate, lower-case hex: identifies the mesh. */
   readonly mesh_id: string;
-  readonly peer_id: string;
+  readonly peer_id: PeerId;
   /** Base address; null for a node that connects to others and cannot be reached. */
   readonly url: string | null;
   /** URL-safe base64 of the 32 bytes of its Ed25519 key. */

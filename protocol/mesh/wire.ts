@@ -1,3 +1,4 @@
+import type { Origin, PeerId } from '../meanings.js';
 import type { OperationHeader } from '../replication/operation-log.js';
 
 /**
@@ -15,7 +16,7 @@ export interface WireOperation extends OperationHeader {
  * peer relays them.
  */
 export interface SignedHead {
-  readonly origin: string;
+  readonly origin: Origin;
   readonly seq: number;
   /** Header hash of the operation `seq`. */
   readonly hash: string;
@@ -29,9 +30,9 @@ export function headBytes(head: Pick<SignedHead, 'origin' | 'seq' | 'hash'>): Ui
 }
 
 /** The peer that made an origin's operations: `<peer_id>/<db_epoch>`. */
-export function peerOfOrigin(origin: string): string {
+export function peerOfOrigin(origin: Origin): PeerId {
   const slash = origin.lastIndexOf('/');
-  return slash < 0 ? origin : origin.slice(0, slash);
+  return slash < 0 ? String(origin) : origin.slice(0, slash);
 }
 
 /** The highest sequence of each origin that a node durably has, without gaps. */
@@ -87,7 +88,7 @@ export type ParkReason =
   | 'elsewhere';
 
 export interface RefusedOperation {
-  readonly origin: string;
+  readonly origin: Origin;
   readonly seq: number;
   readonly reason: RefusalReason;
 }

@@ -1,3 +1,4 @@
+import type { AgentId, Instant } from '../meanings.js';
 import type { ConfidenceTier } from '../memory/confidence.js';
 import type { Tier } from '../memory/memory.js';
 
@@ -8,7 +9,7 @@ export interface Viewer {
   /** Sees everything: admin routes, and MCP without SVC_AGENT_ID. */
   readonly all: boolean;
   /** The caller's agent id. */
-  readonly agentId: string | null;
+  readonly agentId: AgentId | null;
   /** The caller's namespace position (`as_agent`) for the scopes team, unit and org. */
   readonly asNamespace: string | null;
 }
@@ -36,8 +37,8 @@ export interface RecallFilter {
   /** A row matches with any of these tags. */
   readonly tags: readonly string[];
   /** Bounds on created_at. */
-  readonly since: string | null;
-  readonly until: string | null;
+  readonly since: Instant | null;
+  readonly until: Instant | null;
   /** Unknown kinds match nothing. */
   readonly kinds: readonly string[] | null;
   readonly tier?: Tier | null;
@@ -59,7 +60,7 @@ export interface RecallRequest extends RecallFilter {
   readonly recalled?: readonly number[];
   readonly viewer: Viewer;
   /** The instant of the call: expired rows are hidden, recency is measured from here. */
-  readonly now: string;
+  readonly now: Instant;
   /** Absent when the embedder is off, failing or too busy: then the mode is keyword. */
   readonly vectors: VectorEvidence | null;
 }

@@ -6,6 +6,7 @@ import { putRecord } from '../decide/record-writes.js';
 import { type Adoption, adoptionKind, MESH_NAMESPACE } from '../kinds/adoption-kind.js';
 import { homeId } from '../kinds/home.js';
 import { NO_REST } from '../kinds/payload.js';
+import type { PeerId } from '../meanings.js';
 import { isPeerId } from '../mesh/peer-id.js';
 import { peerOfOrigin } from '../mesh/wire.js';
 import { fail } from '../result.js';
@@ -13,15 +14,15 @@ import { fail } from '../result.js';
 /** Makes this node the home of all subjects of a lost node, and of the subjects that the lost node had adopted. */
 export interface AdoptPeer {
   readonly kind: 'adopt-peer';
-  readonly peerId: string;
+  readonly peerId: PeerId;
   /** The caller who asked for it, for the audit chain. */
   readonly by: string;
 }
 
 /** The new home, and the makers whose subjects it took over, with their home numbers. */
 export interface AdoptPeerOutcome {
-  readonly home: string;
-  readonly adopted: readonly { readonly peer_id: string; readonly number: number }[];
+  readonly home: PeerId;
+  readonly adopted: readonly { readonly peer_id: PeerId; readonly number: number }[];
 }
 
 /**

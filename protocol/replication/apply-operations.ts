@@ -7,6 +7,7 @@ import { namespaceProblem } from '../ids.js';
 import type { Kind } from '../kinds/kind.js';
 import { covers, type Version } from '../kinds/version.js';
 import { CLOCK_AHEAD_MS_MAX } from '../limits.js';
+import type { Origin } from '../meanings.js';
 import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../mesh/epoch-notice.js';
 import type {
   Have,
@@ -138,7 +139,7 @@ type Place =
 /** Compares an operation with what this node has of its origin. */
 function* placeOf(
   operation: VerifiedOperation,
-  self: { readonly origin: string; readonly seq: number },
+  self: { readonly origin: Origin; readonly seq: number },
   context: DecisionContext,
 ): Reading<Place> {
   const { origin, seq } = operation;
@@ -160,7 +161,7 @@ function* placeOf(
 }
 
 /** Refuses a history under its old origin when it has another origin now. */
-function* refusedAsRenamed(origin: string): Reading<Place> {
+function* refusedAsRenamed(origin: Origin): Reading<Place> {
   const known = yield* read('origin-head', { origin });
   return { kind: 'refused', have: known?.seq ?? 0, reason: 'fork' };
 }

@@ -1,5 +1,6 @@
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { after, read } from '../decide/reads.js';
+import type { Origin } from '../meanings.js';
 import { fail } from '../result.js';
 import { repairSubjects } from './repair.js';
 
@@ -20,7 +21,7 @@ export interface BeginEpoch {
 
 /** What `begin-epoch` answers. */
 export interface BeginEpochOutcome {
-  readonly origin: string;
+  readonly origin: Origin;
 }
 
 /** Starts a new epoch. Afterwards peers send the old origin's operations back like those of any other origin. */

@@ -1,19 +1,20 @@
 import { canonicalJson } from '../canonical-json.js';
+import type { Hlc, Origin, SubjectId } from '../meanings.js';
 import type { Crypto } from '../seams.js';
 import type { VersionVector } from '../version-vector.js';
 
 /** The part of an operation that is hashed into its origin's chain. */
 export interface OperationHeader {
   /** `<peer_id>/<db_epoch>` of the node that made it. */
-  readonly origin: string;
+  readonly origin: Origin;
   /** 1, 2, 3 … without a gap within each origin. */
   readonly seq: number;
-  readonly hlc: string;
+  readonly hlc: Hlc;
   /** The word of the operation: it names the subject's kind and the operation's role. */
   readonly kind: string;
   readonly namespace: string;
   /** Id of the subject that it changes. */
-  readonly subject: string;
+  readonly subject: SubjectId;
   /** The subject's version vector before this write. */
   readonly seen: VersionVector;
   /** SHA-256 of the payload text, hex. */
@@ -26,7 +27,7 @@ export interface OperationHeader {
 export const CHAIN_GENESIS = '0'.repeat(64);
 
 /** The id of an operation: its origin and sequence, which no other operation shares. */
-export function operationId(origin: string, seq: number): string {
+export function operationId(origin: Origin, seq: number): string {
   return `${origin}/${seq}`;
 }
 

@@ -3,17 +3,18 @@ import type { Kind, Role } from '../kinds/kind.js';
 import type { PurgeReason } from '../kinds/memory-kind.js';
 import { isObject, parsedObject } from '../kinds/payload.js';
 import type { Removal, Version } from '../kinds/version.js';
+import type { Hlc, Origin, SubjectId } from '../meanings.js';
 import type { VersionVector } from '../version-vector.js';
 
 /** The part of an operation that says which version it makes. */
 export interface VersionSource {
-  readonly origin: string;
+  readonly origin: Origin;
   readonly seq: number;
-  readonly hlc: string;
+  readonly hlc: Hlc;
   /** The word of the operation. */
   readonly kind: string;
   readonly namespace: string;
-  readonly subject: string;
+  readonly subject: SubjectId;
   readonly seen: VersionVector;
   readonly payload: string;
 }

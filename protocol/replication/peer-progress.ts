@@ -1,11 +1,12 @@
+import type { Origin, PeerId } from '../meanings.js';
 /**
  * Delivery progress to one peer. The peer still needs every own operation after `acked`, so the ledger of failed
  * deliveries is one line for each peer. It is a cache across restarts: the peer's next answer corrects it.
  */
 export interface PeerProgress {
-  readonly peerId: string;
+  readonly peerId: PeerId;
   /** The own origin whose operations are counted. */
-  readonly origin: string;
+  readonly origin: Origin;
   /** The peer durably has the operations up to this one. */
   readonly acked: number;
   /** Last operation of the failed delivery; 0 when nothing failed since the last success. */
@@ -22,8 +23,8 @@ export interface PeerProgress {
 
 /** An own operation that a peer has and that took no effect there. */
 export interface PeerParked {
-  readonly peerId: string;
-  readonly origin: string;
+  readonly peerId: PeerId;
+  readonly origin: Origin;
   readonly seq: number;
   readonly reason: string;
   readonly notedAtMs: number;

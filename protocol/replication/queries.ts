@@ -1,4 +1,5 @@
 import type { Ask } from '../ask.js';
+import type { Hlc, Instant, Origin, SubjectId } from '../meanings.js';
 import type { MemoryRow } from '../memory/memory.js';
 import type { KindDigests, OperationPlace } from '../mesh/ranges.js';
 import type { Have, OperationPage, WireOperation } from '../mesh/wire.js';
@@ -51,7 +52,7 @@ export interface KnownOriginsAnswer {
   readonly self: string;
   readonly commitSequence: number;
   /** Latest stamp seen. */
-  readonly hlc: string;
+  readonly hlc: Hlc;
   /** The heads of all origins, this database's own included. */
   readonly heads: Readonly<Record<string, OriginHead>>;
   /** Latest stamp of each origin. */
@@ -101,12 +102,12 @@ export interface FindOperation {
 
 export interface FoundOperation {
   readonly op_id: string;
-  readonly origin: string;
+  readonly origin: Origin;
   readonly seq: number;
-  readonly hlc: string;
+  readonly hlc: Hlc;
   readonly kind: string;
   readonly namespace: string;
-  readonly subject: string;
+  readonly subject: SubjectId;
   readonly commit_sequence: number;
   readonly parked: string | null;
 }
@@ -121,7 +122,7 @@ export interface Conflict {
   readonly kind: 'version' | 'title';
   /** The kind of the subject. */
   readonly of: string;
-  readonly subject: string;
+  readonly subject: SubjectId;
   readonly namespace: string;
   /** The operation that lost; null for a title. */
   readonly op_id: string | null;
@@ -139,7 +140,7 @@ export interface ListNonces {
 /** Live memories ordered by their last change and id, after a position. For peers that know no cursor. */
 export interface MemoriesSince {
   readonly kind: 'memories-since';
-  readonly after: { readonly updated_at: string; readonly id: string };
-  readonly now: string;
+  readonly after: { readonly updated_at: Instant; readonly id: string };
+  readonly now: Instant;
   readonly limit: number;
 }

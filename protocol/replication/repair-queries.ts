@@ -1,5 +1,6 @@
 import type { Ask } from '../ask.js';
 import type { Subject } from '../kinds/kind.js';
+import type { Instant } from '../meanings.js';
 import type { KindNamespace, OperationPlace, Ranges } from '../mesh/ranges.js';
 import type { Have, WireOperation } from '../mesh/wire.js';
 import type { IntegrityName } from './scrub.js';
@@ -88,7 +89,7 @@ export interface ListSuspects {
 export interface Suspect {
   readonly subject: Subject;
   /** An instant. */
-  readonly since: string;
+  readonly since: Instant;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Subject } from '../kinds/kind.js';
+import type { SubjectId } from '../meanings.js';
 import type { KindNamespace, OperationPlace } from '../mesh/ranges.js';
 import type { VerifiedOperation } from '../mesh/wire.js';
 /**
@@ -42,7 +43,7 @@ export type RowProblem = 'damaged' | 'missing' | 'surplus' | 'elsewhere';
 
 export interface RepairedRow {
   readonly kind: string;
-  readonly subject: string;
+  readonly subject: SubjectId;
   readonly namespace: string;
   readonly problem: RowProblem;
 }
@@ -50,7 +51,7 @@ export interface RepairedRow {
 /** An operation whose missing payload blocks the repair of a subject. */
 export interface MissingPayload extends OperationPlace {
   readonly kind: string;
-  readonly subject: string;
+  readonly subject: SubjectId;
   readonly namespace: string;
 }
 

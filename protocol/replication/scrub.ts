@@ -1,5 +1,6 @@
 import { type Deciding, type Done, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
+import type { AgentId } from '../meanings.js';
 import type { OperationPlace } from '../mesh/ranges.js';
 
 /** `accepted`: rows that were accepted as they were. */
@@ -11,7 +12,7 @@ export interface NoteIntegrity {
   readonly name: IntegrityName;
   readonly facts: Readonly<Record<string, unknown>>;
   /** Writes a row of the audit chain in the name of this agent; null writes no row. */
-  readonly audit: { readonly agentId: string; readonly type: string } | null;
+  readonly audit: { readonly agentId: AgentId; readonly type: string } | null;
 }
 
 /** Drops payloads; headers stay, so every chain can still be verified. */

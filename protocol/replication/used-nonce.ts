@@ -1,6 +1,7 @@
+import type { PeerId } from '../meanings.js';
 /** A nonce that a peer used. */
 export interface UsedNonce {
-  readonly peerId: string;
+  readonly peerId: PeerId;
   /** SHA-256 of the nonce, hex. */
   readonly fingerprint: string;
   readonly usedAtMs: number;

@@ -1,4 +1,5 @@
 import type { Kinds } from '../kinds/kinds.js';
+import type { PeerId } from '../meanings.js';
 import type { Roster } from '../mesh/peer.js';
 import type { OperationPage, SignedHead, VerifiedOperation, WireOperation } from '../mesh/wire.js';
 import type { ReadOperation } from '../mesh/wire-schema.js';
@@ -9,7 +10,7 @@ import { type Origins, verifyOperations, verifySingle } from './verify-operation
 
 export interface VerifierParts {
   /** This node, with its key if it has one. */
-  readonly self: { readonly peerId: string; readonly signer: { readonly publicKey: Uint8Array } | null };
+  readonly self: { readonly peerId: PeerId; readonly signer: { readonly publicKey: Uint8Array } | null };
   readonly roster: Roster;
   readonly crypto: Crypto;
   readonly publicKeyProblem: KeyProblem;

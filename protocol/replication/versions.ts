@@ -12,6 +12,7 @@ import {
   type Version,
   type VersionBase,
 } from '../kinds/version.js';
+import type { Origin } from '../meanings.js';
 import { includes, joined, type VersionVector } from '../version-vector.js';
 
 /**
@@ -19,7 +20,7 @@ import { includes, joined, type VersionVector } from '../version-vector.js';
  * node's scope.
  */
 export interface SubjectPlace {
-  readonly origin: string;
+  readonly origin: Origin;
   readonly seq: number;
   readonly namespace: string;
   readonly seen: VersionVector;
@@ -102,7 +103,7 @@ type Seeing = Pick<HistoricEdit, 'origin' | 'seq' | 'seen'>;
  */
 export function maximal<T extends Seeing>(operations: readonly T[]): readonly T[] {
   const superseded = new Map<string, number>();
-  const supersede = (origin: string, until: number) => {
+  const supersede = (origin: Origin, until: number) => {
     if ((superseded.get(origin) ?? 0) < until) superseded.set(origin, until);
   };
   for (const { origin, seq, seen } of operations) {

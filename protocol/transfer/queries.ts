@@ -1,6 +1,7 @@
 import type { Ask } from '../ask.js';
 import type { Link } from '../graph/link.js';
 import type { RecordImage, RecordPlace } from '../kinds/record.js';
+import type { Instant } from '../meanings.js';
 import type { MemoryRow } from '../memory/memory.js';
 import type { LeftOut } from '../memory/queries.js';
 import type { Viewer } from '../ranking/types.js';
@@ -36,7 +37,7 @@ export interface TransferQueries {
 
 /** A memory's position in an export: by creation and then by id. */
 export interface ExportPlace {
-  readonly created_at: string;
+  readonly created_at: Instant;
   readonly id: string;
 }
 
@@ -52,7 +53,7 @@ export interface ExportLinkPlace extends ExportPlace {
 export interface ExportMemories {
   readonly kind: 'export-memories';
   readonly viewer: Viewer;
-  readonly now: string;
+  readonly now: Instant;
   readonly after: ExportPlace | null;
   readonly limit: number;
   /** The page ends before the row that would exceed this size. */
@@ -63,7 +64,7 @@ export interface ExportMemories {
 export interface ExportLinks {
   readonly kind: 'export-links';
   readonly viewer: Viewer;
-  readonly now: string;
+  readonly now: Instant;
   readonly after: ExportLinkPlace | null;
   readonly until: ExportPlace | null;
   readonly limit: number;

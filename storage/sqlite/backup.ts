@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
+import type { Instant } from '../../protocol/meanings.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
 import { makeFolder } from '../make-folder.js';
 import {
@@ -39,7 +40,7 @@ export interface BackupOptions {
   /** How many complete backups of this database stay in the folder. */
   readonly keep: number;
   /** Canonical instant. */
-  readonly now: string;
+  readonly now: Instant;
   readonly token: string;
   /** Is told about each step. */
   readonly step: CopyStep;

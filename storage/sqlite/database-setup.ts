@@ -1,4 +1,5 @@
 import { HLC_ZERO } from '../../protocol/hlc.js';
+import type { PeerId } from '../../protocol/meanings.js';
 import { CHAIN_GENESIS } from '../../protocol/replication/operation-log.js';
 import type { Crypto } from '../../protocol/seams.js';
 import { StartRefusedError } from '../../protocol/start-refused.js';
@@ -54,7 +55,7 @@ export function startLog(db: Connection, options: OpenOptions, reason: string): 
 
 /** A new epoch. */
 export interface FreshEpoch {
-  readonly peerId: string;
+  readonly peerId: PeerId;
   readonly epoch: string;
   readonly nowMs: number;
   readonly reason: string;

@@ -1,6 +1,7 @@
 import type { RowStamp } from '../../protocol/decide/rows.js';
 import { nextHlc } from '../../protocol/hlc.js';
 import type { Kinds } from '../../protocol/kinds/kinds.js';
+import type { Hlc, Origin, SubjectId } from '../../protocol/meanings.js';
 import {
   EPOCH_KIND,
   EPOCH_NAMESPACE,
@@ -29,7 +30,7 @@ interface LogStateRow {
 interface OriginEnd {
   readonly seq: number;
   readonly head: string;
-  readonly hlc: string;
+  readonly hlc: Hlc;
 }
 
 /** Finds the row of an operation when the disk changed its origin or number; the hashes identify it. */
@@ -113,7 +114,7 @@ export class OperationLog {
   }
 
   /** The end of another origin's chain, if this transaction changed it and has not written it yet. */
-  unwrittenEnd(origin: string): OriginEnd | null {
+  unwrittenEnd(origin: Origin): OriginEnd | null {
     return this.ends.get(origin) ?? null;
   }
 
@@ -155,7 +156,7 @@ export class OperationLog {
    * Operations that used sequence numbers again, and that are also here under their new origin, stay in the log without
    * effect, under a separate name. Then the old origin can continue with the other operations of these numbers.
    */
-  setBranchAside(origin: string, keep: number, to: string): void {
+  setBranchAside(origin: Origin, keep: number, to: string): void {
     this.flush();
     this.cutOrigin(origin, keep);
     this.db
@@ -168,7 +169,7 @@ export class OperationLog {
   }
 
   /** Shortens the chain of the old origin: it ends at the last operation that other nodes also have. */
-  private cutOrigin(origin: string, keep: number): void {
+  private cutOrigin(origin: Origin, keep: number): void {
     const last = this.db
       .prepare(
         `SELECT o.hlc, f.prev_hash AS head FROM operations o
@@ -235,7 +236,7 @@ export class OperationLog {
     operation: {
       readonly kind: string;
       readonly namespace: string;
-      readonly subject: string;
+      readonly subject: SubjectId;
       readonly seen: RowStamp['seen'];
       readonly payload: string;
       readonly rid: number | null;

@@ -1,15 +1,16 @@
+import type { Hlc, Origin, SubjectId } from '../../protocol/meanings.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { joined, type VersionVector, withWrite } from '../../protocol/version-vector.js';
 
 /** A row of `operations`. */
 export interface OperationSqlRow {
   readonly commit_sequence: number;
-  readonly origin: string;
+  readonly origin: Origin;
   readonly origin_seq: number;
-  readonly hlc: string;
+  readonly hlc: Hlc;
   readonly kind: string;
   readonly namespace: string;
-  readonly subject: string;
+  readonly subject: SubjectId;
   readonly seen: string;
   readonly payload_hash: string;
   readonly prev_hash: string;
@@ -60,8 +61,8 @@ export const hasHeader = ({ payload_hash, prev_hash, ...row }: OperationSqlRow):
 
 /** The columns of an operation that stamp its row. */
 export interface OperationStamp {
-  readonly hlc: string;
-  readonly origin: string;
+  readonly hlc: Hlc;
+  readonly origin: Origin;
   readonly origin_seq: number;
   readonly seen: string;
 }

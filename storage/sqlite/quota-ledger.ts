@@ -7,6 +7,7 @@ import {
   rolledUse,
 } from '../../protocol/agents/quota.js';
 import { LINKS_PER_DAY_MAX, MEMORIES_PER_DAY_MAX, STORAGE_BYTES_MAX } from '../../protocol/limits.js';
+import type { Instant } from '../../protocol/meanings.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import type { Connection } from './connection.js';
 
@@ -27,8 +28,8 @@ export interface QuotaSqlRow {
   current_storage_bytes: number;
   current_links_today: number;
   day_started_at: string;
-  created_at: string;
-  updated_at: string;
+  created_at: Instant;
+  updated_at: Instant;
 }
 
 /** A quota row as the decisions see it. */

@@ -1,5 +1,6 @@
 import { canonicalJson } from '../../protocol/canonical-json.js';
 import { editDot, editStamp } from '../../protocol/kinds/version.js';
+import type { Origin } from '../../protocol/meanings.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { CHAIN_GENESIS, headerHash, operationId } from '../../protocol/replication/operation-log.js';
 import type { Crypto } from '../../protocol/seams.js';
@@ -93,12 +94,12 @@ function renameWinners(db: Connection, { from, keep, to }: Renaming): void {
   }
 }
 
-function renamedDot(origin: string, seq: number, { from, keep, to }: Renaming) {
+function renamedDot(origin: Origin, seq: number, { from, keep, to }: Renaming) {
   return origin === from && seq > keep ? { origin: to, seq: seq - keep } : { origin, seq };
 }
 
 /** The highest sequence of an origin in the vectors of the operations that an operation has seen. */
-function highestSeen(operation: WireOperation, others: readonly OperationSqlRow[], origin: string): number {
+function highestSeen(operation: WireOperation, others: readonly OperationSqlRow[], origin: Origin): number {
   const seen = others.filter((other) => includes(operation.seen, other.origin, other.origin_seq));
   return Math.max(0, ...seen.map((other) => operationFromSql(other).seen[origin] ?? 0));
 }

@@ -1,4 +1,5 @@
 import { memoryPayload } from '../../protocol/kinds/memory-kind.js';
+import type { SubjectId } from '../../protocol/meanings.js';
 import type { Crypto } from '../../protocol/seams.js';
 import type { Connection } from './connection.js';
 import { isDigest } from './digests.js';
@@ -14,7 +15,7 @@ interface Clash {
   readonly rid: number;
   readonly id: string;
   /** The subject of the operation that made the row; null when the log does not know it. */
-  readonly subject: string | null;
+  readonly subject: SubjectId | null;
   readonly whole: boolean;
 }
 

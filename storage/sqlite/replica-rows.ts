@@ -1,5 +1,6 @@
 import type { Mutation } from '../../protocol/decide/mutations.js';
 import type { Dot } from '../../protocol/kinds/version.js';
+import type { Origin } from '../../protocol/meanings.js';
 import { operationId } from '../../protocol/replication/operation-log.js';
 import type { UsedNonce } from '../../protocol/replication/used-nonce.js';
 import { instantFromMs } from '../../protocol/time.js';
@@ -48,11 +49,11 @@ export class ReplicaRows {
   }
 
   /** Notes that an operation's subject is now out of this node's scope. */
-  parkElsewhere(origin: string, seq: number): void {
+  parkElsewhere(origin: Origin, seq: number): void {
     this.statements.park.run(origin, seq);
   }
 
-  unpark(origin: string, seq: number): void {
+  unpark(origin: Origin, seq: number): void {
     this.statements.unpark.run(origin, seq);
   }
 }

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import Database from 'better-sqlite3';
+import type { Instant } from '../../protocol/meanings.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
 import type { Signer } from '../../protocol/seams.js';
@@ -35,7 +36,7 @@ export interface RestoreOptions extends OpenOptions {
   /** Skip the manifest; the check that the file is a complete database of this program still runs. */
   readonly skipVerify: boolean;
   /** Canonical instant. */
-  readonly now: string;
+  readonly now: Instant;
   /** Signs the record of the restore and the head of the audit chain. */
   readonly signer: Signer;
   /** Who requested the restore. */

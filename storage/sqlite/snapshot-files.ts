@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import Database from 'better-sqlite3';
+import type { Instant } from '../../protocol/meanings.js';
 import { schemaVersion } from './database-setup.js';
 
 /** The manifest: the description of a database copy, stored next to it. */
@@ -15,7 +16,7 @@ export interface Manifest {
   /** Layout of the manifest; increases when a key changes its meaning. */
   readonly version: number;
   /** Canonical instant. */
-  readonly created_at: string;
+  readonly created_at: Instant;
   readonly backend: 'sqlite';
   readonly schema_version: number;
 }

@@ -2,6 +2,7 @@ import type { ParkedPage, StoredSubject } from '../../protocol/decide/reads.js';
 import type { Row } from '../../protocol/decide/rows.js';
 import { type Kind, type Subject, wordsOf } from '../../protocol/kinds/kind.js';
 import type { Version } from '../../protocol/kinds/version.js';
+import type { Origin } from '../../protocol/meanings.js';
 import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../../protocol/mesh/epoch-notice.js';
 import type { ParkReason, WireOperation } from '../../protocol/mesh/wire.js';
 import type { LoggedOperation } from '../../protocol/replication/derive.js';
@@ -83,16 +84,16 @@ export class SubjectReads {
     };
   }
 
-  originHead(origin: string): { seq: number; head: string } | null {
+  originHead(origin: Origin): { seq: number; head: string } | null {
     return this.statements.head.get(origin) ?? null;
   }
 
   /** The hash that the next operation names, or the end of the origin's chain. */
-  operationHash(origin: string, seq: number): string | null {
+  operationHash(origin: Origin, seq: number): string | null {
     return this.statements.hash.get({ origin, seq })?.hash ?? null;
   }
 
-  parkedReason(origin: string, seq: number): ParkReason | null {
+  parkedReason(origin: Origin, seq: number): ParkReason | null {
     return this.statements.parkedReason.get(origin, seq)?.parked ?? null;
   }
 
@@ -165,12 +166,12 @@ export class SubjectReads {
     };
   }
 
-  loggedHash(origin: string, seq: number): string | null {
+  loggedHash(origin: Origin, seq: number): string | null {
     const row = this.statements.at.get(origin, seq);
     return row === undefined ? null : headerHash(operationFromSql(row), this.crypto);
   }
 
-  epochNotices(origin: string): readonly EpochNotice[] {
+  epochNotices(origin: Origin): readonly EpochNotice[] {
     return this.statements.notices.all(origin).flatMap((row) => epochNoticeOf(row) ?? []);
   }
 
@@ -179,11 +180,11 @@ export class SubjectReads {
     return this.statements.nameless.get({ from, keep, to }) === undefined;
   }
 
-  isLogged(origin: string, seq: number): boolean {
+  isLogged(origin: Origin, seq: number): boolean {
     return this.statements.parkedReason.get(origin, seq) !== undefined;
   }
 
-  subjectsBeyond(origin: string, seq: number): readonly Subject[] {
+  subjectsBeyond(origin: Origin, seq: number): readonly Subject[] {
     const subjects = new Map<string, Subject>();
     for (const { kind: word, subject: id } of this.statements.beyond.all(origin, seq)) {
       const kind = this.tables.kinds.ofWord(word)?.kind.name;

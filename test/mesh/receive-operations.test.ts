@@ -339,7 +339,7 @@ describe('scopes', () => {
     const made = peer.operation({ namespace: 'team/a', title: 'made' });
     const first = peer.pushOf(made);
     const change = { kind: 'update', seen: { [peer.origin]: 1 } } as const;
-    const id = made.subject;
+    const id = String(made.subject);
     const moved = other.pushOf(
       other.operation({ id, namespace: 'secret', title: 'moved', edited: EDITED[0] }, change),
     );
@@ -366,7 +366,7 @@ describe('scopes', () => {
       const other = newPeer();
       const node = await open(peer, { peers: [scoped(peer), other.asPeer()] });
       const theirs = other.operation({ namespace: 'secret', title: 'theirs' });
-      const id = theirs.subject;
+      const id = String(theirs.subject);
       const steal = peer.operation(
         { id, namespace: 'team/a', title: 'mine now' },
         { kind: 'update', seen: { [other.origin]: 1 } },
@@ -391,7 +391,7 @@ describe('scopes', () => {
     const other = newPeer();
     const node = await open(peer, { peers: [scoped(peer), other.asPeer()] });
     const made = peer.operation({ namespace: 'team/a', title: 'made' });
-    const id = made.subject;
+    const id = String(made.subject);
     const move = other.operation(
       { id, namespace: 'secret', title: 'moved' },
       { kind: 'update', seen: { [peer.origin]: 1 } },

@@ -1,3 +1,4 @@
+import type { PeerId } from '../../../protocol/meanings.js';
 import { CHAIN_GENESIS, headerHash } from '../../../protocol/replication/operation-log.js';
 import type { Crypto } from '../../../protocol/seams.js';
 import type { Connection } from '../connection.js';
@@ -5,7 +6,7 @@ import { type OperationSqlRow, operationFromSql } from '../operation-rows.js';
 
 /** The findings of a check of the operation log. */
 export interface LogFacts {
-  readonly peerId: string;
+  readonly peerId: PeerId;
   readonly commitSequence: number;
   /** The number of newest operations whose hashes were recomputed. */
   readonly checked: number;

@@ -1,4 +1,5 @@
 import type { Row } from '../../../protocol/decide/rows.js';
+import type { Hlc, Origin } from '../../../protocol/meanings.js';
 import { DamagedRowError } from '../damage.js';
 import { type Digests, isDigest } from '../digests.js';
 import { vectorOf } from '../operation-rows.js';
@@ -8,8 +9,8 @@ import type { Place, SubjectTable, Written } from './subject-table.js';
 /** The columns that the rows of all such kinds have. */
 export interface StampedSqlRow {
   readonly namespace: string;
-  readonly hlc: string;
-  readonly origin: string;
+  readonly hlc: Hlc;
+  readonly origin: Origin;
   readonly origin_seq: number;
   readonly seen: string;
   readonly digest: Uint8Array | null;

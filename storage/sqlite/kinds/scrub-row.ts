@@ -1,3 +1,4 @@
+import type { Hlc, Origin } from '../../../protocol/meanings.js';
 import { sameVector } from '../../../protocol/version-vector.js';
 import { coversOf, vectorOf } from '../operation-rows.js';
 
@@ -14,8 +15,8 @@ export interface OperationColumns {
 
 interface StampedRow {
   readonly namespace: string;
-  readonly hlc: string;
-  readonly origin: string;
+  readonly hlc: Hlc;
+  readonly origin: Origin;
   readonly origin_seq: number;
   readonly seen: string;
   readonly operation_hlc: string | null;

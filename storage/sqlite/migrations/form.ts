@@ -6,6 +6,7 @@ import type { Subject } from '../../../protocol/kinds/kind.js';
 import { KINDS } from '../../../protocol/kinds/kinds.js';
 import { NO_REST } from '../../../protocol/kinds/payload.js';
 import { type Standard, standardKind } from '../../../protocol/kinds/standard-kind.js';
+import type { Instant } from '../../../protocol/meanings.js';
 import { repairOf } from '../../../protocol/replication/repair-subjects.js';
 import { instantFromMs } from '../../../protocol/time.js';
 import type { Connection } from '../connection.js';
@@ -129,7 +130,7 @@ interface OlderStandard {
   readonly namespace: string;
   readonly standard_id: string | null;
   readonly parent_namespace: string | null;
-  readonly updated_at: string;
+  readonly updated_at: Instant;
 }
 
 /** Standards were in no log; now they are, so they replicate. */

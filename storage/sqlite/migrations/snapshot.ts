@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import type { Instant } from '../../../protocol/meanings.js';
 import { DatabaseRefusedError } from '../database-setup.js';
 import { claimFile, removeFiles, writeCopy } from '../snapshot-files.js';
 
@@ -16,7 +17,7 @@ export interface SnapshotOptions {
   /** Distinguishes the snapshots of repeated upgrades. */
   readonly token: string;
   /** Canonical instant. */
-  readonly createdAt: string;
+  readonly createdAt: Instant;
 }
 
 /**

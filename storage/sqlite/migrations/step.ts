@@ -1,3 +1,4 @@
+import type { Instant } from '../../../protocol/meanings.js';
 import type { Connection } from '../connection.js';
 import type { OpenOptions } from '../database-setup.js';
 
@@ -7,7 +8,7 @@ export interface MigrationContext {
   /** The version at the start of the upgrade. */
   readonly from: number;
   /** `options.nowMs` as a canonical instant. */
-  readonly now: string;
+  readonly now: Instant;
 }
 
 /**

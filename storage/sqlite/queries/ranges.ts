@@ -1,3 +1,4 @@
+import type { SubjectId } from '../../../protocol/meanings.js';
 import { bucketOf, type KindNamespace } from '../../../protocol/mesh/ranges.js';
 import type { WireOperation } from '../../../protocol/mesh/wire.js';
 import type { Answers } from '../../../protocol/queries.js';
@@ -11,7 +12,7 @@ import { type OperationSqlRow, operationFromSql } from '../operation-rows.js';
 import type { QueryParts } from './query-parts.js';
 
 interface SubjectRow {
-  readonly subject: string;
+  readonly subject: SubjectId;
   readonly digest: unknown;
 }
 

@@ -1,6 +1,7 @@
 import { GLOBAL_QUOTA_NAMESPACE } from '../../../protocol/agents/quota.js';
 import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
 import { memoryKind } from '../../../protocol/kinds/memory-kind.js';
+import type { Instant, Origin } from '../../../protocol/meanings.js';
 import type { KindNamespace, OperationPlace } from '../../../protocol/mesh/ranges.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { headerHash } from '../../../protocol/replication/operation-log.js';
@@ -119,7 +120,7 @@ function hashOf(row: OperationSqlRow, crypto: Crypto): string {
 }
 
 /** The missing operations of an origin directly before one operation. */
-function lostBefore(statements: Statements, origin: string, seq: number): OperationPlace[] {
+function lostBefore(statements: Statements, origin: Origin, seq: number): OperationPlace[] {
   const before = statements
     .get('SELECT max(origin_seq) AS seq FROM operations WHERE origin = ? AND origin_seq < ?')
     .get(origin, seq) as { seq: number | null };
@@ -175,6 +176,6 @@ export function integrityNotes(statements: Statements): Answers['integrity-notes
 export function listSuspects({ statements }: QueryParts, { limit }: ListSuspects): Answers['list-suspects'] {
   const rows = statements
     .get('SELECT kind, id, noted_at AS since FROM suspects ORDER BY noted_at, kind, id LIMIT ?')
-    .all(limit) as (Subject & { readonly since: string })[];
+    .all(limit) as (Subject & { readonly since: Instant })[];
   return { suspects: rows.map(({ kind, id, since }) => ({ subject: { kind, id }, since })) };
 }

@@ -1,12 +1,13 @@
 import { wordsOf } from '../../../protocol/kinds/kind.js';
 import type { Kinds } from '../../../protocol/kinds/kinds.js';
+import type { Origin } from '../../../protocol/meanings.js';
 import type { Answers } from '../../../protocol/queries.js';
 import type { SupersededPayloads } from '../../../protocol/replication/repair-queries.js';
 import type { QueryParts } from './query-parts.js';
 
 interface Row {
   readonly commit_sequence: number;
-  readonly origin: string;
+  readonly origin: Origin;
   readonly seq: number;
   readonly superseded: number;
 }

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import type { Instant } from '../../../protocol/meanings.js';
 import type { RecallRequest } from '../../../protocol/ranking/types.js';
 import { type SqlFragment, visibleRows } from '../visibility.js';
 import { recallFilters } from './filters.js';
@@ -17,7 +18,7 @@ export interface LoadedRow {
   readonly tier: string;
   readonly priority: number;
   readonly confidence: number;
-  readonly createdAt: string;
+  readonly createdAt: Instant;
   /**
    * True when all filters except the confidence filter let it through; a row that they stop is still context for its
    * neighbours.
