@@ -63,7 +63,7 @@ export type MessageVerdict =
  * and before a byte of its body is parsed. The caller checks that its nonce is new. A message without any sign of a
  * peer counts as unsigned.
  */
-export function judgeMessage(
+export function checkMessage(
   message: ReceivedMessage,
   policy: MessagePolicy,
   senders: Senders,

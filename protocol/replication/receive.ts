@@ -48,7 +48,7 @@ export function* decideReceive(command: ReceiveMemory, context: DecisionContext)
   const named = holder?.id === memory.id ? holder : yield* memoryById(memory.id);
   const touched = [memory.namespace, ...(named === null ? [] : [named.namespace])];
   if (!touched.every((namespace) => mayHold(command, namespace))) {
-    return fail('FORBIDDEN', 'the namespace is out of the scope of this peer');
+    return fail('FORBIDDEN', 'the namespace is outside the scope of this peer');
   }
   const living = (row: MemoryRow | null) => row !== null && !isExpired(row, context.now);
   if (living(holder)) return merged(holder!, command);

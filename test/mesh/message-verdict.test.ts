@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { systemCrypto, systemRandom } from '../../node/seams.js';
 import { parseSignature } from '../../protocol/mesh/message-headers.js';
 import { signedBytes, signMessage } from '../../protocol/mesh/message-signing.js';
-import { judgeMessage, type MessagePolicy, type Senders } from '../../protocol/mesh/message-verdict.js';
+import { checkMessage, type MessagePolicy, type Senders } from '../../protocol/mesh/message-verdict.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
 import { TestPeer } from '../support/test-peer.js';
@@ -26,7 +26,7 @@ const tagOf = (
   policy: Partial<MessagePolicy> = {},
   senders: Senders = known,
 ): string => {
-  const verdict = judgeMessage(message, { ...POLICY, ...policy }, senders, systemCrypto);
+  const verdict = checkMessage(message, { ...POLICY, ...policy }, senders, systemCrypto);
   return verdict.ok ? 'ok' : verdict.tag;
 };
 const push = (headers: Record<string, string | undefined> = {}) => peer.push(peer.pushBody(), headers);
@@ -82,7 +82,7 @@ describe('the signature header', () => {
 describe('a message', () => {
   it('of a member passes with its nonce', () => {
     const message = push();
-    const verdict = judgeMessage(message, POLICY, known, systemCrypto);
+    const verdict = checkMessage(message, POLICY, known, systemCrypto);
     assert.ok(verdict.ok);
     assert.equal(verdict.peer.peerId, peer.peerId);
     assert.equal(verdict.nonce, message.headers['x-memory-nonce']);

@@ -4,7 +4,7 @@ import {
   NONCES_PER_PEER_MAX,
   UNDATED_NONCE_KEPT_MS,
 } from '../../../protocol/limits.js';
-import { judgeMessage, type MessagePolicy, type Senders } from '../../../protocol/mesh/message-verdict.js';
+import { checkMessage, type MessagePolicy, type Senders } from '../../../protocol/mesh/message-verdict.js';
 import type { Peer } from '../../../protocol/mesh/peer.js';
 import type { ReceivedMessage } from '../../../protocol/mesh/transport.js';
 import type { UsedNonce } from '../../../protocol/replication/used-nonce.js';
@@ -54,7 +54,7 @@ export class MessageGate {
   /** Authenticates a message before its body is parsed. */
   async admit(message: ReceivedMessage): Promise<Result<Authenticated>> {
     const { policy, senders, crypto, clock, log } = this.#options;
-    const verdict = judgeMessage(message, policy, senders, crypto);
+    const verdict = checkMessage(message, policy, senders, crypto);
     if (!verdict.ok) return failed(tagged(verdict.tag));
     const { peer } = verdict;
     if (verdict.certificateUnbound && !this.#warned.has(peer.peerId)) {

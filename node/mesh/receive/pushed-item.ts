@@ -40,4 +40,4 @@ export function idOf(item: unknown): Result<string> {
 
 const missing = () => fail('NOT_FOUND', 'memory not found');
 /** The answer to an item that concerns a namespace outside its sender's scope. */
-export const outOfScope = () => fail('FORBIDDEN', 'the namespace is out of the scope of this peer');
+export const outOfScope = () => fail('FORBIDDEN', 'the namespace is outside the scope of this peer');
