@@ -72,14 +72,14 @@ async function authorHolds(kind: Kind, payload: string, crypto: Crypto): Promise
     named = true;
     return null;
   };
-  const held = kind.authorHolds(payload, { crypto, signatureFromText, keyFromText });
-  if (!named) return held;
+  const { holds } = kind.author(payload, { crypto, signatureFromText, keyFromText });
+  if (!named) return holds;
   const { publicKeyProblem } = await import('../../protocol/agents/ed25519-admission.js');
   const fitKey = (text: string) => {
     const publicKey = publicKeyFromText(text);
     return publicKey !== null && publicKeyProblem(publicKey) === null ? publicKey : null;
   };
-  return kind.authorHolds(payload, { crypto, signatureFromText, keyFromText: fitKey });
+  return kind.author(payload, { crypto, signatureFromText, keyFromText: fitKey }).holds;
 }
 
 /** An imported record that names the rows into which its memories were merged. */

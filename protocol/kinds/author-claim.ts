@@ -1,7 +1,8 @@
 import { writeEnvelopeBytes } from '../agents/write-envelope.js';
+import { SIGNED_WRITE_FRESHNESS_MS } from '../limits.js';
 import { peerIdOf } from '../mesh/peer-id.js';
 import { canonicalInstant } from '../time.js';
-import type { AuthorContext } from './kind.js';
+import { type AuthorContext, type AuthorVerdict, NO_AUTHOR } from './kind.js';
 import { isObject, parsedObject } from './payload.js';
 
 /**
@@ -10,18 +11,22 @@ import { isObject, parsedObject } from './payload.js';
  * The payload holds everything needed, so every node reaches the same verdict; each reader checks which key an agent
  * has bound. Also verifies the memory that a removal carries. Payloads of another shape claim nothing.
  */
-export function claimHolds(payload: string, author: AuthorContext): boolean {
+export function verifyClaim(payload: string, author: AuthorContext): AuthorVerdict {
   // Parse only texts that can hold the word; JSON may spell it with escapes.
-  if (!payload.includes('agent_attested') && !payload.includes('\\u')) return true;
+  if (!payload.includes('agent_attested') && !payload.includes('\\u')) return NO_AUTHOR;
   const image = parsedObject(payload);
-  return image === null || (imageHolds(image, author) && imageHolds(objectOr(image['was']), author));
+  if (image === null) return NO_AUTHOR;
+  const verdict = verifyImage(image, author);
+  return verdict.holds && verifyImage(objectOr(image['was']), author).holds ? verdict : WRONG;
 }
+
+const WRONG: AuthorVerdict = { holds: false, envelope: null };
 
 type Value = Readonly<Record<string, unknown>>;
 
-function imageHolds(image: Value, author: AuthorContext): boolean {
+function verifyImage(image: Value, author: AuthorContext): AuthorVerdict {
   const metadata = objectOr(image['metadata']);
-  if (metadata['attest_level'] !== 'agent_attested') return true;
+  if (metadata['attest_level'] !== 'agent_attested') return NO_AUTHOR;
   const { agent_id: agentId, attested_by: attestedBy } = metadata;
   const signed = objectOr(image['write_signature']);
   const { namespace, title, kind, content } = image;
@@ -35,14 +40,21 @@ function imageHolds(image: Value, author: AuthorContext): boolean {
     keyText: signed['public_key'],
     signatureText: signed['signature'],
   };
-  if (!allTexts(texts) || canonicalInstant(texts.createdAt) === null) return false;
+  if (!allTexts(texts)) return WRONG;
+  const signedAt = canonicalInstant(texts.createdAt);
+  if (signedAt === null) return WRONG;
   const publicKey = author.keyFromText(texts.keyText);
   const signature = author.signatureFromText(texts.signatureText);
-  if (publicKey === null || signature === null) return false;
+  if (publicKey === null || signature === null) return WRONG;
   const { crypto } = author;
-  if (attestedBy !== undefined && attestedBy !== peerIdOf(publicKey, crypto)) return false;
+  if (attestedBy !== undefined && attestedBy !== peerIdOf(publicKey, crypto)) return WRONG;
   const contentSha256 = crypto.sha256(texts.content);
-  return crypto.verify(publicKey, writeEnvelopeBytes({ ...texts, contentSha256 }), signature);
+  const envelope = writeEnvelopeBytes({ ...texts, contentSha256 });
+  if (!crypto.verify(publicKey, envelope, signature)) return WRONG;
+  // Nobody presents what a node signed for an agent.
+  if (attestedBy !== undefined) return NO_AUTHOR;
+  const expiresAtMs = Date.parse(signedAt) + SIGNED_WRITE_FRESHNESS_MS;
+  return { holds: true, envelope: { fingerprint: crypto.sha256Hex(envelope), expiresAtMs } };
 }
 
 const objectOr = (value: unknown): Value => (isObject(value) ? value : {});

@@ -24,6 +24,25 @@ export interface AuthorContext {
   signatureFromText(text: string): Uint8Array | null;
 }
 
+/** What was found out about the author that a payload claims. */
+export interface AuthorVerdict {
+  /** False for a signature that is wrong. */
+  readonly holds: boolean;
+  /** The envelope that the author signed, where it could be presented again; it counts once in the mesh. */
+  readonly envelope: UsedEnvelope | null;
+}
+
+/** A signed write envelope that was accepted. */
+export interface UsedEnvelope {
+  /** SHA-256 of its bytes, hex. */
+  readonly fingerprint: string;
+  /** No node accepts it from this time on. */
+  readonly expiresAtMs: number;
+}
+
+/** The verdict on a payload that claims no author. */
+export const NO_AUTHOR: AuthorVerdict = { holds: true, envelope: null };
+
 /** A partial index over members of the records of one kind. */
 export interface RecordIndex {
   readonly name: string;
@@ -85,8 +104,8 @@ export interface Kind<I extends object = object> {
   readonly superseded: 'dropped' | 'kept';
   /** True for a kind whose subjects may move to another namespace. */
   readonly movable: boolean;
-  /** True when a payload claims no author, or an author whose signature is valid. Every receiver checks it again. */
-  authorHolds(payload: string, author: AuthorContext): boolean;
+  /** Verifies the author that a payload claims. Every receiver verifies it again. */
+  author(payload: string, context: AuthorContext): AuthorVerdict;
   readonly exported: boolean;
   readonly table: 'memories' | 'memory_links' | RecordTable;
 }

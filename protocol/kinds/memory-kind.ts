@@ -1,6 +1,6 @@
 import type { Instant } from '../meanings.js';
 import { higherTier, KINDS, type Memory, ownerOf, TIERS } from '../memory/memory.js';
-import { claimHolds } from './author-claim.js';
+import { verifyClaim } from './author-claim.js';
 import { latest, latestOrNever, mergeBy } from './joins.js';
 import type { Kind } from './kind.js';
 import {
@@ -139,7 +139,7 @@ export const memoryKind: Kind<MemoryImage> = {
   writer: 'anybody',
   superseded: 'dropped',
   movable: true,
-  authorHolds: claimHolds,
+  author: verifyClaim,
   exported: true,
   table: 'memories',
 };

@@ -1,5 +1,5 @@
 import { mergeBy } from './joins.js';
-import type { Kind } from './kind.js';
+import { type Kind, NO_AUTHOR } from './kind.js';
 import { type Payload, payloadOf, type Rest } from './payload.js';
 import { covers, type Facts } from './version.js';
 
@@ -20,7 +20,7 @@ export function plain<I extends object>(): Pick<
   | 'reach'
   | 'writer'
   | 'movable'
-  | 'authorHolds'
+  | 'author'
 > {
   return {
     namespaceOf: () => null,
@@ -34,6 +34,6 @@ export function plain<I extends object>(): Pick<
     reach: 'namespace',
     writer: 'anybody',
     movable: false,
-    authorHolds: () => true,
+    author: () => NO_AUTHOR,
   };
 }

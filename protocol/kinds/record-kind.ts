@@ -24,7 +24,7 @@ export interface RecordKind<I extends object> {
   readonly reach?: Kind['reach'];
   readonly writer?: Kind['writer'];
   readonly superseded?: Kind['superseded'];
-  readonly authorHolds?: Kind['authorHolds'];
+  readonly author?: Kind['author'];
   readonly exported: boolean;
   readonly indexes?: readonly RecordIndex[];
 }
@@ -55,7 +55,7 @@ export function recordKind<I extends { readonly rest: Rest }>(declared: RecordKi
     reach: declared.reach ?? 'namespace',
     writer,
     superseded: declared.superseded ?? 'dropped',
-    ...(declared.authorHolds === undefined ? {} : { authorHolds: declared.authorHolds }),
+    ...(declared.author === undefined ? {} : { author: declared.author }),
     exported: declared.exported,
     table: { indexes: declared.indexes ?? [] },
   };

@@ -1,3 +1,4 @@
+import type { UsedEnvelope } from '../kinds/kind.js';
 import type { Origin, PeerId } from '../meanings.js';
 import type { OperationHeader } from '../replication/operation-log.js';
 
@@ -141,4 +142,6 @@ export interface VerifiedOperation extends WireOperation {
   readonly refusal: 'bad_signature' | 'invalid' | 'internal' | null;
   /** Globs of the namespaces that its maker may write to here; null for all. */
   readonly scope: readonly string[] | null;
+  /** The envelope that its author signed, where it could be presented again. */
+  readonly envelope?: UsedEnvelope;
 }

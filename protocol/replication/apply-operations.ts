@@ -122,13 +122,22 @@ export function* decideApplyOperations(
       parked: effect.parked,
       headSignature: head?.hash === operation.hash ? head.signature : null,
     };
-    yield* after([...effect.mutations, append]);
+    yield* after([...effect.mutations, append, ...useOf(operation, context)]);
     have[origin] = seq;
     if (effect.parked !== null) parked.push({ op_id: operationId(origin, seq), reason: effect.parked });
     else if (effect.mutations.length === 0) noop += 1;
     else applied += 1;
   }
   return decided({ applied, noop, refused, parked, have: have as Have }, []);
+}
+
+/**
+ * The envelope that an operation was accepted with, so that no node accepts it again, whatever became of the row. One that
+ * is out of date needs no note.
+ */
+function useOf({ subject: memoryId, envelope }: VerifiedOperation, { nowMs }: DecisionContext): Mutation[] {
+  if (envelope === undefined || envelope.expiresAtMs < nowMs - CLOCK_AHEAD_MS_MAX) return [];
+  return [{ mutation: 'use-envelope', ...envelope, memoryId }];
 }
 
 type Place =

@@ -1,5 +1,5 @@
 import { publicKeyFromText, signatureFromText } from '../agents/key-text.js';
-import type { AuthorContext } from '../kinds/kind.js';
+import { type AuthorContext, type AuthorVerdict, NO_AUTHOR } from '../kinds/kind.js';
 import { KINDS, type Kinds } from '../kinds/kinds.js';
 import { PUBLIC_KEYS_IMPORTED_MAX } from '../limits.js';
 import type { Crypto } from '../seams.js';
@@ -21,9 +21,9 @@ export class AuthorVerifier {
     this.context = { crypto, signatureFromText, keyFromText: (text) => this.fitKey(text) };
   }
 
-  /** False when a payload claims an author whose signature is wrong. A word of a later release claims no author. */
-  holds(word: string, payload: string): boolean {
-    return this.kinds.ofWord(word)?.kind.authorHolds(payload, this.context) ?? true;
+  /** Verifies the author that a payload claims. A word of a later release claims no author. */
+  verify(word: string, payload: string): AuthorVerdict {
+    return this.kinds.ofWord(word)?.kind.author(payload, this.context) ?? NO_AUTHOR;
   }
 
   /** Checking a key costs as much as several verifications, so the outcome is cached. */

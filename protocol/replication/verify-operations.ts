@@ -122,7 +122,9 @@ function marked(verified: VerifiedOperation, origins: Origins, authors: AuthorVe
   const operation = { ...verified, scope: scope.allowedNamespaces };
   if (!mayWrite(scope, operation)) return { ...operation, payload: null };
   if (namespaceProblem(operation.namespace) !== null) return { ...operation, refusal: 'invalid' };
-  return authors.holds(operation.kind, payload) ? operation : { ...operation, refusal: 'bad_signature' };
+  const { holds, envelope } = authors.verify(operation.kind, payload);
+  if (!holds) return { ...operation, refusal: 'bad_signature' };
+  return envelope === null ? operation : { ...operation, envelope };
 }
 
 /** The last head that the origin's peer signed and that belongs to one of these operations. */

@@ -63,7 +63,8 @@ export class Mutations {
          VALUES (1, ?, ?, ?, ?)`,
       ),
       useEnvelope: db.prepare(
-        'INSERT INTO write_envelopes (fingerprint, memory_id, expires_at_ms) VALUES (?, ?, ?)',
+        // Two nodes may have accepted the same one at once.
+        'INSERT OR IGNORE INTO write_envelopes (fingerprint, memory_id, expires_at_ms) VALUES (?, ?, ?)',
       ),
       dropEnvelopes: db.prepare('DELETE FROM write_envelopes WHERE expires_at_ms < ?'),
     };
