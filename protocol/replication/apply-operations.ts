@@ -135,9 +135,9 @@ export function* decideApplyOperations(
  * The envelope that an operation was accepted with, so that no node accepts it again, whatever became of the row. One that
  * is out of date needs no note.
  */
-function useOf({ subject: memoryId, envelope }: VerifiedOperation, { nowMs }: DecisionContext): Mutation[] {
+function useOf({ subject, envelope }: VerifiedOperation, { nowMs }: DecisionContext): Mutation[] {
   if (envelope === undefined || envelope.expiresAtMs < nowMs - CLOCK_AHEAD_MS_MAX) return [];
-  return [{ mutation: 'use-envelope', ...envelope, memoryId }];
+  return [{ mutation: 'use-envelope', ...envelope, memoryId: String(subject) }];
 }
 
 type Place =
