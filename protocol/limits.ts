@@ -217,6 +217,16 @@ export const AUDIT_PAGE_ROWS = 1000;
 export const REQUEST_BODY_BYTES_MAX = 2 * 1024 * 1024;
 export const REQUEST_DEADLINE_MS = 60_000;
 export const REQUEST_URL_BYTES_MAX = 16_384;
+/** Bytes of request bodies that a listener holds over all connections; a further body is answered OVERLOADED. */
+export const BODIES_HELD_BYTES_MAX = 64 * 1024 * 1024;
+/** What a piece of a body costs besides its bytes, so that many small pieces do not escape that limit. */
+export const BODY_PIECE_BYTES = 256;
+/** Bytes of answers that wait for their clients; beyond that, only small answers and those to writes are sent. */
+export const ANSWERS_UNSENT_BYTES_MAX = 256 * 1024 * 1024;
+/** Answers up to this size are sent in any case. */
+export const ANSWER_SMALL_BYTES_MAX = 4096;
+/** Requests that wait for an earlier one of their connection, over all connections; beyond that, the connection ends. */
+export const REQUESTS_WAITING_MAX = 10_000;
 /** Smaller answers are sent uncompressed: gzip would hardly shorten them. */
 export const GZIP_BYTES_MIN = 1024;
 /** Answers up to this size are compressed at once (about 0.3 ms), larger ones outside the main thread. */

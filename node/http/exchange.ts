@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERRORS } from '../../protocol/errors.js';
-import { REQUEST_BODY_BYTES_MAX } from '../../protocol/limits.js';
+import { ANSWER_SMALL_BYTES_MAX, REQUEST_BODY_BYTES_MAX } from '../../protocol/limits.js';
 import type { Failure } from '../../protocol/result.js';
 import type { Compressor, Scheduler } from '../../protocol/seams.js';
+import type { ByteSum } from './byte-sum.js';
 import { acceptsGzip, type CodedBody, compress, isCompressible } from './content-coding.js';
 import type { ExtraHeaders } from './headers.js';
 import { LINGER_BYTES_MAX, LINGER_MS } from './http-limits.js';
@@ -23,10 +24,16 @@ export interface ExchangeOwner {
   readonly cors: { headers(origin: string | undefined): ExtraHeaders };
   /** True while the surface drains: the last answer that a connection is owed then ends it. */
   readonly draining: boolean;
+  /** Bytes of the bodies of requests under way. */
+  readonly bodies: ByteSum;
+  /** Bytes of answers that have not left yet. */
+  readonly answers: ByteSum;
   /** True when no later request has arrived on the same connection; only then may its answer close the connection. */
   isNewest(exchange: Exchange): boolean;
   /** The exchange has been answered, or its client is gone (status 0). */
   finished(exchange: Exchange, status: number): void;
+  /** Its client has not yet taken all of the answer. */
+  unsent(exchange: Exchange): void;
 }
 
 /** One request and its answer. The first answer wins; a later one is dropped. */
@@ -41,13 +48,32 @@ export class Exchange {
   closes = false;
   /** True while it holds a place under the admission cap. */
   admitted = false;
+  /** True when it may have changed something, so that only its own answer is true. */
+  effective = false;
   readonly #owner: ExchangeOwner;
+  #bodyBytes = 0;
+  #answerBytes = 0;
 
   constructor(request: IncomingMessage, response: ServerResponse, startedMs: number, owner: ExchangeOwner) {
     this.request = request;
     this.response = response;
     this.startedMs = startedMs;
     this.#owner = owner;
+  }
+
+  /** Counts bytes of the body that are held for it; false when they are too many together with those of others. */
+  holdBody(bytes: number): boolean {
+    const { bodies } = this.#owner;
+    if (!bodies.fits(bytes)) return false;
+    bodies.add(bytes);
+    this.#bodyBytes += bytes;
+    return true;
+  }
+
+  /** The bytes of the answer have left, or its connection is closed. */
+  left(): void {
+    this.#owner.answers.remove(this.#answerBytes);
+    this.#answerBytes = 0;
   }
 
   json(status: number, body: unknown): void {
@@ -73,8 +99,12 @@ export class Exchange {
   /** Answers; the body is compressed when the client takes gzip and it is large enough (interface §4). */
   send(status: number, contentType: string, body: string, extra: ExtraHeaders = NO_HEADERS): void {
     if (this.state === 'finished') return;
-    this.state = 'finished';
     const bytes = Buffer.from(body);
+    if (!this.#holdAnswer(bytes.length)) {
+      this.fail(tooManyUnsent(this.#owner.answers.max));
+      return;
+    }
+    this.#finish();
     const coded: CodedBody = { bytes, gzipped: false };
     if (!isCompressible(contentType, bytes.length)) this.#answer(status, contentType, coded, false, extra);
     else if (!acceptsGzip(this.#acceptEncoding())) this.#answer(status, contentType, coded, true, extra);
@@ -83,6 +113,22 @@ export class Exchange {
         this.#answer(status, contentType, chosen, true, extra);
       });
     }
+  }
+
+  /** Counts the bytes of the answer until they have left; false when they are too many. */
+  #holdAnswer(bytes: number): boolean {
+    if (bytes <= ANSWER_SMALL_BYTES_MAX) return true;
+    const { answers } = this.#owner;
+    if (!this.effective && !answers.fits(bytes)) return false;
+    answers.add(bytes);
+    this.#answerBytes = bytes;
+    return true;
+  }
+
+  #finish(): void {
+    this.state = 'finished';
+    this.#owner.bodies.remove(this.#bodyBytes);
+    this.#bodyBytes = 0;
   }
 
   #acceptEncoding(): string | undefined {
@@ -99,7 +145,10 @@ export class Exchange {
   ): void {
     const { request, response } = this;
     this.#owner.finished(this, status);
-    if (response.destroyed) return;
+    if (response.destroyed) {
+      this.left();
+      return;
+    }
     const lingers = !this.closes && !request.complete && !isSmall(request);
     const headers: string[] = status === NO_CONTENT ? [] : ['content-type', contentType];
     if (status !== NO_CONTENT) headers.push('content-length', String(bytes.length));
@@ -120,13 +169,16 @@ export class Exchange {
     if (lingers || ends) headers.push('connection', 'close');
     response.writeHead(status, headers);
     if (lingers) this.#linger(bytes);
-    else response.end(bytes);
+    else {
+      response.end(bytes);
+      if (request.socket.writableLength > 0) this.#owner.unsent(this);
+    }
   }
 
   /** The client left before it was answered. */
   abandon(): void {
     if (this.state === 'finished') return;
-    this.state = 'finished';
+    this.#finish();
     this.#owner.finished(this, 0);
   }
 
@@ -152,6 +204,11 @@ export class Exchange {
     request.resume();
   }
 }
+
+const tooManyUnsent = (bytesMax: number): Failure => ({
+  code: 'OVERLOADED',
+  message: `answers that clients have not read yet hold ${bytesMax} bytes: read them, then ask again`,
+});
 
 /** True when the rest of a body is so small that receiving it costs less than a new connection. */
 function isSmall(request: IncomingMessage): boolean {

@@ -28,5 +28,7 @@ export interface PeerRoute {
   readonly access: 'peers' | 'guests' | 'local';
   /** Maximum size of a body; by default that of every request. */
   readonly bodyBytesMax?: number;
+  /** True for a POST that may be repeated, so it may be answered OVERLOADED although it ran. */
+  readonly repeatable?: true;
   readonly answer: (message: ReceivedMessage, origin: MessageOrigin) => Promise<Reply>;
 }

@@ -1,4 +1,4 @@
-import { REQUEST_BODY_BYTES_MAX } from '../../protocol/limits.js';
+import { BODIES_HELD_BYTES_MAX, BODY_PIECE_BYTES, REQUEST_BODY_BYTES_MAX } from '../../protocol/limits.js';
 import type { Failure } from '../../protocol/result.js';
 import type { Exchange } from './exchange.js';
 import { isJsonType } from './json-body.js';
@@ -7,6 +7,11 @@ const tooLarge = (bytesMax: number): Failure => ({
   code: 'PAYLOAD_TOO_LARGE',
   message: `the body is larger than ${bytesMax} bytes`,
 });
+
+const TOO_MANY: Failure = {
+  code: 'OVERLOADED',
+  message: `the bodies of all requests under way hold ${BODIES_HELD_BYTES_MAX} bytes: send this request again later`,
+};
 
 /** True when a request announces a body. */
 export function announcesBody(exchange: Exchange): boolean {
@@ -31,7 +36,8 @@ export function announcementProblem(exchange: Exchange, bytesMax = REQUEST_BODY_
 }
 
 /**
- * Reads the body and passes it on. An oversized body is refused as soon as it exceeds the limit; a client that leaves
+ * Reads the body and passes it on. An oversized body is refused as soon as it exceeds the limit, and any body when all
+ * bodies under way hold too many bytes; a client that leaves
  * early ends the exchange. `received` is not called in these cases.
  */
 export function receiveBody(
@@ -46,10 +52,11 @@ export function receiveBody(
   request.on('data', (chunk: Buffer) => {
     size += chunk.length;
     if (exchange.state === 'finished') return;
-    if (size > bytesMax) {
+    const problem = size > bytesMax ? tooLarge(bytesMax) : heldProblem(exchange, chunk);
+    if (problem !== null) {
       first = null;
       chunks = null;
-      exchange.fail(tooLarge(bytesMax));
+      exchange.fail(problem);
     } else if (first === null) first = chunk;
     else if (chunks === null) chunks = [first, chunk];
     else chunks.push(chunk);
@@ -64,5 +71,8 @@ export function receiveBody(
     if (!request.complete) exchange.abandon();
   });
 }
+
+const heldProblem = (exchange: Exchange, piece: Buffer): Failure | null =>
+  exchange.holdBody(piece.length + BODY_PIECE_BYTES) ? null : TOO_MANY;
 
 const EMPTY = Buffer.alloc(0);

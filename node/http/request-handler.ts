@@ -171,6 +171,7 @@ export class RequestHandler {
   /** A message between nodes goes to its route unchanged. */
   async #forward(exchange: Exchange, route: PeerRoute, body: Buffer | null): Promise<void> {
     exchange.state = 'running';
+    exchange.effective = route.method === 'POST' && route.repeatable !== true;
     try {
       const { callers, clientOf } = this.#options;
       const agent = exchange.request.headers['x-agent-id'];
@@ -208,6 +209,7 @@ export class RequestHandler {
         operation.guards.admin === true,
       );
       if (!caller.ok) return exchange.fail(caller.error);
+      exchange.effective = operation.effect === 'write';
       const answer = await runOperation(
         operation,
         {

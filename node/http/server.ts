@@ -9,6 +9,11 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ERRORS } from '../../protocol/errors.js';
+import {
+  ANSWERS_UNSENT_BYTES_MAX,
+  BODIES_HELD_BYTES_MAX,
+  REQUESTS_WAITING_MAX,
+} from '../../protocol/limits.js';
 import type { Failure } from '../../protocol/result.js';
 import type { Compressor, Scheduler } from '../../protocol/seams.js';
 import { API_PREFIX, operationRoutes } from '../bindings/operation-route.js';
@@ -19,6 +24,7 @@ import type { Operation } from '../pipeline/operation.js';
 import { systemCompressor, systemScheduler } from '../seams.js';
 import { Admission } from './admission.js';
 import { AuthBackoff } from './auth-backoff.js';
+import { ByteSum } from './byte-sum.js';
 import { type Cors, corsOf } from './cors.js';
 import { Exchange, type ExchangeOwner } from './exchange.js';
 import { hostGuard } from './host-guard.js';
@@ -31,6 +37,7 @@ import { RequestHandler, type Route } from './request-handler.js';
 import { Router } from './router.js';
 import { pathsOf } from './service-route.js';
 import { serviceRoutes } from './service-routes.js';
+import { Turns } from './turns.js';
 import { type UpgradeRoute, upgradeProblem } from './upgrade.js';
 
 export interface HttpSurfaceOptions {
@@ -75,6 +82,8 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
   readonly scheduler: Scheduler;
   readonly compressor: Compressor;
   readonly cors: Cors;
+  readonly bodies = new ByteSum(BODIES_HELD_BYTES_MAX);
+  readonly answers = new ByteSum(ANSWERS_UNSENT_BYTES_MAX);
   draining = false;
   readonly #options: HttpSurfaceOptions;
   readonly #admission: Admission;
@@ -83,11 +92,9 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
   readonly #server: Server;
   /** Current requests, oldest first. */
   readonly #exchanges = new Set<Exchange>();
-  /**
-   * The latest request of each connection: pipelined requests are answered in order, and only the last answer may close
-   * it.
-   */
-  readonly #newest = new WeakMap<Duplex, Exchange>();
+  readonly #turns = new Turns(REQUESTS_WAITING_MAX);
+  /** Connections that have sent a request. */
+  readonly #used = new WeakSet<Duplex>();
   /** Open connections by their remote end; a TLS connection replaces the TCP connection below it. */
   readonly #sockets = new Map<string, Duplex>();
   #handler: RequestHandler | null = null;
@@ -151,7 +158,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
 
   /** Node does not count a connection as idle if it has never sent a request. */
   #closeSilentConnections(): void {
-    for (const socket of this.#sockets.values()) if (!this.#newest.has(socket)) socket.destroy();
+    for (const socket of this.#sockets.values()) if (!this.#used.has(socket)) socket.destroy();
   }
 
   async close(): Promise<void> {
@@ -205,12 +212,16 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     // With a maximum count Node would silently drop headers; the size of the head limits them instead.
     server.maxHeadersCount = 0;
     server.maxConnections = httpLimits.CONNECTIONS_MAX;
-    server.on('request', (request, response) => this.#take(request, response, null));
+    server.on('request', (request, response) => {
+      this.#take(request, response, (exchange) => this.#handle(exchange, null));
+    });
     server.on('checkContinue', (request, response: ServerResponse) => {
-      this.#take(request, response, () => response.writeContinue());
+      this.#take(request, response, (exchange) => this.#handle(exchange, () => response.writeContinue()));
     });
     server.on('checkExpectation', (request, response) => {
-      this.#begin(request, response).fail({ code: 'INVALID_REQUEST', message: 'unknown Expect header' });
+      this.#take(request, response, (exchange) => {
+        exchange.fail({ code: 'INVALID_REQUEST', message: 'unknown Expect header' });
+      });
     });
     const remember = (socket: Socket) => {
       const end = `${socket.remoteAddress} ${socket.remotePort}`;
@@ -276,8 +287,23 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     });
   }
 
-  #take(request: IncomingMessage, response: ServerResponse, proceed: (() => void) | null): void {
-    const exchange = this.#begin(request, response);
+  /** Begins a request when its connection has been answered all earlier ones. */
+  #take(request: IncomingMessage, response: ServerResponse, handle: (exchange: Exchange) => void): void {
+    const { socket } = request;
+    this.#used.add(socket);
+    const taken = this.#turns.enter(socket, () => {
+      const exchange = this.#begin(request, response);
+      const problem = this.#turns.problemBehind(socket);
+      if (problem !== null) exchange.closes = true;
+      if (problem !== null && !request.complete) exchange.fail(problem);
+      else handle(exchange);
+    });
+    if (taken) return;
+    this.#options.metrics.admissionShed();
+    socket.destroy();
+  }
+
+  #handle(exchange: Exchange, proceed: (() => void) | null): void {
     // A client that was not told to proceed may or may not send its body, so the connection cannot be used again.
     let proceeding = proceed;
     if (proceed !== null) {
@@ -294,13 +320,21 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
   #begin(request: IncomingMessage, response: ServerResponse): Exchange {
     const exchange = new Exchange(request, response, this.#options.services.clock.monotonicMs(), this);
     this.#exchanges.add(exchange);
-    this.#newest.set(request.socket, exchange);
+    response.once('close', () => {
+      exchange.left();
+      this.#turns.leave(request.socket);
+    });
     if (!this.#sweeping) this.#sweepLater();
     return exchange;
   }
 
   isNewest(exchange: Exchange): boolean {
-    return this.#newest.get(exchange.request.socket) === exchange;
+    return this.#turns.isLast(exchange.request.socket);
+  }
+
+  /** A client that takes no byte of its answer for this long loses its connection, so that its answer is let go. */
+  unsent(exchange: Exchange): void {
+    exchange.request.socket.setTimeout(this.#options.services.settings.requestTimeoutMs);
   }
 
   /** One timer checks the deadlines of all requests; a timer for each would cost more than most requests. */
@@ -344,9 +378,10 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
       return;
     }
     const failure = { code: 'INVALID_REQUEST', message: problemOf(error, this.#head) } as const;
-    let owed = false;
+    let owed = this.#turns.breakAfter(socket, failure);
     for (const exchange of this.#exchanges) {
       if (exchange.request.socket !== socket) continue;
+      if (owed) return;
       owed = true;
       exchange.closes = true;
       if (exchange.state === 'receiving') exchange.fail(failure);

@@ -27,6 +27,7 @@ export function syncRoutes(receiver: Receiver): readonly PeerRoute[] {
       path: routePath(PUSH_PATH),
       summary: 'Take the writes of a peer; signed with X-Memory-Sig, X-Memory-Nonce and X-Peer-Id.',
       access: 'peers',
+      repeatable: true,
       answer,
     },
     {
@@ -53,6 +54,7 @@ export function rangesRoutes(receiver: Receiver): readonly PeerRoute[] {
       summary:
         'Compare digests of the memories that both may hold, and send operations that a peer lost; signed like a push.',
       access: 'peers',
+      repeatable: true,
       answer,
     },
   ];
