@@ -1,26 +1,47 @@
-/** Decides by the Host and Origin headers whether a request is allowed. */
-export type HostGuard = (host: string | undefined, origin: string | undefined) => boolean;
+/** What says where a request comes from. */
+export interface RequestSource {
+  readonly host: string | undefined;
+  /** The page that a browser says it comes from. */
+  readonly origin: string | undefined;
+  /** How near a browser says that page is: `Sec-Fetch-Site`. */
+  readonly fetchSite: string | undefined;
+}
+
+/** Why a request is refused because of where it comes from; null when it is not. */
+export type HostGuard = (source: RequestSource) => string | null;
+
+const WRONG_HOST = 'this node is not served under that host name: use its address';
+const WRONG_PAGE =
+  'pages of other sites may not use this node: list their origin in [http] cors_origins to permit them';
 
 /**
- * Protects a node that listens on loopback from web pages: a page of another site can reach it by a
- * name that was re-bound to 127.0.0.1 (then Host is that name), or by a plain cross-site request (then Origin is that
- * site). A node on another address is reached by names that it cannot know, and has its API key.
+ * Protects a node from pages in browsers. A page of another site or port is recognised by its Origin, which must be
+ * this node's own or listed; where a browser sends none, for an image say, by Sec-Fetch-Site. A node that listens on
+ * loopback can also be reached by a name that was re-bound to 127.0.0.1; a node on another address is reached by names
+ * that it cannot know, and has its API key.
  */
-export function hostGuard(boundHost: string): HostGuard {
+export function hostGuard(boundHost: string, listed: (origin: string) => boolean): HostGuard {
   const bound = bare(boundHost.toLowerCase());
-  if (!isLoopback(bound)) return () => true;
-  const isOurs = (host: string) => isLoopback(host) || host === bound;
-  // A client usually sends the same values, so most requests need one comparison.
+  const anyHost = !isLoopback(bound);
+  // A client usually sends the same value, so most requests need one comparison.
   let known = '';
-  return (host, origin) => {
-    if (host !== undefined && host !== known) {
-      if (!isOurs(hostname(host))) return false;
+  return ({ host, origin, fetchSite }) => {
+    if (!anyHost && host !== undefined && host !== known) {
+      const name = hostname(host);
+      if (!isLoopback(name) && name !== bound) return WRONG_HOST;
       known = host;
     }
-    if (origin === undefined) return true;
-    const scheme = origin.indexOf('://');
-    return scheme !== -1 && isOurs(hostname(origin.slice(scheme + 3)));
+    if (origin !== undefined && listed(origin)) return null;
+    if (origin !== undefined && !isOwn(origin, host)) return WRONG_PAGE;
+    return fetchSite === 'cross-site' || fetchSite === 'same-site' ? WRONG_PAGE : null;
   };
+}
+
+/** True for the origin of a page that came from the address that the request was sent to. */
+function isOwn(origin: string, host: string | undefined): boolean {
+  if (host === undefined) return false;
+  const [scheme, authority] = origin.toLowerCase().split('://');
+  return (scheme === 'http' || scheme === 'https') && authority === host.toLowerCase();
 }
 
 /** The host of `host[:port]`, lower case, without brackets; empty when the text has another form. */

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { BODIES_HELD_BYTES_MAX, BODY_PIECE_BYTES, REQUEST_BODY_BYTES_MAX } from '../../protocol/limits.js';
 import type { Failure } from '../../protocol/result.js';
 import type { Exchange } from './exchange.js';
@@ -13,6 +14,12 @@ const TOO_MANY: Failure = {
   message: `the bodies of all requests under way hold ${BODIES_HELD_BYTES_MAX} bytes: send this request again later`,
 };
 
+/** How near a browser says that the page of a request is. */
+export function fetchSiteOf({ headers }: IncomingMessage): string | undefined {
+  const site = headers['sec-fetch-site'];
+  return typeof site === 'string' ? site : undefined;
+}
+
 /** True when a request announces a body. */
 export function announcesBody(exchange: Exchange): boolean {
   const { headers } = exchange.request;
@@ -25,7 +32,9 @@ export function announcementProblem(exchange: Exchange, bytesMax = REQUEST_BODY_
   const { headers } = exchange.request;
   if (Number(headers['content-length'] ?? 0) > bytesMax) return tooLarge(bytesMax);
   const type = headers['content-type'];
-  if (type !== undefined && !isJsonType(type)) {
+  // A page may send a body without a type to any site, and browsers ask first only about JSON.
+  const fromPage = headers.origin !== undefined || fetchSiteOf(exchange.request) !== undefined;
+  if (type === undefined ? fromPage : !isJsonType(type)) {
     return { code: 'UNSUPPORTED_MEDIA_TYPE', message: 'expected Content-Type: application/json' };
   }
   const coding = headers['content-encoding'];

@@ -18,7 +18,7 @@ import type { TlsClient } from './listener-tls.js';
 import { messageOf } from './peer-message.js';
 import type { PeerRoute } from './peer-route.js';
 import { parseQuery } from './query-string.js';
-import { announcementProblem, announcesBody, receiveBody } from './receive-body.js';
+import { announcementProblem, announcesBody, fetchSiteOf, receiveBody } from './receive-body.js';
 import type { Router } from './router.js';
 import type { ServiceRoute } from './service-route.js';
 
@@ -69,10 +69,8 @@ export class RequestHandler {
     if (headers.host === undefined && request.httpVersion !== '1.0') {
       return fail('INVALID_REQUEST', 'a Host header is required');
     }
-    const { origin } = headers;
-    if (!hosts(headers.host, cors.allows(origin) ? undefined : origin)) {
-      return fail('FORBIDDEN', 'this node is not served under that host name, or to that origin');
-    }
+    const refusal = hosts({ host: headers.host, origin: headers.origin, fetchSite: fetchSiteOf(request) });
+    if (refusal !== null) return fail('FORBIDDEN', refusal);
     const url = originForm(request.url!);
     if (url.length > urlBytesMax) {
       return fail('INVALID_REQUEST', `the URL is longer than ${urlBytesMax} bytes`);

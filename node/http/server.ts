@@ -276,7 +276,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
       router,
       urlBytesMax: this.#head.urlBytesMax,
       // A page in a browser has no certificate of the mesh.
-      hosts: this.#checksClients ? () => true : hostGuard(host),
+      hosts: this.#checksClients ? () => null : hostGuard(host, this.cors.allows),
       clientOf: (exchange) => this.clientOf(exchange),
       keys: keyGate(services.settings.apiKey, services.crypto, services.log),
       callers: httpCallers(services.settings, services.random, services.log),

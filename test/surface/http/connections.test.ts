@@ -238,10 +238,16 @@ test('a page of another site cannot reach a node on loopback', async () => {
     const text = await ask(host);
     assert.match(text, /^HTTP\/1\.1 403 .*"code":"FORBIDDEN"/s, `${host}: ${text}`);
   }
-  for (const origin of ['http://evil.example', 'null', 'https://127.0.0.1.evil.example', 'file://']) {
+  for (const origin of [
+    'http://evil.example',
+    'null',
+    'https://127.0.0.1.evil.example',
+    'file://',
+    'http://localhost:9077',
+  ]) {
     assert.deepEqual(statuses(await ask('127.0.0.1', `Origin: ${origin}\r\n`)), [403], origin);
   }
-  assert.deepEqual(statuses(await ask('127.0.0.1', 'Origin: http://localhost:9077\r\n')), [200]);
+  assert.deepEqual(statuses(await ask('localhost:9077', 'Origin: http://localhost:9077\r\n')), [200]);
 });
 
 test('a slow answer is DEADLINE, and its connection goes on', async () => {

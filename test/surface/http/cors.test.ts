@@ -24,7 +24,7 @@ test('other sites get nothing by default, and a preflight a clear refusal', asyn
     const preflight = await ask(node, 'OPTIONS', '/api/v1/memories', { origin: PAGE, ...PREFLIGHT });
     assert.equal(preflight.status, 403);
     assert.match(preflight.text, /"code":"FORBIDDEN"/);
-    // A page of this machine's own may ask, but not across origins.
+    // A page of another port of this machine is a page of another site.
     const local = { origin: 'http://localhost:3000', ...PREFLIGHT };
     const own = await ask(node, 'OPTIONS', '/api/v1/memories', local);
     assert.equal(own.status, 403);
