@@ -18,7 +18,8 @@ const FORGOTTEN_AFTER_MS = 2 * AUTH_BACKOFF_MAX_MS;
  * Slows down guessing of the API key (reference-http §9, #2502). Each source may present five wrong keys. From then on
  * every wrong key starts a waiting time, 1 s at first, doubled each time up to 300 s. While it lasts no key is checked,
  * not even the right one: otherwise guessing would go on and only its answers would be slower. A right key afterwards
- * clears the source. Sources are counted separately, so that one cannot lock out another.
+ * halves the count, so that a client with the key does not hide one that guesses from the same address. Sources are
+ * counted separately, so that one cannot lock out another.
  */
 export class AuthBackoff {
   /** Oldest failure first. */
@@ -52,7 +53,10 @@ export class AuthBackoff {
   }
 
   succeeded(source: string): void {
-    if (this.#sources.size > 0) this.#sources.delete(source);
+    const known = this.#sources.get(source);
+    if (known === undefined) return;
+    known.failures = Math.floor(known.failures / 2);
+    if (known.failures === 0) this.#sources.delete(source);
   }
 
   /** Sources that are remembered. */

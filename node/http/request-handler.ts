@@ -125,7 +125,9 @@ export class RequestHandler {
     if (!keys.closed) return ok(null);
     const verdict = keys.check(header, query);
     if (verdict === 'none') return fail('UNAUTHORIZED', MISSING_KEY);
-    const source = sourceOf(exchange.request.socket.remoteAddress);
+    const address = sourceOf(exchange.request.socket.remoteAddress);
+    // Any page can make a browser send a query string, so its wrong keys must not shut the header.
+    const source = header === undefined ? `${address} query` : address;
     const waitMs = backoff.waitMs(source);
     if (waitMs > 0) {
       metrics.authenticationFailed('backoff');
