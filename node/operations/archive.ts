@@ -105,7 +105,7 @@ export const memoryArchive = defineOperation({
     reason: z.string(),
   }),
   effect: 'write',
-  guards: {},
+  guards: { attestation: 'by-name' },
   http: [{ method: 'POST', path: '/archive', fields: 'body', arrayBody: 'ids' }],
   run: async (call, input) => {
     const result = await call.services.store.execute({
@@ -139,7 +139,7 @@ export const memoryArchiveRestore = defineOperation({
     expiry_renewed: z.boolean().optional(),
   }),
   effect: 'write',
-  guards: {},
+  guards: { attestation: 'by-name' },
   http: [{ method: 'POST', path: '/archive/{id}/restore', fields: 'body' }],
   mcp: { description: 'Restore an archived memory' },
   cli: {
@@ -192,7 +192,7 @@ export const memoryArchivePurge = defineOperation({
   }),
   output: z.object({ purged: z.int(), owner_scope: z.enum(['admin', 'caller']) }),
   effect: 'write',
-  guards: {},
+  guards: { attestation: 'by-name' },
   http: [{ method: 'DELETE', path: '/archive', fields: 'query' }],
   mcp: { description: 'Purge archived memories' },
   cli: {

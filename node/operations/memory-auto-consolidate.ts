@@ -42,7 +42,7 @@ export const memoryAutoConsolidate = defineOperation({
     ),
   }),
   effect: 'write',
-  guards: {},
+  guards: { attestation: 'by-name' },
   cli: {
     command: 'auto-consolidate',
     short: { n: 'namespace' },

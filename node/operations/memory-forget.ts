@@ -32,7 +32,7 @@ export const memoryForget = defineOperation({
     dry_run: z.boolean().optional(),
   }),
   effect: 'write',
-  guards: { admin: true },
+  guards: { admin: true, attestation: 'by-name' },
   http: [
     {
       method: 'POST',

@@ -16,7 +16,7 @@ export const memoryResolve = defineOperation({
   }),
   output: z.object({ resolved: z.boolean(), winner: z.string(), loser: z.string() }),
   effect: 'write',
-  guards: {},
+  guards: { attestation: 'by-name' },
   cli: {
     command: 'resolve',
     positionals: ['winner', 'loser'],

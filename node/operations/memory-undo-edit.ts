@@ -25,7 +25,7 @@ export const memoryUndoEdit = defineOperation({
     memory: fields.memoryOutput,
   }),
   effect: 'write',
-  guards: {},
+  guards: { attestation: 'by-name' },
   cli: {
     command: 'undo-edit',
     positionals: ['id'],

@@ -61,7 +61,7 @@ export const memoryUpdate = defineOperation({
   input,
   output: z.object({ updated: z.boolean(), memory: fields.memoryOutput }),
   effect: 'write',
-  guards: {},
+  guards: { attestation: 'by-name' },
   http: [
     {
       method: 'PUT',

@@ -26,7 +26,10 @@ export async function attest(
   if (attestation === undefined) return ok(CLAIMED);
   if (attestation === 'by-name') {
     return services.settings.requireAttestationEverywhere && !caller.local
-      ? fail('ATTESTATION_FAILED', 'this node only takes attested writes, and this write cannot be signed')
+      ? fail(
+          'ATTESTATION_FAILED',
+          'this node takes only attested writes, and this one cannot be signed: run it on the command line of the node',
+        )
       : ok(CLAIMED);
   }
   const { signature, created_at: createdAt } = input;

@@ -90,7 +90,7 @@ export type Shape = (output: Record<string, unknown>) => Record<string, unknown>
 export interface Guards {
   /**
    * `required`: the write must be signed, or made by the machine itself (interface §4.2). `by-name`: it has no signature
-   * and makes claimed rows, so it is refused where the operator requires attestation by name.
+   * and makes, changes or removes rows, so it is refused where the operator requires attestation by name.
    */
   readonly attestation?: 'required' | 'by-name';
   /** HTTP callers must be in the admin set (interface §5.4). */

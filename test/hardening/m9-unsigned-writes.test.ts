@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { OPERATIONS } from '../../node/operations/registry.js';
+import { openHttpNode } from '../surface/http/http-node.js';
+
+/** Writes about agents, their keys and quotas, and the bulk store, which asks for the signature of each row. */
+const WITHOUT_ROWS = [
+  'agent_bind_key',
+  'agent_revoke_key',
+  'memory_agent_register',
+  'memory_quota_status',
+  'memory_store_bulk',
+];
+
+describe('M9 attestation required by name', () => {
+  it('is asked for by every write that changes memories', () => {
+    const open = OPERATIONS.filter(
+      ({ effect, guards }) => effect === 'write' && guards.attestation === undefined,
+    );
+    assert.deepEqual(open.map(({ name }) => name).sort(), WITHOUT_ROWS);
+  });
+
+  it('refuses unsigned changes and deletions over HTTP', async () => {
+    const node = await openHttpNode(
+      { apiKey: 'k', adminAgentIds: ['ai:root'] },
+      {
+        wrap: (services) => ({
+          ...services,
+          settings: {
+            ...services.settings,
+            // The memory itself needs no signature here: only how it is changed is in question.
+            requireAttestationEverywhere: true,
+          },
+        }),
+      },
+    );
+    const headers = { 'x-api-key': 'k', 'x-agent-id': 'ai:root' };
+    try {
+      const stored = await node.send('POST', '/api/v1/memories', { title: 't', content: 'c' }, headers);
+      assert.equal(stored.status, 201, stored.text);
+      const id = String(stored.json?.['id']);
+      const before = await node.counts();
+      for (const [method, path, body] of [
+        ['PUT', `/memories/${id}`, { content: 'rewritten' }],
+        ['DELETE', `/memories/${id}`, undefined],
+        ['POST', `/memories/${id}/promote`, {}],
+        ['POST', '/archive', { ids: [id] }],
+        ['POST', `/archive/${id}/restore`, {}],
+        ['DELETE', '/archive', undefined],
+        ['POST', '/forget', { pattern: 't' }],
+        ['POST', '/gc', {}],
+        ['POST', '/consolidate', { ids: [id, id], title: 'both' }],
+      ] as const) {
+        const answer = await node.send(method, `/api/v1${path}`, body, headers);
+        assert.deepEqual(
+          [answer.status, answer.json?.['code']],
+          [403, 'ATTESTATION_FAILED'],
+          `${method} ${path}`,
+        );
+      }
+      assert.deepEqual(await node.counts(), before);
+    } finally {
+      await node.close();
+    }
+  });
+});
