@@ -217,6 +217,15 @@ export const AUDIT_PAGE_ROWS = 1000;
 export const REQUEST_BODY_BYTES_MAX = 2 * 1024 * 1024;
 export const REQUEST_DEADLINE_MS = 60_000;
 export const REQUEST_URL_BYTES_MAX = 16_384;
+export const CONNECTIONS_MAX = 4096;
+/** Connections of one source that have sent no request; beyond that the oldest is closed. */
+export const SILENT_CONNECTIONS_PER_SOURCE_MAX = 256;
+/** What many clients that start at the same time need to send their first requests. */
+export const SILENT_CONNECTION_GRACE_MS = 1000;
+/** The head of a request must arrive in this time. */
+export const REQUEST_HEAD_MS = 10_000;
+/** How often that is checked. */
+export const CONNECTIONS_CHECK_MS = 5000;
 /** Bytes of request bodies that a listener holds over all connections; a further body is answered OVERLOADED. */
 export const BODIES_HELD_BYTES_MAX = 64 * 1024 * 1024;
 /** What a piece of a body costs besides its bytes, so that many small pieces do not escape that limit. */

@@ -16,7 +16,6 @@ export const HEAD_LIMITS: HeadLimits = { headBytesMax: 32_768, urlBytesMax: REQU
 export const PEER_HEAD_LIMITS: HeadLimits = { headBytesMax: 1_048_576, urlBytesMax: 1_000_000 };
 /** An idle connection is kept longer than common clients keep theirs, so that the client closes it. */
 export const KEEP_ALIVE_IDLE_MS = 65_000;
-export const CONNECTIONS_MAX = 4096;
 /** How long a drain tells new requests that the node is shutting down before it closes idle connections. */
 export const DRAIN_NOTICE_MS = 100;
 export const LISTEN_BACKLOG = 1024;

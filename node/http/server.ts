@@ -9,11 +9,7 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ERRORS } from '../../protocol/errors.js';
-import {
-  ANSWERS_UNSENT_BYTES_MAX,
-  BODIES_HELD_BYTES_MAX,
-  REQUESTS_WAITING_MAX,
-} from '../../protocol/limits.js';
+import * as limits from '../../protocol/limits.js';
 import type { Failure } from '../../protocol/result.js';
 import type { Compressor, Scheduler } from '../../protocol/seams.js';
 import { API_PREFIX, operationRoutes } from '../bindings/operation-route.js';
@@ -25,6 +21,7 @@ import { systemCompressor, systemScheduler } from '../seams.js';
 import { Admission } from './admission.js';
 import { AuthBackoff } from './auth-backoff.js';
 import { ByteSum } from './byte-sum.js';
+import { Connections } from './connections.js';
 import { type Cors, corsOf } from './cors.js';
 import { Exchange, type ExchangeOwner } from './exchange.js';
 import { hostGuard } from './host-guard.js';
@@ -82,8 +79,8 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
   readonly scheduler: Scheduler;
   readonly compressor: Compressor;
   readonly cors: Cors;
-  readonly bodies = new ByteSum(BODIES_HELD_BYTES_MAX);
-  readonly answers = new ByteSum(ANSWERS_UNSENT_BYTES_MAX);
+  readonly bodies = new ByteSum(limits.BODIES_HELD_BYTES_MAX);
+  readonly answers = new ByteSum(limits.ANSWERS_UNSENT_BYTES_MAX);
   draining = false;
   readonly #options: HttpSurfaceOptions;
   readonly #admission: Admission;
@@ -92,11 +89,8 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
   readonly #server: Server;
   /** Current requests, oldest first. */
   readonly #exchanges = new Set<Exchange>();
-  readonly #turns = new Turns(REQUESTS_WAITING_MAX);
-  /** Connections that have sent a request. */
-  readonly #used = new WeakSet<Duplex>();
-  /** Open connections by their remote end; a TLS connection replaces the TCP connection below it. */
-  readonly #sockets = new Map<string, Duplex>();
+  readonly #turns = new Turns(limits.REQUESTS_WAITING_MAX);
+  readonly #connections: Connections;
   #handler: RequestHandler | null = null;
   #sweeping = false;
   #closed: Promise<void> | null = null;
@@ -107,6 +101,11 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     this.compressor = options.compressor ?? systemCompressor;
     this.cors = corsOf(options.services.settings.corsOrigins);
     this.#admission = new Admission(options.inflightMax ?? 0);
+    this.#connections = new Connections(options.services.clock, {
+      connectionsMax: limits.CONNECTIONS_MAX,
+      silentPerSourceMax: limits.SILENT_CONNECTIONS_PER_SOURCE_MAX,
+      silentGraceMs: limits.SILENT_CONNECTION_GRACE_MS,
+    });
     this.#head = this.#checksClients ? httpLimits.PEER_HEAD_LIMITS : httpLimits.HEAD_LIMITS;
     this.#tls = this.#createTls();
     this.#server = this.#prepare(this.#tls?.server ?? createServer(this.#serverOptions()));
@@ -140,7 +139,8 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     await this.#pause(httpLimits.DRAIN_NOTICE_MS);
     this.stopAccepting();
     this.#server.closeIdleConnections();
-    this.#closeSilentConnections();
+    // Node does not count a connection as idle if it has never sent a request.
+    this.#connections.closeSilent();
     await new Promise<void>((resolve) => {
       const timer = this.scheduler.after(graceMs, resolve, { keepAlive: true });
       void this.#closed?.then(() => {
@@ -156,17 +156,12 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     });
   }
 
-  /** Node does not count a connection as idle if it has never sent a request. */
-  #closeSilentConnections(): void {
-    for (const socket of this.#sockets.values()) if (!this.#used.has(socket)) socket.destroy();
-  }
-
   async close(): Promise<void> {
     this.draining = true;
     this.stopAccepting();
     this.#server.closeAllConnections();
     // Some connections have not reached HTTP yet.
-    for (const socket of this.#sockets.values()) socket.destroy();
+    this.#connections.closeAll();
     this.#tls?.release();
     await this.#closed;
   }
@@ -202,7 +197,8 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
       keepAliveTimeout: httpLimits.KEEP_ALIVE_IDLE_MS,
       maxHeaderSize: this.#head.headBytesMax,
       requestTimeout: requestTimeoutMs,
-      headersTimeout: requestTimeoutMs,
+      headersTimeout: Math.min(requestTimeoutMs, limits.REQUEST_HEAD_MS),
+      connectionsCheckingInterval: limits.CONNECTIONS_CHECK_MS,
       // The handler answers a missing Host, in JSON.
       requireHostHeader: false,
     };
@@ -211,7 +207,6 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
   #prepare(server: Server): Server {
     // With a maximum count Node would silently drop headers; the size of the head limits them instead.
     server.maxHeadersCount = 0;
-    server.maxConnections = httpLimits.CONNECTIONS_MAX;
     server.on('request', (request, response) => {
       this.#take(request, response, (exchange) => this.#handle(exchange, null));
     });
@@ -223,15 +218,9 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
         exchange.fail({ code: 'INVALID_REQUEST', message: 'unknown Expect header' });
       });
     });
-    const remember = (socket: Socket) => {
-      const end = `${socket.remoteAddress} ${socket.remotePort}`;
-      this.#sockets.set(end, socket);
-      socket.once('close', () => {
-        if (this.#sockets.get(end) === socket) this.#sockets.delete(end);
-      });
-    };
-    server.on('connection', remember);
-    if (this.#tls !== null) server.on('secureConnection', remember);
+    server.on('connection', (socket: Socket) => this.#connections.opened(socket));
+    if (this.#tls !== null)
+      server.on('secureConnection', (socket: Socket) => this.#connections.secured(socket));
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#refuse(error, socket));
     if (this.#options.upgrade != null) {
       server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
@@ -245,6 +234,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
   /** A request to upgrade has no ordinary response object; an upgrade that is not taken is refused on the socket. */
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', () => socket.destroy());
+    this.#connections.used(socket);
     const { upgrade, services } = this.#options;
     const client = this.#tls?.clientOf(request.socket) ?? null;
     const message = messageFrom(request, null, client);
@@ -290,7 +280,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
   /** Begins a request when its connection has been answered all earlier ones. */
   #take(request: IncomingMessage, response: ServerResponse, handle: (exchange: Exchange) => void): void {
     const { socket } = request;
-    this.#used.add(socket);
+    this.#connections.used(socket);
     const taken = this.#turns.enter(socket, () => {
       const exchange = this.#begin(request, response);
       const problem = this.#turns.problemBehind(socket);
