@@ -215,6 +215,8 @@ export const AUDIT_PAGE_ROWS = 1000;
 
 // Requests
 export const REQUEST_BODY_BYTES_MAX = 2 * 1024 * 1024;
+/** Objects and arrays inside each other in a JSON body; metadata, inside the body, has a lower limit. */
+export const BODY_DEPTH_MAX = 64;
 export const REQUEST_DEADLINE_MS = 60_000;
 export const REQUEST_URL_BYTES_MAX = 16_384;
 export const CONNECTIONS_MAX = 4096;

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { BODY_DEPTH_MAX } from '../../protocol/limits.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 
 type Json = Record<string, unknown>;
@@ -19,12 +20,16 @@ export function isJsonType(contentType: string): boolean {
 
 /**
  * Reads a JSON object from a body; if `arrayField` is given, an array becomes the member of that name in an
- * object. MALFORMED_BODY when it is not UTF-8, not JSON or another kind of value; VALIDATION_FAILED when JSON.parse
- * would change its meaning: numbers that a double cannot hold, and the key `__proto__`, which libraries do not treat
- * as a key.
+ * object. MALFORMED_BODY when it is not UTF-8, not JSON or another kind of value; VALIDATION_FAILED when it nests too
+ * deeply, which is checked before JSON.parse, because that needs many times longer for such text; and when JSON.parse
+ * would change its meaning: numbers that a double cannot hold, and the key `__proto__`, which libraries do not treat as
+ * a key.
  */
 export function parseJsonBody(bytes: Buffer, arrayField?: string): Result<Json> {
   if (!isUtf8(bytes)) return fail('MALFORMED_BODY', 'the body is not valid UTF-8');
+  if (isDeeperThan(bytes, BODY_DEPTH_MAX)) {
+    return fail('VALIDATION_FAILED', `the body nests deeper than ${BODY_DEPTH_MAX} levels: flatten it`);
+  }
   const parsed = parseJsonText(bytes.toString('utf8'));
   if (!parsed.ok) return failed(parsed.error);
   let { value } = parsed;
@@ -75,8 +80,33 @@ function hasPrototypeKey(root: object): boolean {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
 const MINUS = 0x2d;
 const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
+
+/** True when more objects and arrays are open at once in JSON text; brackets in strings do not count. */
+function isDeeperThan(bytes: Buffer, depthMax: number): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const code = bytes[at];
+    if (inString) {
+      if (code === BACKSLASH) at += 1;
+      else if (code === QUOTE) inString = false;
+    } else if (code === QUOTE) {
+      inString = true;
+    } else if (code === OPENING_BRACKET || code === OPENING_BRACE) {
+      depth += 1;
+      if (depth > depthMax) return true;
+    } else if (code === CLOSING_BRACKET || code === CLOSING_BRACE) {
+      depth -= 1;
+    }
+  }
+  return false;
+}
 
 /** The first number of valid JSON text that a double turns into infinity or into a different integer. */
 function inexactNumber(text: string): string | null {
