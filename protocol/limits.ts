@@ -329,3 +329,5 @@ export const PAYLOAD_KEPT_DAYS_MAX = 36_500;
 
 /** Adoptions of one node that are read. */
 export const ADOPTIONS_MAX = 1000;
+/** Homes of one subject after each other; each adoption is the next. */
+export const HOME_NUMBER_MAX = 1_000_000_000;

@@ -21,7 +21,7 @@ export class HomeStore implements Store {
     const result = await this.store.execute(command, options);
     if (result.ok || result.error.code !== 'NOT_HOME') return result;
     const home = result.error.details?.['home'];
-    if (typeof home !== 'string' || this.homes.forwarded[command.kind] === undefined) return result;
+    if (typeof home !== 'string' || !Object.hasOwn(this.homes.forwarded, command.kind)) return result;
     return (await this.homes.forward(home, command)) as Result<OutcomeOf<C>>;
   }
 

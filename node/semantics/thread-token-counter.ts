@@ -60,15 +60,15 @@ export class ThreadTokenCounter implements TokenCounter {
       this.#characters += characters;
       this.#idle?.cancel();
       this.#idle = null;
-      this.#start().postMessage(call);
+      const worker = this.#start();
+      worker.ref();
+      worker.postMessage(call);
     });
   }
 
   #start(): Worker {
     if (this.#worker !== null) return this.#worker;
     const worker = new Worker(this.#options.entry ?? new URL('./token-thread.js', import.meta.url));
-    // A process that ends does not wait for it.
-    worker.unref();
     let reason = 'its thread ended';
     worker.on('message', ({ id, counts }: CountReply) =>
       this.#settle(id, counts === null ? LATE : ok(counts)),
@@ -92,6 +92,8 @@ export class ThreadTokenCounter implements TokenCounter {
     waiting.deadline.cancel();
     waiting.settle(counts);
     if (this.#waiting.size > 0) return;
+    // A process that ends does not wait for an idle thread.
+    this.#worker?.unref();
     this.#idle = this.#options.scheduler.after(IDLE_MS, () => {
       const worker = this.#worker;
       this.#worker = null;

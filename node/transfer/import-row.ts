@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { RELATIONS } from '../../protocol/graph/link.js';
+import { isBase64OrNull } from '../../protocol/kinds/payload.js';
 import * as limits from '../../protocol/limits.js';
 import * as fields from '../pipeline/fields.js';
 
@@ -8,7 +9,7 @@ const name = z.string().min(1).max(limits.ID_LENGTH_MAX);
 const base64 = z
   .string()
   .max(limits.ID_LENGTH_MAX)
-  .regex(/^[A-Za-z0-9+/]+={0,2}$/, 'must be standard base64');
+  .refine((text) => text !== '' && isBase64OrNull(text), 'must be standard base64 with its padding');
 
 /** A memory of an export, or one written by hand: a title and content are enough. */
 export const importedMemory = {

@@ -50,6 +50,7 @@ export function* decide(
 ): Deciding<Outcome> {
   const refused = yield* policy(command, context);
   if (refused !== null) return failed(refused);
+  if (!Object.hasOwn(rules, command.kind)) throw new Error(`no rule decides the command "${command.kind}"`);
   const rule = rules[command.kind] as Rule<Command['kind']>;
   const guarded = guardAgentRecords(command, yield* rule(command as never, context));
   const elsewhere = guarded.ok ? yield* homeProblem(guarded.value.mutations, context) : null;

@@ -53,7 +53,11 @@ export function* mayWrite(kind: Kind, id: string, version: Version): Reading<boo
   const maker = makerOf(id);
   if (number === 0 || kind.writer === 'maker') return author === maker;
   const adoption = { kind: adoptionKind.name, id: homeId(author, `${maker}/${number}`) };
-  return (yield* read('subject-row', adoption)) !== null;
+  const row = yield* read('subject-row', adoption);
+  if (row === null) return false;
+  // The order in the author's log decides, not the order in which this node heard of the two.
+  const { origin, origin_seq: seq } = row.stamp;
+  return origin !== version.origin || seq < version.seq;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { HOME_NUMBER_MAX } from '../limits.js';
 import type { Instant, PeerId } from '../meanings.js';
 import { homeId } from './home.js';
 import { isCount, isText, type Rest } from './payload.js';
@@ -22,12 +23,18 @@ export interface Adoption {
 /** A namespace that holds no memories; its subjects concern the whole mesh. */
 export const MESH_NAMESPACE = '_mesh';
 
+/** A part of an id, which names no further part. */
+const isPart = (value: unknown): boolean => isText(value) && !value.includes('/');
+const isHomeNumber = (value: unknown): boolean =>
+  isCount(value) && value !== 0 && (value as number) <= HOME_NUMBER_MAX;
+
 export const adoptionKind = recordKind<Adoption>({
   name: 'adoption',
   members: {
-    peer_id: { accepts: isText, default: '' },
-    home: { accepts: isText, default: '' },
-    number: { accepts: isCount, default: 0 },
+    peer_id: { accepts: isPart, default: '' },
+    home: { accepts: isPart, default: '' },
+    // 0 is the number of the maker.
+    number: { accepts: isHomeNumber, default: 1 },
     adopted_at: { accepts: isText, default: '' },
     adopted_by: { accepts: isText, default: '' },
   },

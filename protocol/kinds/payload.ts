@@ -68,7 +68,8 @@ export function payloadOf<I extends { readonly rest: Rest }>(members: Members<I>
       return canonicalJson(Object.fromEntries([...known, ...unknown]));
     },
     parse(value) {
-      if (!isObject(value)) return null;
+      // Imports refuse this key, so a row that had it could not come back from an export.
+      if (!isObject(value) || Object.hasOwn(value, '__proto__')) return null;
       const image: Record<string, unknown> = {};
       for (const [key, member] of byKey) {
         const given = value[key];
@@ -100,10 +101,14 @@ export function parsedObject(text: string): Values | null {
 
 export const isObject = (value: unknown): value is Values =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
-export const isText = (value: unknown): value is string => typeof value === 'string';
+/** Text that a row gives back as it was: half a character beyond U+FFFF does not survive UTF-8. */
+export const isText = (value: unknown): value is string => typeof value === 'string' && value.isWellFormed();
 export const isFilled = (value: unknown): boolean => isText(value) && value !== '';
 export const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 export const isTextOrNull = (value: unknown): value is string | null => value === null || isText(value);
+/** Bytes as standard base64 in their one spelling, so that a column of bytes gives the text back. */
+export const isBase64OrNull = (value: unknown): boolean =>
+  value === null || (isText(value) && Buffer.from(value, 'base64').toString('base64') === value);
 export const isInteger = (value: unknown): boolean => Number.isSafeInteger(value);
 export const isCount = (value: unknown): boolean => isInteger(value) && (value as number) >= 0;
 export const isIntegerOrNull = (value: unknown): boolean => value === null || isInteger(value);

@@ -36,7 +36,7 @@ const outcome = z.union([
   z.object({
     ok: z.literal(false),
     error: z.object({
-      code: z.string().refine((code): code is ErrorCode => code in ERRORS),
+      code: z.string().refine((code): code is ErrorCode => Object.hasOwn(ERRORS, code)),
       message: z.string().max(HEADER_TEXT_LENGTH_MAX),
       details: z.looseObject({}).optional(),
     }),

@@ -6,6 +6,7 @@ import { putRecord } from '../decide/record-writes.js';
 import { type Adoption, adoptionKind, MESH_NAMESPACE } from '../kinds/adoption-kind.js';
 import { homeId } from '../kinds/home.js';
 import { NO_REST } from '../kinds/payload.js';
+import { HOME_NUMBER_MAX } from '../limits.js';
 import type { PeerId } from '../meanings.js';
 import { isPeerId } from '../mesh/peer-id.js';
 import { peerOfOrigin } from '../mesh/wire.js';
@@ -42,6 +43,9 @@ export function* decideAdoptPeer(
   const makers = yield* makersOf(peerId, self);
   if (makers.size === 0)
     return fail('CONFLICT', `this node is already the home of the subjects of ${peerId}`);
+  if (Math.max(...makers.values()) > HOME_NUMBER_MAX) {
+    return fail('CONFLICT', `a home number of ${peerId} is at its end: no node can adopt its subjects again`);
+  }
   const mutations: Mutation[] = [];
   const adopted: { peer_id: string; number: number }[] = [];
   for (const [maker, number] of makers) {
@@ -61,9 +65,9 @@ function* makersOf(peerId: string, self: string): Reading<ReadonlyMap<string, nu
   const makers = new Map<string, number>();
   for (const maker of new Set([peerId, ...held.map(({ peer_id }) => peer_id)])) {
     const home = yield* homeOf(homeId(maker, ''));
+    if (home.peerId === self) continue;
     // The subjects of the lost node, and the subjects whose home it is now.
-    const takes = maker === peerId ? home.peerId !== self || peerId === self : home.peerId === peerId;
-    if (takes && !(maker === self && home.peerId === self)) makers.set(maker, home.number + 1);
+    if (maker === peerId || home.peerId === peerId) makers.set(maker, home.number + 1);
   }
   return makers;
 }

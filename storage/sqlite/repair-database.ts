@@ -7,6 +7,7 @@ import { type Connection, isUnreadable, sqliteCode } from './connection.js';
 import { schemaVersion } from './database-setup.js';
 import { type HoldOptions, holdExclusively } from './exclusive-hold.js';
 import { separateIds, separateTitles } from './repair-clashes.js';
+import { DERIVED_OBJECTS } from './schema.js';
 import { linesOf } from './self-check.js';
 
 export interface RepairOptions extends HoldOptions {
@@ -46,6 +47,7 @@ export function repairDatabase(options: RepairOptions): Result<RepairedDatabase>
   if (db === null) return fail('DATABASE_ERROR', `${path} cannot be read as a database: ${RESTORE}`);
   try {
     const version = schemaVersion(db);
+    if (version === 0) return fail('DATABASE_ERROR', `${path} holds no tables: ${RESTORE}`);
     if (version !== SCHEMA_VERSION) {
       const message = `the database has schema version ${version}, and only version ${SCHEMA_VERSION} is repaired: start the node once`;
       return fail('MIGRATION_REFUSED', message);
@@ -120,22 +122,22 @@ function reindex(db: Connection, name: string, problems: string[]): boolean {
 const TITLES = 'memories_title';
 
 function partClashes(db: Connection, crypto: Crypto): readonly string[] {
-  const sqlOf = (name: string) =>
-    db.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().get(name) as string;
   // The full text is built again afterwards, and the index of titles would refuse equal titles.
-  const trigger = sqlOf('memories_fts_update');
-  const index = sqlOf(TITLES);
-  db.exec(`DROP TRIGGER memories_fts_update; DROP INDEX ${TITLES}`);
+  db.exec(`DROP TRIGGER IF EXISTS memories_fts_update; DROP INDEX IF EXISTS ${TITLES}`);
   const concerned = [...separateIds(db, crypto), ...separateTitles(db, crypto)];
-  db.exec(index);
-  db.exec(trigger);
+  createMissing(db);
   return [...new Set(concerned)];
 }
 
+/** Creates the derived objects of the schema that the file lacks. */
+function createMissing(db: Connection): void {
+  const exists = db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?');
+  for (const { name, sql } of DERIVED_OBJECTS) if (exists.get(name) === undefined) db.exec(sql);
+}
+
 function rebuildTexts(db: Connection): number {
-  const sql = db.prepare("SELECT sql FROM sqlite_schema WHERE name = 'memories_fts'").pluck().get() as string;
-  db.exec('DROP TABLE memories_fts');
-  db.exec(sql);
+  db.exec('DROP TABLE IF EXISTS memories_fts');
+  createMissing(db);
   const { changes } = db
     .prepare(
       `INSERT INTO memories_fts (rowid, title, content, tags, nst)

@@ -378,3 +378,17 @@ CREATE TABLE database_owner (
   expires_at_ms INTEGER NOT NULL
 );
 `;
+
+/** An index, a trigger or the full-text table: SQLite can build it again from the rows. */
+export interface DerivedObject {
+  readonly name: string;
+  /** The statement that creates it. */
+  readonly sql: string;
+}
+
+/** The derived objects of the schema, in its order. */
+export const DERIVED_OBJECTS: readonly DerivedObject[] = [
+  ...SCHEMA.matchAll(
+    /^CREATE (?:(?:UNIQUE )?INDEX (\w+)[^;]*;|TRIGGER (\w+)[\s\S]*?^END;|VIRTUAL TABLE (\w+)[^;]*;)$/gm,
+  ),
+].map(([sql, index, trigger, table]) => ({ name: (index ?? trigger ?? table)!, sql }));

@@ -234,6 +234,27 @@ describe('a repair of the file', () => {
     await again.store.close();
   });
 
+  it('brings back an index, a trigger and a full-text table that are gone', async () => {
+    for (const gone of ['INDEX memories_title', 'TRIGGER memories_fts_update', 'TABLE memories_fts']) {
+      const path = join(folder, `gone-${gone.split(' ')[1]}.db`);
+      const before = open(path);
+      assert.ok((await before.store.execute(storing({ title: 'kept', content: 'a word' }))).ok);
+      const schema = ({ db }: Opened) =>
+        db
+          .prepare("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'memories_fts_%' ORDER BY name")
+          .all();
+      const whole = schema(before);
+      before.db.exec(`DROP ${gone}`);
+      await before.store.close();
+      assert.deepEqual(repaired(path).left, []);
+      const after = open(path);
+      assert.deepEqual(schema(after), whole);
+      const found = after.db.prepare("SELECT count(*) FROM memories_fts WHERE memories_fts MATCH 'word'");
+      assert.equal(found.pluck().get(), 1);
+      await after.store.close();
+    }
+  });
+
   it('is refused while another process has the database open, and for what is no database', async () => {
     const { one } = await damaged(IN_INDEX);
     const options = { nowMs: START_MS, freshEpoch: 'repair', crypto: systemCrypto, step: () => {} };
@@ -247,6 +268,8 @@ describe('a repair of the file', () => {
     writeFileSync(one.path, 'no database at all'.repeat(100));
     assert.equal(codeOf(one.path), 'DATABASE_ERROR');
     assert.equal(codeOf(`${one.path}.gone`), 'NOT_FOUND');
+    writeFileSync(`${one.path}.empty`, '');
+    assert.equal(codeOf(`${one.path}.empty`), 'DATABASE_ERROR');
   });
 });
 

@@ -91,7 +91,7 @@ export const STANDARD = recordFacts(
 
 export const ADOPTION = recordFacts(
   'adoption',
-  { peer_id: '', home: '', number: 0, adopted_at: '', adopted_by: '' },
+  { peer_id: '', home: '', number: 1, adopted_at: '', adopted_by: '' },
   { id: '{home}/{peer_id}/{number}' },
 );
 

@@ -81,7 +81,7 @@ export function ed25519Fixture(): { keys: KeyVector[]; signatures: SignatureVect
       ),
       ...NEUTRAL_ENCODINGS.map((key) => refused('the neutral point, not canonical', key, 'canonical')),
       refused('y = p + 3, not canonical', littleEndian(2n ** 255n - 16n), 'canonical'),
-      refused('no point of the curve', littleEndian(2n), 'no point'),
+      refused('no point of the curve', littleEndian(2n), 'not a point'),
       refused('31 bytes', new Uint8Array(31).fill(1), '32 bytes'),
       refused('33 bytes', new Uint8Array(33).fill(1), '32 bytes'),
     ],

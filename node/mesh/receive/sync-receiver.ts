@@ -184,7 +184,9 @@ export class SyncReceiver {
     if (!dated.ok) return failed(dated.error);
     const used = await this.#gate.use(dated.value.nonce);
     if (!used.ok) return failed(used.error);
-    const command = forwarded[read.value.command.kind]?.(read.value.command) ?? null;
+    const { command: sent } = read.value;
+    const check = Object.hasOwn(forwarded, sent.kind) ? forwarded[sent.kind] : undefined;
+    const command = check?.(sent) ?? null;
     if (command === null) return fail('VALIDATION_FAILED', 'a home does not decide commands of this kind');
     const decided = await store.execute(command);
     this.#options.onContact?.(authenticated.peer.peerId, null, null);

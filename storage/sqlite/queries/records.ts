@@ -37,16 +37,23 @@ export function exportRecords(
   let bytes = 0;
   for (const row of rows) {
     const kind = exported.get(row.kind)!;
-    bytes += Buffer.byteLength(String(row.payload)) + row.id.length + row.namespace.length;
+    bytes += Buffer.byteLength(String(row.payload)) + String(row.id).length + String(row.namespace).length;
     more = records.length + damaged.length === limit || (records.length > 0 && bytes > bytesMax);
     if (more) break;
-    const image = recordImageOf(kind, row);
-    const { id, namespace } = row;
+    const id = String(row.id);
+    const image = readable(kind, row);
     if (image === null) damaged.push(id);
-    else records.push({ kind: kind.name, id, namespace, image });
+    else records.push({ kind: kind.name, id, namespace: row.namespace, image });
     last = { kind: kind.name, id };
   }
   return { records, more, last, ...(damaged.length === 0 ? {} : { damaged }) };
+}
+
+/** The image of a record that its id and namespace belong to; null for a row that an import would refuse. */
+function readable(kind: Kind, row: SqlRow): object | null {
+  if (typeof row.id !== 'string' || typeof row.namespace !== 'string') return null;
+  const image = recordImageOf(kind, row);
+  return image !== null && (kind.idOf(image) ?? row.id) === row.id ? image : null;
 }
 
 /** The records of a kind with the given ids. VALIDATION_FAILED for a kind that is not stored in `records`. */

@@ -78,6 +78,15 @@ describe('a version of a subject with a home', () => {
     assert.equal(holds(`${SELF}/e`, 1, held), false);
     assert.equal(holds(`${LOST}/e`, 1, held), false);
   });
+
+  it('does not hold before the adoption in the log of that node, whenever a node asks', () => {
+    const made = (origin_seq: number) => {
+      const row = adoption(HEIR, LOST, 1);
+      return [{ ...row, stamp: { ...row.stamp, origin: `${HEIR}/e`, origin_seq } }];
+    };
+    assert.equal(holds(`${HEIR}/e`, 1, made(0)), true);
+    assert.equal(holds(`${HEIR}/e`, 1, made(2)), false);
+  });
 });
 
 describe('a write of a subject with a home', () => {

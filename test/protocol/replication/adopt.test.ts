@@ -52,6 +52,7 @@ describe('adopting a lost node', () => {
     for (const [peer, held] of [
       [LOST, [adoption(SELF, LOST, 1)]],
       [SELF, []],
+      [SELF, [adoption(SELF, LOST, 1)]],
     ] as const) {
       const error = refused(adopt(peer, held));
       assert.equal(error.code, 'CONFLICT');

@@ -51,7 +51,7 @@ describe('mesh adopt', { timeout: 120_000 }, () => {
     assert.equal((await run(home, ['mesh', 'init', '--url', url])).code, 0);
     const unknown = await adopt(LOST);
     assert.deepEqual([unknown.code, unknown.answer['code']], [1, 'NOT_FOUND']);
-    assert.match(String(unknown.answer['error']), /knows no peer-0011223344556677/);
+    assert.match(String(unknown.answer['error']), /does not know peer-0011223344556677/);
     const bound = await run(home, ['mesh', 'adopt', LOST, '--json'], { env: { SVC_AGENT_ID: 'ai:one' } });
     assert.match(bound.err, /ADMIN_REQUIRED/);
   });

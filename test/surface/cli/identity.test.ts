@@ -135,7 +135,7 @@ describe('what the identity commands refuse', () => {
     [bring('--pub', file('spaced', ` ${Buffer.from(good).toString('base64')}`)), 2, /does not hold a key/],
     [bring('--pub', file('small', smallOrderPoint(3))), 2, /small order/],
     [bring('--pub', file('mixed', mixed)), 2, /mixed order/],
-    [bring('--pub', file('no-point', Buffer.alloc(32, 2))), 2, /no point of the curve/],
+    [bring('--pub', file('no-point', Buffer.alloc(32, 2))), 2, /not a point of the curve/],
     [bring('--priv', file('zeros', Buffer.alloc(32))), 2, /only zeros/],
     [bring('--priv', file('sixty-four', Buffer.alloc(64, 1))), 2, /does not hold a key/],
     [['export-pub', '--agent-id', 'nobody'], 1, /no key for nobody/],
