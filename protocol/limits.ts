@@ -51,6 +51,10 @@ export const HEADER_TEXT_LENGTH_MAX = 4096;
 export const HEADER_ORIGINS_SEEN_MAX = 4096;
 /** Origins in a node's statement of what it has. */
 export const HAVE_ORIGINS_MAX = 100_000;
+/** Origins of one peer; it begins one at each restore of its database. Operations of further ones are refused. */
+export const PEER_ORIGINS_MAX = 256;
+/** A pull with a longer query travels as a body. */
+export const PULL_QUERY_BYTES_MAX = 8192;
 /** A longer answer of a peer is not read. */
 export const PEER_REPLY_BYTES_MAX = 16 * 1024 * 1024;
 /** Operations in one message; a cap on its bytes applies too. */

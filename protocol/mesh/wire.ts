@@ -36,6 +36,9 @@ export function peerOfOrigin(origin: Origin): PeerId {
   return slash < 0 ? String(origin) : origin.slice(0, slash);
 }
 
+/** True for an origin whose epoch is short and plain. Ours are 16 hex digits; those of old test databases have words. */
+export const hasEpoch = (origin: Origin): boolean => /\/[0-9a-z-]{1,16}$/.test(origin);
+
 /** The highest sequence of each origin that a node durably has, without gaps. */
 export type Have = Readonly<Record<string, number>>;
 

@@ -6,17 +6,18 @@ import { hlcMs, isHlc } from '../hlc.js';
 import { namespaceProblem } from '../ids.js';
 import type { Kind } from '../kinds/kind.js';
 import { covers, type Version } from '../kinds/version.js';
-import { CLOCK_AHEAD_MS_MAX } from '../limits.js';
+import { CLOCK_AHEAD_MS_MAX, PEER_ORIGINS_MAX } from '../limits.js';
 import type { Origin } from '../meanings.js';
 import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../mesh/epoch-notice.js';
-import type {
-  Have,
-  ParkedOperation,
-  ParkReason,
-  RefusalReason,
-  RefusedOperation,
-  SignedHead,
-  VerifiedOperation,
+import {
+  type Have,
+  type ParkedOperation,
+  type ParkReason,
+  peerOfOrigin,
+  type RefusalReason,
+  type RefusedOperation,
+  type SignedHead,
+  type VerifiedOperation,
 } from '../mesh/wire.js';
 import { includes } from '../version-vector.js';
 import { operationId } from './operation-log.js';
@@ -163,6 +164,8 @@ function* placeOf(
   }
   if (own) return refused('own_ahead');
   if (seq > have + 1) return refused('gap');
+  if (known === null && (yield* read('origins-of', { peerId: peerOfOrigin(origin) })) >= PEER_ORIGINS_MAX)
+    return refused('bad_chain');
   if (known !== null && operation.prevHash !== known.head) return refused('fork');
   if (!isHlc(operation.hlc)) return refused('bad_chain');
   if (hlcMs(operation.hlc) > context.nowMs + CLOCK_AHEAD_MS_MAX) return refused('clock_skew');

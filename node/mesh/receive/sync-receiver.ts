@@ -2,9 +2,16 @@ import { CHAIN, type Chain } from '../../../protocol/decide/chain.js';
 import { SYNC_SINCE_LIMIT, SYNC_SINCE_LIMIT_MAX } from '../../../protocol/limits.js';
 import { decodeCursor } from '../../../protocol/mesh/cursor.js';
 import { parseForwarded } from '../../../protocol/mesh/forward.js';
-import { COMMANDS_PATH, PUSH_PATH, RANGES_PATH, SINCE_PATH } from '../../../protocol/mesh/message-paths.js';
+import {
+  COMMANDS_PATH,
+  PULL_PATH,
+  PUSH_PATH,
+  RANGES_PATH,
+  SINCE_PATH,
+} from '../../../protocol/mesh/message-paths.js';
 import type { MessagePolicy, Senders } from '../../../protocol/mesh/message-verdict.js';
 import type { Peer, Roster } from '../../../protocol/mesh/peer.js';
+import { type PullQuestion, parsePull } from '../../../protocol/mesh/pull-question.js';
 import { type Push, parsePush, pushProblem } from '../../../protocol/mesh/push-message.js';
 import { parseRanges } from '../../../protocol/mesh/ranges-messages.js';
 import type { ReceivedMessage } from '../../../protocol/mesh/transport.js';
@@ -72,9 +79,12 @@ export class SyncReceiver {
   readonly #options: SyncReceiverOptions;
   readonly #gate: MessageGate;
   readonly #pushParts: PushParts;
+  /** Peers that were warned of for bad chains. */
+  readonly #warned = new Set<string>();
   readonly #handlers: Readonly<Record<string, Handler>> = {
     [`POST ${PUSH_PATH}`]: (message, authenticated) => this.#push(message, authenticated),
     [`GET ${SINCE_PATH}`]: (message, authenticated) => this.#since(message, authenticated),
+    [`POST ${PULL_PATH}`]: (message, authenticated) => this.#pull(message, authenticated),
     [`POST ${RANGES_PATH}`]: (message, authenticated) => this.#ranges(message, authenticated),
     [`POST ${COMMANDS_PATH}`]: (message, authenticated) => this.#forwarded(message, authenticated),
   };
@@ -143,7 +153,7 @@ export class SyncReceiver {
     if (!dated.ok) return failed(dated.error);
     const answered = await handlePush(this.#pushParts, push, dated.value);
     if (answered.ok) {
-      this.#count(answered.value);
+      this.#count(answered.value, authenticated.peer.peerId);
       this.#options.onContact?.(authenticated.peer.peerId, null, null);
     }
     return answered;
@@ -203,49 +213,74 @@ export class SyncReceiver {
     });
   }
 
-  #count({ applied, noop, refused, parked }: PushAnswer): void {
-    const { metrics } = this.#options;
+  #count({ applied, noop, refused, parked }: PushAnswer, peerId: string): void {
+    const { metrics, log } = this.#options;
+    const broken = refused.find(({ reason }) => reason === 'bad_chain');
+    if (broken !== undefined && !this.#warned.has(peerId)) {
+      this.#warned.add(peerId);
+      const { origin, seq } = broken;
+      log.warn({ peer: peerId, origin, seq }, 'a peer pushed operations with a bad origin or chain');
+    }
     if (applied > 0) metrics.operationsReceived('applied', applied);
     if (noop > 0) metrics.operationsReceived('noop', noop);
     for (const { reason } of [...refused, ...parked]) metrics.operationsReceived(reason, 1);
   }
 
-  async #since(message: ReceivedMessage, authenticated: Authenticated): Promise<Result<object>> {
-    const query = parseQuery(message.query);
+  async #since({ query: text }: ReceivedMessage, authenticated: Authenticated): Promise<Result<object>> {
+    const query = parseQuery(text);
     if (!query.ok) return failed(query.error);
     const limit = limitOf(query.value.get('limit'));
     if (!limit.ok) return failed(limit.error);
     const dated = this.#gate.date(authenticated, query.value.get('at'), 'at');
     if (!dated.ok) return failed(dated.error);
+    const cursor = query.value.get('cursor');
+    if (cursor === undefined) return this.#oldPage(dated.value, query.value.get('since') ?? '', limit.value);
+    const have = cursor === '' ? {} : decodeCursor(cursor);
+    if (have === null)
+      return fail(
+        'VALIDATION_FAILED',
+        'cursor is not a cursor of this service: use the one of the last answer',
+        { fields: ['cursor'] },
+      );
+    return this.#page(dated.value, {
+      have,
+      limit: limit.value,
+      origins: query.value.get('origins')?.split(',') ?? null,
+      place: query.value.get('place') === '1',
+      stubs: query.value.get('stubs') === '1',
+    });
+  }
+
+  async #pull({ body }: ReceivedMessage, authenticated: Authenticated): Promise<Result<object>> {
+    const json = parseJsonBody(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
+    if (!json.ok) return failed(json.error);
+    const asked = parsePull(json.value);
+    if (!asked.ok) return failed(asked.error);
+    const { sentAt, question } = asked.value;
+    const dated = this.#gate.date(authenticated, sentAt, 'sender_wall_clock');
+    if (!dated.ok) return failed(dated.error);
+    return this.#page(dated.value, { ...question, limit: Math.min(question.limit, SYNC_SINCE_LIMIT_MAX) });
+  }
+
+  async #page({ peer, nonce }: Authenticated, question: PullQuestion): Promise<Result<object>> {
     // The answer leaves only after the nonce is used up for good, but reading need not wait for that.
-    const using = this.#gate.use(dated.value.nonce);
     const [answered, used] = await Promise.all([
-      this.#page(authenticated.peer, query.value, limit.value),
-      using,
+      handlePull(this.#options, peer, question),
+      this.#gate.use(nonce),
     ]);
     if (!used.ok) return failed(used.error);
-    const text = query.value.get('cursor');
-    if (answered.ok && text !== undefined) {
-      const cursor = decodeCursor(text);
-      const claimed = query.value.get('place') !== '1';
-      this.#options.onContact?.(
-        authenticated.peer.peerId,
-        claimed ? cursor : null,
-        limit.value > 1 ? cursor : null,
-      );
-    }
+    const { have, place, limit } = question;
+    if (answered.ok) this.#options.onContact?.(peer.peerId, place ? null : have, limit > 1 ? have : null);
     return answered;
   }
 
-  async #page(peer: Peer, query: ReadonlyMap<string, string>, limit: number): Promise<Result<object>> {
-    const options = this.#options;
-    const cursor = query.get('cursor');
-    if (cursor !== undefined) {
-      const only = query.get('origins')?.split(',') ?? null;
-      return handlePull(options, peer, { cursor, limit, only, stubs: query.get('stubs') === '1' });
-    }
-    if (options.legacy === null) return fail('UNAVAILABLE', 'this node only answers pulls with a cursor');
-    return options.legacy.since.page(peer, query.get('since') ?? '', limit);
+  /** A page for a release without cursors. */
+  async #oldPage({ peer, nonce }: Authenticated, since: string, limit: number): Promise<Result<object>> {
+    const { legacy } = this.#options;
+    const used = await this.#gate.use(nonce);
+    if (!used.ok) return failed(used.error);
+    if (legacy === null) return fail('UNAVAILABLE', 'this node only answers pulls with a cursor');
+    return legacy.since.page(peer, since, limit);
   }
 }
 
