@@ -90,6 +90,8 @@ export const HINT_BYTES_MAX = 1024;
 export const PEER_RESPONSE_BYTES_MAX = 32 * 1024 * 1024;
 /** A client must finish its TLS handshake in this time. */
 export const TLS_HANDSHAKE_MS = 10_000;
+/** Claims of a peer that this node lost operations are ignored at most this long after one that came to nothing. */
+export const DOUBT_REST_MS_MAX = 3_600_000;
 /** How often files of certificates, allowlists and the roster are checked for changes. */
 export const MESH_POLL_MS = 1000;
 
