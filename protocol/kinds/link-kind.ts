@@ -1,10 +1,18 @@
 import { type Link, linkId, RELATIONS } from '../graph/link.js';
+import { memoryIdProblem } from '../ids.js';
+import { REPLICATED_WORD_BYTES_MAX } from '../limits.js';
 import type { Kind } from './kind.js';
 import { isText, isTextOrNull, oneOf, payloadOf } from './payload.js';
 import { NO_FACTS, plain } from './plain.js';
+import { instant, orNull, textOf } from './replicated-value.js';
 
-const text = { accepts: isText, default: '' };
-const maybe = { accepts: isTextOrNull, default: null };
+const WORD = textOf(REPLICATED_WORD_BYTES_MAX);
+const end = {
+  accepts: isText,
+  admits: (value: unknown) => isText(value) && memoryIdProblem(value) === null,
+  default: '',
+};
+const maybe = { accepts: isTextOrNull, admits: orNull(WORD), default: null };
 
 /** A relation between two memories. Its namespace is its source's namespace when it was made; its header names it. */
 export const linkKind: Kind<Link> = {
@@ -13,15 +21,15 @@ export const linkKind: Kind<Link> = {
   words: { link: 'image', 'link.drop': 'removal' },
   contested: ['link', 'link.drop'],
   payload: payloadOf<Link>({
-    source_id: text,
-    target_id: text,
+    source_id: end,
+    target_id: end,
     relation: { accepts: oneOf(RELATIONS), default: 'related_to' },
-    created_at: text,
+    created_at: { accepts: isText, admits: instant, default: '' },
     valid_from: maybe,
     valid_until: maybe,
     observed_by: maybe,
     signature: maybe,
-    attest_level: { accepts: isText, default: 'unsigned' },
+    attest_level: { accepts: isText, admits: WORD, default: 'unsigned' },
     signed_at: maybe,
   }),
   removal: NO_FACTS,

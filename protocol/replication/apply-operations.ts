@@ -21,7 +21,7 @@ import {
 } from '../mesh/wire.js';
 import { includes } from '../version-vector.js';
 import { operationId } from './operation-log.js';
-import { purgeReasonOf, versionOf } from './payloads.js';
+import { admits, purgeReasonOf, versionOf } from './payloads.js';
 import { repairSubjects } from './repair.js';
 import { reachesOut } from './scope.js';
 import { replayed } from './use-nonce.js';
@@ -203,7 +203,7 @@ function* effectOf(operation: VerifiedOperation, context: DecisionContext): Read
   if (namespaceProblem(operation.namespace) !== null) return parkedFor('invalid');
   if (meaning.role === 'purge') return yield* purgeEffect({ ...operation, payload }, meaning.kind);
   const version = versionOf(meaning.kind, meaning.role, { ...operation, payload });
-  if (version === null) return parkedFor('invalid');
+  if (version === null || !admits(meaning.kind, version)) return parkedFor('invalid');
   return yield* subjectEffect(operation, meaning.kind, version);
 }
 
