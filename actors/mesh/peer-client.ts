@@ -27,7 +27,7 @@ export type Delivered<R> =
   | { readonly ok: true; readonly reply: R; readonly skewMs: number; readonly tookMs: number }
   | { readonly ok: false; readonly cause: Cause; readonly message: string };
 
-/** A body with its signature. It may go to several peers, once to each. */
+/** A body with its signature, for the peer that it names. */
 export interface SignedBody {
   readonly body: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
@@ -89,11 +89,11 @@ export class PeerClient {
   ): Promise<Delivered<CheckedPullReply>> {
     const question: PullQuestion = { have, limit, origins, place, stubs };
     const sentAt = instantFromMs(this.parts.clock.nowMs());
-    const query = pullQuery(question, this.parts.self.peerId, sentAt);
+    const query = pullQuery(question, this.parts.self.peerId, peer.peerId, sentAt);
     const inQuery = () =>
       this.signed(peer, { method: 'GET', path: SINCE_PATH, query, body: null }, checkPullReply);
     if (query.length <= PULL_QUERY_BYTES_MAX) return inQuery();
-    const answer = await this.post(peer, PULL_PATH, pullBody(question, sentAt), checkPullReply);
+    const answer = await this.post(peer, PULL_PATH, pullBody(question, peer.peerId, sentAt), checkPullReply);
     // The peer's release answers only the query.
     return !answer.ok && answer.cause === 'refused:no_route' ? inQuery() : answer;
   }
@@ -105,13 +105,15 @@ export class PeerClient {
     check: (body: Uint8Array) => R | null,
   ): Promise<Delivered<R>> {
     const { self, clock } = this.parts;
-    const said = { sender_agent_id: self.peerId, sender_wall_clock: instantFromMs(clock.nowMs()), ask };
+    const sentAt = instantFromMs(clock.nowMs());
+    const said = { sender_agent_id: self.peerId, sender_wall_clock: sentAt, receiver: peer.peerId, ask };
     return this.post(peer, RANGES_PATH, said, check);
   }
 
   /** Passes a command on to the home of its subject. */
   forward(peer: Peer, command: Command): Promise<Delivered<ForwardedReply>> {
-    const said = { sender_wall_clock: instantFromMs(this.parts.clock.nowMs()), command };
+    const sentAt = instantFromMs(this.parts.clock.nowMs());
+    const said = { sender_wall_clock: sentAt, receiver: peer.peerId, command };
     return this.post(peer, COMMANDS_PATH, said, checkForwardedReply);
   }
 
@@ -169,6 +171,8 @@ function causeOf(status: number, tag: string | null): Cause {
   if (status === 429) return 'throttled';
   // 503 means overload or shutting down, 504 a deadline in the peer's own queues, 507 a full disk.
   if (status === 503 || status === 504 || status === 507) return 'overloaded';
+  // Another node answers at the address of this peer.
+  if (tag === 'x_memory_receiver_mismatch') return 'untrusted';
   if (status === 401 || status === 403) return 'refused:unauthorised';
   if (status === 413) return 'refused:too_large';
   if (tag === 'ROUTE_NOT_FOUND' || tag === 'METHOD_NOT_ALLOWED') return 'refused:no_route';

@@ -4,7 +4,7 @@ import { failed, ok, type Result } from '../result.js';
 import { encodeCursor } from './cursor.js';
 import { readBody } from './message-body.js';
 import type { Have } from './wire.js';
-import { have, text } from './wire-schema.js';
+import { have, receiver, text } from './wire-schema.js';
 
 /** What a node asks a peer for: a page of the operations beyond what it has. */
 export interface PullQuestion {
@@ -20,17 +20,18 @@ export interface PullQuestion {
 }
 
 /** The query of `GET /sync/since` that asks this. */
-export function pullQuery(question: PullQuestion, sender: string, sentAt: string): string {
+export function pullQuery(question: PullQuestion, sender: string, to: string, sentAt: string): string {
   const { limit, origins, place, stubs } = question;
   const only = origins === null ? '' : `&origins=${encodeURIComponent(origins.join(','))}`;
   const claim = `${place ? '&place=1' : ''}${stubs ? '&stubs=1' : ''}`;
-  const who = `peer=${encodeURIComponent(sender)}&at=${encodeURIComponent(sentAt)}`;
+  const who = `peer=${encodeURIComponent(sender)}&to=${encodeURIComponent(to)}&at=${encodeURIComponent(sentAt)}`;
   return `cursor=${encodeCursor(question.have)}&limit=${limit}&${who}${only}${claim}`;
 }
 
 /** The same question as the body of `POST /mesh/pull`, for a cursor that is too long for a query. */
 const body = z.object({
   sender_wall_clock: z.string(),
+  receiver,
   have,
   limit: z.int().min(1),
   origins: z.array(text).max(HAVE_ORIGINS_MAX).nullable(),
@@ -40,11 +41,13 @@ const body = z.object({
 
 export interface AskedPull {
   readonly sentAt: string;
+  readonly receiver: string | undefined;
   readonly question: PullQuestion;
 }
 
-export const pullBody = (question: PullQuestion, sentAt: string): z.infer<typeof body> => ({
+export const pullBody = (question: PullQuestion, to: string, sentAt: string): z.infer<typeof body> => ({
   sender_wall_clock: sentAt,
+  receiver: to,
   have: { ...question.have },
   limit: question.limit,
   origins: question.origins === null ? null : [...question.origins],
@@ -56,6 +59,6 @@ export const pullBody = (question: PullQuestion, sentAt: string): z.infer<typeof
 export function parsePull(value: Readonly<Record<string, unknown>>): Result<AskedPull> {
   const read = readBody(body, value);
   if (!read.ok) return failed(read.error);
-  const { sender_wall_clock: sentAt, ...question } = read.value;
-  return ok({ sentAt, question });
+  const { sender_wall_clock: sentAt, receiver: to, ...question } = read.value;
+  return ok({ sentAt, receiver: to ?? undefined, question });
 }

@@ -55,6 +55,8 @@ export interface PushBody {
   readonly sender_agent_id: string;
   /** RFC 3339; with it the receiver remembers the nonce only for the time window. */
   readonly sender_wall_clock: string;
+  /** The node that the message is for: nobody can pass it on to another. */
+  readonly receiver: string;
   readonly memories: readonly unknown[];
   readonly operations: readonly WireOperation[];
   readonly heads: readonly SignedHead[];

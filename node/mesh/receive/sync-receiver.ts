@@ -124,10 +124,20 @@ export class SyncReceiver {
     if (!authenticated.ok) return failed(authenticated.error);
     const query = parseQuery(message.query);
     if (!query.ok) return failed(query.error);
-    const dated = this.#gate.date(authenticated.value, query.value.get('at'), 'at');
+    // The signature of a POST does not cover its query. The only such message tells a roster, which all members have.
+    const dated =
+      message.method === 'POST'
+        ? ok(authenticated.value)
+        : this.#dated(authenticated.value, saidIn(query.value), 'at');
     if (!dated.ok) return failed(dated.error);
     const used = await this.#gate.use(dated.value.nonce);
     return used.ok ? ok(authenticated.value.peer) : failed(used.error);
+  }
+
+  /** Checks whom a message is for, and when it was sent. */
+  #dated(authenticated: Authenticated, { receiver, sentAt }: Said, field: string): Result<Authenticated> {
+    const problem = this.#gate.receiverProblem(authenticated, receiver);
+    return problem === null ? this.#gate.date(authenticated, sentAt, field) : failed(problem);
   }
 
   async #answer(message: ReceivedMessage): Promise<Result<object>> {
@@ -149,7 +159,7 @@ export class SyncReceiver {
     if (mismatch !== null) return failed(mismatch);
     const sized = pushProblem(push, pageSizeMax);
     if (!sized.ok) return failed(sized.error);
-    const dated = this.#gate.date(authenticated, push.sentAt, 'sender_wall_clock');
+    const dated = this.#dated(authenticated, push, 'sender_wall_clock');
     if (!dated.ok) return failed(dated.error);
     const answered = await handlePush(this.#pushParts, push, dated.value);
     if (answered.ok) {
@@ -164,7 +174,7 @@ export class SyncReceiver {
     if (!json.ok) return failed(json.error);
     const asked = parseRanges(json.value);
     if (!asked.ok) return failed(asked.error);
-    const dated = this.#gate.date(authenticated, asked.value.sentAt, 'sender_wall_clock');
+    const dated = this.#dated(authenticated, asked.value, 'sender_wall_clock');
     if (!dated.ok) return failed(dated.error);
     const used = await this.#gate.use(dated.value.nonce);
     if (!used.ok) return failed(used.error);
@@ -190,7 +200,7 @@ export class SyncReceiver {
     if (!json.ok) return failed(json.error);
     const read = parseForwarded(json.value);
     if (!read.ok) return failed(read.error);
-    const dated = this.#gate.date(authenticated, read.value.sentAt, 'sender_wall_clock');
+    const dated = this.#dated(authenticated, read.value, 'sender_wall_clock');
     if (!dated.ok) return failed(dated.error);
     const used = await this.#gate.use(dated.value.nonce);
     if (!used.ok) return failed(used.error);
@@ -231,7 +241,7 @@ export class SyncReceiver {
     if (!query.ok) return failed(query.error);
     const limit = limitOf(query.value.get('limit'));
     if (!limit.ok) return failed(limit.error);
-    const dated = this.#gate.date(authenticated, query.value.get('at'), 'at');
+    const dated = this.#dated(authenticated, saidIn(query.value), 'at');
     if (!dated.ok) return failed(dated.error);
     const cursor = query.value.get('cursor');
     if (cursor === undefined) return this.#oldPage(dated.value, query.value.get('since') ?? '', limit.value);
@@ -256,9 +266,9 @@ export class SyncReceiver {
     if (!json.ok) return failed(json.error);
     const asked = parsePull(json.value);
     if (!asked.ok) return failed(asked.error);
-    const { sentAt, question } = asked.value;
-    const dated = this.#gate.date(authenticated, sentAt, 'sender_wall_clock');
+    const dated = this.#dated(authenticated, asked.value, 'sender_wall_clock');
     if (!dated.ok) return failed(dated.error);
+    const { question } = asked.value;
     return this.#page(dated.value, { ...question, limit: Math.min(question.limit, SYNC_SINCE_LIMIT_MAX) });
   }
 
@@ -283,6 +293,17 @@ export class SyncReceiver {
     return legacy.since.page(peer, since, limit);
   }
 }
+
+/** What a message says of itself under its signature. */
+interface Said {
+  readonly receiver: string | undefined;
+  readonly sentAt: string | undefined;
+}
+
+const saidIn = (query: ReadonlyMap<string, string>): Said => ({
+  receiver: query.get('to'),
+  sentAt: query.get('at'),
+});
 
 /** A larger limit means the largest allowed (interface §8). */
 function limitOf(text: string | undefined): Result<number> {
