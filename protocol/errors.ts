@@ -37,6 +37,10 @@ export const ERRORS = {
   peer_id_cert_unbound: { http: 401, exit: 1 },
   /** The message's date is too far from this node's clock; it may be a replay of an old message. */
   message_out_of_time: { http: 401, exit: 1 },
+  /** The signed message names another node as its receiver; somebody passed it on. */
+  x_memory_receiver_mismatch: { http: 401, exit: 1 },
+  /** The message names no receiver, and earlier messages of its sender did. */
+  x_memory_receiver_missing: { http: 401, exit: 1 },
   peer_id_header_missing: { http: 403, exit: 1 },
   sender_agent_id_mismatch: { http: 403, exit: 1 },
   /** A peer has used more nonces than the node remembers; the message itself is valid. */

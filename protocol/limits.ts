@@ -25,6 +25,21 @@ export const ACCESS_COUNT_MAX = 1_000_000;
 /** `on_conflict: version` tries `title (2)` up to this number. */
 export const TITLE_VERSION_MAX = 1000;
 
+// Payloads of peers: twice what a local write may have, so that a later release can raise its limits
+export const REPLICATED_TITLE_BYTES_MAX = 8 * TITLE_LENGTH_MAX;
+export const REPLICATED_CONTENT_BYTES_MAX = 2 * CONTENT_BYTES_MAX;
+export const REPLICATED_TAGS_MAX = 2 * TAGS_MAX;
+export const REPLICATED_TAG_BYTES_MAX = 2 * TAG_BYTES_MAX;
+/** Metadata, and every other member that is a JSON value. */
+export const REPLICATED_JSON_BYTES_MAX = 2 * METADATA_BYTES_MAX;
+export const REPLICATED_JSON_DEPTH_MAX = 2 * METADATA_DEPTH_MAX;
+export const REPLICATED_SOURCE_URI_BYTES_MAX = 2 * SOURCE_URI_BYTES_MAX;
+export const REPLICATED_CITATIONS_MAX = 2 * CITATIONS_MAX;
+/** A word, a label, an id of an entity or agent, and the text of an instant or signature. */
+export const REPLICATED_WORD_BYTES_MAX = 4 * ID_LENGTH_MAX;
+/** The highest version number of a memory; adding one to a number beyond 2^53 changes nothing. */
+export const REPLICATED_VERSION_MAX = 4_294_967_294;
+
 // Life cycle (reference-http §2.2)
 export const TTL_SECONDS = { short: 21_600, mid: 604_800, long: null } as const;
 /** A touch moves an expiry at least this far from now. */
@@ -51,6 +66,10 @@ export const HEADER_TEXT_LENGTH_MAX = 4096;
 export const HEADER_ORIGINS_SEEN_MAX = 4096;
 /** Origins in a node's statement of what it has. */
 export const HAVE_ORIGINS_MAX = 100_000;
+/** Origins of one peer; it begins one at each restore of its database. Operations of further ones are refused. */
+export const PEER_ORIGINS_MAX = 256;
+/** A pull with a longer query travels as a body. */
+export const PULL_QUERY_BYTES_MAX = 8192;
 /** A longer answer of a peer is not read. */
 export const PEER_REPLY_BYTES_MAX = 16 * 1024 * 1024;
 /** Operations in one message; a cap on its bytes applies too. */
@@ -86,6 +105,8 @@ export const HINT_BYTES_MAX = 1024;
 export const PEER_RESPONSE_BYTES_MAX = 32 * 1024 * 1024;
 /** A client must finish its TLS handshake in this time. */
 export const TLS_HANDSHAKE_MS = 10_000;
+/** Claims of a peer that this node lost operations are ignored at most this long after one that came to nothing. */
+export const DOUBT_REST_MS_MAX = 3_600_000;
 /** How often files of certificates, allowlists and the roster are checked for changes. */
 export const MESH_POLL_MS = 1000;
 

@@ -20,6 +20,8 @@ export const REFUSAL_CAUSES = [
   'unauthorised',
   'bad_request',
   'too_large',
+  'too_long',
+  'no_route',
   'internal',
   'other',
 ] as const;

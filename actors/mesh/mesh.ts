@@ -3,6 +3,7 @@ import type { Have } from '../../protocol/mesh/wire.js';
 import type { Result } from '../../protocol/result.js';
 import { loopChild } from '../core/loop.js';
 import { type Supervisor, startSupervisor } from '../core/supervisor.js';
+import { Doubts } from './doubts.js';
 import { forwardTo } from './forward.js';
 import { DeliveryLedger, type Remembered, restoreProgress } from './ledger.js';
 import { meshStatus } from './mesh-status.js';
@@ -62,11 +63,6 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const PUSH_GRACE_MS = 150;
 /** How long a starting node waits for its peers to say what they have of it. */
 const START_HOLD_MS = 2000;
-const DOUBT_HOLD_MS = 5000;
-/** When a peer's claim proved wrong, its claims are ignored for this long. */
-const DOUBT_REST_MS = 60_000;
-/** When a peer made a claim and did not answer the request for proof, its claims are ignored for this long. */
-const DOUBT_AGAIN_MS = 15_000;
 const RECOVERY_HOLD_MS = 60_000;
 /** A peer that reads a page, not the last one, asks for the next within this time, or is pushed to again. */
 const READS_REST_MS = 500;
@@ -100,9 +96,7 @@ class Replication implements Mesh {
   private sync: PeerSync | null = null;
   private readonly wakeLog: () => void;
   readonly rows: RowDuties;
-  /** The peer that claims that this database lost operations, and until when claims are ignored (monotonic). */
-  private doubted: PeerRecord | null = null;
-  private readonly doubtedUntilMs = new Map<string, number>();
+  private readonly doubts: Doubts;
   private recoveringFrom: PeerRecord | null = null;
 
   constructor(private readonly parts: MeshParts) {
@@ -110,6 +104,7 @@ class Replication implements Mesh {
     const requestTimeoutMs = settings.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
     this.gate = new WriteGate(scheduler);
     this.gate.hold('start', START_HOLD_MS);
+    this.doubts = new Doubts(clock, this.gate);
     this.ownLog = new OwnLog(store, clock, (change) => this.logChanged(change));
     this.client = new PeerClient({ self, transport, clock, random, requestTimeoutMs });
     this.outgoing = new Outgoing(self, store, this.client, clock);
@@ -391,29 +386,20 @@ class Replication implements Mesh {
   }
 
   /**
-   * A peer says that it has operations of the own origin that the log lacks or has differently. Writes wait while the
-   * peer is asked for them: only operations that the own key signed prove that the database was rolled back.
+   * A peer says that it has operations of the own origin that the log lacks or has differently. It is asked for them: only
+   * operations that the own key signed prove that the database was rolled back.
    */
   contradicted(record: PeerRecord, seq: number): void {
-    const nowMs = this.parts.clock.monotonicMs();
-    if (this.doubted !== null || nowMs < (this.doubtedUntilMs.get(record.peerId) ?? 0)) return;
-    this.doubted = record;
-    this.gate.hold('doubt', DOUBT_HOLD_MS);
+    if (!this.doubts.begin(record)) return;
     const { origin, end } = this.ownLog;
     this.ownLog.refresh().then(
       () => {
         // Another process may have written the operations, and this one not have read the log yet.
         if (this.ownLog.origin === origin && this.ownLog.end === end) this.sync?.request(record, seq);
-        else this.settle(record);
+        else this.doubts.settle(record);
       },
-      () => this.settle(record),
+      () => void this.doubts.settle(record),
     );
-  }
-
-  private settle(record: PeerRecord): void {
-    if (this.doubted !== record) return;
-    this.doubted = null;
-    this.gate.release('doubt');
   }
 
   private async putBack(record: PeerRecord, origin: string, keep: number): Promise<boolean> {
@@ -439,11 +425,9 @@ class Replication implements Mesh {
   }
 
   private caughtUp(record: PeerRecord, complete: boolean): void {
-    if (this.doubted === record) {
-      this.settle(record);
-      const restMs = complete ? DOUBT_REST_MS : DOUBT_AGAIN_MS;
-      if (this.recoveringFrom === null)
-        this.doubtedUntilMs.set(record.peerId, this.parts.clock.monotonicMs() + restMs);
+    if (this.doubts.settle(record)) {
+      if (this.recoveringFrom === null) this.doubts.cameToNothing(record, complete);
+      else this.doubts.proved(record);
     }
     if (this.recoveringFrom === null || !complete) return;
     // Any peer suffices: operations that only another peer has come with the next rounds.

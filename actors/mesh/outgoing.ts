@@ -21,20 +21,16 @@ export interface Batch {
   readonly full: boolean;
   /** `"operations":[…],"heads":[…]` of the body; serialised once. */
   readonly members: string;
-  /** The signed body as it was last made, and the peers that got it. */
-  signed: { readonly body: SignedBody; readonly madeAtMs: number; readonly sentTo: Set<string> } | null;
 }
 
 /** Bytes of payload that one batch reads; with the escapes of JSON in JSON it stays below the limit of a body. */
 const PAYLOAD_BYTES_TARGET = 1024 * 1024;
 /** Bytes for the members of a body around the operations. */
 const BODY_MARGIN_BYTES = 4096;
-/** A signed body is reused for this long: it carries the time, and its receivers refuse old ones. */
-const SIGNED_FOR_MS = 30_000;
 const CACHED_MAX = 32;
 
 /**
- * Batches of own operations. Connections at the same sequence share one batch: it is read, serialised and signed once.
+ * Batches of own operations. Connections at the same sequence share one batch: it is read and serialised once.
  */
 export class Outgoing {
   private readonly cache = new Map<string, Batch>();
@@ -109,21 +105,9 @@ export class Outgoing {
     for (const [key, each] of this.cache) if (each === batch) this.cache.delete(key);
   }
 
-  /**
-   * The message that carries a batch to a peer. No two messages to a peer have the same bytes: the second would be a
-   * replay.
-   */
+  /** The message that carries a batch to a peer; its signature covers the name of the peer. */
   message(batch: Batch, peerId: string): SignedBody {
-    const nowMs = this.clock.nowMs();
-    const { signed } = batch;
-    const age = signed === null ? Number.POSITIVE_INFINITY : Math.abs(nowMs - signed.madeAtMs);
-    if (signed !== null && age < SIGNED_FOR_MS && !signed.sentTo.has(peerId)) {
-      signed.sentTo.add(peerId);
-      return signed.body;
-    }
-    const body = this.client.sign(new TextEncoder().encode(this.bodyOf(batch.members, nowMs)));
-    batch.signed = { body, madeAtMs: nowMs, sentTo: new Set([peerId]) };
-    return body;
+    return this.client.sign(new TextEncoder().encode(this.bodyOf(batch.members, peerId)));
   }
 
   private batchOf(
@@ -153,7 +137,6 @@ export class Outgoing {
           to: last.seq,
           full: start.full || taken < operations.length,
           members,
-          signed: null,
         };
       taken = Math.ceil(taken / 2);
     }
@@ -167,9 +150,10 @@ export class Outgoing {
     return this.head;
   }
 
-  private bodyOf(members: string, nowMs: number): string {
-    const sender = JSON.stringify(this.self.peerId);
-    return `{"sender_agent_id":${sender},"sender_wall_clock":"${instantFromMs(nowMs)}","memories":[],${members}}`;
+  private bodyOf(members: string, peerId: string): string {
+    const [sender, receiver] = [JSON.stringify(this.self.peerId), JSON.stringify(peerId)];
+    const sentAt = instantFromMs(this.clock.nowMs());
+    return `{"sender_agent_id":${sender},"sender_wall_clock":"${sentAt}","receiver":${receiver},"memories":[],${members}}`;
   }
 }
 

@@ -1,10 +1,17 @@
 import type { Command } from '../../protocol/commands.js';
-import { encodeCursor } from '../../protocol/mesh/cursor.js';
+import { PULL_QUERY_BYTES_MAX } from '../../protocol/limits.js';
 import { checkForwardedReply, type ForwardedReply } from '../../protocol/mesh/forward.js';
 import { errorTagOf } from '../../protocol/mesh/message-body.js';
-import { COMMANDS_PATH, PUSH_PATH, RANGES_PATH, SINCE_PATH } from '../../protocol/mesh/message-paths.js';
-import { signMessage } from '../../protocol/mesh/message-signing.js';
+import {
+  COMMANDS_PATH,
+  PULL_PATH,
+  PUSH_PATH,
+  RANGES_PATH,
+  SINCE_PATH,
+} from '../../protocol/mesh/message-paths.js';
+import { type MessageParts, signMessage } from '../../protocol/mesh/message-signing.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
+import { type PullQuestion, pullBody, pullQuery } from '../../protocol/mesh/pull-question.js';
 import { type CheckedPullReply, checkPullReply } from '../../protocol/mesh/pull-reply.js';
 import { type CheckedPushReply, checkPushReply } from '../../protocol/mesh/push-message.js';
 import type { RangesQuestion } from '../../protocol/mesh/ranges.js';
@@ -20,7 +27,7 @@ export type Delivered<R> =
   | { readonly ok: true; readonly reply: R; readonly skewMs: number; readonly tookMs: number }
   | { readonly ok: false; readonly cause: Cause; readonly message: string };
 
-/** A body with its signature. It may go to several peers, once to each. */
+/** A body with its signature, for the peer that it names. */
 export interface SignedBody {
   readonly body: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
@@ -74,20 +81,21 @@ export class PeerClient {
    * Asks for operations beyond `have`, at most about `limit`, only of `origins` unless that is null. The peer takes
    * `have` for what is durably here, unless `place` says that it is only where to read from.
    */
-  pull(
+  async pull(
     peer: Peer,
     have: Have,
     limit: number,
     { origins = null, place = false, stubs = false }: PullHow = {},
   ): Promise<Delivered<CheckedPullReply>> {
-    const { self, clock, random } = this.parts;
-    const at = encodeURIComponent(instantFromMs(clock.nowMs()));
-    const only = origins === null ? '' : `&origins=${encodeURIComponent(origins.join(','))}`;
-    const claim = `${place ? '&place=1' : ''}${stubs ? '&stubs=1' : ''}`;
-    const query = `cursor=${encodeCursor(have)}&limit=${limit}&peer=${encodeURIComponent(self.peerId)}&at=${at}${only}${claim}`;
-    const message = { method: 'GET', path: SINCE_PATH, query, body: null } as const;
-    const headers = signMessage({ ...message, peerId: self.peerId, signer: self.signer, random });
-    return this.send(peer, { ...message, headers }, checkPullReply);
+    const question: PullQuestion = { have, limit, origins, place, stubs };
+    const sentAt = instantFromMs(this.parts.clock.nowMs());
+    const query = pullQuery(question, this.parts.self.peerId, peer.peerId, sentAt);
+    const inQuery = () =>
+      this.signed(peer, { method: 'GET', path: SINCE_PATH, query, body: null }, checkPullReply);
+    if (query.length <= PULL_QUERY_BYTES_MAX) return inQuery();
+    const answer = await this.post(peer, PULL_PATH, pullBody(question, peer.peerId, sentAt), checkPullReply);
+    // The peer's release answers only the query.
+    return !answer.ok && answer.cause === 'refused:no_route' ? inQuery() : answer;
   }
 
   /** Asks how ranges of rows compare, or for operations that are missing here. */
@@ -96,22 +104,37 @@ export class PeerClient {
     ask: RangesQuestion,
     check: (body: Uint8Array) => R | null,
   ): Promise<Delivered<R>> {
-    const { self, clock, random } = this.parts;
-    const said = { sender_agent_id: self.peerId, sender_wall_clock: instantFromMs(clock.nowMs()), ask };
-    const body = new TextEncoder().encode(JSON.stringify(said));
-    const message = { method: 'POST', path: RANGES_PATH, query: '', body } as const;
-    const headers = signMessage({ ...message, peerId: self.peerId, signer: self.signer, random });
-    return this.send(peer, { ...message, headers }, check);
+    const { self, clock } = this.parts;
+    const sentAt = instantFromMs(clock.nowMs());
+    const said = { sender_agent_id: self.peerId, sender_wall_clock: sentAt, receiver: peer.peerId, ask };
+    return this.post(peer, RANGES_PATH, said, check);
   }
 
   /** Passes a command on to the home of its subject. */
   forward(peer: Peer, command: Command): Promise<Delivered<ForwardedReply>> {
-    const { self, clock, random } = this.parts;
-    const said = { sender_wall_clock: instantFromMs(clock.nowMs()), command };
+    const sentAt = instantFromMs(this.parts.clock.nowMs());
+    const said = { sender_wall_clock: sentAt, receiver: peer.peerId, command };
+    return this.post(peer, COMMANDS_PATH, said, checkForwardedReply);
+  }
+
+  private post<R extends { readonly wall_clock: string }>(
+    peer: Peer,
+    path: string,
+    said: object,
+    check: (body: Uint8Array) => R | null,
+  ): Promise<Delivered<R>> {
     const body = new TextEncoder().encode(JSON.stringify(said));
-    const message = { method: 'POST', path: COMMANDS_PATH, query: '', body } as const;
+    return this.signed(peer, { method: 'POST', path, query: '', body }, check);
+  }
+
+  private signed<R extends { readonly wall_clock: string }>(
+    peer: Peer,
+    message: MessageParts,
+    check: (body: Uint8Array) => R | null,
+  ): Promise<Delivered<R>> {
+    const { self, random } = this.parts;
     const headers = signMessage({ ...message, peerId: self.peerId, signer: self.signer, random });
-    return this.send(peer, { ...message, headers }, checkForwardedReply);
+    return this.send(peer, { ...message, headers }, check);
   }
 
   private async send<R extends { readonly wall_clock: string }>(
@@ -124,7 +147,7 @@ export class PeerClient {
     const answer = await transport.send(peer, request, requestTimeoutMs);
     if (answer.kind !== 'answer') return { ok: false, cause: answer.kind, message: answer.message };
     const tookMs = clock.monotonicMs() - sentAtMs;
-    if (answer.status !== 200) return refusal(answer);
+    if (answer.status !== 200) return refusal(answer, request.query.length > PULL_QUERY_BYTES_MAX);
     const reply = check(answer.body);
     if (reply === null)
       return { ok: false, cause: 'rubbish', message: 'the answer does not have the form of a peer reply' };
@@ -134,10 +157,12 @@ export class PeerClient {
   }
 }
 
-function refusal({ status, body }: PeerReply & { kind: 'answer' }): Delivered<never> {
+function refusal({ status, body }: PeerReply & { kind: 'answer' }, longQuery: boolean): Delivered<never> {
   const tag = errorTagOf(body);
   const message = `HTTP ${status}${tag === null ? '' : ` ${tag}`}`;
-  return { ok: false, cause: causeOf(status, tag), message };
+  // The head of the request did not fit. Nothing that was asked is wrong.
+  const tooLong = longQuery && (tag === 'INVALID_REQUEST' || status === 414 || status === 431);
+  return { ok: false, cause: tooLong ? 'refused:too_long' : causeOf(status, tag), message };
 }
 
 function causeOf(status: number, tag: string | null): Cause {
@@ -146,8 +171,11 @@ function causeOf(status: number, tag: string | null): Cause {
   if (status === 429) return 'throttled';
   // 503 means overload or shutting down, 504 a deadline in the peer's own queues, 507 a full disk.
   if (status === 503 || status === 504 || status === 507) return 'overloaded';
+  // Another node answers at the address of this peer.
+  if (tag === 'x_memory_receiver_mismatch') return 'untrusted';
   if (status === 401 || status === 403) return 'refused:unauthorised';
   if (status === 413) return 'refused:too_large';
+  if (tag === 'ROUTE_NOT_FOUND' || tag === 'METHOD_NOT_ALLOWED') return 'refused:no_route';
   if (status >= 500) return 'refused:internal';
   return status >= 400 ? 'refused:bad_request' : 'rubbish';
 }

@@ -248,6 +248,8 @@ export class PeerConnection implements RunningChild {
     });
     this.slowTimers.add(timer);
     const answering = parts.client.push(record.peer, parts.outgoing.message(batch, record.peerId));
+    // The batch may hold operations that were written after the log was last looked at.
+    if (parts.ownLog.origin === batch.origin) parts.ownLog.reached(batch.origin, batch.to);
     // Operations written while this push was prepared follow at once.
     this.wake();
     const answer = await answering;

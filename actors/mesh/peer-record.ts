@@ -35,6 +35,9 @@ export type RecordChange = 'reconnected' | 'progress' | 'state';
 /** A clock skew from which on a warning is logged (design: mesh). */
 const SKEW_WARN_MS = 5000;
 
+/** A failure that comes again within this time after the last one is not warned of again. */
+const WARN_AGAIN_MS = 60_000;
+
 /** Shortest time between two tries of a peer that contacts this node but cannot be reached. */
 const CONTACT_RETRY_MS = 250;
 
@@ -52,6 +55,8 @@ export class PeerRecord {
    * For origins of which the peer has more but sent nothing: this node's sequence then. The peer has only the headers.
    */
   readonly keptBack = new Map<string, number>();
+  /** Why operations that it gave were refused, since all that it had was last taken. */
+  readonly refusals = new Set<string>();
   /** Not tried again before this instant, monotonic. */
   notBeforeMs = 0;
   /** Until then, monotonic, the peer reads pages that include what a push would send. */
@@ -71,6 +76,9 @@ export class PeerRecord {
   lastFailedAtMs: number | null = null;
   /** Monotonic. */
   private failedAtMs = 0;
+  /** The failure that was last warned of, and until when, monotonic, it is not warned of again. */
+  private warnedOf: string | null = null;
+  private quietUntilMs = 0;
 
   constructor(
     public peer: Peer,
@@ -142,8 +150,9 @@ export class PeerRecord {
     this.firstFailedAtMs ??= this.lastFailedAtMs;
     this.failedAtMs = clock.monotonicMs();
     this.notBeforeMs = this.failedAtMs + waitAfter(this.connection, random.unit());
-    if (before.state !== this.connection.state || before.quarantined !== this.connection.quarantined) {
-      const { state, quarantined, attempts } = this.connection;
+    const { state, quarantined, attempts } = this.connection;
+    const changed = before.state !== state || before.quarantined !== quarantined;
+    if (changed && this.isNews(`${state} ${quarantined} ${cause}`)) {
       log.warn(
         { peer: this.peerId, state, quarantined, attempts, cause, reason: message },
         'a peer cannot be reached or refuses operations',
@@ -159,6 +168,15 @@ export class PeerRecord {
     this.apply({ kind: 'contacted' });
     this.notBeforeMs = Math.min(this.notBeforeMs, this.failedAtMs + CONTACT_RETRY_MS);
     this.parts.onChange(this, 'state');
+  }
+
+  /** True unless this failure was the last one to be warned of and failures went on since then. */
+  private isNews(failure: string): boolean {
+    const nowMs = this.parts.clock.monotonicMs();
+    const goesOn = failure === this.warnedOf && nowMs < this.quietUntilMs;
+    this.warnedOf = failure;
+    this.quietUntilMs = nowMs + WARN_AGAIN_MS;
+    return !goesOn;
   }
 
   private apply(event: ConnectionEvent): void {

@@ -124,6 +124,7 @@ export class PeerSync implements RunningChild {
         (complete) => {
           this.active.delete(record);
           if (this.stopping) return;
+          if (complete) record.refusals.clear();
           this.parts.caughtUp(record, complete);
           this.pump();
         },
@@ -192,10 +193,12 @@ export class PeerSync implements RunningChild {
       if (refusedNow.length > 0) {
         ahead.drop();
         const { origin, seq, reason } = refusedNow[0]!;
-        this.parts.log.warn(
-          { peer: record.peerId, origin, seq, reason },
-          'operations of a peer were refused',
-        );
+        if (!record.refusals.has(reason))
+          this.parts.log.warn(
+            { peer: record.peerId, origin, seq, reason },
+            'operations of a peer were refused',
+          );
+        record.refusals.add(reason);
       }
       if (!page.more && blocked.size === 0) return true;
       // A page that brings nothing new and is not refused would be requested for ever.

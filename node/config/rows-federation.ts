@@ -37,7 +37,8 @@ export const FEDERATION_ROWS = {
   },
   fedCertPeerBinding: {
     type: 'text',
-    default: 'warn',
+    default: null,
+    defaultDoc: 'enforce with an allowlist, warn without',
     oneOf: ['warn', 'enforce'],
     env: 'SVC_FED_CERT_PEER_BINDING',
     doc: 'A client certificate that is not bound to a peer is accepted with a warning, or refused.',

@@ -33,7 +33,8 @@ async function compare(peer: Peer, parts: CompareParts): Promise<ComparedPeer> {
   const silent = { ...about, reachable: false, equal: null, differing: [] };
   if (peer.state === 'departed') return { ...silent, problem: null };
   if (peer.url === null) return { ...silent, problem: 'the peer has no address and cannot be asked' };
-  const query = `at=${encodeURIComponent(instantFromMs(parts.clock.nowMs()))}`;
+  const to = encodeURIComponent(peer.peerId);
+  const query = `to=${to}&at=${encodeURIComponent(instantFromMs(parts.clock.nowMs()))}`;
   const unsigned = { method: 'GET', path: `${API_PREFIX}${DIGESTS_PATH}`, query, body: null } as const;
   const reply = await parts.transport.send(peer, { ...unsigned, headers: parts.sign(unsigned) }, TIMEOUT_MS);
   const answer = DIGESTS_ANSWER.safeParse(jsonOf(reply));

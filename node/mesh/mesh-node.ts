@@ -19,7 +19,7 @@ import type { OpenSurface } from './mesh-listener.js';
 import { MeshPeers } from './mesh-peers.js';
 import { openFileRoster, openReceiver, openVerifier } from './open-receiver.js';
 import type { SyncReceiver } from './receive/sync-receiver.js';
-import { commandRoutes, rangesRoutes, syncRoutes } from './receive/sync-routes.js';
+import { commandRoutes, pullRoutes, rangesRoutes, syncRoutes } from './receive/sync-routes.js';
 
 export interface MeshNodeParts {
   readonly services: Services;
@@ -67,7 +67,7 @@ export class MeshNode {
       hintLines: () => this.#hints?.connected ?? [],
       replicationStatus: () => this.#mesh?.status() ?? null,
       acknowledgements: (origin, seq) => this.#mesh?.acknowledgements(origin, seq) ?? [],
-      syncRoutes: [...syncRoutes(receiver), ...rangesRoutes(receiver), ...commandRoutes(receiver)],
+      syncRoutes: [syncRoutes, pullRoutes, rangesRoutes, commandRoutes].flatMap((routes) => routes(receiver)),
     });
   }
 

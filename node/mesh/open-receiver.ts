@@ -46,7 +46,8 @@ export function openReceiver(
     policy: {
       requireSignature: settings.fedRequireSig,
       requireNonce: settings.fedRequireNonce,
-      certificateBinding: settings.fedCertPeerBinding,
+      certificateBinding:
+        settings.fedCertPeerBinding ?? (settings.mtlsAllowlist === null ? 'warn' : 'enforce'),
       trustBodyAgentId: settings.fedTrustBodyAgentId,
     },
     isListed: (id) => scopes?.has(id) === true,

@@ -1,5 +1,5 @@
 import { type Command, type Outcomes, RULES } from '../commands.js';
-import { type Failure, failed, type Result } from '../result.js';
+import { type Failure, fail, failed, type Result } from '../result.js';
 import { audited } from './audit.js';
 import type { Deciding, Decision, DecisionContext } from './deciding.js';
 import { guardAgentRecords } from './guard-agents.js';
@@ -55,7 +55,16 @@ export function* decide(
   const guarded = guardAgentRecords(command, yield* rule(command as never, context));
   const elsewhere = guarded.ok ? yield* homeProblem(guarded.value.mutations, context) : null;
   if (elsewhere !== null) return failed(elsewhere);
+  if (guarded.ok && guarded.value.mutations.some((mutation) => outgrows(mutation, context)))
+    return fail('VALIDATION_FAILED', 'the row would hold more than other nodes take');
   return announced(command, audited(command, guarded), events, context);
+}
+
+/** True for a write of a row that peers would not take, where they took the row before it. */
+function outgrows(mutation: Mutation, { kinds }: DecisionContext): boolean {
+  if (mutation.mutation !== 'write') return false;
+  const { payload } = kinds.of(mutation.kind);
+  return !payload.admits(mutation.image) && (mutation.before === null || payload.admits(mutation.before));
 }
 
 function announced(

@@ -4,7 +4,7 @@ import type { Subject } from '../kinds/kind.js';
 import type { MemoryImage } from '../kinds/memory-kind.js';
 import type { Dot, Facts, Version } from '../kinds/version.js';
 import type { ArchivedRow, PurgeableRow } from '../lifecycle/archived-memory.js';
-import type { AgentId, Instant, Origin } from '../meanings.js';
+import type { AgentId, Instant, Origin, PeerId } from '../meanings.js';
 import type { ForgetFilter } from '../memory/forget-filter.js';
 import type { MemoryRow } from '../memory/memory.js';
 import type { EpochNotice } from '../mesh/epoch-notice.js';
@@ -141,6 +141,8 @@ export interface Reads {
   'log-origin': Ask<Nothing, OriginSeq>;
   /** The end of a foreign origin's chain; null before its first operation. */
   'origin-head': Ask<{ readonly origin: Origin }, { readonly seq: number; readonly head: string } | null>;
+  /** How many foreign origins of a peer the log has. */
+  'origins-of': Ask<{ readonly peerId: PeerId }, number>;
   /** The header hash of an operation in the log; null when the log does not hold it. */
   'operation-hash': Ask<OriginSeq, string | null>;
   /** Why an operation in the log has no effect; null when it has one. */

@@ -1,12 +1,19 @@
 import { type Link, linkId, RELATIONS } from '../graph/link.js';
+import { memoryIdProblem } from '../ids.js';
+import { REPLICATED_WORD_BYTES_MAX } from '../limits.js';
 import type { Kind } from './kind.js';
 import { isBase64OrNull, isText, isTextOrNull, oneOf, payloadOf } from './payload.js';
 import { NO_FACTS, plain } from './plain.js';
+import { instant, orNull, textOf } from './replicated-value.js';
 
-const text = { accepts: isText, default: '' };
+const WORD = textOf(REPLICATED_WORD_BYTES_MAX);
 /** The id of a link joins these with `|`. */
-const end = { accepts: (value: unknown) => isText(value) && !value.includes('|'), default: '' };
-const maybe = { accepts: isTextOrNull, default: null };
+const end = {
+  accepts: (value: unknown) => isText(value) && !value.includes('|'),
+  admits: (value: unknown) => isText(value) && memoryIdProblem(value) === null,
+  default: '',
+};
+const maybe = { accepts: isTextOrNull, admits: orNull(WORD), default: null };
 
 /** A relation between two memories. Its namespace is its source's namespace when it was made; its header names it. */
 export const linkKind: Kind<Link> = {
@@ -18,12 +25,12 @@ export const linkKind: Kind<Link> = {
     source_id: end,
     target_id: end,
     relation: { accepts: oneOf(RELATIONS), default: 'related_to' },
-    created_at: text,
+    created_at: { accepts: isText, admits: instant, default: '' },
     valid_from: maybe,
     valid_until: maybe,
     observed_by: maybe,
-    signature: { accepts: isBase64OrNull, default: null },
-    attest_level: { accepts: isText, default: 'unsigned' },
+    signature: { accepts: isBase64OrNull, admits: orNull(WORD), default: null },
+    attest_level: { accepts: isText, admits: WORD, default: 'unsigned' },
     signed_at: maybe,
   }),
   removal: NO_FACTS,

@@ -1,3 +1,5 @@
+import { memoryIdProblem } from '../ids.js';
+import * as limits from '../limits.js';
 import type { Instant } from '../meanings.js';
 import { higherTier, KINDS, type Memory, ownerOf, TIERS } from '../memory/memory.js';
 import { verifyClaim } from './author-claim.js';
@@ -17,6 +19,7 @@ import {
   payloadOf,
   type Rest,
 } from './payload.js';
+import { instant, json, listOf, orNull, textOf } from './replicated-value.js';
 import {
   covers,
   editDot,
@@ -36,40 +39,54 @@ const LOCAL_KEYS = ['access_count', 'last_accessed_at', 'hlc', 'origin', 'origin
  */
 export type MemoryImage = Pick<Memory, Exclude<keyof Memory, (typeof LOCAL_KEYS)[number]>>;
 
+const WORD = textOf(limits.REPLICATED_WORD_BYTES_MAX);
+
 const MEMBERS: Members<MemoryImage> = {
-  id: { accepts: isFilled, default: '' },
+  id: { accepts: isFilled, admits: isMemoryId, default: '' },
   tier: { accepts: oneOf(TIERS), default: 'mid' },
   namespace: { accepts: isFilled, default: '' },
-  title: { accepts: isText, default: '' },
-  content: { accepts: isText, default: '' },
-  tags: { accepts: isTexts, default: [] },
+  title: { accepts: isText, admits: textOf(limits.REPLICATED_TITLE_BYTES_MAX), default: '' },
+  content: { accepts: isText, admits: textOf(limits.REPLICATED_CONTENT_BYTES_MAX), default: '' },
+  tags: {
+    accepts: isTexts,
+    admits: listOf(textOf(limits.REPLICATED_TAG_BYTES_MAX), limits.REPLICATED_TAGS_MAX),
+    default: [],
+  },
   priority: {
     accepts: (value) => isInteger(value) && (value as number) >= 1 && (value as number) <= 10,
     default: 5,
   },
   confidence: { accepts: (value) => typeof value === 'number' && value >= 0 && value <= 1, default: 1 },
-  source: { accepts: isText, default: 'api' },
-  created_at: { accepts: isText, default: '' },
-  updated_at: { accepts: isText, default: '' },
-  expires_at: { accepts: isTextOrNull, default: null },
-  metadata: { accepts: isObject, default: {} },
+  source: { accepts: isText, admits: WORD, default: 'api' },
+  created_at: { accepts: isText, admits: instant, default: '' },
+  updated_at: { accepts: isText, admits: instant, default: '' },
+  expires_at: { accepts: isTextOrNull, admits: orNull(instant), default: null },
+  metadata: { accepts: isObject, admits: json, default: {} },
   kind: { accepts: oneOf(KINDS), default: 'observation' },
   reflection_depth: { accepts: isInteger, default: 0 },
   atomised_into: { accepts: isIntegerOrNull, default: null },
-  atom_of: { accepts: isTextOrNull, default: null },
-  entity_id: { accepts: isTextOrNull, default: null },
+  atom_of: { accepts: isTextOrNull, admits: orNull(WORD), default: null },
+  entity_id: { accepts: isTextOrNull, admits: orNull(WORD), default: null },
   persona_version: { accepts: isIntegerOrNull, default: null },
-  citations: { accepts: (value) => Array.isArray(value) && value.every(isObject), default: [] },
-  source_uri: { accepts: isTextOrNull, default: null },
-  source_span: { accepts: isObjectOrNull, default: null },
-  confidence_source: { accepts: isText, default: 'caller_provided' },
-  confidence_signals: { accepts: isObjectOrNull, default: null },
-  confidence_decayed_at: { accepts: isTextOrNull, default: null },
-  mentioned_entity_id: { accepts: isTextOrNull, default: null },
-  version: { accepts: isVersion, default: 1 },
-  write_signature: { accepts: isObjectOrNull, default: null },
-  created_hlc: { accepts: isText, default: '' },
-  edited: { accepts: isText, default: '' },
+  citations: {
+    accepts: (value) => Array.isArray(value) && value.every(isObject),
+    admits: listOf(json, limits.REPLICATED_CITATIONS_MAX),
+    default: [],
+  },
+  source_uri: {
+    accepts: isTextOrNull,
+    admits: orNull(textOf(limits.REPLICATED_SOURCE_URI_BYTES_MAX)),
+    default: null,
+  },
+  source_span: { accepts: isObjectOrNull, admits: json, default: null },
+  confidence_source: { accepts: isText, admits: WORD, default: 'caller_provided' },
+  confidence_signals: { accepts: isObjectOrNull, admits: json, default: null },
+  confidence_decayed_at: { accepts: isTextOrNull, admits: orNull(instant), default: null },
+  mentioned_entity_id: { accepts: isTextOrNull, admits: orNull(WORD), default: null },
+  version: { accepts: isVersion, admits: isBoundedVersion, default: 1 },
+  write_signature: { accepts: isObjectOrNull, admits: json, default: null },
+  created_hlc: { accepts: isText, admits: WORD, default: '' },
+  edited: { accepts: isText, admits: WORD, default: '' },
 };
 
 /** The facts of a memory's removal, without its reason. */
@@ -82,13 +99,21 @@ export interface MemoryRemoval {
 }
 
 const removal = payloadOf<MemoryRemoval & { readonly rest: Rest }>({
-  title: { accepts: isText, default: '' },
-  expires_at: { accepts: isTextOrNull, default: null },
-  version: { accepts: isVersion, default: 1 },
+  title: { accepts: isText, admits: MEMBERS.title.admits!, default: '' },
+  expires_at: { accepts: isTextOrNull, admits: orNull(instant), default: null },
+  version: { accepts: isVersion, admits: isBoundedVersion, default: 1 },
 });
 
 function isVersion(value: unknown): boolean {
   return isInteger(value) && (value as number) >= 1;
+}
+
+function isBoundedVersion(value: unknown): boolean {
+  return isVersion(value) && (value as number) <= limits.REPLICATED_VERSION_MAX;
+}
+
+function isMemoryId(value: unknown): boolean {
+  return isText(value) && memoryIdProblem(value) === null;
 }
 
 /** The facts of a memory's removal, with their types. */

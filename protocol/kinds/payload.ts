@@ -1,4 +1,5 @@
 import { canonicalJson } from '../canonical-json.js';
+import { json } from './replicated-value.js';
 
 /** Members of a payload that this release does not know; they are kept and written back unchanged. */
 export type Rest = Readonly<Record<string, unknown>>;
@@ -9,6 +10,11 @@ export const NO_REST: Rest = Object.freeze({});
 export interface Member<T = unknown> {
   /** True for a value that a row can hold, so no payload of a peer can break a row. */
   readonly accepts: (value: unknown) => boolean;
+  /**
+   * True for a value that a peer may send; all that it accepts when absent. Rows of older databases may hold more, so
+   * what is in the log is read without it.
+   */
+  readonly admits?: (value: unknown) => boolean;
   /** The value when the text lacks the member. */
   readonly default: T;
   /**
@@ -31,6 +37,8 @@ export interface Payload<I> {
   text(image: I): string;
   /** Null for a value that no row of this kind can hold. */
   parse(value: unknown): I | null;
+  /** True for an image that a peer may send. */
+  admits(image: I): boolean;
 }
 
 type Values = Readonly<Record<string, unknown>>;
@@ -39,6 +47,9 @@ type Values = Readonly<Record<string, unknown>>;
 export function payloadOf<I extends { readonly rest: Rest }>(members: Members<I>): Payload<I> {
   const byKey = new Map(Object.entries(members as Readonly<Record<string, Member>>));
   const keys = [...byKey.keys()].sort();
+  const limited = [...byKey].flatMap(([key, { admits }]) =>
+    admits === undefined ? [] : [[key, admits] as const],
+  );
   const written = keys.map((key) => {
     const member = byKey.get(key)!;
     const omitted = member.later === true ? canonicalJson(member.default) : null;
@@ -80,6 +91,13 @@ export function payloadOf<I extends { readonly rest: Rest }>(members: Members<I>
       const unknown = Object.entries(value).filter(([key]) => !byKey.has(key));
       image['rest'] = unknown.length === 0 ? NO_REST : Object.fromEntries(unknown);
       return image as unknown as I;
+    },
+    admits(image) {
+      const values = image as unknown as Values;
+      return (
+        json(image.rest ?? NO_REST) &&
+        limited.every(([key, admits]) => values[key] === undefined || admits(values[key]))
+      );
     },
   };
 }

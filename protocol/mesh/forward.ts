@@ -3,7 +3,7 @@ import { ERRORS, type ErrorCode } from '../errors.js';
 import { HEADER_TEXT_LENGTH_MAX } from '../limits.js';
 import { fail, ok, type Result } from '../result.js';
 import { readReply } from './message-body.js';
-import { instant, word } from './wire-schema.js';
+import { instant, receiver, word } from './wire-schema.js';
 
 /**
  * A request that only the home of a subject decides, forwarded by another node (design: kinds, "Two things need one
@@ -12,11 +12,13 @@ import { instant, word } from './wire-schema.js';
 
 const request = z.object({
   sender_wall_clock: z.string(),
+  receiver,
   command: z.looseObject({ kind: word }),
 });
 
 export interface ForwardedRequest {
   readonly sentAt: string;
+  readonly receiver: string | undefined;
   /** The command as it was sent; its kind says which check it must pass. */
   readonly command: Readonly<Record<string, unknown>> & { readonly kind: string };
 }
@@ -24,7 +26,10 @@ export interface ForwardedRequest {
 /** Reads the body of a forwarded request: VALIDATION_FAILED for another shape. */
 export function parseForwarded(value: unknown): Result<ForwardedRequest> {
   const parsed = request.safeParse(value);
-  if (parsed.success) return ok({ sentAt: parsed.data.sender_wall_clock, command: parsed.data.command });
+  if (parsed.success) {
+    const { sender_wall_clock: sentAt, receiver: to, command } = parsed.data;
+    return ok({ sentAt, receiver: to ?? undefined, command });
+  }
   const field = parsed.error.issues[0]?.path.join('.') ?? '';
   return fail('VALIDATION_FAILED', `${field} is not a valid field of a forwarded request`, {
     fields: [field],

@@ -4,7 +4,7 @@ import { HEADER_TEXT_LENGTH_MAX, PUSH_OPERATIONS_MAX } from '../limits.js';
 import { fail, failed, ok, type Result } from '../result.js';
 import { readBody, readReply } from './message-body.js';
 import type { ParkReason, PushReply, RefusalReason } from './wire.js';
-import { count, have, instant, place, release } from './wire-schema.js';
+import { count, have, instant, place, receiver, release } from './wire-schema.js';
 
 /** The body of `POST /sync/push` as it is received, and the answer to it. Unknown keys are ignored. */
 
@@ -27,6 +27,7 @@ const items = z.array(z.unknown()).nullish();
 const push = z.object({
   sender_agent_id: z.string(),
   sender_wall_clock: z.string().nullish(),
+  receiver,
   dry_run: z.boolean().nullish(),
   operations: items,
   heads: items,
@@ -42,6 +43,7 @@ function byArray<T>(of: (name: PushArray) => T): Readonly<Record<PushArray, T>> 
 export interface Push {
   readonly sender: string;
   readonly sentAt: string | undefined;
+  readonly receiver: string | undefined;
   readonly dryRun: boolean;
   readonly operations: readonly unknown[];
   readonly heads: readonly unknown[];
@@ -62,6 +64,7 @@ export function parsePush(body: Readonly<Record<string, unknown>>): Result<Push>
   return ok({
     sender: data.sender_agent_id,
     sentAt: data.sender_wall_clock ?? undefined,
+    receiver: data.receiver ?? undefined,
     dryRun: data.dry_run ?? false,
     operations: data.operations ?? [],
     heads: data.heads ?? [],

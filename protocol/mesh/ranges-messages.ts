@@ -9,7 +9,7 @@ import {
   type RangesQuestion,
   type SubjectsReply,
 } from './ranges.js';
-import { count, hash, have, instant, operation, place, text, word } from './wire-schema.js';
+import { count, hash, have, instant, operation, place, receiver, text, word } from './wire-schema.js';
 
 /** Questions about ranges and the answers to them (`POST /mesh/ranges`). Unknown keys are ignored. */
 
@@ -34,18 +34,21 @@ const question: z.ZodType<RangesQuestion> = z.discriminatedUnion('kind', [
   }),
 ]);
 
-const body = z.object({ sender_wall_clock: z.string(), ask: question });
+const body = z.object({ sender_wall_clock: z.string(), receiver, ask: question });
 
 /** A question about ranges, after its shape was checked. */
 export interface AskedRanges {
   readonly sentAt: string;
+  readonly receiver: string | undefined;
   readonly ask: RangesQuestion;
 }
 
 /** Reads the body of `POST /mesh/ranges`: VALIDATION_FAILED when it has another shape. */
 export function parseRanges(value: Readonly<Record<string, unknown>>): Result<AskedRanges> {
   const read = readBody(body, value);
-  return read.ok ? ok({ sentAt: read.value.sender_wall_clock, ask: read.value.ask }) : failed(read.error);
+  if (!read.ok) return failed(read.error);
+  const { sender_wall_clock: sentAt, receiver: to, ask } = read.value;
+  return ok({ sentAt, receiver: to ?? undefined, ask });
 }
 
 const namespaces: z.ZodType<Dated<NamespacesReply>> = z.object({

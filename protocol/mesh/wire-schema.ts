@@ -26,6 +26,9 @@ export const instant = z
   .max(64)
   .refine((value) => !Number.isNaN(Date.parse(value)));
 
+/** The node that a message is for, under its signature; releases that do not name it leave it out. */
+export const receiver = z.string().max(HEADER_WORD_LENGTH_MAX).nullish();
+
 /** The release that a peer runs; null when it does not say. */
 export const release = z.string().max(64).nullable().catch(null);
 

@@ -36,6 +36,9 @@ export function peerOfOrigin(origin: Origin): PeerId {
   return slash < 0 ? String(origin) : origin.slice(0, slash);
 }
 
+/** True for an origin whose epoch is short and plain. Ours are 16 hex digits; those of old test databases have words. */
+export const hasEpoch = (origin: Origin): boolean => /\/[0-9a-z-]{1,16}$/.test(origin);
+
 /** The highest sequence of each origin that a node durably has, without gaps. */
 export type Have = Readonly<Record<string, number>>;
 
@@ -52,6 +55,8 @@ export interface PushBody {
   readonly sender_agent_id: string;
   /** RFC 3339; with it the receiver remembers the nonce only for the time window. */
   readonly sender_wall_clock: string;
+  /** The node that the message is for: nobody can pass it on to another. */
+  readonly receiver: string;
   readonly memories: readonly unknown[];
   readonly operations: readonly WireOperation[];
   readonly heads: readonly SignedHead[];

@@ -6,21 +6,22 @@ import { hlcMs, isHlc } from '../hlc.js';
 import { namespaceProblem } from '../ids.js';
 import type { Kind } from '../kinds/kind.js';
 import { covers, type Version } from '../kinds/version.js';
-import { CLOCK_AHEAD_MS_MAX } from '../limits.js';
+import { CLOCK_AHEAD_MS_MAX, PEER_ORIGINS_MAX } from '../limits.js';
 import type { Origin } from '../meanings.js';
 import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../mesh/epoch-notice.js';
-import type {
-  Have,
-  ParkedOperation,
-  ParkReason,
-  RefusalReason,
-  RefusedOperation,
-  SignedHead,
-  VerifiedOperation,
+import {
+  type Have,
+  type ParkedOperation,
+  type ParkReason,
+  peerOfOrigin,
+  type RefusalReason,
+  type RefusedOperation,
+  type SignedHead,
+  type VerifiedOperation,
 } from '../mesh/wire.js';
 import { includes } from '../version-vector.js';
 import { operationId } from './operation-log.js';
-import { purgeReasonOf, versionOf } from './payloads.js';
+import { admits, purgeReasonOf, versionOf } from './payloads.js';
 import { repairSubjects } from './repair.js';
 import { reachesOut } from './scope.js';
 import { replayed } from './use-nonce.js';
@@ -163,6 +164,8 @@ function* placeOf(
   }
   if (own) return refused('own_ahead');
   if (seq > have + 1) return refused('gap');
+  if (known === null && (yield* read('origins-of', { peerId: peerOfOrigin(origin) })) >= PEER_ORIGINS_MAX)
+    return refused('bad_chain');
   if (known !== null && operation.prevHash !== known.head) return refused('fork');
   if (!isHlc(operation.hlc)) return refused('bad_chain');
   if (hlcMs(operation.hlc) > context.nowMs + CLOCK_AHEAD_MS_MAX) return refused('clock_skew');
@@ -200,7 +203,7 @@ function* effectOf(operation: VerifiedOperation, context: DecisionContext): Read
   if (namespaceProblem(operation.namespace) !== null) return parkedFor('invalid');
   if (meaning.role === 'purge') return yield* purgeEffect({ ...operation, payload }, meaning.kind);
   const version = versionOf(meaning.kind, meaning.role, { ...operation, payload });
-  if (version === null) return parkedFor('invalid');
+  if (version === null || !admits(meaning.kind, version)) return parkedFor('invalid');
   return yield* subjectEffect(operation, meaning.kind, version);
 }
 

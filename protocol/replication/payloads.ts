@@ -56,6 +56,12 @@ function removalOf(kind: Kind, word: string, value: Value): Removal | null {
   return image === null ? null : { word, reason, facts, was: image };
 }
 
+/** True for a version that a peer may send; its kind limits it. */
+export function admits(kind: Kind, { image, removal }: Version): boolean {
+  if (removal === null) return image !== null && kind.payload.admits(image);
+  return kind.removal.admits(removal.facts) && (removal.was === null || kind.payload.admits(removal.was));
+}
+
 /** The payload of a removal. */
 export function removalPayload(
   kind: Kind,

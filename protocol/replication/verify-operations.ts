@@ -2,6 +2,7 @@ import { signatureFromText } from '../agents/key-text.js';
 import { namespaceProblem } from '../ids.js';
 import { mayWrite, type Peer } from '../mesh/peer.js';
 import {
+  hasEpoch,
   headBytes,
   peerOfOrigin,
   type RefusalReason,
@@ -59,10 +60,7 @@ export function verifyOperations(
     const { origin, seq } = at;
     let run = runs.get(origin);
     if (run === undefined) {
-      run = {
-        operations: [],
-        broken: origins.keyOf(peerOfOrigin(origin)) === null ? 'unknown_origin' : null,
-      };
+      run = { operations: [], broken: originProblem(origin, origins) };
       runs.set(origin, run);
     }
     if (run.broken === null) {
@@ -84,6 +82,11 @@ export function verifyOperations(
     if (end !== null) ends.push(end);
   }
   return { operations, heads: ends, refused, unreadable };
+}
+
+function originProblem(origin: string, { keyOf }: Origins): RefusalReason | null {
+  if (keyOf(peerOfOrigin(origin)) === null) return 'unknown_origin';
+  return hasEpoch(origin) ? null : 'bad_chain';
 }
 
 /**

@@ -137,6 +137,10 @@ export class DecisionReads {
       'records-with': ({ kind, member, value, limit }) => tables.records(kind).rowsWith(member, value, limit),
       'log-origin': () => log.own(),
       'origin-head': ({ origin }) => log.unwrittenEnd(origin) ?? subjects.originHead(origin),
+      'origins-of': ({ peerId }) => {
+        log.flush();
+        return subjects.originsOf(peerId);
+      },
       'operation-hash': ({ origin, seq }) => {
         log.flush();
         return subjects.operationHash(origin, seq);

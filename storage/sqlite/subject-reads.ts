@@ -2,7 +2,7 @@ import type { ParkedPage, StoredSubject } from '../../protocol/decide/reads.js';
 import type { Row } from '../../protocol/decide/rows.js';
 import { type Kind, type Subject, wordsOf } from '../../protocol/kinds/kind.js';
 import type { Version } from '../../protocol/kinds/version.js';
-import type { Origin } from '../../protocol/meanings.js';
+import type { Origin, PeerId } from '../../protocol/meanings.js';
 import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../../protocol/mesh/epoch-notice.js';
 import type { ParkReason, WireOperation } from '../../protocol/mesh/wire.js';
 import type { LoggedOperation } from '../../protocol/replication/derive.js';
@@ -29,6 +29,9 @@ export class SubjectReads {
     private readonly crypto: Crypto,
   ) {
     this.statements = {
+      originsOf: db.prepare<[string, string], { n: number }>(
+        'SELECT count(*) AS n FROM origins WHERE origin >= ? AND origin < ?',
+      ),
       head: db.prepare<[string], { seq: number; head: string }>(
         'SELECT seq, head FROM origins WHERE origin = ?',
       ),
@@ -86,6 +89,12 @@ export class SubjectReads {
 
   originHead(origin: Origin): { seq: number; head: string } | null {
     return this.statements.head.get(origin) ?? null;
+  }
+
+  /** How many origins of a peer have an end here. */
+  originsOf(peerId: PeerId): number {
+    // The character after the slash ends the range.
+    return this.statements.originsOf.get(`${peerId}/`, `${peerId}0`)!.n;
   }
 
   /** The hash that the next operation names, or the end of the origin's chain. */

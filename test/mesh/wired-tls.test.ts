@@ -36,6 +36,7 @@ async function node(): Promise<Node> {
 function configure(at: Node, peer: Node, pins: string): void {
   const path = (name: string) => JSON.stringify(join(at.home, name));
   copyFileSync(join(peer.home, 'keys', 'daemon.pub'), join(at.home, 'keys', `${peer.peerId}.pub`));
+  writeFileSync(join(at.home, 'keys', `${peer.peerId}.fingerprints`), `${peer.fingerprint}\n`);
   writeFileSync(
     join(at.home, 'allowlist'),
     `# both\n${at.fingerprint}\nsha256:${peer.fingerprint.toUpperCase()}\n`,

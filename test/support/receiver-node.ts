@@ -6,7 +6,7 @@ import type { Memory } from '../../protocol/memory/memory.js';
 import type { Peer, Roster } from '../../protocol/mesh/peer.js';
 import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
 import type { Have } from '../../protocol/mesh/wire.js';
-import type { Clock } from '../../protocol/seams.js';
+import type { Clock, Log } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import { OPERATOR } from './memories.js';
 import { openTestNode } from './test-node.js';
@@ -65,6 +65,7 @@ export interface ReceiverNodeOptions {
   readonly peers: readonly Peer[];
   readonly wrap?: (store: Store) => Store;
   readonly clock?: Clock;
+  readonly log?: Log;
   readonly noncesMax?: number;
 }
 
@@ -73,7 +74,8 @@ export async function openReceiverNode(options: ReceiverNodeOptions): Promise<Re
   const node = await openTestNode(options.settings);
   const store = options.wrap?.(node.services.store) ?? node.services.store;
   const clock = options.clock ?? node.services.clock;
-  const services: Services = { ...node.services, store, clock };
+  const log = options.log ?? node.services.log;
+  const services: Services = { ...node.services, store, clock, log };
   const roster = new TestRoster(...options.peers);
   const counted = new Map<string, number>();
   const contacts: ReceiverNode['contacts'] = [];

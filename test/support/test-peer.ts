@@ -28,10 +28,10 @@ export class TestPeer {
   #head = CHAIN_GENESIS;
 
   /** Always the same key for the same name; the id is the one that follows from it unless given. */
-  constructor(name: string, peerId?: string) {
+  constructor(name: string, peerId?: string, epoch = 'epoch-1') {
     this.signer = signerOf(createHash('sha256').update(`a test peer: ${name}`).digest());
     this.peerId = peerId ?? `peer-${fingerprintOf(this.signer.publicKey).slice(0, 16)}`;
-    this.origin = `${this.peerId}/epoch-1`;
+    this.origin = `${this.peerId}/${epoch}`;
   }
 
   /** As others know it. */
@@ -108,6 +108,11 @@ export class TestPeer {
   ): ReceivedMessage {
     const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
     return this.#message({ method: 'POST', path: '/api/v1/sync/push', query: '', body: bytes }, headers);
+  }
+
+  /** A signed question with a body. */
+  post(path: string, body: object): ReceivedMessage {
+    return this.#message({ method: 'POST', path, query: '', body: Buffer.from(JSON.stringify(body)) }, {});
   }
 
   /** A signed question. */

@@ -169,7 +169,8 @@ export class HintHub {
   #connect(peer: Peer & { readonly url: string }): WebSocket {
     const { peerId, signer, random, clock, transport } = this.#parts;
     const path = `${API_PREFIX}${HINTS_PATH}`;
-    const query = `at=${encodeURIComponent(instantFromMs(clock.nowMs()))}`;
+    const to = encodeURIComponent(peer.peerId);
+    const query = `to=${to}&at=${encodeURIComponent(instantFromMs(clock.nowMs()))}`;
     const signed = signMessage({ method: 'GET', path, query, body: null, peerId, signer, random });
     return new WebSocket(`${peer.url.replace(/^http/, 'ws')}${path}?${query}`, {
       headers: { ...transport.headersFor(peer), ...signed },

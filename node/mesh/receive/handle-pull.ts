@@ -1,7 +1,8 @@
 import { SYNC_PAGE_BYTES_MAX } from '../../../protocol/limits.js';
-import { decodeCursor, encodeCursor } from '../../../protocol/mesh/cursor.js';
+import { encodeCursor } from '../../../protocol/mesh/cursor.js';
 import { rootDigest } from '../../../protocol/mesh/digest.js';
 import { mayHave, mayHold, type Peer } from '../../../protocol/mesh/peer.js';
+import type { PullQuestion } from '../../../protocol/mesh/pull-question.js';
 import {
   type Have,
   headBytes,
@@ -14,7 +15,7 @@ import type {
   ReadOperations,
   ReadOperationsAnswer,
 } from '../../../protocol/replication/queries.js';
-import { fail, failed, ok, type Result } from '../../../protocol/result.js';
+import { failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Crypto, Signer } from '../../../protocol/seams.js';
 import { instantFromMs } from '../../../protocol/time.js';
 import type { Store } from '../../../storage/port.js';
@@ -28,32 +29,15 @@ export interface PullParts {
   readonly signer: Signer | null;
 }
 
-export interface PullQuestion {
-  readonly cursor: string;
-  readonly limit: number;
-  /** Only these origins; null means all. */
-  readonly only: readonly string[] | null;
-  /** The peer also takes a header without its payload, where no node can send more. */
-  readonly stubs: boolean;
-}
-
 /**
- * A page of the operations beyond a cursor (design: mesh). An empty cursor means that the peer has nothing;
- * VALIDATION_FAILED for a text that is not a cursor. Payloads that the peer may not hold are left out, but not their
- * headers, so that every chain can be verified.
+ * A page of the operations beyond what a peer has (design: mesh). Payloads that the peer may not hold are left out, but
+ * not their headers, so that every chain can be verified.
  */
 export async function handlePull(
   parts: PullParts,
   peer: Peer,
-  { cursor, limit, only, stubs }: PullQuestion,
+  { have, limit, origins, stubs }: PullQuestion,
 ): Promise<Result<PullReply & Readonly<Record<string, unknown>>>> {
-  const have = cursor === '' ? {} : decodeCursor(cursor);
-  if (have === null)
-    return fail(
-      'VALIDATION_FAILED',
-      'cursor is not a cursor of this service: use the one of the last answer',
-      { fields: ['cursor'] },
-    );
   const known = await parts.store.query({ kind: 'known-origins' });
   if (!known.ok) return failed(known.error);
   const all = haveOf(known.value);
@@ -72,14 +56,14 @@ export async function handlePull(
 
   const page = await pageFor(parts.store, stubs ? null : peer, {
     have,
-    origins: only,
+    origins,
     limit,
     bytesMax: SYNC_PAGE_BYTES_MAX,
   });
   if (!page.ok) return failed(page.error);
   const { operations, more, ends } = page.value;
   const root =
-    operations.length === 0 && !more && only === null
+    operations.length === 0 && !more && origins === null
       ? await rootFor(parts, peer, known.value.commitSequence)
       : ok(null);
   if (!root.ok) return failed(root.error);

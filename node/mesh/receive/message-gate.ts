@@ -22,6 +22,8 @@ export interface MessageGateOptions {
   readonly clock: Clock;
   readonly crypto: Crypto;
   readonly log: Log;
+  /** This node, the only receiver that a message may name. */
+  readonly peerId: string;
   /** Most nonces remembered of one peer. */
   readonly noncesMax?: number;
 }
@@ -44,6 +46,8 @@ export class MessageGate {
   readonly #options: MessageGateOptions;
   readonly #nonces: NonceIndex;
   readonly #warned = new Set<string>();
+  /** Peers that have named a receiver: each of their messages must. */
+  readonly #naming = new Set<string>();
   #loading: Promise<Result<null>> | null = null;
 
   constructor(options: MessageGateOptions) {
@@ -85,6 +89,19 @@ export class MessageGate {
       case 'new':
         return ok({ peer, nonce });
     }
+  }
+
+  /**
+   * Checks the receiver that an authenticated message names under its signature, so that nobody passes a message on to
+   * another node.
+   */
+  receiverProblem({ peer }: Authenticated, receiver: string | undefined): Failure | null {
+    if (receiver === undefined) {
+      return this.#naming.has(peer.peerId) ? tagged('x_memory_receiver_missing') : null;
+    }
+    if (receiver !== this.#options.peerId) return tagged('x_memory_receiver_mismatch');
+    this.#naming.add(peer.peerId);
+    return null;
   }
 
   /**

@@ -2,9 +2,16 @@ import { CHAIN, type Chain } from '../../../protocol/decide/chain.js';
 import { SYNC_SINCE_LIMIT, SYNC_SINCE_LIMIT_MAX } from '../../../protocol/limits.js';
 import { decodeCursor } from '../../../protocol/mesh/cursor.js';
 import { parseForwarded } from '../../../protocol/mesh/forward.js';
-import { COMMANDS_PATH, PUSH_PATH, RANGES_PATH, SINCE_PATH } from '../../../protocol/mesh/message-paths.js';
+import {
+  COMMANDS_PATH,
+  PULL_PATH,
+  PUSH_PATH,
+  RANGES_PATH,
+  SINCE_PATH,
+} from '../../../protocol/mesh/message-paths.js';
 import type { MessagePolicy, Senders } from '../../../protocol/mesh/message-verdict.js';
 import type { Peer, Roster } from '../../../protocol/mesh/peer.js';
+import { type PullQuestion, parsePull } from '../../../protocol/mesh/pull-question.js';
 import { type Push, parsePush, pushProblem } from '../../../protocol/mesh/push-message.js';
 import { parseRanges } from '../../../protocol/mesh/ranges-messages.js';
 import type { ReceivedMessage } from '../../../protocol/mesh/transport.js';
@@ -72,9 +79,12 @@ export class SyncReceiver {
   readonly #options: SyncReceiverOptions;
   readonly #gate: MessageGate;
   readonly #pushParts: PushParts;
+  /** Peers that were warned of for bad chains. */
+  readonly #warned = new Set<string>();
   readonly #handlers: Readonly<Record<string, Handler>> = {
     [`POST ${PUSH_PATH}`]: (message, authenticated) => this.#push(message, authenticated),
     [`GET ${SINCE_PATH}`]: (message, authenticated) => this.#since(message, authenticated),
+    [`POST ${PULL_PATH}`]: (message, authenticated) => this.#pull(message, authenticated),
     [`POST ${RANGES_PATH}`]: (message, authenticated) => this.#ranges(message, authenticated),
     [`POST ${COMMANDS_PATH}`]: (message, authenticated) => this.#forwarded(message, authenticated),
   };
@@ -114,10 +124,20 @@ export class SyncReceiver {
     if (!authenticated.ok) return failed(authenticated.error);
     const query = parseQuery(message.query);
     if (!query.ok) return failed(query.error);
-    const dated = this.#gate.date(authenticated.value, query.value.get('at'), 'at');
+    // The signature of a POST does not cover its query. The only such message tells a roster, which all members have.
+    const dated =
+      message.method === 'POST'
+        ? ok(authenticated.value)
+        : this.#dated(authenticated.value, saidIn(query.value), 'at');
     if (!dated.ok) return failed(dated.error);
     const used = await this.#gate.use(dated.value.nonce);
     return used.ok ? ok(authenticated.value.peer) : failed(used.error);
+  }
+
+  /** Checks whom a message is for, and when it was sent. */
+  #dated(authenticated: Authenticated, { receiver, sentAt }: Said, field: string): Result<Authenticated> {
+    const problem = this.#gate.receiverProblem(authenticated, receiver);
+    return problem === null ? this.#gate.date(authenticated, sentAt, field) : failed(problem);
   }
 
   async #answer(message: ReceivedMessage): Promise<Result<object>> {
@@ -139,11 +159,11 @@ export class SyncReceiver {
     if (mismatch !== null) return failed(mismatch);
     const sized = pushProblem(push, pageSizeMax);
     if (!sized.ok) return failed(sized.error);
-    const dated = this.#gate.date(authenticated, push.sentAt, 'sender_wall_clock');
+    const dated = this.#dated(authenticated, push, 'sender_wall_clock');
     if (!dated.ok) return failed(dated.error);
     const answered = await handlePush(this.#pushParts, push, dated.value);
     if (answered.ok) {
-      this.#count(answered.value);
+      this.#count(answered.value, authenticated.peer.peerId);
       this.#options.onContact?.(authenticated.peer.peerId, null, null);
     }
     return answered;
@@ -154,7 +174,7 @@ export class SyncReceiver {
     if (!json.ok) return failed(json.error);
     const asked = parseRanges(json.value);
     if (!asked.ok) return failed(asked.error);
-    const dated = this.#gate.date(authenticated, asked.value.sentAt, 'sender_wall_clock');
+    const dated = this.#dated(authenticated, asked.value, 'sender_wall_clock');
     if (!dated.ok) return failed(dated.error);
     const used = await this.#gate.use(dated.value.nonce);
     if (!used.ok) return failed(used.error);
@@ -180,7 +200,7 @@ export class SyncReceiver {
     if (!json.ok) return failed(json.error);
     const read = parseForwarded(json.value);
     if (!read.ok) return failed(read.error);
-    const dated = this.#gate.date(authenticated, read.value.sentAt, 'sender_wall_clock');
+    const dated = this.#dated(authenticated, read.value, 'sender_wall_clock');
     if (!dated.ok) return failed(dated.error);
     const used = await this.#gate.use(dated.value.nonce);
     if (!used.ok) return failed(used.error);
@@ -205,51 +225,87 @@ export class SyncReceiver {
     });
   }
 
-  #count({ applied, noop, refused, parked }: PushAnswer): void {
-    const { metrics } = this.#options;
+  #count({ applied, noop, refused, parked }: PushAnswer, peerId: string): void {
+    const { metrics, log } = this.#options;
+    const broken = refused.find(({ reason }) => reason === 'bad_chain');
+    if (broken !== undefined && !this.#warned.has(peerId)) {
+      this.#warned.add(peerId);
+      const { origin, seq } = broken;
+      log.warn({ peer: peerId, origin, seq }, 'a peer pushed operations with a bad origin or chain');
+    }
     if (applied > 0) metrics.operationsReceived('applied', applied);
     if (noop > 0) metrics.operationsReceived('noop', noop);
     for (const { reason } of [...refused, ...parked]) metrics.operationsReceived(reason, 1);
   }
 
-  async #since(message: ReceivedMessage, authenticated: Authenticated): Promise<Result<object>> {
-    const query = parseQuery(message.query);
+  async #since({ query: text }: ReceivedMessage, authenticated: Authenticated): Promise<Result<object>> {
+    const query = parseQuery(text);
     if (!query.ok) return failed(query.error);
     const limit = limitOf(query.value.get('limit'));
     if (!limit.ok) return failed(limit.error);
-    const dated = this.#gate.date(authenticated, query.value.get('at'), 'at');
+    const dated = this.#dated(authenticated, saidIn(query.value), 'at');
     if (!dated.ok) return failed(dated.error);
+    const cursor = query.value.get('cursor');
+    if (cursor === undefined) return this.#oldPage(dated.value, query.value.get('since') ?? '', limit.value);
+    const have = cursor === '' ? {} : decodeCursor(cursor);
+    if (have === null)
+      return fail(
+        'VALIDATION_FAILED',
+        'cursor is not a cursor of this service: use the one of the last answer',
+        { fields: ['cursor'] },
+      );
+    return this.#page(dated.value, {
+      have,
+      limit: limit.value,
+      origins: query.value.get('origins')?.split(',') ?? null,
+      place: query.value.get('place') === '1',
+      stubs: query.value.get('stubs') === '1',
+    });
+  }
+
+  async #pull({ body }: ReceivedMessage, authenticated: Authenticated): Promise<Result<object>> {
+    const json = parseJsonBody(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
+    if (!json.ok) return failed(json.error);
+    const asked = parsePull(json.value);
+    if (!asked.ok) return failed(asked.error);
+    const dated = this.#dated(authenticated, asked.value, 'sender_wall_clock');
+    if (!dated.ok) return failed(dated.error);
+    const { question } = asked.value;
+    return this.#page(dated.value, { ...question, limit: Math.min(question.limit, SYNC_SINCE_LIMIT_MAX) });
+  }
+
+  async #page({ peer, nonce }: Authenticated, question: PullQuestion): Promise<Result<object>> {
     // The answer leaves only after the nonce is used up for good, but reading need not wait for that.
-    const using = this.#gate.use(dated.value.nonce);
     const [answered, used] = await Promise.all([
-      this.#page(authenticated.peer, query.value, limit.value),
-      using,
+      handlePull(this.#options, peer, question),
+      this.#gate.use(nonce),
     ]);
     if (!used.ok) return failed(used.error);
-    const text = query.value.get('cursor');
-    if (answered.ok && text !== undefined) {
-      const cursor = decodeCursor(text);
-      const claimed = query.value.get('place') !== '1';
-      this.#options.onContact?.(
-        authenticated.peer.peerId,
-        claimed ? cursor : null,
-        limit.value > 1 ? cursor : null,
-      );
-    }
+    const { have, place, limit } = question;
+    if (answered.ok) this.#options.onContact?.(peer.peerId, place ? null : have, limit > 1 ? have : null);
     return answered;
   }
 
-  async #page(peer: Peer, query: ReadonlyMap<string, string>, limit: number): Promise<Result<object>> {
-    const options = this.#options;
-    const cursor = query.get('cursor');
-    if (cursor !== undefined) {
-      const only = query.get('origins')?.split(',') ?? null;
-      return handlePull(options, peer, { cursor, limit, only, stubs: query.get('stubs') === '1' });
-    }
-    if (options.legacy === null) return fail('UNAVAILABLE', 'this node only answers pulls with a cursor');
-    return options.legacy.since.page(peer, query.get('since') ?? '', limit);
+  /** A page for a release without cursors. */
+  async #oldPage({ peer, nonce }: Authenticated, since: string, limit: number): Promise<Result<object>> {
+    const { legacy } = this.#options;
+    const used = await this.#gate.use(nonce);
+    if (!used.ok) return failed(used.error);
+    if (legacy === null) return fail('UNAVAILABLE', 'this node only answers pulls with a cursor');
+    return legacy.since.page(peer, since, limit);
   }
 }
+
+/** What a message says of itself under its signature. */
+interface Said {
+  readonly receiver: string | undefined;
+  readonly sentAt: string | undefined;
+}
+
+const saidIn = (query: ReadonlyMap<string, string>): Said => ({
+  receiver: query.get('to'),
+  sentAt: query.get('at'),
+});
 
 /** A larger limit means the largest allowed (interface §8). */
 function limitOf(text: string | undefined): Result<number> {

@@ -1,4 +1,10 @@
-import { COMMANDS_PATH, PUSH_PATH, RANGES_PATH, SINCE_PATH } from '../../../protocol/mesh/message-paths.js';
+import {
+  COMMANDS_PATH,
+  PULL_PATH,
+  PUSH_PATH,
+  RANGES_PATH,
+  SINCE_PATH,
+} from '../../../protocol/mesh/message-paths.js';
 import { API_PREFIX } from '../../bindings/operation-route.js';
 import { JSON_TYPE } from '../../http/exchange.js';
 import type { PeerRoute } from '../../http/peer-route.js';
@@ -38,6 +44,21 @@ export function syncRoutes(receiver: Receiver): readonly PeerRoute[] {
       summary: 'Give a peer the operations that it lacks; signed like a push.',
       access: 'peers',
       answer,
+    },
+  ];
+}
+
+/** The route of a pull with many origins, whose cursor is too long for a query. */
+export function pullRoutes(receiver: Receiver): readonly PeerRoute[] {
+  return [
+    {
+      kind: 'peer',
+      name: 'mesh_pull',
+      method: 'POST',
+      path: routePath(PULL_PATH),
+      summary: 'The question of `GET /sync/since` as a body, for long cursors; signed like a push.',
+      access: 'peers',
+      answer: answerOf(receiver),
     },
   ];
 }

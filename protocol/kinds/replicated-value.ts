@@ -1,0 +1,48 @@
+import * as limits from '../limits.js';
+import { canonicalInstant } from '../time.js';
+import { utf8Bytes } from '../utf8.js';
+
+/**
+ * What a peer may send as the value of a member. The limits are wider than those of local writes, so that a later
+ * release can raise its own. Each verdict follows from the value, so all nodes reach the same one.
+ */
+export type Admits = (value: unknown) => boolean;
+
+/** Text of at most so many UTF-8 bytes, which every store can hold. */
+export const textOf =
+  (bytesMax: number): Admits =>
+  (value) =>
+    typeof value === 'string' && value.isWellFormed() && bytesWithin(value, bytesMax);
+
+/** An instant in its canonical form. */
+export const instant: Admits = (value) => typeof value === 'string' && canonicalInstant(value) === value;
+
+export const orNull =
+  (admits: Admits): Admits =>
+  (value) =>
+    value === null || admits(value);
+
+export const listOf =
+  (admits: Admits, max: number): Admits =>
+  (value) =>
+    Array.isArray(value) && value.length <= max && value.every(admits);
+
+/** JSON within the limits of depth and bytes. */
+export const json: Admits = (value) =>
+  isShallow(value, limits.REPLICATED_JSON_DEPTH_MAX) &&
+  bytesWithin(JSON.stringify(value), limits.REPLICATED_JSON_BYTES_MAX);
+
+/** True for a text of at most so many UTF-8 bytes; a UTF-16 unit is three bytes at most. */
+function bytesWithin(text: string, bytesMax: number): boolean {
+  return text.length * 3 <= bytesMax || (text.length <= bytesMax && utf8Bytes(text) <= bytesMax);
+}
+
+/** It stops at `depth`, so that a hostile value cannot exhaust the stack. */
+function isShallow(value: unknown, depth: number): boolean {
+  if (typeof value === 'string') return value.isWellFormed();
+  if (value === null || typeof value !== 'object') return true;
+  return (
+    depth > 0 &&
+    Object.entries(value).every(([key, member]) => key.isWellFormed() && isShallow(member, depth - 1))
+  );
+}
