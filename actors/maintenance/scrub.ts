@@ -199,7 +199,7 @@ class Scrub {
         operations,
       });
       if (!again.ok) return failed(again.error);
-      // A stub that no peer may send is not a loss; a missing payload that had its effect here is one.
+      // The payload of a header-only operation is lost only when the operation had an effect here.
       for (const { origin, seq, subject } of again.value.missing) {
         const stored = await this.query({ kind: 'find-operation', opId: operationId(origin, seq) });
         if (stored.ok && stored.value?.parked === null && subject !== '')

@@ -32,11 +32,20 @@ export interface AntiEntropyParts extends RowRepair {
   readonly stopping: () => boolean;
 }
 
+interface Compared {
+  readonly comparison: Comparison;
+  /** The operations that only one of the two nodes has. */
+  readonly gap: number;
+  /** Rows that were repaired. */
+  readonly repaired: number;
+  readonly differing: readonly KindNamespace[];
+}
+
 /** A peer whose operations are still on their way is asked again after this time. */
 const BEHIND_MS = 2000;
 /**
  * After this many `behind` comparisons in a row the rows are compared all the same: in a busy mesh two nodes never have
- * equal logs.
+ * equal logs. Comparisons while one of them catches up do not count: most rows differ then.
  */
 const BEHIND_MAX = 5;
 /** After a repair the rows are compared again after this time. */
@@ -94,22 +103,17 @@ export class AntiEntropy {
       if (dueMs <= nowMs && (next === null || dueMs < (this.dueMs.get(next.peerId) ?? 0))) next = record;
     }
     if (next === null) return { afterMs: soonestMs - nowMs };
-    const { comparison, repaired, differing } = await this.compare(next);
-    this.note(next, comparison, repaired, differing);
+    this.note(next, await this.compare(next));
     return { afterMs: 0 };
   }
 
-  private note(
-    record: PeerRecord,
-    comparison: Comparison,
-    repaired: number,
-    differing: readonly KindNamespace[],
-  ): void {
+  private note(record: PeerRecord, { comparison, gap, repaired, differing }: Compared): void {
     const { clock, log, onEvent, records } = this.parts;
     const intervalMs = this.parts.intervalMs * Math.max(1, records().length / PEERS_ASKED);
     const { peerId, entropy } = record;
     const wasDiverged = entropy.diverged;
-    entropy.note(comparison, namespacesOf(differing), instantFromMs(clock.nowMs()));
+    const at = instantFromMs(clock.nowMs());
+    entropy.note({ comparison, gap, differing: namespacesOf(differing), at });
     const waits = { behind: BEHIND_MS, repaired: REPAIRED_MS, unequal: UNEQUAL_MS };
     const waitMs =
       comparison === 'equal' || comparison === 'failed'
@@ -144,11 +148,9 @@ export class AntiEntropy {
     );
   }
 
-  private async compare(
-    record: PeerRecord,
-  ): Promise<{ comparison: Comparison; repaired: number; differing: readonly KindNamespace[] }> {
+  private async compare(record: PeerRecord): Promise<Compared> {
     const { store } = this.parts;
-    const failed = { comparison: 'failed', repaired: 0, differing: [] } as const;
+    const failed = { comparison: 'failed', gap: 0, repaired: 0, differing: [] } as const;
     const before = await store.query({ kind: 'known-origins' });
     const digests = await store.query({ kind: 'read-digests' });
     const after = await store.query({ kind: 'known-origins' });
@@ -158,21 +160,22 @@ export class AntiEntropy {
     const answer = await this.ask(record, { kind: 'namespaces', have, digests: ours }, checkNamespacesReply);
     if (answer === null) return failed;
     const differing = answer.differing.filter(({ namespace }) => mayHold(record.peer, namespace));
-    if (differing.length === 0) return { comparison: 'equal', repaired: 0, differing };
+    const gap = gapBetween(have, answer.have);
+    if (differing.length === 0) return { comparison: 'equal', gap, repaired: 0, differing };
     const still = before.value.commitSequence === after.value.commitSequence;
-    const comparable = still && sameHave(have, answer.have);
+    const comparable = still && gap === 0;
     if (!comparable && record.entropy.behind < BEHIND_MAX)
-      return { comparison: 'behind', repaired: 0, differing };
+      return { comparison: 'behind', gap, repaired: 0, differing };
     // A forced comparison is not followed by another one at once.
     record.entropy.behind = 0;
     let repaired = 0;
     for (const of of differing.slice(0, limits.RANGE_NAMESPACES_MAX)) {
       const done = await this.repairNamespace(record, of, comparable);
-      if (done === null) return { comparison: 'failed', repaired, differing };
+      if (done === null) return { comparison: 'failed', gap, repaired, differing };
       repaired += done;
     }
-    if (repaired > 0) return { comparison: 'repaired', repaired, differing };
-    return { comparison: comparable ? 'unequal' : 'behind', repaired, differing };
+    if (repaired > 0) return { comparison: 'repaired', gap, repaired, differing };
+    return { comparison: comparable ? 'unequal' : 'behind', gap, repaired, differing };
   }
 
   /** The number of repaired rows; null when the peer or the store did not answer. */
@@ -295,9 +298,8 @@ export class AntiEntropy {
 const haveOf = (heads: Readonly<Record<string, { readonly seq: number }>>): Have =>
   Object.fromEntries(Object.entries(heads).map(([origin, { seq }]) => [origin, seq]));
 
-function sameHave(a: Have, b: Have): boolean {
-  const origins = Object.keys(a);
-  return (
-    origins.length === Object.keys(b).length && origins.every((origin) => (b[origin] ?? 0) === a[origin])
-  );
+/** The number of operations that only one of two nodes has. */
+function gapBetween(a: Have, b: Have): number {
+  const origins = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...origins].reduce((sum, origin) => sum + Math.abs((a[origin] ?? 0) - (b[origin] ?? 0)), 0);
 }

@@ -18,6 +18,8 @@ export interface ThreadTokenCounterOptions {
 }
 
 interface Waiting {
+  readonly call: Omit<CountCall, 'withinMs'>;
+  readonly deadlineMs: number;
   readonly characters: number;
   readonly deadline: Timer;
   readonly settle: (counts: Result<readonly number[]>) => void;
@@ -25,11 +27,14 @@ interface Waiting {
 
 /**
  * Counts in a thread of its own, so that no text, however hard it is to count, holds up the node. The thread starts with
- * the first count. One that dies fails the open calls with UNAVAILABLE; the next call starts another.
+ * the first count and gets one call at a time, so a call that has timed out never reaches it. A thread that dies fails
+ * the open calls with UNAVAILABLE; the next call starts another.
  */
 export class ThreadTokenCounter implements TokenCounter {
   readonly #options: ThreadTokenCounterOptions;
+  /** Open calls, the oldest first; the thread works on one of them. */
   readonly #waiting = new Map<number, Waiting>();
+  #running: number | null = null;
   #worker: Worker | null = null;
   #idle: Timer | null = null;
   #characters = 0;
@@ -53,26 +58,37 @@ export class ThreadTokenCounter implements TokenCounter {
     }
     const withinMs = deadlineMs - clock.monotonicMs();
     if (withinMs <= 0) return Promise.resolve(LATE);
-    const call: CountCall = { id: this.#nextId++, texts, budget, withinMs };
+    const call = { id: this.#nextId++, texts, budget };
     return new Promise((settle) => {
       const deadline = scheduler.after(withinMs, () => this.#settle(call.id, LATE));
-      this.#waiting.set(call.id, { characters, deadline, settle });
+      this.#waiting.set(call.id, { call, deadlineMs, characters, deadline, settle });
       this.#characters += characters;
       this.#idle?.cancel();
       this.#idle = null;
-      const worker = this.#start();
-      worker.ref();
-      worker.postMessage(call);
+      this.#pump();
     });
+  }
+
+  #pump(): void {
+    if (this.#running !== null) return;
+    const [next] = this.#waiting.values();
+    if (next === undefined) return;
+    const worker = this.#start();
+    worker.ref();
+    this.#running = next.call.id;
+    const withinMs = next.deadlineMs - this.#options.clock.monotonicMs();
+    worker.postMessage({ ...next.call, withinMs } satisfies CountCall);
   }
 
   #start(): Worker {
     if (this.#worker !== null) return this.#worker;
     const worker = new Worker(this.#options.entry ?? new URL('./token-thread.js', import.meta.url));
     let reason = 'its thread ended';
-    worker.on('message', ({ id, counts }: CountReply) =>
-      this.#settle(id, counts === null ? LATE : ok(counts)),
-    );
+    worker.on('message', ({ id, counts }: CountReply) => {
+      this.#running = null;
+      this.#settle(id, counts === null ? LATE : ok(counts));
+      this.#pump();
+    });
     worker.on('error', (error) => {
       reason = error.message;
     });
@@ -92,17 +108,20 @@ export class ThreadTokenCounter implements TokenCounter {
     waiting.deadline.cancel();
     waiting.settle(counts);
     if (this.#waiting.size > 0) return;
+    this.#idle?.cancel();
     // A process that ends does not wait for an idle thread.
     this.#worker?.unref();
     this.#idle = this.#options.scheduler.after(IDLE_MS, () => {
       const worker = this.#worker;
       this.#worker = null;
+      this.#running = null;
       void worker?.terminate();
     });
   }
 
   #fail(failure: Failure): void {
     this.#worker = null;
+    this.#running = null;
     for (const id of [...this.#waiting.keys()]) this.#settle(id, failed(failure));
   }
 }

@@ -3,11 +3,11 @@ export interface CountCall {
   readonly id: number;
   readonly texts: readonly string[];
   readonly budget: number;
-  /** Nobody waits for the answer after this time. */
+  /** The caller waits this long for the answer. */
   readonly withinMs: number;
 }
 
-/** From it; null for a call whose time was over. */
+/** The answer of that thread; null when the caller no longer waits. */
 export interface CountReply {
   readonly id: number;
   readonly counts: readonly number[] | null;

@@ -9,7 +9,7 @@ export interface Attested {
   readonly attestedBy: string | null;
 }
 
-/** True when the row's signature covers its text under the key that it carries, whoever owns the key. */
+/** True when the row's signature covers its text under the key that it carries. The owner of the key is not checked. */
 export function signatureCovers(memory: Memory, services: Pick<ReadServices, 'crypto'>): boolean {
   const { write_signature: signed } = memory;
   const agentId = ownerOf(memory);

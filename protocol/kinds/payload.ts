@@ -46,10 +46,15 @@ type Values = Readonly<Record<string, unknown>>;
 /** The payload of images with these members. An image keeps undeclared members in `rest`. */
 export function payloadOf<I extends { readonly rest: Rest }>(members: Members<I>): Payload<I> {
   const byKey = new Map(Object.entries(members as Readonly<Record<string, Member>>));
+  const entries = [...byKey];
   const keys = [...byKey.keys()].sort();
-  const limited = [...byKey].flatMap(([key, { admits }]) =>
+  const limited = entries.flatMap(([key, { admits }]) =>
     admits === undefined ? [] : [[key, admits] as const],
   );
+  const unknownOf = (value: Values): Rest => {
+    const unknown = Object.entries(value).filter(([key]) => !byKey.has(key));
+    return unknown.length === 0 ? NO_REST : Object.fromEntries(unknown);
+  };
   const written = keys.map((key) => {
     const member = byKey.get(key)!;
     const omitted = member.later === true ? canonicalJson(member.default) : null;
@@ -82,14 +87,15 @@ export function payloadOf<I extends { readonly rest: Rest }>(members: Members<I>
       // Imports refuse this key, so a row that had it could not come back from an export.
       if (!isObject(value) || Object.hasOwn(value, '__proto__')) return null;
       const image: Record<string, unknown> = {};
-      for (const [key, member] of byKey) {
+      let found = 0;
+      for (const [key, { accepts, default: missing }] of entries) {
         const given = value[key];
-        const held = given === undefined ? member.default : given;
-        if (!member.accepts(held)) return null;
+        if (given !== undefined) found += 1;
+        const held = given === undefined ? missing : given;
+        if (!accepts(held)) return null;
         image[key] = held;
       }
-      const unknown = Object.entries(value).filter(([key]) => !byKey.has(key));
-      image['rest'] = unknown.length === 0 ? NO_REST : Object.fromEntries(unknown);
+      image['rest'] = Object.keys(value).length === found ? NO_REST : unknownOf(value);
       return image as unknown as I;
     },
     admits(image) {

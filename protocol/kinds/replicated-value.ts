@@ -29,8 +29,15 @@ export const listOf =
 
 /** JSON within the limits of depth and bytes. */
 export const json: Admits = (value) =>
-  isShallow(value, limits.REPLICATED_JSON_DEPTH_MAX) &&
-  bytesWithin(JSON.stringify(value), limits.REPLICATED_JSON_BYTES_MAX);
+  isEmptyObject(value) ||
+  (isShallow(value, limits.REPLICATED_JSON_DEPTH_MAX) &&
+    bytesWithin(JSON.stringify(value), limits.REPLICATED_JSON_BYTES_MAX));
+
+function isEmptyObject(value: unknown): boolean {
+  if (typeof value !== 'object') return false;
+  for (const _ in value) return false;
+  return true;
+}
 
 /** True for a text of at most so many UTF-8 bytes; a UTF-16 unit is three bytes at most. */
 function bytesWithin(text: string, bytesMax: number): boolean {

@@ -225,7 +225,7 @@ function* subjectEffect(operation: VerifiedOperation, kind: Kind, incoming: Vers
   }
   if (state.some((version) => covers(version, incoming))) return { parked: null, mutations };
   const versions = joinVersions(state, [incoming]);
-  const before = yield* read('subject-row', subject);
+  const before = state.length === 0 ? null : yield* read('subject-row', subject);
   const settled = settle(kind, versions);
   mutations.push({
     mutation: 'settle',

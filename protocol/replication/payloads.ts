@@ -3,19 +3,10 @@ import type { Kind, Role } from '../kinds/kind.js';
 import type { PurgeReason } from '../kinds/memory-kind.js';
 import { isObject, parsedObject } from '../kinds/payload.js';
 import type { Removal, Version } from '../kinds/version.js';
-import type { Hlc, Origin, SubjectId } from '../meanings.js';
-import type { VersionVector } from '../version-vector.js';
+import type { OperationHeader } from './operation-log.js';
 
 /** The part of an operation that says which version it makes. */
-export interface VersionSource {
-  readonly origin: Origin;
-  readonly seq: number;
-  readonly hlc: Hlc;
-  /** The word of the operation. */
-  readonly kind: string;
-  readonly namespace: string;
-  readonly subject: SubjectId;
-  readonly seen: VersionVector;
+export interface VersionSource extends Omit<OperationHeader, 'payloadHash' | 'prevHash'> {
   readonly payload: string;
 }
 

@@ -63,6 +63,8 @@ const latest = <T extends Dot>(versions: readonly T[]): T =>
 
 /** The outcome of a state, which has at least one version. */
 export function settle<I extends object>(kind: Kind<I>, versions: readonly Version<I>[]): Settled<I> {
+  const [only] = versions;
+  if (versions.length === 1) return kind.settled(only!, versions);
   const seen = joined(versions.map((version) => version.covers));
   const { hlc, origin, seq } = latest(versions);
   const stamp = { hlc, origin, seq, covers: seen };

@@ -92,7 +92,7 @@ async function operationsFor(
   const hidden = operations.filter((each) => !mayHave(peer, each));
   return ok({
     operations: operations.map((each) => (mayHave(peer, each) ? each : { ...each, payload: null })),
-    // Only operations with an effect here: a stub does not tell where a memory is.
+    // Only operations with an effect here: a header-only operation does not tell where a memory is.
     withheld: hidden.flatMap(({ origin, seq, payload }) => (payload === null ? [] : [{ origin, seq }])),
   });
 }

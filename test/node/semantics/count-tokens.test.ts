@@ -63,6 +63,19 @@ describe('the thread that counts tokens', () => {
     assert.ok((await first).ok);
   });
 
+  it('goes on with the next call after one whose time was over while it waited', async () => {
+    const tokens = counter();
+    const first = tokens.counts(['one two '.repeat(50_000)], 1_000_000);
+    const late = tokens.counts(['three'], 1, systemClock.monotonicMs() + 1);
+    const last = tokens.counts(['four five'], 10);
+    assert.deepEqual(await late, {
+      ok: false,
+      error: { code: 'DEADLINE', message: 'the tokens were not counted in time' },
+    });
+    assert.ok((await first).ok);
+    assert.deepEqual(await last, { ok: true, value: [2] });
+  });
+
   it('fails with UNAVAILABLE when it dies', async () => {
     const entry = new URL('data:text/javascript,throw new Error("no tables")');
     const tokens = new ThreadTokenCounter({ clock: systemClock, scheduler: systemScheduler, entry });

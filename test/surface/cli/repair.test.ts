@@ -37,7 +37,7 @@ async function damaged(name: string) {
   return { home, db, id, flip };
 }
 
-/** Changes a row behind the back of whoever has the database open. */
+/** Changes a row without the knowledge of the process that has the database open. */
 function onDisk(path: string, sql: string, ...values: unknown[]): void {
   const db = new Database(path);
   db.prepare(sql).run(...values);
