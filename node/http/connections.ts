@@ -23,15 +23,17 @@ interface Connection {
 }
 
 /**
- * The open connections of a listener. Those that have sent no request make way for new ones, the oldest first, so that
- * idle connections cannot keep others out.
+ * The open connections of a listener. Those without a request under way make way for new ones: first those that never
+ * sent one, the oldest first, then those that rest longest. So idle connections cannot keep others out.
  */
 export class Connections {
   /** By remote end; a TLS connection replaces the TCP connection below it. */
   readonly #open = new Map<string, Connection>();
   readonly #ofSocket = new WeakMap<Duplex, Connection>();
-  /** Connections without a request, oldest first. */
+  /** Connections that never sent a request, oldest first. */
   readonly #silent = new Set<Connection>();
+  /** Connections whose requests are all answered, the one that rests longest first. */
+  readonly #resting = new Set<Connection>();
   readonly #silentOf = new Map<string, Set<Connection>>();
 
   constructor(
@@ -43,15 +45,15 @@ export class Connections {
     return this.#open.size;
   }
 
-  /** A connection was opened; it is closed when the listener is full of connections in use. */
+  /** A connection was opened; it is closed when all others have requests under way. */
   opened(socket: Socket): void {
     if (this.#open.size >= this.limits.connectionsMax) {
-      const [oldest] = this.#silent;
-      if (oldest === undefined) {
+      const [idle] = this.#silent.size > 0 ? this.#silent : this.#resting;
+      if (idle === undefined) {
         socket.destroy();
         return;
       }
-      this.#close(oldest);
+      this.#close(idle);
     }
     const source = sourceOf(socket.remoteAddress);
     const openedMs = this.clock.monotonicMs();
@@ -75,7 +77,16 @@ export class Connections {
   /** A request has come on a connection. */
   used(socket: Duplex): void {
     const connection = this.#ofSocket.get(socket);
-    if (connection?.silent === true) this.#speaks(connection);
+    if (connection === undefined) return;
+    this.#resting.delete(connection);
+    if (connection.silent) this.#speaks(connection);
+  }
+
+  /** All requests of a connection are answered. */
+  rested(socket: Duplex): void {
+    const connection = this.#ofSocket.get(socket);
+    if (connection !== undefined && this.#open.get(connection.end) === connection)
+      this.#resting.add(connection);
   }
 
   closeSilent(): void {
@@ -121,6 +132,7 @@ export class Connections {
 
   #forget(connection: Connection): void {
     if (this.#open.get(connection.end) === connection) this.#open.delete(connection.end);
+    this.#resting.delete(connection);
     this.#speaks(connection);
   }
 

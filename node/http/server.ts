@@ -312,7 +312,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     this.#exchanges.add(exchange);
     response.once('close', () => {
       exchange.left();
-      this.#turns.leave(request.socket);
+      if (this.#turns.leave(request.socket)) this.#connections.rested(request.socket);
     });
     if (!this.#sweeping) this.#sweepLater();
     return exchange;

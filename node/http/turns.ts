@@ -39,21 +39,25 @@ export class Turns {
     return true;
   }
 
-  /** The answer of the request under way has left, or its connection is closed. */
-  leave(socket: Socket): void {
+  /**
+   * The answer of the request under way has left, or its connection is closed. True when no request of the connection
+   * waits.
+   */
+  leave(socket: Socket): boolean {
     const line = this.#lines.get(socket);
-    if (line === undefined) return;
+    if (line === undefined) return false;
     const next = socket.destroyed ? undefined : line.waiting.shift();
     if (next === undefined) {
       this.#waiting -= line.waiting.length;
       this.#lines.delete(socket);
-      return;
+      return true;
     }
     this.#waiting -= 1;
     // The wait for the client to read the answer before is over.
     socket.setTimeout(0);
     if (line.waiting.length === 0) socket.resume();
     next();
+    return false;
   }
 
   /** True when no request waits for the one that is under way. */

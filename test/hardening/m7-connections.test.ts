@@ -36,7 +36,8 @@ function fixture(connectionsMax: number, silentPerSourceMax: number) {
     return socket;
   };
   const use = (socket: FakeSocket) => connections.used(socket as unknown as Socket);
-  return { clock, connections, open, use };
+  const rest = (socket: FakeSocket) => connections.rested(socket as unknown as Socket);
+  return { clock, connections, open, use, rest };
 }
 
 describe('M7 connections that send nothing', () => {
@@ -86,6 +87,21 @@ describe('M7 connections that send nothing', () => {
     assert.equal(connections.size, 3);
     used.destroy();
     assert.equal(open().destroyed, false);
+  });
+
+  it('make way also when they sent a request before, the one that rests longest first', () => {
+    const { open, use, rest } = fixture(3, 100);
+    const all = [open(), open(), open()] as const;
+    for (const socket of all) use(socket);
+    rest(all[1]);
+    rest(all[0]);
+    use(all[1]);
+    rest(all[1]);
+    assert.equal(open().destroyed, false);
+    assert.deepEqual(
+      all.map(({ destroyed }) => destroyed),
+      [true, false, false],
+    );
   });
 
   it('are bounded for each source after a short while', () => {

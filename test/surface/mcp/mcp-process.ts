@@ -24,9 +24,15 @@ export class McpProcess {
   private wake: () => void = () => undefined;
 
   constructor(
-    options: { readonly args?: readonly string[]; readonly env?: Record<string, string>; home?: string } = {},
+    options: {
+      readonly args?: readonly string[];
+      readonly env?: Record<string, string>;
+      readonly home?: string;
+      /** The program; the project's own when absent. */
+      readonly main?: string;
+    } = {},
   ) {
-    this.child = spawn(process.execPath, [MAIN, 'mcp', ...(options.args ?? [])], {
+    this.child = spawn(process.execPath, [options.main ?? MAIN, 'mcp', ...(options.args ?? [])], {
       env: cleanEnvironment(options.home ?? temporaryFolder('mcp'), options.env),
     });
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => {
