@@ -25,14 +25,15 @@ async function serveMcp(parsed: ParsedArguments): Promise<Result<number>> {
   const stop = new AbortController();
   onSignals(systemClock, () => stop.abort());
   const { localIdentity } = await import('../node/identity/local-caller.js');
+  const { openRunner } = await import('../node/runtime/open-runner.js');
   const { serveStdio } = await import('../node/mcp/serve-stdio.js');
   await serveStdio({
     profile: settings.profile,
     identity: localIdentity(settings, { hostname: hostname(), pid: process.pid }, systemRandom),
-    openNode: async () => {
+    runner: openRunner(settings, async () => {
       const { openInlineNode } = await import('../node/runtime/inline-node.js');
       return openInlineNode(settings, 'mcp');
-    },
+    }),
     input: process.stdin,
     output: process.stdout,
     scheduler: systemScheduler,

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { explicitAgentId, localCaller, localIdentity } from '../node/identity/local-caller.js';
-import { runOperation } from '../node/pipeline/pipeline.js';
 import { toonText } from '../node/pipeline/toon-text.js';
-import { NO_CATALOGUE, openInlineNode } from '../node/runtime/inline-node.js';
+import { openRunner } from '../node/runtime/open-runner.js';
+import { systemRandom } from '../node/seams.js';
 import { type Failure, fail, failed, ok, type Result } from '../protocol/result.js';
 import { parseArguments } from './arguments.js';
 import { type Command, PROGRAM } from './command.js';
@@ -66,23 +66,21 @@ async function run(
   const named = fieldsOf(operation).includes('agent_id') ? undefined : flagValue(parsed.value, 'agent-id');
 
   const progress = new Progress(process.stderr, operation.cli.progress ?? '');
-  const node = await openInlineNode(settings, 'cli', NO_CATALOGUE);
+  const runner = openRunner(settings, async () => {
+    const { NO_CATALOGUE, openInlineNode } = await import('../node/runtime/inline-node.js');
+    return openInlineNode(settings, 'cli', NO_CATALOGUE);
+  });
   try {
-    const { services } = node;
-    const identity = localIdentity(settings, { hostname: hostname(), pid: process.pid }, services.random);
+    const identity = localIdentity(settings, { hostname: hostname(), pid: process.pid }, systemRandom);
     const caller = localCaller(identity, named ?? explicitAgentId(operation, input.value), null);
     if (!caller.ok) return failed(caller.error);
-    const answer = await runOperation(
-      operation,
-      {
-        surface: 'cli',
-        caller: caller.value,
-        input: input.value,
-        unknownFields: 'refuse',
-        progress: (done, of) => progress.update(done, of),
-      },
-      services,
-    );
+    const answer = await runner.run(operation, {
+      surface: 'cli',
+      caller: caller.value,
+      input: input.value,
+      unknownFields: 'refuse',
+      progress: (done, of) => progress.update(done, of),
+    });
     progress.end();
     if (!answer.ok)
       return failed(json ? answer.error : withWayOut(operation, inTypedNames(operation, answer.error)));
@@ -96,7 +94,7 @@ async function run(
     await terminal.print(json ? `${JSON.stringify(shaped)}\n` : viewOf(operation, shaped, terminal.columns));
     return ok(0);
   } finally {
-    await node.close();
+    await runner.close();
   }
 }
 

@@ -290,8 +290,12 @@ export const TOUCH_FLUSH_INTERVAL_MS = 2000;
 export const TOUCH_BATCH_MAX = 100;
 
 // Several processes on one database
-/** An inline writer leaves the lock to other processes for this long after a commit. */
+/** An inline writer leaves the lock to other processes for this long after a commit, while others write. */
 export const INLINE_YIELD_MS = 2;
+/** Another process counts as writing for this long after its last commit. */
+export const INLINE_OTHERS_MS = 1000;
+/** A process that writes alone pauses once in this time, so that others can begin. */
+export const INLINE_ALONE_MS = 50;
 export const OWNER_LEASE_MS = 10_000;
 export const OWNER_RENEW_MS = 3000;
 export const CHANGE_POLL_MS = 25;
@@ -358,3 +362,16 @@ export const PAYLOAD_KEPT_DAYS_MAX = 36_500;
 export const ADOPTIONS_MAX = 1000;
 /** Homes of one subject after each other; each adoption is the next. */
 export const HOME_NUMBER_MAX = 1_000_000_000;
+
+// Calls of local processes to the daemon
+/** A call over the local socket, or its answer; the MCP surface accepts the same. */
+export const LOCAL_LINE_BYTES_MAX = 16 * 1024 * 1024;
+export const LOCAL_CONNECTIONS_MAX = 256;
+/** Calls under way of one connection; the daemon reads no further ones meanwhile. */
+export const LOCAL_CALLS_PER_CONNECTION_MAX = 64;
+/** Calls under way of all connections; beyond it a call is OVERLOADED. */
+export const LOCAL_CALLS_MAX = 4096;
+/** A process waits this long for the daemon's answer to its greeting, then works without it. */
+export const LOCAL_GREETING_TIMEOUT_MS = 1000;
+/** A process that works without the daemon looks for one again after this time. */
+export const LOCAL_PROBE_MS = 200;

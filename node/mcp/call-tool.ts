@@ -1,16 +1,20 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { Profile } from '../bindings/profile.js';
 import { explicitAgentId, type LocalIdentity, localCaller } from '../identity/local-caller.js';
-import type { Services } from '../pipeline/call.js';
 import { fieldTypes } from '../pipeline/coerce.js';
 import type { McpBinding, Operation } from '../pipeline/operation.js';
-import { runOperation } from '../pipeline/pipeline.js';
+import type { Answer, Request } from '../pipeline/pipeline.js';
 import { toonText } from '../pipeline/toon-text.js';
 import { failureBody, rpcErrorOf } from './rpc-error.js';
 
+/** Runs the operations of this machine, in the daemon or in this process. */
+export interface ToolRunner {
+  run(operation: Operation, request: Request & { readonly surface: 'mcp' }): Promise<Answer>;
+}
+
 /** What a session knows about its caller and its node. */
 export interface Session {
-  readonly services: Services;
+  readonly runner: ToolRunner;
   readonly identity: LocalIdentity;
   /** `clientInfo.name` of initialize. */
   readonly clientName: string | null;
@@ -32,11 +36,13 @@ export async function callTool(
   const input = bindArguments(operation, binding, args);
   const caller = localCaller(session.identity, explicitAgentId(operation, input), session.clientName);
   const answer = caller.ok
-    ? await runOperation(
-        operation,
-        { surface: 'mcp', caller: caller.value, input, unknownFields: 'ignore', profile: session.profile },
-        session.services,
-      )
+    ? await session.runner.run(operation, {
+        surface: 'mcp',
+        caller: caller.value,
+        input,
+        unknownFields: 'ignore',
+        profile: session.profile,
+      })
     : caller;
   if (answer.ok) return textResult(render(operation, binding, answer.value, input['format']));
   const protocolError = rpcErrorOf(answer.error);

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { Profile } from '../bindings/profile.js';
 import type { LocalIdentity } from '../identity/local-caller.js';
-import type { Services } from '../pipeline/call.js';
+import type { ToolRunner } from './call-tool.js';
 import type { Tools } from './mcp-server.js';
 
 /** The answer of every tool while the node cannot be opened; the message says what the operator can do. */
@@ -13,29 +13,29 @@ function unavailable(error: unknown): CallToolResult {
   return { content: [{ type: 'text', text: JSON.stringify(failure) }], isError: true };
 }
 
-/** A node that a session opens when it first needs one. */
-export interface OpenNode {
-  readonly services: Services;
+/** What a session runs its tools with. */
+export interface SessionRunner extends ToolRunner {
+  /** Rejects when neither a daemon answers nor this process can open the memory. */
+  open(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * The tools of a node that opens in the background. Calls run one at a time, in the order in which they arrive, so
+ * The tools of a node, which opens in the background. Calls run one at a time, in the order in which they arrive, so
  * that a client that sends a store and a recall together finds what it stored.
  */
 export class NodeTools implements Tools {
-  private node: Promise<OpenNode> | null = null;
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly profile: Profile,
     private readonly identity: LocalIdentity,
-    private readonly openNode: () => Promise<OpenNode>,
+    private readonly runner: SessionRunner,
   ) {}
 
   /** Starts to open the node; a failure shows at the next call, which tries again. */
   warmUp(): void {
-    this.opened().catch(() => undefined);
+    this.runner.open().catch(() => undefined);
   }
 
   async list() {
@@ -61,8 +61,7 @@ export class NodeTools implements Tools {
   /** Closes the node if it was opened, after the current call. */
   async close(): Promise<void> {
     await this.last;
-    const node = await this.node?.catch(() => null);
-    await node?.close();
+    await this.runner.close();
   }
 
   private async callNow(name: string, args: Record<string, unknown>, clientName: string | null) {
@@ -73,29 +72,16 @@ export class NodeTools implements Tools {
     ]);
     const operation = callableTool(OPERATIONS, this.profile, name);
     if (operation === undefined) return null;
-    let node: OpenNode;
     try {
-      node = await this.opened();
+      await this.runner.open();
     } catch (error) {
       return unavailable(error as Error);
     }
-    const { services } = node;
     return callTool(operation, args, {
-      services,
+      runner: this.runner,
       identity: this.identity,
       clientName,
       profile: this.profile,
     });
-  }
-
-  private opened(): Promise<OpenNode> {
-    if (this.node === null) {
-      const opening = this.openNode();
-      this.node = opening;
-      opening.catch(() => {
-        if (this.node === opening) this.node = null;
-      });
-    }
-    return this.node;
   }
 }

@@ -5,12 +5,12 @@ import type { Profile } from '../bindings/profile.js';
 import type { LocalIdentity } from '../identity/local-caller.js';
 import { LineTransport } from './line-transport.js';
 import { createMcpServer } from './mcp-server.js';
-import { NodeTools, type OpenNode } from './node-tools.js';
+import { NodeTools, type SessionRunner } from './node-tools.js';
 
 export interface StdioSession {
   readonly profile: Profile;
   readonly identity: LocalIdentity;
-  readonly openNode: () => Promise<OpenNode>;
+  readonly runner: SessionRunner;
   readonly input: Readable;
   readonly output: Writable;
   readonly scheduler: Scheduler;
@@ -28,7 +28,7 @@ export interface StdioSession {
  */
 export async function serveStdio(session: StdioSession): Promise<void> {
   const transport = new LineTransport(session.input, session.output);
-  const tools = new NodeTools(session.profile, session.identity, session.openNode);
+  const tools = new NodeTools(session.profile, session.identity, session.runner);
   const server = createMcpServer(tools);
   let parentPoll: Timer | null = null;
 

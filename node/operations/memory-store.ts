@@ -69,6 +69,7 @@ export const memoryStore = defineOperation({
   }),
   effect: 'write',
   guards: { attestation: 'required' },
+  repeatable: true,
   http: [
     {
       method: 'POST',
@@ -107,7 +108,7 @@ async function store(call: Call, fieldsIn: Input) {
   if (!owner.ok) return failed(owner.error);
 
   const memory = attestMemory(newMemory(call, fieldsIn, owner.value, expiry.value), call);
-  if (!fieldsIn.force) {
+  if (!fieldsIn.force && !call.again) {
     const refusal = await nearDuplicate(call, memory, fieldsIn.on_conflict);
     if (refusal !== null) return failed(refusal);
   }
@@ -119,6 +120,7 @@ async function store(call: Call, fieldsIn: Input) {
       viewer: call.caller.viewer,
       archive: call.services.settings.archiveOnGc,
       envelope: call.attestation.envelope,
+      ...(call.again ? { again: true } : {}),
     });
   const [similar, result] = await besideSimilarTitles(
     call,

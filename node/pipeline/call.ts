@@ -153,6 +153,8 @@ export interface Call<S extends ReadServices = Services> {
   readonly services: S;
   /** The MCP profile in force, or `full` where profiles do not exist. */
   readonly profile: 'core' | 'full';
+  /** True for a call that was sent before and not answered: what it has stored already is found by its id. */
+  readonly again: boolean;
   /** Reports how far a long operation is, and the total when it is known. */
   readonly progress: ProgressReport;
 }

@@ -5,6 +5,7 @@ import { attest } from './attest.js';
 import { boundedServices } from './bounded-services.js';
 import type { ProgressReport, ReadServices, Services, Surface } from './call.js';
 import { HomeStore } from './home-store.js';
+import { keyedRandom } from './keyed-random.js';
 import type { Operation } from './operation.js';
 import { parseInput } from './parse.js';
 import { RecordingStore, withQuorum } from './replicate.js';
@@ -26,6 +27,10 @@ export interface Request {
   readonly deadlineMs?: number;
   /** Receives the progress of a long operation. */
   readonly progress?: ProgressReport;
+  /** Ids that the call makes follow from it, so that the same call makes them again. */
+  readonly key?: string;
+  /** True for a call that was sent before and not answered. */
+  readonly again?: boolean;
 }
 
 const UNHEARD: ProgressReport = () => undefined;
@@ -59,11 +64,13 @@ export async function runOperation(
     const attestation = await attest(operation, input.value, request.caller, nowMs, services);
     if (!attestation.ok) return failed(attestation.error);
 
-    const bounded =
-      request.deadlineMs === undefined ? services : boundedServices(services, request.deadlineMs);
+    const keyed =
+      request.key === undefined ? services : { ...services, random: keyedRandom(request.key, services) };
+    const bounded = request.deadlineMs === undefined ? keyed : boundedServices(keyed, request.deadlineMs);
     const recording =
       replication === undefined ? null : new RecordingStore(new HomeStore(bounded.store, replication));
     const call = {
+      again: request.again === true,
       surface: request.surface,
       caller: request.caller,
       attestation: attestation.value,

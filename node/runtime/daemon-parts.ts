@@ -17,6 +17,7 @@ import { DaemonCondition } from './daemon-condition.js';
 import { DaemonStorage } from './daemon-storage.js';
 import { DatabaseDamage } from './database-damage.js';
 import { openOnce } from './database-file.js';
+import { LocalSocket } from './local-socket.js';
 import { openSemantics, type Semantics } from './open-semantics.js';
 import { OwnerDuties } from './owner-duties.js';
 import { servicesOf } from './services.js';
@@ -39,6 +40,7 @@ export interface DaemonParts {
   readonly mesh: MeshNode;
   readonly services: Services;
   readonly http: HttpSurface;
+  readonly local: LocalSocket;
 }
 
 /** Makes the folders, the keys, the database and every part of a daemon. */
@@ -104,6 +106,7 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     mesh,
     services,
     http,
+    local: new LocalSocket(services, log),
   };
 }
 

@@ -50,6 +50,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     throw new Error(started.error.message);
   }
   parts.condition.isUp = true;
+  await parts.local.open();
   await startMesh(parts);
   return {
     address,

@@ -2,17 +2,18 @@ import type { Log } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import { VectorClient } from '../../storage/vectors/vector-client.js';
 import type { Settings } from '../config/settings.js';
+import { SocketNames } from '../private-socket.js';
 import { systemClock, systemCrypto, systemScheduler } from '../seams.js';
 import { BuiltinEmbedder } from '../semantics/builtin-embedder.js';
 import { LocalSemantics } from '../semantics/local-semantics.js';
-import { OwnerSocketNames, RemoteSemantics } from '../semantics/owner-socket.js';
+import { RemoteSemantics } from '../semantics/owner-socket.js';
 import { RoleSemantics } from '../semantics/role-semantics.js';
 
 /** The semantic side of a process: its role, and how to open the local side when the process owns the database. */
 export interface Semantics {
   readonly role: RoleSemantics;
   readonly openLocal: () => LocalSemantics;
-  readonly sockets: OwnerSocketNames;
+  readonly sockets: SocketNames;
 }
 
 /** Null in keyword mode, and for a database that no other thread can open. */
@@ -26,7 +27,7 @@ export function openSemantics(settings: Settings, store: Store, log: Log): Seman
     );
     return null;
   }
-  const sockets = new OwnerSocketNames(settings.home, settings.dbPath, systemCrypto);
+  const sockets = new SocketNames('owner', settings.home, settings.dbPath, systemCrypto);
   const openLocal = () => {
     const embedder = new BuiltinEmbedder({ clock: systemClock, scheduler: systemScheduler, log });
     const vectors = new VectorClient({

@@ -9,10 +9,10 @@ import { checkpoint } from './database-file.js';
  * part that fails to stop is logged and does not prevent the stop of others. `tree` is null when it never started.
  */
 export async function shutDown(parts: DaemonParts, tree: Supervisor | null): Promise<void> {
-  const { settings, log, identity, http, mesh, touches, duties, storage, files } = parts;
+  const { settings, log, identity, http, local, mesh, touches, duties, storage, files } = parts;
   const graceMs = settings.shutdownGraceMs;
   const deadlineMs = systemClock.monotonicMs() + graceMs;
-  await Promise.all([http.drain(graceMs), mesh.drain(graceMs)]);
+  await Promise.all([http.drain(graceMs), mesh.drain(graceMs), local.drain(graceMs)]);
   await attempt(log, 'mesh', () => mesh.close());
   await attempt(log, 'touches', () => touches.close());
   await attempt(log, 'semantics', () => duties.close());
@@ -20,6 +20,7 @@ export async function shutDown(parts: DaemonParts, tree: Supervisor | null): Pro
   await storage.close(deadlineMs);
   await attempt(log, 'checkpoint', async () => checkpoint(settings, identity.peerId));
   await http.close();
+  await attempt(log, 'local socket', () => local.close());
   files.close();
 }
 

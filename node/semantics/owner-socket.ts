@@ -1,6 +1,4 @@
-import { chmodSync, readdirSync, rmSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { z } from 'zod';
 import {
   OWNER_SOCKET_CONNECTIONS_MAX,
@@ -11,9 +9,10 @@ import {
 import { CONFIDENCE_TIERS } from '../../protocol/memory/confidence.js';
 import { TIERS } from '../../protocol/memory/memory.js';
 import type { VectorEvidence } from '../../protocol/ranking/types.js';
-import type { Clock, Crypto, Log, Scheduler } from '../../protocol/seams.js';
+import type { Clock, Log, Scheduler } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import { LineSplitter } from '../line-splitter.js';
+import { linesOf, listenPrivately, type SocketNames } from '../private-socket.js';
 import type { SemanticAbsence, SemanticIndex, SemanticRequest, SemanticState } from './semantic-index.js';
 
 /**
@@ -53,35 +52,6 @@ const replySchema = z.union([
   }),
 ]);
 
-/** The limit that every Unix supports; a longer path would be cut silently. */
-const SOCKET_PATH_BYTES_MAX = 103;
-
-/** Names of the sockets of one database; each owner has its own, so that an old owner cannot unlink a new one's. */
-export class OwnerSocketNames {
-  private readonly prefix: string;
-
-  constructor(
-    private readonly home: string,
-    dbPath: string,
-    private readonly crypto: Crypto,
-  ) {
-    this.prefix = `owner-${crypto.sha256Hex(dbPath).slice(0, 8)}-`;
-  }
-
-  pathOf(holder: string): string {
-    return join(this.home, `${this.prefix}${this.crypto.sha256Hex(holder).slice(0, 8)}.sock`);
-  }
-
-  /** Removes the sockets that killed owners left behind. */
-  removeOthers(holder: string): void {
-    const mine = this.pathOf(holder);
-    for (const name of readdirSync(this.home)) {
-      const path = join(this.home, name);
-      if (name.startsWith(this.prefix) && path !== mine) rmSync(path, { force: true });
-    }
-  }
-}
-
 /** The listening end, for the owner. */
 export class OwnerSocket {
   private readonly sockets = new Set<Socket>();
@@ -90,21 +60,13 @@ export class OwnerSocket {
 
   /** Listens at `path`. Rejects when it cannot be bound. */
   static async listen(path: string, semantic: SemanticIndex, log: Log): Promise<OwnerSocket> {
-    if (Buffer.byteLength(path) > SOCKET_PATH_BYTES_MAX) {
-      throw new Error(`the home folder's path is too long for a socket: ${path}`);
-    }
-    rmSync(path, { force: true });
     const server = createServer();
     server.maxConnections = OWNER_SOCKET_CONNECTIONS_MAX;
     const owner = new OwnerSocket(server);
     server.on('connection', (socket) => void owner.serve(socket, semantic, log));
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      bindPrivately(server, path, resolve);
-    });
+    await listenPrivately(server, path);
     server.on('error', (error) => log.warn({ err: error }, 'the owner socket failed'));
     server.unref();
-    chmodSync(path, 0o600);
     return owner;
   }
 
@@ -124,7 +86,7 @@ export class OwnerSocket {
     socket.on('error', () => socket.destroy());
     socket.setTimeout(OWNER_SOCKET_IDLE_MS, () => socket.destroy());
     try {
-      for await (const line of linesOf(socket)) {
+      for await (const line of linesOf(socket, OWNER_SOCKET_LINE_BYTES_MAX)) {
         const reply = await answer(line, semantic);
         await new Promise((resolve) => socket.write(`${reply}\n`, resolve));
       }
@@ -132,28 +94,6 @@ export class OwnerSocket {
       log.debug({ err: error }, 'a question on the owner socket could not be answered');
     } finally {
       socket.destroy();
-    }
-  }
-}
-
-/** Binds a socket on which no other user may ask, from its first moment on. */
-function bindPrivately(server: Server, path: string, listening: () => void): void {
-  // The mode of a socket follows from the umask alone; `listen` binds before it returns.
-  const usual = process.umask(0o077);
-  try {
-    server.listen(path, listening);
-  } finally {
-    process.umask(usual);
-  }
-}
-
-/** The lines of a connection. Throws at a line that is too long. */
-async function* linesOf(socket: Socket): AsyncGenerator<string> {
-  const lines = new LineSplitter(OWNER_SOCKET_LINE_BYTES_MAX);
-  for await (const chunk of socket as AsyncIterable<Buffer>) {
-    for (const line of lines.push(chunk)) {
-      if (line === 'too-long') throw new Error(`a line is longer than ${OWNER_SOCKET_LINE_BYTES_MAX} bytes`);
-      yield Buffer.from(line.bytes).toString();
     }
   }
 }
@@ -184,7 +124,7 @@ export class RemoteSemantics implements SemanticIndex {
   private reachable = true;
 
   constructor(
-    private readonly names: OwnerSocketNames,
+    private readonly names: SocketNames,
     private readonly store: Store,
     private readonly clock: Clock,
     private readonly scheduler: Scheduler,

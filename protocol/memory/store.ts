@@ -3,7 +3,7 @@ import { envelopeProblem } from '../agents/register.js';
 import type { SignedEnvelope } from '../agents/signed-envelope.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { memoryByTitle, read } from '../decide/reads.js';
+import { memoryById, memoryByTitle, read } from '../decide/reads.js';
 import { TITLE_LENGTH_MAX, TITLE_VERSION_MAX } from '../limits.js';
 import type { Viewer } from '../ranking/types.js';
 import { fail, failed } from '../result.js';
@@ -23,6 +23,8 @@ export interface StoreMemory {
   readonly archive: boolean;
   /** Set when the author's signature was verified; usable once, and only while the key is bound. */
   readonly envelope: SignedEnvelope | null;
+  /** True for a command that was sent before and not answered: a row with its id answers it. */
+  readonly again?: true;
 }
 
 /** Not the whole memory: it would cross a thread for nothing. */
@@ -37,6 +39,10 @@ export interface StoreMemoryOutcome {
  */
 export function* decideStore(command: StoreMemory, context: DecisionContext): Deciding<StoreMemoryOutcome> {
   const { memory, envelope } = command;
+  if (command.again === true) {
+    const row = yield* memoryById(memory.id);
+    if (row !== null) return decided({ stored: summaryOf(row), created: true }, []);
+  }
   if (envelope !== null) {
     const problem = yield* envelopeProblem(envelope);
     if (problem !== null) return failed(problem);

@@ -1,9 +1,10 @@
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import { BATCH_COMMANDS_MAX, INLINE_YIELD_MS, WRITE_DEADLINE_MS } from '../../protocol/limits.js';
+import { BATCH_COMMANDS_MAX, WRITE_DEADLINE_MS } from '../../protocol/limits.js';
 import type { AnswerOf, Query } from '../../protocol/queries.js';
 import { fail, type Result } from '../../protocol/result.js';
 import type { Clock, Random, Scheduler } from '../../protocol/seams.js';
 import type { CallOptions, SelfCheckPage, Store } from '../port.js';
+import { LockTurns } from './lock-turns.js';
 import { Reader } from './reader.js';
 import { DatabaseBusyError, Writer, type WriterParts } from './writer.js';
 
@@ -12,10 +13,7 @@ export interface InlineStoreParts extends WriterParts {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly random: Random;
-  /**
-   * True when other processes may write to the same file: then a pause follows every commit, because SQLite's lock is
-   * not fair and the daemon must get its turn (design: architecture, "Several processes on one database").
-   */
+  /** True when other processes may write to the same file. */
   readonly shared: boolean;
 }
 
@@ -40,6 +38,7 @@ interface Waiting {
 export class InlineStore implements Store {
   private readonly writer;
   private readonly reader;
+  private readonly turns: LockTurns | null;
   private readonly waiting: Waiting[] = [];
   private pump: Promise<void> | null = null;
   private closed = false;
@@ -47,6 +46,7 @@ export class InlineStore implements Store {
   constructor(private readonly parts: InlineStoreParts) {
     this.writer = new Writer(parts);
     this.reader = new Reader(parts.db, parts.crypto, parts.kinds);
+    this.turns = parts.shared ? new LockTurns(parts.db, parts.clock) : null;
   }
 
   execute<C extends Command>(command: C, options: CallOptions = {}): Promise<Result<OutcomeOf<C>>> {
@@ -85,7 +85,8 @@ export class InlineStore implements Store {
     await Promise.resolve();
     while (this.waiting.length > 0) {
       await this.write(this.waiting.splice(0, BATCH_COMMANDS_MAX));
-      if (this.parts.shared) await this.pause(INLINE_YIELD_MS);
+      const pauseMs = this.turns?.pauseMs() ?? 0;
+      if (pauseMs > 0) await this.pause(pauseMs);
     }
     this.pump = null;
   }

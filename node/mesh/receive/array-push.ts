@@ -34,6 +34,7 @@ export class ArrayPush implements LegacyPush {
     const viewer = { all: true, agentId: push.sender, asNamespace: null };
     const call: Call = {
       surface: 'http',
+      again: false,
       caller: { agentId: push.sender, claimed: 'explicit', viewer, admin: false, local: false },
       attestation: { level: 'claimed', signer: null, signature: null, envelope: null },
       nowMs,

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { OwnerDuties } from '../../../node/runtime/owner-duties.js';
 import { systemCrypto, systemRandom } from '../../../node/seams.js';
 import type { LocalSemantics } from '../../../node/semantics/local-semantics.js';
-import { OwnerSocketNames } from '../../../node/semantics/owner-socket.js';
+import { SocketNames } from '../../../node/private-socket.js';
 import { RoleSemantics } from '../../../node/semantics/role-semantics.js';
 import type { Command } from '../../../protocol/commands.js';
 import { OWNER_RENEW_MS } from '../../../protocol/limits.js';
@@ -53,7 +53,7 @@ function fixture() {
     scheduler,
     random: systemRandom,
     log: recordingLog(),
-    semantic: { role, openLocal, sockets: new OwnerSocketNames(home, join(home, 'x.db'), systemCrypto) },
+    semantic: { role, openLocal, sockets: new SocketNames('owner', home, join(home, 'x.db'), systemCrypto) },
   });
   const sockets = () => readdirSync(home).filter((name) => name.endsWith('.sock'));
   const startOwnership = async () => {

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { systemCrypto } from '../../../node/seams.js';
-import { OwnerSocket, OwnerSocketNames, RemoteSemantics } from '../../../node/semantics/owner-socket.js';
+import { SocketNames } from '../../../node/private-socket.js';
+import { OwnerSocket, RemoteSemantics } from '../../../node/semantics/owner-socket.js';
 import type { SemanticIndex } from '../../../node/semantics/semantic-index.js';
 import { OWNER_SOCKET_TIMEOUT_MS } from '../../../protocol/limits.js';
 import { fail, ok } from '../../../protocol/result.js';
@@ -33,7 +34,7 @@ const NEVER: Scheduler = { after: () => ({ cancel() {} }), immediate: realSchedu
 
 function fixture(holder: Parameters<typeof ownedBy>[0] = HOLDER, scheduler = realScheduler) {
   const home = temporaryFolder('owner');
-  const names = new OwnerSocketNames(home, join(home, 'x.db'), systemCrypto);
+  const names = new SocketNames('owner', home, join(home, 'x.db'), systemCrypto);
   const remote = new RemoteSemantics(names, ownedBy(holder), realClock, scheduler);
   return { home, names, remote, path: names.pathOf(HOLDER) };
 }
@@ -168,7 +169,7 @@ describe('the owner of a database', () => {
 
   it('removes what others of its database left, and nothing else', () => {
     const { home, names } = fixture();
-    const other = new OwnerSocketNames(home, join(home, 'y.db'), systemCrypto);
+    const other = new SocketNames('owner', home, join(home, 'y.db'), systemCrypto);
     const kept = [names.pathOf(HOLDER), other.pathOf('daemon:2:def'), join(home, 'owner-x.sock')];
     for (const path of [...kept, names.pathOf('daemon:2:def')]) writeFileSync(path, '');
     names.removeOthers(HOLDER);

@@ -1,0 +1,96 @@
+import { createConnection, type Socket } from 'node:net';
+import { LOCAL_GREETING_TIMEOUT_MS, LOCAL_LINE_BYTES_MAX } from '../../protocol/limits.js';
+import type { Scheduler } from '../../protocol/seams.js';
+import type { ProgressReport } from '../pipeline/call.js';
+import type { Answer } from '../pipeline/pipeline.js';
+import { linesOf } from '../private-socket.js';
+import type { Greeting, GreetingReply, LocalCall, LocalReply } from './messages.js';
+
+interface Pending {
+  readonly resolve: (answer: Answer | 'lost') => void;
+  readonly progress: ProgressReport | undefined;
+}
+
+/** The connection of a process to the daemon of its database. */
+export class DaemonConnection {
+  private readonly pending = new Map<number, Pending>();
+  private next = 0;
+  private ended = false;
+
+  private constructor(
+    private readonly socket: Socket,
+    lines: AsyncGenerator<string>,
+  ) {
+    void this.read(lines);
+  }
+
+  /** Null when no daemon answers at the path, or when it refuses this process. */
+  static async open(
+    path: string,
+    greeting: Greeting,
+    scheduler: Scheduler,
+  ): Promise<DaemonConnection | null> {
+    const socket = createConnection(path);
+    const timer = scheduler.after(LOCAL_GREETING_TIMEOUT_MS, () => socket.destroy(), { keepAlive: true });
+    socket.on('error', () => socket.destroy());
+    socket.write(`${JSON.stringify(greeting)}\n`);
+    const lines = linesOf(socket, LOCAL_LINE_BYTES_MAX);
+    try {
+      const first = await lines.next();
+      const reply = first.done === true ? null : (JSON.parse(first.value) as GreetingReply);
+      if (reply !== null && 'protocol' in reply) return new DaemonConnection(socket, lines);
+    } catch {
+      // A socket of a killed daemon, or of another program.
+    } finally {
+      timer.cancel();
+    }
+    socket.destroy();
+    return null;
+  }
+
+  get isOpen(): boolean {
+    return !this.ended;
+  }
+
+  /** `lost`: the daemon ended before it answered; whether the call had an effect is unknown. */
+  call(call: Omit<LocalCall, 'id'>, progress?: ProgressReport): Promise<Answer | 'lost'> {
+    if (this.ended) return Promise.resolve('lost');
+    const id = this.next;
+    this.next += 1;
+    // Only calls under way keep the process alive.
+    this.socket.ref();
+    return new Promise((resolve) => {
+      this.pending.set(id, { resolve, progress });
+      this.socket.write(`${JSON.stringify({ id, ...call })}\n`);
+    });
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  private async read(lines: AsyncGenerator<string>): Promise<void> {
+    this.socket.unref();
+    try {
+      for await (const line of lines) this.take(JSON.parse(line) as LocalReply);
+    } catch {
+      // Broken off: the calls under way are lost.
+    }
+    this.ended = true;
+    this.socket.destroy();
+    for (const { resolve } of this.pending.values()) resolve('lost');
+    this.pending.clear();
+  }
+
+  private take(reply: LocalReply): void {
+    const pending = this.pending.get(reply.id);
+    if (pending === undefined) return;
+    if ('progress' in reply) {
+      pending.progress?.(...reply.progress);
+      return;
+    }
+    this.pending.delete(reply.id);
+    if (this.pending.size === 0) this.socket.unref();
+    pending.resolve(reply.answer);
+  }
+}

@@ -1,0 +1,157 @@
+import * as limits from '../../protocol/limits.js';
+import { fail, failed, type Result } from '../../protocol/result.js';
+import type { Clock, Crypto, Random, Scheduler } from '../../protocol/seams.js';
+import type { Settings } from '../config/settings.js';
+import type { Services } from '../pipeline/call.js';
+import type { Operation } from '../pipeline/operation.js';
+import { parseInput } from '../pipeline/parse.js';
+import { type Answer, type Request, runOperation } from '../pipeline/pipeline.js';
+import { signAsAgent } from '../pipeline/sign-as-agent.js';
+import { SocketNames } from '../private-socket.js';
+import { VERSION } from '../version.js';
+import { DaemonConnection } from './daemon-connection.js';
+import { callerSettingsOf, LOCAL_PROTOCOL, type LocalCall } from './messages.js';
+
+/** A node that this process opens when no daemon serves it. */
+export interface OwnNode {
+  readonly services: Services;
+  close(): Promise<void>;
+}
+
+export interface LocalRunnerParts {
+  readonly settings: Settings;
+  readonly openNode: () => Promise<OwnNode>;
+  readonly clock: Pick<Clock, 'monotonicMs' | 'nowMs'>;
+  readonly scheduler: Scheduler;
+  readonly random: Pick<Random, 'uuid'>;
+  readonly crypto: Crypto;
+}
+
+/** A call of this machine; its surface is never HTTP. */
+export type LocalRequest = Request & { readonly surface: 'mcp' | 'cli' };
+
+const UNKNOWN =
+  'the node ended before it answered, so the outcome is unknown: read the memory before you try again';
+
+/**
+ * Runs the operations of an MCP server or a command: through the daemon while one serves the database, else in this
+ * process. A store that the daemon did not answer is run again under the same key, which finds what it has stored.
+ */
+export class LocalRunner {
+  private daemon: DaemonConnection | null = null;
+  private node: Promise<OwnNode> | null = null;
+  private readonly names: SocketNames;
+  /** When to look for a daemon again, monotonic. */
+  private probeMs = Number.NEGATIVE_INFINITY;
+
+  constructor(private readonly parts: LocalRunnerParts) {
+    const { settings, crypto } = parts;
+    this.names = new SocketNames('daemon', settings.home, settings.dbPath, crypto);
+  }
+
+  /** Connects to the daemon, or opens the node in this process. Rejects when the node cannot be opened. */
+  async open(): Promise<void> {
+    if ((await this.connected()) === null) await this.ownNode();
+  }
+
+  /** Rejects only when the node cannot be opened in this process. */
+  async run(operation: Operation, request: LocalRequest): Promise<Answer> {
+    const key = this.parts.random.uuid();
+    let again = false;
+    for (let daemon = await this.connected(); daemon !== null; daemon = await this.connected()) {
+      const call = this.callOf(operation, request, key, again);
+      if (!call.ok) return failed(call.error);
+      const answer = await daemon.call(call.value, request.progress);
+      if (answer === 'lost') {
+        if (operation.effect === 'write' && operation.repeatable !== true)
+          return fail('ACTOR_RESTARTED', UNKNOWN);
+        again = true;
+      } else if (answer.ok || answer.error.code !== 'SHUTTING_DOWN') return answer;
+      this.leave(daemon);
+    }
+    const { services } = await this.ownNode();
+    return runOperation(operation, { ...request, key, again }, services);
+  }
+
+  /** Closes what is open; calls under way must have ended. */
+  async close(): Promise<void> {
+    this.daemon?.close();
+    await this.closeNode();
+  }
+
+  /** The connection to the daemon; null when none serves this database. */
+  private async connected(): Promise<DaemonConnection | null> {
+    if (this.daemon?.isOpen === true) return this.daemon;
+    const { settings, clock, scheduler } = this.parts;
+    if (settings.dbPath === ':memory:' || clock.monotonicMs() < this.probeMs) return null;
+    this.probeMs = clock.monotonicMs() + limits.LOCAL_PROBE_MS;
+    const greeting = {
+      protocol: LOCAL_PROTOCOL,
+      version: VERSION,
+      dbPath: settings.dbPath,
+      keyDir: settings.keyDir,
+      settings: callerSettingsOf(settings),
+    };
+    for (const path of this.names.paths()) {
+      const daemon = await DaemonConnection.open(path, greeting, scheduler);
+      if (daemon === null) continue;
+      this.daemon = daemon;
+      // The daemon maintains the database from now on.
+      await this.closeNode();
+      return daemon;
+    }
+    return null;
+  }
+
+  /** The daemon ends or has ended. */
+  private leave(daemon: DaemonConnection): void {
+    daemon.close();
+    this.daemon = null;
+  }
+
+  /** The call as it travels. A signature with an agent's key is made here: the key need not be the daemon's. */
+  private callOf(
+    operation: Operation,
+    { surface, caller, input, unknownFields, profile }: LocalRequest,
+    key: string,
+    again: boolean,
+  ): Result<Omit<LocalCall, 'id'>> {
+    const signed = this.signed(operation, { surface, caller, input, unknownFields });
+    if (!signed.ok) return signed;
+    const call = { operation: operation.name, surface, input: signed.value, unknownFields, key, again };
+    const { agentId, claimed, viewer, admin } = caller;
+    const by = { agentId, claimed, viewer: { ...viewer }, admin, local: true } as const;
+    return { ok: true, value: { ...call, caller: by, ...(profile === undefined ? {} : { profile }) } };
+  }
+
+  private signed(operation: Operation, request: LocalRequest): Result<Record<string, unknown>> {
+    const { settings, crypto, clock } = this.parts;
+    const { sign, ...input } = request.input;
+    if (sign !== true) return { ok: true, value: request.input };
+    const parsed = parseInput(operation, request.input, request.unknownFields);
+    if (!parsed.ok) return failed(parsed.error);
+    const signed = signAsAgent(parsed.value, request.caller, clock.nowMs(), { settings, crypto });
+    if (!signed.ok) return failed(signed.error);
+    const { signature, created_at } = signed.value;
+    return { ok: true, value: { ...input, signature, created_at } };
+  }
+
+  private ownNode(): Promise<OwnNode> {
+    if (this.node === null) {
+      const opening = this.parts.openNode();
+      this.node = opening;
+      // The next call tries again.
+      opening.catch(() => {
+        if (this.node === opening) this.node = null;
+      });
+    }
+    return this.node;
+  }
+
+  private async closeNode(): Promise<void> {
+    const opened = this.node;
+    this.node = null;
+    const node = await opened?.catch(() => null);
+    await node?.close();
+  }
+}

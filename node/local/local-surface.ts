@@ -1,0 +1,149 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import * as limits from '../../protocol/limits.js';
+import { fail } from '../../protocol/result.js';
+import type { Log } from '../../protocol/seams.js';
+import type { Services } from '../pipeline/call.js';
+import type { Operation } from '../pipeline/operation.js';
+import { type Answer, runOperation } from '../pipeline/pipeline.js';
+import { linesOf, listenPrivately } from '../private-socket.js';
+import { VERSION } from '../version.js';
+import {
+  callSchema,
+  type Greeting,
+  type GreetingReply,
+  greetingSchema,
+  LOCAL_PROTOCOL,
+  type LocalCall,
+  type LocalReply,
+} from './messages.js';
+
+export interface LocalSurfaceParts {
+  readonly services: Services;
+  readonly operations: readonly Operation[];
+  readonly log: Log;
+}
+
+/**
+ * The daemon's surface for MCP servers and commands of the same user: their calls run through the daemon's pipeline, so
+ * that one writer groups them and waits for the quorum. Only the user of the node can connect.
+ */
+export class LocalSurface {
+  private readonly server: Server = createServer();
+  private readonly sockets = new Set<Socket>();
+  private readonly operations: ReadonlyMap<string, Operation>;
+  /** Calls under way. */
+  private readonly running = new Set<Promise<void>>();
+  private draining = false;
+
+  private constructor(private readonly parts: LocalSurfaceParts) {
+    this.operations = new Map(parts.operations.map((operation) => [operation.name, operation]));
+  }
+
+  /** Listens at `path`. Rejects when it cannot be bound. */
+  static async listen(path: string, parts: LocalSurfaceParts): Promise<LocalSurface> {
+    const surface = new LocalSurface(parts);
+    const { server } = surface;
+    server.maxConnections = limits.LOCAL_CONNECTIONS_MAX;
+    server.on('connection', (socket) => void surface.serve(socket));
+    await listenPrivately(server, path);
+    server.on('error', (error) => parts.log.warn({ err: error }, 'the local socket failed'));
+    server.unref();
+    return surface;
+  }
+
+  /** Refuses new calls and resolves when those under way are answered. */
+  async drain(): Promise<void> {
+    this.draining = true;
+    while (this.running.size > 0) await Promise.allSettled(this.running);
+  }
+
+  /** Closing removes the socket's file too. */
+  async close(): Promise<void> {
+    this.draining = true;
+    for (const socket of this.sockets) socket.destroy();
+    await new Promise<void>((resolve) => {
+      this.server.close(() => resolve());
+    });
+  }
+
+  private async serve(socket: Socket): Promise<void> {
+    this.sockets.add(socket);
+    socket.unref();
+    socket.on('close', () => this.sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    try {
+      await this.talk(socket);
+    } catch (error) {
+      this.parts.log.debug({ err: error }, 'a process broke the form of the local socket');
+    } finally {
+      // The answers of calls under way are still written.
+      socket.end();
+    }
+  }
+
+  private async talk(socket: Socket): Promise<void> {
+    const lines = linesOf(socket, limits.LOCAL_LINE_BYTES_MAX);
+    const first = await lines.next();
+    if (first.done === true) return;
+    const greeting = greetingSchema.parse(JSON.parse(first.value)) as Greeting;
+    const refused = this.refusal(greeting);
+    await send(socket, refused === null ? { protocol: LOCAL_PROTOCOL } : { refused });
+    if (refused !== null) return;
+    const { services } = this.parts;
+    const own = { ...services, settings: { ...services.settings, ...greeting.settings } };
+    const mine = new Set<Promise<void>>();
+    for await (const line of lines) {
+      const call = callSchema.parse(JSON.parse(line));
+      const done = this.answer(call, own, socket).finally(() => {
+        mine.delete(done);
+        this.running.delete(done);
+      });
+      mine.add(done);
+      this.running.add(done);
+      while (mine.size >= limits.LOCAL_CALLS_PER_CONNECTION_MAX) await Promise.race(mine);
+    }
+    await Promise.allSettled(mine);
+  }
+
+  private refusal({ protocol, version, dbPath, keyDir }: Greeting): string | null {
+    const { settings } = this.parts.services;
+    if (protocol !== LOCAL_PROTOCOL || version !== VERSION) return `the daemon is release ${VERSION}`;
+    if (dbPath !== settings.dbPath) return 'the daemon has another database';
+    return keyDir === settings.keyDir ? null : 'the daemon has other keys';
+  }
+
+  /** Runs a call and sends its answer. Never rejects. */
+  private async answer(call: LocalCall, services: Services, socket: Socket): Promise<void> {
+    const { id } = call;
+    const reply = (line: LocalReply) => send(socket, line);
+    await reply({ id, answer: await this.run(call, services, reply) });
+  }
+
+  private run(
+    call: LocalCall,
+    services: Services,
+    reply: (line: LocalReply) => Promise<void>,
+  ): Promise<Answer> | Answer {
+    const { id, operation: name, profile, ...request } = call;
+    if (this.draining) return fail('SHUTTING_DOWN', 'this node is shutting down');
+    if (this.running.size >= limits.LOCAL_CALLS_MAX)
+      return fail('OVERLOADED', 'too many calls of local processes are under way; try again');
+    const operation = this.operations.get(name);
+    if (operation === undefined)
+      return fail('INVALID_REQUEST', `the daemon has no operation "${name}"`, { fields: ['operation'] });
+    const progress = (done: number, of: number | null) => void reply({ id, progress: [done, of] });
+    return runOperation(
+      operation,
+      { ...request, ...(profile === undefined ? {} : { profile }), progress },
+      services,
+    );
+  }
+}
+
+/** Resolves when the line was taken, or when its connection is closed. */
+function send(socket: Socket, line: GreetingReply | LocalReply): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.destroyed) resolve();
+    else socket.write(`${JSON.stringify(line)}\n`, () => resolve());
+  });
+}
