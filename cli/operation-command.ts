@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { explicitAgentId, localCaller, localIdentity } from '../node/identity/local-caller.js';
+import { shapedAnswer } from '../node/pipeline/replicate.js';
 import { toonText } from '../node/pipeline/toon-text.js';
 import { openRunner } from '../node/runtime/open-runner.js';
 import { systemRandom } from '../node/seams.js';
@@ -84,18 +85,24 @@ async function run(
     progress.end();
     if (!answer.ok)
       return failed(json ? answer.error : withWayOut(operation, inTypedNames(operation, answer.error)));
-    const { shape } = operation.cli;
-    const shaped = shape === undefined ? answer.value : shape(answer.value);
+    const shaped = shapedAnswer(operation.cli.shape, answer.value);
     const toon = toonText(operation, shaped, format);
     if (toon !== null) {
       await terminal.print(toon);
       return ok(0);
     }
+    if (!json && answer.value['quorum_met'] === false) await terminal.complain(localOnly(answer.value));
     await terminal.print(json ? `${JSON.stringify(shaped)}\n` : viewOf(operation, shaped, terminal.columns));
     return ok(0);
   } finally {
     await runner.close();
   }
+}
+
+/** What people are told about a write that fewer nodes have than its quorum. */
+function localOnly({ acks, needed }: Record<string, unknown>): string {
+  const where = acks === 1 ? 'on this node only' : `on ${acks} nodes only`;
+  return `${where}: the quorum is ${needed}; the others get it when they can be reached\n`;
 }
 
 /** A failure with what the user can type next, unless the message says it already. */

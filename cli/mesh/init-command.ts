@@ -1,7 +1,16 @@
 import { failed } from '../../protocol/result.js';
 import { defineCommand } from '../define-command.js';
 import { isSet } from '../global-flags.js';
-import { formingParts, PLACE_FLAGS, placeWords, SERVE_FLAGS, serveAfter, shown } from './mesh-parts.js';
+import {
+  formingParts,
+  keepQuorum,
+  PLACE_FLAGS,
+  placeWords,
+  quorumGiven,
+  SERVE_FLAGS,
+  serveAfter,
+  shown,
+} from './mesh-parts.js';
 
 /** Makes a mesh of which this node is the first member and the authority. */
 export const initCommand = defineCommand({
@@ -14,10 +23,13 @@ export const initCommand = defineCommand({
     'mesh init --url https://node1.example:9177 --listen 0.0.0.0:9177 --serve',
   ],
   run: async (parsed, terminal) => {
+    const quorum = quorumGiven(parsed);
+    if (!quorum.ok) return failed(quorum.error);
     // Certificates are expensive to load, and every help loads the commands.
     const { initMesh } = await import('../../node/mesh/forming/form.js');
     const made = await initMesh(formingParts(parsed), placeWords(parsed));
     if (!made.ok) return failed(made.error);
+    keepQuorum(parsed, quorum.value);
     const { mesh_id, peer_id, url, listen } = made.value;
     await terminal.print(
       shown(parsed, terminal, { made: true, mesh_id, peer_id, url, listen: addressOf(listen) }),

@@ -2,7 +2,16 @@ import { parseToken } from '../../node/mesh/forming/join-token.js';
 import { failed } from '../../protocol/result.js';
 import { defineCommand } from '../define-command.js';
 import { isSet } from '../global-flags.js';
-import { formingParts, PLACE_FLAGS, placeWords, SERVE_FLAGS, serveAfter, shown } from './mesh-parts.js';
+import {
+  formingParts,
+  keepQuorum,
+  PLACE_FLAGS,
+  placeWords,
+  quorumGiven,
+  SERVE_FLAGS,
+  serveAfter,
+  shown,
+} from './mesh-parts.js';
 
 const TOKEN_BYTES_MAX = 4096;
 
@@ -20,6 +29,8 @@ export const joinCommand = defineCommand({
   flags: [...PLACE_FLAGS, ...SERVE_FLAGS],
   examples: ['mesh join - < token.txt', 'mesh join mnemesh-join-… --url https://node2.example:9177 --serve'],
   run: async (parsed, terminal) => {
+    const quorum = quorumGiven(parsed);
+    if (!quorum.ok) return failed(quorum.error);
     // Certificates are expensive to load, and every help loads the commands.
     const { joinMesh } = await import('../../node/mesh/forming/form.js');
     const word = parsed.positionals[0] ?? '-';
@@ -27,6 +38,7 @@ export const joinCommand = defineCommand({
     if (!token.ok) return failed(token.error);
     const joined = await joinMesh(formingParts(parsed), token.value, placeWords(parsed));
     if (!joined.ok) return failed(joined.error);
+    keepQuorum(parsed, quorum.value);
     const { mesh_id, peer_id, url } = joined.value;
     await terminal.print(shown(parsed, terminal, { joined: true, mesh_id, peer_id, url }));
     if (!isSet(parsed, 'json') && !isSet(parsed, 'serve')) {

@@ -1,12 +1,14 @@
+import { storeQuorum } from '../../node/config/stored-quorum.js';
 import { loadMachineIdentity } from '../../node/identity/machine-key.js';
 import { stderrLog } from '../../node/log.js';
 import type { FormingParts } from '../../node/mesh/forming/form.js';
 import { type MeshFacts, MeshFolder } from '../../node/mesh/forming/mesh-folder.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
+import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { ParsedArguments } from '../arguments.js';
 import type { DocumentedFlag } from '../command.js';
 import { flagValue, isSet, settingsFor } from '../global-flags.js';
+import { settingsOfFlags } from '../setting-flags.js';
 import type { Terminal } from '../terminal.js';
 import { objectView } from '../views/object-view.js';
 
@@ -35,7 +37,7 @@ export const SERVE_FLAGS: readonly DocumentedFlag[] = [
     name: 'quorum-writes',
     kind: 'value',
     value: 'number',
-    doc: 'With --serve: nodes that must have a write before it is answered, this one included (default 0)',
+    doc: 'Nodes that must have a write before it is answered, this one included; kept for every later start',
   },
 ];
 
@@ -81,6 +83,17 @@ export function shown(parsed: ParsedArguments, terminal: Terminal, answer: Recor
   return isSet(parsed, 'json')
     ? `${JSON.stringify(answer)}\n`
     : objectView(answer, { columns: terminal.columns });
+}
+
+/** The quorum of the command line; null without one. CONFIG_INVALID for a value that is no quorum. */
+export function quorumGiven(parsed: ParsedArguments): Result<number | null> {
+  const flags = settingsOfFlags(parsed, ['quorumWrites']);
+  return flags.ok ? ok(flags.value.quorumWrites ?? null) : failed(flags.error);
+}
+
+/** Keeps the quorum of the command line for later starts. */
+export function keepQuorum(parsed: ParsedArguments, writes: number | null): void {
+  if (writes !== null) storeQuorum(settingsFor(parsed).home, writes);
 }
 
 /** Runs the node after a command that formed its mesh, when the user gave `--serve`. */

@@ -7,7 +7,7 @@ export interface DescribedSetting {
   readonly key: string;
   /** What the program holds; `[redacted]` for a secret that is set. */
   readonly value: unknown;
-  readonly source: 'flag' | 'environment' | 'file' | 'legacy' | 'default';
+  readonly source: 'flag' | 'environment' | 'file' | 'legacy' | 'mesh' | 'default';
   /** The flag, variable or key that it came from. */
   readonly name: string | null;
   readonly variable: string | null;

@@ -11,6 +11,7 @@ import type { Secret } from './secret.js';
 import type { Environment, Origin } from './setting-origin.js';
 import { findValue, given } from './setting-value.js';
 import { defaultsIn, SETTINGS, type Settings } from './settings.js';
+import { readStoredQuorum } from './stored-quorum.js';
 
 /** The configuration cannot be used; the message says which setting and why, never its value when it is secret. */
 export class ConfigError extends StartRefusedError {
@@ -46,7 +47,7 @@ export interface Configuration {
 
 /**
  * The settings in force: flags over environment over configuration file over legacy fields over defaults, field by
- * field (interface §2.12). Throws ConfigError for the first fatal problem; reports the others.
+ * field (interface §2.12). The quorum of `mesh init` and `mesh join` is a default of this node. Throws ConfigError for the first fatal problem; reports the others.
  */
 export function loadSettings(flags: SettingFlags = {}, sources: ConfigSources = {}): Settings {
   const { settings, problems } = inspectConfiguration(flags, sources);
@@ -73,6 +74,13 @@ export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSo
       row.key === 'home' ? null : findValue(row, flags[row.key], env, file, (p) => problems.push(p));
     if (found !== null) settings[row.key] = found.value;
     origins.set(row.key, found?.origin ?? { source: 'default', name: null });
+  }
+  if (origins.get('quorumWrites')?.source === 'default') {
+    const writes = readStoredQuorum(home, (problem) => problems.push(problem));
+    if (writes !== null) {
+      settings['quorumWrites'] = writes;
+      origins.set('quorumWrites', { source: 'mesh', name: 'mesh/quorum.json' });
+    }
   }
   if (flags.home !== undefined) origins.set('home', { source: 'flag', name: 'home' });
   else if (given(env[homeVariable]) !== undefined) {

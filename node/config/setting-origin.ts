@@ -3,7 +3,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Where a value came from. */
 export interface Origin {
-  readonly source: 'flag' | 'environment' | 'file' | 'legacy' | 'default';
+  readonly source: 'flag' | 'environment' | 'file' | 'legacy' | 'mesh' | 'default';
   /** The flag, variable or key; null for a default. */
   readonly name: string | null;
 }

@@ -5,7 +5,7 @@ import type { HttpCallers } from '../identity/http-caller.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { Services } from '../pipeline/call.js';
 import { runOperation } from '../pipeline/pipeline.js';
-import { MISSED_FIELDS } from '../pipeline/replicate.js';
+import { shapedAnswer } from '../pipeline/replicate.js';
 import { toonText } from '../pipeline/toon-text.js';
 import type { Admission } from './admission.js';
 import { type AuthBackoff, sourceOf } from './auth-backoff.js';
@@ -276,17 +276,6 @@ function render(
   if (text !== null) {
     exchange.send(status, TEXT_TYPE, text);
   } else {
-    exchange.send(
-      status,
-      JSON_TYPE,
-      JSON.stringify(binding.shape === undefined ? answer : shaped(binding.shape(answer), answer)),
-    );
+    exchange.send(status, JSON_TYPE, JSON.stringify(shapedAnswer(binding.shape, answer)));
   }
-}
-
-/** A shape drops fields that it does not know, but every shape reports how a write was replicated. */
-function shaped(shape: Record<string, unknown>, answer: Record<string, unknown>): Record<string, unknown> {
-  if (answer['quorum_acks'] !== undefined) return { ...shape, quorum_acks: answer['quorum_acks'] };
-  if (answer['quorum_met'] !== false) return shape;
-  return { ...shape, ...Object.fromEntries(MISSED_FIELDS.map((field) => [field, answer[field]])) };
 }

@@ -4,6 +4,7 @@ import { explicitAgentId, type LocalIdentity, localCaller } from '../identity/lo
 import { fieldTypes } from '../pipeline/coerce.js';
 import type { McpBinding, Operation } from '../pipeline/operation.js';
 import type { Answer, Request } from '../pipeline/pipeline.js';
+import { shapedAnswer } from '../pipeline/replicate.js';
 import { toonText } from '../pipeline/toon-text.js';
 import { failureBody, rpcErrorOf } from './rpc-error.js';
 
@@ -72,5 +73,5 @@ function bindArguments(operation: Operation, binding: McpBinding, args: Fields):
 function render(operation: Operation, binding: McpBinding, answer: Fields, format: unknown): string {
   const text = toonText(operation, answer, format);
   if (text !== null) return text;
-  return JSON.stringify(binding.shape === undefined ? answer : binding.shape(answer));
+  return JSON.stringify(shapedAnswer(binding.shape, answer));
 }

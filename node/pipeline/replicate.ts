@@ -42,6 +42,17 @@ export class RecordingStore implements Store {
 /** Fields in addition to the ordinary answer of a write whose quorum was missed (decisions, "quorum missed"). */
 export const MISSED_FIELDS = ['quorum_met', 'acks', 'needed', 'reason', 'durability', 'op_id'] as const;
 
+/** The answer in the shape of a surface. A shape drops fields that it does not know, but not how a write replicated. */
+export function shapedAnswer(
+  shape: ((answer: Record<string, unknown>) => Record<string, unknown>) | undefined,
+  answer: Record<string, unknown>,
+): Record<string, unknown> {
+  if (shape === undefined) return answer;
+  if (answer['quorum_acks'] !== undefined) return { ...shape(answer), quorum_acks: answer['quorum_acks'] };
+  if (answer['quorum_met'] !== false) return shape(answer);
+  return { ...shape(answer), ...Object.fromEntries(MISSED_FIELDS.map((field) => [field, answer[field]])) };
+}
+
 /**
  * Waits until the operations of a call are on enough nodes, and reports that in its answer: `quorum_acks` when they are,
  * otherwise that they are only here. The write stays either way, and is pushed to the other nodes (interface §4.13).
