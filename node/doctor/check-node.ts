@@ -1,13 +1,22 @@
 import { connect } from 'node:net';
 import type { Scheduler } from '../../protocol/seams.js';
 import type { Settings } from '../config/settings.js';
+import { findDaemon } from '../local/daemon-connection.js';
 import { FAMILIES } from '../pipeline/operation.js';
+import { systemCrypto } from '../seams.js';
 import { httpGet } from './http-get.js';
 import { type Section, SectionBuilder } from './report.js';
 
 const CONNECT_MS = 1000;
 /** Address of a node that listens on all addresses. */
 const EVERYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+/** Who commits what MCP servers and commands write. */
+async function localWrites(settings: Settings, scheduler: Scheduler): Promise<string> {
+  const daemon = await findDaemon(settings, systemCrypto, scheduler);
+  daemon?.close();
+  return daemon === null ? 'each process by itself' : 'the daemon';
+}
 
 /** Checks which program has the port, and what a running node reports about itself. */
 export async function checkCapabilities(
@@ -17,6 +26,7 @@ export async function checkCapabilities(
   scheduler: Scheduler,
 ): Promise<Section> {
   const section = new SectionBuilder('Capabilities').fact('tools', tools).fact('families', FAMILIES.length);
+  section.fact('local_writes', await localWrites(settings, scheduler));
   const host = EVERYWHERE[settings.host] ?? settings.host;
   const { port } = settings;
   if (port === 0 || !(await somebodyListens(host, port, scheduler))) {

@@ -1,10 +1,19 @@
 import { createConnection, type Socket } from 'node:net';
 import { LOCAL_GREETING_TIMEOUT_MS, LOCAL_LINE_BYTES_MAX } from '../../protocol/limits.js';
-import type { Scheduler } from '../../protocol/seams.js';
+import type { Crypto, Scheduler } from '../../protocol/seams.js';
+import type { Settings } from '../config/settings.js';
 import type { ProgressReport } from '../pipeline/call.js';
 import type { Answer } from '../pipeline/pipeline.js';
-import { linesOf } from '../private-socket.js';
-import type { Greeting, GreetingReply, LocalCall, LocalReply } from './messages.js';
+import { linesOf, SocketNames } from '../private-socket.js';
+import { VERSION } from '../version.js';
+import {
+  callerSettingsOf,
+  type Greeting,
+  type GreetingReply,
+  LOCAL_PROTOCOL,
+  type LocalCall,
+  type LocalReply,
+} from './messages.js';
 
 interface Pending {
   readonly resolve: (answer: Answer | 'lost') => void;
@@ -93,4 +102,26 @@ export class DaemonConnection {
     if (this.pending.size === 0) this.socket.unref();
     pending.resolve(reply.answer);
   }
+}
+
+/** The connection to the daemon that serves the database of these settings; null when none does. */
+export async function findDaemon(
+  settings: Settings,
+  crypto: Pick<Crypto, 'sha256Hex'>,
+  scheduler: Scheduler,
+): Promise<DaemonConnection | null> {
+  const { home, dbPath, keyDir } = settings;
+  if (dbPath === ':memory:') return null;
+  const greeting = {
+    protocol: LOCAL_PROTOCOL,
+    version: VERSION,
+    dbPath,
+    keyDir,
+    settings: callerSettingsOf(settings),
+  };
+  for (const path of new SocketNames('daemon', home, dbPath, crypto).paths()) {
+    const daemon = await DaemonConnection.open(path, greeting, scheduler);
+    if (daemon !== null) return daemon;
+  }
+  return null;
 }

@@ -7,10 +7,8 @@ import type { Operation } from '../pipeline/operation.js';
 import { parseInput } from '../pipeline/parse.js';
 import { type Answer, type Request, runOperation } from '../pipeline/pipeline.js';
 import { signAsAgent } from '../pipeline/sign-as-agent.js';
-import { SocketNames } from '../private-socket.js';
-import { VERSION } from '../version.js';
-import { DaemonConnection } from './daemon-connection.js';
-import { callerSettingsOf, LOCAL_PROTOCOL, type LocalCall } from './messages.js';
+import { type DaemonConnection, findDaemon } from './daemon-connection.js';
+import type { LocalCall } from './messages.js';
 
 /** A node that this process opens when no daemon serves it. */
 export interface OwnNode {
@@ -40,14 +38,10 @@ const UNKNOWN =
 export class LocalRunner {
   private daemon: DaemonConnection | null = null;
   private node: Promise<OwnNode> | null = null;
-  private readonly names: SocketNames;
   /** When to look for a daemon again, monotonic. */
   private probeMs = Number.NEGATIVE_INFINITY;
 
-  constructor(private readonly parts: LocalRunnerParts) {
-    const { settings, crypto } = parts;
-    this.names = new SocketNames('daemon', settings.home, settings.dbPath, crypto);
-  }
+  constructor(private readonly parts: LocalRunnerParts) {}
 
   /** Connects to the daemon, or opens the node in this process. Rejects when the node cannot be opened. */
   async open(): Promise<void> {
@@ -82,25 +76,13 @@ export class LocalRunner {
   /** The connection to the daemon; null when none serves this database. */
   private async connected(): Promise<DaemonConnection | null> {
     if (this.daemon?.isOpen === true) return this.daemon;
-    const { settings, clock, scheduler } = this.parts;
-    if (settings.dbPath === ':memory:' || clock.monotonicMs() < this.probeMs) return null;
+    const { settings, clock, crypto, scheduler } = this.parts;
+    if (clock.monotonicMs() < this.probeMs) return null;
     this.probeMs = clock.monotonicMs() + limits.LOCAL_PROBE_MS;
-    const greeting = {
-      protocol: LOCAL_PROTOCOL,
-      version: VERSION,
-      dbPath: settings.dbPath,
-      keyDir: settings.keyDir,
-      settings: callerSettingsOf(settings),
-    };
-    for (const path of this.names.paths()) {
-      const daemon = await DaemonConnection.open(path, greeting, scheduler);
-      if (daemon === null) continue;
-      this.daemon = daemon;
-      // The daemon maintains the database from now on.
-      await this.closeNode();
-      return daemon;
-    }
-    return null;
+    this.daemon = await findDaemon(settings, crypto, scheduler);
+    // The daemon maintains the database from now on.
+    if (this.daemon !== null) await this.closeNode();
+    return this.daemon;
   }
 
   /** The daemon ends or has ended. */

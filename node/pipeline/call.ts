@@ -121,6 +121,8 @@ export interface Condition {
   /** Parts that are degraded, with the reason. */
   readonly degraded: readonly { readonly part: string; readonly reason: string }[];
   readonly pendingEmbeddings: number | null;
+  /** Who commits the writes of this call: the daemon of the database, or the calling process itself. */
+  readonly writer: 'daemon' | 'process';
   /** The state of replication; absent in processes other than the daemon. */
   readonly federation?: FederationCondition;
 }

@@ -45,6 +45,7 @@ export class DaemonCondition {
           .map((child) => ({ part: child.id, reason: child.lastError ?? child.state })),
       ],
       pendingEmbeddings: this.pendingEmbeddings,
+      writer: 'daemon',
     };
   }
 }

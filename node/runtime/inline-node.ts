@@ -79,7 +79,12 @@ export async function openInlineNode(
     settings,
     log,
     catalogue: catalogue ?? (await import('../operations/registry.js')).CATALOGUE,
-    condition: () => ({ ready: true, degraded: damage.degraded(), pendingEmbeddings: null }),
+    condition: () => ({
+      ready: true,
+      degraded: damage.degraded(),
+      pendingEmbeddings: null,
+      writer: 'process',
+    }),
   });
   const background =
     role === 'mcp' && settings.dbPath !== ':memory:'

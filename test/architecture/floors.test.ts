@@ -27,7 +27,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['pipeline', 'threads'],
     ['bindings', 'transfer'],
     ['operations'],
-    ['http', 'mcp'],
+    ['http', 'mcp', 'local'],
     ['mesh'],
     ['runtime', 'doctor'],
   ],

@@ -226,7 +226,7 @@ export class SimNode {
       peerId: this.peerId,
       machineKey: this.signer,
       catalogue: CATALOGUE,
-      condition: () => ({ ready: true, degraded: [], pendingEmbeddings: null }),
+      condition: () => ({ ready: true, degraded: [], pendingEmbeddings: null, writer: 'daemon' }),
     };
     const carrier = network.transport(this.name, alive);
     const transport = mutant?.transport?.(carrier, this) ?? carrier;

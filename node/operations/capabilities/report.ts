@@ -45,6 +45,7 @@ export async function report(call: ReadCall, version: ReportVersion): Promise<Re
     ...storage,
     degraded: facts.condition.degraded,
     pending_embeddings: facts.condition.pendingEmbeddings,
+    writes_through: facts.condition.writer,
     ...(facts.semantic.lastError === null ? {} : { embedder_error: facts.semantic.lastError }),
   };
   if (version === '2') return second;

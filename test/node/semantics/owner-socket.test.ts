@@ -5,8 +5,8 @@ import { createConnection, createServer, type Server, type Socket } from 'node:n
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { systemCrypto } from '../../../node/seams.js';
 import { SocketNames } from '../../../node/private-socket.js';
+import { systemCrypto } from '../../../node/seams.js';
 import { OwnerSocket, RemoteSemantics } from '../../../node/semantics/owner-socket.js';
 import type { SemanticIndex } from '../../../node/semantics/semantic-index.js';
 import { OWNER_SOCKET_TIMEOUT_MS } from '../../../protocol/limits.js';

@@ -185,6 +185,7 @@ test('a node whose store is gone says that nothing can be called', () =>
           ready: false,
           degraded: [{ part: 'writer', reason: 'gone' }],
           pendingEmbeddings: null,
+          writer: 'daemon',
         }),
       }),
     },

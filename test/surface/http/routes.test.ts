@@ -157,7 +157,7 @@ test('health is 503 while the store does not answer', async () => {
     {
       wrap: (services) => ({
         ...services,
-        condition: () => ({ ready: false, degraded: [], pendingEmbeddings: 4 }),
+        condition: () => ({ ready: false, degraded: [], pendingEmbeddings: 4, writer: 'daemon' }),
       }),
     },
   );
