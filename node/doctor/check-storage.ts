@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, statfsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
+import { diskTrouble } from '../../storage/disk-failure.js';
 import type { Settings } from '../config/settings.js';
 import type { DatabaseFacts, Inspection } from './database-facts.js';
 import { blockedBy, existingFolder, isWritable, modeText, sizeText, statOf } from './paths.js';
@@ -38,7 +39,7 @@ export function checkStorage(settings: Settings, inspection: Inspection | null):
         `chmod 600 ${dbPath}`,
       );
     }
-    if (!isWritable(dbPath)) {
+    if (!isWritable(dbPath) && diskTrouble(dbPath) !== 'read-only') {
       section.crit(
         'DB_FILE_READ_ONLY',
         `${dbPath} cannot be written by this user`,
@@ -103,7 +104,13 @@ function checkDisk(folder: string, section: SectionBuilder): void {
       'check the disk',
     );
   }
-  if (!isWritable(existing)) {
+  if (diskTrouble(join(existing, 'file')) === 'read-only') {
+    section.crit(
+      'DISK_READ_ONLY',
+      `the disk of ${existing} is read-only; every write fails with STORAGE_READ_ONLY`,
+      'mount it for writing, after an I/O error check it first; or copy the files to another disk',
+    );
+  } else if (!isWritable(existing)) {
     section.crit(
       'DB_DIR_READ_ONLY',
       `${existing} cannot be written`,
@@ -160,6 +167,7 @@ function checkUninspectable(
     damaged: ['DB_DAMAGED', 'is damaged', restore],
     foreign: ['DB_FOREIGN', 'belongs to another program', 'choose another SVC_DB'],
     busy: ['DB_BUSY', 'is held by another process', 'run doctor again in a moment'],
+    disk: ['DB_NOT_EXAMINED', 'could not be examined', 'run doctor again afterwards'],
     unreadable: ['DB_UNREADABLE', 'cannot be read', 'run doctor as the user of the node'],
   }[reason] as [string, string, string];
   section.crit(code, `${dbPath} ${what}: ${message}`, fix);
