@@ -51,6 +51,8 @@ export async function openInlineNode(
   const db = openForWriting(settings.dbPath, identity.peerId, {
     busyTimeoutMs: BUSY_TIMEOUT_MS,
     synchronous: settings.synchronous,
+    // A command ends soon; an MCP server would keep all others out.
+    aloneIfFull: role === 'cli',
   });
   const inline = new InlineStore({
     db,

@@ -1,14 +1,19 @@
 import { chmodSync, readdirSync, rmSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { z } from 'zod';
-import { OWNER_SOCKET_TIMEOUT_MS } from '../../protocol/limits.js';
+import {
+  OWNER_SOCKET_CONNECTIONS_MAX,
+  OWNER_SOCKET_IDLE_MS,
+  OWNER_SOCKET_LINE_BYTES_MAX,
+  OWNER_SOCKET_TIMEOUT_MS,
+} from '../../protocol/limits.js';
 import { CONFIDENCE_TIERS } from '../../protocol/memory/confidence.js';
 import { TIERS } from '../../protocol/memory/memory.js';
 import type { VectorEvidence } from '../../protocol/ranking/types.js';
 import type { Clock, Crypto, Log, Scheduler } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
+import { LineSplitter } from '../line-splitter.js';
 import type { SemanticAbsence, SemanticIndex, SemanticRequest, SemanticState } from './semantic-index.js';
 
 /**
@@ -90,11 +95,12 @@ export class OwnerSocket {
     }
     rmSync(path, { force: true });
     const server = createServer();
+    server.maxConnections = OWNER_SOCKET_CONNECTIONS_MAX;
     const owner = new OwnerSocket(server);
-    server.on('connection', (socket) => owner.serve(socket, semantic, log));
+    server.on('connection', (socket) => void owner.serve(socket, semantic, log));
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen(path, resolve);
+      bindPrivately(server, path, resolve);
     });
     server.on('error', (error) => log.warn({ err: error }, 'the owner socket failed'));
     server.unref();
@@ -110,22 +116,45 @@ export class OwnerSocket {
     });
   }
 
-  private serve(socket: Socket, semantic: SemanticIndex, log: Log): void {
+  /** Answers the questions of a connection one after the other; the next is read when the answer was taken. */
+  private async serve(socket: Socket, semantic: SemanticIndex, log: Log): Promise<void> {
     this.sockets.add(socket);
     socket.unref();
     socket.on('close', () => this.sockets.delete(socket));
     socket.on('error', () => socket.destroy());
-    const lines = createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY });
-    lines.on('error', () => socket.destroy());
-    lines.on('line', (line) => {
-      answer(line, semantic).then(
-        (reply) => socket.write(`${reply}\n`),
-        (error) => {
-          log.debug({ err: error }, 'a question on the owner socket could not be answered');
-          socket.destroy();
-        },
-      );
-    });
+    socket.setTimeout(OWNER_SOCKET_IDLE_MS, () => socket.destroy());
+    try {
+      for await (const line of linesOf(socket)) {
+        const reply = await answer(line, semantic);
+        await new Promise((resolve) => socket.write(`${reply}\n`, resolve));
+      }
+    } catch (error) {
+      log.debug({ err: error }, 'a question on the owner socket could not be answered');
+    } finally {
+      socket.destroy();
+    }
+  }
+}
+
+/** Binds a socket on which no other user may ask, from its first moment on. */
+function bindPrivately(server: Server, path: string, listening: () => void): void {
+  // The mode of a socket follows from the umask alone; `listen` binds before it returns.
+  const usual = process.umask(0o077);
+  try {
+    server.listen(path, listening);
+  } finally {
+    process.umask(usual);
+  }
+}
+
+/** The lines of a connection. Throws at a line that is too long. */
+async function* linesOf(socket: Socket): AsyncGenerator<string> {
+  const lines = new LineSplitter(OWNER_SOCKET_LINE_BYTES_MAX);
+  for await (const chunk of socket as AsyncIterable<Buffer>) {
+    for (const line of lines.push(chunk)) {
+      if (line === 'too-long') throw new Error(`a line is longer than ${OWNER_SOCKET_LINE_BYTES_MAX} bytes`);
+      yield Buffer.from(line.bytes).toString();
+    }
   }
 }
 
@@ -200,20 +229,18 @@ export class RemoteSemantics implements SemanticIndex {
   private ask(path: string, request: string): Promise<string | null> {
     return new Promise((resolve) => {
       const socket = createConnection(path);
-      let received = '';
+      const lines = new LineSplitter(OWNER_SOCKET_LINE_BYTES_MAX);
       const finish = (line: string | null) => {
         timer.cancel();
         socket.destroy();
         resolve(line);
       };
       const timer = this.scheduler.after(OWNER_SOCKET_TIMEOUT_MS, () => finish(null), { keepAlive: true });
-      socket.setEncoding('utf8');
       socket.on('error', () => finish(null));
       socket.on('close', () => finish(null));
-      socket.on('data', (chunk: string) => {
-        received += chunk;
-        const end = received.indexOf('\n');
-        if (end >= 0) finish(received.slice(0, end));
+      socket.on('data', (chunk: Uint8Array) => {
+        const [line] = lines.push(chunk);
+        if (line !== undefined) finish(line === 'too-long' ? null : Buffer.from(line.bytes).toString());
       });
       socket.write(`${request}\n`);
     });

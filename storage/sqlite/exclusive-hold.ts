@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { fail, ok, type Result } from '../../protocol/result.js';
+import { diskFailure } from '../disk-failure.js';
 import { isBusy, isUnreadable } from './connection.js';
 import { FileIdentity } from './file-identity.js';
 
@@ -54,7 +55,7 @@ function tryToHold(path: string, nowMs: number): Result<Database.Database | null
   } catch (error) {
     db.close();
     if (isBusy(error)) return 'busy';
-    if (isUnreadable(error)) return ok(null);
+    if (isUnreadable(error) && diskFailure(error, path) === null) return ok(null);
     throw error;
   }
 }

@@ -14,6 +14,7 @@ import type { Instant } from '../../protocol/meanings.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
 import type { Signer } from '../../protocol/seams.js';
+import { diskFailure } from '../disk-failure.js';
 import { AuditChain } from './audit-chain.js';
 import { AuditHeadFile, auditHeadPath } from './audit-head.js';
 import { manifestPathOf, readManifest } from './backup.js';
@@ -111,6 +112,7 @@ function checkCopy(copy: string, { from, skipVerify, step }: RestoreOptions): Re
     version = checkedVersion(copy);
   } catch (error) {
     if (error instanceof DatabaseRefusedError) return fail('BACKUP_UNSUPPORTED', error.message);
+    if (diskFailure(error, copy) !== null) throw error;
     const isDatabase = sqliteCode(error) !== 'SQLITE_NOTADB';
     return isDatabase
       ? fail('BACKUP_DAMAGED', `the backup is damaged: ${(error as Error).message}`)

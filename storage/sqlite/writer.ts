@@ -123,7 +123,7 @@ export class Writer {
       this.sql.begin.run();
     } catch (error) {
       if (isBusy(error)) throw new DatabaseBusyError('the database is locked by another process');
-      return batch.map(() => storageFailure(error));
+      return batch.map(() => storageFailure(error, this.db.name));
     }
     try {
       this.log.begin();
@@ -144,7 +144,7 @@ export class Writer {
       if (!isDiskError(error) || (how === 'bare' && isCorruption(error))) return null;
       const relieved = isFull(error) && this.relief.full(batch[0]?.nowMs ?? 0);
       if (relieved && !again) return this.transaction(batch, how, true);
-      return batch.map(() => storageFailure(error));
+      return batch.map(() => storageFailure(error, this.db.name));
     }
   }
 
@@ -198,7 +198,7 @@ export class Writer {
     if (failure instanceof DamagedRowError) {
       return dataDamaged(failure, this.suspects.note(failure, instantFromMs(nowMs)));
     }
-    if (isCorruption(failure)) return storageFailure(failure);
+    if (isCorruption(failure)) return storageFailure(failure, this.db.name);
     if (/UNIQUE constraint failed: memories\.(id|title)/.test(String(failure))) {
       return fail('CONFLICT', 'a memory with this id already exists');
     }

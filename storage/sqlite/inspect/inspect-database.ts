@@ -2,6 +2,7 @@ import { type AuditReport, type AuditRow, AuditVerifier } from '../../../protoco
 import type { Answers } from '../../../protocol/queries.js';
 import { SCHEMA_VERSION } from '../../../protocol/schema-version.js';
 import type { Crypto } from '../../../protocol/seams.js';
+import { diskFailure } from '../../disk-failure.js';
 import { AUDIT_COLUMNS } from '../audit-chain.js';
 import { auditHeadPath, readAuditHead } from '../audit-head.js';
 import { type Connection, sqliteCode } from '../connection.js';
@@ -48,7 +49,7 @@ export interface ContentFacts {
 
 /** Why a file cannot be inspected. */
 export interface Uninspectable {
-  readonly reason: 'no-database' | 'damaged' | 'foreign' | 'busy' | 'unreadable';
+  readonly reason: 'no-database' | 'damaged' | 'foreign' | 'busy' | 'unreadable' | 'disk';
   readonly message: string;
 }
 
@@ -71,7 +72,7 @@ export function inspectDatabase(
     db = openUnchanged(path);
     return { ok: true, facts: look(db, path, now, crypto, ownKey) };
   } catch (error) {
-    return { ok: false, problem: problemOf(error) };
+    return { ok: false, problem: problemOf(error, path) };
   } finally {
     db?.close();
   }
@@ -160,9 +161,11 @@ function auditOf(db: Connection, path: string, crypto: Crypto, ownKey: Uint8Arra
   return verifier.report();
 }
 
-function problemOf(error: unknown): Uninspectable {
+function problemOf(error: unknown, path: string): Uninspectable {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof DatabaseRefusedError) return { reason: 'foreign', message };
+  const disk = diskFailure(error, path);
+  if (disk !== null) return { reason: 'disk', message: disk.message };
   const code = sqliteCode(error) ?? (error as NodeJS.ErrnoException).code ?? '';
   if (code.startsWith('SQLITE_NOTADB')) return { reason: 'no-database', message };
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return { reason: 'busy', message };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { LineSplitter } from '../../../node/mcp/line-splitter.js';
+import { LineSplitter } from '../../node/line-splitter.js';
 
 function lines(bytesMax: number, ...chunks: string[]): string[] {
   const splitter = new LineSplitter(bytesMax);
