@@ -346,7 +346,7 @@ export const RANGE_NAMESPACES_BYTES_MAX = 256 * 1024;
 /** Globs of a scope in one message. */
 export const RANGE_GLOBS_MAX = 1000;
 /** Digests of namespaces that one query looks at. */
-export const DIGESTS_LOOKED_MAX = 10_000;
+export const DIGESTS_LOOKED_MAX = 5000;
 /** Comparisons with a peer that fail in a row before people are told. */
 export const COMPARISONS_FAILED_MAX = 3;
 /** Subjects that one transaction repairs. */

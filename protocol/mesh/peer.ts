@@ -78,8 +78,10 @@ export const matchesGlob = (glob: string, namespace: string): boolean =>
   matches(glob.split('/'), namespace.split('/'));
 
 function matches(pattern: readonly string[], segments: readonly string[]): boolean {
-  for (const [index, part] of pattern.entries()) {
-    if (part === '**' && index === pattern.length - 1) return true;
+  const last = pattern.length - 1;
+  for (let index = 0; index <= last; index += 1) {
+    const part = pattern[index]!;
+    if (part === '**' && index === last) return true;
     const segment = segments[index];
     if (segment === undefined || (part !== '*' && part !== segment)) return false;
   }

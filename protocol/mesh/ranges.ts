@@ -13,7 +13,7 @@ export const RANGE_BUCKETS = 256;
 
 /** The range of a subject, or the bucket of a namespace: the first byte of its SHA-256. */
 export function bucketOf(name: string, crypto: Crypto): number {
-  return crypto.sha256(name)[0]!;
+  return Number.parseInt(crypto.sha256Hex(name).slice(0, 2), 16);
 }
 
 /** Digests by kind and namespace, hex. */

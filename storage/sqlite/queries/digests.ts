@@ -7,7 +7,6 @@ import type {
   ReadNamespaces,
   ReadNamespacesAnswer,
 } from '../../../protocol/replication/queries.js';
-import { isReadable } from '../digests.js';
 import type { QueryParts } from './query-parts.js';
 
 /** Digests by kind and namespace. Every known kind has an entry, so peers see which kinds this node knows. */
@@ -27,15 +26,14 @@ export function readDigests({ statements, kinds: { all } }: QueryParts): ReadDig
 interface Kept {
   readonly kind: string;
   readonly namespace: string;
-  readonly digest: unknown;
+  /** Hex; null when it cannot be read. It then counts as none, so the peer's differs and the namespace is counted again. */
+  readonly digest: string | null;
 }
 
-// After disk damage a name may have any type. Every text comes after a blank one.
-const KEPT = "SELECT kind, namespace, digest FROM namespace_digests WHERE typeof(namespace) = 'text'";
-
-/** A digest that cannot be read counts as none, so that the peer's differs and the namespace is counted again. */
-const hexOf = ({ digest }: Kept): string | null =>
-  isReadable(digest) ? Buffer.from(digest).toString('hex') : null;
+// After disk damage a value may have any type. No namespace is empty.
+const KEPT = `SELECT kind, namespace,
+    CASE WHEN typeof(digest) = 'blob' AND length(digest) = 32 THEN lower(hex(digest)) END AS digest
+  FROM namespace_digests WHERE typeof(namespace) = 'text'`;
 
 export function readBuckets(
   { statements, crypto, kinds: { all } }: QueryParts,
@@ -47,13 +45,11 @@ export function readBuckets(
   const rows = statements
     .get(`${KEPT} AND (kind, namespace) > (?, ?) ORDER BY kind, namespace LIMIT ?`)
     .all(afterKind, afterNamespace, limit) as Kept[];
-  for (const row of rows) {
-    const { kind, namespace } = row;
+  for (const { kind, namespace, digest } of rows) {
     const buckets = sums.get(kind);
-    const hex = hexOf(row);
-    if (buckets === undefined || hex === null || !isHeld(namespace)) continue;
+    if (buckets === undefined || digest === null || !isHeld(namespace)) continue;
     const bucket = bucketOf(namespace, crypto);
-    const term = Buffer.from(crypto.sha256(`${namespace}\n${hex}`));
+    const term = Buffer.from(crypto.sha256(`${namespace}\n${digest}`));
     const sum = buckets.get(bucket);
     if (sum === undefined) buckets.set(bucket, term);
     else for (let i = 0; i < sum.length; i += 1) sum[i] = sum[i]! ^ term[i]!;
@@ -87,16 +83,12 @@ export function readNamespaces(
   let bytes = 0;
   let looked = 0;
   let last: string | null = null;
-  for (const row of rows) {
-    const { namespace } = row;
+  for (const { namespace, digest } of rows) {
     looked += 1;
     last = namespace;
-    if (wanted.has(bucketOf(namespace, crypto)) && isHeld(namespace)) {
-      const hex = hexOf(row);
-      if (hex !== null) {
-        digests.push([namespace, hex]);
-        bytes += Buffer.byteLength(JSON.stringify(namespace)) + DIGEST_BYTES;
-      }
+    if (digest !== null && wanted.has(bucketOf(namespace, crypto)) && isHeld(namespace)) {
+      digests.push([namespace, digest]);
+      bytes += Buffer.byteLength(JSON.stringify(namespace)) + DIGEST_BYTES;
     }
     if (bytes >= bytesMax) return { digests, bytes, next: last };
   }
