@@ -345,8 +345,16 @@ export const ENTROPY_INTERVAL_MS = 60_000;
 export const RANGE_SUBJECTS_MAX = 5000;
 /** Operations that one message asks a peer for. */
 export const RANGE_OPERATIONS_MAX = 200;
-/** Namespaces that one comparison repairs. */
+/** Namespaces that one comparison repairs, and that one answer names. */
 export const RANGE_NAMESPACES_MAX = 64;
+/** Names of namespaces with their digests in one question, as JSON; it holds at least one name. */
+export const RANGE_NAMESPACES_BYTES_MAX = 256 * 1024;
+/** Globs of a scope in one message. */
+export const RANGE_GLOBS_MAX = 1000;
+/** Digests of namespaces that one query looks at. */
+export const DIGESTS_LOOKED_MAX = 5000;
+/** Comparisons with a peer that fail in a row before people are told. */
+export const COMPARISONS_FAILED_MAX = 3;
 /** Subjects that one transaction repairs. */
 export const REPAIR_SUBJECTS_MAX = 100;
 export const SCRUB_INTERVAL_DAYS = 7;

@@ -88,7 +88,14 @@ function replicationFindings(
       'look at the log',
     );
   }
-  for (const { peerId, state, cause, lastError, quarantined, lagOperations } of peers) {
+  for (const { peerId, state, cause, lastError, quarantined, lagOperations, ...rest } of peers) {
+    if (rest.comparisonProblem !== null) {
+      section.warn(
+        'ROWS_NOT_COMPARED',
+        `the last ${rest.comparisonsFailed} comparisons of the rows with ${peerId} failed (${rest.comparisonProblem}), so differences are neither found nor repaired`,
+        "look at that node's log and release",
+      );
+    }
     if (quarantined) {
       section.warn(
         'DELIVERIES_QUARANTINED',
