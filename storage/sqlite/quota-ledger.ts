@@ -17,6 +17,7 @@ import {
 } from '../../protocol/limits.js';
 import type { Instant } from '../../protocol/meanings.js';
 import type { Memory } from '../../protocol/memory/memory.js';
+import { utf8Bytes } from '../../protocol/utf8.js';
 import type { Connection } from './connection.js';
 
 /** The limits in a row that a write without limits (a replicated one) creates, until its holder writes here. */
@@ -140,7 +141,7 @@ export class QuotaLedger {
     payload: string,
     now: string,
   ): void {
-    const bytes = Buffer.byteLength(payload);
+    const bytes = utf8Bytes(payload);
     const known = this.use(holder, namespace) ?? freshUse(holder, namespace, limits, now);
     const before = rolledUse(known, now);
     this.put({ ...before, writtenBytesToday: before.writtenBytesToday + bytes, updatedAt: now });
