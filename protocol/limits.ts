@@ -226,6 +226,14 @@ export const PUBLIC_KEYS_IMPORTED_MAX = 4096;
 export const MEMORIES_PER_DAY_MAX = 1000;
 export const STORAGE_BYTES_MAX = 100 * 1024 * 1024;
 export const LINKS_PER_DAY_MAX = 5000;
+/** What an agent may write into the log in a day, over all namespaces, as a multiple of its storage bytes. */
+export const WRITTEN_PER_STORED_BYTE = 10;
+/** Registrations of new or changed agents that a node takes in a day. */
+export const REGISTRATIONS_PER_DAY_MAX = 1000;
+/** A registration that changes nothing else writes the date of the last contact at most this often. */
+export const LAST_SEEN_INTERVAL_SECONDS = 3600;
+/** Agents whose written bytes the writer keeps between transactions. */
+export const WRITTEN_TOTALS_MAX = 1024;
 export const AGENT_CAPABILITIES_MAX = 64;
 export const AGENT_CAPABILITY_LENGTH_MAX = 128;
 export const AGENT_LIST_LIMIT_MAX = 1000;

@@ -87,6 +87,8 @@ export interface Reads {
   'expired-memories': Ask<{ readonly before: string; readonly limit: number }, readonly MemoryRow[]>;
   /** What a holder has used of its quota; null before its first write. */
   'quota-use': Ask<{ readonly holder: string; readonly namespace: string }, QuotaUse | null>;
+  /** The bytes that a holder has written into the log today, over all namespaces. */
+  'written-bytes': Ask<{ readonly holder: string }, number>;
   /** The memory that a signed envelope was used for; null when it is unused. */
   'used-envelope': Ask<{ readonly fingerprint: string }, string | null>;
   /** The key that is bound to an agent, standard base64; null when it is not registered or has no key. */

@@ -88,6 +88,11 @@ export class OperationLog {
     return { origin: `${peer_id}/${db_epoch}`, seq: origin_seq };
   }
 
+  /** The number of the last operation in the log. */
+  commitSequence(): number {
+    return this.current().commit_sequence;
+  }
+
   /** Appends an operation of another origin to the log; the clock never falls behind the stamps it has seen. */
   appendForeign(operation: VerifiedOperation, parked: ParkReason | null, headSignature: string | null): void {
     const state = this.current();

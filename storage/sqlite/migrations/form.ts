@@ -19,7 +19,7 @@ import { Mutations } from '../mutations.js';
 import { DEFAULT_LIMITS, QuotaLedger } from '../quota-ledger.js';
 import { DecisionReads } from '../reads.js';
 import { runDecision } from '../run-decision.js';
-import { DATABASE_FORM, REPLICA_TABLES } from '../schema.js';
+import { DATABASE_FORM, REPLICA_TABLES, WRITTEN_COLUMN } from '../schema.js';
 import { dropAside, setAside } from './tables.js';
 
 /**
@@ -27,6 +27,7 @@ import { dropAside, setAside } from './tables.js';
  * processes open the same file: one upgrades, the others wait for it and find it done.
  */
 export function upgradeForm(db: Connection, options: OpenOptions): void {
+  if (formOf(db) <= DATABASE_FORM) addWrittenBytes(db);
   if (formOf(db) < DATABASE_FORM) {
     db.pragma('foreign_keys = OFF');
     db.pragma('legacy_alter_table = ON');
@@ -65,6 +66,22 @@ function createRecordIndexes(db: Connection): void {
   );
   for (const sql of recordIndexes(KINDS)) {
     if (!there.has(/records_\w+/.exec(sql)![0])) db.exec(sql);
+  }
+}
+
+/** Earlier releases of this form neither have the column nor look at it. */
+function addWrittenBytes(db: Connection): void {
+  const [name] = WRITTEN_COLUMN.split(' ', 1);
+  const there = db.prepare("SELECT 1 FROM pragma_table_info('agent_quotas') WHERE name = ?");
+  if (there.get(name) !== undefined) return;
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    // Another process may have added it meanwhile.
+    if (there.get(name) === undefined) db.exec(`ALTER TABLE agent_quotas ADD COLUMN ${WRITTEN_COLUMN}`);
+    db.exec('COMMIT');
+  } catch (error) {
+    db.exec('ROLLBACK');
+    throw error;
   }
 }
 
