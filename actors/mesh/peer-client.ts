@@ -24,8 +24,19 @@ import type { MeshSelf } from './parts.js';
 
 /** A peer's answer with the times measured, or why there is no answer. */
 export type Delivered<R> =
-  | { readonly ok: true; readonly reply: R; readonly skewMs: number; readonly tookMs: number }
-  | { readonly ok: false; readonly cause: Cause; readonly message: string };
+  | {
+      readonly ok: true;
+      readonly reply: R;
+      readonly skewMs: number;
+      readonly tookMs: number;
+    }
+  | {
+      readonly ok: false;
+      readonly cause: Cause;
+      readonly message: string;
+      /** The peer's clock minus this one's, from a refusal that says so; never further from 0 than it is. */
+      readonly skewMs?: number;
+    };
 
 /** A body with its signature, for the peer that it names. */
 export interface SignedBody {
