@@ -92,6 +92,7 @@ export class MeshNode {
         await this.#whenBegun;
         await this.#mesh?.whenAccepting();
       },
+      clockAheadMs: () => this.#mesh?.clockAheadMs() ?? 0,
       replicated: (origin, from, to, deadlineMs) =>
         this.#mesh?.replicated(origin, from, to, deadlineMs) ??
         Promise.resolve({ acks: 1, needed: quorumWrites, met: quorumWrites <= 1, reason: 'unreachable' }),

@@ -57,6 +57,8 @@ export interface Replication {
   /** False while writes have to wait, because this node may have lost operations of its own. */
   accepting(): boolean;
   whenAccepting(): Promise<void>;
+  /** How far this node's clock is ahead of the clocks of all peers that answer; 0 when none does. */
+  clockAheadMs(): number;
   /** How many nodes durably have these operations of the own log, at `deadlineMs` (monotonic) at the latest. */
   replicated(origin: string, from: number, to: number, deadlineMs: number): Promise<QuorumOutcome>;
   /** Passes a command on to the home of its subject. */

@@ -10,6 +10,7 @@ import { type ListenerFiles, openListenerFiles } from '../mesh/tls/listener-file
 import { Metrics } from '../observability/metrics.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import type { Services } from '../pipeline/call.js';
+import { clockProblem } from '../pipeline/clock-problem.js';
 import { systemClock, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import { ThreadTokenCounter } from '../semantics/thread-token-counter.js';
@@ -58,7 +59,6 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
   });
   const touches = new DeferredTouches(storage.store, systemScheduler, log, lifePolicyOf(settings));
   const semantic = openSemantics(settings, storage.store, log);
-  const duties = dutiesOf(settings, storage, semantic, log);
   const own = servicesOf(identity, {
     store: storage.store,
     semantic: semantic?.role ?? NO_SEMANTICS,
@@ -76,10 +76,12 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     random: systemRandom,
     metrics,
   });
+  const replication = mesh.replication();
+  const duties = dutiesOf(settings, storage, semantic, log, () => clockProblem(replication) !== null);
   const services: Services = {
     ...own,
     condition: () => ({ ...condition.read(), federation: mesh.condition() }),
-    replication: mesh.replication(),
+    replication,
   };
   const http = createHttpSurface({
     services,
@@ -112,6 +114,7 @@ function dutiesOf(
   { store }: DaemonStorage,
   semantic: Semantics | null,
   log: Log,
+  isClockAhead: () => boolean,
 ): OwnerDuties {
   return new OwnerDuties({
     store,
@@ -121,6 +124,7 @@ function dutiesOf(
     archiveMaxDays: settings.archiveMaxDays,
     embedBatch: settings.embedBackfillBatch,
     observationsTtlDays: settings.observationsTtlDays,
+    isClockAhead,
     clock: systemClock,
     scheduler: systemScheduler,
     random: systemRandom,

@@ -72,6 +72,19 @@ interface OriginSeq {
   readonly seq: number;
 }
 
+/** The part of the own log that is stamped so far ahead of the clock that no other node takes it now. */
+export interface LogAhead {
+  /** How far the clock of the log is ahead, in milliseconds; 0 when other nodes take its stamps. */
+  readonly aheadMs: number;
+  /** The ends of own origins that are ahead, the oldest first. */
+  readonly tails: readonly {
+    readonly origin: Origin;
+    /** The last operation that is not ahead. */
+    readonly keep: number;
+    readonly operations: number;
+  }[];
+}
+
 type Nothing = Readonly<Record<never, never>>;
 
 /** Everything that a decision may read: each request with its answer. Every engine answers this map. */
@@ -141,6 +154,8 @@ export interface Reads {
 
   /** The origin that this database writes under, and its last sequence. */
   'log-origin': Ask<Nothing, OriginSeq>;
+  /** What of the own log is stamped ahead of the clock. */
+  'log-ahead': Ask<Nothing, LogAhead>;
   /** The end of a foreign origin's chain; null before its first operation. */
   'origin-head': Ask<{ readonly origin: Origin }, { readonly seq: number; readonly head: string } | null>;
   /** How many foreign origins of a peer the log has. */

@@ -2,7 +2,7 @@ import { type Deciding, type DecisionContext, decided } from '../decide/deciding
 import { mayWrite } from '../decide/home.js';
 import type { Mutation } from '../decide/mutations.js';
 import { after, type Reading, read } from '../decide/reads.js';
-import { hlcMs, isHlc } from '../hlc.js';
+import { isAhead, isHlc } from '../hlc.js';
 import { namespaceProblem } from '../ids.js';
 import type { Kind } from '../kinds/kind.js';
 import { covers, type Version } from '../kinds/version.js';
@@ -22,7 +22,7 @@ import {
 import { includes } from '../version-vector.js';
 import { operationId } from './operation-log.js';
 import { admits, purgeReasonOf, versionOf } from './payloads.js';
-import { repairSubjects } from './repair.js';
+import { repairRenamed } from './repair.js';
 import { reachesOut } from './scope.js';
 import { replayed } from './use-nonce.js';
 import type { UsedNonce } from './used-nonce.js';
@@ -168,7 +168,7 @@ function* placeOf(
     return refused('bad_chain');
   if (known !== null && operation.prevHash !== known.head) return refused('fork');
   if (!isHlc(operation.hlc)) return refused('bad_chain');
-  if (hlcMs(operation.hlc) > context.nowMs + CLOCK_AHEAD_MS_MAX) return refused('clock_skew');
+  if (isAhead(operation.hlc, context.nowMs)) return refused('clock_skew');
   return { kind: 'next', have };
 }
 
@@ -270,7 +270,7 @@ function* epochEffect(operation: Readable, context: DecisionContext): Reading<Ef
   if (!whole) return parkedFor('invalid');
   const subjects = yield* read('subjects-beyond', { origin: from, seq: keep });
   yield* after([{ mutation: 'set-branch-aside', origin: from, keep, to: operation.origin }]);
-  yield* repairSubjects(subjects, context);
+  yield* repairRenamed(subjects, context);
   return NO_EFFECT;
 }
 

@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3';
+import { OWNER_LEASE_MS } from '../../protocol/limits.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
 import { diskFailure } from '../disk-failure.js';
 import { isBusy, isUnreadable } from './connection.js';
@@ -70,8 +71,9 @@ export const inUse = (who: string) =>
 function ownerOf(db: Database.Database, nowMs: number): string | null {
   const table = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'database_owner'").get();
   if (table === undefined) return null;
-  const owner = db.prepare('SELECT holder FROM database_owner WHERE expires_at_ms > ?').get(nowMs) as
-    | { holder: string }
-    | undefined;
+  // A lease that ends too late was made before the clock was set back.
+  const owner = db
+    .prepare('SELECT holder FROM database_owner WHERE expires_at_ms > ? AND expires_at_ms <= ?')
+    .get(nowMs, nowMs + 2 * OWNER_LEASE_MS) as { holder: string } | undefined;
   return owner?.holder ?? null;
 }

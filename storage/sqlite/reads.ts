@@ -137,6 +137,7 @@ export class DecisionReads {
       'digest-holds': ({ kind, namespace }) => this.digests.holds(kind, namespace),
       'records-with': ({ kind, member, value, limit }) => tables.records(kind).rowsWith(member, value, limit),
       'log-origin': () => log.own(),
+      'log-ahead': (_request, { nowMs }) => log.ahead(nowMs),
       'origin-head': ({ origin }) => log.unwrittenEnd(origin) ?? subjects.originHead(origin),
       'origins-of': ({ peerId }) => {
         log.flush();

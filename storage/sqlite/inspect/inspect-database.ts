@@ -7,6 +7,7 @@ import { AUDIT_COLUMNS } from '../audit-chain.js';
 import { auditHeadPath, readAuditHead } from '../audit-head.js';
 import { type Connection, sqliteCode } from '../connection.js';
 import { DatabaseRefusedError, schemaVersion } from '../database-setup.js';
+import { tailsAhead } from '../log-ahead.js';
 import { integrityNotes } from '../queries/scrub.js';
 import { Statements } from '../statements.js';
 import { inspectLog, type LogFacts } from './inspect-log.js';
@@ -29,6 +30,8 @@ export interface ContentFacts {
   readonly links: number;
   readonly newestUpdatedAt: string | null;
   readonly newestHlc: string;
+  /** Own operations that are stamped too far ahead for other nodes. */
+  readonly operationsAhead: number;
   readonly fullText: { readonly missing: number; readonly surplus: number };
   readonly embeddings: {
     readonly pending: number;
@@ -111,7 +114,11 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
     | { holder: string; role: string; expires_at_ms: number }
     | undefined;
   const newest = db.prepare('SELECT max(updated_at) AS at FROM memories').get() as { at: string | null };
-  const { hlc } = db.prepare('SELECT hlc FROM log_state').get() as { hlc: string };
+  const { hlc, peer_id } = db.prepare('SELECT hlc, peer_id FROM log_state').get() as Record<
+    'hlc' | 'peer_id',
+    string
+  >;
+  const ahead = tailsAhead(db, peer_id, Date.parse(now));
   const models = db.prepare('SELECT DISTINCT model FROM memory_embeddings').all() as { model: string }[];
   return {
     memories: count('SELECT count(*) AS n FROM memories'),
@@ -120,6 +127,7 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
     links: count('SELECT count(*) AS n FROM memory_links'),
     newestUpdatedAt: newest.at,
     newestHlc: hlc,
+    operationsAhead: ahead.reduce((sum, { operations }) => sum + operations, 0),
     fullText: {
       missing: count(
         'SELECT count(*) AS n FROM memories WHERE rid NOT IN (SELECT id FROM memories_fts_docsize)',

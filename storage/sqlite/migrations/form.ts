@@ -1,4 +1,4 @@
-import type { Command } from '../../../protocol/commands.js';
+import type { Command, OutcomeOf } from '../../../protocol/commands.js';
 import { CHAIN } from '../../../protocol/decide/chain.js';
 import type { DecisionContext } from '../../../protocol/decide/deciding.js';
 import type { Mutation } from '../../../protocol/decide/mutations.js';
@@ -181,7 +181,7 @@ export interface Engine {
   readonly mutations: Mutations;
   readonly context: DecisionContext;
   /** Runs a command, as the writer does; throws when its rule refuses it. */
-  run(command: Command): void;
+  run<C extends Command>(command: C): OutcomeOf<C>;
 }
 
 /** Builds an engine over a database that is being upgraded. */
@@ -202,7 +202,7 @@ export function engineOf(
   const tables = new SubjectTables(db, kinds, quotas, digests, log);
   const mutations = new Mutations(db, log, quotas, digests, tables, null);
   const reads = new DecisionReads(db, quotas, log, digests, crypto, tables);
-  const run: Engine['run'] = (command) => {
+  const run = <C extends Command>(command: C): OutcomeOf<C> => {
     const apply = (all: readonly Mutation[]) => {
       for (const mutation of all) mutations.apply(mutation, context);
     };
@@ -211,6 +211,7 @@ export function engineOf(
     );
     if (!decision.ok) throw new Error(`${command.kind}: ${decision.error.message}`);
     apply(decision.value.mutations);
+    return decision.value.value as OutcomeOf<C>;
   };
   return { log, quotas, digests, mutations, context, run };
 }
