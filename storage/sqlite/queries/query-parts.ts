@@ -4,6 +4,7 @@ import type { Connection } from '../connection.js';
 import type { KindPages } from '../kinds/tables.js';
 import type { RecallIndex } from '../recall/recall.js';
 import type { Statements } from '../statements.js';
+import type { KeptAgentKeys } from './agents.js';
 
 /** The parts of one connection that a query may use. */
 export interface QueryParts {
@@ -12,6 +13,7 @@ export interface QueryParts {
   readonly kinds: Kinds;
   readonly pages: KindPages;
   readonly recall: RecallIndex;
+  readonly agentKeys: KeptAgentKeys;
   /** Throws when the reader was opened without crypto. */
   readonly crypto: Crypto;
 }
