@@ -20,9 +20,9 @@ export function publicKeyFromText(text: string): Uint8Array | null {
   );
 }
 
-/** True when two texts spell one key, each in either form. */
+/** True when two texts spell one key; the two forms differ in length. */
 export const isSameKey = (one: string, other: string): boolean =>
-  one === other || urlSafe(one) === urlSafe(other);
+  one.length === other.length ? one === other : urlSafe(one) === urlSafe(other);
 
 /** The 64 bytes of a signature in standard base64 with padding (interface §4.2, rule 1); null for other text. */
 export function signatureFromText(text: string): Uint8Array | null {

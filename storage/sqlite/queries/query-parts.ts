@@ -1,10 +1,10 @@
 import type { Kinds } from '../../../protocol/kinds/kinds.js';
 import type { Crypto } from '../../../protocol/seams.js';
 import type { Connection } from '../connection.js';
+import type { KeptAgentKeys } from '../kept-agent-keys.js';
 import type { KindPages } from '../kinds/tables.js';
 import type { RecallIndex } from '../recall/recall.js';
 import type { Statements } from '../statements.js';
-import type { KeptAgentKeys } from './agents.js';
 
 /** The parts of one connection that a query may use. */
 export interface QueryParts {
