@@ -52,6 +52,19 @@ describe('M3 a signed envelope that another node accepted', () => {
     assert.equal(await presentedAfter(new Date().toISOString()), 'ATTESTATION_REPLAYED');
   });
 
+  it('is not taken for used where another key signed it', async () => {
+    const other = agentKey(agent.agentId, Buffer.alloc(32, 7));
+    const createdAt = new Date().toISOString();
+    const forge = (memory: Memory): Memory => ({
+      ...memory,
+      write_signature: {
+        ...signWrite(other.signer, fieldsOf(memory), createdAt, systemCrypto),
+        public_key: other.publicKeyText,
+      },
+    });
+    assert.equal(await presentedAfter(createdAt, forge), 'stored');
+  });
+
   it('is not taken for used where the signature is wrong', async () => {
     const forge = (memory: Memory): Memory => ({ ...memory, content: 'another' });
     assert.equal(await presentedAfter(new Date().toISOString(), forge), 'stored');
