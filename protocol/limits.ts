@@ -237,6 +237,10 @@ export const WRITTEN_TOTALS_MAX = 1024;
 export const AGENT_CAPABILITIES_MAX = 64;
 export const AGENT_CAPABILITY_LENGTH_MAX = 128;
 export const AGENT_LIST_LIMIT_MAX = 1000;
+/** Earlier keys of an agent whose signatures still count. */
+export const AGENT_KEYS_BEFORE_MAX = 32;
+/** Agents whose keys a connection keeps in memory. */
+export const AGENT_KEYS_KEPT_MAX = 10_000;
 
 // Audit chain
 /** Rows that a verification reads at a time. */

@@ -75,6 +75,11 @@ export class MeshNode {
     return this.#host.routes;
   }
 
+  /** True for another node that belongs to the mesh now. */
+  isMember(peerId: string): boolean {
+    return this.#host.roster.find(peerId)?.state === 'member';
+  }
+
   /** How the pipeline waits for other nodes. Writes that come before replication has begun wait for its beginning. */
   replication(): Replication {
     const { quorumWrites, quorumTimeoutMs } = this.#parts.services.settings;

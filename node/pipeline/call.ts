@@ -82,6 +82,8 @@ export interface ReadServices {
   readonly log: Log;
   /** This node's identity in the mesh. */
   readonly peerId: string;
+  /** True for another node that belongs to the mesh now, or that is enrolled by hand. */
+  readonly isMember: (peerId: string) => boolean | Promise<boolean>;
   /** The machine's key; null when the node could not make or read it. */
   readonly machineKey: Signer | null;
   /** Names and families of the operations, for capabilities and the loaders. */

@@ -67,6 +67,7 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     settings,
     log,
     catalogue: CATALOGUE,
+    isMember: (peerId) => mesh.isMember(peerId),
     condition: () => condition.read(),
   });
   const mesh = new MeshNode({

@@ -1,13 +1,13 @@
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, memoryByTitle, type ReadRequest, read } from '../decide/reads.js';
-import { LAST_SEEN_INTERVAL_SECONDS } from '../limits.js';
+import { AGENT_KEYS_BEFORE_MAX, LAST_SEEN_INTERVAL_SECONDS } from '../limits.js';
 import type { AgentId } from '../meanings.js';
 import { type Memory, type MemoryRow, ownerOf } from '../memory/memory.js';
 import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
 import type { Viewer } from '../ranking/types.js';
 import { type Failure, fail, failed } from '../result.js';
 import { instantAfter } from '../time.js';
-import { AGENTS_NAMESPACE, type AgentRecord, agentOf, agentTitle } from './agent.js';
+import { AGENTS_NAMESPACE, type AgentRecord, agentKeysOf, agentOf, agentTitle } from './agent.js';
 import { chargeRegistration } from './ensure-quota.js';
 import type { SignedEnvelope } from './signed-envelope.js';
 
@@ -121,13 +121,15 @@ export function* decideBindAgentKey(
 ): Deciding<BindAgentKeyOutcome> {
   const known = yield* memoryByTitle(agentTitle(command.agentId), AGENTS_NAMESPACE);
   if (known === null) return fail('NOT_FOUND', 'agent is not registered');
-  const { pubkey_b64: before, pubkey_bound_at: _at, ...metadata } = known.metadata;
-  if (before === (command.publicKey ?? undefined)) return decided({ agent: agentOf(known) }, []);
+  const { pubkey_b64: _key, pubkey_bound_at: _at, pubkeys_before: _before, ...metadata } = known.metadata;
+  const keys = agentKeysOf(known.metadata);
+  if (keys.bound === command.publicKey) return decided({ agent: agentOf(known) }, []);
   const bound =
     command.publicKey === null ? {} : { pubkey_b64: command.publicKey, pubkey_bound_at: context.now };
+  const earlier = keys.bound === null ? keys.earlier : withNewest(keys.earlier, keys.bound);
   const memory: Memory = {
     ...known,
-    metadata: { ...metadata, ...bound },
+    metadata: { ...metadata, ...bound, ...(earlier.length === 0 ? {} : { pubkeys_before: earlier }) },
     updated_at: context.now,
     version: known.version + 1,
   };
@@ -136,6 +138,11 @@ export function* decideBindAgentKey(
     replaceMemory(known, memory, { reembed: false }),
     audit(command.by, type, memory),
   ]);
+}
+
+/** Earlier keys with one more; the oldest leaves when there are too many. */
+function withNewest(earlier: readonly string[], key: string): readonly string[] {
+  return [...earlier.filter((known) => known !== key), key].slice(-AGENT_KEYS_BEFORE_MAX);
 }
 
 function audit(by: string, type: string, memory: Memory) {

@@ -1,3 +1,4 @@
+import { isSameKey } from '../agents/key-text.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { mayWrite } from '../decide/home.js';
 import type { Mutation } from '../decide/mutations.js';
@@ -123,7 +124,7 @@ export function* decideApplyOperations(
       parked: effect.parked,
       headSignature: head?.hash === operation.hash ? head.signature : null,
     };
-    yield* after([...effect.mutations, append, ...useOf(operation, context)]);
+    yield* after([...effect.mutations, append, ...(yield* useOf(operation, context))]);
     have[origin] = seq;
     if (effect.parked !== null) parked.push({ op_id: operationId(origin, seq), reason: effect.parked });
     else if (effect.mutations.length === 0) noop += 1;
@@ -134,11 +135,17 @@ export function* decideApplyOperations(
 
 /**
  * The envelope that an operation was accepted with, so that no node accepts it again, whatever became of the row. One that
- * is out of date needs no note.
+ * is out of date needs no note, and one that another key than the agent's signed is not the agent's.
  */
-function useOf({ subject, envelope }: VerifiedOperation, { nowMs }: DecisionContext): Mutation[] {
+function* useOf(
+  { subject, envelope }: VerifiedOperation,
+  { nowMs }: DecisionContext,
+): Reading<readonly Mutation[]> {
   if (envelope === undefined || envelope.expiresAtMs < nowMs - CLOCK_AHEAD_MS_MAX) return [];
-  return [{ mutation: 'use-envelope', ...envelope, memoryId: String(subject) }];
+  const { agentId, publicKey, fingerprint, expiresAtMs } = envelope;
+  const bound = yield* read('agent-key', { agentId });
+  if (bound !== null && !isSameKey(bound, publicKey)) return [];
+  return [{ mutation: 'use-envelope', fingerprint, expiresAtMs, memoryId: String(subject) }];
 }
 
 type Place =

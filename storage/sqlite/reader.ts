@@ -8,6 +8,7 @@ import type { SelfCheckPage } from '../port.js';
 import { type Connection, isCorruption } from './connection.js';
 import { DamagedRowError } from './damage.js';
 import { dataDamaged, storageFailure } from './failures.js';
+import { KeptAgentKeys } from './kept-agent-keys.js';
 import { KindPages } from './kinds/tables.js';
 import { ANSWERS } from './queries/answers.js';
 import type { QueryParts } from './queries/query-parts.js';
@@ -35,6 +36,7 @@ export class Reader {
       kinds,
       pages: new KindPages(kinds),
       recall: new RecallIndex(db),
+      agentKeys: new KeptAgentKeys(),
       get crypto() {
         if (crypto === null) throw new Error('this reader was opened without the means to hash');
         return crypto;

@@ -80,6 +80,9 @@ export const ANSWERS: {
   'find-contradictions': scan(findContradictions),
 
   'agent-key': lookup(({ statements }, { agentId }) => ({ publicKey: agentKey(statements, agentId) })),
+  'agent-keys': lookup(({ statements, agentKeys }, { agentIds }) => ({
+    keys: agentKeys.of(statements, agentIds),
+  })),
   'list-agents': scan(listAgents),
   'list-quotas': scan(listQuotas),
   'link-attestations': lookup(linkAttestations),
