@@ -38,13 +38,21 @@ export const backupCommand = defineCommand({
       progress.end();
     }
     if (!made.ok) return failed(made.error);
-    const { path, manifestPath, manifest, pruned } = made.value;
-    const answer = { path, manifest_path: manifestPath, ...manifest, pruned };
+    const { path, manifestPath, manifest, pruned, unfinished } = made.value;
+    const answer = { path, manifest_path: manifestPath, ...manifest, pruned, unfinished };
     await terminal.print(
       parsed.flags.has('json')
         ? `${JSON.stringify(answer)}\n`
-        : `backup: ${path} (${manifest.bytes} bytes)${pruned > 0 ? `; removed ${pruned} older` : ''}\n`,
+        : `backup: ${path} (${manifest.bytes} bytes)${removedText(pruned, unfinished)}\n`,
     );
     return ok(0);
   },
 });
+
+function removedText(pruned: number, unfinished: number): string {
+  const removed = [
+    ...(pruned > 0 ? [`${pruned} older`] : []),
+    ...(unfinished > 0 ? [`${unfinished} unfinished`] : []),
+  ];
+  return removed.length === 0 ? '' : `; removed ${removed.join(', ')}`;
+}

@@ -1,9 +1,12 @@
 import { hostname } from 'node:os';
+import { inspectConfiguration } from '../node/config/load-settings.js';
+import { warnOfLooseModes } from '../node/config/loose-modes.js';
+import { stderrLog } from '../node/log.js';
 import { systemClock, systemRandom, systemScheduler } from '../node/seams.js';
 import { failed, ok, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
-import { settingsFor } from './global-flags.js';
+import { settingSources, settingsFor } from './global-flags.js';
 import { settingFlag, settingsOfFlags, settingsWithFlag } from './setting-flags.js';
 import { onSignals } from './signals.js';
 
@@ -22,6 +25,8 @@ async function serveMcp(parsed: ParsedArguments): Promise<Result<number>> {
   const flags = settingsOfFlags(parsed, [...SETTINGS_OF_MCP, 'agentId']);
   if (!flags.ok) return failed(flags.error);
   const settings = settingsFor(parsed, flags.value, 'log');
+  const configuration = inspectConfiguration(...settingSources(parsed, flags.value));
+  warnOfLooseModes(configuration, stderrLog(settings.logLevel));
   const stop = new AbortController();
   onSignals(systemClock, () => stop.abort());
   const { localIdentity } = await import('../node/identity/local-caller.js');

@@ -1,11 +1,13 @@
 import { scrubNode } from '../node/mesh/scrub-node.js';
-import { repairFile } from '../node/runtime/repair.js';
+import { repairFile, resetLogClock } from '../node/runtime/repair.js';
 import { systemScheduler } from '../node/seams.js';
-import { failed, ok } from '../protocol/result.js';
+import { fail, failed, ok, type Result } from '../protocol/result.js';
+import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
 import { settingsFor } from './global-flags.js';
 import { withLocalNode } from './local-node.js';
 import { Progress } from './progress.js';
+import type { Terminal } from './terminal.js';
 import { objectView } from './views/object-view.js';
 
 /** Repairs a damaged database file: indexes and full text from the rows, rows from the log. */
@@ -13,9 +15,18 @@ export const repairCommand = defineCommand({
   name: 'repair',
   summary:
     'Repair a damaged database: build indexes and full text again, and damaged rows from the log. Stop the node first. Exit code 1 when damage is left.',
-  flags: [],
-  examples: ['repair', 'repair --json'],
+  flags: [
+    {
+      name: 'clock',
+      kind: 'switch',
+      doc: "Only restamp this node's operations that are ahead of the clock, which was ahead once; other nodes refuse them",
+    },
+    { name: 'dry-run', kind: 'switch', doc: 'With --clock: only say what is ahead' },
+  ],
+  examples: ['repair', 'repair --json', 'repair --clock --dry-run'],
   run: async (parsed, terminal) => {
+    if (isOn(parsed, 'clock')) return await repairClock(parsed, terminal);
+    if (isOn(parsed, 'dry-run')) return fail('INVALID_ARGUMENT', '--dry-run needs --clock');
     const progress = new Progress(process.stderr, 'repair:');
     let engine: ReturnType<typeof repairFile>;
     try {
@@ -45,3 +56,20 @@ export const repairCommand = defineCommand({
     });
   },
 });
+
+const isOn = (parsed: ParsedArguments, flag: string): boolean => parsed.flags.get(flag)?.at(-1) === 'true';
+
+async function repairClock(parsed: ParsedArguments, terminal: Terminal): Promise<Result<number>> {
+  const dryRun = isOn(parsed, 'dry-run');
+  const reset = resetLogClock(settingsFor(parsed), dryRun);
+  if (!reset.ok) return failed(reset.error);
+  const { aheadMs, restamped, origin } = reset.value;
+  const answer = {
+    ahead_seconds: Math.round(aheadMs / 1000),
+    operations: restamped,
+    restamped: !dryRun && aheadMs > 0,
+    origin,
+  };
+  await terminal.print(parsed.flags.has('json') ? `${JSON.stringify(answer)}\n` : objectView(answer));
+  return ok(0);
+}

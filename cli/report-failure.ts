@@ -8,7 +8,6 @@ const PATH_ERRORS = new Set([
   'ENOENT',
   'EACCES',
   'EPERM',
-  'EROFS',
   'EISDIR',
   'ENOTDIR',
   'EEXIST',
@@ -29,6 +28,12 @@ export function failureOf(error: unknown): Failure {
     };
   }
   if (PATH_ERRORS.has(code ?? '')) return { code: 'CONFIG_INVALID', message };
+  if (code === 'EROFS') {
+    return {
+      code: 'STORAGE_READ_ONLY',
+      message: `${message}: mount the disk for writing, or choose a place on another disk`,
+    };
+  }
   if (code === 'EIO' || code === 'ENOSPC' || code === 'SQLITE_FULL') return { code: 'STORAGE_FULL', message };
   if (code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB') {
     const help =

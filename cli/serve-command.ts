@@ -1,6 +1,8 @@
 import { basename, relative } from 'node:path';
 import { inspectConfiguration } from '../node/config/load-settings.js';
+import { warnOfLooseModes } from '../node/config/loose-modes.js';
 import type { Settings } from '../node/config/settings.js';
+import { stderrLog } from '../node/log.js';
 import { systemClock } from '../node/seams.js';
 import { VERSION } from '../node/version.js';
 import { failed, ok, type Result } from '../protocol/result.js';
@@ -28,6 +30,8 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   const flags = settingsOfFlags(parsed, [...SETTINGS_OF_SERVE, 'agentId']);
   if (!flags.ok) return failed(flags.error);
   const settings = settingsFor(parsed, flags.value, 'log');
+  const configuration = inspectConfiguration(...settingSources(parsed, flags.value));
+  warnOfLooseModes(configuration, stderrLog(settings.logLevel));
 
   let stop: (() => Promise<void>) | null = null;
   let stopAsked = false;
@@ -46,7 +50,7 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   await terminal.print(
     isSet(parsed, 'json')
       ? `${JSON.stringify({ url, ...daemon.address, db: settings.dbPath, home: settings.home })}\n`
-      : greeting(url, settings, sameNode(inspectConfiguration(...settingSources(parsed, flags.value)))),
+      : greeting(url, settings, sameNode(configuration)),
   );
   return ok(await daemon.stopped);
 }

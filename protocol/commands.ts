@@ -20,6 +20,7 @@ import { decideApplyOperations, decideRetryParked } from './replication/apply-op
 import { decideBeginEpoch } from './replication/begin-epoch.js';
 import { decideReceive } from './replication/receive.js';
 import { decideRepairSubjects } from './replication/repair.js';
+import { decideResetClock } from './replication/reset-clock.js';
 import { decidePeerProgress } from './replication/save-peer-progress.js';
 import { decideDropPayloads, decideNoteIntegrity } from './replication/scrub.js';
 import { decideNoteSuspects, decideSettleSuspects } from './replication/suspects.js';
@@ -65,6 +66,7 @@ export const RULES = {
   'use-nonce': decideUseNonce,
   'retry-parked': decideRetryParked,
   'begin-epoch': decideBeginEpoch,
+  'reset-clock': decideResetClock,
   'repair-subjects': decideRepairSubjects,
   'note-integrity': decideNoteIntegrity,
   'note-suspects': decideNoteSuspects,

@@ -88,6 +88,10 @@ export const ERRORS = {
   /** A file of another program, or of a release that this one cannot read. */
   BACKUP_UNSUPPORTED: { http: 400, exit: 1 },
   DATABASE_IN_USE: { http: 503, exit: 75 },
+  /** The disk of the database, or of the file to be written, is mounted read-only. */
+  STORAGE_READ_ONLY: { http: 507, exit: 74 },
+  /** The node's clock is so far ahead of its peers' that they would not take a write; nothing was changed. */
+  CLOCK_AHEAD: { http: 503, exit: 75 },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -1,3 +1,5 @@
+import { CLOCK_AHEAD_MS_MAX } from './limits.js';
+
 /**
  * Hybrid logical clock stamps: 13 digits of milliseconds, `-`, 5 digits of counter, so that text order is stamp order
  * (design: mesh, "The operation log").
@@ -23,6 +25,12 @@ export function nextHlc(last: Hlc, nowMs: number): Hlc {
   const counter = Number(last.slice(14)) + 1;
   return counter > COUNTER_MAX ? formatHlc(lastMs + 1, 0) : formatHlc(lastMs, counter);
 }
+
+/** The latest stamp that a node takes from another one at an instant of its own clock. */
+export const latestHlc = (nowMs: number): Hlc => formatHlc(nowMs + CLOCK_AHEAD_MS_MAX, COUNTER_MAX);
+
+/** True for a stamp that no node takes at this instant. */
+export const isAhead = (hlc: Hlc, nowMs: number): boolean => hlc > latestHlc(nowMs);
 
 /** True for a text in the form of a stamp. */
 export const isHlc = (text: string): boolean => /^\d{13}-\d{5}$/.test(text);

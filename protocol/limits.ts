@@ -226,9 +226,21 @@ export const PUBLIC_KEYS_IMPORTED_MAX = 4096;
 export const MEMORIES_PER_DAY_MAX = 1000;
 export const STORAGE_BYTES_MAX = 100 * 1024 * 1024;
 export const LINKS_PER_DAY_MAX = 5000;
+/** What an agent may write into the log in a day, over all namespaces, as a multiple of its storage bytes. */
+export const WRITTEN_PER_STORED_BYTE = 10;
+/** Registrations of new or changed agents that a node takes in a day. */
+export const REGISTRATIONS_PER_DAY_MAX = 1000;
+/** A registration that changes nothing else writes the date of the last contact at most this often. */
+export const LAST_SEEN_INTERVAL_SECONDS = 3600;
+/** Agents whose written bytes the writer keeps between transactions. */
+export const WRITTEN_TOTALS_MAX = 1024;
 export const AGENT_CAPABILITIES_MAX = 64;
 export const AGENT_CAPABILITY_LENGTH_MAX = 128;
 export const AGENT_LIST_LIMIT_MAX = 1000;
+/** Earlier keys of an agent whose signatures still count. */
+export const AGENT_KEYS_BEFORE_MAX = 32;
+/** Agents whose keys a connection keeps in memory. */
+export const AGENT_KEYS_KEPT_MAX = 10_000;
 
 // Audit chain
 /** Rows that a verification reads at a time. */
@@ -349,8 +361,16 @@ export const ENTROPY_INTERVAL_MS = 60_000;
 export const RANGE_SUBJECTS_MAX = 5000;
 /** Operations that one message asks a peer for. */
 export const RANGE_OPERATIONS_MAX = 200;
-/** Namespaces that one comparison repairs. */
+/** Namespaces that one comparison repairs, and that one answer names. */
 export const RANGE_NAMESPACES_MAX = 64;
+/** Names of namespaces with their digests in one question, as JSON; it holds at least one name. */
+export const RANGE_NAMESPACES_BYTES_MAX = 256 * 1024;
+/** Globs of a scope in one message. */
+export const RANGE_GLOBS_MAX = 1000;
+/** Digests of namespaces that one query looks at. */
+export const DIGESTS_LOOKED_MAX = 5000;
+/** Comparisons with a peer that fail in a row before people are told. */
+export const COMPARISONS_FAILED_MAX = 3;
 /** Subjects that one transaction repairs. */
 export const REPAIR_SUBJECTS_MAX = 100;
 export const SCRUB_INTERVAL_DAYS = 7;

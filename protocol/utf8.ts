@@ -1,7 +1,5 @@
-const encoder = new TextEncoder();
-
-/** The length of a text in UTF-8 bytes. */
-export const utf8Bytes = (text: string): number => encoder.encode(text).length;
+/** The length of a text in UTF-8 bytes. `TextEncoder` would make the bytes, which costs ten times as much. */
+export const utf8Bytes = (text: string): number => Buffer.byteLength(text);
 
 /** The length of a text in characters; a pair of surrogates counts as one. */
 export function characters(text: string): number {

@@ -1,24 +1,19 @@
 import type { Subject } from '../../protocol/kinds/kind.js';
 import * as limits from '../../protocol/limits.js';
-import { digestsWithin, namespacesOf } from '../../protocol/mesh/digest.js';
-import { mayHold } from '../../protocol/mesh/peer.js';
+import { namespacesOf } from '../../protocol/mesh/digest.js';
 import { differingSubjects, type KindNamespace, type RangesQuestion } from '../../protocol/mesh/ranges.js';
-import {
-  checkNamespacesReply,
-  checkOperationsReply,
-  checkSubjectsReply,
-  type Dated,
-} from '../../protocol/mesh/ranges-messages.js';
-import type { Have } from '../../protocol/mesh/wire.js';
+import { checkOperationsReply, checkSubjectsReply } from '../../protocol/mesh/ranges-messages.js';
 import { operationId } from '../../protocol/replication/operation-log.js';
 import type { MissingPayload, RepairOutcome } from '../../protocol/replication/repair-subjects.js';
 import type { Clock, Log } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { NextRound } from '../core/loop.js';
 import { type RepairRequest, type RowRepair, repairRows } from '../maintenance/repair-rows.js';
+import { compareBuckets, compareNamespaces } from './compare-namespaces.js';
 import type { Comparison } from './entropy-state.js';
+import { Exchange } from './exchange.js';
 import { type MeshEvent, PEERS_ASKED } from './parts.js';
-import type { Delivered, PeerClient } from './peer-client.js';
+import type { PeerClient } from './peer-client.js';
 import type { PeerRecord } from './peer-record.js';
 
 export interface AntiEntropyParts extends RowRepair {
@@ -40,6 +35,8 @@ interface Compared {
   readonly repaired: number;
   readonly differing: readonly KindNamespace[];
 }
+
+const FAILED: Compared = { comparison: 'failed', gap: 0, repaired: 0, differing: [] };
 
 /** A peer whose operations are still on their way is asked again after this time. */
 const BEHIND_MS = 2000;
@@ -103,27 +100,39 @@ export class AntiEntropy {
       if (dueMs <= nowMs && (next === null || dueMs < (this.dueMs.get(next.peerId) ?? 0))) next = record;
     }
     if (next === null) return { afterMs: soonestMs - nowMs };
-    this.note(next, await this.compare(next));
+    const exchange = new Exchange(next.peer, this.parts);
+    const compared = await this.compare(next, exchange);
+    this.note(next, compared, exchange.problem);
     return { afterMs: 0 };
   }
 
-  private note(record: PeerRecord, { comparison, gap, repaired, differing }: Compared): void {
+  private note(
+    record: PeerRecord,
+    { comparison, gap, repaired, differing }: Compared,
+    problem: string | null,
+  ): void {
     const { clock, log, onEvent, records } = this.parts;
     const intervalMs = this.parts.intervalMs * Math.max(1, records().length / PEERS_ASKED);
     const { peerId, entropy } = record;
-    const wasDiverged = entropy.diverged;
+    const { diverged: wasDiverged, problem: before } = entropy;
     const at = instantFromMs(clock.nowMs());
-    entropy.note({ comparison, gap, differing: namespacesOf(differing), at });
+    entropy.note({ comparison, gap, differing: namespacesOf(differing), problem, at });
     const waits = { behind: BEHIND_MS, repaired: REPAIRED_MS, unequal: UNEQUAL_MS };
     const waitMs =
       comparison === 'equal' || comparison === 'failed'
         ? intervalMs
         : Math.min(waits[comparison], intervalMs);
-    // A standing alarm is logged only once.
     this.comparedMs.set(peerId, clock.monotonicMs());
     this.dueMs.set(peerId, clock.monotonicMs() + (wasDiverged ? intervalMs : waitMs));
     onEvent?.({ kind: 'compared', peerId, comparison, repaired });
     if (repaired > 0) log.warn({ peer: peerId, repaired }, 'rows that were damaged or missing are repaired');
+    // A standing problem or alarm is logged only once.
+    if (before === null && entropy.problem !== null) {
+      log.warn(
+        { peer: peerId, failed: entropy.failed, reason: entropy.problem },
+        'the rows cannot be compared with a peer, so differences are neither found nor repaired',
+      );
+    }
     if (entropy.diverged !== wasDiverged) this.noteAlarm();
     if (entropy.diverged && !wasDiverged) {
       log.error(
@@ -148,29 +157,23 @@ export class AntiEntropy {
     );
   }
 
-  private async compare(record: PeerRecord): Promise<Compared> {
-    const { store } = this.parts;
-    const failed = { comparison: 'failed', gap: 0, repaired: 0, differing: [] } as const;
-    const before = await store.query({ kind: 'known-origins' });
-    const digests = await store.query({ kind: 'read-digests' });
-    const after = await store.query({ kind: 'known-origins' });
-    if (!before.ok || !digests.ok || !after.ok) return failed;
-    const ours = digestsWithin(digests.value.digests, (name) => mayHold(record.peer, name));
-    const have = haveOf(before.value.heads);
-    const answer = await this.ask(record, { kind: 'namespaces', have, digests: ours }, checkNamespacesReply);
-    if (answer === null) return failed;
-    const differing = answer.differing.filter(({ namespace }) => mayHold(record.peer, namespace));
-    const gap = gapBetween(have, answer.have);
+  private async compare(record: PeerRecord, exchange: Exchange): Promise<Compared> {
+    const buckets = await compareBuckets(exchange);
+    if (buckets === null) return FAILED;
+    const mayWait = record.entropy.behind < BEHIND_MAX;
+    const common = { gap: buckets.gap, repaired: 0, differing: [] };
+    if (buckets.differing.length === 0) return { ...common, comparison: 'equal' };
+    if (!buckets.comparable && mayWait) return { ...common, comparison: 'behind' };
+    const found = await compareNamespaces(exchange, buckets);
+    if (found === null) return FAILED;
+    const { differing, gap, comparable } = found;
     if (differing.length === 0) return { comparison: 'equal', gap, repaired: 0, differing };
-    const still = before.value.commitSequence === after.value.commitSequence;
-    const comparable = still && gap === 0;
-    if (!comparable && record.entropy.behind < BEHIND_MAX)
-      return { comparison: 'behind', gap, repaired: 0, differing };
+    if (!comparable && mayWait) return { comparison: 'behind', gap, repaired: 0, differing };
     // A forced comparison is not followed by another one at once.
     record.entropy.behind = 0;
     let repaired = 0;
     for (const of of differing.slice(0, limits.RANGE_NAMESPACES_MAX)) {
-      const done = await this.repairNamespace(record, of, comparable);
+      const done = await this.repairNamespace(exchange, of, comparable);
       if (done === null) return { comparison: 'failed', gap, repaired, differing };
       repaired += done;
     }
@@ -180,39 +183,36 @@ export class AntiEntropy {
 
   /** The number of repaired rows; null when the peer or the store did not answer. */
   private async repairNamespace(
-    record: PeerRecord,
+    exchange: Exchange,
     of: KindNamespace,
     comparable: boolean,
   ): Promise<number | null> {
     // The digest of the namespace itself may be wrong. Recounting it makes the writer read every row.
-    const counted = comparable ? await this.repair({ subjects: [], recount: [of] }) : NOTHING_COUNTED;
+    const counted = comparable
+      ? await this.repair(exchange, { subjects: [], recount: [of] })
+      : NOTHING_COUNTED;
     if (counted === null) return null;
-    const repaired = await this.repairRanges(record, of);
+    const repaired = await this.repairRanges(exchange, of);
     return repaired === null ? null : repaired + counted.recounted.length;
   }
 
-  private async repairRanges(record: PeerRecord, of: KindNamespace): Promise<number | null> {
+  private async repairRanges(exchange: Exchange, of: KindNamespace): Promise<number | null> {
     const { store } = this.parts;
     let repaired = 0;
     for (let from: number | null = 0; from !== null; ) {
-      const ranges = await store.query({ kind: 'read-ranges', of }, { lane: 'background' });
-      if (!ranges.ok) return null;
-      const question = { kind: 'subjects', of, ranges: ranges.value.ranges, from } as const;
-      const theirs: Awaited<ReturnType<typeof this.askSubjects>> = await this.askSubjects(record, question);
+      const own = exchange.take(await store.query({ kind: 'read-ranges', of }, { lane: 'background' }));
+      if (own === null) return null;
+      const question = { kind: 'subjects', of, ranges: own.ranges, from } as const;
+      const theirs: Awaited<ReturnType<typeof this.askSubjects>> = await this.askSubjects(exchange, question);
       if (theirs === null) return null;
-      const ours = await store.query(
-        {
-          kind: 'read-range-subjects',
-          of,
-          ranges: theirs.ranges,
-          limit: Number.MAX_SAFE_INTEGER,
-        },
-        { lane: 'background' },
+      const all = { ranges: theirs.ranges, limit: Number.MAX_SAFE_INTEGER } as const;
+      const ours = exchange.take(
+        await store.query({ kind: 'read-range-subjects', of, ...all }, { lane: 'background' }),
       );
-      if (!ours.ok) return null;
-      const ids = differingSubjects(ours.value.subjects, theirs.subjects);
+      if (ours === null) return null;
+      const ids = differingSubjects(ours.subjects, theirs.subjects);
       const subjects = ids.map((id) => ({ kind: of.kind, id }));
-      const done = await this.repairSubjects(record, subjects);
+      const done = await this.repairSubjects(exchange, subjects);
       if (done === null) return null;
       repaired += done;
       // A peer whose cursor does not advance would keep this node in the loop for ever.
@@ -221,24 +221,24 @@ export class AntiEntropy {
     return repaired;
   }
 
-  private askSubjects(record: PeerRecord, question: RangesQuestion) {
-    return this.ask(record, question, checkSubjectsReply);
+  private askSubjects(exchange: Exchange, question: RangesQuestion) {
+    return exchange.ask(question, checkSubjectsReply);
   }
 
   /** The number of repaired rows; null when the peer or the store did not answer. */
-  private async repairSubjects(record: PeerRecord, subjects: readonly Subject[]): Promise<number | null> {
+  private async repairSubjects(exchange: Exchange, subjects: readonly Subject[]): Promise<number | null> {
     let repaired = 0;
     for (let at = 0; at < subjects.length; at += limits.REPAIR_SUBJECTS_MAX) {
       const some = subjects.slice(at, at + limits.REPAIR_SUBJECTS_MAX);
-      const own = await this.repair({ subjects: some, recount: [] });
+      const own = await this.repair(exchange, { subjects: some, recount: [] });
       if (own === null) return null;
       repaired += own.repaired.length;
       const missing = own.missing.slice(0, limits.RANGE_OPERATIONS_MAX);
       if (missing.length === 0) continue;
-      const back = await this.askBack(record, missing);
+      const back = await this.askBack(exchange, missing);
       if (back === null) return null;
       if (back.operations.length + back.withheld.length === 0) continue;
-      const again = await this.repair({
+      const again = await this.repair(exchange, {
         subjects: missing.map(({ kind, subject: id }) => ({ kind, id })),
         recount: [],
         ...back,
@@ -250,9 +250,9 @@ export class AntiEntropy {
   }
 
   /** Asks a peer for operations whose payload is missing here. */
-  private async askBack(record: PeerRecord, missing: readonly MissingPayload[]) {
+  private async askBack(exchange: Exchange, missing: readonly MissingPayload[]) {
     const places = missing.map(({ origin, seq }) => ({ origin, seq }));
-    const answer = await this.ask(record, { kind: 'operations', places }, checkOperationsReply);
+    const answer = await exchange.ask({ kind: 'operations', places }, checkOperationsReply);
     if (answer === null) return null;
     const requested = new Set(places.map(({ origin, seq }) => operationId(origin, seq)));
     const isRequested = ({ origin, seq }: { origin: string; seq: number }) =>
@@ -264,42 +264,15 @@ export class AntiEntropy {
   }
 
   private async repair(
+    exchange: Exchange,
     request: Pick<RepairRequest, 'subjects' | 'recount'> & Partial<RepairRequest>,
   ): Promise<RepairOutcome | null> {
     const { log, stopping } = this.parts;
     if (stopping()) return null;
-    const done = await repairRows(this.parts, {
-      operations: [],
-      withheld: [],
-      dryRun: false,
-      ...request,
-    });
-    if (done.ok) return done.value;
-    log.warn({ code: done.error.code }, 'the rows that differ from a peer could not be repaired');
-    return null;
+    const nothing = { operations: [], withheld: [], dryRun: false };
+    const done = await repairRows(this.parts, { ...nothing, ...request });
+    if (!done.ok)
+      log.warn({ code: done.error.code }, 'the rows that differ from a peer could not be repaired');
+    return exchange.take(done);
   }
-
-  private async ask<R>(
-    record: PeerRecord,
-    question: RangesQuestion,
-    check: (body: Uint8Array) => Dated<R> | null,
-  ): Promise<Dated<R> | null> {
-    if (this.parts.stopping()) return null;
-    const answer: Delivered<Dated<R>> = await this.parts.client.ask(record.peer, question, check);
-    if (answer.ok) return answer.reply;
-    this.parts.log.debug(
-      { peer: record.peerId, cause: answer.cause, reason: answer.message },
-      'a peer was not compared with',
-    );
-    return null;
-  }
-}
-
-const haveOf = (heads: Readonly<Record<string, { readonly seq: number }>>): Have =>
-  Object.fromEntries(Object.entries(heads).map(([origin, { seq }]) => [origin, seq]));
-
-/** The number of operations that only one of two nodes has. */
-function gapBetween(a: Have, b: Have): number {
-  const origins = new Set([...Object.keys(a), ...Object.keys(b)]);
-  return [...origins].reduce((sum, origin) => sum + Math.abs((a[origin] ?? 0) - (b[origin] ?? 0)), 0);
 }

@@ -1,3 +1,5 @@
+import { COMPARISONS_FAILED_MAX } from '../../protocol/limits.js';
+
 /** `behind`: one of the two nodes lacks operations of the other, so their rows may well differ. */
 export type Comparison = 'equal' | 'behind' | 'repaired' | 'unequal' | 'failed';
 
@@ -12,6 +14,8 @@ export interface NotedComparison {
   readonly gap: number;
   /** Namespaces that differ. */
   readonly differing: readonly string[];
+  /** Why it failed; null for any other. */
+  readonly problem: string | null;
   readonly at: string;
 }
 
@@ -24,6 +28,10 @@ export class EntropyState {
   differing: readonly string[] = [];
   /** Comparisons in a row during which operations were on their way, except while a node was catching up. */
   behind = 0;
+  /** Comparisons in a row that failed. */
+  failed = 0;
+  /** Why the last one of these failed. */
+  private cause: string | null = null;
   /** The operations that only one of the two nodes had at the last comparison. */
   private gap = 0;
   private unequal = 0;
@@ -33,8 +41,18 @@ export class EntropyState {
     return this.unequal >= UNEQUAL_MAX;
   }
 
-  note({ comparison, gap, differing, at }: NotedComparison): void {
-    if (comparison === 'failed') return;
+  /** Why the rows cannot be compared with the peer's; null until several comparisons in a row failed. */
+  get problem(): string | null {
+    return this.failed >= COMPARISONS_FAILED_MAX ? this.cause : null;
+  }
+
+  note({ comparison, gap, differing, problem, at }: NotedComparison): void {
+    if (comparison === 'failed') {
+      this.failed += 1;
+      this.cause = problem ?? 'the comparison was not completed';
+      return;
+    }
+    this.failed = 0;
     const catchingUp = gap > CATCHING_UP_MIN && gap < this.gap;
     this.gap = gap;
     this.last = comparison;

@@ -61,6 +61,8 @@ function peerStatus(record: PeerRecord, ownLog: OwnLog, clock: Clock): PeerStatu
     root: record.root,
     rows: entropy.last,
     comparedAt: entropy.comparedAt,
+    comparisonsFailed: entropy.failed,
+    comparisonProblem: entropy.problem,
     diverged: entropy.diverged,
     differing: entropy.differing.slice(0, DIFFERING_SHOWN),
     version: record.version,

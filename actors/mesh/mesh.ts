@@ -41,6 +41,8 @@ export interface Mesh {
   accepting(): boolean;
   /** Resolves when writes may begin. */
   whenAccepting(): Promise<void>;
+  /** How far this node's clock is ahead of the clocks of all peers that answer, at least; 0 when none does. */
+  clockAheadMs(): number;
   /** Another process or a local call has written: read the log now. */
   wake(): void;
   /** The own operations that a peer is not known to have; null when it has all. */
@@ -197,6 +199,11 @@ class Replication implements Mesh {
 
   whenAccepting(): Promise<void> {
     return this.gate.wait();
+  }
+
+  clockAheadMs(): number {
+    const heard = this.members.flatMap(({ aheadMs }) => aheadMs ?? []);
+    return heard.length === 0 ? 0 : Math.max(0, Math.min(...heard));
   }
 
   wake(): void {

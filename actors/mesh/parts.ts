@@ -134,7 +134,11 @@ export interface PeerStatus {
   readonly root: string | null;
   /** How this node's rows compare with the peer's; null before the first comparison. */
   readonly rows: 'equal' | 'behind' | 'repaired' | 'unequal' | null;
+  /** When a comparison was last completed. */
   readonly comparedAt: string | null;
+  /** Comparisons in a row that failed, and, after several, why. */
+  readonly comparisonsFailed: number;
+  readonly comparisonProblem: string | null;
   /** The rows differ although both nodes have the same operations, and a repair failed: an alarm. */
   readonly diverged: boolean;
   /** The first few namespaces that differed. */

@@ -1,7 +1,7 @@
 import type { Command } from '../../protocol/commands.js';
 import { PULL_QUERY_BYTES_MAX } from '../../protocol/limits.js';
 import { checkForwardedReply, type ForwardedReply } from '../../protocol/mesh/forward.js';
-import { errorTagOf } from '../../protocol/mesh/message-body.js';
+import { errorTagOf, skewOf } from '../../protocol/mesh/message-body.js';
 import {
   COMMANDS_PATH,
   PULL_PATH,
@@ -25,7 +25,13 @@ import type { MeshSelf } from './parts.js';
 /** A peer's answer with the times measured, or why there is no answer. */
 export type Delivered<R> =
   | { readonly ok: true; readonly reply: R; readonly skewMs: number; readonly tookMs: number }
-  | { readonly ok: false; readonly cause: Cause; readonly message: string };
+  | {
+      readonly ok: false;
+      readonly cause: Cause;
+      readonly message: string;
+      /** How far this node's clock is ahead of the peer's, at least; null when the peer did not say. */
+      readonly aheadMs: number | null;
+    };
 
 /** A body with its signature, for the peer that it names. */
 export interface SignedBody {
@@ -73,6 +79,7 @@ export class PeerClient {
     return {
       ok: false,
       cause: 'untrusted',
+      aheadMs: null,
       message: `another node answers at the address of this peer: ${receiver}`,
     };
   }
@@ -145,12 +152,18 @@ export class PeerClient {
     const { transport, clock, requestTimeoutMs } = this.parts;
     const sentAtMs = clock.monotonicMs();
     const answer = await transport.send(peer, request, requestTimeoutMs);
-    if (answer.kind !== 'answer') return { ok: false, cause: answer.kind, message: answer.message };
+    if (answer.kind !== 'answer')
+      return { ok: false, cause: answer.kind, message: answer.message, aheadMs: null };
     const tookMs = clock.monotonicMs() - sentAtMs;
     if (answer.status !== 200) return refusal(answer, request.query.length > PULL_QUERY_BYTES_MAX);
     const reply = check(answer.body);
     if (reply === null)
-      return { ok: false, cause: 'rubbish', message: 'the answer does not have the form of a peer reply' };
+      return {
+        ok: false,
+        cause: 'rubbish',
+        message: 'the answer does not have the form of a peer reply',
+        aheadMs: null,
+      };
     // The peer's clock was read about half-way through the exchange.
     const skewMs = Math.round(Date.parse(reply.wall_clock) - (clock.nowMs() - tookMs / 2));
     return { ok: true, reply, skewMs, tookMs };
@@ -162,8 +175,12 @@ function refusal({ status, body }: PeerReply & { kind: 'answer' }, longQuery: bo
   const message = `HTTP ${status}${tag === null ? '' : ` ${tag}`}`;
   // The head of the request did not fit. Nothing that was asked is wrong.
   const tooLong = longQuery && (tag === 'INVALID_REQUEST' || status === 414 || status === 431);
-  return { ok: false, cause: tooLong ? 'refused:too_long' : causeOf(status, tag), message };
+  const aheadMs = tag === OUT_OF_TIME ? skewOf(body) : null;
+  return { ok: false, cause: tooLong ? 'refused:too_long' : causeOf(status, tag), message, aheadMs };
 }
+
+/** How a peer refuses a message whose date is far from its clock; it says how far. */
+const OUT_OF_TIME = 'message_out_of_time';
 
 function causeOf(status: number, tag: string | null): Cause {
   // The peer has a damaged row and repairs it soon. That says nothing about what was sent.
@@ -173,6 +190,7 @@ function causeOf(status: number, tag: string | null): Cause {
   if (status === 503 || status === 504 || status === 507) return 'overloaded';
   // Another node answers at the address of this peer.
   if (tag === 'x_memory_receiver_mismatch') return 'untrusted';
+  if (tag === OUT_OF_TIME) return 'refused:clock_skew';
   if (status === 401 || status === 403) return 'refused:unauthorised';
   if (status === 413) return 'refused:too_large';
   if (tag === 'ROUTE_NOT_FOUND' || tag === 'METHOD_NOT_ALLOWED') return 'refused:no_route';

@@ -179,7 +179,7 @@ export class PeerConnection implements RunningChild {
     const answer = await parts.client.pull(record.peer, record.has, 1, { place: true });
     if (this.stopping) return;
     if (!answer.ok) {
-      record.failed(answer.cause, answer.message, false);
+      record.failed(answer.cause, answer.message, false, answer.aheadMs);
       return;
     }
     record.has = answer.reply.have;
@@ -204,7 +204,7 @@ export class PeerConnection implements RunningChild {
     const answer = await parts.client.push(record.peer, parts.outgoing.message(batch, record.peerId));
     if (this.stopping) return;
     if (!answer.ok) {
-      record.failed(answer.cause, answer.message, false);
+      record.failed(answer.cause, answer.message, false, answer.aheadMs);
       return;
     }
     record.offers = record.offers.filter((each) => each !== seq);
@@ -274,7 +274,7 @@ export class PeerConnection implements RunningChild {
       this.inVain();
       if (!current) return;
       record.batchSize = Math.max(1, Math.floor((batch.to - batch.from) / 2));
-      record.failed(answer.cause, answer.message, true);
+      record.failed(answer.cause, answer.message, true, answer.aheadMs);
       return;
     }
     if (replication.origin !== batch.origin) {

@@ -68,6 +68,9 @@ export class PeerRecord {
   /** Most operations that the next push carries. */
   batchSize = 0;
   skewMs: number | null = null;
+  /** When the peer was last heard of, how far this node's clock was ahead of its clock, at least. */
+  private heard: { readonly aheadMs: number; readonly atMs: number; readonly monotonicMs: number } | null =
+    null;
   version: string | null = null;
   root: string | null = null;
   lastError: string | null = null;
@@ -87,6 +90,18 @@ export class PeerRecord {
 
   get peerId(): string {
     return this.peer.peerId;
+  }
+
+  /**
+   * How far this node's clock is ahead of the peer's, at least: what the last answer showed, less what the clock was set
+   * back since. Null while the peer does not answer.
+   */
+  get aheadMs(): number | null {
+    if (this.heard === null) return null;
+    const { aheadMs, atMs, monotonicMs } = this.heard;
+    const { clock } = this.parts;
+    const setMs = clock.nowMs() - atMs - (clock.monotonicMs() - monotonicMs);
+    return Math.min(aheadMs, aheadMs + setMs);
   }
 
   /** This node continues under another origin: refused operations of the former origin are no longer owed. */
@@ -126,10 +141,12 @@ export class PeerRecord {
   }
 
   /** Records what any genuine answer says; true when the peer runs another release than before. */
-  private recordAnswer({ reply, skewMs }: Delivered<Said> & { ok: true }): boolean {
+  private recordAnswer({ reply, skewMs, tookMs }: Delivered<Said> & { ok: true }): boolean {
     const changed = this.version !== null && reply.version !== this.version;
     this.lastAnswerAtMs = this.parts.clock.nowMs();
     this.measured(skewMs);
+    // The peer may have read its clock at any time between question and answer.
+    this.heardAhead(-skewMs - tookMs / 2);
     this.version = reply.version;
     if (changed) {
       this.apply({ kind: 'offer-again' });
@@ -140,8 +157,16 @@ export class PeerRecord {
     return changed;
   }
 
-  /** Records a failure and when to try again. `delivery`: the message carried operations. */
-  failed(cause: Cause, message: string, delivery: boolean): void {
+  /**
+   * Records a failure and when to try again. `delivery`: the message carried operations. `aheadMs`: what the refusal says
+   * about the clocks.
+   */
+  failed(cause: Cause, message: string, delivery: boolean, aheadMs: number | null = null): void {
+    if (aheadMs !== null) {
+      this.measured(Math.round(-aheadMs));
+      this.heardAhead(aheadMs);
+    } else if (!cause.startsWith('refused:') && cause !== 'overloaded' && cause !== 'throttled')
+      this.heard = null;
     const { clock, random, log } = this.parts;
     const before = this.connection;
     this.apply({ kind: 'failed', cause, delivery });
@@ -181,6 +206,11 @@ export class PeerRecord {
 
   private apply(event: ConnectionEvent): void {
     this.connection = nextState(this.connection, event);
+  }
+
+  private heardAhead(aheadMs: number): void {
+    const { clock } = this.parts;
+    this.heard = { aheadMs, atMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
   }
 
   private measured(skewMs: number): void {

@@ -315,7 +315,7 @@ export class PeerSync implements RunningChild {
     if (isSlow) this.slow -= 1;
     if (this.stopping) return null;
     if (!answer.ok) {
-      record.failed(answer.cause, answer.message, false);
+      record.failed(answer.cause, answer.message, false, answer.aheadMs);
       return null;
     }
     record.has = answer.reply.have;

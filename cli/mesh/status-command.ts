@@ -140,8 +140,15 @@ function lineOf(
     skew_ms: reachability?.skew_ms ?? link?.skewMs,
     equal: equal === null ? (state === 'departed' ? null : '?') : equal ? 'yes' : `no (${differing.length})`,
     address: url,
-    problem: problem ?? link?.lastError,
+    problem: problemsOf(problem, link),
   };
+}
+
+function problemsOf(problem: string | null, link: ReturnType<typeof replicationOf>): string | null {
+  const { lastError = null, comparisonProblem: reason = null, comparisonsFailed: failed } = link ?? {};
+  const notCompared = reason === null ? [] : [`the rows could not be compared ${failed} times: ${reason}`];
+  const all = [...[problem ?? lastError].filter((each) => each !== null), ...notCompared];
+  return all.length === 0 ? null : all.join('; ');
 }
 
 /** Addresses of --quorum-peers that lead to no peer. */

@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'smol-toml';
 import { keyProblems } from './config-keys.js';
 import type { ConfigProblem } from './config-problem.js';
 import { SECRET_SECTIONS, type Table, valueAt } from './config-table.js';
+import { modeText } from './file-modes.js';
 
 /** The outcome of reading the configuration file. */
 export type FileState = 'read' | 'absent' | 'skipped' | 'unreadable' | 'invalid' | 'rejected';
@@ -27,8 +28,9 @@ export function readConfigFile(home: string, explicit: string | undefined, skip:
   const none = (state: FileState, ...problems: ConfigProblem[]) => ({ path, state, values: {}, problems });
   if (skip) return none('skipped');
   let text: string;
+  let stat: Stats;
   try {
-    text = readFileSync(path, 'utf8');
+    [text, stat] = readWithStatus(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' && explicit === undefined) return none('absent');
@@ -39,7 +41,26 @@ export function readConfigFile(home: string, explicit: string | undefined, skip:
   if ('code' in parsed) return none('invalid', parsed);
   const inline = inlineKeySections(parsed.values);
   if (inline.length > 0) return none('rejected', inlineKey(path, inline));
-  return { path, state: 'read', values: parsed.values, problems: keyProblems(parsed.values, path) };
+  const problems = [...writableByAll(path, stat), ...keyProblems(parsed.values, path)];
+  return { path, state: 'read', values: parsed.values, problems };
+}
+
+/** The text and the status of the same file, also when another file takes the path meanwhile. */
+function readWithStatus(path: string): [text: string, stat: Stats] {
+  const file = openSync(path, 'r');
+  try {
+    return [readFileSync(file, 'utf8'), fstatSync(file)];
+  } finally {
+    closeSync(file);
+  }
+}
+
+function writableByAll(path: string, stat: Stats): ConfigProblem[] {
+  // A pipe or /dev/null keeps nothing that others could have written before.
+  if (!stat.isFile() || (stat.mode & 0o002) === 0) return [];
+  const fix = `check its content, then chmod 600 ${path}`;
+  const message = `every user of this machine may write the configuration file ${path} (${modeText(stat)}), so it is not used: ${fix}`;
+  return [{ code: 'CONFIG_FILE_WRITABLE', level: 'fatal', message, fix }];
 }
 
 /** The values of a TOML text, or why it has none. */

@@ -1,6 +1,7 @@
 /** Everything that can be wrong with a configuration; stable, `doctor` shows them. */
 export type ConfigProblemCode =
   | 'CONFIG_FILE_UNREADABLE'
+  | 'CONFIG_FILE_WRITABLE'
   | 'CONFIG_NOT_TOML'
   | 'CONFIG_SCHEMA_VERSION'
   | 'CONFIG_INLINE_API_KEY'

@@ -1,11 +1,12 @@
-import type { QuotaLimits } from '../../protocol/agents/quota.js';
+import type { NodeQuotas } from '../../protocol/agents/quota.js';
 import type { Settings } from './settings.js';
 
 /** The quotas in force. */
-export function quotaLimits(settings: Settings): QuotaLimits {
+export function quotaLimits(settings: Settings): NodeQuotas {
   return {
     memoriesPerDay: settings.maxMemoriesPerDay,
     storageBytes: settings.maxStorageBytes,
     linksPerDay: settings.maxLinksPerDay,
+    registrationsPerDay: settings.maxRegistrationsPerDay,
   };
 }

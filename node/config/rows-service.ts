@@ -58,7 +58,7 @@ export const SERVICE_ROWS = {
     max: 1_000_000_000_000_000,
     env: 'SVC_MAX_STORAGE_BYTES',
     config: 'limits.max_storage_bytes',
-    doc: 'Bytes of title, content and metadata that one agent may hold in one namespace.',
+    doc: 'Bytes of title, content and metadata that one agent may hold in one namespace. It may write ten times as many bytes per UTC day, over all namespaces.',
   },
   maxLinksPerDay: {
     type: 'integer',
@@ -69,6 +69,16 @@ export const SERVICE_ROWS = {
     env: 'SVC_MAX_LINKS_PER_DAY',
     config: 'limits.max_links_per_day',
     doc: 'Links that one agent may make in one namespace per UTC day.',
+  },
+  maxRegistrationsPerDay: {
+    type: 'integer',
+    default: limits.REGISTRATIONS_PER_DAY_MAX,
+    unit: 'agents',
+    min: 0,
+    max: 1_000_000_000,
+    env: 'SVC_MAX_REGISTRATIONS_PER_DAY',
+    config: 'limits.max_registrations_per_day',
+    doc: 'New or changed agents that this node registers per UTC day, of all callers together.',
   },
   maxInflightRequests: {
     type: 'integer',

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 
-const REDACTED = '[redacted]';
+/** Stands for what is not shown. */
+export const REDACTED = '[redacted]';
 
 /**
  * A key that only `reveal` shows: in JSON, in text, in a log and in an error it reads

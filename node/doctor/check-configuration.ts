@@ -1,9 +1,9 @@
 import { nearest } from '../../protocol/nearest.js';
 import { describeSettings } from '../config/describe-settings.js';
 import type { Configuration } from '../config/load-settings.js';
+import { looseConfig } from '../config/loose-modes.js';
 import { EMBED_BACKENDS } from '../config/rows-service.js';
 import { SETTINGS } from '../config/settings.js';
-import { modeText, statOf } from './paths.js';
 import { type Section, SectionBuilder, type Severity } from './report.js';
 
 const SEVERITIES = { fatal: 'CRIT', error: 'WARN', warning: 'WARN' } as const satisfies Record<
@@ -17,7 +17,7 @@ const OTHER_VARIABLES = ['SVC_CONFIG', 'SVC_NO_CONFIG'];
 
 /** Checks the file, the environment, and the protections that they switch off. */
 export function checkConfiguration(configuration: Configuration): Section {
-  const { file, problems, settings, origins } = configuration;
+  const { file, problems, settings } = configuration;
   const section = new SectionBuilder('Configuration')
     .fact('file', file.path)
     .fact('file state', file.state)
@@ -30,20 +30,8 @@ export function checkConfiguration(configuration: Configuration): Section {
     const severity = code === 'CONFIG_INLINE_API_KEY' ? 'CRIT' : SEVERITIES[level];
     section.add({ code, severity, message, fix });
   }
-  const stat = statOf(file.path);
-  if (stat !== null && (stat.mode & 0o022) !== 0) {
-    section.crit(
-      'CONFIG_FILE_WRITABLE',
-      `${file.path} (${modeText(stat)}) may be written by others`,
-      `chmod 600 ${file.path}`,
-    );
-  } else if (stat !== null && (stat.mode & 0o077) !== 0 && origins.get('apiKey')?.source === 'file') {
-    section.warn(
-      'CONFIG_FILE_READABLE',
-      `${file.path} (${modeText(stat)}) holds the API key and may be read by others`,
-      `chmod 600 ${file.path}`,
-    );
-  }
+  const loose = looseConfig(configuration);
+  if (loose !== null && !problems.some(({ code }) => code === loose.code)) section.add(loose);
   unknownVariables(configuration, section);
   if (!LOOPBACK.has(settings.host) && settings.apiKey === null) {
     section.crit(

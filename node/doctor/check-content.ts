@@ -1,5 +1,5 @@
-import { hlcMs } from '../../protocol/hlc.js';
-import { GC_INTERVAL_MS } from '../../protocol/limits.js';
+import { hlcMs, isAhead } from '../../protocol/hlc.js';
+import { CLOCK_AHEAD_MS_MAX, GC_INTERVAL_MS } from '../../protocol/limits.js';
 import type { Settings } from '../config/settings.js';
 import type { ContentFacts, DatabaseFacts } from './database-facts.js';
 import { type Section, SectionBuilder } from './report.js';
@@ -58,24 +58,19 @@ export function checkIndex(content: ContentFacts | null, settings: Settings): Se
 }
 
 /** Checks how recall answers on this node, and whether its clock can be trusted. */
-export function checkRecall(content: ContentFacts | null, settings: Settings, nowMs: number): Section {
+export function checkRecall(
+  content: ContentFacts | null,
+  settings: Settings,
+  nowMs: number,
+  skewsMs: readonly number[],
+): Section {
   const section = new SectionBuilder('Recall').fact(
     'mode',
     settings.embedBackend === 'builtin' ? 'hybrid' : 'keyword',
   );
   if (content === null) return section.done();
   section.fact('newest memory', content.newestUpdatedAt);
-  const newestMs = Math.max(
-    content.newestUpdatedAt === null ? 0 : Date.parse(content.newestUpdatedAt),
-    hlcMs(content.newestHlc),
-  );
-  if (newestMs > nowMs + CLOCK_AHEAD_MS) {
-    section.warn(
-      'CLOCK_BEHIND',
-      `the newest change is ${Math.round((newestMs - nowMs) / 60_000)} minutes ahead of this machine's clock`,
-      'set the clock, or find the peer or import that wrote it',
-    );
-  }
+  checkClock(section, content, nowMs, skewsMs);
   const { owner } = content;
   const isLive = owner !== null && owner.expiresAtMs > nowMs;
   section.fact('owner', owner === null || owner.expiresAtMs === 0 ? null : owner.holder);
@@ -95,6 +90,36 @@ export function checkRecall(content: ContentFacts | null, settings: Settings, no
     );
   }
   return section.done();
+}
+
+/**
+ * Tells a clock that is behind from a log that is ahead of a right clock: the peers know which, when one answers.
+ * `skewsMs`: their clocks minus this one.
+ */
+function checkClock(
+  section: SectionBuilder,
+  { newestUpdatedAt, newestHlc, operationsAhead }: ContentFacts,
+  nowMs: number,
+  skewsMs: readonly number[],
+): void {
+  const minutes = (ms: number) => Math.round((ms - nowMs) / 60_000);
+  const isBehind = skewsMs.length > 0 && skewsMs.every((ms) => ms > CLOCK_AHEAD_MS_MAX);
+  if (isAhead(newestHlc, nowMs) && !isBehind) {
+    const check = skewsMs.length > 0 ? '' : "check that this machine's clock is right, then ";
+    section.warn(
+      'LOG_AHEAD',
+      `the log is stamped ${minutes(hlcMs(newestHlc))} minutes ahead of this machine's clock, which was ahead once: other nodes refuse ${operationsAhead} operations of this node, and its next writes`,
+      `${check}stop the node and run "mnemesh repair --clock"`,
+    );
+    return;
+  }
+  const newestMs = Math.max(newestUpdatedAt === null ? 0 : Date.parse(newestUpdatedAt), hlcMs(newestHlc));
+  if (newestMs <= nowMs + CLOCK_AHEAD_MS) return;
+  section.warn(
+    'CLOCK_BEHIND',
+    `the newest change is ${minutes(newestMs)} minutes ahead of this machine's clock`,
+    'set the clock, or find the peer or import that wrote it',
+  );
 }
 
 /** Checks the operation log, on which the mesh and every audit depend. */

@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { modeText, statOf } from '../config/file-modes.js';
 import { readHooksFile } from '../config/hooks-file.js';
-import { modeText, statOf } from './paths.js';
 import { type Section, SectionBuilder } from './report.js';
 
 /**

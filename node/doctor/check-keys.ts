@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { modeText, statOf } from '../config/file-modes.js';
 import { signerOf } from '../identity/key-file.js';
-import { modeText, statOf } from './paths.js';
 import { type Section, SectionBuilder } from './report.js';
 
 const KEY_BYTES = 32;

@@ -9,12 +9,14 @@ const TTL_LOW_SECONDS = 60;
 /** Warns of limits that are allowed but probably not intended. */
 export function checkLimits(settings: Settings): Section {
   const { pageSizeMax, maxInflightRequests, maxMemoriesPerDay, maxStorageBytes, maxLinksPerDay } = settings;
+  const { maxRegistrationsPerDay } = settings;
   const section = new SectionBuilder('Limits')
     .fact('page size', pageSizeMax)
     .fact('requests at a time', maxInflightRequests === 0 ? 'no limit' : maxInflightRequests)
     .fact('memories per day', maxMemoriesPerDay)
     .fact('storage bytes', maxStorageBytes)
-    .fact('links per day', maxLinksPerDay);
+    .fact('links per day', maxLinksPerDay)
+    .fact('registrations per day', maxRegistrationsPerDay);
   if (pageSizeMax > PAGE_SIZE_HIGH) {
     section.warn(
       'PAGE_SIZE_HIGH',
@@ -33,6 +35,7 @@ export function checkLimits(settings: Settings): Section {
     ['max_memories_per_day', maxMemoriesPerDay, 1],
     ['max_storage_bytes', maxStorageBytes, STORAGE_LOW_BYTES],
     ['max_links_per_day', maxLinksPerDay, 1],
+    ['max_registrations_per_day', maxRegistrationsPerDay, 1],
   ] as const) {
     if (value < low) {
       section.warn('QUOTA_LOW', `${name} = ${value} leaves agents no room to work`, `raise [limits] ${name}`);

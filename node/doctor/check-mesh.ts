@@ -1,3 +1,4 @@
+import { CLOCK_AHEAD_MS_MAX } from '../../protocol/limits.js';
 import type { MeshStatusAnswer } from '../mesh/mesh-answers.js';
 import { type Section, SectionBuilder } from './report.js';
 
@@ -46,8 +47,15 @@ export function checkMesh({ status, meshId, certificateEndsMs, nowMs }: MeshFind
     section.warn('PEER_ASTRAY', `${url}: ${problem ?? state}`, 'correct --quorum-peers, or enrol the peer');
   }
   if (replication !== null) replicationFindings(section, replication);
-  for (const { peer_id: peer, skew_ms: ms } of members) {
-    const skew = ms ?? replication?.peers.find(({ peerId }) => peerId === peer)?.skewMs ?? 0;
+  const skews = skewsOf(status);
+  if (skews.size > 0 && [...skews.values()].every((ms) => ms < -CLOCK_AHEAD_MS_MAX)) {
+    section.crit(
+      'CLOCK_AHEAD',
+      `this machine's clock is ${Math.round(-Math.max(...skews.values()) / 1000)} s ahead of all peers that answer: writes are refused`,
+      'set the clock',
+    );
+  }
+  for (const [peer, skew] of skews) {
     if (Math.abs(skew) <= SKEW_MS) continue;
     section.warn(
       'PEER_SKEW',
@@ -57,6 +65,17 @@ export function checkMesh({ status, meshId, certificateEndsMs, nowMs }: MeshFind
   }
   roots(section, status);
   return section.done();
+}
+
+/** The clocks of the members minus this one, in milliseconds, as far as they answered. */
+export function skewsOf({ peers, replication }: MeshStatusAnswer): ReadonlyMap<string, number> {
+  const members = peers.filter(({ state }) => state === 'member');
+  return new Map(
+    members.flatMap(({ peer_id: peer, skew_ms: ms }) => {
+      const skew = ms ?? replication?.peers.find(({ peerId }) => peerId === peer)?.skewMs ?? null;
+      return skew === null ? [] : [[peer, skew] as const];
+    }),
+  );
 }
 
 function certificate(section: SectionBuilder, daysLeft: number): void {
@@ -88,7 +107,14 @@ function replicationFindings(
       'look at the log',
     );
   }
-  for (const { peerId, state, cause, lastError, quarantined, lagOperations } of peers) {
+  for (const { peerId, state, cause, lastError, quarantined, lagOperations, ...rest } of peers) {
+    if (rest.comparisonProblem !== null) {
+      section.warn(
+        'ROWS_NOT_COMPARED',
+        `the last ${rest.comparisonsFailed} comparisons of the rows with ${peerId} failed (${rest.comparisonProblem}), so differences are neither found nor repaired`,
+        "look at that node's log and release",
+      );
+    }
     if (quarantined) {
       section.warn(
         'DELIVERIES_QUARANTINED',

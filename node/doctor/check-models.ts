@@ -1,6 +1,7 @@
 import type { Scheduler } from '../../protocol/seams.js';
 import type { Secret } from '../config/secret.js';
 import type { Settings } from '../config/settings.js';
+import { shownUrl } from '../config/shown-url.js';
 import { httpGet } from './http-get.js';
 import { type Section, SectionBuilder } from './report.js';
 
@@ -46,8 +47,9 @@ async function probe(model: Model, section: SectionBuilder, scheduler: Scheduler
   const base = model.baseUrl ?? (backend === 'local-native' ? LOCAL_NATIVE_URL : null);
   if (base === null) return;
   const isNative = backend === 'local-native';
-  const url = new URL(`${base.replace(/\/+$/, '')}${isNative ? '/api/tags' : '/models'}`);
-  section.fact('probe', url.href);
+  const url = new URL(base);
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}${isNative ? '/api/tags' : '/models'}`;
+  section.fact('probe', shownUrl(url.href));
   if (key !== null && url.protocol === 'http:' && !LOOPBACK.has(url.hostname)) {
     section.warn(`${code}_KEY_IN_CLEAR`, 'the key is sent over plain http', 'use an https base_url');
     return;

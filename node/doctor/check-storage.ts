@@ -1,9 +1,12 @@
 import { existsSync, readdirSync, statfsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
+import { diskTrouble } from '../../storage/disk-failure.js';
+import { modeText, statOf } from '../config/file-modes.js';
+import { looseDatabase, looseHome } from '../config/loose-modes.js';
 import type { Settings } from '../config/settings.js';
 import type { DatabaseFacts, Inspection } from './database-facts.js';
-import { blockedBy, existingFolder, isWritable, modeText, sizeText, statOf } from './paths.js';
+import { blockedBy, existingFolder, isWritable, sizeText } from './paths.js';
 import { type Section, SectionBuilder } from './report.js';
 
 const FREE_CRITICAL_BYTES = 64 * 1024 * 1024;
@@ -25,20 +28,9 @@ export function checkStorage(settings: Settings, inspection: Inspection | null):
     section.info('DB_ABSENT', 'there is no database yet; the first command or start makes it');
   } else {
     section.fact('size', sizeText(file.size)).fact('mode', modeText(file));
-    if ((file.mode & 0o022) !== 0) {
-      section.crit(
-        'DB_FILE_WRITABLE',
-        `${dbPath} (${modeText(file)}) may be written by others`,
-        `chmod 600 ${dbPath}`,
-      );
-    } else if ((file.mode & 0o044) !== 0) {
-      section.warn(
-        'DB_FILE_READABLE',
-        `${dbPath} (${modeText(file)}) may be read by others`,
-        `chmod 600 ${dbPath}`,
-      );
-    }
-    if (!isWritable(dbPath)) {
+    const loose = looseDatabase(dbPath);
+    if (loose !== null) section.add(loose);
+    if (!isWritable(dbPath) && diskTrouble(dbPath) !== 'read-only') {
       section.crit(
         'DB_FILE_READ_ONLY',
         `${dbPath} cannot be written by this user`,
@@ -64,15 +56,9 @@ function checkHome(home: string, section: SectionBuilder): void {
   section.fact('home mode', modeText(stat));
   if (!stat.isDirectory()) {
     section.crit('HOME_BLOCKED', `${home} is not a folder`, 'choose another SVC_HOME');
-  } else if ((stat.mode & 0o022) !== 0) {
-    section.crit(
-      'HOME_WRITABLE',
-      `${home} (${modeText(stat)}) may be written by others, who can replace its files`,
-      `chmod 700 ${home}`,
-    );
-  } else if ((stat.mode & 0o077) !== 0) {
-    section.warn('HOME_READABLE', `${home} (${modeText(stat)}) is open to others`, `chmod 700 ${home}`);
   }
+  const loose = looseHome(home);
+  if (loose !== null) section.add(loose);
 }
 
 function checkDisk(folder: string, section: SectionBuilder): void {
@@ -103,7 +89,13 @@ function checkDisk(folder: string, section: SectionBuilder): void {
       'check the disk',
     );
   }
-  if (!isWritable(existing)) {
+  if (diskTrouble(join(existing, 'file')) === 'read-only') {
+    section.crit(
+      'DISK_READ_ONLY',
+      `the disk of ${existing} is read-only; every write fails with STORAGE_READ_ONLY`,
+      'mount it for writing, after an I/O error check it first; or copy the files to another disk',
+    );
+  } else if (!isWritable(existing)) {
     section.crit(
       'DB_DIR_READ_ONLY',
       `${existing} cannot be written`,
@@ -160,6 +152,7 @@ function checkUninspectable(
     damaged: ['DB_DAMAGED', 'is damaged', restore],
     foreign: ['DB_FOREIGN', 'belongs to another program', 'choose another SVC_DB'],
     busy: ['DB_BUSY', 'is held by another process', 'run doctor again in a moment'],
+    disk: ['DB_NOT_EXAMINED', 'could not be examined', 'run doctor again afterwards'],
     unreadable: ['DB_UNREADABLE', 'cannot be read', 'run doctor as the user of the node'],
   }[reason] as [string, string, string];
   section.crit(code, `${dbPath} ${what}: ${message}`, fix);

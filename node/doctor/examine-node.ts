@@ -17,7 +17,7 @@ import { checkIdentity } from './check-identity.js';
 import { withIntegrity } from './check-integrity.js';
 import { checkKeys } from './check-keys.js';
 import { checkLimits } from './check-limits.js';
-import { checkMesh } from './check-mesh.js';
+import { checkMesh, skewsOf } from './check-mesh.js';
 import { checkEmbeddings, checkLlm } from './check-models.js';
 import { checkCapabilities } from './check-node.js';
 import { checkRemote } from './check-remote.js';
@@ -57,7 +57,7 @@ export async function examineNode(
   return report('local', settings.home, nowMs, [
     checkStorage(settings, inspection),
     checkIndex(content, settings),
-    checkRecall(content, settings, nowMs),
+    checkRecall(content, settings, nowMs, mesh.skewsMs),
     checkConfiguration(configuration),
     keys.section,
     checkIdentity(settings),
@@ -66,7 +66,7 @@ export async function examineNode(
     llm,
     capabilities,
     checkAudit(inspection?.ok === true ? inspection.facts : null, keys.peerId),
-    withIntegrity(mesh, content, settings, nowMs),
+    withIntegrity(mesh.section, content, settings, nowMs),
     ...(more.tokens === undefined ? [] : [checkTools(countToolTokens(more.tokens))]),
     ...(more.hooks === true ? [checkHooks(configuration.file.path, configuration.searchPath)] : []),
   ]);
@@ -78,7 +78,7 @@ async function examineMesh(
   peerId: string | null,
   daemonLives: boolean,
   nowMs: number,
-): Promise<Section> {
+): Promise<{ readonly section: Section; readonly skewsMs: readonly number[] }> {
   // The HTTP client between nodes is expensive to load.
   const { askDaemon } = await import('../mesh/ask-daemon.js');
   const { MeshState } = await import('../mesh/forming/mesh-state.js');
@@ -98,14 +98,15 @@ async function examineMesh(
   const found = status as MeshStatusAnswer | null;
   const isWired = settings.quorumPeers.length > 0 || (found?.wired.length ?? 0) > 0;
   if (formed === null && !isWired && (found?.peers.length ?? 0) === 0) {
-    return new SectionBuilder('Mesh').unused('not configured').done();
+    return { section: new SectionBuilder('Mesh').unused('not configured').done(), skewsMs: [] };
   }
-  return checkMesh({
+  const section = checkMesh({
     status: found,
     meshId: formed?.facts.mesh_id ?? null,
     certificateEndsMs: formed === null ? null : Date.parse(new X509Certificate(formed.pair.cert).validTo),
     nowMs,
   });
+  return { section, skewsMs: found === null ? [] : [...skewsOf(found).values()] };
 }
 
 /** What each tool of a profile costs an agent's context. */

@@ -1,19 +1,6 @@
-import { accessSync, constants, type Stats, statSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
-
-/** The status of the file at a path; null when it does not exist or cannot be accessed. */
-export function statOf(path: string): Stats | null {
-  try {
-    return statSync(path);
-  } catch {
-    return null;
-  }
-}
-
-/** Permission bits as `chmod` takes them. */
-export function modeText(stat: Stats): string {
-  return `0${(stat.mode & 0o777).toString(8)}`;
-}
+import { statOf } from '../config/file-modes.js';
 
 /** The nearest folder on a path that exists. */
 export function existingFolder(path: string): string {

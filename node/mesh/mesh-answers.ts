@@ -5,22 +5,11 @@ import type { FoundOperation } from '../../protocol/replication/queries.js';
 /** What nodes of a mesh ask each other, apart from operations. */
 
 export const ROSTER_PATH = '/mesh/roster';
-export const DIGESTS_PATH = '/mesh/digests';
 export const STATUS_PATH = '/mesh/status';
 export const OPERATIONS_PATH = '/mesh/operations';
 
 /** Body of `POST /api/v1/mesh/roster` and its answer: all statements that the sender knows. */
 export const ROSTER_BODY = z.object({ statements: z.array(z.unknown()) });
-
-/** Answer of `GET /api/v1/mesh/digests`. */
-export const DIGESTS_ANSWER = z.object({
-  peer_id: z.string(),
-  digests: z.record(z.string(), z.record(z.string(), z.string())),
-  rows: z.number(),
-  wall_clock: z.string(),
-});
-
-export type DigestsAnswer = z.infer<typeof DIGESTS_ANSWER>;
 
 /**
  * asking: no answer yet. attached: an enrolled peer proved that it is there. The other states say why no peer is
@@ -71,7 +60,7 @@ export interface ComparedPeer {
   readonly reachable: boolean;
   /** Null where the peer did not answer. */
   readonly equal: boolean | null;
-  /** Namespaces that differ. */
+  /** Namespaces that differ; of very many the first. */
   readonly differing: readonly string[];
   readonly problem: string | null;
 }

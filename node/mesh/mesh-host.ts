@@ -1,13 +1,13 @@
 import { X509Certificate } from 'node:crypto';
 import type { Acknowledgement, MeshStatus } from '../../actors/mesh/parts.js';
+import { PeerClient } from '../../actors/mesh/peer-client.js';
 import { MESH_POLL_MS } from '../../protocol/limits.js';
-import { peerOfStatement } from '../../protocol/mesh/roster-statement.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { Signer } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
 import type { PeerRoute } from '../http/peer-route.js';
-import { comparePeers } from './compare-peers.js';
+import { COMPARE_TIMEOUT_MS, comparePeers } from './compare-peers.js';
 import { fingerprintOfCertificate } from './forming/certificate.js';
 import type { MeshState, StateSeams } from './forming/mesh-state.js';
 import type { MeshStatusAnswer, OperationStatus, PeerReachability } from './mesh-answers.js';
@@ -23,8 +23,8 @@ export interface MeshHostParts extends StateSeams {
   readonly peers: MeshPeers;
   readonly peerId: string;
   readonly store: Store;
-  /** Signs the answer to who this node is; null without a key. */
-  readonly signer?: Signer | null;
+  /** Signs the answer to who this node is, and questions to peers. */
+  readonly signer: Signer;
   /** Authenticates messages of peers by their signatures, where their certificate is not a member's. */
   readonly gate?: PeerGate;
   /** Signs messages to peers. */
@@ -69,7 +69,6 @@ export class MeshHost {
         isOwn: (fingerprint) => peers.trust.isOwn(fingerprint),
         compared: () => this.#compared(),
         operation: (id) => this.#operation(id),
-        signer: parts.signer ?? null,
         status: () => this.status(),
         contacted: (peerId) => this.#exchange.contacted(peerId),
       }),
@@ -176,18 +175,11 @@ export class MeshHost {
   }
 
   async #compared(): Promise<Result<MeshStatusAnswer>> {
-    const { store, peerId, clock, sign } = this.#parts;
-    const digests = await store.query({ kind: 'read-digests' });
-    if (!digests.ok) return failed(digests.error);
-    const own = this.state.formed?.statements.get(peerId)?.statement;
-    const compared = await comparePeers({
-      peers: this.roster.peers(),
-      scope: own === undefined ? { allowedNamespaces: null } : peerOfStatement(own),
-      digests: digests.value,
-      transport: this.transport,
-      sign: sign ?? UNSIGNED,
-      clock,
-    });
+    const { store, peerId, clock, random, signer } = this.#parts;
+    const self = { peerId, signer };
+    const { transport } = this;
+    const client = new PeerClient({ self, transport, clock, random, requestTimeoutMs: COMPARE_TIMEOUT_MS });
+    const compared = await comparePeers(this.roster.peers(), { store, client });
     return ok({ ...this.status(), compared });
   }
 

@@ -75,6 +75,11 @@ export class MeshNode {
     return this.#host.routes;
   }
 
+  /** True for another node that belongs to the mesh now. */
+  isMember(peerId: string): boolean {
+    return this.#host.roster.find(peerId)?.state === 'member';
+  }
+
   /** How the pipeline waits for other nodes. Writes that come before replication has begun wait for its beginning. */
   replication(): Replication {
     const { quorumWrites, quorumTimeoutMs } = this.#parts.services.settings;
@@ -92,6 +97,7 @@ export class MeshNode {
         await this.#whenBegun;
         await this.#mesh?.whenAccepting();
       },
+      clockAheadMs: () => this.#mesh?.clockAheadMs() ?? 0,
       replicated: (origin, from, to, deadlineMs) =>
         this.#mesh?.replicated(origin, from, to, deadlineMs) ??
         Promise.resolve({ acks: 1, needed: quorumWrites, met: quorumWrites <= 1, reason: 'unreachable' }),

@@ -1,13 +1,11 @@
 import { errorRow } from '../../protocol/errors.js';
 import * as limits from '../../protocol/limits.js';
-import { digestsWithin } from '../../protocol/mesh/digest.js';
-import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
+import type { Peer } from '../../protocol/mesh/peer.js';
 import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
 import { WHOAMI_PATH } from '../../protocol/mesh/whoami.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { Signer } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
-import type { Store } from '../../storage/port.js';
 import { API_PREFIX } from '../bindings/operation-route.js';
 import { JSON_TYPE } from '../http/exchange.js';
 import type { MessageOrigin, PeerRoute } from '../http/peer-route.js';
@@ -18,8 +16,6 @@ import { JOIN_PATH } from './forming/join-messages.js';
 import { parseJson } from './forming/mesh-folder.js';
 import type { MeshState, StateSeams } from './forming/mesh-state.js';
 import {
-  DIGESTS_PATH,
-  type DigestsAnswer,
   type MeshStatusAnswer,
   OPERATIONS_PATH,
   type OperationStatus,
@@ -37,7 +33,6 @@ export interface MeshRoutesParts extends StateSeams {
   readonly state: MeshState;
   readonly roster: MeshRoster;
   readonly peerId: string;
-  readonly store: Store;
   readonly gate: PeerGate;
   /** True for the certificate that this node presents to peers that were wired by hand. */
   readonly isOwn: (fingerprint: string) => boolean;
@@ -79,15 +74,6 @@ function memberRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
       access: 'peers',
       bodyBytesMax: limits.ROSTER_BODY_BYTES_MAX,
       answer: async (message) => reply(await exchange(parts, message)),
-    },
-    {
-      kind: 'peer',
-      name: 'mesh_digests',
-      method: 'GET',
-      path: DIGESTS_PATH,
-      summary: 'Digests of the memories that the caller may hold.',
-      access: 'peers',
-      answer: async (message) => reply(await digests(parts, message)),
     },
     {
       kind: 'peer',
@@ -220,20 +206,6 @@ export async function takeStatements(
     log.info({ from, peers: changed.slice(0, 20) }, 'the roster has changed');
     state.reload();
   }
-}
-
-async function digests(parts: MeshRoutesParts, message: ReceivedMessage): Promise<Result<DigestsAnswer>> {
-  const peer = await parts.gate(message);
-  if (!peer.ok) return failed(peer.error);
-  if (peer.value.pullDenied === true) return fail('FORBIDDEN', 'this peer may not read from this node');
-  const all = await parts.store.query({ kind: 'read-digests' });
-  if (!all.ok) return failed(all.error);
-  return ok({
-    peer_id: parts.peerId,
-    digests: digestsWithin(all.value.digests, (namespace) => mayHold(peer.value, namespace)),
-    rows: all.value.rows,
-    wall_clock: instantFromMs(parts.clock.nowMs()),
-  });
 }
 
 const bodyOf = (message: ReceivedMessage) => parseJson(new TextDecoder().decode(message.body));

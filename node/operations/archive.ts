@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ArchivedMemory } from '../../protocol/lifecycle/archived-memory.js';
 import * as limits from '../../protocol/limits.js';
-import { memoryJson } from '../../protocol/memory/memory.js';
+import type { MemoryJson } from '../../protocol/memory/memory.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
 import { ttlSecondsOf } from '../config/life-policy.js';
@@ -9,6 +9,7 @@ import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { inBatches } from './in-batches.js';
+import { shownMemories } from './shown-memories.js';
 
 const DAY_MS = 86_400_000;
 
@@ -57,17 +58,21 @@ export const memoryArchiveList = defineOperation({
       offset: input.offset,
     });
     if (!result.ok) return failed(result.error);
-    const archived = result.value.archived.map((row) => archivedJson(row) as never);
-    const { unreadable } = result.value;
+    const { archived: rows, unreadable } = result.value;
+    const memories = await shownMemories(
+      call,
+      rows.map(({ memory }) => memory),
+    );
+    const archived = rows.map((row, index) => archivedJson(row, memories[index]!) as never);
     const omitted = unreadable === 0 ? {} : { omitted_damaged: unreadable };
     return ok({ archived, count: archived.length, ...omitted });
   },
 });
 
 /** The vector itself stays in the archive: only a restore needs it, and a page of vectors would be megabytes. */
-function archivedJson(row: ArchivedMemory): Record<string, unknown> {
+function archivedJson(row: ArchivedMemory, shown: MemoryJson): MemoryJson {
   return {
-    ...memoryJson(row.memory),
+    ...shown,
     archived_at: row.archivedAt,
     archive_reason: row.archiveReason,
     ...(row.embeddingDim === null ? {} : { embedding_dim: row.embeddingDim }),

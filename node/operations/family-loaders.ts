@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import * as limits from '../../protocol/limits.js';
-import { memoryJson } from '../../protocol/memory/memory.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation, FAMILIES, type Family } from '../pipeline/operation.js';
 import { chooseFamily } from './choose-family.js';
 import { omittedDamaged } from './filter.js';
+import { shownMemories } from './shown-memories.js';
 
 const k = z
   .int()
@@ -111,7 +111,7 @@ async function load(call: ReadCall, family: Family, namespace: string | undefine
     },
   });
   if (!result.ok) return result as Result<never>;
-  const memories = result.value.memories.map((memory) => memoryJson(memory) as never);
+  const memories = await shownMemories(call, result.value.memories);
   return ok({
     namespace: namespace ?? null,
     k: limit,

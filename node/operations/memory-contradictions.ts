@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import * as limits from '../../protocol/limits.js';
-import { memoryJson } from '../../protocol/memory/memory.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { omittedDamaged } from './filter.js';
+import { shownMemories } from './shown-memories.js';
 
 /** Memories about one subject that may contradict each other (interface §4.4, reference-http §3.1). Only on HTTP. */
 export const memoryContradictions = defineOperation({
@@ -51,7 +51,7 @@ export const memoryContradictions = defineOperation({
     });
     if (!result.ok) return failed(result.error);
     return ok({
-      memories: result.value.memories.map((memory) => memoryJson(memory) as never),
+      memories: await shownMemories(call, result.value.memories),
       links: result.value.links.map((link) => ({ ...link })),
       ...omittedDamaged(result.value),
     });

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { memoryJson } from '../../protocol/memory/memory.js';
 import { failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
+import { shownMemory } from './shown-memories.js';
 
 /** Reads one memory by id or unique prefix (interface §4.2, GET /memories/{id}). */
 export const memoryGet = defineOperation({
@@ -39,6 +39,7 @@ export const memoryGet = defineOperation({
       now: call.now,
     });
     if (!result.ok) return failed(result.error);
-    return ok({ memory: memoryJson(result.value.memory) as never, links: [...result.value.links] });
+    const { memory, links } = result.value;
+    return ok({ memory: await shownMemory(call, memory), links: [...links] });
   },
 });

@@ -91,7 +91,8 @@ async function importMemory(call: Call, raw: unknown, trusted: boolean) {
   if (!ready.ok) return failed<never>(ready.error);
   const { memory, restamped } = ready.value;
   const archive = call.services.settings.archiveOnGc;
-  const result = await call.services.store.execute({ kind: 'import-memory', memory, archive });
+  const { viewer } = call.caller;
+  const result = await call.services.store.execute({ kind: 'import-memory', memory, archive, viewer });
   if (!result.ok) return failed<never>(result.error);
   const { id, change } = result.value;
   const merged = id === memory.id ? null : ([memory.id, id] as const);
@@ -107,13 +108,15 @@ async function importLink(call: Call, raw: unknown, trusted: boolean, merged: Re
   return call.services.store.execute({
     kind: 'import-link',
     link: { ...ready.value, source_id, target_id },
+    viewer: call.caller.viewer,
   });
 }
 
 async function importRecord(call: Call, raw: unknown, trusted: boolean) {
   const ready = await readyRecord(call, raw, trusted);
   if (!ready.ok) return failed<never>(ready.error);
-  return call.services.store.execute({ kind: 'import-record', record: ready.value, revive: true });
+  const { viewer } = call.caller;
+  return call.services.store.execute({ kind: 'import-record', record: ready.value, revive: true, viewer });
 }
 
 function errorsOf(list: string, results: readonly Result<unknown>[]): string[] {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { memoryJson } from '../../protocol/memory/memory.js';
 import { failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { filterFields, filterFor, omittedDamaged, pageEnd } from './filter.js';
+import { shownMemories } from './shown-memories.js';
 
 /** Lists memories by priority and newest update (interface §4.2, GET /memories). */
 export const memoryList = defineOperation({
@@ -36,7 +36,7 @@ export const memoryList = defineOperation({
       family: null,
     });
     if (!result.ok) return failed(result.error);
-    const memories = result.value.memories.map((memory) => memoryJson(memory) as never);
+    const memories = await shownMemories(call, result.value.memories);
     const page = { ...pageEnd(result.value.nextOffset), ...omittedDamaged(result.value) };
     return ok({ memories, count: memories.length, ...page });
   },

@@ -2,10 +2,12 @@ import { z } from 'zod';
 import {
   freshUse,
   GLOBAL_QUOTA_NAMESPACE,
-  type QuotaLimits,
+  limitsOf,
+  type NodeQuotas,
   type QuotaUse,
   quotaHolder,
   rolledUse,
+  writtenBytesPerDay,
 } from '../../protocol/agents/quota.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { quotaLimits } from '../config/quota-limits.js';
@@ -22,6 +24,9 @@ const quota = z.object({
   current_memories_today: z.int(),
   current_storage_bytes: z.int(),
   current_links_today: z.int(),
+  /** Over all namespaces; the count of a row is that of its namespace. */
+  max_written_bytes_per_day: z.int(),
+  current_written_bytes_today: z.int(),
   day_started_at: z.string(),
   created_at: z.string(),
   updated_at: z.string(),
@@ -72,6 +77,8 @@ export const memoryQuotaStatus = defineOperation({
       max_links_per_day: 'OF',
       current_storage_bytes: 'BYTES',
       max_storage_bytes: 'OF',
+      current_written_bytes_today: 'WRITTEN',
+      max_written_bytes_per_day: 'OF',
     },
     examples: ['quota-status', 'quota-status --agent-id ai:writer --namespace team/alpha'],
   },
@@ -131,13 +138,14 @@ async function sum(call: Call, holder: string): Promise<Result<QuotaUse>> {
     memoriesToday: total((use) => use.memoriesToday),
     storageBytes: total((use) => use.storageBytes),
     linksToday: total((use) => use.linksToday),
+    writtenBytesToday: total((use) => use.writtenBytesToday),
   });
 }
 
 /** The use now, with the limits in force: a stored row has those of its last write. */
-const current = (use: QuotaUse, limits: QuotaLimits, now: string): QuotaUse => ({
+const current = (use: QuotaUse, limits: NodeQuotas, now: string): QuotaUse => ({
   ...rolledUse(use, now),
-  limits,
+  limits: limitsOf(use.holder, limits),
 });
 
 function quotaJson(use: QuotaUse): z.output<typeof quota> {
@@ -150,6 +158,8 @@ function quotaJson(use: QuotaUse): z.output<typeof quota> {
     current_memories_today: use.memoriesToday,
     current_storage_bytes: use.storageBytes,
     current_links_today: use.linksToday,
+    max_written_bytes_per_day: writtenBytesPerDay(use.limits),
+    current_written_bytes_today: use.writtenBytesToday,
     day_started_at: use.dayStartedAt,
     created_at: use.createdAt,
     updated_at: use.updatedAt,

@@ -12,6 +12,7 @@ import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import type { TokenCounter } from '../semantics/token-counter.js';
 import { omittedDamaged } from './filter.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
+import { judgedMemories } from './shown-memories.js';
 
 /** Recalls memories that are relevant to a context (interface §4.3). */
 export const memoryRecall = defineOperation({
@@ -84,7 +85,10 @@ async function recall(call: ReadCall, input: RecallInput) {
   const counted = await tokensWithin(tokens, answer.rows, input.budget_tokens);
   if (!counted.ok) return failed(counted.error);
   const budget = applyBudget(answer.rows, input.budget_tokens ?? null, counted.value);
-  const memories = budget.rows.map((row) => row.memory);
+  const memories = await judgedMemories(
+    call,
+    budget.rows.map((row) => row.memory),
+  );
   const scores = budget.rows.map((row) => rounded(row.score));
   const decorated = isVerbose(input) ? await provenance(call, memories, viewer) : [];
   if (session !== null) {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { memoryJson } from '../../protocol/memory/memory.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { filterFields, filterFor, omittedDamaged, pageEnd } from './filter.js';
+import { shownMemories } from './shown-memories.js';
 
 /** Finds memories that contain every word of a query (interface §4.3, GET /search). */
 export const memorySearch = defineOperation({
@@ -53,7 +53,7 @@ export const memorySearch = defineOperation({
       includeArchived: input.include_archived === true,
     });
     if (!result.ok) return failed(result.error);
-    const results = result.value.memories.map((memory) => memoryJson(memory) as never);
+    const results = await shownMemories(call, result.value.memories);
     return ok({
       results,
       count: results.length,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Memory, memoryJson } from '../../protocol/memory/memory.js';
+import type { Memory } from '../../protocol/memory/memory.js';
 import { newMemory as blankMemory } from '../../protocol/memory/new-memory.js';
 import { ON_CONFLICT } from '../../protocol/memory/on-conflict.js';
 import { fail, failed, ok } from '../../protocol/result.js';
@@ -10,6 +10,7 @@ import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { attestMemory } from './attest-memory.js';
 import { besideSimilarTitles, nearDuplicate } from './before-store.js';
+import { shownMemory } from './shown-memories.js';
 
 const input = z.object({
   title: fields.title,
@@ -155,7 +156,7 @@ async function store(call: Call, fieldsIn: Input) {
 async function wholeMemory(call: Call, id: string) {
   const { viewer } = call.caller;
   const found = await call.services.store.query({ kind: 'get-memory', id, viewer, now: call.now });
-  return found.ok ? { memory: memoryJson(found.value.memory) as never } : {};
+  return found.ok ? { memory: await shownMemory(call, found.value.memory) } : {};
 }
 
 /** Precedence: expires_at, then ttl_secs, then the tier's time to live (reference-http §2.1). */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { memoryJson } from '../../protocol/memory/memory.js';
 import { failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { resolveId } from './resolve-id.js';
+import { shownMemory } from './shown-memories.js';
 
 /**
  * Undoes the last edit of a memory, from the operation log (reference-mcp-cli §2.2). A second undo restores the edit.
@@ -55,7 +55,7 @@ export const memoryUndoEdit = defineOperation({
       undone: !input.dry_run,
       ...(input.dry_run ? { dry_run: true } : {}),
       changed: [...changed],
-      memory: memoryJson(memory) as never,
+      memory: await shownMemory(call, memory),
     });
   },
 });

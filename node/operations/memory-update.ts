@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { memoryJson } from '../../protocol/memory/memory.js';
 import type { MemoryPatch } from '../../protocol/memory/update.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import { instantAfter } from '../../protocol/time.js';
@@ -7,6 +6,7 @@ import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { resolveId } from './resolve-id.js';
+import { shownMemory } from './shown-memories.js';
 
 const version = z.int().min(1).describe('Update only when the memory still has this version');
 
@@ -123,7 +123,7 @@ async function update(call: Call, prefix: string, patch: MemoryPatch, expected: 
     archive: call.services.settings.archiveOnGc,
   });
   if (!result.ok) return failed(result.error);
-  return ok({ updated: true, memory: memoryJson(result.value.memory) as never });
+  return ok({ updated: true, memory: await shownMemory(call, result.value.memory) });
 }
 
 /** Only the given fields; an absent one must not overwrite. */

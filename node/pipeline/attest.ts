@@ -12,8 +12,8 @@ const CLAIMED: Attestation = { level: 'claimed', signer: null, signature: null, 
 
 /**
  * Decides how a write is attested (interface §4.2, decisions "Identity and attestation"). A given signature is always
- * verified; the machine's key signs for local callers; any other write is refused with ATTESTATION_FAILED unless the
- * operator permits it.
+ * verified; the machine's key signs for local callers in their own name; any other write is refused with
+ * ATTESTATION_FAILED unless the operator permits it.
  */
 export async function attest(
   operation: Operation,
@@ -43,22 +43,35 @@ export async function attest(
   return level;
 }
 
-/** A write without a signature: signed here for local callers, claimed where the operator permits that. */
+/** A write without a signature: signed here for local callers, claimed where that is permitted. */
 async function attestOwn(caller: Caller, services: ReadServices): Promise<Result<Attestation>> {
+  const { requireAttestation, requireAttestationEverywhere } = services.settings;
   const signer = caller.local ? services.machineKey : null;
-  if (signer !== null) {
-    const bound = await boundKey(caller, services);
-    if (!bound.ok) return failed(bound.error);
-    // An agent with its own key must use that key; signing with the machine's would be a side door.
-    if (bound.value === null || bound.value === base64(signer.publicKey)) {
-      return ok({ ...CLAIMED, level: 'agent_attested', signer });
-    }
+  if (signer === null) {
+    return requireAttestation
+      ? fail('ATTESTATION_FAILED', 'this write must be signed: attestation is required on this node')
+      : ok(CLAIMED);
   }
-  if (!services.settings.requireAttestation) return ok(CLAIMED);
-  return signer === null
-    ? fail('ATTESTATION_FAILED', 'this write must be signed: attestation is required on this node')
-    : fail('ATTESTATION_FAILED', 'this agent has a key of its own: sign the write with it');
+  const bound = await boundKey(caller, services);
+  if (!bound.ok) return failed(bound.error);
+  const unbound = bound.value === null;
+  const own = speaksForItself(caller);
+  // An agent with its own key must use that key; signing with the machine's would be a side door.
+  if (own && (unbound || bound.value === base64(signer.publicKey))) {
+    return ok({ ...CLAIMED, level: 'agent_attested', signer });
+  }
+  if (!requireAttestation || (unbound && !requireAttestationEverywhere)) return ok(CLAIMED);
+  return fail(
+    'ATTESTATION_FAILED',
+    unbound
+      ? `this process speaks for ${caller.viewer.agentId} alone, and this node takes only attested writes: write as that agent`
+      : 'this agent has a key of its own: sign the write with it',
+  );
 }
+
+/** False where SVC_AGENT_ID binds the process to one agent and the call names another. */
+const speaksForItself = ({ agentId, viewer }: Caller): boolean =>
+  viewer.agentId === null || viewer.agentId === agentId;
 
 async function attestPresented(
   signature: string,

@@ -57,6 +57,8 @@ export interface Replication {
   /** False while writes have to wait, because this node may have lost operations of its own. */
   accepting(): boolean;
   whenAccepting(): Promise<void>;
+  /** How far this node's clock is ahead of the clocks of all peers that answer; 0 when none does. */
+  clockAheadMs(): number;
   /** How many nodes durably have these operations of the own log, at `deadlineMs` (monotonic) at the latest. */
   replicated(origin: string, from: number, to: number, deadlineMs: number): Promise<QuorumOutcome>;
   /** Passes a command on to the home of its subject. */
@@ -80,6 +82,8 @@ export interface ReadServices {
   readonly log: Log;
   /** This node's identity in the mesh. */
   readonly peerId: string;
+  /** True for another node that belongs to the mesh now, or that is enrolled by hand. */
+  readonly isMember: (peerId: string) => boolean | Promise<boolean>;
   /** The machine's key; null when the node could not make or read it. */
   readonly machineKey: Signer | null;
   /** Names and families of the operations, for capabilities and the loaders. */

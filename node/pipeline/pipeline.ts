@@ -4,6 +4,7 @@ import type { Caller } from '../identity/caller.js';
 import { attest } from './attest.js';
 import { boundedServices } from './bounded-services.js';
 import type { ProgressReport, ReadServices, Services, Surface } from './call.js';
+import { clockProblem } from './clock-problem.js';
 import { HomeStore } from './home-store.js';
 import { keyedRandom } from './keyed-random.js';
 import type { Operation } from './operation.js';
@@ -57,6 +58,8 @@ export async function runOperation(
 
     const replication = operation.effect === 'write' ? services.replication : undefined;
     if (replication?.accepting() === false) await replication.whenAccepting();
+    const ahead = replication === undefined ? null : clockProblem(replication);
+    if (ahead !== null) return failed(ahead);
 
     const nowMs = services.clock.nowMs();
     const input = signAsAgent(parsed.value, request.caller, nowMs, services);

@@ -1,7 +1,8 @@
+import { basename, join } from 'node:path';
 import { fail, type Result } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
+import { namingDisk } from '../../storage/disk-failure.js';
 import { takeBackup } from '../../storage/sqlite/backup.js';
-import { isFull } from '../../storage/sqlite/connection.js';
 import { type Restored, restoreBackup } from '../../storage/sqlite/restore.js';
 import type { CopyStep } from '../../storage/sqlite/snapshot-files.js';
 
@@ -21,10 +22,12 @@ export function backUp(
   step: CopyStep,
 ): ReturnType<typeof takeBackup> {
   const now = instantFromMs(systemClock.nowMs());
+  const { dbPath: path } = settings;
   try {
-    return takeBackup({ path: settings.dbPath, folder, keep, now, token: freshToken().slice(0, 8), step });
+    return namingDisk([join(folder, basename(path)), path], () =>
+      takeBackup({ path, folder, keep, now, token: freshToken().slice(0, 8), step }),
+    );
   } catch (error) {
-    if (isFull(error)) return fail('STORAGE_FULL', 'the disk is full; no backup was made');
     const { syscall, code } = error as NodeJS.ErrnoException;
     if (syscall !== 'mkdir') throw error;
     const isTaken = code === 'EEXIST' || code === 'ENOTDIR';
@@ -45,19 +48,21 @@ export function restore(
   const nowMs = systemClock.nowMs();
   const freshEpoch = freshToken();
   const { peerId, key } = loadMachineIdentity(settings.keyDir, systemRandom);
-  const restored = restoreBackup({
-    path: settings.dbPath,
-    from,
-    skipVerify,
-    nowMs,
-    now: instantFromMs(nowMs),
-    freshEpoch,
-    identity: { peerId },
-    crypto: systemCrypto,
-    busyTimeoutMs: 0,
-    signer: key,
-    by: settings.agentId ?? peerId,
-    step,
-  });
+  const restored = namingDisk([settings.dbPath], () =>
+    restoreBackup({
+      path: settings.dbPath,
+      from,
+      skipVerify,
+      nowMs,
+      now: instantFromMs(nowMs),
+      freshEpoch,
+      identity: { peerId },
+      crypto: systemCrypto,
+      busyTimeoutMs: 0,
+      signer: key,
+      by: settings.agentId ?? peerId,
+      step,
+    }),
+  );
   return restored.ok ? { ok: true, value: { ...restored.value, dbEpoch: freshEpoch } } : restored;
 }

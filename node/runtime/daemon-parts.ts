@@ -10,6 +10,7 @@ import { type ListenerFiles, openListenerFiles } from '../mesh/tls/listener-file
 import { Metrics } from '../observability/metrics.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import type { Services } from '../pipeline/call.js';
+import { clockProblem } from '../pipeline/clock-problem.js';
 import { systemClock, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import { ThreadTokenCounter } from '../semantics/thread-token-counter.js';
@@ -60,7 +61,6 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
   });
   const touches = new DeferredTouches(storage.store, systemScheduler, log, lifePolicyOf(settings));
   const semantic = openSemantics(settings, storage.store, log);
-  const duties = dutiesOf(settings, storage, semantic, log);
   const own = servicesOf(identity, {
     store: storage.store,
     semantic: semantic?.role ?? NO_SEMANTICS,
@@ -69,6 +69,7 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     settings,
     log,
     catalogue: CATALOGUE,
+    isMember: (peerId) => mesh.isMember(peerId),
     condition: () => condition.read(),
   });
   const mesh = new MeshNode({
@@ -78,10 +79,12 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     random: systemRandom,
     metrics,
   });
+  const replication = mesh.replication();
+  const duties = dutiesOf(settings, storage, semantic, log, () => clockProblem(replication) !== null);
   const services: Services = {
     ...own,
     condition: () => ({ ...condition.read(), federation: mesh.condition() }),
-    replication: mesh.replication(),
+    replication,
   };
   const http = createHttpSurface({
     services,
@@ -115,6 +118,7 @@ function dutiesOf(
   { store }: DaemonStorage,
   semantic: Semantics | null,
   log: Log,
+  isClockAhead: () => boolean,
 ): OwnerDuties {
   return new OwnerDuties({
     store,
@@ -124,6 +128,7 @@ function dutiesOf(
     archiveMaxDays: settings.archiveMaxDays,
     embedBatch: settings.embedBackfillBatch,
     observationsTtlDays: settings.observationsTtlDays,
+    isClockAhead,
     clock: systemClock,
     scheduler: systemScheduler,
     random: systemRandom,

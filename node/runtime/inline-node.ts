@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import type { Log } from '../../protocol/seams.js';
 import { DamageWatch } from '../../storage/damage-watch.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
@@ -7,6 +8,7 @@ import { quotaLimits } from '../config/quota-limits.js';
 import type { Settings } from '../config/settings.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
+import type { MembersOnDisk } from '../mesh/members-on-disk.js';
 import type { Catalogue, Services } from '../pipeline/call.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
@@ -51,6 +53,8 @@ export async function openInlineNode(
   const db = openForWriting(settings.dbPath, identity.peerId, {
     busyTimeoutMs: BUSY_TIMEOUT_MS,
     synchronous: settings.synchronous,
+    // A command ends soon; an MCP server would keep all others out.
+    aloneIfFull: role === 'cli',
   });
   const inline = new InlineStore({
     db,
@@ -79,6 +83,7 @@ export async function openInlineNode(
     settings,
     log,
     catalogue: catalogue ?? (await import('../operations/registry.js')).CATALOGUE,
+    isMember: membersOnDisk(settings, identity.peerId, log),
     condition: () => ({
       ready: true,
       degraded: damage.degraded(),
@@ -111,6 +116,18 @@ export async function openInlineNode(
       await semantic.close();
       await store.close();
     },
+  };
+}
+
+/** Members of the mesh; the modules for that are loaded when the first memory of another node is shown. */
+function membersOnDisk(settings: Settings, peerId: string, log: Log): Services['isMember'] {
+  let members: Promise<MembersOnDisk> | null = null;
+  const parts = { settings, log, clock: systemClock, random: systemRandom, crypto: systemCrypto };
+  return async (asked) => {
+    members ??= import('../mesh/members-on-disk.js').then(
+      (mesh) => new mesh.MembersOnDisk(parts, peerId, systemScheduler),
+    );
+    return (await members).isMember(asked);
   };
 }
 

@@ -25,6 +25,8 @@ export interface OwnerDutiesParts {
   readonly embedBatch: number;
   /** Days that the ledger of recalls is kept. */
   readonly observationsTtlDays: number;
+  /** True while the peers say that the clock is ahead: nothing expires by such a clock. */
+  readonly isClockAhead?: () => boolean;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly random: Random;
@@ -75,7 +77,9 @@ export class OwnerDuties {
       // The first round comes soon after the start: memories that expired while the node was down need not wait longer.
       firstAfterMs: 5000,
       round: async () =>
-        this.owned ? expiryRound(store, parts.archive, this.purgeBefore()) : { afterMs: NOT_OWNER_MS },
+        this.owned && parts.isClockAhead?.() !== true
+          ? expiryRound(store, parts.archive, this.purgeBefore())
+          : { afterMs: NOT_OWNER_MS },
     });
     const observations = loopChild({
       ...common,

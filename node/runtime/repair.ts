@@ -1,15 +1,24 @@
+import type { ResetClockOutcome } from '../../protocol/replication/reset-clock.js';
 import type { Result } from '../../protocol/result.js';
+import { namingDisk } from '../../storage/disk-failure.js';
 import { type RepairedDatabase, repairDatabase } from '../../storage/sqlite/repair-database.js';
+import { resetClock } from '../../storage/sqlite/reset-clock.js';
 import type { Settings } from '../config/settings.js';
 import { systemClock, systemCrypto, systemRandom } from '../seams.js';
 
 /** Rebuilds indexes and full text of the node's database; no other process may have it open. */
 export function repairFile(settings: Settings, step: (name: string) => void): Result<RepairedDatabase> {
-  return repairDatabase({
-    path: settings.dbPath,
-    nowMs: systemClock.nowMs(),
-    freshEpoch: Buffer.from(systemRandom.bytes(8)).toString('hex'),
-    crypto: systemCrypto,
-    step,
-  });
+  return namingDisk([settings.dbPath], () => repairDatabase({ ...held(settings), step }));
 }
+
+/** Sets the clock of the node's log back to the present; no other process may have the database open. */
+export function resetLogClock(settings: Settings, dryRun: boolean): Result<ResetClockOutcome> {
+  return namingDisk([settings.dbPath], () => resetClock({ ...held(settings), dryRun }));
+}
+
+const held = ({ dbPath }: Settings) => ({
+  path: dbPath,
+  nowMs: systemClock.nowMs(),
+  freshEpoch: Buffer.from(systemRandom.bytes(8)).toString('hex'),
+  crypto: systemCrypto,
+});

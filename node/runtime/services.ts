@@ -7,7 +7,7 @@ import { RememberedSessions } from './recall-sessions.js';
 /** What differs between a daemon and an inline node. */
 type OwnParts = Pick<
   Services,
-  'store' | 'semantic' | 'tokens' | 'touches' | 'settings' | 'log' | 'condition' | 'catalogue'
+  'store' | 'semantic' | 'tokens' | 'touches' | 'settings' | 'log' | 'condition' | 'catalogue' | 'isMember'
 >;
 
 /** The services of a node: its own parts, and what every node of this machine shares. */

@@ -1,4 +1,4 @@
-import type { QuotaLimits } from '../../protocol/agents/quota.js';
+import type { NodeQuotas } from '../../protocol/agents/quota.js';
 import type { Answers, Query } from '../../protocol/queries.js';
 import type { SelfCheckPage } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
@@ -9,7 +9,7 @@ export interface StorageThreadData {
   readonly peerId: string;
   /** Where the writer finds the machine's key; keys are never sent. */
   readonly keyDir: string;
-  readonly quota: QuotaLimits;
+  readonly quota: NodeQuotas;
   readonly synchronous: Settings['synchronous'];
 }
 

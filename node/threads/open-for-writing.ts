@@ -6,7 +6,11 @@ import { systemClock, systemCrypto, systemRandom } from '../seams.js';
 export function openForWriting(
   path: string,
   peerId: string,
-  options: { readonly busyTimeoutMs: number; readonly synchronous: Synchronous },
+  options: {
+    readonly busyTimeoutMs: number;
+    readonly synchronous: Synchronous;
+    readonly aloneIfFull?: boolean;
+  },
 ): Connection {
   return openDatabase({
     path,

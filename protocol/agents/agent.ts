@@ -19,6 +19,23 @@ export interface AgentRecord {
   readonly pubkey_bound_at?: string;
 }
 
+/** The keys whose signatures count as an agent's; standard base64. */
+export interface AgentKeys {
+  /** Null for an agent without a key. */
+  readonly bound: string | null;
+  /** Keys that were bound before, the newest last. */
+  readonly earlier: readonly string[];
+}
+
+/** Reads the keys out of the metadata of an agent's record; peers write it too, so it may hold anything. */
+export function agentKeysOf(metadata: Readonly<Record<string, unknown>>): AgentKeys {
+  const { pubkey_b64: bound, pubkeys_before: earlier } = metadata;
+  return {
+    bound: typeof bound === 'string' ? bound : null,
+    earlier: Array.isArray(earlier) ? earlier.filter((key) => typeof key === 'string') : [],
+  };
+}
+
 /** Reads the record out of its memory. */
 export function agentOf(memory: Memory): AgentRecord {
   const { metadata } = memory;

@@ -3,7 +3,19 @@ import type { Mutation } from '../decide/mutations.js';
 import { type ReadRequest, read } from '../decide/reads.js';
 import type { Memory } from '../memory/memory.js';
 import { type Failure, failed, ok, type Result } from '../result.js';
-import { chargedBytes, freshUse, holderOf, type QuotaUse, rolledUse, secondsToNextDay } from './quota.js';
+import { AGENTS_NAMESPACE } from './agent.js';
+import {
+  chargedBytes,
+  freshUse,
+  GLOBAL_QUOTA_NAMESPACE,
+  holderOf,
+  limitsOf,
+  type QuotaUse,
+  REGISTRATIONS_HOLDER,
+  rolledUse,
+  secondsToNextDay,
+  writtenBytesPerDay,
+} from './quota.js';
 
 /** Answers a quota row and creates it at the first call (interface §2.9). */
 export interface EnsureQuota {
@@ -45,9 +57,7 @@ export function* chargeFor(
   if (before !== null) return ok([]);
   if (use.memoriesToday + 1 > limits.memoriesPerDay) {
     return failed(
-      exceeded(use, 'memories_per_day', use.memoriesToday, limits.memoriesPerDay, {
-        retry_after_secs: secondsToNextDay(context.now),
-      }),
+      exceeded(use, 'memories_per_day', use.memoriesToday, limits.memoriesPerDay, untilNextDay(context)),
     );
   }
   return ok([{ mutation: 'charge-quota', holder, namespace, limits, memories: 1, links: 0 }]);
@@ -65,20 +75,63 @@ export function* storageProblem(
   return exceeded(use, 'storage_bytes', use.storageBytes, context.quota.storageBytes);
 }
 
-/** Only a daily limit ends by waiting: then `more` says when. */
+/**
+ * Why a holder may not write today: QUOTA_EXCEEDED when its writes of the day fill its written bytes, or null. The
+ * write that fills them is still taken, so that no decision has to make the payloads.
+ */
+export function* writtenProblem(
+  holder: string,
+  context: DecisionContext,
+): Generator<ReadRequest, Failure | null, never> {
+  const written = yield* read('written-bytes', { holder });
+  const max = writtenBytesPerDay(context.quota);
+  if (written < max) return null;
+  const sum = { holder, namespace: GLOBAL_QUOTA_NAMESPACE };
+  return exceeded(sum, 'written_bytes_per_day', written, max, untilNextDay(context));
+}
+
+/** Charges a registration to the node: QUOTA_EXCEEDED when its registrations of the day are used up. */
+export function* chargeRegistration(
+  context: DecisionContext,
+): Generator<ReadRequest, Result<Mutation>, never> {
+  const place = { holder: REGISTRATIONS_HOLDER, namespace: AGENTS_NAMESPACE };
+  const limits = limitsOf(place.holder, context.quota);
+  const use = yield* read('quota-use', place);
+  const current = use === null ? 0 : rolledUse(use, context.now).memoriesToday;
+  if (current < limits.memoriesPerDay) {
+    return ok({ mutation: 'charge-quota', ...place, limits, memories: 1, links: 0 });
+  }
+  return failed(
+    refusal('this node', {
+      limit: 'registrations_per_day',
+      current,
+      max: limits.memoriesPerDay,
+      ...untilNextDay(context),
+    }),
+  );
+}
+
+/** Only a daily limit ends by waiting. */
+const untilNextDay = ({ now }: DecisionContext) => ({ retry_after_secs: secondsToNextDay(now) });
+
 function exceeded(
-  use: QuotaUse,
+  { holder, namespace }: Pick<QuotaUse, 'holder' | 'namespace'>,
   limit: string,
   current: number,
   max: number,
   more: Readonly<Record<string, number>> = {},
 ): Failure {
-  const text = `QUOTA_EXCEEDED: agent ${use.holder} namespace ${use.namespace} hit ${limit} (current=${current}, max=${max})`;
-  return {
-    code: 'QUOTA_EXCEEDED',
-    message: text,
-    details: { limit, current, max, agent_id: use.holder, ...more },
-  };
+  const details = { limit, current, max, agent_id: holder, ...more };
+  return refusal(`agent ${holder} namespace ${namespace}`, details);
+}
+
+function refusal(
+  who: string,
+  details: { readonly limit: string; readonly current: number; readonly max: number },
+): Failure {
+  const { limit, current, max } = details;
+  const message = `QUOTA_EXCEEDED: ${who} hit ${limit} (current=${current}, max=${max})`;
+  return { code: 'QUOTA_EXCEEDED', message, details };
 }
 
 /** Answers a quota row as of now, and creates it at the first call. */

@@ -20,6 +20,10 @@ export function publicKeyFromText(text: string): Uint8Array | null {
   );
 }
 
+/** True when two texts spell one key; the two forms differ in length. */
+export const isSameKey = (one: string, other: string): boolean =>
+  one.length === other.length ? one === other : urlSafe(one) === urlSafe(other);
+
 /** The 64 bytes of a signature in standard base64 with padding (interface §4.2, rule 1); null for other text. */
 export function signatureFromText(text: string): Uint8Array | null {
   return exactly(SIGNATURE_BYTES, text, text, asItIs);

@@ -1,13 +1,15 @@
 import type { Ask } from '../ask.js';
 import type { AgentId } from '../meanings.js';
 import type { LeftOut } from '../memory/queries.js';
-import type { AgentRecord } from './agent.js';
+import type { AgentKeys, AgentRecord } from './agent.js';
 import type { QuotaUse } from './quota.js';
 
 /** Queries of agents and their quotas, each with its answer. */
 export interface AgentQueries {
   /** Standard base64; null when the agent is not registered or has no key. */
   readonly 'agent-key': Ask<GetAgentKey, { readonly publicKey: string | null }>;
+  /** One entry for each agent that was asked about, except where its record cannot be read. */
+  readonly 'agent-keys': Ask<GetAgentKeys, { readonly keys: readonly (readonly [AgentId, AgentKeys])[] }>;
   readonly 'list-agents': Ask<ListAgents, LeftOut & { readonly agents: readonly AgentRecord[] }>;
   readonly 'list-quotas': Ask<ListQuotas, { readonly uses: readonly QuotaUse[] }>;
 }
@@ -16,6 +18,12 @@ export interface AgentQueries {
 export interface GetAgentKey {
   readonly kind: 'agent-key';
   readonly agentId: AgentId;
+}
+
+/** The keys that are or were bound to some agents. */
+export interface GetAgentKeys {
+  readonly kind: 'agent-keys';
+  readonly agentIds: readonly AgentId[];
 }
 
 /** Registered agents by id, after one of them. */

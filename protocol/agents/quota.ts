@@ -1,5 +1,7 @@
+import { WRITTEN_PER_STORED_BYTE } from '../limits.js';
 import type { Instant } from '../meanings.js';
 import { type Memory, ownerOf } from '../memory/memory.js';
+import { utf8Bytes } from '../utf8.js';
 
 /** What one agent may store in one namespace (interface §2.9, §8). */
 export interface QuotaLimits {
@@ -7,6 +9,16 @@ export interface QuotaLimits {
   readonly storageBytes: number;
   readonly linksPerDay: number;
 }
+
+/** The quotas of a node: those of each agent, and its own. */
+export interface NodeQuotas extends QuotaLimits {
+  /** Registrations of new or changed agents, of all callers together. */
+  readonly registrationsPerDay: number;
+}
+
+/** The bytes that one agent may write into the log in a day, over all namespaces. */
+export const writtenBytesPerDay = ({ storageBytes }: QuotaLimits): number =>
+  Math.min(storageBytes * WRITTEN_PER_STORED_BYTE, Number.MAX_SAFE_INTEGER);
 
 /** A row of the quota table: the use of one agent in one namespace. */
 export interface QuotaUse {
@@ -16,6 +28,8 @@ export interface QuotaUse {
   readonly memoriesToday: number;
   readonly storageBytes: number;
   readonly linksToday: number;
+  /** The payloads of the holder's writes in this namespace. */
+  readonly writtenBytesToday: number;
   /** Start of the UTC day that the daily counts belong to. */
   readonly dayStartedAt: Instant;
   readonly createdAt: Instant;
@@ -24,6 +38,14 @@ export interface QuotaUse {
 
 /** Rows from before quotas had namespaces, and sums over all namespaces (interface §2.9). */
 export const GLOBAL_QUOTA_NAMESPACE = '_global';
+
+/** The holder of the row that counts the registrations of a node; no agent can have this id. */
+export const REGISTRATIONS_HOLDER = '*';
+
+/** The limits of a holder. */
+export function limitsOf(holder: string, quotas: NodeQuotas): QuotaLimits {
+  return holder === REGISTRATIONS_HOLDER ? { ...quotas, memoriesPerDay: quotas.registrationsPerDay } : quotas;
+}
 
 /**
  * The holder whose quota a write is charged to. Ids that the service makes for a process or a request would each have
@@ -35,12 +57,9 @@ export function quotaHolder(agentId: string): string {
   return agentId.replace(/:(?:(pid-)\d+(?:-[0-9a-f]{8})?|(req-)[0-9a-f]{8})$/, ':$1$2*');
 }
 
-const encoder = new TextEncoder();
-const utf8Length = (text: string) => encoder.encode(text).length;
-
 /** The bytes that a memory is charged with: title, content and metadata (reference-http §3.7). */
 export function chargedBytes(memory: Pick<Memory, 'title' | 'content' | 'metadata'>): number {
-  return utf8Length(memory.title) + utf8Length(memory.content) + utf8Length(JSON.stringify(memory.metadata));
+  return utf8Bytes(memory.title) + utf8Bytes(memory.content) + utf8Bytes(JSON.stringify(memory.metadata));
 }
 
 /** The holder that a memory's bytes are charged to; null for a row without an owner. */
@@ -57,7 +76,7 @@ export function secondsToNextDay(instant: string): number {
 }
 
 /** The UTC day of a canonical instant, as the instant of its start. */
-function dayOf(instant: string): string {
+export function dayOf(instant: string): string {
   return `${instant.slice(0, 10)}T00:00:00.000Z`;
 }
 
@@ -70,6 +89,7 @@ export function freshUse(holder: string, namespace: string, limits: QuotaLimits,
     memoriesToday: 0,
     storageBytes: 0,
     linksToday: 0,
+    writtenBytesToday: 0,
     dayStartedAt: dayOf(now),
     createdAt: now,
     updatedAt: now,
@@ -79,5 +99,6 @@ export function freshUse(holder: string, namespace: string, limits: QuotaLimits,
 /** The use at `now`: a later UTC day resets the daily counts. */
 export function rolledUse(use: QuotaUse, now: string): QuotaUse {
   const today = dayOf(now);
-  return today > use.dayStartedAt ? { ...use, memoriesToday: 0, linksToday: 0, dayStartedAt: today } : use;
+  if (today <= use.dayStartedAt) return use;
+  return { ...use, memoriesToday: 0, linksToday: 0, writtenBytesToday: 0, dayStartedAt: today };
 }

@@ -1,11 +1,14 @@
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, memoryByTitle, type ReadRequest, read } from '../decide/reads.js';
+import { AGENT_KEYS_BEFORE_MAX, LAST_SEEN_INTERVAL_SECONDS } from '../limits.js';
 import type { AgentId } from '../meanings.js';
-import { type Memory, ownerOf } from '../memory/memory.js';
+import { type Memory, type MemoryRow, ownerOf } from '../memory/memory.js';
 import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
 import type { Viewer } from '../ranking/types.js';
-import { type Failure, fail } from '../result.js';
-import { AGENTS_NAMESPACE, type AgentRecord, agentOf, agentTitle } from './agent.js';
+import { type Failure, fail, failed } from '../result.js';
+import { instantAfter } from '../time.js';
+import { AGENTS_NAMESPACE, type AgentRecord, agentKeysOf, agentOf, agentTitle } from './agent.js';
+import { chargeRegistration } from './ensure-quota.js';
 import type { SignedEnvelope } from './signed-envelope.js';
 
 /** Registers an agent, or refreshes its record (interface §2.4). */
@@ -43,7 +46,8 @@ export interface BindAgentKeyOutcome {
 
 /**
  * Registers an agent. A known agent keeps `registered_at` and its key, and its record is refreshed. FORBIDDEN for every
- * caller except the agent itself and admins (decisions, "key binding").
+ * caller except the agent itself and admins (decisions, "key binding"). A new or changed record counts for the node's
+ * registrations of the day; one that is as it was only shows, at most once an hour, that the agent was there.
  */
 export function* decideRegisterAgent(
   command: RegisterAgent,
@@ -55,11 +59,15 @@ export function* decideRegisterAgent(
   if (!(admin || viewer.all || viewer.agentId === self)) {
     return fail('FORBIDDEN', 'only the agent itself or an admin may register an agent');
   }
+  if (known !== null && isRegistered(known, memory)) return seenAgain(known, context);
+  const charge = yield* chargeRegistration(context);
+  if (!charge.ok) return failed(charge.error);
   if (known === null) {
     // The id is derived from the agent's id, so any caller can compute it, and an import may have used it.
     const squatter = yield* memoryById(memory.id);
     const record = squatter === null ? memory : { ...memory, id: command.spareId };
     return decided({ agent: agentOf(record), id: record.id, created: true }, [
+      charge.value,
       insertMemory(record),
       audit(viewer.agentId ?? self ?? '', 'agent.registered', record),
     ]);
@@ -77,9 +85,33 @@ export function* decideRegisterAgent(
     version: known.version + 1,
   };
   return decided({ agent: agentOf(refreshed), id: known.id, created: false }, [
+    charge.value,
     replaceMemory(known, refreshed, { reembed: known.content !== refreshed.content }),
     audit(viewer.agentId ?? self ?? '', 'agent.refreshed', refreshed),
   ]);
+}
+
+/** True when the stored record already says what this registration says. */
+function isRegistered(known: Memory, memory: Memory): boolean {
+  const said = ({ content, metadata: { agent_type, capabilities } }: Memory) =>
+    JSON.stringify([content, agent_type, capabilities]);
+  return said(known) === said(memory);
+}
+
+function seenAgain(known: MemoryRow, { now }: DecisionContext) {
+  const { last_seen_at: seenAt } = agentOf(known);
+  const refreshed: Memory = {
+    ...known,
+    metadata: { ...known.metadata, last_seen_at: now },
+    updated_at: now,
+    version: known.version + 1,
+  };
+  // A date after now is that of a node whose clock is ahead.
+  const recently = seenAt <= now && seenAt > instantAfter(now, -LAST_SEEN_INTERVAL_SECONDS);
+  return decided(
+    { agent: agentOf(recently ? known : refreshed), id: known.id, created: false },
+    recently ? [] : [replaceMemory(known, refreshed, { reembed: false })],
+  );
 }
 
 /** Binds or revokes the key of a registered agent: NOT_FOUND before its registration. */
@@ -89,13 +121,15 @@ export function* decideBindAgentKey(
 ): Deciding<BindAgentKeyOutcome> {
   const known = yield* memoryByTitle(agentTitle(command.agentId), AGENTS_NAMESPACE);
   if (known === null) return fail('NOT_FOUND', 'agent is not registered');
-  const { pubkey_b64: before, pubkey_bound_at: _at, ...metadata } = known.metadata;
-  if (before === (command.publicKey ?? undefined)) return decided({ agent: agentOf(known) }, []);
+  const { pubkey_b64: _key, pubkey_bound_at: _at, pubkeys_before: _before, ...metadata } = known.metadata;
+  const keys = agentKeysOf(known.metadata);
+  if (keys.bound === command.publicKey) return decided({ agent: agentOf(known) }, []);
   const bound =
     command.publicKey === null ? {} : { pubkey_b64: command.publicKey, pubkey_bound_at: context.now };
+  const earlier = keys.bound === null ? keys.earlier : withNewest(keys.earlier, keys.bound);
   const memory: Memory = {
     ...known,
-    metadata: { ...metadata, ...bound },
+    metadata: { ...metadata, ...bound, ...(earlier.length === 0 ? {} : { pubkeys_before: earlier }) },
     updated_at: context.now,
     version: known.version + 1,
   };
@@ -104,6 +138,11 @@ export function* decideBindAgentKey(
     replaceMemory(known, memory, { reembed: false }),
     audit(command.by, type, memory),
   ]);
+}
+
+/** Earlier keys with one more; the oldest leaves when there are too many. */
+function withNewest(earlier: readonly string[], key: string): readonly string[] {
+  return [...earlier.filter((known) => known !== key), key].slice(-AGENT_KEYS_BEFORE_MAX);
 }
 
 function audit(by: string, type: string, memory: Memory) {

@@ -1,6 +1,7 @@
 import { type Command, type Outcomes, RULES } from '../commands.js';
 import { type Failure, fail, failed, type Result } from '../result.js';
 import { audited } from './audit.js';
+import { chargeWrites } from './charge-writes.js';
 import type { Deciding, Decision, DecisionContext } from './deciding.js';
 import { guardAgentRecords } from './guard-agents.js';
 import { homeProblem } from './home.js';
@@ -42,7 +43,7 @@ export function* allowAll(): Reading<null> {
   return null;
 }
 
-/** Decides a command in one transaction: policy, rule, guards, audit and events, in this order. */
+/** Decides a command in one transaction: policy, rule, guards, audit, events and quota of writes, in this order. */
 export function* decide(
   command: Command,
   context: DecisionContext,
@@ -57,7 +58,8 @@ export function* decide(
   if (elsewhere !== null) return failed(elsewhere);
   if (guarded.ok && guarded.value.mutations.some((mutation) => outgrows(mutation, context)))
     return fail('VALIDATION_FAILED', 'the row would hold more than other nodes take');
-  return announced(command, audited(command, guarded), events, context);
+  const said = announced(command, audited(command, guarded), events, context);
+  return yield* chargeWrites(command, said, context);
 }
 
 /** True for a write of a row that peers would not take, where they took the row before it. */

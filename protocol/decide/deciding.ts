@@ -1,4 +1,4 @@
-import type { QuotaLimits } from '../agents/quota.js';
+import type { NodeQuotas } from '../agents/quota.js';
 import type { Kinds } from '../kinds/kinds.js';
 import type { Instant } from '../meanings.js';
 import type { Result } from '../result.js';
@@ -19,6 +19,8 @@ export type Done = Readonly<Record<never, never>>;
 export interface Decision<T> {
   readonly mutations: readonly Mutation[];
   readonly value: T;
+  /** The holder whose written bytes the writes count for; absent when they count for nobody. */
+  readonly chargedTo?: string;
 }
 
 /** Facts of the call that the rules may use. */
@@ -28,7 +30,7 @@ export interface DecisionContext {
   /** The same as a canonical instant. */
   readonly now: Instant;
   /** What an agent may store on this node. */
-  readonly quota: QuotaLimits;
+  readonly quota: NodeQuotas;
   /** The kinds that replicate. */
   readonly kinds: Kinds;
 }

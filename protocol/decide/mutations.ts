@@ -98,6 +98,8 @@ export type Mutation =
       readonly subject: SubjectId;
       readonly namespace: string;
     }
+  /** Forgets which operations of a subject lost; the caller lists them anew. */
+  | ({ readonly mutation: 'forget-conflicts' } & Subject)
   | { readonly mutation: 'unpark'; readonly origin: Origin; readonly seq: number }
   | { readonly mutation: 'park-elsewhere'; readonly origin: Origin; readonly seq: number }
   | {
@@ -109,6 +111,15 @@ export type Mutation =
       /** The notice that tells other nodes about the renamed operations; null when no operation was renamed. */
       readonly notice: EpochNotice | null;
     }
+  | {
+      /**
+       * Sets the clock of the log back to the present. The ends of own origins that are stamped ahead of it are renamed,
+       * each to an epoch of its own, and get new stamps in the same order; the last epoch is the one that continues.
+       */
+      readonly mutation: 'reset-clock';
+      readonly reason: string;
+      readonly tails: readonly RenamedTail[];
+    }
   /** Moves a history that continues under another origin out of its old origin. */
   | {
       readonly mutation: 'set-branch-aside';
@@ -116,6 +127,14 @@ export type Mutation =
       readonly keep: number;
       readonly to: string;
     };
+
+/** The end of an own origin, from the operation after `keep` on, which gets another epoch. */
+export interface RenamedTail {
+  readonly from: Origin;
+  readonly keep: number;
+  readonly epoch: string;
+  readonly notice: EpochNotice;
+}
 
 /** Writes a subject: inserts its row, or replaces it. */
 export interface Write<I extends object = object> {

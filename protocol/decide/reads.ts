@@ -72,6 +72,19 @@ interface OriginSeq {
   readonly seq: number;
 }
 
+/** The part of the own log that is stamped so far ahead of the clock that no other node takes it now. */
+export interface LogAhead {
+  /** How far the clock of the log is ahead, in milliseconds; 0 when other nodes take its stamps. */
+  readonly aheadMs: number;
+  /** The ends of own origins that are ahead, the oldest first. */
+  readonly tails: readonly {
+    readonly origin: Origin;
+    /** The last operation that is not ahead. */
+    readonly keep: number;
+    readonly operations: number;
+  }[];
+}
+
 type Nothing = Readonly<Record<never, never>>;
 
 /** Everything that a decision may read: each request with its answer. Every engine answers this map. */
@@ -87,6 +100,8 @@ export interface Reads {
   'expired-memories': Ask<{ readonly before: string; readonly limit: number }, readonly MemoryRow[]>;
   /** What a holder has used of its quota; null before its first write. */
   'quota-use': Ask<{ readonly holder: string; readonly namespace: string }, QuotaUse | null>;
+  /** The bytes that a holder has written into the log today, over all namespaces. */
+  'written-bytes': Ask<{ readonly holder: string }, number>;
   /** The memory that a signed envelope was used for; null when it is unused. */
   'used-envelope': Ask<{ readonly fingerprint: string }, string | null>;
   /** The key that is bound to an agent, standard base64; null when it is not registered or has no key. */
@@ -139,6 +154,8 @@ export interface Reads {
 
   /** The origin that this database writes under, and its last sequence. */
   'log-origin': Ask<Nothing, OriginSeq>;
+  /** What of the own log is stamped ahead of the clock. */
+  'log-ahead': Ask<Nothing, LogAhead>;
   /** The end of a foreign origin's chain; null before its first operation. */
   'origin-head': Ask<{ readonly origin: Origin }, { readonly seq: number; readonly head: string } | null>;
   /** How many foreign origins of a peer the log has. */

@@ -10,6 +10,8 @@ import { type Link, type LinkKey, linkId } from './link.js';
 export interface ImportLink {
   readonly kind: 'import-link';
   readonly link: Link;
+  /** The caller, whose quota is charged; absent for a peer. */
+  readonly viewer?: Viewer;
 }
 
 /** What `import-link` answers. */

@@ -8,8 +8,9 @@ import { isObject, parsedObject } from './payload.js';
 /**
  * Verifies what the payload of a memory says about its author. A memory that claims to be attested carries a signature
  * over its text, by a key that is fit to sign. Only a node attests for another agent, and its id follows from its key.
- * The payload holds everything needed, so every node reaches the same verdict; each reader checks which key an agent
- * has bound. Also verifies the memory that a removal carries. Payloads of another shape claim nothing.
+ * The payload holds everything needed, so every node reaches the same verdict; at the read each node judges
+ * whether the key speaks for the agent (`isAttested`). Also verifies the memory that a removal carries. Payloads of
+ * another shape claim nothing.
  */
 export function verifyClaim(payload: string, author: AuthorContext): AuthorVerdict {
   // Parse only texts that can hold the word; JSON may spell it with escapes.
@@ -54,7 +55,11 @@ function verifyImage(image: Value, author: AuthorContext): AuthorVerdict {
   // Nobody presents what a node signed for an agent.
   if (attestedBy !== undefined) return NO_AUTHOR;
   const expiresAtMs = Date.parse(signedAt) + SIGNED_WRITE_FRESHNESS_MS;
-  return { holds: true, envelope: { fingerprint: crypto.sha256Hex(envelope), expiresAtMs } };
+  const fingerprint = crypto.sha256Hex(envelope);
+  return {
+    holds: true,
+    envelope: { agentId: texts.agentId, publicKey: texts.keyText, fingerprint, expiresAtMs },
+  };
 }
 
 const objectOr = (value: unknown): Value => (isObject(value) ? value : {});

@@ -1,4 +1,4 @@
-import type { SubjectId } from '../meanings.js';
+import type { AgentId, SubjectId } from '../meanings.js';
 import type { Crypto } from '../seams.js';
 import type { Payload } from './payload.js';
 import type { Dot, Facts, LiveVersion, RemovedVersion, Settled, Version } from './version.js';
@@ -34,6 +34,9 @@ export interface AuthorVerdict {
 
 /** A signed write envelope that was accepted. */
 export interface UsedEnvelope {
+  readonly agentId: AgentId;
+  /** The key that signed it, as the row spells it. */
+  readonly publicKey: string;
   /** SHA-256 of its bytes, hex. */
   readonly fingerprint: string;
   /** No node accepts it from this time on. */

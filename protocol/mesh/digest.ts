@@ -1,30 +1,14 @@
 import { canonicalJson } from '../canonical-json.js';
 import type { Crypto } from '../seams.js';
-import type { KindDigests, KindNamespace } from './ranges.js';
-
-/** The digests of the namespaces that pass; a kind with no such namespace keeps its entry. */
-export function digestsWithin(digests: KindDigests, passes: (namespace: string) => boolean): KindDigests {
-  return Object.fromEntries(
-    Object.entries(digests).map(([kind, namespaces]) => [
-      kind,
-      Object.fromEntries(Object.entries(namespaces).filter(([namespace]) => passes(namespace))),
-    ]),
-  );
-}
+import type { BucketDigests, KindDigests, KindNamespace } from './ranges.js';
 
 /**
- * One digest over the namespaces that pass; both sides of a comparison compute it. Equal roots over what both may hold
- * mean equal rows. Kinds without rows do not count, so a kind that only one side knows changes nothing.
+ * One digest over the buckets of all kinds. Equal roots over what both may hold mean equal rows. Kinds without rows do
+ * not count, so a kind that only one side knows changes nothing.
  */
-export function rootDigest(
-  digests: KindDigests,
-  passes: (namespace: string) => boolean,
-  crypto: Crypto,
-): string {
-  const within = Object.entries(digestsWithin(digests, passes));
-  return crypto.sha256Hex(
-    canonicalJson(Object.fromEntries(within.filter(([, namespaces]) => Object.keys(namespaces).length > 0))),
-  );
+export function rootDigest(buckets: BucketDigests, crypto: Crypto): string {
+  const held = Object.entries(buckets).filter(([, each]) => Object.keys(each).length > 0);
+  return crypto.sha256Hex(canonicalJson(Object.fromEntries(held)));
 }
 
 /** The names of namespaces, each once. */
@@ -36,3 +20,21 @@ export function namespacesOf(of: readonly KindNamespace[]): readonly string[] {
 export function heldNamespaces(digests: KindDigests): readonly string[] {
   return [...new Set(Object.values(digests).flatMap((namespaces) => Object.keys(namespaces)))].sort();
 }
+
+/** The sum (exclusive or) of the digests of the same buckets. */
+export function addBuckets(a: BucketDigests, b: BucketDigests): BucketDigests {
+  const kinds = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return Object.fromEntries(
+    [...kinds].map((kind) => {
+      const sums = { ...a[kind] };
+      for (const [bucket, digest] of Object.entries(b[kind] ?? {})) {
+        const sum = sums[bucket];
+        sums[bucket] = sum === undefined ? digest : addHex(sum, digest);
+      }
+      return [kind, sums];
+    }),
+  );
+}
+
+const addHex = (a: string, b: string): string =>
+  (BigInt(`0x${a}`) ^ BigInt(`0x${b}`)).toString(16).padStart(a.length, '0');

@@ -32,6 +32,13 @@ export function errorTagOf(body: Uint8Array): string | null {
   return null;
 }
 
+/** By how many milliseconds the sender's clock is ahead of the peer's, where a refusal says so. */
+export function skewOf(body: Uint8Array): number | null {
+  const value = parse(body, REFUSAL_BYTES_MAX) as { readonly skew_ms?: unknown } | null | undefined;
+  const skew = value?.skew_ms;
+  return typeof skew === 'number' && Number.isFinite(skew) ? skew : null;
+}
+
 /** Parses JSON in UTF-8; undefined for other bytes, and for too many bytes. */
 function parse(body: Uint8Array, bytesMax: number): unknown {
   if (body.byteLength > bytesMax) return undefined;

@@ -2,6 +2,9 @@ import { KINDS, type Kinds } from '../kinds/kinds.js';
 import type { PeerId } from '../meanings.js';
 import { EPOCH_KIND } from './epoch-notice.js';
 
+/** Globs (`*` one segment, `**` any suffix) of the namespaces that a node may hold; null means all. */
+export type Scope = readonly string[] | null;
+
 /** A node of the mesh as another node knows it. */
 export interface Peer {
   /** `peer-<16 hex>`: derived from the public key. */
@@ -14,8 +17,7 @@ export interface Peer {
   readonly publicKey: Uint8Array;
   /** SHA-256 of the DER certificates that may speak for it, lower-case hex; empty when TLS is not used. */
   readonly fingerprints: readonly string[];
-  /** Globs (`*` one segment, `**` any suffix) of the namespaces that it may hold; null means all. */
-  readonly allowedNamespaces: readonly string[] | null;
+  readonly allowedNamespaces: Scope;
   /** Other agent ids that it may send as, for legacy rows. */
   readonly allowedSenderAgentIds: readonly string[];
   /**
@@ -37,9 +39,18 @@ export interface Roster {
 }
 
 /** True when a peer may hold the contents of a namespace. */
-export function mayHold(peer: Pick<Peer, 'allowedNamespaces'>, namespace: string): boolean {
-  const globs = peer.allowedNamespaces;
-  return globs === null || globs.some((glob) => matchesGlob(glob, namespace));
+export function mayHold({ allowedNamespaces }: Pick<Peer, 'allowedNamespaces'>, namespace: string): boolean {
+  return heldByAll([allowedNamespaces])(namespace);
+}
+
+/** Tells of many namespaces whether every one of some scopes holds them. */
+export function heldByAll(scopes: readonly Scope[]): (namespace: string) => boolean {
+  const parsed = scopes.flatMap((globs) => (globs === null ? [] : [globs.map((glob) => glob.split('/'))]));
+  if (parsed.length === 0) return () => true;
+  return (namespace) => {
+    const segments = namespace.split('/');
+    return parsed.every((patterns) => patterns.some((pattern) => matches(pattern, segments)));
+  };
 }
 
 interface Worded {
@@ -63,11 +74,14 @@ export function mayHave(
 }
 
 /** `*` matches one segment, a final `**` any suffix (reference-federation §1.3). */
-export function matchesGlob(glob: string, namespace: string): boolean {
-  const pattern = glob.split('/');
-  const segments = namespace.split('/');
-  for (const [index, part] of pattern.entries()) {
-    if (part === '**' && index === pattern.length - 1) return true;
+export const matchesGlob = (glob: string, namespace: string): boolean =>
+  matches(glob.split('/'), namespace.split('/'));
+
+function matches(pattern: readonly string[], segments: readonly string[]): boolean {
+  const last = pattern.length - 1;
+  for (let index = 0; index <= last; index += 1) {
+    const part = pattern[index]!;
+    if (part === '**' && index === last) return true;
     const segment = segments[index];
     if (segment === undefined || (part !== '*' && part !== segment)) return false;
   }

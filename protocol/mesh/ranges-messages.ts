@@ -1,8 +1,15 @@
 import { z } from 'zod';
-import { RANGE_OPERATIONS_MAX } from '../limits.js';
+import {
+  NAMESPACE_LENGTH_MAX,
+  RANGE_GLOBS_MAX,
+  RANGE_NAMESPACES_MAX,
+  RANGE_OPERATIONS_MAX,
+} from '../limits.js';
 import { failed, ok, type Result } from '../result.js';
 import { readBody, readReply } from './message-body.js';
+import type { Scope } from './peer.js';
 import {
+  type BucketsReply,
   type NamespacesReply,
   type OperationsReply,
   RANGE_BUCKETS,
@@ -14,18 +21,28 @@ import { count, hash, have, instant, operation, place, receiver, text, word } fr
 /** Questions about ranges and the answers to them (`POST /mesh/ranges`). Unknown keys are ignored. */
 
 const range = count.max(RANGE_BUCKETS - 1);
+const ranges = z.record(z.string().regex(/^\d{1,3}$/), hash);
+const within: z.ZodType<Scope> = z
+  .array(z.string().max(NAMESPACE_LENGTH_MAX))
+  .max(RANGE_GLOBS_MAX)
+  .nullable();
 const kindNamespace = z.object({ kind: word, namespace: text });
 
 const question: z.ZodType<RangesQuestion> = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('buckets'), within }),
   z.object({
     kind: z.literal('namespaces'),
-    have,
-    digests: z.record(word, z.record(text, hash)),
+    within,
+    of: word,
+    buckets: z.array(range).max(RANGE_BUCKETS),
+    after: text.nullable(),
+    upTo: text.nullable(),
+    digests: z.array(z.tuple([text, hash])),
   }),
   z.object({
     kind: z.literal('subjects'),
     of: kindNamespace,
-    ranges: z.record(z.string().regex(/^\d{1,3}$/), hash),
+    ranges,
     from: count.max(RANGE_BUCKETS),
   }),
   z.object({
@@ -51,10 +68,18 @@ export function parseRanges(value: Readonly<Record<string, unknown>>): Result<As
   return ok({ sentAt, receiver: to ?? undefined, ask });
 }
 
+const buckets: z.ZodType<Dated<BucketsReply>> = z.object({
+  have,
+  still: z.boolean(),
+  within,
+  buckets: z.record(word, ranges),
+  wall_clock: instant,
+});
+
 const namespaces: z.ZodType<Dated<NamespacesReply>> = z.object({
   have,
-  differing: z.array(kindNamespace),
-  compared: count,
+  still: z.boolean(),
+  differing: z.array(text).max(RANGE_NAMESPACES_MAX),
   wall_clock: instant,
 });
 
@@ -75,6 +100,7 @@ const operations: z.ZodType<Dated<OperationsReply>> = z.object({
 export type Dated<R> = R & { readonly wall_clock: string };
 
 /** Reads a peer's answer to a question about ranges; null for anything else. The contents are not verified. */
+export const checkBucketsReply = (reply: Uint8Array): Dated<BucketsReply> | null => readReply(buckets, reply);
 export const checkNamespacesReply = (reply: Uint8Array): Dated<NamespacesReply> | null =>
   readReply(namespaces, reply);
 export const checkSubjectsReply = (reply: Uint8Array): Dated<SubjectsReply> | null =>

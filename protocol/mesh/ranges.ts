@@ -1,5 +1,6 @@
 import type { Origin } from '../meanings.js';
 import type { Crypto } from '../seams.js';
+import type { Scope } from './peer.js';
 import type { Have, WireOperation } from './wire.js';
 
 /**
@@ -7,16 +8,25 @@ import type { Have, WireOperation } from './wire.js';
  * /api/v1/mesh/ranges`, signed like a push. One question in each message.
  */
 
-/** The number of ranges that the subjects of a namespace are divided into. */
+/** The number of ranges that the subjects of a namespace are divided into, and buckets of the namespaces of a kind. */
 export const RANGE_BUCKETS = 256;
 
-/** The range of a subject: the first byte of its SHA-256. */
-export function bucketOf(subject: string, crypto: Crypto): number {
-  return crypto.sha256(subject)[0]!;
+/** The range of a subject, or the bucket of a namespace: the first byte of its SHA-256. */
+export function bucketOf(name: string, crypto: Crypto): number {
+  return Number.parseInt(crypto.sha256Hex(name).slice(0, 2), 16);
 }
 
-/** Digests by kind and namespace, hex. Two nodes compare only the kinds that both name. */
+/** Digests by kind and namespace, hex. */
 export type KindDigests = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** Digests of ranges or buckets by number, hex; one without rows is left out. */
+export type Ranges = Readonly<Record<string, string>>;
+
+/** Digests of buckets of namespaces by kind. Two nodes compare only the kinds that both name. */
+export type BucketDigests = Readonly<Record<string, Ranges>>;
+
+/** A namespace and its digest, hex. */
+export type NamespaceDigest = readonly [namespace: string, digest: string];
 
 /** The rows of one kind in one namespace, which have one digest. */
 export interface KindNamespace {
@@ -32,18 +42,30 @@ export interface OperationPlace {
 
 export type RangesQuestion =
   | {
-      /** Which namespaces differ? Only those that both may hold are compared. */
+      /** What are the digests of your buckets of namespaces? */
+      readonly kind: 'buckets';
+      /** What the asked node may hold, as far as the asker knows. */
+      readonly within: Scope;
+    }
+  | {
+      /** Which namespaces of these buckets differ, after one and up to another? */
       readonly kind: 'namespaces';
-      readonly have: Have;
-      /** Digests of the asker, with an entry for each kind that it knows. */
-      readonly digests: KindDigests;
+      readonly within: Scope;
+      /** The kind of the rows. */
+      readonly of: string;
+      readonly buckets: readonly number[];
+      /** In the order of UTF-8; null is the beginning or the end. */
+      readonly after: string | null;
+      readonly upTo: string | null;
+      /** All that the asker has between the two in these buckets and in both scopes. */
+      readonly digests: readonly NamespaceDigest[];
     }
   | {
       /** Which subjects lie in the ranges that differ? */
       readonly kind: 'subjects';
       readonly of: KindNamespace;
-      /** Digests of the asker's ranges by number, hex; a range without rows is left out. */
-      readonly ranges: Readonly<Record<string, string>>;
+      /** Digests of the asker's ranges. */
+      readonly ranges: Ranges;
       /** Ranges before this one were already compared. */
       readonly from: number;
     }
@@ -53,11 +75,22 @@ export type RangesQuestion =
       readonly places: readonly OperationPlace[];
     };
 
-export interface NamespacesReply {
+/** What the log of the answering node held while it read its digests. */
+interface LogThen {
   readonly have: Have;
-  /** By kind and namespace, in order. */
-  readonly differing: readonly KindNamespace[];
-  readonly compared: number;
+  /** False when the node wrote meanwhile. */
+  readonly still: boolean;
+}
+
+export interface BucketsReply extends LogThen {
+  /** What the asker may hold, as far as the answering node knows. */
+  readonly within: Scope;
+  readonly buckets: BucketDigests;
+}
+
+export interface NamespacesReply extends LogThen {
+  /** Names of namespaces, not more than RANGE_NAMESPACES_MAX. */
+  readonly differing: readonly string[];
 }
 
 export interface SubjectsReply {
@@ -75,11 +108,8 @@ export interface OperationsReply {
   readonly withheld: readonly OperationPlace[];
 }
 
-/** The digests of ranges, by number. */
-export type Ranges = Readonly<Record<string, string>>;
-
-/** The numbers of the ranges that differ, in order, starting at one of them. */
-export function differingRanges(ours: Ranges, theirs: Ranges, from: number): number[] {
+/** The numbers of the ranges or buckets that differ, in order, starting at one of them. */
+export function differingRanges(ours: Ranges, theirs: Ranges, from = 0): number[] {
   const differing: number[] = [];
   for (let bucket = from; bucket < RANGE_BUCKETS; bucket += 1) {
     if (ours[bucket] !== theirs[bucket]) differing.push(bucket);

@@ -42,6 +42,10 @@ export const hasEpoch = (origin: Origin): boolean => /\/[0-9a-z-]{1,16}$/.test(o
 /** The highest sequence of each origin that a node durably has, without gaps. */
 export type Have = Readonly<Record<string, number>>;
 
+/** What a node has whose chains end at these heads. */
+export const haveOf = (heads: Readonly<Record<string, { readonly seq: number }>>): Have =>
+  Object.fromEntries(Object.entries(heads).map(([origin, { seq }]) => [origin, seq]));
+
 /** Some operations, origin by origin; each origin's are consecutive and end at a signed head. */
 export interface OperationPage {
   readonly operations: readonly WireOperation[];

@@ -1,8 +1,9 @@
+import { isSameKey } from '../agents/key-text.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { mayWrite } from '../decide/home.js';
 import type { Mutation } from '../decide/mutations.js';
 import { after, type Reading, read } from '../decide/reads.js';
-import { hlcMs, isHlc } from '../hlc.js';
+import { isAhead, isHlc } from '../hlc.js';
 import { namespaceProblem } from '../ids.js';
 import type { Kind } from '../kinds/kind.js';
 import { covers, type Version } from '../kinds/version.js';
@@ -22,7 +23,7 @@ import {
 import { includes } from '../version-vector.js';
 import { operationId } from './operation-log.js';
 import { admits, purgeReasonOf, versionOf } from './payloads.js';
-import { repairSubjects } from './repair.js';
+import { repairRenamed } from './repair.js';
 import { reachesOut } from './scope.js';
 import { replayed } from './use-nonce.js';
 import type { UsedNonce } from './used-nonce.js';
@@ -123,7 +124,7 @@ export function* decideApplyOperations(
       parked: effect.parked,
       headSignature: head?.hash === operation.hash ? head.signature : null,
     };
-    yield* after([...effect.mutations, append, ...useOf(operation, context)]);
+    yield* after([...effect.mutations, append, ...(yield* useOf(operation, context))]);
     have[origin] = seq;
     if (effect.parked !== null) parked.push({ op_id: operationId(origin, seq), reason: effect.parked });
     else if (effect.mutations.length === 0) noop += 1;
@@ -134,11 +135,17 @@ export function* decideApplyOperations(
 
 /**
  * The envelope that an operation was accepted with, so that no node accepts it again, whatever became of the row. One that
- * is out of date needs no note.
+ * is out of date needs no note, and one that another key than the agent's signed is not the agent's.
  */
-function useOf({ subject, envelope }: VerifiedOperation, { nowMs }: DecisionContext): Mutation[] {
+function* useOf(
+  { subject, envelope }: VerifiedOperation,
+  { nowMs }: DecisionContext,
+): Reading<readonly Mutation[]> {
   if (envelope === undefined || envelope.expiresAtMs < nowMs - CLOCK_AHEAD_MS_MAX) return [];
-  return [{ mutation: 'use-envelope', ...envelope, memoryId: String(subject) }];
+  const { agentId, publicKey, fingerprint, expiresAtMs } = envelope;
+  const bound = yield* read('agent-key', { agentId });
+  if (bound !== null && !isSameKey(bound, publicKey)) return [];
+  return [{ mutation: 'use-envelope', fingerprint, expiresAtMs, memoryId: String(subject) }];
 }
 
 type Place =
@@ -168,7 +175,7 @@ function* placeOf(
     return refused('bad_chain');
   if (known !== null && operation.prevHash !== known.head) return refused('fork');
   if (!isHlc(operation.hlc)) return refused('bad_chain');
-  if (hlcMs(operation.hlc) > context.nowMs + CLOCK_AHEAD_MS_MAX) return refused('clock_skew');
+  if (isAhead(operation.hlc, context.nowMs)) return refused('clock_skew');
   return { kind: 'next', have };
 }
 
@@ -270,7 +277,7 @@ function* epochEffect(operation: Readable, context: DecisionContext): Reading<Ef
   if (!whole) return parkedFor('invalid');
   const subjects = yield* read('subjects-beyond', { origin: from, seq: keep });
   yield* after([{ mutation: 'set-branch-aside', origin: from, keep, to: operation.origin }]);
-  yield* repairSubjects(subjects, context);
+  yield* repairRenamed(subjects, context);
   return NO_EFFECT;
 }
 

@@ -1,8 +1,9 @@
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { after, read } from '../decide/reads.js';
+import { after, type Reading, read } from '../decide/reads.js';
 import type { Origin } from '../meanings.js';
+import type { EpochNotice } from '../mesh/epoch-notice.js';
 import { fail } from '../result.js';
-import { repairSubjects } from './repair.js';
+import { repairRenamed } from './repair.js';
 
 /**
  * Starts a new epoch, because a peer knows operations of this node that the database has lost. Operations that reused
@@ -33,12 +34,16 @@ export function* decideBeginEpoch(
   const self = yield* read('log-origin', {});
   const keep = command.keep ?? self.seq;
   if (keep > self.seq) return fail('CONFLICT', 'the log ends before the last operation to keep');
-  const renamed =
-    keep < self.seq ? yield* read('operation-hash', { origin: self.origin, seq: keep + 1 }) : null;
-  const notice = renamed === null ? null : { from: self.origin, keep, renamed };
+  const notice = keep < self.seq ? yield* noticeOf(self.origin, keep) : null;
   const subjects = yield* read('subjects-beyond', { origin: self.origin, seq: keep });
   yield* after([{ mutation: 'begin-epoch', epoch, reason, keep, notice }]);
-  yield* repairSubjects(subjects, context);
+  yield* repairRenamed(subjects, context);
   const { origin } = yield* read('log-origin', {});
   return decided({ origin }, []);
+}
+
+/** The notice about the operations of an own origin after `keep`, before they are renamed. */
+export function* noticeOf(from: Origin, keep: number): Reading<EpochNotice | null> {
+  const renamed = yield* read('operation-hash', { origin: from, seq: keep + 1 });
+  return renamed === null ? null : { from, keep, renamed };
 }

@@ -1,7 +1,14 @@
 import type { Ask } from '../ask.js';
 import type { Hlc, Instant, Origin, SubjectId } from '../meanings.js';
 import type { MemoryRow } from '../memory/memory.js';
-import type { KindDigests, OperationPlace } from '../mesh/ranges.js';
+import type { Scope } from '../mesh/peer.js';
+import type {
+  BucketDigests,
+  KindDigests,
+  KindNamespace,
+  NamespaceDigest,
+  OperationPlace,
+} from '../mesh/ranges.js';
 import type { Have, OperationPage, WireOperation } from '../mesh/wire.js';
 import type { PeerParked, PeerProgress } from './peer-progress.js';
 import type { UsedNonce } from './used-nonce.js';
@@ -12,6 +19,8 @@ export interface ReplicationQueries {
   readonly 'known-origins': Ask<KnownOrigins, KnownOriginsAnswer>;
   readonly 'read-operations': Ask<ReadOperations, ReadOperationsAnswer>;
   readonly 'read-digests': Ask<ReadDigests, ReadDigestsAnswer>;
+  readonly 'read-buckets': Ask<ReadBuckets, ReadBucketsAnswer>;
+  readonly 'read-namespaces': Ask<ReadNamespaces, ReadNamespacesAnswer>;
   readonly 'find-operation': Ask<FindOperation, FoundOperation | null>;
   readonly 'list-conflicts': Ask<ListConflicts, readonly Conflict[]>;
   readonly 'list-nonces': Ask<ListNonces, readonly UsedNonce[]>;
@@ -92,6 +101,52 @@ export interface ReadDigestsAnswer {
   readonly digests: KindDigests;
   /** The number of live subjects that were counted. */
   readonly rows: number;
+}
+
+/**
+ * Digests of the buckets of namespaces: the sum (exclusive or) over the namespaces that were looked at, so the answers of
+ * several pages are added up.
+ */
+export interface ReadBuckets {
+  readonly kind: 'read-buckets';
+  /** Only namespaces that every one of these scopes holds. */
+  readonly within: readonly Scope[];
+  /** Namespaces after this one; null starts at the beginning. */
+  readonly after: KindNamespace | null;
+  /** How many namespaces to look at. */
+  readonly limit: number;
+}
+
+export interface ReadBucketsAnswer {
+  /** A kind without rows has an empty entry. */
+  readonly buckets: BucketDigests;
+  /** Null on the last page. */
+  readonly next: KindNamespace | null;
+}
+
+/** Digests of the namespaces of one kind in some buckets, in the order of UTF-8. */
+export interface ReadNamespaces {
+  readonly kind: 'read-namespaces';
+  /** The kind of the rows. */
+  readonly of: string;
+  readonly buckets: readonly number[];
+  /** Only namespaces that every one of these scopes holds. */
+  readonly within: readonly Scope[];
+  /** Namespaces after this one and up to the other; null is the beginning or the end. */
+  readonly after: string | null;
+  readonly upTo: string | null;
+  /** How many namespaces to look at. */
+  readonly limit: number;
+  /** The page ends with the namespace with which its JSON reaches this size. */
+  readonly bytesMax: number;
+}
+
+export interface ReadNamespacesAnswer {
+  readonly digests: readonly NamespaceDigest[];
+  /** The bytes of the digests as JSON. */
+  readonly bytes: number;
+  /** The last namespace that was looked at; null on the last page. */
+  readonly next: string | null;
 }
 
 /** An operation of the log by its id, or the last operation of a subject (such as a memory) by the subject's id. */

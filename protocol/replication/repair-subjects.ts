@@ -20,6 +20,8 @@ export interface RepairSubjects {
   readonly recount: readonly KindNamespace[];
   /** True also sums up the quota use of the rows in these namespaces again. */
   readonly recountQuotas?: boolean;
+  /** True: operations got other names, so a removal may take effect only now, and its copy goes to the archive. */
+  readonly renamed?: boolean;
   /** True only reports; nothing changes. */
   readonly dryRun: boolean;
 }

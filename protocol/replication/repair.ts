@@ -66,10 +66,11 @@ export function* decideRepairSubjects(
     const stored = yield* read('stored-subject', subject);
     const log = yield* read('subject-log', subject);
     const gap = yield* gapOf(log, stored);
+    const removes = back.subjects.has(key) || (command.renamed === true && stored.exists);
     const verdict =
       gap !== null
         ? { ...NOTHING, missing: [gap] }
-        : verdictOf(kind, subject.id, stored, deriveVersions(kind, log, withheld), back.subjects.has(key));
+        : verdictOf(kind, subject.id, stored, deriveVersions(kind, log, withheld), removes);
     const about = (place: OperationPlace): MissingPayload => {
       const logged = log.find(({ origin, seq }) => origin === place.origin && seq === place.seq);
       const namespace = logged?.namespace ?? stored.row?.namespace ?? '';
@@ -118,6 +119,19 @@ function* recount(sums: readonly KindNamespace[], dryRun: boolean): Reading<read
 /** Makes the rows of subjects, and the digests of their namespaces, match the log of this node. */
 export function* repairSubjects(subjects: readonly Subject[], context: DecisionContext): Reading<void> {
   yield* decideRepairSubjects(repairOf({ subjects }), context);
+}
+
+/** Repairs the rows of subjects whose operations got other names or stamps, which may also lose to others now. */
+export function* repairRenamed(subjects: readonly Subject[], context: DecisionContext): Reading<void> {
+  yield* decideRepairSubjects(repairOf({ subjects, renamed: true }), context);
+  for (const subject of subjects) {
+    const kind = context.kinds.named(subject.kind);
+    if (kind === null) continue;
+    const history = yield* read('subject-history', subject);
+    const namespace = (yield* read('subject-log', subject)).at(-1)?.namespace ?? '';
+    const losses = lossesAmong(kind, history).map((lost) => conflict(kind, subject.id, namespace, lost));
+    yield* after([{ mutation: 'forget-conflicts', ...subject }, ...losses]);
+  }
 }
 
 function conflict(
@@ -219,7 +233,7 @@ function verdictOf(
   id: string,
   stored: StoredSubject,
   derived: Derived,
-  isBack: boolean,
+  removes: boolean,
 ): Verdict {
   const { versions, missing, unreadable, unparked, outOfScope } = derived;
   if (versions === null) return { ...NOTHING, missing, unreadable };
@@ -232,7 +246,7 @@ function verdictOf(
     ...outOfScope.map((place): Mutation => ({ mutation: 'park-elsewhere', ...place })),
     {
       ...{ mutation: 'rebuild', kind: kind.name, id, settled, siblings },
-      archive: isBack ? (settled?.removal?.was ?? null) : null,
+      archive: removes ? (settled?.removal?.was ?? null) : null,
     },
   ];
   const now = settled?.image == null ? null : settled.namespace;

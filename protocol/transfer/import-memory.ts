@@ -6,6 +6,7 @@ import { isExpired } from '../memory/access.js';
 import { type Memory, type MemoryRow, ownerOf } from '../memory/memory.js';
 import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
 import { giveWay, mergedMemory } from '../memory/store.js';
+import type { Viewer } from '../ranking/types.js';
 import { fail } from '../result.js';
 
 /** Imports a row of an export; the caller's permission is checked before (interface §4.10). */
@@ -15,6 +16,8 @@ export interface ImportMemory {
   readonly memory: Memory;
   /** The same setting as in `store-memory`. */
   readonly archive: boolean;
+  /** The caller, whose quota is charged; absent for a peer. */
+  readonly viewer?: Viewer;
 }
 
 /** `id` names the row that holds the text now; after a merge that may be another row. */

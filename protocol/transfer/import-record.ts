@@ -6,6 +6,7 @@ import type { Kinds } from '../kinds/kinds.js';
 import type { Rest } from '../kinds/payload.js';
 import type { RecordImage } from '../kinds/record.js';
 import { HEADER_TEXT_LENGTH_MAX } from '../limits.js';
+import type { Viewer } from '../ranking/types.js';
 import { fail, failed, ok, type Result } from '../result.js';
 import { canonicalInstant } from '../time.js';
 
@@ -15,6 +16,8 @@ export interface ImportRecord {
   readonly record: RecordImage;
   /** True brings back any removed record; false only a record that changed after its removal. */
   readonly revive: boolean;
+  /** The caller, whose quota is charged; absent for a peer. */
+  readonly viewer?: Viewer;
 }
 
 /** The outcome for an imported record. */

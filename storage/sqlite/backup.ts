@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Instant } from '../../protocol/meanings.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
 import { makeFolder } from '../make-folder.js';
+import { clearUnfinished, draftsOf, lockDrafts, MANIFEST_SUFFIX as SUFFIX } from './backup-drafts.js';
 import {
   type CopyStep,
   claimFile,
@@ -14,7 +15,6 @@ import {
 } from './snapshot-files.js';
 
 const MANIFEST_BYTES_MAX = 65_536;
-const SUFFIX = '.manifest.json';
 
 const manifestSchema = z.object({
   snapshot: z.string(),
@@ -46,18 +46,28 @@ export interface BackupOptions {
   readonly step: CopyStep;
 }
 
+export interface TakenBackup extends Backup {
+  /** Complete backups that were removed. */
+  readonly pruned: number;
+  /** Unfinished backups that were removed. */
+  readonly unfinished: number;
+}
+
 /**
  * Copies the database into a folder, consistent while other processes write, and prunes older complete backups. The
  * copy gets its name only when it is complete, and the manifest comes last: a copy without a manifest is not a backup.
+ * What killed backups of this database left in the folder is removed first, so that the copy may use its space.
  * NOT_FOUND when there is no database.
  */
-export function takeBackup(options: BackupOptions): Result<Backup & { readonly pruned: number }> {
+export function takeBackup(options: BackupOptions): Result<TakenBackup> {
   const { path, folder, now, token } = options;
   if (!existsSync(path)) return fail('NOT_FOUND', `there is no database at ${path}`);
   makeFolder(folder);
   const stem = join(folder, `${basename(path)}-${now.replace(/[:.-]/g, '')}-${token}`);
+  const unfinished = clearUnfinished(folder, basename(path));
   const backup = { path: `${stem}.db`, manifestPath: `${stem}${SUFFIX}` };
-  const drafts = { path: `${stem}.db.partial`, manifestPath: `${stem}${SUFFIX}.partial` };
+  const drafts = draftsOf(stem);
+  const lock = lockDrafts(stem);
   try {
     claimFile(drafts.path);
     claimFile(drafts.manifestPath);
@@ -65,10 +75,12 @@ export function takeBackup(options: BackupOptions): Result<Backup & { readonly p
     renameSync(drafts.path, backup.path);
     renameSync(drafts.manifestPath, backup.manifestPath);
     syncToDisk(folder);
-    return ok({ ...backup, manifest, pruned: prune(options, basename(backup.path)) });
+    return ok({ ...backup, manifest, pruned: prune(options, basename(backup.path)), unfinished });
   } catch (error) {
     removeFiles([drafts.path, drafts.manifestPath]);
     throw error;
+  } finally {
+    lock.release();
   }
 }
 

@@ -1,10 +1,17 @@
 import Database from 'better-sqlite3';
+import { diskTrouble } from '../disk-failure.js';
 import { FileIdentity } from './file-identity.js';
 
 export type Connection = Database.Database;
 
 /** How SQLite syncs a commit; FULL is the promise that an acknowledged write is durable. */
 export type Synchronous = 'FULL' | 'NORMAL' | 'OFF';
+
+/**
+ * Whether other processes may have the file open. One that is alone needs no file for the index of the write-ahead log,
+ * for which a full disk has no room.
+ */
+export type Sharing = 'shared' | 'alone';
 
 /** The path of the database named another file while it was being opened. */
 class FileReplacedError extends Error {}
@@ -21,20 +28,27 @@ export function openWriter(
   path: string,
   busyTimeoutMs: number,
   synchronous: Synchronous = 'FULL',
+  sharing: Sharing = 'shared',
 ): Connection {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return openOnce(path, busyTimeoutMs, synchronous);
+      return openOnce(path, busyTimeoutMs, synchronous, sharing);
     } catch (error) {
       if (!(error instanceof FileReplacedError) || attempt === OPEN_ATTEMPTS) throw error;
     }
   }
 }
 
-function openOnce(path: string, busyTimeoutMs: number, synchronous: Synchronous): Connection {
+function openOnce(
+  path: string,
+  busyTimeoutMs: number,
+  synchronous: Synchronous,
+  sharing: Sharing,
+): Connection {
   const file = path === ':memory:' ? null : new FileIdentity(path);
   const db = new Database(path, { timeout: busyTimeoutMs });
   try {
+    if (sharing === 'alone') db.pragma('locking_mode = EXCLUSIVE');
     if (file !== null) enterWal(db, busyTimeoutMs, file);
     db.pragma(`synchronous = ${synchronous}`);
     db.pragma('foreign_keys = ON');
@@ -105,6 +119,11 @@ export function isBusy(error: unknown): boolean {
 
 export function isFull(error: unknown): boolean {
   return sqliteCode(error) === 'SQLITE_FULL';
+}
+
+/** True when a database on a full disk cannot be opened because the file that its connections share has no room. */
+export function lacksSharedFile(error: unknown, path: string): boolean {
+  return sqliteCode(error)?.startsWith('SQLITE_IOERR_SHM') === true && diskTrouble(path) === 'full';
 }
 
 /** True for errors that mean that the file itself is damaged. */

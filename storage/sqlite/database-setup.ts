@@ -18,6 +18,8 @@ export interface OpenOptions {
   readonly freshEpoch: string;
   readonly busyTimeoutMs: number;
   readonly synchronous?: Synchronous;
+  /** Open the database for this process alone when a full disk has no room for sharing it. */
+  readonly aloneIfFull?: boolean;
 }
 
 /** The database cannot be used in its present state; the message says what to do. */

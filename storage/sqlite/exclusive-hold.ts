@@ -1,5 +1,7 @@
 import Database from 'better-sqlite3';
+import { OWNER_LEASE_MS } from '../../protocol/limits.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
+import { diskFailure } from '../disk-failure.js';
 import { isBusy, isUnreadable } from './connection.js';
 import { FileIdentity } from './file-identity.js';
 
@@ -54,7 +56,7 @@ function tryToHold(path: string, nowMs: number): Result<Database.Database | null
   } catch (error) {
     db.close();
     if (isBusy(error)) return 'busy';
-    if (isUnreadable(error)) return ok(null);
+    if (isUnreadable(error) && diskFailure(error, path) === null) return ok(null);
     throw error;
   }
 }
@@ -69,8 +71,9 @@ export const inUse = (who: string) =>
 function ownerOf(db: Database.Database, nowMs: number): string | null {
   const table = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'database_owner'").get();
   if (table === undefined) return null;
-  const owner = db.prepare('SELECT holder FROM database_owner WHERE expires_at_ms > ?').get(nowMs) as
-    | { holder: string }
-    | undefined;
+  // A lease that ends too late was made before the clock was set back.
+  const owner = db
+    .prepare('SELECT holder FROM database_owner WHERE expires_at_ms > ? AND expires_at_ms <= ?')
+    .get(nowMs, nowMs + 2 * OWNER_LEASE_MS) as { holder: string } | undefined;
   return owner?.holder ?? null;
 }

@@ -1,5 +1,6 @@
 import type { Subject } from '../../protocol/kinds/kind.js';
 import { fail, type Result } from '../../protocol/result.js';
+import { diskFailure } from '../disk-failure.js';
 import { isCorruption, isFull, sqliteCode } from './connection.js';
 
 /** The answer of a command or query that needs a damaged row. */
@@ -14,11 +15,13 @@ export function dataDamaged({ kind, id }: Subject, since: string | null = null):
   });
 }
 
-/** The answer for an error of the database itself; any other error is a bug and is thrown. */
-export function storageFailure(error: unknown): Result<never> {
+/** The answer for an error of the database itself, which is at `path`; any other error is a bug and is thrown. */
+export function storageFailure(error: unknown, path: string): Result<never> {
   if (isFull(error)) return diskFull();
   const code = sqliteCode(error);
   if (code === null) throw error;
+  const disk = diskFailure(error, path);
+  if (disk !== null) return fail(disk.code, `nothing was changed: ${disk.message}`);
   if (isCorruption(error)) {
     const message = `the database file is damaged (${code}): stop all its processes and run "mnemesh repair"`;
     return fail('DATABASE_ERROR', message, { corrupt: true });

@@ -1,5 +1,7 @@
+import type { RenamedTail } from '../../protocol/decide/mutations.js';
+import type { LogAhead } from '../../protocol/decide/reads.js';
 import type { RowStamp } from '../../protocol/decide/rows.js';
-import { nextHlc } from '../../protocol/hlc.js';
+import { hlcMs, isAhead, nextHlc } from '../../protocol/hlc.js';
 import type { Kinds } from '../../protocol/kinds/kinds.js';
 import type { Hlc, Origin, SubjectId } from '../../protocol/meanings.js';
 import {
@@ -15,8 +17,9 @@ import type { Crypto } from '../../protocol/seams.js';
 import { withWrite } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
 import { type FreshEpoch, switchEpoch } from './database-setup.js';
+import { lastStampTaken, tailsAhead } from './log-ahead.js';
 import { type OperationSqlRow, operationFromSql } from './operation-rows.js';
-import { renameOperations } from './rename-origin.js';
+import { type Names, type Renaming, renameKnownCopies, renameOperations } from './rename-origin.js';
 
 interface LogStateRow {
   peer_id: string;
@@ -88,6 +91,11 @@ export class OperationLog {
     return { origin: `${peer_id}/${db_epoch}`, seq: origin_seq };
   }
 
+  /** The number of the last operation in the log. */
+  commitSequence(): number {
+    return this.current().commit_sequence;
+  }
+
   /** Appends an operation of another origin to the log; the clock never falls behind the stamps it has seen. */
   appendForeign(operation: VerifiedOperation, parked: ParkReason | null, headSignature: string | null): void {
     const state = this.current();
@@ -129,20 +137,66 @@ export class OperationLog {
     fresh: Pick<FreshEpoch, 'epoch' | 'reason' | 'nowMs'>,
     { keep, notice }: { readonly keep: number; readonly notice: EpochNotice | null },
   ): void {
+    const { origin: from, seq } = this.own();
+    const renaming = { from, keep, to: this.originOf(fresh.epoch) };
+    const names = { renamings: [renaming], stamps: new Map<Hlc, Hlc>(), nextStamp: null };
+    this.continueUnder(fresh, keep < seq ? renaming : null, names);
+    if (notice !== null) this.appendNotice(notice, fresh.nowMs);
+  }
+
+  /** What of the own log other nodes do not take now, because it is stamped too far ahead. */
+  ahead(nowMs: number): LogAhead {
+    const { hlc, peer_id } = this.current();
+    const aheadMs = isAhead(hlc, nowMs) ? hlcMs(hlc) - nowMs : 0;
+    return { aheadMs, tails: aheadMs === 0 ? [] : tailsAhead(this.db, peer_id, nowMs) };
+  }
+
+  /** Sets the clock back to the present, and gives operations stamped ahead new names and new stamps. */
+  resetClock(
+    { reason, tails }: { readonly reason: string; readonly tails: readonly RenamedTail[] },
+    nowMs: number,
+  ): void {
+    const state = this.current();
+    let last = lastStampTaken(this.db, nowMs);
+    const nextStamp = () => {
+      last = nextHlc(last, nowMs);
+      return last;
+    };
+    const renamings = tails.map(({ from, keep, epoch }) => ({ from, keep, to: this.originOf(epoch) }));
+    const names = { renamings, stamps: new Map<Hlc, Hlc>(), nextStamp };
+    state.hlc = last;
+    for (const [index, { epoch, notice }] of tails.entries()) {
+      this.continueUnder({ epoch, reason, nowMs }, renamings[index]!, names);
+      this.appendNotice(notice, nowMs);
+      last = this.current().hlc;
+    }
+  }
+
+  private originOf(epoch: string): Origin {
+    return `${this.current().peer_id}/${epoch}`;
+  }
+
+  /** Continues under another epoch, which begins with the operations that `renaming` gives it. */
+  private continueUnder(
+    fresh: Pick<FreshEpoch, 'epoch' | 'reason' | 'nowMs'>,
+    renaming: Renaming | null,
+    names: Names,
+  ): void {
     const { peer_id } = this.current();
-    const from = this.own();
     this.finish();
     switchEpoch(this.db, { peerId: peer_id, ...fresh });
-    if (keep < from.seq) {
-      const to = `${peer_id}/${fresh.epoch}`;
-      this.cutOrigin(from.origin, keep);
-      const renaming = { from: from.origin, keep, to };
-      const { seq, head } = renameOperations(this.db, this.crypto, renaming);
-      this.db.prepare('UPDATE log_state SET origin_seq = ?, chain_head = ?').run(seq, head);
+    if (renaming !== null) {
+      this.cutOrigin(renaming.from, renaming.keep);
+      const { seq, head, hlc } = renameOperations(this.db, this.crypto, renaming, names);
+      this.db
+        .prepare('UPDATE log_state SET origin_seq = ?, chain_head = ?, hlc = max(hlc, ?)')
+        .run(seq, head, hlc);
     }
     this.begin();
-    if (notice === null) return;
-    this.append(this.stamp({}, fresh.nowMs), {
+  }
+
+  private appendNotice(notice: EpochNotice, nowMs: number): void {
+    this.append(this.stamp({}, nowMs), {
       kind: EPOCH_KIND,
       namespace: EPOCH_NAMESPACE,
       subject: notice.from,
@@ -159,13 +213,13 @@ export class OperationLog {
   setBranchAside(origin: Origin, keep: number, to: string): void {
     this.flush();
     this.cutOrigin(origin, keep);
+    renameKnownCopies(this.db, { from: origin, keep, to });
     this.db
       .prepare(
         `UPDATE operations SET origin = ?, parked = 'forked', head_signature = NULL
          WHERE origin = ? AND origin_seq > ?`,
       )
       .run(`${origin}!${keep}!${to.slice(to.indexOf('/') + 1)}`, origin, keep);
-    this.db.prepare('DELETE FROM conflicts WHERE origin = ? AND origin_seq > ?').run(origin, keep);
   }
 
   /** Shortens the chain of the old origin: it ends at the last operation that other nodes also have. */

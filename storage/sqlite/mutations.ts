@@ -164,9 +164,11 @@ export class Mutations {
       'restore-operation': ({ operation }) => log.restore(operation),
       'drop-payloads': ({ places }) => log.dropPayloads(places),
       'record-conflict': (mutation) => replicas.recordConflict(mutation),
+      'forget-conflicts': (subject) => replicas.forgetConflicts(subject),
       unpark: ({ origin, seq }) => replicas.unpark(origin, seq),
       'park-elsewhere': ({ origin, seq }) => replicas.parkElsewhere(origin, seq),
       'begin-epoch': (mutation, { nowMs }) => log.beginEpoch({ ...mutation, nowMs }, mutation),
+      'reset-clock': (mutation, { nowMs }) => log.resetClock(mutation, nowMs),
       'set-branch-aside': ({ origin, keep, to }) => log.setBranchAside(origin, keep, to),
     } satisfies Partial<Appliers>;
   }

@@ -1,7 +1,9 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
+import { StartRefusedError } from '../../protocol/start-refused.js';
 import { instantFromMs } from '../../protocol/time.js';
-import { type Connection, openWriter } from './connection.js';
+import { diskFailure } from '../disk-failure.js';
+import { type Connection, lacksSharedFile, openWriter, type Sharing } from './connection.js';
 import {
   DatabaseRefusedError,
   type OpenOptions,
@@ -17,11 +19,23 @@ const SETUP_BUSY_TIMEOUT_MS = 30_000;
 
 /**
  * Opens a database for writing and brings it to the current schema: creates a new one, migrates versions 49 to 54
- * (after a snapshot, interface §9.4), and refuses any other. Safe when several processes open one file at once.
+ * (after a snapshot, interface §9.4), and refuses any other. Safe when several processes open one file at once. A full
+ * or read-only disk is a StartRefusedError.
  */
 export function openDatabase(options: OpenOptions): Connection {
-  createPrivately(options.path);
-  const db = openWriter(options.path, SETUP_BUSY_TIMEOUT_MS, options.synchronous);
+  const { path, aloneIfFull = false } = options;
+  try {
+    createPrivately(path);
+    return openAs('shared', options);
+  } catch (error) {
+    if (aloneIfFull && lacksSharedFile(error, path)) return openAs('alone', options);
+    const disk = diskFailure(error, path);
+    throw disk === null ? error : new StartRefusedError(disk.code, disk.message, { cause: error });
+  }
+}
+
+function openAs(sharing: Sharing, options: OpenOptions): Connection {
+  const db = openWriter(options.path, SETUP_BUSY_TIMEOUT_MS, options.synchronous, sharing);
   try {
     const version = schemaVersion(db);
     if (version !== SCHEMA_VERSION) prepare(db, options);

@@ -1,21 +1,31 @@
 import {
   chargedBytes,
+  dayOf,
   freshUse,
   holderOf,
+  type NodeQuotas,
   type QuotaLimits,
   type QuotaUse,
   rolledUse,
 } from '../../protocol/agents/quota.js';
-import { LINKS_PER_DAY_MAX, MEMORIES_PER_DAY_MAX, STORAGE_BYTES_MAX } from '../../protocol/limits.js';
+import {
+  LINKS_PER_DAY_MAX,
+  MEMORIES_PER_DAY_MAX,
+  REGISTRATIONS_PER_DAY_MAX,
+  STORAGE_BYTES_MAX,
+  WRITTEN_TOTALS_MAX,
+} from '../../protocol/limits.js';
 import type { Instant } from '../../protocol/meanings.js';
 import type { Memory } from '../../protocol/memory/memory.js';
+import { utf8Bytes } from '../../protocol/utf8.js';
 import type { Connection } from './connection.js';
 
 /** The limits in a row that a write without limits (a replicated one) creates, until its holder writes here. */
-export const DEFAULT_LIMITS: QuotaLimits = {
+export const DEFAULT_LIMITS: NodeQuotas = {
   memoriesPerDay: MEMORIES_PER_DAY_MAX,
   storageBytes: STORAGE_BYTES_MAX,
   linksPerDay: LINKS_PER_DAY_MAX,
+  registrationsPerDay: REGISTRATIONS_PER_DAY_MAX,
 };
 
 export interface QuotaSqlRow {
@@ -30,6 +40,7 @@ export interface QuotaSqlRow {
   day_started_at: string;
   created_at: Instant;
   updated_at: Instant;
+  current_written_bytes_today: number;
 }
 
 /** A quota row as the decisions see it. */
@@ -45,6 +56,7 @@ export function quotaFromSql(row: QuotaSqlRow): QuotaUse {
     memoriesToday: row.current_memories_today,
     storageBytes: row.current_storage_bytes,
     linksToday: row.current_links_today,
+    writtenBytesToday: row.current_written_bytes_today,
     dayStartedAt: row.day_started_at,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
@@ -58,9 +70,14 @@ export function quotaFromSql(row: QuotaSqlRow): QuotaUse {
  */
 export class QuotaLedger {
   private readonly uses = new Map<string, { use: QuotaUse; changed: boolean }>();
+  /** What holders have written on a day, over all namespaces. */
+  private readonly totals = new Map<string, { readonly day: string; bytes: number }>();
+  /** The end of the log at the last commit here; null after a rollback. */
+  private sequence: number | null = null;
   private readonly load;
   private readonly save;
   private readonly holders;
+  private readonly sum;
 
   constructor(db: Connection) {
     this.load = db.prepare<[string, string], QuotaSqlRow>(
@@ -72,18 +89,64 @@ export class QuotaLedger {
     this.save = db.prepare(
       `INSERT OR REPLACE INTO agent_quotas
          (agent_id, namespace, max_memories_per_day, max_storage_bytes, max_links_per_day, current_memories_today,
-          current_storage_bytes, current_links_today, day_started_at, created_at, updated_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          current_storage_bytes, current_links_today, day_started_at, created_at, updated_at,
+          current_written_bytes_today)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
+    this.sum = db
+      .prepare<[string, string], number>(
+        `SELECT coalesce(sum(current_written_bytes_today), 0) FROM agent_quotas
+         WHERE agent_id = ? AND day_started_at >= ?`,
+      )
+      .pluck();
   }
 
-  /** Clears the cache: at the start of a transaction, and after a rollback. */
+  /** Starts a transaction. The totals of the last one hold while no other process has written to the log. */
+  begin(sequence: number): void {
+    this.uses.clear();
+    if (sequence !== this.sequence || this.totals.size > WRITTEN_TOTALS_MAX) this.totals.clear();
+    this.sequence = null;
+  }
+
+  /** Ends a transaction that was committed. */
+  committed(sequence: number): void {
+    this.sequence = sequence;
+  }
+
+  /** Clears the caches after a rollback. */
   clear(): void {
     this.uses.clear();
+    this.totals.clear();
   }
 
   use(holder: string, namespace: string): QuotaUse | null {
     return this.entry(holder, namespace)?.use ?? null;
+  }
+
+  /** The bytes that a holder has written today, over all namespaces. */
+  written(holder: string, now: string): number {
+    const day = dayOf(now);
+    const known = this.totals.get(holder);
+    if (known?.day === day) return known.bytes;
+    this.flush();
+    const bytes = this.sum.get(holder, day) ?? 0;
+    this.totals.set(holder, { day, bytes });
+    return bytes;
+  }
+
+  /** Counts the payload of a holder's write. */
+  wrote(
+    { holder, namespace }: { readonly holder: string; readonly namespace: string },
+    limits: QuotaLimits,
+    payload: string,
+    now: string,
+  ): void {
+    const bytes = utf8Bytes(payload);
+    const known = this.use(holder, namespace) ?? freshUse(holder, namespace, limits, now);
+    const before = rolledUse(known, now);
+    this.put({ ...before, writtenBytesToday: before.writtenBytesToday + bytes, updatedAt: now });
+    const total = this.totals.get(holder);
+    if (total !== undefined) total.bytes += bytes;
   }
 
   charge(
@@ -140,6 +203,7 @@ export class QuotaLedger {
         use.dayStartedAt,
         use.createdAt,
         use.updatedAt,
+        use.writtenBytesToday,
       );
     }
   }

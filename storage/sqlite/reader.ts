@@ -8,6 +8,7 @@ import type { SelfCheckPage } from '../port.js';
 import { type Connection, isCorruption } from './connection.js';
 import { DamagedRowError } from './damage.js';
 import { dataDamaged, storageFailure } from './failures.js';
+import { KeptAgentKeys } from './kept-agent-keys.js';
 import { KindPages } from './kinds/tables.js';
 import { ANSWERS } from './queries/answers.js';
 import type { QueryParts } from './queries/query-parts.js';
@@ -35,6 +36,7 @@ export class Reader {
       kinds,
       pages: new KindPages(kinds),
       recall: new RecallIndex(db),
+      agentKeys: new KeptAgentKeys(),
       get crypto() {
         if (crypto === null) throw new Error('this reader was opened without the means to hash');
         return crypto;
@@ -46,7 +48,7 @@ export class Reader {
   run<Q extends Query>(query: Q): Result<AnswerOf<Q>> {
     // The map pairs each query with its answer; the compiler cannot follow that through an index.
     const { run } = ANSWERS[query.kind];
-    return namingDamage(() => run(this.parts, query as never) as Result<AnswerOf<Q>>);
+    return this.namingDamage(() => run(this.parts, query as never) as Result<AnswerOf<Q>>);
   }
 
   /** True for a query that costs less than a message to a thread. */
@@ -56,21 +58,21 @@ export class Reader {
 
   /** A page of SQLite's check of its own structures. */
   selfCheck(cursor: string | null): Result<SelfCheckPage> {
-    return namingDamage(() => ok(selfCheck(this.db, cursor)));
+    return this.namingDamage(() => ok(selfCheck(this.db, cursor)));
   }
 
   /** The rows of a ranking that another thread computed. */
   readWinners(request: RecallRequest, ranked: RankedMemories): Result<Answers['recall-memories']> {
-    return namingDamage(() => ok(readRanked(this.parts, request, ranked)));
+    return this.namingDamage(() => ok(readRanked(this.parts, request, ranked)));
   }
-}
 
-function namingDamage<T>(read: () => Result<T>): Result<T> {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof DamagedRowError) return dataDamaged(error);
-    if (isCorruption(error)) return storageFailure(error);
-    throw error;
+  private namingDamage<T>(read: () => Result<T>): Result<T> {
+    try {
+      return read();
+    } catch (error) {
+      if (error instanceof DamagedRowError) return dataDamaged(error);
+      if (isCorruption(error)) return storageFailure(error, this.db.name);
+      throw error;
+    }
   }
 }

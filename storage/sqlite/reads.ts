@@ -110,6 +110,7 @@ export class DecisionReads {
       'title-expiry': ({ title, namespace }) => this.titleExpiry.get(title, namespace) ?? null,
       'expired-memories': ({ before, limit }) => this.expired.all(before, limit).map(memoryFromSql),
       'quota-use': ({ holder, namespace }) => this.quotas.use(holder, namespace),
+      'written-bytes': ({ holder }, { now }) => this.quotas.written(holder, now),
       'used-envelope': ({ fingerprint }) => this.envelope.get(fingerprint)?.memory_id ?? null,
       'agent-key': ({ agentId }) => agentKey(this.texts, agentId),
       'oldest-observation': () => this.oldestObservation.get()?.observed_at ?? null,
@@ -136,6 +137,7 @@ export class DecisionReads {
       'digest-holds': ({ kind, namespace }) => this.digests.holds(kind, namespace),
       'records-with': ({ kind, member, value, limit }) => tables.records(kind).rowsWith(member, value, limit),
       'log-origin': () => log.own(),
+      'log-ahead': (_request, { nowMs }) => log.ahead(nowMs),
       'origin-head': ({ origin }) => log.unwrittenEnd(origin) ?? subjects.originHead(origin),
       'origins-of': ({ peerId }) => {
         log.flush();

@@ -3,6 +3,7 @@ import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
 import type { Crypto } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
+import { diskFailure } from '../disk-failure.js';
 import { type Connection, isUnreadable, sqliteCode } from './connection.js';
 import { schemaVersion } from './database-setup.js';
 import { type HoldOptions, holdExclusively } from './exclusive-hold.js';
@@ -54,7 +55,7 @@ export function repairDatabase(options: RepairOptions): Result<RepairedDatabase>
     }
     return ok(repaired(db, options));
   } catch (error) {
-    if (!isUnreadable(error)) throw error;
+    if (!isUnreadable(error) || diskFailure(error, path) !== null) throw error;
     const why = `${sqliteCode(error)}: ${(error as Error).message}`;
     return fail(
       'DATABASE_ERROR',

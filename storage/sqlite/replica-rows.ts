@@ -1,4 +1,5 @@
 import type { Mutation } from '../../protocol/decide/mutations.js';
+import type { Subject } from '../../protocol/kinds/kind.js';
 import type { Dot } from '../../protocol/kinds/version.js';
 import type { Origin } from '../../protocol/meanings.js';
 import { operationId } from '../../protocol/replication/operation-log.js';
@@ -18,6 +19,7 @@ export class ReplicaRows {
         `INSERT INTO conflicts (origin, origin_seq, kind, subject, namespace, winner) VALUES (?, ?, ?, ?, ?, ?)
          ON CONFLICT DO NOTHING`,
       ),
+      dropConflicts: db.prepare('DELETE FROM conflicts WHERE kind = ? AND subject = ?'),
       dropNonces: db.prepare('DELETE FROM federation_nonce_cache WHERE last_touch < ?'),
       addNonce: db.prepare(
         'INSERT INTO federation_nonce_cache (peer_id, fingerprint, last_touch, inserted_at) VALUES (?, ?, ?, ?)',
@@ -39,6 +41,10 @@ export class ReplicaRows {
     const { kind, loser, winner, subject, namespace } = mutation;
     const by = operationId(winner.origin, winner.seq);
     this.statements.addConflict.run(loser.origin, loser.seq, kind, subject, namespace, by);
+  }
+
+  forgetConflicts({ kind, id }: Subject): void {
+    this.statements.dropConflicts.run(kind, id);
   }
 
   /** `last_touch` is when the nonce may be deleted. */

@@ -14,6 +14,7 @@ import type { Instant } from '../../protocol/meanings.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
 import type { Signer } from '../../protocol/seams.js';
+import { diskFailure } from '../disk-failure.js';
 import { AuditChain } from './audit-chain.js';
 import { AuditHeadFile, auditHeadPath } from './audit-head.js';
 import { manifestPathOf, readManifest } from './backup.js';
@@ -21,6 +22,8 @@ import { sqliteCode } from './connection.js';
 import { DatabaseRefusedError, type OpenOptions, switchEpoch } from './database-setup.js';
 import { holdExclusively, inUse } from './exclusive-hold.js';
 import { OLDEST_VERSION } from './migrations/migrate.js';
+import { resetWithin } from './reset-clock.js';
+import { DATABASE_FORM } from './schema.js';
 import {
   type CopyStep,
   checkedVersion,
@@ -111,6 +114,7 @@ function checkCopy(copy: string, { from, skipVerify, step }: RestoreOptions): Re
     version = checkedVersion(copy);
   } catch (error) {
     if (error instanceof DatabaseRefusedError) return fail('BACKUP_UNSUPPORTED', error.message);
+    if (diskFailure(error, copy) !== null) throw error;
     const isDatabase = sqliteCode(error) !== 'SQLITE_NOTADB';
     return isDatabase
       ? fail('BACKUP_DAMAGED', `the backup is damaged: ${(error as Error).message}`)
@@ -136,12 +140,7 @@ function beginEpoch(copy: string, options: RestoreOptions): void {
     before.committed();
     const audit = chain(auditHeadPath(copy));
     db.transaction(() => {
-      switchEpoch(db, {
-        peerId: options.identity.peerId,
-        epoch: options.freshEpoch,
-        nowMs: options.nowMs,
-        reason: 'restored from backup',
-      });
+      switchAndReset(db, options);
       // The owner of the copied database does not own this one.
       db.prepare('DELETE FROM database_owner').run();
       const payload = { backup: basename(options.from), db_epoch: options.freshEpoch };
@@ -151,6 +150,19 @@ function beginEpoch(copy: string, options: RestoreOptions): void {
   } finally {
     db.close();
   }
+}
+
+/** Operations that are stamped ahead of the clock move to the new epoch. */
+function switchAndReset(db: Database.Database, options: RestoreOptions): void {
+  const { identity, nowMs, freshEpoch } = options;
+  const reason = 'restored from backup';
+  const begin = () => switchEpoch(db, { peerId: identity.peerId, epoch: freshEpoch, nowMs, reason });
+  // Another machine's operations keep their names: it may still run.
+  const isMoved = db.prepare('SELECT peer_id FROM log_state').pluck().get() !== identity.peerId;
+  if (isMoved) begin();
+  const isCurrent = db.pragma('user_version', { simple: true }) === DATABASE_FORM;
+  const restamped = isCurrent ? resetWithin(db, { ...options, dryRun: false, reason }).restamped : 0;
+  if (!isMoved && restamped === 0) begin();
 }
 
 function swap(draft: string, options: RestoreOptions): Result<string | null> {

@@ -116,6 +116,9 @@ CREATE TABLE suspects (
   PRIMARY KEY (kind, id)
 ) WITHOUT ROWID;`;
 
+/** Came to `agent_quotas` within form 2: databases without it get it when they are opened for writing. */
+export const WRITTEN_COLUMN = 'current_written_bytes_today INTEGER NOT NULL DEFAULT 0';
+
 /**
  * The form of the database within its schema version, in SQLite's `user_version`. Opening an earlier form for writing
  * upgrades it (migrations/form.ts). Schema 55 is unreleased, so its number stays.
@@ -231,6 +234,7 @@ CREATE TABLE agent_quotas (
   day_started_at TEXT NOT NULL,
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL,
+  ${WRITTEN_COLUMN},
   PRIMARY KEY (agent_id, namespace)
 ) WITHOUT ROWID;
 

@@ -3,7 +3,10 @@ import { closeSync, fsyncSync, openSync, readSync, rmSync, statSync, writeFileSy
 import { basename, dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Instant } from '../../protocol/meanings.js';
+import { diskTrouble } from '../disk-failure.js';
+import { type Connection, lacksSharedFile, openWriter } from './connection.js';
 import { schemaVersion } from './database-setup.js';
+import { openUnchanged } from './inspect/open-unchanged.js';
 
 /** The manifest: the description of a database copy, stored next to it. */
 export interface Manifest {
@@ -64,11 +67,30 @@ export function writeCopy(
 
 // Its own connection, because VACUUM INTO cannot run inside a transaction.
 function copyDatabase(from: string, to: string): void {
-  const source = new Database(from, { readonly: true, fileMustExist: true, timeout: 10_000 });
+  const source = openSource(from);
   try {
     source.prepare('VACUUM INTO ?').run(to);
   } finally {
     source.close();
+  }
+}
+
+const BUSY_TIMEOUT_MS = 10_000;
+
+/** Opens a database to be copied, if need be without the side files for which its disk has no room. */
+function openSource(path: string): Connection {
+  const source = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    source.pragma('schema_version');
+    return source;
+  } catch (error) {
+    source.close();
+    if (lacksSharedFile(error, path)) return openWriter(path, BUSY_TIMEOUT_MS, 'FULL', 'alone');
+    if (diskTrouble(path) !== 'read-only') throw error;
+    const copy = openUnchanged(path);
+    // Else SQLite refuses VACUUM INTO, although it writes to another file.
+    copy.pragma('query_only = OFF');
+    return copy;
   }
 }
 

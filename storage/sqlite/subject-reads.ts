@@ -69,7 +69,7 @@ export class SubjectReads {
       nameless: db.prepare<[{ from: string; keep: number; to: string }], { n: number }>(
         `SELECT 1 AS n FROM operations o WHERE o.origin = @from AND o.origin_seq > @keep AND NOT EXISTS (
            SELECT 1 FROM operations n WHERE n.origin = @to AND n.origin_seq = o.origin_seq - @keep
-             AND n.hlc = o.hlc AND n.kind = o.kind AND n.subject = o.subject)
+             AND n.kind = o.kind AND n.subject = o.subject)
          LIMIT 1`,
       ),
       beyond: db.prepare<[string, number], { kind: string; subject: string }>(

@@ -1,4 +1,4 @@
-import type { QuotaLimits } from '../../protocol/agents/quota.js';
+import type { NodeQuotas } from '../../protocol/agents/quota.js';
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import { CHAIN, type Chain } from '../../protocol/decide/chain.js';
 import type { Decision, DecisionContext } from '../../protocol/decide/deciding.js';
@@ -35,7 +35,7 @@ export interface WriterParts {
   readonly reportBug: (error: unknown) => void;
   /** Signs the audit chain; null leaves it unsigned. */
   readonly signer: Signer | null;
-  readonly quota: QuotaLimits;
+  readonly quota: NodeQuotas;
   /** When absent: every kind of this release. */
   readonly kinds?: Kinds;
   /** When absent: the rules of this release. */
@@ -65,7 +65,7 @@ export class Writer {
   private readonly chain: Chain;
 
   private readonly db: Connection;
-  private readonly quota: QuotaLimits;
+  private readonly quota: NodeQuotas;
   private readonly reportBug: (error: unknown) => void;
 
   constructor({ db, crypto, reportBug, signer, quota, kinds = KINDS, chain = CHAIN }: WriterParts) {
@@ -123,11 +123,11 @@ export class Writer {
       this.sql.begin.run();
     } catch (error) {
       if (isBusy(error)) throw new DatabaseBusyError('the database is locked by another process');
-      return batch.map(() => storageFailure(error));
+      return batch.map(() => storageFailure(error, this.db.name));
     }
     try {
       this.log.begin();
-      this.quotas.clear();
+      this.quotas.begin(this.log.commitSequence());
       this.digests.clear();
       const results = batch.map((timed) =>
         how === 'bare' ? this.runBare(timed) : this.runInSavepoint(timed),
@@ -136,6 +136,7 @@ export class Writer {
       this.digests.flush();
       this.log.finish();
       this.sql.commit.run();
+      this.quotas.committed(this.log.commitSequence());
       this.writeAuditHead();
       return results;
     } catch (error) {
@@ -144,7 +145,7 @@ export class Writer {
       if (!isDiskError(error) || (how === 'bare' && isCorruption(error))) return null;
       const relieved = isFull(error) && this.relief.full(batch[0]?.nowMs ?? 0);
       if (relieved && !again) return this.transaction(batch, how, true);
-      return batch.map(() => storageFailure(error));
+      return batch.map(() => storageFailure(error, this.db.name));
     }
   }
 
@@ -198,7 +199,7 @@ export class Writer {
     if (failure instanceof DamagedRowError) {
       return dataDamaged(failure, this.suspects.note(failure, instantFromMs(nowMs)));
     }
-    if (isCorruption(failure)) return storageFailure(failure);
+    if (isCorruption(failure)) return storageFailure(failure, this.db.name);
     if (/UNIQUE constraint failed: memories\.(id|title)/.test(String(failure))) {
       return fail('CONFLICT', 'a memory with this id already exists');
     }
@@ -216,16 +217,17 @@ export class Writer {
     decision: Decision<OutcomeOf<Command>>,
     context: DecisionContext,
   ): Result<OutcomeOf<Command>> & { readonly ok: true } {
+    const { chargedTo } = decision;
     let value = decision.value;
     for (const mutation of decision.mutations) {
       const stored = this.mutations.apply(mutation, context);
+      if (stored === null || mutation.mutation !== 'write') continue;
+      if (chargedTo !== undefined) {
+        const to = { holder: chargedTo, namespace: mutation.namespace };
+        this.quotas.wrote(to, this.quota, stored.text, context.now);
+      }
       // The caller sees the memory with the stamps of its write.
-      if (
-        stored !== null &&
-        mutation.mutation === 'write' &&
-        'memory' in value &&
-        value.memory.id === mutation.id
-      ) {
+      if ('memory' in value && value.memory.id === mutation.id) {
         value = { ...value, memory: { ...stored.image, ...stored.stamp } as Memory };
       }
     }

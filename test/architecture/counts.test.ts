@@ -57,7 +57,6 @@ describe('counts', () => {
       [
         'POST /mesh/join',
         'POST /mesh/roster',
-        'GET /mesh/digests',
         'GET /mesh/whoami',
         'GET /mesh/status',
         'GET /mesh/operations/{id}',

@@ -1,5 +1,3 @@
-import { systemCrypto } from '../../node/seams.js';
-import { rootDigest } from '../../protocol/mesh/digest.js';
 import type { AnswerOf, Query } from '../../protocol/queries.js';
 import { openReader } from '../../storage/sqlite/connection.js';
 import { Reader } from '../../storage/sqlite/reader.js';
@@ -37,7 +35,7 @@ export class Roots {
   equal(): boolean {
     const states = this.readers.map((_, index) => {
       const { rows, digests } = this.ask(index, { kind: 'read-digests' });
-      return `${rows} ${rootDigest(digests, () => true, systemCrypto)}`;
+      return `${rows} ${JSON.stringify(digests)}`;
     });
     return new Set(states).size === 1;
   }

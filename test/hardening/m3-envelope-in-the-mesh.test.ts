@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { signedBytes, signWrite } from '../../node/identity/sign-write.js';
 import { systemCrypto } from '../../node/seams.js';
 import type { Memory } from '../../protocol/memory/memory.js';
+import { bindKey } from '../support/agents.js';
 import { aMemory, OPERATOR, storing } from '../support/memories.js';
 import { openReceiverNode } from '../support/receiver-node.js';
 import { agentKey } from '../support/signing.js';
@@ -27,14 +28,8 @@ async function presentedAfter(createdAt: string, change: (memory: Memory) => Mem
   const node = await openReceiverNode({ peers: [peer.asPeer()] });
   try {
     const { store } = node.services;
-    const record = aMemory({
-      ...{ namespace: '_agents', title: `agent:${agent.agentId}`, content: 'an agent' },
-      metadata: { agent_id: agent.agentId, agent_type: 'ai:generic', capabilities: [] },
-    });
-    const spareId = aMemory({}).id;
-    await store.execute({ kind: 'register-agent', memory: record, spareId, viewer: OPERATOR, admin: true });
+    await bindKey(store, agent);
     const { agentId, publicKeyText: publicKey } = agent;
-    await store.execute({ kind: 'bind-agent-key', agentId, publicKey, by: 'test' });
     const memory = signedMemory(createdAt);
     const operation = peer.operation(change(memory));
     assert.equal((await node.send(peer.push(peer.pushOf(operation)))).status, 200);
@@ -43,7 +38,7 @@ async function presentedAfter(createdAt: string, change: (memory: Memory) => Mem
     const fingerprint = systemCrypto.sha256Hex(signedBytes(fieldsOf(memory), createdAt, systemCrypto));
     const expiresAtMs = Date.parse(createdAt) + 300_000;
     const again = await store.execute({
-      ...storing({ ...memory, id: spareId }),
+      ...storing({ ...memory, id: aMemory({}).id }),
       envelope: { agentId, fingerprint, publicKey, expiresAtMs },
     });
     return again.ok ? 'stored' : again.error.code;
@@ -55,6 +50,19 @@ async function presentedAfter(createdAt: string, change: (memory: Memory) => Mem
 describe('M3 a signed envelope that another node accepted', () => {
   it('is refused here, also after the memory was deleted', async () => {
     assert.equal(await presentedAfter(new Date().toISOString()), 'ATTESTATION_REPLAYED');
+  });
+
+  it('is not taken for used where another key signed it', async () => {
+    const other = agentKey(agent.agentId, Buffer.alloc(32, 7));
+    const createdAt = new Date().toISOString();
+    const forge = (memory: Memory): Memory => ({
+      ...memory,
+      write_signature: {
+        ...signWrite(other.signer, fieldsOf(memory), createdAt, systemCrypto),
+        public_key: other.publicKeyText,
+      },
+    });
+    assert.equal(await presentedAfter(createdAt, forge), 'stored');
   });
 
   it('is not taken for used where the signature is wrong', async () => {

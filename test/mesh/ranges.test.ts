@@ -28,7 +28,18 @@ function asking(ask: unknown, fields: Record<string, unknown> = {}, headers = {}
   const signed = signMessage({ ...parts, peerId: peer.peerId, signer: peer.signer, random: systemRandom });
   return { ...parts, headers: { ...signed, ...headers }, fingerprint: null };
 }
-const NAMESPACES = { kind: 'namespaces', have: {}, digests: { memory: {} } };
+const BUCKETS = { kind: 'buckets', within: null };
+/** A question about all buckets of the memories, by a node that has none. */
+const NAMESPACES = {
+  kind: 'namespaces',
+  within: null,
+  of: 'memory',
+  buckets: Array.from({ length: 256 }, (_, bucket) => bucket),
+  after: null,
+  upTo: null,
+  digests: [],
+};
+const ZEROS = '0'.repeat(64);
 
 const GLOBAL = { kind: 'memory', namespace: 'global' };
 
@@ -57,9 +68,14 @@ describe('questions about ranges', () => {
       undefined,
       {},
       { kind: 'nothing' },
-      { kind: 'namespaces', have: { o: -1 }, digests: {} },
-      { kind: 'namespaces', have: {}, digests: { memory: { global: 'xyz' } } },
-      { kind: 'namespaces', have: {}, digests: { global: '0'.repeat(64) } },
+      { kind: 'buckets' },
+      { kind: 'buckets', within: 'team' },
+      { kind: 'buckets', within: Array.from({ length: 1001 }, () => 'a') },
+      { kind: 'namespaces', have: {}, digests: { memory: {} } },
+      { ...NAMESPACES, buckets: [256] },
+      { ...NAMESPACES, buckets: Array.from({ length: 257 }, () => 1) },
+      { ...NAMESPACES, digests: [['global', 'xyz']] },
+      { ...NAMESPACES, digests: { global: ZEROS } },
       { kind: 'subjects', of: GLOBAL, ranges: { a: '0'.repeat(64) }, from: 0 },
       { kind: 'subjects', of: GLOBAL, ranges: {}, from: 257 },
       { kind: 'subjects', namespace: 'global', ranges: {}, from: 0 },
@@ -75,13 +91,28 @@ describe('questions about ranges', () => {
     const node = await open({ peers: [peer.asPeer(), writer.asPeer()] });
     const shown = writer.operation({ namespace: 'open', title: 'shown' });
     assert.equal((await node.send(writer.push(writer.pushOf(shown)))).json['applied'], 1);
-    const compare = async (digests: object) => {
-      const { json } = await node.send(asking({ kind: 'namespaces', have: {}, digests }));
-      return [json['differing'], json['compared']];
-    };
-    assert.deepEqual(await compare({}), [[], 0]);
-    assert.deepEqual(await compare({ link: {}, later: { open: '0'.repeat(64) } }), [[], 0]);
-    assert.deepEqual(await compare({ memory: {} }), [[{ kind: 'memory', namespace: 'open' }], 1]);
+    const bucketed = await node.send(asking(BUCKETS));
+    const kinds = bucketed.json['buckets'] as Record<string, object>;
+    assert.deepEqual(
+      Object.entries(kinds).map(([kind, buckets]) => [kind, Object.keys(buckets).length]),
+      [
+        ['memory', 1],
+        ['link', 0],
+        ['standard', 0],
+        ['adoption', 0],
+      ],
+    );
+    const compare = async (fields: object) =>
+      (await node.send(asking({ ...NAMESPACES, ...fields }))).json['differing'];
+    assert.deepEqual(await compare({}), ['open']);
+    assert.deepEqual(await compare({ of: 'link' }), []);
+    assert.deepEqual(await compare({ of: 'later' }), []);
+    assert.deepEqual(await compare({ buckets: [] }), []);
+    assert.deepEqual(await compare({ within: ['elsewhere'] }), []);
+    assert.deepEqual(await compare({ after: 'open' }), []);
+    assert.deepEqual(await compare({ after: 'opem', upTo: 'open' }), ['open']);
+    assert.deepEqual(await compare({ upTo: 'opem' }), []);
+    assert.deepEqual(await compare({ digests: [['there', ZEROS]] }), ['open', 'there']);
     const of = { kind: 'later', namespace: 'open' };
     const { status, json } = await node.send(asking({ kind: 'subjects', of, ranges: {}, from: 0 }));
     assert.deepEqual([status, json['subjects'], json['next']], [200, [], null]);
@@ -94,9 +125,14 @@ describe('questions about ranges', () => {
     const shown = other.operation({ namespace: 'open', title: 'no secret' });
     const pushed = await node.send(other.push(other.pushOf(secret, shown)));
     assert.equal(pushed.json['applied'], 2);
-    const compared = await node.send(asking(NAMESPACES));
     const shownHere = { kind: 'memory', namespace: 'open' };
-    assert.deepEqual([compared.json['differing'], compared.json['compared']], [[shownHere], 1]);
+    assert.deepEqual((await node.send(asking(NAMESPACES))).json['differing'], ['open']);
+    const buckets = async () => (await node.send(asking(BUCKETS))).json;
+    const before = await buckets();
+    assert.deepEqual(before['within'], ['open']);
+    const more = other.operation({ namespace: 'secret', title: 'another secret' });
+    assert.equal((await node.send(other.push(other.pushOf(more)))).json['applied'], 1);
+    assert.deepEqual((await buckets())['buckets'], before['buckets']);
     const ranges = { kind: 'subjects', ranges: {}, from: 0 };
     const inside = await node.send(asking({ ...ranges, of: shownHere }));
     assert.deepEqual((inside.json['subjects'] as string[][])[0]![0], shown.subject);
@@ -106,7 +142,7 @@ describe('questions about ranges', () => {
       [outside.json['subjects'], outside.json['ranges'], outside.json['next']],
       [nowhere.json['subjects'], nowhere.json['ranges'], nowhere.json['next']],
     );
-    const places = [1, 2, 3].map((seq) => ({ origin: other.origin, seq }));
+    const places = [1, 2, 4].map((seq) => ({ origin: other.origin, seq }));
     const { json } = await node.send(asking({ kind: 'operations', places }));
     const operations = json['operations'] as { seq: number; payload: string | null }[];
     assert.deepEqual(

@@ -25,6 +25,8 @@ const link: MeshStatus['peers'][number] = {
   root: null,
   rows: null,
   comparedAt: null,
+  comparisonsFailed: 0,
+  comparisonProblem: null,
   diverged: false,
   differing: [],
   version: null,
@@ -100,6 +102,11 @@ describe('what doctor finds about a mesh', () => {
       'WARN PEER_UNREACHABLE',
     ],
     ['a peer at rest', () => withLink({ quarantined: true }), 'WARN DELIVERIES_QUARANTINED'],
+    [
+      'rows that cannot be compared',
+      () => withLink({ comparisonsFailed: 3, comparisonProblem: 'refused:too_large: HTTP 413' }),
+      'WARN ROWS_NOT_COMPARED',
+    ],
     [
       'a quorum without its nodes',
       () => withLink({}, { quorum: { configured: 3, needed: 2, members: 2 } }),

@@ -22,6 +22,8 @@ const peer = (peerId: string): MeshStatus['peers'][number] => ({
   root: null,
   rows: null,
   comparedAt: null,
+  comparisonsFailed: 0,
+  comparisonProblem: null,
   diverged: false,
   differing: [],
   version: null,

@@ -51,6 +51,7 @@ export const product: JoinMesh = (run) => {
     quorumTimeoutMs: QUORUM_WITHIN_MS,
     accepting: () => mesh.accepting(),
     whenAccepting: () => mesh.whenAccepting(),
+    clockAheadMs: () => mesh.clockAheadMs(),
     replicated: (origin, from, to, deadlineMs) => mesh.replicated(origin, from, to, deadlineMs),
     forward: (peerId, command) => mesh.forward(peerId, command),
     forwarded: SIM_CHAIN.forwarded,

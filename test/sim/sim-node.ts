@@ -226,6 +226,7 @@ export class SimNode {
       peerId: this.peerId,
       machineKey: this.signer,
       catalogue: CATALOGUE,
+      isMember: (peerId) => this.roster.find(peerId)?.state === 'member',
       condition: () => ({ ready: true, degraded: [], pendingEmbeddings: null, writer: 'daemon' }),
     };
     const carrier = network.transport(this.name, alive);

@@ -148,6 +148,7 @@ for (const version of OLDER_VERSIONS) {
         day_started_at: '2026-01-02T00:00:00.000Z',
         created_at: '2025-12-01T00:00:00.000Z',
         updated_at: '2026-01-02T01:00:00.000Z',
+        current_written_bytes_today: 0,
       });
       const standards = all(db, "SELECT id, namespace, payload FROM records WHERE kind = 'standard'");
       const { rest: _rest, ...standard } = OLDER_STANDARD;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { QuotaLimits } from '../../protocol/agents/quota.js';
+import type { NodeQuotas } from '../../protocol/agents/quota.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import { newMemory } from '../../protocol/memory/new-memory.js';
 import type { MemoryFilter } from '../../protocol/memory/queries.js';
@@ -15,7 +15,12 @@ export const OPERATOR: Viewer = { all: true, agentId: null, asNamespace: null };
 export const tenant = (agentId: string): Viewer => ({ all: false, agentId, asNamespace: null });
 
 /** Quotas that nothing reaches. */
-export const UNLIMITED: QuotaLimits = { memoriesPerDay: 1e12, storageBytes: 1e15, linksPerDay: 1e12 };
+export const UNLIMITED: NodeQuotas = {
+  memoriesPerDay: 1e12,
+  storageBytes: 1e15,
+  linksPerDay: 1e12,
+  registrationsPerDay: 1e12,
+};
 
 /** A plain memory with the given fields changed. */
 export function aMemory(fields: Partial<Memory> = {}): Memory {

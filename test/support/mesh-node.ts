@@ -61,7 +61,7 @@ export async function openMeshHost(parts: FormingParts & { readonly home: string
     log,
   };
   const peers = new MeshPeers({ ...own, settings: node.services.settings });
-  const host = new MeshHost({ ...own, store: node.services.store, peers });
+  const host = new MeshHost({ ...own, signer: node.services.machineKey!, store: node.services.store, peers });
   await host.start((tls, peerRoutes) =>
     createHttpSurface({
       services: node.services,

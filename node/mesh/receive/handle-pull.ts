@@ -1,20 +1,17 @@
+import { readBuckets } from '../../../actors/mesh/namespace-digests.js';
 import { SYNC_PAGE_BYTES_MAX } from '../../../protocol/limits.js';
 import { encodeCursor } from '../../../protocol/mesh/cursor.js';
 import { rootDigest } from '../../../protocol/mesh/digest.js';
-import { mayHave, mayHold, type Peer } from '../../../protocol/mesh/peer.js';
+import { mayHave, type Peer } from '../../../protocol/mesh/peer.js';
 import type { PullQuestion } from '../../../protocol/mesh/pull-question.js';
 import {
-  type Have,
+  haveOf,
   headBytes,
   type PullReply,
   peerOfOrigin,
   type SignedHead,
 } from '../../../protocol/mesh/wire.js';
-import type {
-  KnownOriginsAnswer,
-  ReadOperations,
-  ReadOperationsAnswer,
-} from '../../../protocol/replication/queries.js';
+import type { ReadOperations, ReadOperationsAnswer } from '../../../protocol/replication/queries.js';
 import { failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock, Crypto, Signer } from '../../../protocol/seams.js';
 import { instantFromMs } from '../../../protocol/time.js';
@@ -40,7 +37,7 @@ export async function handlePull(
 ): Promise<Result<PullReply & Readonly<Record<string, unknown>>>> {
   const known = await parts.store.query({ kind: 'known-origins' });
   if (!known.ok) return failed(known.error);
-  const all = haveOf(known.value);
+  const all = haveOf(known.value.heads);
   const wall_clock = instantFromMs(parts.clock.nowMs());
   if (peer.pullDenied === true) {
     const nothing = {
@@ -103,9 +100,6 @@ async function pageFor(
   }
 }
 
-const haveOf = ({ heads }: KnownOriginsAnswer): Have =>
-  Object.fromEntries(Object.entries(heads).map(([origin, { seq }]) => [origin, seq]));
-
 /** Heads of other origins are sent as stored; those of this node's own origins are signed now. */
 function signedHeads({ peerId, signer }: PullParts, page: ReadOperationsAnswer): SignedHead[] {
   const heads = [...page.heads];
@@ -120,10 +114,10 @@ function signedHeads({ peerId, signer }: PullParts, page: ReadOperationsAnswer):
 
 /** The root over what the peer may hold; null when a write happened after the page was read. */
 async function rootFor(parts: PullParts, peer: Peer, commitSequence: number): Promise<Result<string | null>> {
-  const digests = await parts.store.query({ kind: 'read-digests' });
-  if (!digests.ok) return failed(digests.error);
+  const buckets = await readBuckets(parts.store, [peer.allowedNamespaces]);
+  if (!buckets.ok) return failed(buckets.error);
   const after = await parts.store.query({ kind: 'known-origins' });
   if (!after.ok) return failed(after.error);
   if (after.value.commitSequence !== commitSequence) return ok(null);
-  return ok(rootDigest(digests.value.digests, (namespace) => mayHold(peer, namespace), parts.crypto));
+  return ok(rootDigest(buckets.value, parts.crypto));
 }

@@ -1,13 +1,15 @@
+import { readBuckets, readNamespaces } from '../../../actors/mesh/namespace-digests.js';
 import * as limits from '../../../protocol/limits.js';
-import { compareDigests } from '../../../protocol/mesh/compare-digests.js';
-import { mayHave, mayHold, type Peer } from '../../../protocol/mesh/peer.js';
+import { heldByAll, mayHave, mayHold, type Peer } from '../../../protocol/mesh/peer.js';
 import {
+  type BucketsReply,
   differingRanges,
   type NamespacesReply,
   type OperationsReply,
   type RangesQuestion,
   type SubjectsReply,
 } from '../../../protocol/mesh/ranges.js';
+import { type Have, haveOf } from '../../../protocol/mesh/wire.js';
 import { fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Clock } from '../../../protocol/seams.js';
 import { instantFromMs } from '../../../protocol/time.js';
@@ -35,6 +37,8 @@ export async function handleRanges(
 
 function answerOf(store: Store, peer: Peer, ask: RangesQuestion): Promise<Result<object>> {
   switch (ask.kind) {
+    case 'buckets':
+      return bucketsFor(store, peer, ask);
     case 'namespaces':
       return compareNamespaces(store, peer, ask);
     case 'subjects':
@@ -44,20 +48,67 @@ function answerOf(store: Store, peer: Peer, ask: RangesQuestion): Promise<Result
   }
 }
 
+async function bucketsFor(
+  store: Store,
+  { allowedNamespaces }: Peer,
+  { within }: Extract<RangesQuestion, { kind: 'buckets' }>,
+): Promise<Result<BucketsReply>> {
+  const read = await withLog(store, () => readBuckets(store, [allowedNamespaces, within]));
+  if (!read.ok) return failed(read.error);
+  const { value: buckets, ...log } = read.value;
+  return ok({ ...log, within: allowedNamespaces, buckets });
+}
+
 async function compareNamespaces(
   store: Store,
-  peer: Peer,
-  { digests: theirs }: Extract<RangesQuestion, { kind: 'namespaces' }>,
+  { allowedNamespaces }: Peer,
+  { within, of, buckets, after, upTo, digests }: Extract<RangesQuestion, { kind: 'namespaces' }>,
 ): Promise<Result<NamespacesReply>> {
-  const known = await store.query({ kind: 'known-origins' });
-  if (!known.ok) return failed(known.error);
-  const ours = await store.query({ kind: 'read-digests' });
-  if (!ours.ok) return failed(ours.error);
-  // The asking node leaves out what this node may not hold.
-  const all = { allowedNamespaces: null };
-  const { differing, compared } = compareDigests(ours.value.digests, theirs, all, peer);
-  const have = Object.entries(known.value.heads).map(([name, { seq }]) => [name, seq]);
-  return ok({ have: Object.fromEntries(have), differing, compared });
+  const scopes = [allowedNamespaces, within];
+  const isHeld = heldByAll(scopes);
+  const theirs = new Map(digests.filter(([namespace]) => isHeld(namespace)));
+  const query = { of, buckets, within: scopes, upTo };
+  const read = await withLog(store, () => differingFrom(store, theirs, { ...query, after }));
+  if (!read.ok) return failed(read.error);
+  const { value: differing, ...log } = read.value;
+  return ok({ ...log, differing });
+}
+
+/** The namespaces whose digests differ from those of a peer, as many as one answer names. */
+async function differingFrom(
+  store: Store,
+  theirs: ReadonlyMap<string, string>,
+  query: Parameters<typeof readNamespaces>[1],
+): Promise<Result<readonly string[]>> {
+  const lacking = new Set(theirs.keys());
+  const differing: string[] = [];
+  for (let { after } = query; ; ) {
+    const page = await readNamespaces(store, { ...query, after });
+    if (!page.ok) return page;
+    for (const [namespace, digest] of page.value.digests) {
+      lacking.delete(namespace);
+      if (theirs.get(namespace) !== digest) differing.push(namespace);
+    }
+    after = page.value.next;
+    if (after === null) for (const namespace of lacking) differing.push(namespace);
+    if (after === null || differing.length >= limits.RANGE_NAMESPACES_MAX)
+      return ok(differing.slice(0, limits.RANGE_NAMESPACES_MAX));
+  }
+}
+
+/** What is read, with what the log had meanwhile. */
+async function withLog<T>(
+  store: Store,
+  read: () => Promise<Result<T>>,
+): Promise<Result<{ readonly value: T; readonly have: Have; readonly still: boolean }>> {
+  const before = await store.query({ kind: 'known-origins' });
+  if (!before.ok) return before;
+  const value = await read();
+  if (!value.ok) return value;
+  const after = await store.query({ kind: 'known-origins' });
+  if (!after.ok) return after;
+  const still = before.value.commitSequence === after.value.commitSequence;
+  return ok({ value: value.value, have: haveOf(after.value.heads), still });
 }
 
 async function compareRanges(

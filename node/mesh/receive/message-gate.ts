@@ -157,4 +157,9 @@ export class MessageGate {
   }
 }
 
-const NOT_TAKEN: ReadonlySet<string> = new Set(['OVERLOADED', 'SHUTTING_DOWN', 'STORAGE_FULL']);
+const NOT_TAKEN: ReadonlySet<string> = new Set([
+  'OVERLOADED',
+  'SHUTTING_DOWN',
+  'STORAGE_FULL',
+  'STORAGE_READ_ONLY',
+]);

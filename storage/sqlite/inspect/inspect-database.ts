@@ -2,10 +2,12 @@ import { type AuditReport, type AuditRow, AuditVerifier } from '../../../protoco
 import type { Answers } from '../../../protocol/queries.js';
 import { SCHEMA_VERSION } from '../../../protocol/schema-version.js';
 import type { Crypto } from '../../../protocol/seams.js';
+import { diskFailure } from '../../disk-failure.js';
 import { AUDIT_COLUMNS } from '../audit-chain.js';
 import { auditHeadPath, readAuditHead } from '../audit-head.js';
 import { type Connection, sqliteCode } from '../connection.js';
 import { DatabaseRefusedError, schemaVersion } from '../database-setup.js';
+import { tailsAhead } from '../log-ahead.js';
 import { integrityNotes } from '../queries/scrub.js';
 import { Statements } from '../statements.js';
 import { inspectLog, type LogFacts } from './inspect-log.js';
@@ -28,6 +30,8 @@ export interface ContentFacts {
   readonly links: number;
   readonly newestUpdatedAt: string | null;
   readonly newestHlc: string;
+  /** Own operations that are stamped too far ahead for other nodes. */
+  readonly operationsAhead: number;
   readonly fullText: { readonly missing: number; readonly surplus: number };
   readonly embeddings: {
     readonly pending: number;
@@ -48,7 +52,7 @@ export interface ContentFacts {
 
 /** Why a file cannot be inspected. */
 export interface Uninspectable {
-  readonly reason: 'no-database' | 'damaged' | 'foreign' | 'busy' | 'unreadable';
+  readonly reason: 'no-database' | 'damaged' | 'foreign' | 'busy' | 'unreadable' | 'disk';
   readonly message: string;
 }
 
@@ -71,7 +75,7 @@ export function inspectDatabase(
     db = openUnchanged(path);
     return { ok: true, facts: look(db, path, now, crypto, ownKey) };
   } catch (error) {
-    return { ok: false, problem: problemOf(error) };
+    return { ok: false, problem: problemOf(error, path) };
   } finally {
     db?.close();
   }
@@ -110,7 +114,11 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
     | { holder: string; role: string; expires_at_ms: number }
     | undefined;
   const newest = db.prepare('SELECT max(updated_at) AS at FROM memories').get() as { at: string | null };
-  const { hlc } = db.prepare('SELECT hlc FROM log_state').get() as { hlc: string };
+  const { hlc, peer_id } = db.prepare('SELECT hlc, peer_id FROM log_state').get() as Record<
+    'hlc' | 'peer_id',
+    string
+  >;
+  const ahead = tailsAhead(db, peer_id, Date.parse(now));
   const models = db.prepare('SELECT DISTINCT model FROM memory_embeddings').all() as { model: string }[];
   return {
     memories: count('SELECT count(*) AS n FROM memories'),
@@ -119,6 +127,7 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
     links: count('SELECT count(*) AS n FROM memory_links'),
     newestUpdatedAt: newest.at,
     newestHlc: hlc,
+    operationsAhead: ahead.reduce((sum, { operations }) => sum + operations, 0),
     fullText: {
       missing: count(
         'SELECT count(*) AS n FROM memories WHERE rid NOT IN (SELECT id FROM memories_fts_docsize)',
@@ -160,9 +169,11 @@ function auditOf(db: Connection, path: string, crypto: Crypto, ownKey: Uint8Arra
   return verifier.report();
 }
 
-function problemOf(error: unknown): Uninspectable {
+function problemOf(error: unknown, path: string): Uninspectable {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof DatabaseRefusedError) return { reason: 'foreign', message };
+  const disk = diskFailure(error, path);
+  if (disk !== null) return { reason: 'disk', message: disk.message };
   const code = sqliteCode(error) ?? (error as NodeJS.ErrnoException).code ?? '';
   if (code.startsWith('SQLITE_NOTADB')) return { reason: 'no-database', message };
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return { reason: 'busy', message };

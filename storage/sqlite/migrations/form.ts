@@ -1,4 +1,4 @@
-import type { Command } from '../../../protocol/commands.js';
+import type { Command, OutcomeOf } from '../../../protocol/commands.js';
 import { CHAIN } from '../../../protocol/decide/chain.js';
 import type { DecisionContext } from '../../../protocol/decide/deciding.js';
 import type { Mutation } from '../../../protocol/decide/mutations.js';
@@ -19,7 +19,7 @@ import { Mutations } from '../mutations.js';
 import { DEFAULT_LIMITS, QuotaLedger } from '../quota-ledger.js';
 import { DecisionReads } from '../reads.js';
 import { runDecision } from '../run-decision.js';
-import { DATABASE_FORM, REPLICA_TABLES } from '../schema.js';
+import { DATABASE_FORM, REPLICA_TABLES, WRITTEN_COLUMN } from '../schema.js';
 import { dropAside, setAside } from './tables.js';
 
 /**
@@ -27,6 +27,7 @@ import { dropAside, setAside } from './tables.js';
  * processes open the same file: one upgrades, the others wait for it and find it done.
  */
 export function upgradeForm(db: Connection, options: OpenOptions): void {
+  if (formOf(db) <= DATABASE_FORM) addWrittenBytes(db);
   if (formOf(db) < DATABASE_FORM) {
     db.pragma('foreign_keys = OFF');
     db.pragma('legacy_alter_table = ON');
@@ -65,6 +66,22 @@ function createRecordIndexes(db: Connection): void {
   );
   for (const sql of recordIndexes(KINDS)) {
     if (!there.has(/records_\w+/.exec(sql)![0])) db.exec(sql);
+  }
+}
+
+/** Earlier releases of this form neither have the column nor look at it. */
+function addWrittenBytes(db: Connection): void {
+  const [name] = WRITTEN_COLUMN.split(' ', 1);
+  const there = db.prepare("SELECT 1 FROM pragma_table_info('agent_quotas') WHERE name = ?");
+  if (there.get(name) !== undefined) return;
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    // Another process may have added it meanwhile.
+    if (there.get(name) === undefined) db.exec(`ALTER TABLE agent_quotas ADD COLUMN ${WRITTEN_COLUMN}`);
+    db.exec('COMMIT');
+  } catch (error) {
+    db.exec('ROLLBACK');
+    throw error;
   }
 }
 
@@ -164,7 +181,7 @@ export interface Engine {
   readonly mutations: Mutations;
   readonly context: DecisionContext;
   /** Runs a command, as the writer does; throws when its rule refuses it. */
-  run(command: Command): void;
+  run<C extends Command>(command: C): OutcomeOf<C>;
 }
 
 /** Builds an engine over a database that is being upgraded. */
@@ -185,7 +202,7 @@ export function engineOf(
   const tables = new SubjectTables(db, kinds, quotas, digests, log);
   const mutations = new Mutations(db, log, quotas, digests, tables, null);
   const reads = new DecisionReads(db, quotas, log, digests, crypto, tables);
-  const run: Engine['run'] = (command) => {
+  const run = <C extends Command>(command: C): OutcomeOf<C> => {
     const apply = (all: readonly Mutation[]) => {
       for (const mutation of all) mutations.apply(mutation, context);
     };
@@ -194,6 +211,7 @@ export function engineOf(
     );
     if (!decision.ok) throw new Error(`${command.kind}: ${decision.error.message}`);
     apply(decision.value.mutations);
+    return decision.value.value as OutcomeOf<C>;
   };
   return { log, quotas, digests, mutations, context, run };
 }

@@ -6,6 +6,7 @@ import { agentKey, listAgents } from './agents.js';
 import { archiveStats, findArchived, listArchive } from './archive.js';
 import { auditRows } from './audit.js';
 import { nearDuplicate, similarTitles } from './before-store.js';
+import { readBuckets, readDigests, readNamespaces } from './digests.js';
 import { embeddingProgress, pendingEmbeddings } from './embeddings.js';
 import { exportLinks, exportMemories } from './export.js';
 import { getMemory } from './get.js';
@@ -19,14 +20,7 @@ import { listQuotas } from './quotas.js';
 import { readLogged, readRangeSubjects, readRanges } from './ranges.js';
 import { readRanked, searchMemories } from './recall.js';
 import { exportRecords, readRecords } from './records.js';
-import {
-  findOperation,
-  knownOrigins,
-  listConflicts,
-  listNonces,
-  readDigests,
-  readOperations,
-} from './replication.js';
+import { findOperation, knownOrigins, listConflicts, listNonces, readOperations } from './replication.js';
 import {
   integrityNotes,
   listSuspects,
@@ -86,6 +80,9 @@ export const ANSWERS: {
   'find-contradictions': scan(findContradictions),
 
   'agent-key': lookup(({ statements }, { agentId }) => ({ publicKey: agentKey(statements, agentId) })),
+  'agent-keys': lookup(({ statements, agentKeys }, { agentIds }) => ({
+    keys: agentKeys.of(statements, agentIds),
+  })),
   'list-agents': scan(listAgents),
   'list-quotas': scan(listQuotas),
   'link-attestations': lookup(linkAttestations),
@@ -113,6 +110,8 @@ export const ANSWERS: {
       origins?.length === 1 && limit <= LOG_TAIL_OPERATIONS_MAX && bytesMax <= LOG_TAIL_BYTES_MAX,
   },
   'read-digests': scan(readDigests),
+  'read-buckets': scan(readBuckets),
+  'read-namespaces': scan(readNamespaces),
   'find-operation': scan(findOperation),
   'list-conflicts': scan(listConflicts),
   'list-nonces': scan(listNonces),

@@ -1,6 +1,7 @@
 import type { Kinds } from '../../../protocol/kinds/kinds.js';
 import type { Crypto } from '../../../protocol/seams.js';
 import type { Connection } from '../connection.js';
+import type { KeptAgentKeys } from '../kept-agent-keys.js';
 import type { KindPages } from '../kinds/tables.js';
 import type { RecallIndex } from '../recall/recall.js';
 import type { Statements } from '../statements.js';
@@ -12,6 +13,7 @@ export interface QueryParts {
   readonly kinds: Kinds;
   readonly pages: KindPages;
   readonly recall: RecallIndex;
+  readonly agentKeys: KeptAgentKeys;
   /** Throws when the reader was opened without crypto. */
   readonly crypto: Crypto;
 }

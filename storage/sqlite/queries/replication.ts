@@ -7,7 +7,6 @@ import type {
   KnownOriginsAnswer,
   ListConflicts,
   OriginHead,
-  ReadDigestsAnswer,
   ReadOperations,
   ReadOperationsAnswer,
 } from '../../../protocol/replication/queries.js';
@@ -146,20 +145,6 @@ function readOrigin(
     if (row.origin_seq === head.seq) mayEnd(head.hash);
   }
   return { rows: rows.slice(0, end), hash };
-}
-
-/** Digests by kind and namespace. Every known kind has an entry, so peers see which kinds this node knows. */
-export function readDigests({ statements, kinds: { all } }: QueryParts): ReadDigestsAnswer {
-  const rows = statements
-    .get(
-      'SELECT kind, namespace, lower(hex(digest)) AS digest, entries FROM namespace_digests ORDER BY namespace',
-    )
-    .all() as { kind: string; namespace: string; digest: string; entries: number }[];
-  const known = all.map(({ name }) => {
-    const own = rows.filter(({ kind }) => kind === name);
-    return [name, Object.fromEntries(own.map(({ namespace, digest }) => [namespace, digest]))] as const;
-  });
-  return { digests: Object.fromEntries(known), rows: rows.reduce((sum, row) => sum + row.entries, 0) };
 }
 
 export function findOperation({ statements }: QueryParts, { opId }: FindOperation): FoundOperation | null {

@@ -6,7 +6,8 @@ const AT = '2026-01-01T00:00:00.000Z';
 
 function behindAfter(gaps: readonly number[]): number {
   const state = new EntropyState();
-  for (const gap of gaps) state.note({ comparison: 'behind', gap, differing: ['team/a'], at: AT });
+  for (const gap of gaps)
+    state.note({ comparison: 'behind', gap, differing: ['team/a'], problem: null, at: AT });
   return state.behind;
 }
 

@@ -116,6 +116,7 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_MAX_MEMORIES_PER_DAY: [['7', 7]],
   SVC_MAX_STORAGE_BYTES: [['7', 7]],
   SVC_MAX_LINKS_PER_DAY: [['7', 7]],
+  SVC_MAX_REGISTRATIONS_PER_DAY: [['7', 7]],
   SVC_OBSERVATIONS_TTL_DAYS: [['7', 7]],
   SVC_SCRUB_INTERVAL_DAYS: [
     ['1', 86_400_000],
@@ -206,6 +207,7 @@ describe('the configuration file', () => {
     max_memories_per_day = 10
     max_storage_bytes = 11
     max_links_per_day = 12
+    max_registrations_per_day = 13
     [logging]
     level = "error"
     [mcp]
@@ -309,6 +311,7 @@ describe('the configuration file', () => {
     maxMemoriesPerDay: 10,
     maxStorageBytes: 11,
     maxLinksPerDay: 12,
+    maxRegistrationsPerDay: 13,
     observationsTtlDays: 3,
     logLevel: 'error',
     profile: 'full',

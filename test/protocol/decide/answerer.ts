@@ -124,6 +124,8 @@ function answerOf(request: ReadRequest, held: Held): unknown {
     case 'database-owner':
       return held.owner ?? null;
     // Nothing is used yet: the real engines' tests have quotas and envelopes.
+    case 'written-bytes':
+      return 0;
     case 'quota-use':
     case 'used-envelope':
     case 'agent-key':

@@ -36,7 +36,8 @@ export interface DatabaseFacts extends TableFacts {
   readonly links: Readonly<Record<string, object>>;
   readonly archived: Readonly<Record<string, object>>;
   readonly agents: readonly AgentRecord[];
-  readonly quotas: readonly QuotaUse[];
+  /** The first format does not count written bytes. */
+  readonly quotas: readonly Omit<QuotaUse, 'writtenBytesToday'>[];
   readonly conflicts: readonly Pick<Conflict, 'kind' | 'subject' | 'op_id' | 'winner'>[];
   /** By operation id. */
   readonly log: Readonly<Record<string, LoggedFacts>>;
@@ -75,7 +76,9 @@ export async function databaseFacts(store: Store, db: Database.Database): Promis
     links: Object.fromEntries(links.links.map((link) => [linkId(link), exportedLink(link)])),
     archived: Object.fromEntries(archive.archived.map((each) => [each.memory.id, archivedFacts(each)])),
     agents: (await ask(store, { kind: 'list-agents', after: null, limit: ALL })).agents,
-    quotas: (await ask(store, { kind: 'list-quotas', holder: null, namespace: null })).uses,
+    quotas: (await ask(store, { kind: 'list-quotas', holder: null, namespace: null })).uses.map(
+      ({ writtenBytesToday: _, ...use }) => use,
+    ),
     conflicts: conflicts
       .map(({ kind, subject, op_id, winner }) => ({ kind, subject, op_id, winner }))
       .sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1)),

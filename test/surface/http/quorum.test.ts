@@ -21,6 +21,7 @@ const replication: Replication = {
   forwarded: {},
   accepting: () => gate === null,
   whenAccepting: () => gate ?? Promise.resolve(),
+  clockAheadMs: () => 0,
   replicated: async (origin, from, to) => {
     waits.push({ origin, from, to });
     return outcome;

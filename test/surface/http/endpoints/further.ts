@@ -14,6 +14,8 @@ export const further: readonly EndpointRow[] = [
       max_storage_bytes: 'number',
       max_links_per_day: 'number',
       current_links_today: 'number',
+      max_written_bytes_per_day: 'number',
+      current_written_bytes_today: 'number',
     },
     holds: { agent_id: 'ai:alice', namespace: 'team/new', current_memories_today: 0 },
   },

@@ -1,0 +1,37 @@
+import { attesterOf, claimsAttestation, isAttested, shownAsClaimed } from '../../protocol/memory/judge.js';
+import { type Memory, memoryJson, ownerOf } from '../../protocol/memory/memory.js';
+import type { ReadCall } from '../pipeline/call.js';
+
+/** Memories as callers see them. Every answer except an export renders memories with this. */
+export async function shownMemories(call: ReadCall, memories: readonly Memory[]) {
+  // The schema of an answer describes the members; the rendering of a memory has no type of its own.
+  return (await judgedMemories(call, memories)).map((memory) => memoryJson(memory) as never);
+}
+
+/** One memory as callers see it. */
+export async function shownMemory(call: ReadCall, memory: Memory) {
+  const [shown] = await shownMemories(call, [memory]);
+  return shown!;
+}
+
+/** The memories with the attestation that this node gives them; those whose signer it does not know are claimed. */
+export async function judgedMemories<M extends Memory>(
+  { services }: ReadCall,
+  memories: readonly M[],
+): Promise<readonly M[]> {
+  const claiming = memories.filter(claimsAttestation);
+  if (claiming.length === 0) return memories;
+  const agentIds = [...new Set(claiming.map((memory) => ownerOf(memory) ?? ''))];
+  const found = await services.store.query({ kind: 'agent-keys', agentIds });
+  const keysOf = new Map(found.ok ? found.value.keys : []);
+  const members = new Set<string>();
+  for (const attester of new Set(claiming.map(attesterOf))) {
+    if (attester === null) continue;
+    if (attester === services.peerId || (await services.isMember(attester))) members.add(attester);
+  }
+  return memories.map((memory) => {
+    if (!claimsAttestation(memory)) return memory;
+    const keys = keysOf.get(ownerOf(memory) ?? '') ?? null;
+    return isAttested(memory, keys, members) ? memory : shownAsClaimed(memory);
+  });
+}

@@ -1,0 +1,36 @@
+import { writtenProblem } from '../agents/ensure-quota.js';
+import { holderOf, quotaHolder } from '../agents/quota.js';
+import type { Command } from '../commands.js';
+import { memoryKind } from '../kinds/memory-kind.js';
+import type { Memory } from '../memory/memory.js';
+import { failed, type Result } from '../result.js';
+import type { Decision, DecisionContext } from './deciding.js';
+import type { Mutation, Write } from './mutations.js';
+import type { Reading } from './reads.js';
+
+/**
+ * Charges the writes of a command to its caller's written bytes of the day, or refuses them. A caller without an id
+ * writes for the owner of the memory. Commands without a caller are those of this node and of its peers: they are not
+ * charged. Removals are not charged either, so that an agent can always make room.
+ */
+export function* chargeWrites<T>(
+  command: Command,
+  result: Result<Decision<T>>,
+  context: DecisionContext,
+): Reading<Result<Decision<T>>> {
+  if (!result.ok || !('viewer' in command) || command.viewer === undefined) return result;
+  const write = result.value.mutations.find(isWrite);
+  if (write === undefined) return result;
+  const { agentId } = command.viewer;
+  const holder = agentId === null ? ownerOfWrite(write) : quotaHolder(agentId);
+  if (holder === null) return result;
+  const problem = yield* writtenProblem(holder, context);
+  if (problem !== null) return failed(problem);
+  const { value, mutations } = result.value;
+  return { ok: true, value: { value, mutations, chargedTo: holder } };
+}
+
+const isWrite = (mutation: Mutation): mutation is Write => mutation.mutation === 'write';
+
+const ownerOfWrite = ({ kind, image }: Write): string | null =>
+  kind === memoryKind.name ? holderOf(image as Memory) : null;

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs';
+import type { ResetClockOutcome } from '../../protocol/replication/reset-clock.js';
+import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
+import type { Crypto } from '../../protocol/seams.js';
+import type { Connection } from './connection.js';
+import { schemaVersion } from './database-setup.js';
+import { type HoldOptions, holdExclusively } from './exclusive-hold.js';
+import { engineOf } from './migrations/form.js';
+import { DATABASE_FORM } from './schema.js';
+
+export interface ResetClockOptions extends HoldOptions {
+  readonly path: string;
+  readonly crypto: Crypto;
+  /** True only reports what is ahead. */
+  readonly dryRun: boolean;
+}
+
+/**
+ * Sets the clock of a database's log back to the present, in one transaction. Needs the database exclusively:
+ * DATABASE_IN_USE while another process has it open.
+ */
+export function resetClock(options: ResetClockOptions): Result<ResetClockOutcome> {
+  const { path } = options;
+  if (!existsSync(path)) return fail('NOT_FOUND', `there is no database at ${path}`);
+  const held = holdExclusively(path, options);
+  if (!held.ok) return failed(held.error);
+  const db = held.value;
+  if (db === null) return fail('DATABASE_ERROR', `${path} cannot be read as a database: restore a backup`);
+  try {
+    const isCurrent =
+      schemaVersion(db) === SCHEMA_VERSION && db.pragma('user_version', { simple: true }) === DATABASE_FORM;
+    if (!isCurrent) {
+      return fail(
+        'MIGRATION_REFUSED',
+        'the database is of another release: start the node once, then stop it',
+      );
+    }
+    return ok(db.transaction(() => resetWithin(db, { ...options, reason: 'the clock was ahead' }))());
+  } finally {
+    db.close();
+  }
+}
+
+/** Does so inside the caller's transaction. */
+export function resetWithin(
+  db: Connection,
+  options: Omit<ResetClockOptions, 'path'> & { readonly reason: string },
+): ResetClockOutcome {
+  const { freshEpoch: epoch, reason, dryRun } = options;
+  const engine = engineOf(db, options);
+  engine.log.begin();
+  const outcome = engine.run({ kind: 'reset-clock', epoch, reason, dryRun });
+  engine.quotas.flush();
+  engine.digests.flush();
+  engine.log.finish();
+  return outcome;
+}

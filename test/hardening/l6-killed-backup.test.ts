@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { cleanEnvironment, MAIN, temporaryFolder } from '../support/daemon-process.js';
+import { event, until } from '../support/wait.js';
+import { run } from '../surface/cli/cli-process.js';
+
+const ROWS = 1000;
+
+async function filledHome(): Promise<{ readonly home: string; readonly to: string }> {
+  const home = temporaryFolder('l6');
+  const memories = Array.from({ length: ROWS }, (_, n) => ({
+    title: `row ${n}`,
+    content: `${n} `.repeat(2500),
+    tier: 'mid',
+  }));
+  for (const namespace of ['a', 'b']) {
+    const imported = await run(home, ['import', '--json'], {
+      stdin: JSON.stringify({ memories: memories.map((each) => ({ ...each, namespace })), links: [] }),
+    });
+    assert.equal(imported.code, 0, imported.err);
+  }
+  return { home, to: join(home, 'b') };
+}
+
+const partials = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.partial'));
+
+/** Names in a folder that may not be there yet. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** A backup that has begun to write its copy. */
+async function begun(home: string, to: string) {
+  const before = new Set(namesIn(to));
+  const child = spawn(process.execPath, [MAIN, 'backup', '--to', to], {
+    env: cleanEnvironment(home),
+    stdio: 'ignore',
+  });
+  const isNew = (name: string) => name.endsWith('.db.partial') && !before.has(name);
+  await until('the backup writes', () => namesIn(to).some(isNew), { everyMs: 0 });
+  return child;
+}
+
+async function signalled(child: ReturnType<typeof spawn>, signal: NodeJS.Signals): Promise<void> {
+  const ended = event('the backup ends', child, 'close');
+  child.kill(signal);
+  await ended;
+}
+
+interface Answer {
+  readonly path: string;
+  readonly pruned: number;
+  readonly unfinished: number;
+}
+
+async function backUp(home: string, to: string, ...more: string[]): Promise<Answer> {
+  const made = await run(home, ['backup', '--to', to, '--json', ...more]);
+  assert.equal(made.code, 0, made.err);
+  return JSON.parse(made.out) as Answer;
+}
+
+describe('L6 a backup that was killed', () => {
+  it('L6 leaves nothing that the next one does not remove and count', async () => {
+    const { home, to } = await filledHome();
+    await backUp(home, to);
+    await signalled(await begun(home, to), 'SIGKILL');
+    assert.ok(partials(to).length > 0, 'it was killed in the middle');
+    const strange = ['mnemesh.db-notes.db.partial', 'other.db-20260101T000000000Z-1a2b3c4d.db.partial'];
+    for (const name of strange) writeFileSync(join(to, name), 'not ours');
+    const { unfinished, pruned, path } = await backUp(home, to, '--keep', '1');
+    assert.deepEqual([unfinished, pruned], [1, 1]);
+    assert.deepEqual(partials(to).sort(), strange.sort(), 'it removes the files of its own pattern alone');
+    assert.equal(readdirSync(to).length, 2 + strange.length, 'one backup with its manifest');
+    assert.equal((await run(home, ['restore', '--from', path])).code, 0);
+  });
+
+  it('L6 is told from one that still runs', async () => {
+    const { home, to } = await filledHome();
+    const running = await begun(home, to);
+    running.kill('SIGSTOP');
+    const own = partials(to);
+    const { unfinished } = await backUp(home, to);
+    assert.equal(unfinished, 0);
+    assert.deepEqual(partials(to), own, 'its files stay');
+    const ended = event('the first backup ends', running, 'close');
+    running.kill('SIGCONT');
+    const [code] = await ended;
+    assert.equal(code, 0);
+    assert.deepEqual(partials(to), []);
+  });
+
+  it('L6 becomes a backup when only the name of its manifest was missing', async () => {
+    const { home, to } = await filledHome();
+    const { path } = await backUp(home, to);
+    const manifest = path.replace(/\.db$/, '.manifest.json');
+    renameSync(manifest, `${manifest}.partial`);
+    const { unfinished, pruned } = await backUp(home, to, '--keep', '1');
+    assert.deepEqual([unfinished, pruned], [0, 1], '--keep counts it');
+    assert.equal(readdirSync(to).length, 2);
+  });
+});
