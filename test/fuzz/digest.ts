@@ -39,11 +39,14 @@ const SETTLE_WITHIN_MS = 20_000;
 export async function settledDigest(path: string, without: readonly string[] = []): Promise<string> {
   const until = Date.now() + SETTLE_WITHIN_MS;
   let digest = digestOf(path, without);
+  let moved: string[] = [];
   while (Date.now() < until) {
     await new Promise((resolve) => setTimeout(resolve, SETTLED_AFTER_MS));
     const next = digestOf(path, without);
     if (next === digest) return digest;
+    const before = new Set(digest.split('\n'));
+    moved = next.split('\n').filter((line) => !before.has(line));
     digest = next;
   }
-  throw new Error('the database does not come to rest');
+  throw new Error(`the database does not come to rest: ${moved.join(', ')}`);
 }

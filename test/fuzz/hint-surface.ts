@@ -56,8 +56,9 @@ export class HintSurface implements Surface {
 
   async #open({ peer, cert, key }: Member): Promise<WebSocket> {
     const path = `/api/v1${HINTS_PATH}`;
-    const headers = peer.get(path).headers as Record<string, string>;
-    const socket = new WebSocket(`wss://${this.mesh.url.host}${path}`, {
+    const query = `to=${this.mesh.facts.peer_id}&at=${encodeURIComponent(new Date().toISOString())}`;
+    const headers = peer.get(path, query).headers as Record<string, string>;
+    const socket = new WebSocket(`wss://${this.mesh.url.host}${path}?${query}`, {
       headers,
       cert,
       key,

@@ -123,7 +123,8 @@ export class PeerMessages {
     const templates = this.known.operations.get(by.name) ?? [];
     const template = templates.length > 0 && dice.chance(0.7) ? dice.pick(templates) : this.#freshMemory(by);
     let text = JSON.stringify({ ...template, payload: parsedOr(template.payload) });
-    if (dice.chance(0.5)) text = text.replaceAll(template.subject, this.dice.uuid());
+    const renamed = dice.chance(0.5) && /^[\w-]{8,}$/.test(template.subject);
+    if (renamed) text = text.replaceAll(template.subject, this.dice.uuid());
     let tree = JSON.parse(text) as Record<string, unknown>;
     if (dice.chance(0.2)) tree['kind'] = dice.pick(WORDS);
     if (dice.chance(0.1)) tree['namespace'] = values.valid('namespace', { type: 'string' });

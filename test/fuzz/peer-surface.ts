@@ -24,8 +24,8 @@ const ANSWER_WITHIN_MS = 30_000;
 const LANES = 6;
 const TEMPLATES_MAX = 300;
 const MEMORY_WORDS: ReadonlySet<string> = new Set(Object.keys(KINDS.of('memory').words));
-/** What a message uses up whatever is answered. */
-const NONCES = 'federation_nonce_cache';
+/** What a message uses up whatever is answered, and what the node notes of members that are not there. */
+const MOVING = ['federation_nonce_cache', 'peer_progress'];
 
 interface Lane {
   readonly member: Member;
@@ -83,8 +83,8 @@ export class PeerSurface implements Surface {
     this.#honest = { chain: new Chain(mesh.honest.peer, 'honest'), connection: connect(mesh.honest) };
     this.#roster = this.#readRoster();
     this.#refused = new Refused({
-      digest: () => settledDigest(mesh.target.path, [NONCES]),
-      digestNow: () => digestOf(mesh.target.path, [NONCES]),
+      digest: () => settledDigest(mesh.target.path, MOVING),
+      digestNow: () => digestOf(mesh.target.path, MOVING),
       send: (drafts) => this.#again(drafts),
       show: ({ label, body }) => `${label}\n${body.toString('latin1').slice(0, 6000)}`,
       keptMax: 600,
@@ -207,7 +207,8 @@ export class PeerSurface implements Surface {
 
   /** Asks as a member may, for what later messages are made of. */
   async #learn({ member, connection }: Pick<Lane, 'member' | 'connection'>): Promise<void> {
-    const ask = async (path: string, query: string) => {
+    const ask = async (path: string, asked: string) => {
+      const query = `${asked}to=${this.#known.peerId}&at=${encodeURIComponent(new Date().toISOString())}`;
       const draft: Draft = {
         by: member,
         label: path,
@@ -218,16 +219,17 @@ export class PeerSurface implements Surface {
         headers: {},
       };
       const { answer } = await this.#exchange(connection, draft);
-      return answer.status === 200 ? (parse(answer.body!) as Record<string, unknown>) : {};
+      if (answer.status !== 200) fault(`a question that is right is refused: ${answer.body}`, query);
+      return parse(answer.body!) as Record<string, unknown>;
     };
-    const { have = {} } = (await ask('/api/v1/sync/since', 'cursor=&limit=1')) as {
+    const { have = {} } = (await ask('/api/v1/sync/since', 'cursor=&limit=1&')) as {
       have?: Record<string, number>;
     };
     const behind = Object.fromEntries(
       Object.entries(have).map(([origin, seq]) => [origin, Math.max(0, seq - 20)]),
     );
     const cursor = Buffer.from(JSON.stringify(behind)).toString('base64url');
-    const page = await ask('/api/v1/sync/since', `cursor=${cursor}&limit=100`);
+    const page = await ask('/api/v1/sync/since', `cursor=${cursor}&limit=100&`);
     this.#known.have = have;
     const templates = this.#known.operations.get(member.name)!;
     for (const { kind, namespace, subject, seen, payload } of list(
