@@ -16,6 +16,8 @@ export interface Said {
 export class Chain {
   readonly origin: string;
   #seq = 0;
+  #lastMs = 0;
+  #count = 0;
   readonly #hashes = [CHAIN_GENESIS];
 
   constructor(
@@ -28,10 +30,14 @@ export class Chain {
   next({ payload, ...said }: Said): WireOperation {
     const prevHash = this.#hashes[this.#seq]!;
     this.#seq += 1;
+    // Many operations are made in a millisecond.
+    const nowMs = Date.now();
+    this.#count = nowMs > this.#lastMs ? 0 : this.#count + 1;
+    this.#lastMs = Math.max(nowMs, this.#lastMs);
     const header = {
       origin: this.origin,
       seq: this.#seq,
-      hlc: `${String(Date.now()).padStart(13, '0')}-00000`,
+      hlc: `${String(this.#lastMs).padStart(13, '0')}-${String(this.#count).padStart(5, '0')}`,
       ...said,
       payloadHash: systemCrypto.sha256Hex(payload),
       prevHash,

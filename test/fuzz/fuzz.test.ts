@@ -8,7 +8,7 @@ const RUNS: readonly Counts[] = [
   { http: 1000 },
   { mcp: 500 },
   { imports: 300, files: 800 },
-  { joins: 30, peers: 600, hints: 300 },
+  { joins: 10, peers: 600, hints: 300 },
   { owner: 1000 },
 ];
 
