@@ -108,6 +108,8 @@ export async function fuzz({ seed, counts, slices, log }: FuzzPlan): Promise<voi
     for (const target of targets.all()) await target.end();
   } catch (error) {
     for (const { daemon } of targets.all()) daemon.child.kill('SIGKILL');
+    // Nothing that is still open may hold the process of the test.
+    await Promise.allSettled(surfaces.map(({ surface }) => surface.end()));
     if (error instanceof Error)
       error.message = `${at}: ${error.message}\nFUZZ_SEED=${seed} draws the same again`;
     throw error;
