@@ -65,3 +65,6 @@ export function checkForwardedReply(body: Uint8Array): ForwardedReply | null {
   const { code, message, details } = outcome.error;
   return { outcome: fail(code as ErrorCode, message, details), wall_clock };
 }
+
+/** The shape of the message, for who makes such messages. */
+export { request as forwardSchema };

@@ -62,3 +62,6 @@ export function parsePull(value: Readonly<Record<string, unknown>>): Result<Aske
   const { sender_wall_clock: sentAt, receiver: to, ...question } = read.value;
   return ok({ sentAt, receiver: to ?? undefined, question });
 }
+
+/** The shape of the message, for who makes such messages. */
+export { body as pullSchema };

@@ -125,3 +125,6 @@ export function checkPushReply(body: Uint8Array): CheckedPushReply | null {
   const { receiver_agent_id: receiver, ...said } = read;
   return { ...said, receiver };
 }
+
+/** The shape of the message, for who makes such messages. */
+export { push as pushSchema };

@@ -107,3 +107,6 @@ export const checkSubjectsReply = (reply: Uint8Array): Dated<SubjectsReply> | nu
   readReply(subjects, reply);
 export const checkOperationsReply = (reply: Uint8Array): Dated<OperationsReply> | null =>
   readReply(operations, reply);
+
+/** The shape of the message, for who makes such messages. */
+export { body as rangesSchema };

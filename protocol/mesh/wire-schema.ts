@@ -17,9 +17,16 @@ import type { Have, SignedHead, WireOperation } from './wire.js';
 export const count = z.int().min(0);
 export const hash = z.string().regex(/^[0-9a-f]{64}$/);
 /** A word of an operation, and the name of a kind. */
-export const word = z.string().max(HEADER_WORD_LENGTH_MAX);
+export const word = wellFormed(HEADER_WORD_LENGTH_MAX);
 /** A namespace, and the id of a subject. */
-export const text = z.string().max(HEADER_TEXT_LENGTH_MAX);
+export const text = wellFormed(HEADER_TEXT_LENGTH_MAX);
+/** Text without half characters: the database replaces them, and then its hash is another. */
+function wellFormed(lengthMax: number) {
+  return z
+    .string()
+    .max(lengthMax)
+    .refine((value) => value.isWellFormed());
+}
 /** When a message was made, as its sender says. */
 export const instant = z
   .string()
@@ -32,7 +39,7 @@ export const receiver = z.string().max(HEADER_WORD_LENGTH_MAX).nullish();
 /** The release that a peer runs; null when it does not say. */
 export const release = z.string().max(64).nullable().catch(null);
 
-const originName = z.string().max(HEADER_ORIGIN_LENGTH_MAX);
+const originName = wellFormed(HEADER_ORIGIN_LENGTH_MAX);
 const origin = originName.regex(/^[^/].*\/[A-Za-z0-9_:.@-]+$/);
 const sequence = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
 

@@ -27,9 +27,12 @@ export class TestPeer {
   #seq = 0;
   #head = CHAIN_GENESIS;
 
-  /** Always the same key for the same name; the id is the one that follows from it unless given. */
-  constructor(name: string, peerId?: string, epoch = 'epoch-1') {
-    this.signer = signerOf(createHash('sha256').update(`a test peer: ${name}`).digest());
+  /** Always the same key for the same name, or a given key; the id is the one that follows from it unless given. */
+  constructor(name: string | Signer, peerId?: string, epoch = 'epoch-1') {
+    this.signer =
+      typeof name === 'string'
+        ? signerOf(createHash('sha256').update(`a test peer: ${name}`).digest())
+        : name;
     this.peerId = peerId ?? `peer-${fingerprintOf(this.signer.publicKey).slice(0, 16)}`;
     this.origin = `${this.peerId}/${epoch}`;
   }

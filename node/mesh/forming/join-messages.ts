@@ -17,6 +17,8 @@ const REQUEST_FACTS = z.strictObject({
     .string()
     .max(300)
     .regex(/^https:\/\/[^\s/?#@]+$/)
+    // The certificate names its host, and the expression admits texts that are no address.
+    .refine((url) => URL.canParse(url))
     .nullable(),
 });
 

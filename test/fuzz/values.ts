@@ -6,9 +6,13 @@ export interface FieldSchema {
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly anyOf?: readonly FieldSchema[];
+  readonly oneOf?: readonly FieldSchema[];
   readonly items?: FieldSchema;
   readonly properties?: Readonly<Record<string, FieldSchema>>;
   readonly required?: readonly string[];
+  readonly propertyNames?: FieldSchema;
+  readonly additionalProperties?: FieldSchema | boolean;
+  readonly pattern?: string;
   readonly minimum?: number;
   readonly maximum?: number;
 }
@@ -33,7 +37,7 @@ const ODD_TEXTS = [
   'x\udc00y',
   '\ufeff',
   '..',
-  '../../etc/passwd',
+  '../etc/passwd',
   'a/b',
   'a\\b',
   '/',
@@ -79,13 +83,18 @@ const ODD_NUMBERS = [
 /** Values for the fields of operations; ids that the service handed out are used again. */
 export class Values {
   /** Ids from earlier answers. */
-  readonly ids: string[] = [];
+  readonly ids: string[];
+  /** Texts of certain forms; a field with a pattern takes one that matches. */
+  readonly samples: string[];
   /** While true every field is drawn right, so that deep places are reached too. */
   careful = false;
   readonly #dice: Dice;
 
-  constructor(dice: Dice) {
+  /** With ids and samples that others collect. */
+  constructor(dice: Dice, shared: { readonly ids: string[]; readonly samples: string[] } | null = null) {
     this.#dice = dice;
+    this.ids = shared?.ids ?? [];
+    this.samples = shared?.samples ?? [];
   }
 
   /** Mostly what the field takes, sometimes nearly that, sometimes anything. */
@@ -100,10 +109,11 @@ export class Values {
     const dice = this.#dice;
     if (schema.enum !== undefined) return dice.pick(schema.enum);
     if (schema.const !== undefined) return schema.const;
-    if (schema.anyOf !== undefined) return this.valid(name, dice.pick(schema.anyOf));
+    const choices = schema.anyOf ?? schema.oneOf;
+    if (choices !== undefined) return this.valid(name, dice.pick(choices));
     switch (typeOf(schema, dice)) {
       case 'string':
-        return this.#text(name);
+        return this.#patterned(schema) ?? this.#text(name);
       case 'integer':
         return this.#integer(schema);
       case 'number':
@@ -178,6 +188,13 @@ export class Values {
     else this.ids[this.#dice.below(200)] = id;
   }
 
+  #patterned({ pattern }: FieldSchema): string | null {
+    if (pattern === undefined) return null;
+    const form = new RegExp(pattern);
+    const fitting = this.samples.filter((sample) => form.test(sample));
+    return fitting.length === 0 ? null : this.#dice.pick(fitting);
+  }
+
   #text(name: string): string {
     const dice = this.#dice;
     if (/(^|_)ids?$/.test(name) && name !== 'agent_id') {
@@ -200,8 +217,14 @@ export class Values {
     return low + this.#dice.below(Math.max(high - low + 1, 1));
   }
 
-  #object({ properties }: FieldSchema): Record<string, unknown> {
+  #object({ properties, additionalProperties, propertyNames }: FieldSchema): Record<string, unknown> {
     const dice = this.#dice;
+    if (properties === undefined && typeof additionalProperties === 'object') {
+      const key = () => String(this.valid('name', propertyNames ?? { type: 'string' }));
+      return Object.fromEntries(
+        Array.from({ length: dice.below(4) }, () => [key(), this.field('value', additionalProperties)]),
+      );
+    }
     if (properties === undefined) {
       return dice.pick([{}, { topic: 'x' }, { deep: { list: [1, 'two', null] } }, { scope: 'private' }]);
     }
@@ -211,7 +234,8 @@ export class Values {
 }
 
 function typeOf(schema: FieldSchema, dice: Dice): string | undefined {
-  if (schema.anyOf !== undefined) return typeOf(dice.pick(schema.anyOf), dice);
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices !== undefined) return typeOf(dice.pick(choices), dice);
   if (schema.type === undefined || typeof schema.type === 'string') return schema.type;
   return dice.pick(schema.type);
 }

@@ -1,4 +1,4 @@
-import { seededRandom } from '../../bench/random.js';
+import { seededRandom } from '../bench/random.js';
 
 /** A seeded source of choices: the same seed gives the same run. */
 export class Dice {
@@ -21,5 +21,10 @@ export class Dice {
 
   pick<T>(values: readonly T[]): T {
     return values[this.below(values.length)]!;
+  }
+
+  uuid(): string {
+    const hex = Array.from({ length: 32 }, () => this.below(16).toString(16)).join('');
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
   }
 }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import Database from 'better-sqlite3';
-import { TOUCH_FLUSH_INTERVAL_MS } from '../../../protocol/limits.js';
+import { TOUCH_FLUSH_INTERVAL_MS } from '../../protocol/limits.js';
 
 /** Tables that the node itself writes while nobody asks anything. */
 const OWN_TABLES: ReadonlySet<string> = new Set(['database_owner']);
 
 /** A hash of every row for each table, a line each; the database is opened read-only. */
-export function digestOf(path: string): string {
+export function digestOf(path: string, without: readonly string[] = []): string {
   const db = new Database(path, { readonly: true });
   try {
     const tables = db
@@ -18,7 +18,7 @@ export function digestOf(path: string): string {
     const lines: string[] = [];
     db.transaction(() => {
       for (const table of tables) {
-        if (OWN_TABLES.has(table)) continue;
+        if (OWN_TABLES.has(table) || without.includes(table)) continue;
         const hash = createHash('sha256');
         for (const row of db.prepare(`SELECT * FROM "${table}"`).raw().iterate())
           hash.update(JSON.stringify(row));
@@ -36,14 +36,17 @@ const SETTLED_AFTER_MS = 2 * TOUCH_FLUSH_INTERVAL_MS;
 const SETTLE_WITHIN_MS = 20_000;
 
 /** The digest once nothing moves any more: recalls are counted behind their answers. */
-export async function settledDigest(path: string): Promise<string> {
+export async function settledDigest(path: string, without: readonly string[] = []): Promise<string> {
   const until = Date.now() + SETTLE_WITHIN_MS;
-  let digest = digestOf(path);
+  let digest = digestOf(path, without);
+  let moved: string[] = [];
   while (Date.now() < until) {
     await new Promise((resolve) => setTimeout(resolve, SETTLED_AFTER_MS));
-    const next = digestOf(path);
+    const next = digestOf(path, without);
     if (next === digest) return digest;
+    const before = new Set(digest.split('\n'));
+    moved = next.split('\n').filter((line) => !before.has(line));
     digest = next;
   }
-  throw new Error('the database does not come to rest');
+  throw new Error(`the database does not come to rest: ${moved.join(', ')}`);
 }

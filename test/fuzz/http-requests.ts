@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { API_PREFIX, type OperationRoute, operationRoutes } from '../../../node/bindings/operation-route.js';
-import { OPERATIONS } from '../../../node/operations/registry.js';
+import { API_PREFIX, type OperationRoute, operationRoutes } from '../../node/bindings/operation-route.js';
+import { OPERATIONS } from '../../node/operations/registry.js';
 import type { Dice } from './dice.js';
 import { mutate } from './mutate.js';
 import type { FieldSchema, Values } from './values.js';
@@ -12,6 +12,8 @@ export interface FuzzRequest {
   readonly label: string;
   /** A whole HTTP message that must have an answer; a mutated one need not be. */
   readonly whole: boolean;
+  /** Asks by HEAD, so that the answer has no body. */
+  readonly head: boolean;
 }
 
 const ROUTES = operationRoutes(OPERATIONS);
@@ -37,7 +39,7 @@ const CONTENT_TYPES = [
 ];
 const HEADER_GARBAGE: readonly (readonly [string, string])[] = [
   ['x-agent-id', 'a b'],
-  ['x-agent-id', '../../x'],
+  ['x-agent-id', '../x'],
   ['x-agent-id', 'daemon'],
   ['x-agent-id', 'x'.repeat(129)],
   ['x-agent-id', 'caf\u00e9'],
@@ -94,7 +96,7 @@ function fieldsOf({ operation }: OperationRoute): Readonly<Record<string, FieldS
 export function drawRequest(dice: Dice, values: Values): FuzzRequest {
   const request = dice.chance(0.95) ? operationRequest(dice, values) : servicePage(dice);
   if (!dice.chance(0.2)) return request;
-  return { bytes: mutate(request.bytes, dice), label: `mutated ${request.label}`, whole: false };
+  return { ...request, bytes: mutate(request.bytes, dice), label: `mutated ${request.label}`, whole: false };
 }
 
 function servicePage(dice: Dice): FuzzRequest {
@@ -171,7 +173,8 @@ function assemble(
   body: Buffer | null,
   dice: Dice,
 ): FuzzRequest {
-  const lines = [`${method} ${target} HTTP/1.1`, 'Connection: close'];
+  const lines = [`${method} ${target} HTTP/1.1`];
+  if (dice.chance(0.1)) lines.push('Connection: close');
   if (dice.chance(0.6)) headers.set('x-agent-id', dice.pick(['ai:alice', 'ai:bob', 'ai:root']));
   if (body !== null)
     headers.set('content-type', dice.chance(0.95) ? CONTENT_TYPES[0]! : dice.pick(CONTENT_TYPES));
@@ -189,6 +192,7 @@ function assemble(
     bytes: Buffer.concat([head, ...payload]),
     label: `${method} ${target.slice(0, 120)}`,
     whole: true,
+    head: method === 'HEAD',
   };
 }
 
