@@ -1,7 +1,8 @@
 import { createConnection, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { SocketNames } from '../../node/private-socket.js';
 import { systemCrypto } from '../../node/seams.js';
-import { OwnerSocket, OwnerSocketNames } from '../../node/semantics/owner-socket.js';
+import { OwnerSocket } from '../../node/semantics/owner-socket.js';
 import { EVIDENCE, FakeIndex, REQUEST } from '../node/semantics/fake-index.js';
 import { recordingLog } from '../storage/vectors/real-seams.js';
 import { temporaryFolder } from '../support/daemon-process.js';
@@ -35,7 +36,7 @@ export class OwnerSurface implements Surface {
 
   static async open(options: SurfaceOptions): Promise<OwnerSurface> {
     const home = temporaryFolder('fuzz-owner');
-    const path = new OwnerSocketNames(home, join(home, 'x.db'), systemCrypto).pathOf('fuzz');
+    const path = new SocketNames('owner', home, join(home, 'x.db'), systemCrypto).pathOf('fuzz');
     const index = new FakeIndex('owner', async () => {
       index.asked.length = 0;
       return EVIDENCE;
