@@ -1,9 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { parseJsonText } from '../node/http/json-body.js';
 import type { Caller } from '../node/identity/caller.js';
+import type { LocalRunner } from '../node/local/local-runner.js';
 import { memoryImport } from '../node/operations/memory-import.js';
-import type { Services } from '../node/pipeline/call.js';
-import { runOperation } from '../node/pipeline/pipeline.js';
 import { operatorView } from '../node/transfer/operator-view.js';
 import { IMPORT_MEMORIES_MAX, IMPORT_ROW_BYTES_MAX } from '../protocol/limits.js';
 import { fail, failed, ok, type Result } from '../protocol/result.js';
@@ -11,7 +10,7 @@ import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
 import { type Chunk, ImportTotals, LISTS } from './import-totals.js';
 import { type JsonItem, JsonItems } from './json-items.js';
-import { withLocalNode } from './local-node.js';
+import { withLocalRunner } from './local-node.js';
 import { Progress } from './progress.js';
 import type { Terminal } from './terminal.js';
 
@@ -34,13 +33,13 @@ export const importCommand = defineCommand({
   ],
   examples: ['import memories.json', 'import --trust-source < memories.json'],
   run: (parsed, terminal) =>
-    withLocalNode(parsed, (services, caller) => run(parsed, terminal, services, caller)),
+    withLocalRunner(parsed, (runner, caller) => run(parsed, terminal, runner, caller)),
 });
 
 async function run(
   parsed: ParsedArguments,
   terminal: Terminal,
-  services: Services,
+  runner: LocalRunner,
   caller: Caller,
 ): Promise<Result<number>> {
   const permitted = operatorView(caller);
@@ -56,7 +55,7 @@ async function run(
       trust_source: trusted,
     };
     const request = { surface: 'cli', caller, input, unknownFields: 'refuse' } as const;
-    const answer = await runOperation(memoryImport, request, services);
+    const answer = await runner.run(memoryImport, request);
     if (!answer.ok) return failed(answer.error);
     totals.add(answer.value, chunk);
     progress.update(totals.imported);

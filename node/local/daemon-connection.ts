@@ -43,7 +43,8 @@ export class DaemonConnection {
     const timer = scheduler.after(LOCAL_GREETING_TIMEOUT_MS, () => socket.destroy(), { keepAlive: true });
     socket.on('error', () => socket.destroy());
     socket.write(`${JSON.stringify(greeting)}\n`);
-    const lines = linesOf(socket, LOCAL_LINE_BYTES_MAX);
+    // The daemon bounds its answers as for HTTP.
+    const lines = linesOf(socket, Number.POSITIVE_INFINITY);
     try {
       const first = await lines.next();
       const reply = first.done === true ? null : (JSON.parse(first.value) as GreetingReply);
@@ -61,16 +62,21 @@ export class DaemonConnection {
     return !this.ended;
   }
 
-  /** `lost`: the daemon ended before it answered; whether the call had an effect is unknown. */
-  call(call: Omit<LocalCall, 'id'>, progress?: ProgressReport): Promise<Answer | 'lost'> {
+  /**
+   * `lost`: the daemon ended before it answered; whether the call had an effect is unknown. `too-long`: the daemon would
+   * not read it, so it was not sent.
+   */
+  call(call: Omit<LocalCall, 'id'>, progress?: ProgressReport): Promise<Answer | 'lost' | 'too-long'> {
     if (this.ended) return Promise.resolve('lost');
     const id = this.next;
     this.next += 1;
+    const line = JSON.stringify({ id, ...call });
+    if (Buffer.byteLength(line) > LOCAL_LINE_BYTES_MAX) return Promise.resolve('too-long');
     // Only calls under way keep the process alive.
     this.socket.ref();
     return new Promise((resolve) => {
       this.pending.set(id, { resolve, progress });
-      this.socket.write(`${JSON.stringify({ id, ...call })}\n`);
+      this.socket.write(`${line}\n`);
     });
   }
 

@@ -28,6 +28,9 @@ export interface LocalRunnerParts {
 /** A call of this machine; its surface is never HTTP. */
 export type LocalRequest = Request & { readonly surface: 'mcp' | 'cli' };
 
+/** A call goes to this many daemons, one after the other, before this process runs it. */
+const DAEMONS_TRIED_MAX = 3;
+
 const UNKNOWN =
   'the node ended before it answered, so the outcome is unknown: read the memory before you try again';
 
@@ -52,10 +55,13 @@ export class LocalRunner {
   async run(operation: Operation, request: LocalRequest): Promise<Answer> {
     const key = this.parts.random.uuid();
     let again = false;
-    for (let daemon = await this.connected(); daemon !== null; daemon = await this.connected()) {
+    for (let tries = 0; tries < DAEMONS_TRIED_MAX; tries += 1) {
+      const daemon = await this.connected();
+      if (daemon === null) break;
       const call = this.callOf(operation, request, key, again);
       if (!call.ok) return failed(call.error);
       const answer = await daemon.call(call.value, request.progress);
+      if (answer === 'too-long') break;
       if (answer === 'lost') {
         if (operation.effect === 'write' && operation.repeatable !== true)
           return fail('ACTOR_RESTARTED', UNKNOWN);
