@@ -42,7 +42,6 @@ export interface Known {
   /** Operations that it showed to each member, by the member's name. */
   readonly operations: ReadonlyMap<string, Said[]>;
   readonly statements: readonly unknown[];
-  readonly digests: Readonly<Record<string, unknown>>;
   readonly have: Readonly<Record<string, number>>;
   /** Ids of memories that a scope forbids. */
   readonly forbidden: readonly string[];
@@ -234,7 +233,16 @@ export class PeerMessages {
         .padStart(64, '0');
     const namespace = dice.pick(['team/a', 'secret/s', 'global']);
     const ask = dice.pick<Record<string, unknown>>([
-      { kind: 'namespaces', have: known.have, digests: known.digests },
+      { kind: 'buckets', within: dice.pick([null, ['team/**'], [namespace]]) },
+      {
+        kind: 'namespaces',
+        within: dice.pick([null, ['team/**'], [namespace]]),
+        of: 'memory',
+        buckets: Array.from({ length: 256 }, (_, at) => at),
+        after: dice.pick([null, namespace]),
+        upTo: null,
+        digests: [[namespace, hash()]],
+      },
       {
         kind: 'subjects',
         of: { kind: 'memory', namespace },
@@ -256,8 +264,8 @@ export class PeerMessages {
     const { dice, values } = this;
     const text = encodeURIComponent(String(values.near({ type: 'string' })).toWellFormed()).slice(0, 500);
     const [path, query] = dice.pick([
-      ['/api/v1/mesh/digests', `to=${this.known.peerId}&at=${encodeURIComponent(now())}`],
-      ['/api/v1/mesh/digests', text],
+      ['/api/v1/mesh/roster', `to=${this.known.peerId}&at=${encodeURIComponent(now())}`],
+      ['/api/v1/mesh/roster', text],
       ['/api/v1/mesh/whoami', `challenge=${text}`],
       ['/api/v1/mesh/status', `compare=${text.slice(0, 20)}`],
       [`/api/v1/mesh/operations/${text}`, ''],

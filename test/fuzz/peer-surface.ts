@@ -59,7 +59,7 @@ export class PeerSurface implements Surface {
   ) {
     const peerId = mesh.facts.peer_id;
     const operations = new Map(mesh.hostile.map(({ name }) => [name, [] as Said[]]));
-    this.#known = { peerId, operations, statements: [], digests: {}, have: {}, forbidden: [] };
+    this.#known = { peerId, operations, statements: [], have: {}, forbidden: [] };
     this.#values = new Values(new Dice(seed));
     this.#values.samples.push(
       `${peerId}/0123456789abcdef`,
@@ -241,8 +241,6 @@ export class PeerSurface implements Surface {
       if (templates.length > TEMPLATES_MAX) templates.shift();
       this.#values.remember(subject);
     }
-    this.#known.digests =
-      ((await ask('/api/v1/mesh/digests', ''))['digests'] as object | undefined as never) ?? {};
     this.#known.statements = (JSON.parse(this.#roster) as { statements: unknown[] }).statements;
   }
 

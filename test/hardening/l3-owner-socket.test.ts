@@ -46,7 +46,7 @@ describe('L3 the socket of the owner', () => {
     const home = temporaryFolder('l3');
     const daemon = await startDaemonProcess(home, await freePort(), { SVC_EMBED_BACKEND: 'builtin' });
     try {
-      const sockets = () => readdirSync(home).filter((name) => name.endsWith('.sock'));
+      const sockets = () => readdirSync(home).filter((name) => name.startsWith('owner-'));
       await until('the owner listens', () => sockets().length === 1);
       const before = residentMiB(daemon.child.pid!);
       const socket = await connected(join(home, sockets()[0]!));
