@@ -16,7 +16,7 @@ export const draftsOf = (stem: string) => ({
 const lockOf = (stem: string) => `${stem}.lock.partial`;
 
 /** What follows the name of the database in the name of a draft: the time, a token and what the draft becomes. */
-const DRAFT_END = /^-\d{8}T\d{9}Z-[0-9a-f]{8}(?=\.(?:db|manifest\.json|lock)\.partial$)/;
+const DRAFT_END = /^-\d{8}T\d{9}Z-[0-9a-f]{8}(?=\.(?:db|manifest\.json|lock)\.partial(?:-journal)?$)/;
 
 export interface DraftsLock {
   /** Removes the lock and its file. */
@@ -52,7 +52,7 @@ function clear(stem: string): boolean {
   const drafts = draftsOf(stem);
   const isComplete = existsSync(`${stem}.db`) && existsSync(drafts.manifestPath);
   if (isComplete) renameSync(drafts.manifestPath, `${stem}${MANIFEST_SUFFIX}`);
-  removeFiles([drafts.path, drafts.manifestPath]);
+  removeFiles([drafts.path, `${drafts.path}-journal`, drafts.manifestPath]);
   lock.release();
   return !isComplete;
 }

@@ -5,11 +5,11 @@ import { type Counts, fuzz, fuzzSeed } from './run.js';
 const SEED = fuzzSeed(20_260_728);
 
 const RUNS: readonly Counts[] = [
-  { http: 1000 },
-  { mcp: 500 },
-  { imports: 300, files: 800 },
-  { joins: 10, peers: 600, hints: 300 },
-  { owner: 1000 },
+  { http: 400 },
+  { mcp: 200 },
+  { imports: 100, files: 300 },
+  { joins: 5, peers: 200, hints: 100 },
+  { owner: 300 },
 ];
 
 for (const counts of RUNS) {
