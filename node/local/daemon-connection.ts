@@ -1,5 +1,6 @@
 import { createConnection, type Socket } from 'node:net';
 import { LOCAL_GREETING_TIMEOUT_MS, LOCAL_LINE_BYTES_MAX } from '../../protocol/limits.js';
+import { fail } from '../../protocol/result.js';
 import type { Crypto, Scheduler } from '../../protocol/seams.js';
 import type { Settings } from '../config/settings.js';
 import type { ProgressReport } from '../pipeline/call.js';
@@ -24,6 +25,7 @@ interface Pending {
 export class DaemonConnection {
   private readonly pending = new Map<number, Pending>();
   private next = 0;
+  private closing = false;
   private ended = false;
 
   private constructor(
@@ -58,24 +60,32 @@ export class DaemonConnection {
   }
 
   get isOpen(): boolean {
-    return !this.ended;
+    return !this.ended && !this.closing;
   }
 
-  /** `lost`: the daemon ended before it answered; whether the call had an effect is unknown. */
+  /**
+   * `lost`: the daemon ended before it answered; whether the call had an effect is unknown. PAYLOAD_TOO_LARGE for a call
+   * that fits in no line; it was not sent.
+   */
   call(call: Omit<LocalCall, 'id'>, progress?: ProgressReport): Promise<Answer | 'lost'> {
     if (this.ended) return Promise.resolve('lost');
     const id = this.next;
+    const line = JSON.stringify({ id, ...call });
+    if (Buffer.byteLength(line) > LOCAL_LINE_BYTES_MAX)
+      return Promise.resolve(fail('PAYLOAD_TOO_LARGE', `a call is at most ${LOCAL_LINE_BYTES_MAX} bytes`));
     this.next += 1;
     // Only calls under way keep the process alive.
     this.socket.ref();
     return new Promise((resolve) => {
       this.pending.set(id, { resolve, progress });
-      this.socket.write(`${JSON.stringify({ id, ...call })}\n`);
+      this.socket.write(`${line}\n`);
     });
   }
 
+  /** Takes no further call; calls under way are still answered. */
   close(): void {
-    this.socket.destroy();
+    this.closing = true;
+    if (this.pending.size === 0) this.socket.destroy();
   }
 
   private async read(lines: AsyncGenerator<string>): Promise<void> {
@@ -99,8 +109,10 @@ export class DaemonConnection {
       return;
     }
     this.pending.delete(reply.id);
-    if (this.pending.size === 0) this.socket.unref();
     pending.resolve(reply.answer);
+    if (this.pending.size > 0) return;
+    if (this.closing) this.socket.destroy();
+    else this.socket.unref();
   }
 }
 

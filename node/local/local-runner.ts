@@ -38,6 +38,10 @@ const UNKNOWN =
 export class LocalRunner {
   private daemon: DaemonConnection | null = null;
   private node: Promise<OwnNode> | null = null;
+  /** Calls under way in the own node. */
+  private readonly inNode = new Set<Promise<Answer>>();
+  /** The search for a daemon that is under way. */
+  private probe: Promise<DaemonConnection | null> | null = null;
   /** When to look for a daemon again, monotonic. */
   private probeMs = Number.NEGATIVE_INFINITY;
 
@@ -52,7 +56,9 @@ export class LocalRunner {
   async run(operation: Operation, request: LocalRequest): Promise<Answer> {
     const key = this.parts.random.uuid();
     let again = false;
-    for (let daemon = await this.connected(); daemon !== null; daemon = await this.connected()) {
+    for (let tries = 0; tries < limits.LOCAL_TRIES_MAX; tries += 1) {
+      const daemon = await this.connected();
+      if (daemon === null) break;
       const call = this.callOf(operation, request, key, again);
       if (!call.ok) return failed(call.error);
       const answer = await daemon.call(call.value, request.progress);
@@ -63,8 +69,7 @@ export class LocalRunner {
       } else if (answer.ok || answer.error.code !== 'SHUTTING_DOWN') return answer;
       this.leave(daemon);
     }
-    const { services } = await this.ownNode();
-    return runOperation(operation, { ...request, key, again }, services);
+    return this.runHere(operation, { ...request, key, again });
   }
 
   /** Closes what is open; calls under way must have ended. */
@@ -76,19 +81,40 @@ export class LocalRunner {
   /** The connection to the daemon; null when none serves this database. */
   private async connected(): Promise<DaemonConnection | null> {
     if (this.daemon?.isOpen === true) return this.daemon;
-    const { settings, clock, crypto, scheduler } = this.parts;
-    if (clock.monotonicMs() < this.probeMs) return null;
-    this.probeMs = clock.monotonicMs() + limits.LOCAL_PROBE_MS;
+    if (this.probe === null) {
+      const { clock } = this.parts;
+      if (clock.monotonicMs() < this.probeMs) return null;
+      this.probeMs = clock.monotonicMs() + limits.LOCAL_PROBE_MS;
+      this.probe = this.find().finally(() => {
+        this.probe = null;
+      });
+    }
+    return this.probe;
+  }
+
+  private async find(): Promise<DaemonConnection | null> {
+    const { settings, crypto, scheduler } = this.parts;
     this.daemon = await findDaemon(settings, crypto, scheduler);
     // The daemon maintains the database from now on.
     if (this.daemon !== null) await this.closeNode();
     return this.daemon;
   }
 
-  /** The daemon ends or has ended. */
+  /** The daemon ends or has ended. Another call may have found the next one already. */
   private leave(daemon: DaemonConnection): void {
     daemon.close();
-    this.daemon = null;
+    if (this.daemon === daemon) this.daemon = null;
+  }
+
+  private async runHere(operation: Operation, request: LocalRequest): Promise<Answer> {
+    const { services } = await this.ownNode();
+    const running = runOperation(operation, request, services);
+    this.inNode.add(running);
+    try {
+      return await running;
+    } finally {
+      this.inNode.delete(running);
+    }
   }
 
   /** The call as it travels. A signature with an agent's key is made here: the key need not be the daemon's. */
@@ -134,6 +160,8 @@ export class LocalRunner {
     const opened = this.node;
     this.node = null;
     const node = await opened?.catch(() => null);
+    // Those that have just received the node begin in this turn.
+    await Promise.allSettled(this.inNode);
     await node?.close();
   }
 }
