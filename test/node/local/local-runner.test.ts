@@ -285,7 +285,7 @@ for (const fate of ['before', 'after'] as const) {
       assert.ok(answer.ok, JSON.stringify(answer));
       const { metadata } = answer.value['memory'] as { metadata: Record<string, unknown> };
       assert.equal(metadata['attest_level'], 'agent_attested');
-      assert.deepEqual(await scene.titles(), ['signed']);
+      assert.deepEqual(await scene.titles(), ['agent:ai:me', 'signed']);
     });
 
     it('leaves the outcome of an update unknown, and answers a read', async () => {
