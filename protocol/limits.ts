@@ -395,5 +395,3 @@ export const LOCAL_CALLS_MAX = 4096;
 export const LOCAL_GREETING_TIMEOUT_MS = 1000;
 /** A process that works without the daemon looks for one again after this time. */
 export const LOCAL_PROBE_MS = 200;
-/** A call that so many daemons did not answer runs in the process itself: it may be what ends them. */
-export const LOCAL_TRIES_MAX = 2;

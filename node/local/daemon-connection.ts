@@ -1,6 +1,5 @@
 import { createConnection, type Socket } from 'node:net';
 import { LOCAL_GREETING_TIMEOUT_MS, LOCAL_LINE_BYTES_MAX } from '../../protocol/limits.js';
-import { fail } from '../../protocol/result.js';
 import type { Crypto, Scheduler } from '../../protocol/seams.js';
 import type { Settings } from '../config/settings.js';
 import type { ProgressReport } from '../pipeline/call.js';
@@ -45,7 +44,8 @@ export class DaemonConnection {
     const timer = scheduler.after(LOCAL_GREETING_TIMEOUT_MS, () => socket.destroy(), { keepAlive: true });
     socket.on('error', () => socket.destroy());
     socket.write(`${JSON.stringify(greeting)}\n`);
-    const lines = linesOf(socket, LOCAL_LINE_BYTES_MAX);
+    // The daemon bounds its answers as for HTTP.
+    const lines = linesOf(socket, Number.POSITIVE_INFINITY);
     try {
       const first = await lines.next();
       const reply = first.done === true ? null : (JSON.parse(first.value) as GreetingReply);
@@ -64,16 +64,15 @@ export class DaemonConnection {
   }
 
   /**
-   * `lost`: the daemon ended before it answered; whether the call had an effect is unknown. PAYLOAD_TOO_LARGE for a call
-   * that fits in no line; it was not sent.
+   * `lost`: the daemon ended before it answered; whether the call had an effect is unknown. `too-long`: the daemon would
+   * not read it, so it was not sent.
    */
-  call(call: Omit<LocalCall, 'id'>, progress?: ProgressReport): Promise<Answer | 'lost'> {
+  call(call: Omit<LocalCall, 'id'>, progress?: ProgressReport): Promise<Answer | 'lost' | 'too-long'> {
     if (this.ended) return Promise.resolve('lost');
     const id = this.next;
-    const line = JSON.stringify({ id, ...call });
-    if (Buffer.byteLength(line) > LOCAL_LINE_BYTES_MAX)
-      return Promise.resolve(fail('PAYLOAD_TOO_LARGE', `a call is at most ${LOCAL_LINE_BYTES_MAX} bytes`));
     this.next += 1;
+    const line = JSON.stringify({ id, ...call });
+    if (Buffer.byteLength(line) > LOCAL_LINE_BYTES_MAX) return Promise.resolve('too-long');
     // Only calls under way keep the process alive.
     this.socket.ref();
     return new Promise((resolve) => {

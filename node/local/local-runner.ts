@@ -28,6 +28,9 @@ export interface LocalRunnerParts {
 /** A call of this machine; its surface is never HTTP. */
 export type LocalRequest = Request & { readonly surface: 'mcp' | 'cli' };
 
+/** A call goes to this many daemons, one after the other, before this process runs it. */
+const DAEMONS_TRIED_MAX = 3;
+
 const UNKNOWN =
   'the node ended before it answered, so the outcome is unknown: read the memory before you try again';
 
@@ -56,12 +59,13 @@ export class LocalRunner {
   async run(operation: Operation, request: LocalRequest): Promise<Answer> {
     const key = this.parts.random.uuid();
     let again = false;
-    for (let tries = 0; tries < limits.LOCAL_TRIES_MAX; tries += 1) {
+    for (let tries = 0; tries < DAEMONS_TRIED_MAX; tries += 1) {
       const daemon = await this.connected();
       if (daemon === null) break;
       const call = this.callOf(operation, request, key, again);
       if (!call.ok) return failed(call.error);
       const answer = await daemon.call(call.value, request.progress);
+      if (answer === 'too-long') break;
       if (answer === 'lost') {
         if (operation.effect === 'write' && operation.repeatable !== true)
           return fail('ACTOR_RESTARTED', UNKNOWN);
@@ -114,6 +118,8 @@ export class LocalRunner {
       return await running;
     } finally {
       this.inNode.delete(running);
+      // After a call that the daemon's socket does not take, the node is not needed.
+      if (this.daemon?.isOpen === true) await this.closeNode();
     }
   }
 
@@ -160,7 +166,6 @@ export class LocalRunner {
     const opened = this.node;
     this.node = null;
     const node = await opened?.catch(() => null);
-    // Those that have just received the node begin in this turn.
     await Promise.allSettled(this.inNode);
     await node?.close();
   }

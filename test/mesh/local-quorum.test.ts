@@ -132,7 +132,9 @@ describe('local processes on a mesh with a quorum of two', { timeout: 240_000 },
     one.child = spawned(one.home, ['serve', '--port', String(one.port)]);
     await listens(one);
     const { out } = await command(one, 'config', 'show', '--json');
-    assert.match(out, /mesh\/quorum\.json/);
+    const { settings } = JSON.parse(out) as { settings: { key: string; value: unknown; source: string }[] };
+    const quorum = settings.find(({ key }) => key === 'quorumWrites' || key === 'quorum.writes');
+    assert.deepEqual([quorum?.value, quorum?.source], [2, 'mesh']);
     isLocal(await byCommand('after the restart'));
     const again = await untilAnswer(
       'the MCP server is back at the daemon',

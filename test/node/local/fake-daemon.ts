@@ -20,6 +20,8 @@ export class FakeDaemon {
   /** Fates of the next calls; then they are answered. */
   readonly fates: Fate[] = [];
   greetings = 0;
+  /** False for one that refuses further processes. */
+  greets = true;
   private readonly server: Server = createServer();
   private readonly sockets = new Set<Socket>();
   private readonly held: (() => Promise<void>)[] = [];
@@ -62,7 +64,8 @@ export class FakeDaemon {
     try {
       if ((await lines.next()).done === true) return;
       this.greetings += 1;
-      socket.write(`${JSON.stringify({ protocol: LOCAL_PROTOCOL })}\n`);
+      const reply = this.greets ? { protocol: LOCAL_PROTOCOL } : { refused: 'the daemon is shutting down' };
+      socket.write(`${JSON.stringify(reply)}\n`);
       for await (const line of lines) await this.take(JSON.parse(line) as LocalCall, socket);
     } catch {
       socket.destroy();
