@@ -97,8 +97,13 @@ export class LocalRunner {
   }
 
   private async find(): Promise<DaemonConnection | null> {
-    const { settings, crypto, scheduler } = this.parts;
+    const { settings, clock, crypto, scheduler } = this.parts;
+    const beganMs = clock.monotonicMs();
     this.daemon = await findDaemon(settings, crypto, scheduler);
+    const tookMs = clock.monotonicMs() - beganMs;
+    // A daemon that hangs must not delay every call.
+    if (this.daemon === null && tookMs > limits.LOCAL_GREETING_TIMEOUT_MS / 2)
+      this.probeMs = clock.monotonicMs() + limits.LOCAL_HUNG_REST_MS;
     // The daemon maintains the database from now on.
     if (this.daemon !== null) await this.closeNode();
     return this.daemon;

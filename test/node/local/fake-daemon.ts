@@ -20,8 +20,8 @@ export class FakeDaemon {
   /** Fates of the next calls; then they are answered. */
   readonly fates: Fate[] = [];
   greetings = 0;
-  /** False for one that refuses further processes. */
-  greets = true;
+  /** What it does with the greeting of a process. */
+  manner: 'greets' | 'refuses' | 'hangs' = 'greets';
   private readonly server: Server = createServer();
   private readonly sockets = new Set<Socket>();
   private readonly held: (() => Promise<void>)[] = [];
@@ -64,7 +64,9 @@ export class FakeDaemon {
     try {
       if ((await lines.next()).done === true) return;
       this.greetings += 1;
-      const reply = this.greets ? { protocol: LOCAL_PROTOCOL } : { refused: 'the daemon is shutting down' };
+      if (this.manner === 'hangs') return;
+      const reply =
+        this.manner === 'greets' ? { protocol: LOCAL_PROTOCOL } : { refused: 'the daemon is shutting down' };
       socket.write(`${JSON.stringify(reply)}\n`);
       for await (const line of lines) await this.take(JSON.parse(line) as LocalCall, socket);
     } catch {

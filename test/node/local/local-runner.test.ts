@@ -12,7 +12,7 @@ import type { Operation } from '../../../node/pipeline/operation.js';
 import { SocketNames } from '../../../node/private-socket.js';
 import { type InlineNode, openInlineNode } from '../../../node/runtime/inline-node.js';
 import { systemCrypto, systemRandom, systemScheduler } from '../../../node/seams.js';
-import { LOCAL_LINE_BYTES_MAX, LOCAL_PROBE_MS } from '../../../protocol/limits.js';
+import { LOCAL_HUNG_REST_MS, LOCAL_LINE_BYTES_MAX, LOCAL_PROBE_MS } from '../../../protocol/limits.js';
 import type { Store } from '../../../storage/port.js';
 import { recordingLog } from '../../storage/vectors/real-seams.js';
 import { bindKey } from '../../support/agents.js';
@@ -85,8 +85,8 @@ class Scene {
   }
 
   /** The next call looks for a daemon. */
-  later(): void {
-    this.skippedMs += LOCAL_PROBE_MS;
+  later(ms = LOCAL_PROBE_MS): void {
+    this.skippedMs += ms;
   }
 
   /** Of the node that the daemons of the scene work on. */
@@ -253,7 +253,7 @@ describe('local calls move between the daemon and this process', () => {
     const late = scene.store('late');
     await until('it is under way', () => first.holds === 1);
     const second = await scene.fake('second');
-    first.greets = false;
+    first.manner = 'refuses';
     scene.later();
     await scene.stored('at the second');
     scene.later();
@@ -261,6 +261,22 @@ describe('local calls move between the daemon and this process', () => {
     assert.equal(codeOf(await late), 'ok');
     await scene.stored('at the second too');
     assert.deepEqual([second.greetings, second.connections, second.calls.length], [1, 1, 3]);
+  });
+});
+
+describe('a daemon that hangs', () => {
+  it('delays one call, and is not asked again for a while', async () => {
+    const { own } = start();
+    const fake = await scene.fake();
+    fake.manner = 'hangs';
+    await scene.stored('one');
+    scene.later();
+    await scene.stored('two');
+    assert.deepEqual([fake.greetings, own.opened], [1, 1]);
+    fake.manner = 'greets';
+    scene.later(LOCAL_HUNG_REST_MS);
+    await scene.stored('three');
+    assert.deepEqual([fake.greetings, fake.calls.length, own.closed], [2, 1, 1]);
   });
 });
 
