@@ -68,8 +68,13 @@ class Agent {
     this.mcp.send({ method: 'notifications/initialized' });
   }
 
+  hangUp(): void {
+    this.mcp.child.stdin.end();
+  }
+
+  /** The server ends in good order. */
   async close(): Promise<void> {
-    assert.equal(await this.mcp.end(), 0, this.mcp.errors);
+    assert.equal(await this.mcp.ended, 0, this.mcp.errors);
   }
 
   async step(): Promise<void> {
@@ -141,7 +146,7 @@ async function restartsUnder(seed: number, restarts: number): Promise<RestartRep
   );
   const dice = new Dice(seed, 'daemon');
   const restarting = async () => {
-    for (let restart = 0; restart < restarts; restart += 1) {
+    for (let restart = 0; running && restart < restarts; restart += 1) {
       const daemon = await startDaemonProcess(home, await freePort());
       await pause(dice.between(100, 900));
       if (dice.chance(IN_ORDER)) {
@@ -154,10 +159,13 @@ async function restartsUnder(seed: number, restarts: number): Promise<RestartRep
       await pause(dice.between(0, 600));
     }
   };
+  const restarted = restarting();
   try {
-    await Promise.race([restarting(), work]);
+    await Promise.race([restarted, work]);
   } finally {
     running = false;
+    await Promise.allSettled([restarted, work]);
+    for (const agent of agents) agent.hangUp();
   }
   await work;
   await Promise.all(agents.map((agent) => agent.close()));
