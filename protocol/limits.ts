@@ -395,3 +395,5 @@ export const LOCAL_CALLS_MAX = 4096;
 export const LOCAL_GREETING_TIMEOUT_MS = 1000;
 /** A process that works without the daemon looks for one again after this time. */
 export const LOCAL_PROBE_MS = 200;
+/** The same after a daemon that did not answer the greeting. */
+export const LOCAL_HUNG_REST_MS = 10_000;

@@ -24,6 +24,7 @@ interface Pending {
 export class DaemonConnection {
   private readonly pending = new Map<number, Pending>();
   private next = 0;
+  private closing = false;
   private ended = false;
 
   private constructor(
@@ -59,7 +60,7 @@ export class DaemonConnection {
   }
 
   get isOpen(): boolean {
-    return !this.ended;
+    return !this.ended && !this.closing;
   }
 
   /**
@@ -80,8 +81,10 @@ export class DaemonConnection {
     });
   }
 
+  /** Takes no further call; calls under way are still answered. */
   close(): void {
-    this.socket.destroy();
+    this.closing = true;
+    if (this.pending.size === 0) this.socket.destroy();
   }
 
   private async read(lines: AsyncGenerator<string>): Promise<void> {
@@ -105,8 +108,10 @@ export class DaemonConnection {
       return;
     }
     this.pending.delete(reply.id);
-    if (this.pending.size === 0) this.socket.unref();
     pending.resolve(reply.answer);
+    if (this.pending.size > 0) return;
+    if (this.closing) this.socket.destroy();
+    else this.socket.unref();
   }
 }
 

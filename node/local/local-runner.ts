@@ -41,6 +41,10 @@ const UNKNOWN =
 export class LocalRunner {
   private daemon: DaemonConnection | null = null;
   private node: Promise<OwnNode> | null = null;
+  /** Calls under way in the own node. */
+  private readonly inNode = new Set<Promise<Answer>>();
+  /** The search for a daemon that is under way. */
+  private probe: Promise<DaemonConnection | null> | null = null;
   /** When to look for a daemon again, monotonic. */
   private probeMs = Number.NEGATIVE_INFINITY;
 
@@ -69,8 +73,7 @@ export class LocalRunner {
       } else if (answer.ok || answer.error.code !== 'SHUTTING_DOWN') return answer;
       this.leave(daemon);
     }
-    const { services } = await this.ownNode();
-    return runOperation(operation, { ...request, key, again }, services);
+    return this.runHere(operation, { ...request, key, again });
   }
 
   /** Closes what is open; calls under way must have ended. */
@@ -82,19 +85,47 @@ export class LocalRunner {
   /** The connection to the daemon; null when none serves this database. */
   private async connected(): Promise<DaemonConnection | null> {
     if (this.daemon?.isOpen === true) return this.daemon;
+    if (this.probe === null) {
+      const { clock } = this.parts;
+      if (clock.monotonicMs() < this.probeMs) return null;
+      this.probeMs = clock.monotonicMs() + limits.LOCAL_PROBE_MS;
+      this.probe = this.find().finally(() => {
+        this.probe = null;
+      });
+    }
+    return this.probe;
+  }
+
+  private async find(): Promise<DaemonConnection | null> {
     const { settings, clock, crypto, scheduler } = this.parts;
-    if (clock.monotonicMs() < this.probeMs) return null;
-    this.probeMs = clock.monotonicMs() + limits.LOCAL_PROBE_MS;
+    const beganMs = clock.monotonicMs();
     this.daemon = await findDaemon(settings, crypto, scheduler);
+    const tookMs = clock.monotonicMs() - beganMs;
+    // A daemon that hangs must not delay every call.
+    if (this.daemon === null && tookMs > limits.LOCAL_GREETING_TIMEOUT_MS / 2)
+      this.probeMs = clock.monotonicMs() + limits.LOCAL_HUNG_REST_MS;
     // The daemon maintains the database from now on.
     if (this.daemon !== null) await this.closeNode();
     return this.daemon;
   }
 
-  /** The daemon ends or has ended. */
+  /** The daemon ends or has ended. Another call may have found the next one already. */
   private leave(daemon: DaemonConnection): void {
     daemon.close();
-    this.daemon = null;
+    if (this.daemon === daemon) this.daemon = null;
+  }
+
+  private async runHere(operation: Operation, request: LocalRequest): Promise<Answer> {
+    const { services } = await this.ownNode();
+    const running = runOperation(operation, request, services);
+    this.inNode.add(running);
+    try {
+      return await running;
+    } finally {
+      this.inNode.delete(running);
+      // After a call that the daemon's socket does not take, the node is not needed.
+      if (this.daemon?.isOpen === true) await this.closeNode();
+    }
   }
 
   /** The call as it travels. A signature with an agent's key is made here: the key need not be the daemon's. */
@@ -140,6 +171,7 @@ export class LocalRunner {
     const opened = this.node;
     this.node = null;
     const node = await opened?.catch(() => null);
+    await Promise.allSettled(this.inNode);
     await node?.close();
   }
 }

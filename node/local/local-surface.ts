@@ -107,6 +107,7 @@ export class LocalSurface {
 
   private refusal({ protocol, version, dbPath, keyDir }: Greeting): string | null {
     const { settings } = this.parts.services;
+    if (this.draining) return 'the daemon is shutting down';
     if (protocol !== LOCAL_PROTOCOL || version !== VERSION) return `the daemon is release ${VERSION}`;
     if (dbPath !== settings.dbPath) return 'the daemon has another database';
     return keyDir === settings.keyDir ? null : 'the daemon has other keys';
