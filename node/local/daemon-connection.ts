@@ -1,5 +1,9 @@
 import { createConnection, type Socket } from 'node:net';
-import { LOCAL_GREETING_TIMEOUT_MS, LOCAL_LINE_BYTES_MAX } from '../../protocol/limits.js';
+import {
+  LOCAL_ANSWER_BYTES_MAX,
+  LOCAL_GREETING_TIMEOUT_MS,
+  LOCAL_LINE_BYTES_MAX,
+} from '../../protocol/limits.js';
 import type { Crypto, Scheduler } from '../../protocol/seams.js';
 import type { Settings } from '../config/settings.js';
 import type { ProgressReport } from '../pipeline/call.js';
@@ -43,7 +47,7 @@ export class DaemonConnection {
     const timer = scheduler.after(LOCAL_GREETING_TIMEOUT_MS, () => socket.destroy(), { keepAlive: true });
     socket.on('error', () => socket.destroy());
     socket.write(`${JSON.stringify(greeting)}\n`);
-    const lines = linesOf(socket, LOCAL_LINE_BYTES_MAX);
+    const lines = linesOf(socket, LOCAL_ANSWER_BYTES_MAX);
     try {
       const first = await lines.next();
       const reply = first.done === true ? null : (JSON.parse(first.value) as GreetingReply);
@@ -61,16 +65,21 @@ export class DaemonConnection {
     return !this.ended;
   }
 
-  /** `lost`: the daemon ended before it answered; whether the call had an effect is unknown. */
-  call(call: Omit<LocalCall, 'id'>, progress?: ProgressReport): Promise<Answer | 'lost'> {
+  /**
+   * `lost`: the daemon ended before it answered; whether the call had an effect is unknown. `too-long`: the daemon takes
+   * no call of this length, and nothing was sent.
+   */
+  call(call: Omit<LocalCall, 'id'>, progress?: ProgressReport): Promise<Answer | 'lost' | 'too-long'> {
     if (this.ended) return Promise.resolve('lost');
     const id = this.next;
+    const line = `${JSON.stringify({ id, ...call })}\n`;
+    if (Buffer.byteLength(line) > LOCAL_LINE_BYTES_MAX) return Promise.resolve('too-long');
     this.next += 1;
     // Only calls under way keep the process alive.
     this.socket.ref();
     return new Promise((resolve) => {
       this.pending.set(id, { resolve, progress });
-      this.socket.write(`${JSON.stringify({ id, ...call })}\n`);
+      this.socket.write(line);
     });
   }
 

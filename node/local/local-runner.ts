@@ -31,6 +31,16 @@ export type LocalRequest = Request & { readonly surface: 'mcp' | 'cli' };
 const UNKNOWN =
   'the node ended before it answered, so the outcome is unknown: read the memory before you try again';
 
+/** What a node of this process would find wrong with the input comes first. */
+function tooLong(operation: Operation, { input, unknownFields }: LocalRequest): Answer {
+  const parsed = parseInput(operation, input, unknownFields);
+  if (!parsed.ok) return failed(parsed.error);
+  return fail(
+    'PAYLOAD_TOO_LARGE',
+    `a call takes at most ${limits.LOCAL_LINE_BYTES_MAX} bytes: send less at once`,
+  );
+}
+
 /**
  * Runs the operations of an MCP server or a command: through the daemon while one serves the database, else in this
  * process. A store that the daemon did not answer is run again under the same key, which finds what it has stored.
@@ -52,13 +62,16 @@ export class LocalRunner {
   async run(operation: Operation, request: LocalRequest): Promise<Answer> {
     const key = this.parts.random.uuid();
     let again = false;
+    let tries = 0;
     for (let daemon = await this.connected(); daemon !== null; daemon = await this.connected()) {
       const call = this.callOf(operation, request, key, again);
       if (!call.ok) return failed(call.error);
       const answer = await daemon.call(call.value, request.progress);
+      if (answer === 'too-long') return tooLong(operation, request);
       if (answer === 'lost') {
-        if (operation.effect === 'write' && operation.repeatable !== true)
-          return fail('ACTOR_RESTARTED', UNKNOWN);
+        tries += 1;
+        const repeatable = operation.effect === 'read' || operation.repeatable === true;
+        if (!repeatable || tries === limits.LOCAL_TRIES_MAX) return fail('ACTOR_RESTARTED', UNKNOWN);
         again = true;
       } else if (answer.ok || answer.error.code !== 'SHUTTING_DOWN') return answer;
       this.leave(daemon);
