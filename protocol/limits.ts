@@ -386,7 +386,7 @@ export const HOME_NUMBER_MAX = 1_000_000_000;
 // Calls of local processes to the daemon
 /** A call over the local socket; the MCP surface accepts the same. */
 export const LOCAL_LINE_BYTES_MAX = 16 * 1024 * 1024;
-/** Its answer: an export and what stands around it. */
+/** Its answer: a page of memories, whose text JSON can make several times as long. */
 export const LOCAL_ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 export const LOCAL_CONNECTIONS_MAX = 256;
 /** Calls under way of one connection, whose answers may wait in memory; the daemon reads no further ones meanwhile. */
