@@ -1,5 +1,9 @@
 import { createConnection, type Socket } from 'node:net';
-import { LOCAL_GREETING_TIMEOUT_MS, LOCAL_LINE_BYTES_MAX } from '../../protocol/limits.js';
+import {
+  LOCAL_ANSWER_BYTES_MAX,
+  LOCAL_GREETING_TIMEOUT_MS,
+  LOCAL_LINE_BYTES_MAX,
+} from '../../protocol/limits.js';
 import type { Crypto, Scheduler } from '../../protocol/seams.js';
 import type { Settings } from '../config/settings.js';
 import type { ProgressReport } from '../pipeline/call.js';
@@ -44,8 +48,7 @@ export class DaemonConnection {
     const timer = scheduler.after(LOCAL_GREETING_TIMEOUT_MS, () => socket.destroy(), { keepAlive: true });
     socket.on('error', () => socket.destroy());
     socket.write(`${JSON.stringify(greeting)}\n`);
-    // The daemon bounds its answers as for HTTP.
-    const lines = linesOf(socket, Number.POSITIVE_INFINITY);
+    const lines = linesOf(socket, LOCAL_ANSWER_BYTES_MAX);
     try {
       const first = await lines.next();
       const reply = first.done === true ? null : (JSON.parse(first.value) as GreetingReply);
@@ -64,20 +67,20 @@ export class DaemonConnection {
   }
 
   /**
-   * `lost`: the daemon ended before it answered; whether the call had an effect is unknown. `too-long`: the daemon would
-   * not read it, so it was not sent.
+   * `lost`: the daemon ended before it answered; whether the call had an effect is unknown. `too-long`: the daemon takes
+   * no call of this length, and nothing was sent.
    */
   call(call: Omit<LocalCall, 'id'>, progress?: ProgressReport): Promise<Answer | 'lost' | 'too-long'> {
     if (this.ended) return Promise.resolve('lost');
     const id = this.next;
-    this.next += 1;
-    const line = JSON.stringify({ id, ...call });
+    const line = `${JSON.stringify({ id, ...call })}\n`;
     if (Buffer.byteLength(line) > LOCAL_LINE_BYTES_MAX) return Promise.resolve('too-long');
+    this.next += 1;
     // Only calls under way keep the process alive.
     this.socket.ref();
     return new Promise((resolve) => {
       this.pending.set(id, { resolve, progress });
-      this.socket.write(`${line}\n`);
+      this.socket.write(line);
     });
   }
 

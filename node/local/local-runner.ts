@@ -28,11 +28,18 @@ export interface LocalRunnerParts {
 /** A call of this machine; its surface is never HTTP. */
 export type LocalRequest = Request & { readonly surface: 'mcp' | 'cli' };
 
-/** A call goes to this many daemons, one after the other, before this process runs it. */
-const DAEMONS_TRIED_MAX = 3;
-
 const UNKNOWN =
   'the node ended before it answered, so the outcome is unknown: read the memory before you try again';
+
+/** What a node of this process would find wrong with the input comes first. */
+function tooLong(operation: Operation, { input, unknownFields }: LocalRequest): Answer {
+  const parsed = parseInput(operation, input, unknownFields);
+  if (!parsed.ok) return failed(parsed.error);
+  return fail(
+    'PAYLOAD_TOO_LARGE',
+    `a call takes at most ${limits.LOCAL_LINE_BYTES_MAX} bytes: send less at once`,
+  );
+}
 
 /**
  * Runs the operations of an MCP server or a command: through the daemon while one serves the database, else in this
@@ -59,16 +66,16 @@ export class LocalRunner {
   async run(operation: Operation, request: LocalRequest): Promise<Answer> {
     const key = this.parts.random.uuid();
     let again = false;
-    for (let tries = 0; tries < DAEMONS_TRIED_MAX; tries += 1) {
+    for (let tries = 1; ; tries += 1) {
       const daemon = await this.connected();
       if (daemon === null) break;
       const call = this.callOf(operation, request, key, again);
       if (!call.ok) return failed(call.error);
       const answer = await daemon.call(call.value, request.progress);
-      if (answer === 'too-long') break;
+      if (answer === 'too-long') return tooLong(operation, request);
       if (answer === 'lost') {
-        if (operation.effect === 'write' && operation.repeatable !== true)
-          return fail('ACTOR_RESTARTED', UNKNOWN);
+        const repeatable = operation.effect === 'read' || operation.repeatable === true;
+        if (!repeatable || tries === limits.LOCAL_TRIES_MAX) return fail('ACTOR_RESTARTED', UNKNOWN);
         again = true;
       } else if (answer.ok || answer.error.code !== 'SHUTTING_DOWN') return answer;
       this.leave(daemon);
@@ -123,8 +130,6 @@ export class LocalRunner {
       return await running;
     } finally {
       this.inNode.delete(running);
-      // After a call that the daemon's socket does not take, the node is not needed.
-      if (this.daemon?.isOpen === true) await this.closeNode();
     }
   }
 

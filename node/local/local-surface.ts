@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import * as limits from '../../protocol/limits.js';
 import { fail } from '../../protocol/result.js';
-import type { Log } from '../../protocol/seams.js';
+import type { Log, Scheduler } from '../../protocol/seams.js';
 import type { Services } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
 import { type Answer, runOperation } from '../pipeline/pipeline.js';
@@ -21,6 +21,7 @@ export interface LocalSurfaceParts {
   readonly services: Services;
   readonly operations: readonly Operation[];
   readonly log: Log;
+  readonly scheduler: Pick<Scheduler, 'after'>;
 }
 
 /**
@@ -32,7 +33,9 @@ export class LocalSurface {
   private readonly sockets = new Set<Socket>();
   private readonly operations: ReadonlyMap<string, Operation>;
   /** Calls under way. */
-  private readonly running = new Set<Promise<void>>();
+  private readonly running = new Set<Promise<Answer>>();
+  /** The same, and those whose answers were not read yet. */
+  private readonly owed = new Set<Promise<void>>();
   private draining = false;
 
   private constructor(private readonly parts: LocalSurfaceParts) {
@@ -51,10 +54,17 @@ export class LocalSurface {
     return surface;
   }
 
-  /** Refuses new calls and resolves when those under way are answered. */
+  /** Refuses new calls and resolves when those under way are answered; a process that reads no answer cannot delay it. */
   async drain(): Promise<void> {
     this.draining = true;
     while (this.running.size > 0) await Promise.allSettled(this.running);
+    await new Promise<void>((resolve) => {
+      const timer = this.parts.scheduler.after(limits.LOCAL_UNREAD_MS, resolve);
+      void Promise.allSettled(this.owed).then(() => {
+        timer.cancel();
+        resolve();
+      });
+    });
   }
 
   /** Closing removes the socket's file too. */
@@ -76,14 +86,15 @@ export class LocalSurface {
     } catch (error) {
       this.parts.log.debug({ err: error }, 'a process broke the form of the local socket');
     } finally {
-      // The answers of calls under way are still written.
-      socket.end();
+      // Not `end`, after which a process that stays connected would keep its place.
+      socket.destroySoon();
     }
   }
 
   private async talk(socket: Socket): Promise<void> {
     const lines = linesOf(socket, limits.LOCAL_LINE_BYTES_MAX);
-    const first = await lines.next();
+    const silent = this.parts.scheduler.after(limits.LOCAL_SILENT_MS, () => socket.destroy());
+    const first = await lines.next().finally(() => silent.cancel());
     if (first.done === true) return;
     const greeting = greetingSchema.parse(JSON.parse(first.value)) as Greeting;
     const refused = this.refusal(greeting);
@@ -96,10 +107,10 @@ export class LocalSurface {
       const call = callSchema.parse(JSON.parse(line));
       const done = this.answer(call, own, socket).finally(() => {
         mine.delete(done);
-        this.running.delete(done);
+        this.owed.delete(done);
       });
       mine.add(done);
-      this.running.add(done);
+      this.owed.add(done);
       while (mine.size >= limits.LOCAL_CALLS_PER_CONNECTION_MAX) await Promise.race(mine);
     }
     await Promise.allSettled(mine);
@@ -117,7 +128,11 @@ export class LocalSurface {
   private async answer(call: LocalCall, services: Services, socket: Socket): Promise<void> {
     const { id } = call;
     const reply = (line: LocalReply) => send(socket, line);
-    await reply({ id, answer: await this.run(call, services, reply) });
+    const running = Promise.resolve(this.run(call, services, reply));
+    this.running.add(running);
+    const answer = await running;
+    this.running.delete(running);
+    await reply({ id, answer });
   }
 
   private run(

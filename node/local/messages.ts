@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { AGENT_ID_LENGTH_MAX } from '../../protocol/limits.js';
+import { RECALL_LIMIT_MAX, TTL_CONFIGURED_SECONDS_MAX } from '../../protocol/limits.js';
+import { TIERS } from '../../protocol/memory/memory.js';
 import type { Settings } from '../config/settings.js';
+import { agentId, namespace } from '../pipeline/fields.js';
 import type { Answer } from '../pipeline/pipeline.js';
 
 /**
@@ -11,19 +13,22 @@ import type { Answer } from '../pipeline/pipeline.js';
 /** Both ends must speak the same form; a process that meets another one works without the daemon. */
 export const LOCAL_PROTOCOL = 1;
 
+/** Null: for ever. */
+const seconds = z.int().positive().max(TTL_CONFIGURED_SECONDS_MAX).nullable();
+
 /** Settings of the calling process that count for its calls, because they say what the caller leaves out. */
 const callerSettings = z.strictObject({
-  defaultNamespace: z.string(),
-  shortTtlSeconds: z.number(),
-  midTtlSeconds: z.number(),
-  longTtlSeconds: z.number().nullable(),
+  defaultNamespace: namespace,
+  shortTtlSeconds: seconds,
+  midTtlSeconds: seconds,
+  longTtlSeconds: seconds,
   archiveOnGc: z.boolean(),
   requireAttestation: z.boolean(),
   requireAttestationEverywhere: z.boolean(),
-  recallScopeNamespaces: z.array(z.string()),
-  recallScopeSince: z.string().nullable(),
-  recallScopeTier: z.string().nullable(),
-  recallScopeLimit: z.number().nullable(),
+  recallScopeNamespaces: z.array(namespace),
+  recallScopeSince: z.string().max(64).nullable(),
+  recallScopeTier: z.enum(TIERS).nullable(),
+  recallScopeLimit: z.int().min(1).max(RECALL_LIMIT_MAX).nullable(),
 });
 
 export type CallerSettings = Pick<Settings, keyof z.output<typeof callerSettings>>;
@@ -47,8 +52,6 @@ export type Greeting = Omit<z.output<typeof greetingSchema>, 'settings'> & {
   readonly settings: CallerSettings;
 };
 
-const agentId = z.string().min(1).max(AGENT_ID_LENGTH_MAX);
-
 export const callSchema = z.strictObject({
   id: z.int().nonnegative(),
   operation: z.string().max(64),
@@ -59,7 +62,7 @@ export const callSchema = z.strictObject({
     viewer: z.strictObject({
       all: z.boolean(),
       agentId: agentId.nullable(),
-      asNamespace: z.string().nullable(),
+      asNamespace: namespace.nullable(),
     }),
     admin: z.boolean(),
     local: z.literal(true),

@@ -22,7 +22,12 @@ export class LocalSocket {
     try {
       await names.removeDead();
       const path = names.pathOf(`${process.pid}:${services.random.uuid()}`);
-      this.surface = await LocalSurface.listen(path, { services, operations: OPERATIONS, log });
+      this.surface = await LocalSurface.listen(path, {
+        services,
+        operations: OPERATIONS,
+        log,
+        scheduler: systemScheduler,
+      });
     } catch (error) {
       log.warn({ err: error }, 'local processes cannot reach this daemon, and open the database themselves');
     }

@@ -10,6 +10,7 @@ import { Workspace } from './workspace.js';
 const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   start: async () => (await import('./start.js')).startBench,
   store: async () => (await import('./store.js')).storeBench,
+  agents: async () => (await import('./agents.js')).agentsBench,
   recall: async () => (await import('./recall.js')).recallBench,
   mixed: async () => (await import('./mixed.js')).mixedBench,
   hybrid: async () => (await import('./hybrid.js')).hybridBench,
@@ -23,7 +24,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
 
 const OPTIONS = `Options: --json, --quick, --seconds <n>, --clients <n,n>, --nodes <n,n>, --rows <n,n>, --scale <n>, --iterations <n>, --warmup <n>,
 --keyword, --signed, --tasks session,turn, --questions <n>, --db-cache <folder>, --folder <parent of temporary folders>,
---cpu-prof <folder for the daemon's profiles>`;
+--cpu-prof <folder for the profiles of daemons and MCP servers>`;
 
 async function main(): Promise<void> {
   const { chosen, options } = parseOptions(process.argv.slice(2), new Set(Object.keys(BENCHES)));

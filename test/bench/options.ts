@@ -33,7 +33,7 @@ export interface BenchOptions {
   readonly dbCache: string | null;
   /** Parent of the temporary folders; decides which disk is measured. */
   readonly folder: string | null;
-  /** Profiles of the daemon are written here. */
+  /** Profiles of daemons and MCP servers are written here. */
   readonly cpuProf: string | null;
 }
 

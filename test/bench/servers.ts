@@ -14,8 +14,34 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
+/** The built command line. */
+export const MAIN = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
+
+/** Options of Node with which a process writes its profile to a folder at its end. */
+export const profiling = (folder: string | null): readonly string[] =>
+  folder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${folder}`];
+
 const START_WAIT_MS = 60_000;
 const POLL_MS = 10;
+
+/** The environment of a process of the service: without embeddings, and with quotas that no load meets. */
+export function serviceEnvironment(
+  home: string,
+  env: Readonly<Record<string, string>> = {},
+): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env['PATH'],
+    HOME: home,
+    SVC_HOME: home,
+    SVC_NO_CONFIG: '1',
+    SVC_LOG_LEVEL: 'warn',
+    SVC_REQUIRE_AGENT_ATTESTATION: '0',
+    SVC_EMBED_BACKEND: 'none',
+    SVC_MAX_MEMORIES_PER_DAY: '1000000000',
+    SVC_MAX_STORAGE_BYTES: '1000000000000',
+    ...env,
+  };
+}
 
 /** The real daemon, through the command that operators use. */
 export async function startDaemonProcess(
@@ -27,24 +53,11 @@ export async function startDaemonProcess(
   const port = await freePort();
   const errors = join(home, 'bench-daemon.log');
   const out = openSync(errors, 'a');
-  const entry = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
-  const profiling = cpuProf === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${cpuProf}`];
   const start = performance.now();
   const child = workspace.adopt(
-    spawn(process.execPath, [...profiling, entry, 'serve', '--port', String(port)], {
+    spawn(process.execPath, [...profiling(cpuProf), MAIN, 'serve', '--port', String(port)], {
       stdio: ['ignore', out, out],
-      env: {
-        PATH: process.env['PATH'],
-        HOME: home,
-        SVC_HOME: home,
-        SVC_NO_CONFIG: '1',
-        SVC_LOG_LEVEL: 'warn',
-        SVC_REQUIRE_AGENT_ATTESTATION: '0',
-        SVC_EMBED_BACKEND: 'none',
-        SVC_MAX_MEMORIES_PER_DAY: '1000000000',
-        SVC_MAX_STORAGE_BYTES: '1000000000000',
-        ...env,
-      },
+      env: serviceEnvironment(home, env),
     }),
   );
   closeSync(out);

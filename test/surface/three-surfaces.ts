@@ -30,14 +30,20 @@ type Raw = { ok: true; body: Row } | { ok: false; body: Row };
 /** One equal store for each surface, and the real surface before it. */
 export interface Surfaces {
   reset(): Promise<void>;
-  /** Runs one operation on all three; the outcomes of HTTP, MCP, CLI. */
-  run(operation: string, input: Row): Promise<[Outcome, Outcome, Outcome]>;
-  databases(): [unknown, unknown, unknown];
+  /** Runs one operation on all; the outcomes in the order of the surfaces. */
+  run(operation: string, input: Row): Promise<Outcome[]>;
+  databases(): unknown[];
   close(): Promise<void>;
 }
 
-export async function openSurfaces(): Promise<Surfaces> {
-  const surfaces = [new HttpSide(), new McpSide(), new CliSide()] as const;
+/** HTTP, MCP and the command line; the last two without a daemon. */
+export const openSurfaces = () => open([new HttpSide(), new McpSide(false), new CliSide(false)]);
+
+/** MCP and the command line, each without a daemon and with one. */
+export const openLocalSurfaces = () =>
+  open([new McpSide(false), new McpSide(true), new CliSide(false), new CliSide(true)]);
+
+async function open(surfaces: readonly Side[]): Promise<Surfaces> {
   const start = () => Promise.all(surfaces.map((side) => side.start()));
   const stop = () => Promise.all(surfaces.map((side) => side.stop()));
   await start();
@@ -48,10 +54,9 @@ export async function openSurfaces(): Promise<Surfaces> {
     },
     run: async (name, input) => {
       const operation = OPERATIONS.find((known) => known.name === name)!;
-      const outcomes = await Promise.all(surfaces.map((side) => side.outcome(operation, input)));
-      return outcomes as [Outcome, Outcome, Outcome];
+      return Promise.all(surfaces.map((side) => side.outcome(operation, input)));
     },
-    databases: () => surfaces.map((side) => side.database()) as [unknown, unknown, unknown],
+    databases: () => surfaces.map((side) => side.database()),
     close: async () => {
       await stop();
     },
@@ -186,11 +191,17 @@ const VARYING = new Set([
   'observed_at',
 ]);
 
-class HttpSide extends Side {
-  private daemon: DaemonProcess | null = null;
+/** A side whose store a daemon serves. */
+abstract class ServedSide extends Side {
+  protected daemon: DaemonProcess | null = null;
+
+  constructor(private readonly served: boolean) {
+    super();
+  }
 
   async start(): Promise<void> {
     this.clean();
+    if (!this.served) return;
     this.daemon = await startDaemonProcess(this.home, await freePort(), {
       SVC_ADMIN_AGENT_IDS: AGENT,
       SVC_ADMIN_HEADER_TRUST: '1',
@@ -199,6 +210,12 @@ class HttpSide extends Side {
 
   async stop(): Promise<void> {
     await this.daemon?.end('SIGTERM');
+  }
+}
+
+class HttpSide extends ServedSide {
+  constructor() {
+    super(true);
   }
 
   protected async call(operation: Operation, input: Row): Promise<Raw> {
@@ -241,11 +258,11 @@ class HttpSide extends Side {
   }
 }
 
-class McpSide extends Side {
+class McpSide extends ServedSide {
   private client: Client | null = null;
 
-  async start(): Promise<void> {
-    this.clean();
+  override async start(): Promise<void> {
+    await super.start();
     this.client = new Client({ name: 'parity', version: '1' });
     await this.client.connect(
       new StdioClientTransport({
@@ -259,8 +276,9 @@ class McpSide extends Side {
     );
   }
 
-  async stop(): Promise<void> {
+  override async stop(): Promise<void> {
     await this.client?.close();
+    await super.stop();
   }
 
   protected async call(operation: Operation, input: Row): Promise<Raw> {
@@ -280,16 +298,7 @@ class McpSide extends Side {
   }
 }
 
-class CliSide extends Side {
-  start(): Promise<void> {
-    this.clean();
-    return Promise.resolve();
-  }
-
-  stop(): Promise<void> {
-    return Promise.resolve();
-  }
-
+class CliSide extends ServedSide {
   protected async call(operation: Operation, input: Row): Promise<Raw> {
     const binding = operation.cli!;
     const flags = Object.entries(input)

@@ -105,7 +105,12 @@ class Scene {
   async surface(): Promise<LocalSurface> {
     const { home, dbPath } = this.settings;
     const path = new SocketNames('daemon', home, dbPath, systemCrypto).pathOf('surface');
-    const parts = { services: await this.services(), operations: OPERATIONS, log: recordingLog() };
+    const parts = {
+      services: await this.services(),
+      operations: OPERATIONS,
+      log: recordingLog(),
+      scheduler: systemScheduler,
+    };
     const surface = await LocalSurface.listen(path, parts);
     this.ends.push(() => surface.close());
     return surface;

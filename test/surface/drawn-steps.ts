@@ -1,0 +1,203 @@
+import fc from 'fast-check';
+import { OPERATIONS } from '../../node/operations/registry.js';
+
+/** One call of an operation; `#n` in a text stands for the id that step n stored, on each store its own. */
+export interface Step {
+  readonly operation: string;
+  readonly input: Record<string, unknown>;
+}
+
+/** Operations that all three surfaces have. */
+export const SHARED = OPERATIONS.filter(
+  ({ http, mcp, cli }) => http !== undefined && mcp !== undefined && cli !== undefined,
+);
+
+const word = fc.constantFrom(
+  'harbour',
+  'ferry',
+  'deploy',
+  'window',
+  'naïve',
+  '東京',
+  'x-ray',
+  'C++',
+  'a|b:c',
+);
+const sentence = fc.array(word, { minLength: 1, maxLength: 6 }).map((words) => words.join(' '));
+const namespace = fc.constantFrom('global', 'team/alpha', 'team/alpha/deep', 'team');
+const id = fc.oneof(
+  { arbitrary: fc.integer({ min: 0, max: 5 }).map((n) => `#${n}`), weight: 8 },
+  { arbitrary: fc.constantFrom('no-such-id', 'a/b', '..', 'x'.repeat(129), 'bad\u0001id'), weight: 2 },
+);
+/** A field that is mostly right and sometimes not. */
+const mostly = <T>(right: fc.Arbitrary<T>, ...wrong: unknown[]): fc.Arbitrary<unknown> =>
+  fc.oneof({ arbitrary: right, weight: 9 }, { arbitrary: fc.constantFrom(...wrong), weight: 1 });
+
+export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown>>>> = {
+  memory_store: fc.record(
+    {
+      title: mostly(
+        fc.constantFrom('alpha', 'beta', 'gamma', 'delta', 'alpha beta', 'the gamma'),
+        '   ',
+        'x'.repeat(600),
+      ),
+      content: mostly(sentence, ' ', 'bell \u0007'),
+      tier: mostly(fc.constantFrom('short', 'mid', 'long'), 'eternal'),
+      namespace: mostly(namespace, 'a/b/c/d/e/f/g/h/i', 'sp ace', '/lead'),
+      tags: fc.array(fc.constantFrom('red', 'green', 'blue'), { maxLength: 3 }),
+      priority: mostly(fc.integer({ min: 1, max: 10 }), 0, 11, 2.5),
+      confidence: mostly(fc.constantFrom(0, 0.5, 1), 1.5),
+      kind: mostly(fc.constantFrom('observation', 'decision'), 'rumour'),
+      scope: fc.constantFrom('private', 'collective'),
+      on_conflict: fc.constantFrom('error', 'merge', 'version'),
+      source: fc.constant('same'),
+      metadata: fc.constantFrom({}, { topic: 'x', deep: { list: [1, 'two', null] } }),
+      expires_at: mostly(fc.constant('2099-01-01T00:00:00+02:00'), 'tomorrow', '2001-01-01T00:00:00Z'),
+      force: fc.boolean(),
+    },
+    { requiredKeys: ['title', 'content', 'source'] },
+  ),
+  memory_agent_register: fc.record(
+    {
+      agent_id: fc.constant('ai:parity'),
+      agent_type: mostly(fc.constantFrom('human', 'ai:coder'), 'robot', ''),
+      capabilities: mostly(fc.constantFrom([], ['build', 'test', 'build']), ['bell \u0007']),
+    },
+    { requiredKeys: ['agent_id', 'agent_type'] },
+  ),
+  memory_agent_list: fc.record({ limit: mostly(fc.integer({ min: 1, max: 3 }), 0) }, { requiredKeys: [] }),
+  memory_quota_status: fc.record(
+    { agent_id: fc.constant('ai:parity'), namespace: mostly(namespace, 'a//b') },
+    {
+      requiredKeys: ['agent_id'],
+    },
+  ),
+  memory_get: fc.record({ id }),
+  memory_list: fc.record(
+    {
+      namespace: mostly(namespace, 'a//b'),
+      tier: fc.constantFrom('short', 'mid', 'long'),
+      limit: mostly(fc.integer({ min: 1, max: 5 }), 0, -1),
+      offset: mostly(fc.integer({ min: 0, max: 3 }), -1),
+      min_priority: fc.integer({ min: 1, max: 10 }),
+      tags: fc.constantFrom('red', 'red,blue'),
+      since: mostly(fc.constant('2020-01-01T00:00:00Z'), 'yesterday'),
+      format: mostly(fc.constant('json'), 'xml'),
+    },
+    { requiredKeys: [] },
+  ),
+  memory_search: fc.record(
+    {
+      query: mostly(sentence, '', '"unbalanced', 'title:x AND (NEAR'),
+      namespace,
+      limit: fc.integer({ min: 1, max: 5 }),
+      include_archived: fc.boolean(),
+      format: mostly(fc.constant('json'), 'xml'),
+    },
+    { requiredKeys: ['query'] },
+  ),
+  memory_recall: fc.record(
+    {
+      context: mostly(sentence, '  ', 'the of and', '"*:^('),
+      namespace,
+      limit: fc.integer({ min: -1, max: 5 }),
+      budget_tokens: mostly(fc.integer({ min: 0, max: 50 }), -1),
+      tags: fc.constantFrom('red', 'green,blue'),
+      kinds: fc.constantFrom('decision', 'observation,decision', 'all', 'rumour'),
+      confidence_tier: mostly(fc.constantFrom('confirmed', 'likely', 'ambiguous'), 'sure'),
+      has_citations: mostly(fc.boolean(), 'maybe'),
+      source_uri_prefix: mostly(fc.constantFrom('doc:', 'file:'), ''),
+      include_archived: fc.boolean(),
+      session_default: fc.boolean(),
+      as_agent: mostly(fc.constantFrom('team/alpha', 'team'), 'a//b'),
+      verbose_provenance: fc.boolean(),
+      format: mostly(fc.constant('json'), 'xml'),
+    },
+    { requiredKeys: ['context', 'verbose_provenance'] },
+  ),
+  memory_update: fc.record(
+    {
+      id,
+      title: fc.constantFrom('alpha', 'beta', 'renamed'),
+      content: sentence,
+      priority: mostly(fc.integer({ min: 1, max: 10 }), 99),
+      tier: fc.constantFrom('short', 'mid', 'long'),
+      tags: fc.array(fc.constantFrom('red', 'green'), { maxLength: 2 }),
+      kind: mostly(fc.constantFrom('observation', 'decision', 'reflection'), 'rumour'),
+      scope: mostly(fc.constantFrom('private', 'collective'), 'galaxy'),
+      source: mostly(fc.constant('same'), ' '),
+      source_span: mostly(fc.constant({ start: 1, end: 4 }), { start: 4, end: 1 }),
+    },
+    { requiredKeys: ['id'] },
+  ),
+  memory_delete: fc.record({ id }),
+  memory_promote: fc.record({ id }),
+  memory_stats: fc.constant({}),
+  memory_forget: fc.record(
+    {
+      namespace: mostly(namespace, 'a//b'),
+      pattern: mostly(fc.constantFrom('harbour ferry', 'window', 'deploy OR x'), '*(', ''),
+      tier: mostly(fc.constantFrom('short', 'mid'), 'eternal'),
+    },
+    { requiredKeys: [] },
+  ),
+  memory_gc: fc.constant({}),
+  memory_consolidate: fc.record(
+    {
+      ids: mostly(fc.array(id, { minLength: 1, maxLength: 4 }), ['#0'], ['#0', '#0']),
+      title: mostly(fc.constantFrom('alpha', 'sum', 'whole'), ' '),
+      summary: sentence,
+      namespace: mostly(namespace, '/lead'),
+      tier: fc.constantFrom('mid', 'long'),
+    },
+    { requiredKeys: ['ids', 'title'] },
+  ),
+  memory_check_duplicate: fc.record(
+    {
+      title: sentence,
+      content: mostly(sentence, ' '),
+      namespace,
+      threshold: mostly(fc.constant(0.9), 2, -1),
+    },
+    { requiredKeys: ['title', 'content'] },
+  ),
+  memory_archive_list: fc.record(
+    {
+      namespace: mostly(namespace, 'a//b'),
+      limit: mostly(fc.integer({ min: 1, max: 5 }), 0),
+      offset: fc.nat(3),
+    },
+    { requiredKeys: [] },
+  ),
+  memory_archive_restore: fc.record({ id }),
+  memory_archive_purge: fc.record(
+    { older_than_days: mostly(fc.constantFrom(0, 1), -1, 40_000) },
+    { requiredKeys: [] },
+  ),
+  memory_archive_stats: fc.constant({}),
+  memory_recall_observations: fc.record(
+    {
+      consumed: mostly(fc.boolean(), 'maybe'),
+      since: mostly(fc.constant('2020-01-01T00:00:00Z'), 'yesterday'),
+      until: fc.constantFrom('2020-01-01T00:00:00Z', '2099-01-01T00:00:00Z'),
+      limit: mostly(fc.integer({ min: 1, max: 5 }), 0),
+      recall_id: mostly(fc.constant('00000000-0000-4000-8000-000000000000'), 'x'),
+    },
+    { requiredKeys: [] },
+  ),
+};
+
+const WEIGHTS: Readonly<Record<string, number>> = {
+  memory_store: 8,
+  memory_recall: 2,
+  memory_delete: 2,
+  memory_archive_restore: 2,
+};
+
+/** Any step of any shared operation, stores more often than others. */
+export const step: fc.Arbitrary<Step> = fc.oneof(
+  ...SHARED.map(({ name }) => ({
+    weight: WEIGHTS[name] ?? 1,
+    arbitrary: (INPUTS[name] ?? fc.constant({})).map((input): Step => ({ operation: name, input })),
+  })),
+);
