@@ -15,7 +15,7 @@ import { Progress } from './progress.js';
 import type { Terminal } from './terminal.js';
 
 /** Characters of the rows that are sent in one call. */
-const CHUNK_CHARACTERS_MAX = 2 * 1024 * 1024;
+const CHUNK_CHARACTERS_MAX = 4 * 1024 * 1024;
 
 /** Imports an export of any size, in calls of 1000 memories (interface §4.10). */
 export const importCommand = defineCommand({
