@@ -1,10 +1,15 @@
 import type { Subject } from '../../protocol/kinds/kind.js';
 import * as limits from '../../protocol/limits.js';
 import { namespacesOf } from '../../protocol/mesh/digest.js';
-import { differingSubjects, type KindNamespace, type RangesQuestion } from '../../protocol/mesh/ranges.js';
+import {
+  differingSubjects,
+  type KindNamespace,
+  type OperationPlace,
+  type RangesQuestion,
+} from '../../protocol/mesh/ranges.js';
 import { checkOperationsReply, checkSubjectsReply } from '../../protocol/mesh/ranges-messages.js';
 import { operationId } from '../../protocol/replication/operation-log.js';
-import type { MissingPayload, RepairOutcome } from '../../protocol/replication/repair-subjects.js';
+import type { RepairOutcome } from '../../protocol/replication/repair-subjects.js';
 import type { Clock, Log } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { NextRound } from '../core/loop.js';
@@ -102,6 +107,7 @@ export class AntiEntropy {
     if (next === null) return { afterMs: soonestMs - nowMs };
     const exchange = new Exchange(next.peer, this.parts);
     const compared = await this.compare(next, exchange);
+    if (compared.comparison !== 'failed') await this.takePayloads(next);
     this.note(next, compared, exchange.problem);
     return { afterMs: 0 };
   }
@@ -155,6 +161,28 @@ export class AntiEntropy {
       },
       (error: unknown) => log.warn({ err: error }, 'an alarm could not be stored for doctor'),
     );
+  }
+
+  /**
+   * Asks the maker for the payloads of operations that another peer sent as headers, because they lie outside its scope.
+   * Rows alone do not show that they are missing: a later write may have made them equal. Each header is asked for once.
+   */
+  private async takePayloads(record: PeerRecord): Promise<void> {
+    const exchange = new Exchange(record.peer, this.parts);
+    const { peerId, entropy } = record;
+    const limit = limits.RANGE_OPERATIONS_MAX;
+    const asked = { kind: 'read-headers', maker: peerId, after: entropy.headersAsked, limit } as const;
+    const page = exchange.take(await this.parts.store.query(asked, { lane: 'background' }));
+    if (page === null) return;
+    if (page.places.length > 0) {
+      const back = await this.askBack(exchange, page.places);
+      if (back === null) return;
+      const { operations } = back;
+      const done =
+        operations.length === 0 || (await this.repair(exchange, { subjects: [], recount: [], operations }));
+      if (done === null) return;
+    }
+    entropy.headersAsked = page.last ?? entropy.headersAsked;
   }
 
   private async compare(record: PeerRecord, exchange: Exchange): Promise<Compared> {
@@ -250,7 +278,7 @@ export class AntiEntropy {
   }
 
   /** Asks a peer for operations whose payload is missing here. */
-  private async askBack(exchange: Exchange, missing: readonly MissingPayload[]) {
+  private async askBack(exchange: Exchange, missing: readonly OperationPlace[]) {
     const places = missing.map(({ origin, seq }) => ({ origin, seq }));
     const answer = await exchange.ask({ kind: 'operations', places }, checkOperationsReply);
     if (answer === null) return null;

@@ -34,6 +34,8 @@ export class EntropyState {
   private cause: string | null = null;
   /** The operations that only one of the two nodes had at the last comparison. */
   private gap = 0;
+  /** The commit sequence up to which the peer was asked for payloads of its operations that are headers only here. */
+  headersAsked = 0;
   private unequal = 0;
 
   /** True when rows differ although both nodes have the same operations, and a repair failed. */

@@ -277,7 +277,7 @@ function* epochEffect(operation: Readable, context: DecisionContext): Reading<Ef
   if (!whole) return parkedFor('invalid');
   const subjects = yield* read('subjects-beyond', { origin: from, seq: keep });
   yield* after([{ mutation: 'set-branch-aside', origin: from, keep, to: operation.origin }]);
-  yield* repairRenamed(subjects, context);
+  yield* repairRenamed(subjects, context, 'by-notice');
   return NO_EFFECT;
 }
 

@@ -37,7 +37,7 @@ export function* decideBeginEpoch(
   const notice = keep < self.seq ? yield* noticeOf(self.origin, keep) : null;
   const subjects = yield* read('subjects-beyond', { origin: self.origin, seq: keep });
   yield* after([{ mutation: 'begin-epoch', epoch, reason, keep, notice }]);
-  yield* repairRenamed(subjects, context);
+  yield* repairRenamed(subjects, context, 'here');
   const { origin } = yield* read('log-origin', {});
   return decided({ origin }, []);
 }

@@ -22,6 +22,7 @@ export interface ReplicationQueries {
   readonly 'read-buckets': Ask<ReadBuckets, ReadBucketsAnswer>;
   readonly 'read-namespaces': Ask<ReadNamespaces, ReadNamespacesAnswer>;
   readonly 'find-operation': Ask<FindOperation, FoundOperation | null>;
+  readonly 'read-headers': Ask<ReadHeaders, HeaderPage>;
   readonly 'list-conflicts': Ask<ListConflicts, readonly Conflict[]>;
   readonly 'list-nonces': Ask<ListNonces, readonly UsedNonce[]>;
   readonly 'memories-since': Ask<
@@ -147,6 +148,21 @@ export interface ReadNamespacesAnswer {
   readonly bytes: number;
   /** The last namespace that was looked at; null on the last page. */
   readonly next: string | null;
+}
+
+/** The operations of one maker that are here as headers only, because the peer that sent them may not have their payload. */
+export interface ReadHeaders {
+  readonly kind: 'read-headers';
+  readonly maker: string;
+  /** The commit sequence before the first operation looked at. */
+  readonly after: number;
+  readonly limit: number;
+}
+
+export interface HeaderPage {
+  readonly places: readonly OperationPlace[];
+  /** The commit sequence of the last operation looked at; null when there was none. */
+  readonly last: number | null;
 }
 
 /** An operation of the log by its id, or the last operation of a subject (such as a memory) by the subject's id. */

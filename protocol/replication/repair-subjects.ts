@@ -20,8 +20,8 @@ export interface RepairSubjects {
   readonly recount: readonly KindNamespace[];
   /** True also sums up the quota use of the rows in these namespaces again. */
   readonly recountQuotas?: boolean;
-  /** True: operations got other names, so a removal may take effect only now, and its copy goes to the archive. */
-  readonly renamed?: boolean;
+  /** Set when operations got other names, by this node or by a notice of another: a removal may take effect only now. */
+  readonly renamed?: 'here' | 'by-notice';
   /** True only reports; nothing changes. */
   readonly dryRun: boolean;
 }

@@ -66,7 +66,7 @@ export function* decideRepairSubjects(
     const stored = yield* read('stored-subject', subject);
     const log = yield* read('subject-log', subject);
     const gap = yield* gapOf(log, stored);
-    const removes = back.subjects.has(key) || (command.renamed === true && stored.exists);
+    const removes = back.subjects.has(key) || takesEffect(command, kind, stored, log);
     const verdict =
       gap !== null
         ? { ...NOTHING, missing: [gap] }
@@ -106,6 +106,20 @@ export function* decideRepairSubjects(
   return decided(outcome, []);
 }
 
+/**
+ * True when a removal takes effect now because operations got other names. By a notice of another node it may also have
+ * lost its copy to a version that the old name hid; a copy that was purged does not come back.
+ */
+function takesEffect(
+  { renamed }: RepairSubjects,
+  kind: Kind,
+  stored: StoredSubject,
+  log: readonly LoggedOperation[],
+): boolean {
+  if (renamed === undefined) return false;
+  return stored.exists || (renamed === 'by-notice' && !log.some((one) => kind.words[one.kind] === 'purge'));
+}
+
 function* recount(sums: readonly KindNamespace[], dryRun: boolean): Reading<readonly KindNamespace[]> {
   const recounted: KindNamespace[] = [];
   for (const sum of sums) {
@@ -122,8 +136,12 @@ export function* repairSubjects(subjects: readonly Subject[], context: DecisionC
 }
 
 /** Repairs the rows of subjects whose operations got other names or stamps, which may also lose to others now. */
-export function* repairRenamed(subjects: readonly Subject[], context: DecisionContext): Reading<void> {
-  yield* decideRepairSubjects(repairOf({ subjects, renamed: true }), context);
+export function* repairRenamed(
+  subjects: readonly Subject[],
+  context: DecisionContext,
+  renamed: 'here' | 'by-notice',
+): Reading<void> {
+  yield* decideRepairSubjects(repairOf({ subjects, renamed }), context);
   for (const subject of subjects) {
     const kind = context.kinds.named(subject.kind);
     if (kind === null) continue;

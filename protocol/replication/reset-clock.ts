@@ -47,7 +47,7 @@ export function* decideResetClock(
   }
   if (!dryRun && aheadMs > 0) {
     yield* after([{ mutation: 'reset-clock', reason, tails: renamed }]);
-    yield* repairRenamed(subjects, context);
+    yield* repairRenamed(subjects, context, 'here');
   }
   const restamped = tails.reduce((sum, { operations }) => sum + operations, 0);
   const { origin } = yield* read('log-origin', {});

@@ -20,7 +20,14 @@ import { listQuotas } from './quotas.js';
 import { readLogged, readRangeSubjects, readRanges } from './ranges.js';
 import { readRanked, searchMemories } from './recall.js';
 import { exportRecords, readRecords } from './records.js';
-import { findOperation, knownOrigins, listConflicts, listNonces, readOperations } from './replication.js';
+import {
+  findOperation,
+  knownOrigins,
+  listConflicts,
+  listNonces,
+  readHeaders,
+  readOperations,
+} from './replication.js';
 import {
   integrityNotes,
   listSuspects,
@@ -113,6 +120,7 @@ export const ANSWERS: {
   'read-buckets': scan(readBuckets),
   'read-namespaces': scan(readNamespaces),
   'find-operation': scan(findOperation),
+  'read-headers': scan(readHeaders),
   'list-conflicts': scan(listConflicts),
   'list-nonces': scan(listNonces),
   'memories-since': scan(memoriesSince),

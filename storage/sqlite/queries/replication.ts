@@ -1,12 +1,15 @@
+import type { OperationPlace } from '../../../protocol/mesh/ranges.js';
 import { peerOfOrigin, type SignedHead, type WireOperation } from '../../../protocol/mesh/wire.js';
 import { operationId } from '../../../protocol/replication/operation-log.js';
 import type {
   Conflict,
   FindOperation,
   FoundOperation,
+  HeaderPage,
   KnownOriginsAnswer,
   ListConflicts,
   OriginHead,
+  ReadHeaders,
   ReadOperations,
   ReadOperationsAnswer,
 } from '../../../protocol/replication/queries.js';
@@ -145,6 +148,21 @@ function readOrigin(
     if (row.origin_seq === head.seq) mayEnd(head.hash);
   }
   return { rows: rows.slice(0, end), hash };
+}
+
+export function readHeaders({ statements }: QueryParts, { maker, after, limit }: ReadHeaders): HeaderPage {
+  const rows = statements
+    .get(
+      `SELECT origin, origin_seq AS seq, commit_sequence FROM operations
+       WHERE parked = 'out_of_scope' AND payload IS NULL AND commit_sequence > ? ORDER BY commit_sequence LIMIT ?`,
+    )
+    .all(after, limit) as (OperationPlace & { readonly commit_sequence: number })[];
+  return {
+    places: rows
+      .filter(({ origin }) => peerOfOrigin(origin) === maker)
+      .map(({ origin, seq }) => ({ origin, seq })),
+    last: rows.at(-1)?.commit_sequence ?? null,
+  };
 }
 
 export function findOperation({ statements }: QueryParts, { opId }: FindOperation): FoundOperation | null {
