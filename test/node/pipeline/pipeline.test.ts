@@ -113,6 +113,7 @@ describe('a call', () => {
       call: {
         surface: 'mcp',
         caller,
+        again: false,
         attestation: { level: 'claimed', signer: null, signature: null, envelope: null },
         nowMs: NOW_MS,
         now: '2026-07-28T12:00:00.000Z',

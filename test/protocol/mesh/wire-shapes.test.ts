@@ -4,6 +4,7 @@ import * as limits from '../../../protocol/limits.js';
 import { checkPullReply } from '../../../protocol/mesh/pull-reply.js';
 import { checkPushReply } from '../../../protocol/mesh/push-message.js';
 import {
+  checkBucketsReply,
   checkNamespacesReply,
   checkOperationsReply,
   parseRanges,
@@ -77,11 +78,10 @@ describe('the shapes that nodes send', () => {
     assert.deepEqual(pulled(operation, later)?.operations, [OPERATION]);
     assert.deepEqual(gaveBack({ ...operation })?.operations, [OPERATION]);
     assert.notEqual(pushReplied(later), null);
-    assert.ok(asked({ kind: 'namespaces', have: {}, digests: {}, ...later }).ok);
-    const reply = { have: {}, differing: [{ kind: 'later', namespace: 'n', ...later }], compared: 1 };
-    assert.deepEqual(checkNamespacesReply(bytes({ ...reply, wall_clock: AT, ...later }))?.differing, [
-      { kind: 'later', namespace: 'n' },
-    ]);
+    const question = { within: null, of: 'later', buckets: [0], after: null, upTo: null, digests: [] };
+    assert.ok(asked({ kind: 'namespaces', ...question, ...later }).ok);
+    const reply = { have: {}, still: true, differing: ['n'], wall_clock: AT };
+    assert.deepEqual(checkNamespacesReply(bytes({ ...reply, ...later }))?.differing, ['n']);
   });
 
   it('of what a node has is the same in every message', () => {
@@ -91,11 +91,11 @@ describe('the shapes that nodes send', () => {
       [{ o: -1 }, false],
       [[], false],
     ] as const) {
-      const reply = { have, differing: [], compared: 0, wall_clock: AT };
+      const reply = { have, still: true, wall_clock: AT };
       assert.equal(pulled(OPERATION, { have }) !== null, taken);
       assert.equal(pushReplied({ have }) !== null, taken);
-      assert.equal(checkNamespacesReply(bytes(reply)) !== null, taken);
-      assert.equal(asked({ kind: 'namespaces', have, digests: {} }).ok, taken);
+      assert.equal(checkNamespacesReply(bytes({ ...reply, differing: [] })) !== null, taken);
+      assert.equal(checkBucketsReply(bytes({ ...reply, within: null, buckets: {} })) !== null, taken);
     }
   });
 
