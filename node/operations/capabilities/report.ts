@@ -45,7 +45,6 @@ export async function report(call: ReadCall, version: ReportVersion): Promise<Re
     ...storage,
     degraded: facts.condition.degraded,
     pending_embeddings: facts.condition.pendingEmbeddings,
-    writes_through: facts.condition.writer,
     ...(facts.semantic.lastError === null ? {} : { embedder_error: facts.semantic.lastError }),
   };
   if (version === '2') return second;
@@ -55,6 +54,7 @@ export async function report(call: ReadCall, version: ReportVersion): Promise<Re
     tools: facts.tools,
     agent_permitted_families: [...FAMILIES],
     your_harness_supports_deferred_registration: false,
+    writes_through: facts.condition.writer,
     recall_mode_active: facts.mode,
     reranker_active: rerankerActive(),
     embedder_loaded: facts.embedderLoaded,

@@ -65,6 +65,7 @@ const V2 = [
   'transcripts',
 ];
 const V3 = [
+  'writes_through',
   ...V2,
   'active_rule_count',
   'agent_permitted_families',

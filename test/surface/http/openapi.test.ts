@@ -84,7 +84,7 @@ test('routes between nodes are described apart', async () => {
   const tagged = Object.entries(all).flatMap(([path, item]) =>
     Object.values(item).some(({ tags }) => (tags as string[]).includes('mesh')) ? [path] : [],
   );
-  assert.deepEqual(tagged.length, 6);
+  assert.deepEqual(tagged.length, 5);
   assert.ok(tagged.every((path) => path.startsWith('/api/v1/mesh/')));
 });
 
