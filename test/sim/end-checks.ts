@@ -202,7 +202,10 @@ function checkOperation(
     const is = row === undefined ? 'there is no row' : `the row says ${row.says}`;
     world.violate(node.name, 'lost write', `${describe(operation)} is no loser and ${is}`);
   } else if (isDeletion(operation) && row !== undefined) {
-    const reason = others.some((other) => isEdit(other) && !ledger.hasSeen(operation, other));
+    const reason = others.some(
+      (other) =>
+        isEdit(other) && (!ledger.hasSeen(operation, other) || ledger.hasSeenOldNameOnly(operation, other)),
+    );
     if (!reason)
       world.violate(node.name, 'resurrection', `${describe(operation)}, and the row is there again`);
   }

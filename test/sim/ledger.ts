@@ -118,4 +118,12 @@ export class Ledger {
     if (later.atMs < earlier.atMs) return false;
     return sees(later, earlier) || (renamed !== null && sees(later, renamed));
   }
+
+  /**
+   * True when an operation of another node had seen one under a number that was given twice. Its vector cannot say so
+   * (docs/decisions/operation-log.md, "Vectors that name the second history").
+   */
+  hasSeenOldNameOnly(later: BornOperation, { node, renamed }: BornOperation): boolean {
+    return renamed !== null && later.node !== node && !sees(later, renamed);
+  }
 }
