@@ -4,6 +4,7 @@ import type { RegisterEntity } from '../../protocol/graph/register-entity.js';
 import * as limits from '../../protocol/limits.js';
 import { newMemory } from '../../protocol/memory/new-memory.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { excerpt } from '../../protocol/utf8.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
@@ -66,11 +67,19 @@ export const memoryEntityRegister = defineOperation({
   },
 });
 
+/** The text of a new entity, so that a recall finds it by its other names too. */
+function textOf(name: string, aliases: readonly string[]): string {
+  const others = new Map(aliases.map((other) => [foldedAlias(other), other]));
+  others.delete(foldedAlias(name));
+  if (others.size === 0) return name;
+  return excerpt(`${name}, also known as ${[...others.values()].join(', ')}`, limits.CONTENT_BYTES_MAX);
+}
+
 function registration(call: Call, given: Input): Result<RegisterEntity> {
   const { canonical_name: name, namespace, aliases } = given;
   const { agentId, viewer } = call.caller;
-  const { agent_id: claimed = agentId, ...rest } = given.metadata;
-  if (claimed !== agentId) {
+  const { agent_id: claimed, ...rest } = given.metadata;
+  if ((claimed ?? agentId) !== agentId) {
     const message = 'metadata.agent_id does not match the authenticated caller';
     return fail(call.surface === 'http' ? 'agent_id_body_header_mismatch' : 'FORBIDDEN', message);
   }
@@ -86,7 +95,7 @@ function registration(call: Call, given: Input): Result<RegisterEntity> {
     tier: 'long',
     namespace,
     title: name,
-    content: aliases.length === 0 ? name : `${name}, also known as ${aliases.join(', ')}`,
+    content: textOf(name, aliases),
     tags: [ENTITY_TAG],
     source: 'system',
     metadata: { ...metadata, agent_id: agentId, attest_level: 'claimed' },

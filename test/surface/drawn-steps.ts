@@ -76,8 +76,10 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
     {
       canonical_name: mostly(fc.constantFrom('alpha', 'Ada', 'ADA', 'Straße'), ' ', 'x'.repeat(600)),
       namespace: mostly(namespace, 'a//b'),
-      aliases: mostly(fc.array(fc.constantFrom('ada', 'STRASSE', 'Countess', ' '), { maxLength: 3 }), [7]),
-      metadata: mostly(fc.constantFrom({}, { born: 1815 }), { agent_id: 'ai:other' }),
+      aliases: mostly(fc.array(fc.constantFrom('ada', 'STRASSE', 'Countess', ' '), { maxLength: 3 }), [
+        'x'.repeat(600),
+      ]),
+      metadata: fc.constantFrom({}, { born: 1815 }),
     },
     { requiredKeys: ['canonical_name', 'namespace'] },
   ),

@@ -144,6 +144,10 @@ describe('an entity', () => {
     for (const alias of ['x'.repeat(513), '\ufdfa'.repeat(100), 'bell \u0007', 7]) {
       await register(node, { ...ADA, namespace: 'other', aliases: [alias] }, 400);
     }
+    const long = Array.from({ length: 90 }, (_, n) => `${n} ${'漢'.repeat(500)}`);
+    const { entity_id } = await register(node, { ...ADA, namespace: 'long', aliases: long });
+    const { memory } = (await send(node, 200, 'GET', `/memories/${entity_id}`)) as { memory: Json };
+    assert.ok(Buffer.byteLength(String(memory['content'])) <= 65_536);
     await register(node, { canonical_name: 'no namespace' }, 400);
     await register(node, { ...ADA, metadata: { agent_id: 'ai:bob' } }, 403);
     await register(node, { ...ADA, namespace: '_agents' }, 403);
