@@ -2,7 +2,8 @@ import { decideEnsureQuota } from './agents/ensure-quota.js';
 import { decideBindAgentKey, decideRegisterAgent } from './agents/register.js';
 import type { Deciding } from './decide/deciding.js';
 import { decideDropLink, decideImportLink } from './graph/links.js';
-import { decideClearStandard, decideSetStandard } from './graph/standards.js';
+import { decideRegisterEntity } from './graph/register-entity.js';
+import { decideClearStandard, decideSetStandard, decideUnpinRemoved } from './graph/standards.js';
 import { decideArchive, decidePurge, decideRestore } from './lifecycle/archive.js';
 import { decideConsolidate } from './lifecycle/consolidate.js';
 import { decideResolve } from './lifecycle/resolve.js';
@@ -59,6 +60,8 @@ export const RULES = {
   'drop-link': decideDropLink,
   'set-standard': decideSetStandard,
   'clear-standard': decideClearStandard,
+  'unpin-removed': decideUnpinRemoved,
+  'register-entity': decideRegisterEntity,
   'adopt-peer': decideAdoptPeer,
   'receive-memory': decideReceive,
   'save-peer-progress': decidePeerProgress,

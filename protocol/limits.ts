@@ -164,8 +164,33 @@ export const POTENTIAL_CONTRADICTIONS_PER_SECOND = 32;
 /** The longest time that a store waits for this comparison, which runs during the write. */
 export const POTENTIAL_CONTRADICTIONS_WAIT_MS = 100;
 export const CONTRADICTIONS_LIMIT = 50;
-/** Synthesized pairs in one answer. */
+/** Synthesized pairs in one answer, and stored links in one answer. */
 export const CONTRADICTION_PAIRS_MAX = 1000;
+/** Pairs that one answer compares, the newest memories first. */
+export const CONTRADICTION_COMPARISONS_MAX = 100_000;
+/** Rows that the search for a topic reads, the most important first. */
+export const CONTRADICTION_ROWS_READ_MAX = 20_000;
+
+// Entities, standards and namespaces
+/** Aliases of an entity, its canonical name included; merged ones of several nodes may be more. */
+export const ENTITY_ALIASES_MAX = 100;
+/** Aliases of an entity that an answer shows. */
+export const ENTITY_ALIASES_READ_MAX = 1000;
+/** Characters of an alias in the form in which aliases are compared, which can be longer than the alias. */
+export const ALIAS_FOLDED_LENGTH_MAX = 1024;
+/** Ids of an entity that follow from its name; more are needed only after it was removed that often. */
+export const ENTITY_IDS_DERIVED = 4;
+/** Entities with one alias that a look-up compares. */
+export const ENTITY_MATCHES_MAX = 5000;
+/** The policy of a namespace, as JSON text. */
+export const GOVERNANCE_BYTES_MAX = 16_384;
+/** Namespaces of a chain of standards, `*` not counted. */
+export const STANDARD_CHAIN_MAX = 32;
+/** Content of the standards that a recall carries; the most general ones are left out first. */
+export const STANDARDS_ATTACHED_BYTES_MAX = 131_072;
+export const TAXONOMY_DEPTH_MAX = 8;
+export const TAXONOMY_LIMIT = 1000;
+export const TAXONOMY_LIMIT_MAX = 10_000;
 
 // Reading
 export const PAGE_SIZE_MAX = 1000;

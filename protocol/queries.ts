@@ -1,4 +1,5 @@
 import type { AgentQueries } from './agents/queries.js';
+import type { NamesQueries } from './graph/names-queries.js';
 import type { GraphQueries } from './graph/queries.js';
 import type { LifecycleQueries } from './lifecycle/queries.js';
 import type { MaintenanceQueries } from './maintenance/queries.js';
@@ -16,6 +17,7 @@ export interface Queries
     LifecycleQueries,
     AgentQueries,
     GraphQueries,
+    NamesQueries,
     TransferQueries,
     MaintenanceQueries,
     ReplicationQueries,

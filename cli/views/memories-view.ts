@@ -11,13 +11,17 @@ const NARROW_NAMESPACE_COLUMNS_MAX = 12;
 const DAY_LENGTH = 10;
 const GAP = '  ';
 
-/** Rows as a table that fits the terminal; `snippets` adds the beginning of each row's content under it. */
+/**
+ * Rows as a table that fits the terminal; `snippets` adds the beginning of each row's content under it. The standards of a
+ * recall stand below the table, by their titles.
+ */
 export function memoriesView(
   answer: Row,
   rows: readonly Row[],
   options: { readonly columns: number; readonly snippets: boolean },
 ): string {
-  if (rows.length === 0) return 'no memories found\n';
+  const standards = standardLines(answer, options.columns);
+  if (rows.length === 0) return `${['no memories found', ...standards].join('\n')}\n`;
   const narrow = options.columns < NARROW_COLUMNS;
   const { heads, cells } = columnsOf(rows, narrow);
   const fixed = heads
@@ -35,8 +39,13 @@ export function memoriesView(
     if (options.snippets) lines.push(snippet(rows[index]!, options.columns));
   }
   const mode = typeof answer['mode'] === 'string' ? `, ${answer['mode']} recall` : '';
-  lines.push('', `${rows.length} ${rows.length === 1 ? 'memory' : 'memories'}${mode}`);
+  lines.push('', `${rows.length} ${rows.length === 1 ? 'memory' : 'memories'}${mode}`, ...standards);
   return `${lines.join('\n')}\n`;
+}
+
+function standardLines({ standard, standards }: Row, columns: number): readonly string[] {
+  const all = [...(standard === undefined ? [] : [standard]), ...((standards ?? []) as Row[])] as Row[];
+  return all.map(({ namespace, title }) => clip(oneLine(`standard of ${namespace}: ${title}`), columns));
 }
 
 interface Column {

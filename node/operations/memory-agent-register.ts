@@ -7,6 +7,7 @@ import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { agentType, capabilities } from './agent-fields.js';
+import { derivedId } from './derived-id.js';
 
 const input = z.object({
   agent_id: fields.agentId,
@@ -61,7 +62,8 @@ export const memoryAgentRegister = defineOperation({
 function recordOf(call: Call, given: z.output<typeof input>): Memory {
   const { agent_id, agent_type, capabilities: able } = given;
   return newMemory(call.now, {
-    id: recordId(agent_id, call),
+    // Two nodes that register one agent at the same time make one record.
+    id: derivedId(call, `agent/${agent_id}`),
     tier: 'long',
     namespace: AGENTS_NAMESPACE,
     title: agentTitle(agent_id),
@@ -78,10 +80,4 @@ function recordOf(call: Call, given: z.output<typeof input>): Memory {
       attest_level: 'claimed',
     },
   });
-}
-
-/** Derived from the agent's id, so that two nodes that register one agent at the same time make one record. */
-function recordId(agentId: string, call: Call): string {
-  const hex = call.services.crypto.sha256Hex(`mnemesh/agent/${agentId}`);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

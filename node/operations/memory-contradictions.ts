@@ -6,7 +6,10 @@ import { defineOperation } from '../pipeline/operation.js';
 import { omittedDamaged } from './filter.js';
 import { shownMemories } from './shown-memories.js';
 
-/** Memories about one subject that may contradict each other (interface §4.4, reference-http §3.1). Only on HTTP. */
+/**
+ * Memories about one subject that may contradict each other, and those that stored links say contradict them (interface
+ * §4.4, reference-http §3.1). Only on HTTP.
+ */
 export const memoryContradictions = defineOperation({
   name: 'memory_contradictions',
   family: 'power',
@@ -19,7 +22,7 @@ export const memoryContradictions = defineOperation({
       .int()
       .min(1)
       .default(limits.CONTRADICTIONS_LIMIT)
-      .describe('At most this many memories; the page cap of the node bounds it'),
+      .describe('At most this many memories, and those that links add; the page cap of the node bounds it'),
   }),
   output: z.object({
     memories: z.array(fields.memoryOutput),
@@ -31,6 +34,7 @@ export const memoryContradictions = defineOperation({
         synthesized: z.boolean(),
       }),
     ),
+    truncated: z.literal(true).describe('A limit ended the search early').optional(),
     ...fields.omittedDamaged,
   }),
   effect: 'read',
@@ -53,6 +57,7 @@ export const memoryContradictions = defineOperation({
     return ok({
       memories: await shownMemories(call, result.value.memories),
       links: result.value.links.map((link) => ({ ...link })),
+      ...(result.value.truncated ? { truncated: true as const } : {}),
       ...omittedDamaged(result.value),
     });
   },

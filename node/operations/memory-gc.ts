@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { unpinRemoved } from '../../actors/maintenance/unpin-removed.js';
 import * as limits from '../../protocol/limits.js';
 import { failed, ok } from '../../protocol/result.js';
 import { defineOperation } from '../pipeline/operation.js';
@@ -47,6 +48,8 @@ export const memoryGc = defineOperation({
       },
       (done) => call.progress(done, null),
     );
-    return removed.ok ? ok({ expired_deleted: removed.value, dry_run: false }) : failed(removed.error);
+    if (!removed.ok) return failed(removed.error);
+    const unpinned = await unpinRemoved(store);
+    return unpinned.ok ? ok({ expired_deleted: removed.value, dry_run: false }) : failed(unpinned.error);
   },
 });

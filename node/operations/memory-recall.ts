@@ -10,6 +10,7 @@ import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import type { TokenCounter } from '../semantics/token-counter.js';
+import { attachedOutput, attachedStandards } from './attached-standards.js';
 import { omittedDamaged } from './filter.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
 import { judgedMemories } from './shown-memories.js';
@@ -28,6 +29,7 @@ export const memoryRecall = defineOperation({
     tokens_used: z.int(),
     budget_tokens: z.int().optional(),
     truncated: z.literal(true).optional(),
+    ...attachedOutput,
     recall_id: z.string(),
     meta: z.looseObject({}),
   }),
@@ -79,7 +81,11 @@ async function recall(call: ReadCall, input: RecallInput) {
   const viewer = { ...call.caller.viewer, asNamespace: input.as_agent ?? null };
   const recallId = random.uuid();
   const recalled = session === null ? [] : recallSessions.seen(session);
-  const found = await rank(call, input, { query, viewer, recalled, recallId });
+  const { namespace } = recallScope(call, input);
+  const [found, attached] = await Promise.all([
+    rank(call, input, { query, viewer, recalled, recallId }),
+    attachedStandards(call, namespace, viewer),
+  ]);
   if (!found.ok) return failed(found.error);
   const { evidence, answer } = found.value;
   const counted = await tokensWithin(tokens, answer.rows, input.budget_tokens);
@@ -108,6 +114,7 @@ async function recall(call: ReadCall, input: RecallInput) {
     tokens_used: budget.tokensUsed,
     ...(input.budget_tokens === undefined ? {} : { budget_tokens: input.budget_tokens }),
     ...(cut ? { truncated: true as const } : {}),
+    ...attached,
     recall_id: recallId,
     meta: { ...metaOf(answer, evidence, input), ...budget.meta },
   });

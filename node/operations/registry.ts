@@ -19,12 +19,21 @@ import { memoryCheckDuplicate } from './memory-check-duplicate.js';
 import { memoryConsolidate } from './memory-consolidate.js';
 import { memoryContradictions } from './memory-contradictions.js';
 import { memoryDelete } from './memory-delete.js';
+import { memoryEntityGetByAlias } from './memory-entity-get-by-alias.js';
+import { memoryEntityRegister } from './memory-entity-register.js';
 import { memoryExport } from './memory-export.js';
 import { memoryForget } from './memory-forget.js';
 import { memoryGc } from './memory-gc.js';
 import { memoryGet } from './memory-get.js';
+import { memoryGetTaxonomy } from './memory-get-taxonomy.js';
 import { memoryImport } from './memory-import.js';
 import { memoryList } from './memory-list.js';
+import {
+  memoryNamespaceClearStandard,
+  memoryNamespaceGetStandard,
+  memoryNamespaceSetStandard,
+} from './memory-namespace-standard.js';
+import { memoryNamespaces } from './memory-namespaces.js';
 import { memoryPromote } from './memory-promote.js';
 import { memoryQuotaStatus } from './memory-quota-status.js';
 import { memoryRecall } from './memory-recall.js';
@@ -57,6 +66,13 @@ export const OPERATIONS: readonly Operation[] = [
   memoryResolve,
   memoryCheckDuplicate,
   memoryContradictions,
+  memoryEntityRegister,
+  memoryEntityGetByAlias,
+  memoryGetTaxonomy,
+  memoryNamespaces,
+  memoryNamespaceSetStandard,
+  memoryNamespaceGetStandard,
+  memoryNamespaceClearStandard,
   memoryArchive,
   memoryArchiveList,
   memoryArchiveRestore,

@@ -229,16 +229,21 @@ function jsonProblem(value: unknown, depth: number): string | null {
   return null;
 }
 
+/** A JSON object of at most so many bytes, with values that every store and peer can hold. */
+export const jsonObject = (bytesMax: number) =>
+  z
+    .custom<Record<string, unknown>>(
+      (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+      'must be a JSON object',
+    )
+    .superRefine((value, context) => {
+      const message = objectProblem(value, bytesMax);
+      if (message !== null) context.addIssue({ code: 'custom', message });
+    })
+    .meta({ type: 'object' });
+
 /** Members of an imported row that this release does not know: any JSON within the limits of metadata. */
-export const unknownMembers = z
-  .custom<Record<string, unknown>>(
-    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-    'must be a JSON object',
-  )
-  .superRefine((value, context) => {
-    const message = objectProblem(value);
-    if (message !== null) context.addIssue({ code: 'custom', message });
-  });
+export const unknownMembers = jsonObject(limits.METADATA_BYTES_MAX);
 
 /** A query text; content other than words is harmless, so only its length and encoding are checked. */
 export const queryText = text().refine(

@@ -82,13 +82,17 @@ async function authorHolds(kind: Kind, payload: string, crypto: Crypto): Promise
   return kind.author(payload, { crypto, signatureFromText, keyFromText: fitKey }).holds;
 }
 
-/** An imported record that names the rows into which its memories were merged. */
+/** An imported record that names the rows into which its memories were merged, also in the id that they are part of. */
 export function withMergedMemories(raw: unknown, merged: ReadonlyMap<string, string>): unknown {
   if (merged.size === 0 || !isObject(raw)) return raw;
-  const members = KINDS.named(String(raw['kind']))?.memoryMembers ?? [];
-  const moved = members.flatMap((member) => {
+  const kind = KINDS.named(String(raw['kind']));
+  const moved = (kind?.memoryMembers ?? []).flatMap((member) => {
     const to = merged.get(String(raw[member]));
     return to === undefined ? [] : [[member, to] as const];
   });
-  return { ...raw, ...Object.fromEntries(moved) };
+  if (kind === null || moved.length === 0) return raw;
+  const record = { ...raw, ...Object.fromEntries(moved) };
+  const image = kind.payload.parse(record);
+  const id = image === null ? null : kind.idOf(image);
+  return id === null ? record : { ...record, id };
 }

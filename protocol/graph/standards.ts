@@ -1,21 +1,30 @@
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { memoryById } from '../decide/reads.js';
+import { memoryById, type Reading, read } from '../decide/reads.js';
 import { dropRecord, putRecord, recordRow } from '../decide/record-writes.js';
 import { namespaceProblem } from '../ids.js';
+import { memoryKind } from '../kinds/memory-kind.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type Standard, standardKind } from '../kinds/standard-kind.js';
 import type { MemoryId } from '../meanings.js';
-import { isExpired, isVisible } from '../memory/access.js';
+import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import type { Viewer } from '../ranking/types.js';
-import { fail } from '../result.js';
+import { type Failure, fail, failed, ok, type Result } from '../result.js';
+import { type Governance, mergedGovernance } from './governance.js';
+import { EVERYWHERE } from './standard-chain.js';
 
-/** Pins a memory as the standard of a namespace, or names the namespace that it inherits from (interface §2.5). */
+/**
+ * Pins a memory as the standard of a namespace, names the namespace that it inherits from, or sets its policy
+ * (interface §2.5). What is absent stays as it is.
+ */
 export interface SetStandard {
   readonly kind: 'set-standard';
   readonly namespace: string;
-  /** The memory that becomes the standard; null leaves only the parent. */
-  readonly standardId: MemoryId | null;
-  readonly parent: string | null;
+  /** The memory that becomes the standard; null pins none. */
+  readonly standardId?: MemoryId | null;
+  /** Null inherits from the ancestors. */
+  readonly parent?: string | null;
+  /** Members of the policy to set; null removes the policy. */
+  readonly governance?: Governance | null;
   readonly viewer: Viewer;
 }
 
@@ -28,6 +37,8 @@ export interface SetStandardOutcome {
 export interface ClearStandard {
   readonly kind: 'clear-standard';
   readonly namespace: string;
+  /** The caller; absent for a peer. */
+  readonly viewer?: Viewer;
 }
 
 /** What `clear-standard` answers. */
@@ -35,12 +46,51 @@ export interface ClearStandardOutcome {
   readonly cleared: boolean;
 }
 
-/** Sets a standard. NOT_FOUND for a memory that the caller cannot see; VALIDATION_FAILED for an invalid namespace. */
+/** Unpins the memory of a standard when that memory was removed. */
+export interface UnpinRemoved {
+  readonly kind: 'unpin-removed';
+  readonly namespace: string;
+}
+
+/** What `unpin-removed` answers. */
+export interface UnpinRemovedOutcome {
+  readonly unpinned: boolean;
+}
+
+/**
+ * Sets a standard. VALIDATION_FAILED for an invalid namespace or policy, NOT_FOUND for a memory that the caller cannot
+ * see, FORBIDDEN for a memory or a standard of another agent.
+ */
 export function* decideSetStandard(
   command: SetStandard,
   context: DecisionContext,
 ): Deciding<SetStandardOutcome> {
-  const { namespace, standardId, parent, viewer } = command;
+  const { namespace, viewer } = command;
+  const before = (yield* recordRow(standardKind, namespace))?.image ?? null;
+  const said = saidBy(command, before);
+  if (!said.ok) return failed(said.error);
+  const refused = refusalOf(namespace, before, viewer);
+  if (refused !== null) return failed(refused);
+  const { standard_id: standardId } = said.value;
+  if (standardId !== null && standardId !== before?.standard_id) {
+    const unfit = yield* unfitMemory(standardId, viewer, context);
+    if (unfit !== null) return failed(unfit);
+  }
+  const image: Standard = { rest: NO_REST, ...before, ...said.value, namespace, updated_at: context.now };
+  if (before !== null && isSame(before, image)) return decided({ standard: before }, []);
+  return decided({ standard: image }, [yield* putRecord(standardKind, { id: namespace, namespace }, image)]);
+}
+
+type Said = Pick<Standard, 'standard_id' | 'parent_namespace' | 'governance' | 'set_by'>;
+
+/** What the standard says after the command, or what is wrong with that. */
+function saidBy(command: SetStandard, before: Standard | null): Result<Said> {
+  const { namespace, viewer } = command;
+  const {
+    standardId = before?.standard_id ?? null,
+    parent = before?.parent_namespace ?? null,
+    governance: given,
+  } = command;
   for (const [field, value] of [
     ['namespace', namespace],
     ['parent', parent],
@@ -48,34 +98,83 @@ export function* decideSetStandard(
     const problem = value === null ? null : namespaceProblem(value);
     if (problem !== null) return fail('VALIDATION_FAILED', `${field}: ${problem}`, { fields: [field] });
   }
-  if (standardId === null && parent === null) {
-    return fail('VALIDATION_FAILED', 'a standard names a memory or a parent', { fields: ['id'] });
-  }
   if (parent === namespace) {
     return fail('VALIDATION_FAILED', 'a namespace cannot be its own parent', { fields: ['parent'] });
   }
-  if (standardId !== null) {
-    const memory = yield* memoryById(standardId);
-    if (memory === null || isExpired(memory, context.now) || !isVisible(memory, viewer)) {
-      return fail('NOT_FOUND', 'memory not found');
-    }
+  const stored = before?.governance ?? null;
+  let governance = given === undefined ? stored : null;
+  if (given !== undefined && given !== null) {
+    const merged = mergedGovernance(stored, given);
+    if (!merged.ok) return failed(merged.error);
+    governance = merged.value;
   }
-  const before = (yield* recordRow(standardKind, namespace))?.image ?? null;
-  const said = { standard_id: standardId, parent_namespace: parent, set_by: viewer.agentId };
-  if (before !== null && isSame(before, said)) return decided({ standard: before }, []);
-  const image: Standard = { rest: NO_REST, ...before, namespace, ...said, updated_at: context.now };
-  return decided({ standard: image }, [yield* putRecord(standardKind, { id: namespace, namespace }, image)]);
+  if (standardId === null && parent === null && governance === null) {
+    return fail('VALIDATION_FAILED', 'a standard names a memory or a parent, or has a policy', {
+      fields: ['id'],
+    });
+  }
+  const said = { standard_id: standardId, parent_namespace: parent, governance };
+  return ok({ ...said, set_by: before?.set_by ?? viewer.agentId });
 }
 
-function isSame(a: Standard, b: Pick<Standard, 'standard_id' | 'parent_namespace' | 'set_by'>): boolean {
-  return (
-    a.standard_id === b.standard_id && a.parent_namespace === b.parent_namespace && a.set_by === b.set_by
-  );
+/**
+ * Why a caller may not set or clear the standard of a namespace: it belongs to another agent, or everybody inherits it,
+ * or the namespace is the service's own. Null when the caller may.
+ */
+function refusalOf(namespace: string, before: Standard | null, viewer: Viewer): Failure | null {
+  if (viewer.all) return null;
+  const refused = (message: string): Failure => ({ code: 'FORBIDDEN', message });
+  if (namespace === EVERYWHERE || namespace.startsWith('_')) {
+    return refused(`only an admin or the operator changes the standard of "${namespace}"`);
+  }
+  const owner = before?.set_by ?? null;
+  return owner === null || owner === viewer.agentId
+    ? null
+    : refused('caller does not own this namespace standard');
 }
 
-/** Clears a standard; does nothing when no standard is set. */
-export function* decideClearStandard({ namespace }: ClearStandard): Deciding<ClearStandardOutcome> {
+/** Why a memory cannot be pinned; null when it can. */
+function* unfitMemory(id: MemoryId, viewer: Viewer, context: DecisionContext): Reading<Failure | null> {
+  const memory = yield* memoryById(id);
+  if (memory === null || isExpired(memory, context.now) || !isVisible(memory, viewer)) {
+    return { code: 'NOT_FOUND', message: 'memory not found' };
+  }
+  if (mayChange(memory, viewer)) return null;
+  return { code: 'FORBIDDEN', message: 'caller does not own the memory of the standard' };
+}
+
+/** True for standards that differ in their dates only. */
+function isSame(a: Standard, b: Standard): boolean {
+  return standardKind.payload.text({ ...a, updated_at: b.updated_at }) === standardKind.payload.text(b);
+}
+
+/** Clears a standard; does nothing when no standard is set. FORBIDDEN for the standard of another agent. */
+export function* decideClearStandard({ namespace, viewer }: ClearStandard): Deciding<ClearStandardOutcome> {
   const row = yield* recordRow(standardKind, namespace);
   if (row === null) return decided({ cleared: false }, []);
+  const refused = viewer === undefined ? null : refusalOf(namespace, row.image, viewer);
+  if (refused !== null) return failed(refused);
   return decided({ cleared: true }, [dropRecord(standardKind, row, 'clear')]);
+}
+
+/**
+ * Unpins a memory that was removed here; a memory that this node never had may still come. A parent and a policy stay:
+ * a policy must not end because a memory expired. A standard that says nothing else is removed.
+ */
+export function* decideUnpinRemoved(
+  { namespace }: UnpinRemoved,
+  context: DecisionContext,
+): Deciding<UnpinRemovedOutcome> {
+  const row = yield* recordRow(standardKind, namespace);
+  const id = row?.image.standard_id ?? null;
+  if (row === null || id === null || (yield* memoryById(id)) !== null)
+    return decided({ unpinned: false }, []);
+  const removed = yield* read('tombstone', { kind: memoryKind.name, id });
+  if (removed === null) return decided({ unpinned: false }, []);
+  const image: Standard = { ...row.image, standard_id: null, updated_at: context.now };
+  const emptied = image.parent_namespace === null && image.governance === null;
+  const mutation = emptied
+    ? dropRecord(standardKind, row, 'memory_removed')
+    : yield* putRecord(standardKind, { id: namespace, namespace }, image);
+  return decided({ unpinned: true }, [mutation]);
 }

@@ -1,4 +1,5 @@
 import { adoptionKind } from './adoption-kind.js';
+import { aliasKind } from './alias-kind.js';
 import type { Kind, Role } from './kind.js';
 import { linkKind } from './link-kind.js';
 import { memoryKind } from './memory-kind.js';
@@ -45,4 +46,4 @@ export class Kinds {
 }
 
 /** Every kind that replicates. Declare a new one in its own file and list it here. */
-export const KINDS = new Kinds([memoryKind, linkKind, standardKind, adoptionKind]);
+export const KINDS = new Kinds([memoryKind, linkKind, standardKind, adoptionKind, aliasKind]);

@@ -1,16 +1,19 @@
 import type { Instant } from '../meanings.js';
-import { isText, isTextOrNull, type Rest } from './payload.js';
+import { isObjectOrNull, isText, isTextOrNull, type Rest } from './payload.js';
 import { recordKind } from './record-kind.js';
+import { json, orNull } from './replicated-value.js';
 
-/** The standard of a namespace: the memory that it pins (interface §2.5). Its id is the namespace. */
+/** The standard of a namespace: the memory that it pins, and its policy (interface §2.5). Its id is the namespace. */
 export interface Standard {
   readonly namespace: string;
-  /** The memory that is the standard; null when only a parent is set. */
+  /** The memory that is the standard; null when only a parent or a policy is set. */
   readonly standard_id: string | null;
   /** The namespace that it inherits from, when that is not its ancestor. */
   readonly parent_namespace: string | null;
-  /** The agent that set it. */
+  /** The agent that set it first; only this agent and operators change it. */
   readonly set_by: string | null;
+  /** The members of the policy that were set (protocol/graph/governance.ts); null without a policy. */
+  readonly governance: Readonly<Record<string, unknown>> | null;
   readonly updated_at: Instant;
   readonly rest: Rest;
 }
@@ -22,6 +25,7 @@ export const standardKind = recordKind<Standard>({
     standard_id: { accepts: isTextOrNull, default: null },
     parent_namespace: { accepts: isTextOrNull, default: null },
     set_by: { accepts: isTextOrNull, default: null },
+    governance: { accepts: isObjectOrNull, admits: orNull(json), default: null, later: true },
     updated_at: { accepts: isText, default: '' },
   },
   idOf: ({ namespace }) => namespace,

@@ -1,4 +1,9 @@
-import { CONTRADICTION_PAIRS_MAX, POTENTIAL_CONTRADICTIONS_MAX, SIMILAR_TITLE_SHARE_MIN } from '../limits.js';
+import {
+  CONTRADICTION_COMPARISONS_MAX,
+  CONTRADICTION_PAIRS_MAX,
+  POTENTIAL_CONTRADICTIONS_MAX,
+  SIMILAR_TITLE_SHARE_MIN,
+} from '../limits.js';
 import type { Memory } from '../memory/memory.js';
 import { stemOf } from '../ranking/porter.js';
 import { isStopWord } from '../ranking/stop-words.js';
@@ -12,26 +17,39 @@ const SIMILAR_MIN = 0.6;
 
 interface Subject {
   readonly memory: Memory;
+  readonly text: string;
   readonly topic: string | null;
   readonly words: ReadonlySet<string>;
+}
+
+/** What a search for contradictions found. */
+export interface ContradictionPairs {
+  readonly links: readonly ContradictionLink[];
+  /** True when a limit ended the search early. */
+  readonly truncated: boolean;
 }
 
 /**
  * Pairs of memories that may contradict each other: they have the same subject and say different things (reference-http
  * §3.1). The subject is the same with the same `metadata.topic`, or with similar titles when neither has a topic.
- * `sameSubject` says that all of them have the same subject. Pure; pairs with the newest memories first, at most
- * `CONTRADICTION_PAIRS_MAX`.
+ * `sameSubject` says that all of them have the same subject. Pure; pairs with the first memories first. It compares at
+ * most `CONTRADICTION_COMPARISONS_MAX` pairs and answers at most `CONTRADICTION_PAIRS_MAX`.
  */
 export function contradictionPairs(
   memories: readonly Memory[],
   sameSubject: boolean,
   known: ReadonlySet<string>,
-): ContradictionLink[] {
+): ContradictionPairs {
   const subjects = memories.map(subjectOf);
   const links: ContradictionLink[] = [];
+  let compared = 0;
   for (const [index, a] of subjects.entries()) {
     for (const b of subjects.slice(index + 1)) {
-      if (a.memory.content.trim() === b.memory.content.trim()) continue;
+      if (links.length === CONTRADICTION_PAIRS_MAX || compared === CONTRADICTION_COMPARISONS_MAX) {
+        return { links, truncated: true };
+      }
+      compared += 1;
+      if (a.text === b.text) continue;
       if (!sameSubject && !aboutTheSame(a, b)) continue;
       if (known.has(pairKey(a.memory.id, b.memory.id))) continue;
       links.push({
@@ -40,10 +58,9 @@ export function contradictionPairs(
         relation: 'contradicts',
         synthesized: true,
       });
-      if (links.length === CONTRADICTION_PAIRS_MAX) return links;
     }
   }
-  return links;
+  return { links, truncated: false };
 }
 
 /** One key for a pair in either order. */
@@ -53,6 +70,7 @@ function subjectOf(memory: Memory): Subject {
   const topic = memory.metadata['topic'];
   return {
     memory,
+    text: memory.content.trim(),
     topic: typeof topic === 'string' ? topic : null,
     words: new Set(tellingWords(memory.title).map(stemOf)),
   };

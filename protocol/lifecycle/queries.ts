@@ -40,6 +40,8 @@ export interface LifecycleQueries {
       /** Ids of rows that are left out because they cannot be read; absent when every row can be read. */
       readonly damaged?: readonly string[];
       readonly links: readonly ContradictionLink[];
+      /** True when a limit left out links or kept rows from being compared. */
+      readonly truncated: boolean;
     }
   >;
 }

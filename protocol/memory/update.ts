@@ -2,6 +2,8 @@ import { chargeFor } from '../agents/ensure-quota.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById, memoryByTitle } from '../decide/reads.js';
+import { aliasOfNewName } from '../graph/aliases.js';
+import { isEntity } from '../graph/entity.js';
 import type { Viewer } from '../ranking/types.js';
 import { fail, failed } from '../result.js';
 import { isExpired, isVisible, mayChange } from './access.js';
@@ -73,6 +75,9 @@ export function* decideUpdate(
     return fail('CONFLICT', `a ${row.kind} keeps its kind`, { fields: ['kind'] });
   }
   const memory = patched(row, command.patch, context);
+  if (isEntity(row) && memory.namespace !== row.namespace) {
+    return fail('CONFLICT', 'an entity keeps its namespace', { fields: ['namespace'] });
+  }
   const before: Mutation[] = [];
   if (memory.title !== row.title || memory.namespace !== row.namespace) {
     const holder = yield* memoryByTitle(memory.title, memory.namespace);
@@ -90,7 +95,14 @@ export function* decideUpdate(
   const charge = yield* chargeFor(memory, row, context);
   if (!charge.ok) return failed(charge.error);
   const reembed = memory.title !== row.title || memory.content !== row.content;
-  return decided({ memory }, [...before, ...charge.value, replaceMemory(row, memory, { reembed })]);
+  const renamed = isEntity(memory) && memory.title !== row.title;
+  const aliases = renamed ? yield* aliasOfNewName(memory, command.viewer.agentId, context) : [];
+  return decided({ memory }, [
+    ...before,
+    ...charge.value,
+    replaceMemory(row, memory, { reembed }),
+    ...aliases,
+  ]);
 }
 
 /** The kind decides which metadata such rows carry, so a merge keeps the kind too (reference-http §2.3). */

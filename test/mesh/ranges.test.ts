@@ -100,6 +100,7 @@ describe('questions about ranges', () => {
         ['link', 0],
         ['standard', 0],
         ['adoption', 0],
+        ['alias', 0],
       ],
     );
     const compare = async (fields: object) =>

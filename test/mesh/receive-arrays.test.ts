@@ -265,6 +265,21 @@ describe('the standards of namespaces', () => {
     assert.deepEqual(counts(await push(node, { namespace_meta_clears: ['team'] })), [0, 0, 1, 0]);
   });
 
+  it('keep the policy and the author that the node has, which these items do not carry', async () => {
+    const node = await open();
+    const governance = { write: 'owner' };
+    const viewer = { all: false, agentId: 'ai:setter', asNamespace: null };
+    const set = { kind: 'set-standard', namespace: 'team', governance, viewer } as const;
+    assert.ok((await node.services.store.execute(set)).ok);
+    const updated_at = new Date(Date.now() + 60_000).toISOString();
+    assert.deepEqual(counts(await push(node, { namespace_meta: [meta({ updated_at })] })), [1, 0, 0, 0]);
+    const said = await standard(node);
+    assert.deepEqual(
+      [said?.governance, said?.set_by, said?.parent_namespace],
+      [governance, 'ai:setter', 'root'],
+    );
+  });
+
   it('follow the later change, also against a removal', async () => {
     const node = await open();
     await push(node, { namespace_meta: [meta({ updated_at: at(3) })] });

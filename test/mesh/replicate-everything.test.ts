@@ -102,10 +102,32 @@ it('every kind of write of one node is applied by another, and both have one roo
   await run(from, 'memory_consolidate', { ids: sources, title: 'joined' });
   await run(from, 'memory_agent_register', { agent_id: 'ai:local', agent_type: 'ai:generic' });
   await run(from, 'memory_forget', { namespace: 'a/b' });
+  const entity = { canonical_name: 'Ada', namespace: 'people' };
+  await run(from, 'memory_entity_register', { ...entity, aliases: ['Countess'] });
+  const { entity_id } = await run(from, 'memory_entity_register', { ...entity, aliases: ['Augusta'] });
+  await run(from, 'memory_update', { id: entity_id, title: 'Ada Lovelace' });
+  const standard = {
+    namespace: 'a',
+    id: winner,
+    governance: { write: 'approve', approver: { consensus: 2 } },
+  };
+  await run(from, 'memory_namespace_set_standard', standard);
+  await run(from, 'memory_namespace_set_standard', { namespace: 'b', parent: 'a' });
+  await run(from, 'memory_namespace_clear_standard', { namespace: 'b' });
   const exported = { title: 'imported', content: 'from elsewhere' };
   await run(from, 'memory_import', { memories: [exported] });
 
   const { operations, skipped, root } = await carry(from, to);
+  const asked = { alias: 'countess', namespace: 'people' };
+  const found = await run(from, 'memory_entity_get_by_alias', asked);
+  assert.deepEqual(await run(to, 'memory_entity_get_by_alias', asked), found);
+  assert.deepEqual(found['aliases'], ['Ada Lovelace', 'Ada', 'Countess', 'Augusta']);
+  const shown = await run(from, 'memory_namespace_get_standard', { namespace: 'a/b', inherit: true });
+  assert.deepEqual(
+    await run(to, 'memory_namespace_get_standard', { namespace: 'a/b', inherit: true }),
+    shown,
+  );
+  assert.equal(shown['count'], 1);
   assert.ok(operations > 20, `only ${operations} operations`);
   assert.equal(skipped, 0);
   const there = await to.send(relay.pull(`cursor=${encodeCursor({ [`${peerId}/x`]: 0 })}`));

@@ -23,8 +23,9 @@ import { histories, shapeOf, valuesOf } from '../support/version-sets.js';
 const LATER: Readonly<Record<string, readonly string[]>> = {
   memory: [],
   link: [],
-  standard: [],
+  standard: ['governance'],
   adoption: [],
+  alias: [],
   sticker: ['colour'],
   lamp: ['home_number'],
 };

@@ -96,15 +96,6 @@ const linkKey = { source_id: z.string(), target_id: z.string(), relation: z.stri
 
 /** Writes of kinds that no surface offers yet. */
 export const SIM_OPERATIONS = [
-  commandOperation(
-    'sim_standard_set',
-    z.object({ namespace: z.string(), parent: z.string() }),
-    ({ namespace, parent }) => ({ kind: 'set-standard', namespace, standardId: null, parent, viewer }),
-  ),
-  commandOperation('sim_standard_clear', z.object({ namespace: z.string() }), ({ namespace }) => ({
-    kind: 'clear-standard',
-    namespace,
-  })),
   commandOperation('sim_unlink', z.object(linkKey), (link) => ({ kind: 'drop-link', link, viewer })),
   commandOperation('sim_grant', z.object({ id: z.string() }), ({ id }, holder) => ({
     kind: 'grant-lease',

@@ -130,6 +130,11 @@ export class Workload {
   private learn({ name, subject }: Invocation, answer: Answer): void {
     if (!answer.ok) return;
     const id = answer.value['id'];
+    const entity = answer.value['entity_id'];
+    if (name === 'memory_entity_register' && typeof entity === 'string') {
+      const memory = entity.slice('ent-'.length);
+      if (!this.ids.includes(memory)) this.ids.push(memory);
+    }
     if (name === 'memory_store' && typeof id === 'string' && !this.ids.includes(id)) this.ids.push(id);
     const removes = name === 'memory_delete' || name === 'memory_archive';
     if (name === 'memory_import' && subject !== null && !this.links.includes(subject))
@@ -187,17 +192,24 @@ export class Workload {
     const choice = dice.below(10);
     if (choice < 3) {
       const namespace = this.namespace(at);
-      const parent = `parent${dice.below(6)}`;
-      return call('sim_standard_set', { namespace, parent }, namespace);
+      const number = dice.below(6);
+      const governance = { write: number % 2 === 0 ? 'any' : 'owner' };
+      const input = { namespace, parent: `parent${number}`, governance };
+      return call('memory_namespace_set_standard', input, namespace);
     }
     if (choice === 3) {
       const namespace = this.namespace(at);
-      return call('sim_standard_clear', { namespace }, namespace);
+      return call('memory_namespace_clear_standard', { namespace }, namespace);
     }
     if (choice < 6 && this.links.length > 0) {
       const subject = this.recent(this.links);
       const [source_id, target_id, relation] = subject.split('|');
       return call('sim_unlink', { source_id, target_id, relation }, subject);
+    }
+    if (choice === 9) {
+      const aliases = [`alias ${dice.below(4)}`, `alias ${dice.below(4)}`];
+      const input = { canonical_name: `entity ${dice.below(3)}`, namespace: this.namespace(at), aliases };
+      return call('memory_entity_register', input, input.canonical_name);
     }
     const maker = dice.pick(this.parts.nodes.filter(({ parts }) => parts.scope === null));
     const id = homeId(maker.peerId, `lease${dice.below(2)}`);

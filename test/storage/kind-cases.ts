@@ -3,6 +3,7 @@ import { systemCrypto } from '../../node/seams.js';
 import type { Mutation } from '../../protocol/decide/mutations.js';
 import type { Row } from '../../protocol/decide/rows.js';
 import { adoptionKind } from '../../protocol/kinds/adoption-kind.js';
+import { aliasKind } from '../../protocol/kinds/alias-kind.js';
 import type { Kind } from '../../protocol/kinds/kind.js';
 import { linkKind } from '../../protocol/kinds/link-kind.js';
 import { memoryKind } from '../../protocol/kinds/memory-kind.js';
@@ -143,6 +144,10 @@ export const CASES: readonly Case[] = [
   recordCase(adoptionKind, { id: `peer-a/${LOST}/1`, namespace: '_mesh' }, (version) => ({
     ...{ peer_id: LOST, home: 'peer-a', number: 1, adopted_by: `by ${version}` },
     ...{ adopted_at: '2026-01-01T00:00:00.000Z', rest: {} },
+  })),
+  recordCase(aliasKind, { id: 'm1|a name', namespace: 'team' }, (version) => ({
+    ...{ memory_id: 'm1', namespace: 'team', alias: 'A Name', folded: 'a name', added_by: `by ${version}` },
+    ...{ added_at: '2026-01-01T00:00:00.000Z', rest: {} },
   })),
   recordCase(stickerKind, { id: 'a sticker', namespace: 'team' }, (version) =>
     aSticker({ text: `text ${version}`, score: version, rest: { zeta: version } }),

@@ -37,6 +37,7 @@ const OLDER_STANDARD: Standard = {
   standard_id: uuid(1),
   parent_namespace: null,
   set_by: null,
+  governance: null,
   updated_at: '2026-01-02T00:00:00.000Z',
   rest: {},
 };

@@ -86,7 +86,7 @@ export const LINK: KindFacts = {
 export const STANDARD = recordFacts(
   'standard',
   { namespace: '', standard_id: null, parent_namespace: null, set_by: null, updated_at: '' },
-  { id: '{namespace}' },
+  { id: '{namespace}', later: { governance: null } },
 );
 
 export const ADOPTION = recordFacts(
@@ -95,5 +95,11 @@ export const ADOPTION = recordFacts(
   { id: '{home}/{peer_id}/{number}' },
 );
 
+export const ALIAS = recordFacts(
+  'alias',
+  { memory_id: '', namespace: '', alias: '', folded: '', added_by: null, added_at: '' },
+  { id: '{memory_id}|{folded}' },
+);
+
 /** Every kind that a node replicates. */
-export const KIND_FACTS: readonly KindFacts[] = [MEMORY, LINK, STANDARD, ADOPTION];
+export const KIND_FACTS: readonly KindFacts[] = [MEMORY, LINK, STANDARD, ADOPTION, ALIAS];

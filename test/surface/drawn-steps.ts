@@ -72,6 +72,39 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
       requiredKeys: ['agent_id'],
     },
   ),
+  memory_entity_register: fc.record(
+    {
+      canonical_name: mostly(fc.constantFrom('alpha', 'Ada', 'ADA', 'Straße'), ' ', 'x'.repeat(600)),
+      namespace: mostly(namespace, 'a//b'),
+      aliases: mostly(fc.array(fc.constantFrom('ada', 'STRASSE', 'Countess', ' '), { maxLength: 3 }), [
+        'x'.repeat(600),
+      ]),
+      metadata: fc.constantFrom({}, { born: 1815 }),
+    },
+    { requiredKeys: ['canonical_name', 'namespace'] },
+  ),
+  memory_entity_get_by_alias: fc.record(
+    { alias: mostly(fc.constantFrom('ada', 'strasse', 'countess', 'nobody'), ' '), namespace },
+    { requiredKeys: ['alias'] },
+  ),
+  memory_namespace_set_standard: fc.record(
+    {
+      namespace: mostly(namespace, '*', '_agents'),
+      id,
+      parent: mostly(namespace, 'a//b'),
+      governance: mostly(
+        fc.constantFrom({ write: 'owner' }, { write: 'any', extra: [1] }),
+        { write: 'x' },
+        {},
+      ),
+    },
+    { requiredKeys: ['namespace'] },
+  ),
+  memory_namespace_get_standard: fc.record(
+    { namespace: mostly(namespace, 'a//b'), inherit: fc.boolean() },
+    { requiredKeys: ['namespace'] },
+  ),
+  memory_namespace_clear_standard: fc.record({ namespace: mostly(namespace, 'a//b') }),
   memory_get: fc.record({ id }),
   memory_list: fc.record(
     {

@@ -41,8 +41,12 @@ export async function takeStandard(item: unknown, pushed: Pushed): Promise<Resul
   }
   const memory = standard_id === null ? ok(null) : await liveMemory(standard_id, pushed);
   if (!memory.ok) return failed(memory.error);
+  const held = await heldStandard(namespace, pushed);
+  if (!held.ok) return failed(held.error);
   const said = { namespace, standard_id, parent_namespace, updated_at };
-  const image: Standard = { ...said, set_by: call.caller.agentId, rest: NO_REST };
+  // These items carry no policy and no author, so those of this node stay.
+  const { governance = null, set_by = call.caller.agentId } = held.value ?? {};
+  const image: Standard = { ...said, governance, set_by, rest: NO_REST };
   const imported = await call.services.store.execute({
     kind: 'import-record',
     record: { kind: standardKind.name, id: namespace, namespace, image },
@@ -50,6 +54,14 @@ export async function takeStandard(item: unknown, pushed: Pushed): Promise<Resul
   });
   if (!imported.ok) return failed(imported.error);
   return ok(imported.value.change === 'unchanged' ? 'noop' : 'namespace_meta_applied');
+}
+
+/** The standard of a namespace on this node; null when there is none. */
+async function heldStandard(namespace: string, { call }: Pushed): Promise<Result<Standard | null>> {
+  const { store } = call.services;
+  const read = await store.query({ kind: 'read-records', of: standardKind.name, ids: [namespace] });
+  if (!read.ok) return failed(read.error);
+  return ok((read.value.records[0]?.image as Standard | undefined) ?? null);
 }
 
 /** Clears the standard of a namespace; a namespace without one is left as it is. */

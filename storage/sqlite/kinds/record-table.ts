@@ -24,8 +24,11 @@ function literal(name: string): string {
   return name;
 }
 
-/** A member of a record's payload; null when the text is not JSON, so that damage cannot break an index. */
-const memberSql = (member: string): string =>
+/**
+ * A member of a record's payload; null when the text is not JSON, so that damage cannot break an index. Together with
+ * the kind as a literal it is what the index of the member holds.
+ */
+export const memberSql = (member: string): string =>
   `iif(json_valid(payload), payload ->> '$.${literal(member)}', NULL)`;
 
 /** The indexes that a list of kinds declares, as statements that do nothing when the index exists. */

@@ -6,12 +6,15 @@ import { agentKey, listAgents } from './agents.js';
 import { archiveStats, findArchived, listArchive } from './archive.js';
 import { auditRows } from './audit.js';
 import { nearDuplicate, similarTitles } from './before-store.js';
+import { findContradictions } from './contradictions.js';
 import { readBuckets, readDigests, readNamespaces } from './digests.js';
 import { embeddingProgress, pendingEmbeddings } from './embeddings.js';
+import { entityByAlias } from './entities.js';
 import { exportLinks, exportMemories } from './export.js';
 import { getMemory } from './get.js';
 import { consolidationGroups, countExpired, countForgettable } from './life.js';
 import { listMemories } from './list.js';
+import { countNamespaces } from './namespaces.js';
 import { linkAttestations, recallObservations } from './observations.js';
 import { listPeerProgress } from './peer-progress.js';
 import { currentOwner, logPosition, namespaceIds } from './position.js';
@@ -36,8 +39,9 @@ import {
   scrubRows,
   scrubTombstones,
 } from './scrub.js';
-import { findContradictions, nearestMemory } from './similar.js';
+import { nearestMemory } from './similar.js';
 import { memoriesSince } from './since.js';
+import { attachedStandards, readStandards, removedStandards } from './standards.js';
 import { storeStats } from './stats.js';
 import { supersededPayloads } from './superseded.js';
 
@@ -93,6 +97,12 @@ export const ANSWERS: {
   'list-agents': scan(listAgents),
   'list-quotas': scan(listQuotas),
   'link-attestations': lookup(linkAttestations),
+
+  'entity-by-alias': scan(entityByAlias),
+  'read-standards': lookup(readStandards),
+  'attached-standards': lookup(attachedStandards),
+  'removed-standards': scan(removedStandards),
+  'count-namespaces': scan(countNamespaces),
 
   'export-memories': scan(exportMemories),
   'export-links': scan(exportLinks),

@@ -1,3 +1,4 @@
+import { memoryIdOfEntity } from '../../../protocol/graph/entity.js';
 import type { GetMemory, LinkSummary } from '../../../protocol/memory/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { fail, ok, type Result } from '../../../protocol/result.js';
@@ -7,7 +8,7 @@ import { visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 
 /**
- * One memory by its id, or by a prefix that matches exactly one visible row. Rows that the viewer may not see do not
+ * One memory by its id, by its id as an entity, or by a prefix that matches exactly one visible row. Rows that the viewer may not see do not
  * exist here, so they can neither be read nor make a prefix ambiguous.
  */
 export function getMemory({ statements }: QueryParts, query: GetMemory): Result<Answers['get-memory']> {
@@ -15,7 +16,7 @@ export function getMemory({ statements }: QueryParts, query: GetMemory): Result<
   const exact = statements
     .get(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = @id AND ${gate.sql}`)
     .get({ ...gate.parameters, id: query.id }) as SqlRow | undefined;
-  const row = exact ?? byPrefix(statements, query, gate);
+  const row = exact ?? byPrefix(statements, query, gate) ?? byEntityId(statements, query, gate);
   if (row === 'ambiguous') return fail('AMBIGUOUS_ID_PREFIX', 'this id prefix matches more than one memory');
   if (row === undefined) return fail('NOT_FOUND', 'memory not found');
   const memory = memoryFromSql(row);
@@ -32,6 +33,14 @@ function byPrefix(statements: Statements, query: GetMemory, gate: Gate): SqlRow 
     )
     .all({ ...gate.parameters, id: query.id }) as SqlRow[];
   return rows.length > 1 ? 'ambiguous' : rows[0];
+}
+
+/** The memory of the entity whose id, or the beginning of it, this is. */
+function byEntityId(statements: Statements, query: GetMemory, gate: Gate): SqlRow | undefined | 'ambiguous' {
+  const id = memoryIdOfEntity(query.id);
+  const row = id === null ? undefined : byPrefix(statements, { ...query, id }, gate);
+  if (row === undefined || row === 'ambiguous') return row;
+  return String(row['entity_id']).startsWith(query.id) ? row : undefined;
 }
 
 function linksOf(statements: Statements, id: string, gate: Gate): LinkSummary[] {

@@ -1,9 +1,6 @@
-import { contradictionPairs, pairKey } from '../../../protocol/lifecycle/contradictions.js';
-import type { ContradictionLink, FindContradictions } from '../../../protocol/lifecycle/queries.js';
 import type { NearestMemory } from '../../../protocol/memory/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { bestCosine } from '../recall/cosines.js';
-import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
 import { visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 
@@ -59,48 +56,4 @@ export function nearestMemory({ statements }: QueryParts, query: NearestMemory):
     namespace: string;
   };
   return { nearest: { ...found, similarity: best.similarity }, scanned };
-}
-
-/** Memories with one subject that say different things (interface §4.4, GET /contradictions). */
-export function findContradictions(
-  { statements }: QueryParts,
-  query: FindContradictions,
-): Answers['find-contradictions'] {
-  const gate = visibleRows('m', query.viewer, query.now);
-  const clauses = [gate.sql];
-  const parameters: Record<string, string | number | null> = { ...gate.parameters, limit: query.limit };
-  if (query.namespace !== null) {
-    clauses.push('m.ns_id = (SELECT ns_id FROM namespaces WHERE name = @namespace)');
-    parameters['namespace'] = query.namespace;
-  }
-  if (query.topic !== null) {
-    // A store under a taken title became `title (2)`.
-    clauses.push(`(m.metadata ->> '$.topic' = @topic OR m.title = @topic COLLATE NOCASE
-      OR substr(m.title, 1, length(@topic) + 2) = @topic || ' (')`);
-    parameters['topic'] = query.topic;
-  }
-  const rows = statements
-    .get(
-      `SELECT ${SELECT_ROW} FROM memories m WHERE ${clauses.join(' AND ')}
-       ORDER BY m.priority DESC, m.updated_at DESC, m.rid DESC LIMIT @limit`,
-    )
-    .all(parameters) as SqlRow[];
-  const page = new PageRows();
-  for (const row of rows) page.take(row);
-  const memories = page.rows;
-  const stored = statements
-    .get(
-      `SELECT source_id, target_id FROM memory_links WHERE relation = 'contradicts'
-         AND source_id IN (SELECT value FROM json_each(@ids)) AND target_id IN (SELECT value FROM json_each(@ids))
-       ORDER BY source_id, target_id`,
-    )
-    .all({ ids: JSON.stringify(memories.map(({ id }) => id)) }) as { source_id: string; target_id: string }[];
-  const known = new Set(stored.map((link) => pairKey(link.source_id, link.target_id)));
-  const links: ContradictionLink[] = stored.map((link) => ({
-    ...link,
-    relation: 'contradicts',
-    synthesized: false,
-  }));
-  const pairs = contradictionPairs(memories, query.topic !== null, known);
-  return { memories, links: [...links, ...pairs], ...page.leftOut };
 }

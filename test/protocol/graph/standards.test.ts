@@ -15,13 +15,13 @@ const setting = (fields: Partial<SetStandard> = {}): SetStandard => ({
 });
 const subject = { kind: 'standard', id: 'team/a' };
 const standard = (fields: Partial<Standard> = {}): Standard => ({
-  ...{ namespace: 'team/a', standard_id: 'm1', parent_namespace: null, set_by: 'ai:a' },
+  ...{ namespace: 'team/a', standard_id: 'm1', parent_namespace: null, set_by: 'ai:a', governance: null },
   ...{ updated_at: '2026-01-01T00:00:00.000Z', rest: {} },
   ...fields,
 });
 const held = (fields: Partial<Standard> = {}) =>
   aKindRow(standardKind, standard(fields), { namespace: 'team/a' });
-const memory = aRow({ id: 'm1', namespace: 'elsewhere' });
+const memory = aRow({ id: 'm1', namespace: 'elsewhere', metadata: { agent_id: 'ai:a' } });
 
 describe('setting a standard', () => {
   it('writes a first one in its own namespace', () => {
@@ -46,7 +46,11 @@ describe('setting a standard', () => {
     const before = held();
     const outcome = decideOver(setting(), [memory], { subjects: [before] });
     assert.deepEqual(taken(outcome), { value: { standard: before.image }, mutations: [] });
-    const others = [{ viewer: tenant('ai:b') }, { parent: 'team' }, { standardId: null, parent: 'team' }];
+    const others = [
+      { parent: 'team' },
+      { standardId: null, parent: 'team' },
+      { governance: { write: 'any' } },
+    ];
     for (const fields of others) {
       const changed = decideOver(setting(fields), [memory], { subjects: [before] });
       assert.equal(taken(changed).mutations.length, 1);
@@ -81,7 +85,8 @@ describe('setting a standard', () => {
 
   it('needs a memory that lives and that the caller sees', () => {
     const hidden = aRow({ id: 'm1', metadata: { agent_id: 'ai:b', scope: 'private' } });
-    for (const rows of [[], [aRow({ id: 'm1', expires_at: NOW })], [hidden]]) {
+    const expired = aRow({ id: 'm1', metadata: { agent_id: 'ai:a' }, expires_at: NOW });
+    for (const rows of [[], [expired], [hidden]]) {
       const error = refused(decideOver(setting(), rows));
       assert.deepEqual(error, { code: 'NOT_FOUND', message: 'memory not found' });
     }
@@ -107,5 +112,107 @@ describe('clearing a standard', () => {
     const other = aKindRow(standardKind, standard({ namespace: 'team' }));
     const outcome = decideOver(clearing, [memory], { subjects: [other] });
     assert.deepEqual(taken(outcome), { value: { cleared: false }, mutations: [] });
+  });
+});
+
+describe('the policy of a standard', () => {
+  it('is set member by member, beside a memory and a parent that stay', () => {
+    const before = held({ parent_namespace: 'root', governance: { write: 'owner', zeta: 1 } });
+    const {
+      standardId: _,
+      parent: _parent,
+      ...rest
+    } = setting({ governance: { delete: 'approve', write: 'any' } });
+    const write = onlyMutation(decideOver(rest, [memory], { subjects: [before] }), 'write');
+    assert.deepEqual(
+      write.image,
+      standard({
+        parent_namespace: 'root',
+        governance: { write: 'any', zeta: 1, delete: 'approve' },
+        updated_at: NOW,
+      }),
+    );
+  });
+
+  it('loses the members that are null, and goes as a whole with null', () => {
+    const before = held({ governance: { write: 'owner', zeta: 1 } });
+    const without = decideOver(setting({ governance: { zeta: null } }), [memory], { subjects: [before] });
+    assert.deepEqual(taken(without).value.standard.governance, { write: 'owner' });
+    const gone = decideOver(setting({ governance: null }), [memory], { subjects: [before] });
+    assert.equal(taken(gone).value.standard.governance, null);
+  });
+
+  it('needs no memory, and must be one that this release can read', () => {
+    const alone = setting({ standardId: null, governance: { write: 'approve' } });
+    assert.deepEqual(taken(decideOver(alone)).value.standard.governance, { write: 'approve' });
+    const { code, details } = refused(decideOver({ ...alone, governance: { write: 'everybody' } }));
+    assert.deepEqual([code, details], ['VALIDATION_FAILED', { fields: ['governance.write'] }]);
+    assert.equal(refused(decideOver({ ...alone, governance: { delete: 'any' } })).code, 'VALIDATION_FAILED');
+  });
+});
+
+describe('who may change a standard', () => {
+  it('is the agent that set it first, and the operator', () => {
+    const before = held();
+    const another = { viewer: tenant('ai:b'), parent: 'team' };
+    for (const command of [
+      setting(another),
+      { kind: 'clear-standard', namespace: 'team/a', viewer: tenant('ai:b') } as const,
+    ]) {
+      const error = refused(decideOver<typeof command>(command, [memory], { subjects: [before] }));
+      assert.deepEqual(
+        [error.code, error.message],
+        ['FORBIDDEN', 'caller does not own this namespace standard'],
+      );
+    }
+    const by = setting({ ...another, viewer: OPERATOR });
+    assert.equal(taken(decideOver(by, [memory], { subjects: [before] })).value.standard.set_by, 'ai:a');
+  });
+
+  it('must own the memory, which is asked only when it is pinned', () => {
+    const theirs = aRow({ id: 'm1', metadata: { agent_id: 'ai:b' } });
+    assert.equal(refused(decideOver(setting(), [theirs])).code, 'FORBIDDEN');
+    const kept = decideOver(setting({ parent: 'team' }), [theirs], { subjects: [held()] });
+    assert.equal(taken(kept).value.standard.parent_namespace, 'team');
+  });
+
+  it('is the operator only for everybody and for namespaces of the service', () => {
+    for (const namespace of ['*', '_agents', '_agents/x']) {
+      assert.equal(refused(decideOver(setting({ namespace }), [memory])).code, 'FORBIDDEN', namespace);
+      taken(decideOver(setting({ namespace, viewer: OPERATOR }), [memory]));
+    }
+  });
+});
+
+describe('unpinning a memory that was removed', () => {
+  const unpinning = { kind: 'unpin-removed', namespace: 'team/a' } as const;
+  const removed = { tombstones: [{ kind: 'memory', id: 'm1', seen: {} }] };
+
+  it('removes a standard that says nothing else', () => {
+    const before = held();
+    const outcome = decideOver(unpinning, [], { subjects: [before], ...removed });
+    assert.equal(onlyMutation(outcome, 'remove').reason, 'memory_removed');
+    assert.deepEqual(taken(outcome).value, { unpinned: true });
+  });
+
+  it('keeps a parent and a policy', () => {
+    for (const kept of [{ parent_namespace: 'team' }, { governance: { write: 'approve' } }]) {
+      const outcome = decideOver(unpinning, [], { subjects: [held(kept)], ...removed });
+      const { image } = onlyMutation(outcome, 'write');
+      assert.deepEqual(image, standard({ ...kept, standard_id: null, updated_at: NOW }));
+    }
+  });
+
+  it('leaves a memory that is here, and one that has not come yet', () => {
+    for (const [rows, held_] of [
+      [[memory], { subjects: [held()], ...removed }],
+      [[], { subjects: [held()] }],
+      [[], removed],
+    ] as const) {
+      assert.deepEqual(taken(decideOver(unpinning, rows, held_)), {
+        value: { unpinned: false },
+        mutations: [],
+      });
+    }
   });
 });

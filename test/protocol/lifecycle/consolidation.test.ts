@@ -118,7 +118,7 @@ describe('contradiction candidates', () => {
   const about = (title: string, content: string, topic?: string) =>
     aMemory({ title, content, metadata: topic === undefined ? {} : { topic } });
   const pairs = (memories: readonly ReturnType<typeof about>[], same = false) =>
-    contradictionPairs(memories, same, new Set()).length;
+    contradictionPairs(memories, same, new Set()).links.length;
 
   it('are about the same and differ', () => {
     assert.equal(pairs([about('The deploy window', 'x'), about('deploy windows (2)', 'y')]), 1);

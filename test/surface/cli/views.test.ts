@@ -30,6 +30,19 @@ describe('views', () => {
     }
   });
 
+  it('name the standards of a recall below the rows', () => {
+    const standard = { namespace: 'team', id: 'x', title: 'the rules', content: 'text' };
+    const options = { columns: 80, snippets: false };
+    assert.match(
+      memoriesView({ standard }, [row('one')], options),
+      /1 memory\nstandard of team: the rules\n$/,
+    );
+    const both = { standards: [standard, { ...standard, namespace: 'team/a', title: 'x'.repeat(300) }] };
+    const lines = memoriesView(both, [], options).trimEnd().split('\n');
+    assert.deepEqual(lines.slice(0, 2), ['no memories found', 'standard of team: the rules']);
+    assert.ok(displayWidth(lines[2]!) <= 80);
+  });
+
   it('say when and why a row was archived', () => {
     const archived = {
       ...row('gone'),

@@ -24,6 +24,15 @@ before(async () => {
   secretId = String(stored.json?.['id']);
   await node.send('POST', '/api/v1/memories', { title: 'open', content: 'nothing to hide' }, alice);
   await node.send('GET', `/api/v1/recall?q=${SECRET}`, undefined, alice);
+  const pinned = await node.send('POST', '/api/v1/namespaces', { namespace: 'a', id: secretId }, alice);
+  assert.equal(pinned.status, 201);
+  const entity = {
+    canonical_name: SECRET,
+    namespace: 'a',
+    aliases: ['nick'],
+    metadata: { scope: 'private' },
+  };
+  assert.equal((await node.send('POST', '/api/v1/entities', entity, alice)).status, 201);
 });
 after(() => node.close());
 
@@ -39,6 +48,9 @@ const PROBES: Readonly<Record<string, readonly Record<string, string | boolean>[
   memory_check_duplicate: [{ title: 'plan', content: `${SECRET} merger`, namespace: 'a' }],
   memory_contradictions: [{ namespace: 'a' }, { topic: 'plan' }],
   memory_archive_list: [{ namespace: 'a' }],
+  memory_entity_get_by_alias: [{ alias: 'nick' }, { alias: 'nick', namespace: 'a' }],
+  memory_namespaces: [{ namespace: 'a' }, { namespace: 'a/b', inherit: true }],
+  memory_namespace_get_standard: [{ namespace: 'a' }, { namespace: 'b', inherit: true }],
 };
 
 for (const operation of OPERATIONS.filter(({ effect, http }) => effect === 'read' && http !== undefined)) {
@@ -47,9 +59,10 @@ for (const operation of OPERATIONS.filter(({ effect, http }) => effect === 'read
       const binding = operation.http!.at(-1)!;
       const rest: Record<string, string | boolean> = { ...probe };
       const path = binding.path.replace(/\{(\w+)\}/g, (_, field: string) => {
-        const value = rest[field] === 'PREFIX' ? secretId.slice(0, 8) : secretId;
+        const given = rest[field];
         delete rest[field];
-        return value;
+        if (given === 'PREFIX') return secretId.slice(0, 8);
+        return given === undefined || given === 'SECRET' ? secretId : String(given);
       });
       const inBody = binding.fields === 'body';
       const query = inBody ? '' : `?${new URLSearchParams(rest as Record<string, string>)}`;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { ERRORS } from '../../../protocol/errors.js';
+import { linking } from '../../support/memories.js';
 import { type Answer, type HttpNode, openHttpNode } from './http-node.js';
 
 const admin = { 'x-agent-id': 'ai:admin' };
@@ -240,4 +241,44 @@ test('contradictions are pairs about one subject that differ', async () => {
   assert.deepEqual([link?.['relation'], link?.['synthesized']], ['contradicts', true]);
   const byTopic = await send('GET', '/contradictions?topic=deploy%20window');
   assert.equal((byTopic.json!['links'] as unknown[]).length, 1);
+});
+
+test('contradictions come with what stored links say, as far as it is valid and visible', async () => {
+  const more = { namespace: 'claims', kind: 'claim' };
+  const flat = await store({ ...more, title: 'the earth is flat', content: 'flat' });
+  const round = await store({ ...more, title: 'a globe', content: 'round', namespace: 'elsewhere' });
+  const settled = await store({
+    ...more,
+    title: 'the earth is flat',
+    content: 'a disc',
+    on_conflict: 'version',
+  });
+  const hidden = await store({ ...more, title: 'hidden', content: 'cube', scope: 'private' }, bob);
+  const valid_until = '2026-01-01T00:00:00.000Z';
+  for (const [target_id, rest] of [
+    [round, {}],
+    [settled, { valid_until }],
+    [hidden, {}],
+  ] as const) {
+    const link = { ...linking(flat, target_id).link, relation: 'contradicts', ...rest } as never;
+    assert.ok((await node.services.store.execute({ kind: 'import-link', link })).ok);
+  }
+  const { json } = await send('GET', '/contradictions?namespace=claims');
+  const ids = (json!['memories'] as { id: string }[]).map(({ id }) => id);
+  assert.deepEqual(new Set(ids), new Set([flat, settled, round]));
+  assert.deepEqual(json!['links'], [
+    { source_id: flat, target_id: round, relation: 'contradicts', synthesized: false },
+  ]);
+  assert.equal('truncated' in json!, false);
+});
+
+test('the search for contradictions ends where its work would grow with the square of the rows', async () => {
+  const rows = Array.from({ length: 500 }, (_, n) => ({
+    title: `t${n} x`,
+    content: `c${n}`,
+    namespace: 'many',
+  }));
+  assert.equal((await send('POST', '/memories/bulk', rows)).json!['created'], 500);
+  const { json } = await send('GET', '/contradictions?namespace=many&limit=1000');
+  assert.equal(json!['truncated'], true);
 });

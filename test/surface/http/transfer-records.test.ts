@@ -74,8 +74,22 @@ const SAMPLES: Readonly<Record<string, Omit<RecordImage, 'kind'>>> = {
       standard_id: null,
       parent_namespace: 'root',
       set_by: 'ai:setter',
+      governance: { write: 'owner' },
       updated_at: DATE,
-      rest: { governance: { write: 'owner' }, kind: 'of a later release', id: 7 },
+      rest: { kind: 'of a later release', id: 7 },
+    },
+  },
+  alias: {
+    id: 'm1|ada',
+    namespace: 'team',
+    image: {
+      memory_id: 'm1',
+      namespace: 'team',
+      alias: 'Ada',
+      folded: 'ada',
+      added_by: 'ai:setter',
+      added_at: DATE,
+      rest: {},
     },
   },
 };
@@ -183,7 +197,7 @@ describe('an imported record', () => {
 
   it('changes one that is here only with a later date, and keeps what the file does not know', async () => {
     const node = await open();
-    const first = record({ rest: { governance: 1 } });
+    const first = record({ rest: { zeta: 1 } });
     await imported(node, { records: [first] });
     const before = await node.counts();
     for (const changed of [{ parent_namespace: 'other' }, { updated_at: '2026-02-01T00:00:00.000Z' }]) {
@@ -193,7 +207,7 @@ describe('an imported record', () => {
     const later = record({ parent_namespace: 'later', updated_at: '2026-03-02T00:00:00.000Z' });
     assert.equal((await imported(node, { records: [later] }))['records'], 1);
     const [now] = await standards(node, 'team');
-    assert.deepEqual([now?.parent_namespace, now?.rest], ['later', { governance: 1 }]);
+    assert.deepEqual([now?.parent_namespace, now?.rest], ['later', { zeta: 1 }]);
     assert.equal((await node.counts()).operations, before.operations + 1);
   });
 

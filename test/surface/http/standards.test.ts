@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { type HttpNode, openHttpNode } from './http-node.js';
+
+type Json = Record<string, unknown>;
+
+let opened: HttpNode[] = [];
+afterEach(async () => {
+  for (const node of opened) await node.close();
+  opened = [];
+});
+async function open(): Promise<HttpNode> {
+  const node = await openHttpNode({ adminAgentIds: ['ai:admin'], adminHeaderTrust: true });
+  opened.push(node);
+  return node;
+}
+
+async function send(
+  node: HttpNode,
+  status: number,
+  method: string,
+  path: string,
+  body?: unknown,
+  agentId = 'ai:alice',
+): Promise<Json> {
+  const answer = await node.send(method, `/api/v1${path}`, body, { 'x-agent-id': agentId });
+  assert.equal(answer.status, status, answer.text);
+  return answer.json!;
+}
+
+async function stored(node: HttpNode, title: string, more: Json = {}, agentId = 'ai:alice'): Promise<string> {
+  const body = { title, content: `text of ${title}`, namespace: 'notes', ...more };
+  return String((await send(node, 201, 'POST', '/memories', body, agentId))['id']);
+}
+
+const pin = (node: HttpNode, namespace: string, id: string, agentId = 'ai:alice', status = 201) =>
+  send(node, status, 'POST', `/namespaces/${encodeURIComponent(namespace)}/standard`, { id }, agentId);
+const shown = (node: HttpNode, namespace: string, agentId = 'ai:bob') =>
+  send(node, 200, 'GET', `/namespaces/${encodeURIComponent(namespace)}/standard`, undefined, agentId);
+const recalled = (node: HttpNode, namespace: string | null, agentId = 'ai:bob') =>
+  send(
+    node,
+    200,
+    'POST',
+    '/recall',
+    { context: 'text', ...(namespace === null ? {} : { namespace }) },
+    agentId,
+  );
+
+const attached = (title: string, namespace: string, id: string) => ({
+  namespace,
+  id,
+  title,
+  content: `text of ${title}`,
+});
+
+describe('the standards that a recall carries', () => {
+  it('are those of its namespace and of all that it inherits from', async () => {
+    const node = await open();
+    const [team, alpha, all] = [
+      await stored(node, 'team'),
+      await stored(node, 'alpha'),
+      await stored(node, 'all'),
+    ];
+    const before = await recalled(node, 'team/alpha');
+    assert.equal('standard' in before || 'standards' in before, false);
+    await pin(node, 'team', team);
+    assert.deepEqual((await recalled(node, 'team/alpha'))['standard'], attached('team', 'team', team));
+    await pin(node, 'team/alpha', alpha);
+    await pin(node, '*', all, 'ai:alice', 403);
+    await pin(node, '*', all, 'ai:admin');
+    const both = await recalled(node, 'team/alpha');
+    assert.deepEqual(both['standards'], [
+      attached('all', '*', all),
+      attached('team', 'team', team),
+      attached('alpha', 'team/alpha', alpha),
+    ]);
+    assert.equal('standard' in both, false);
+    assert.deepEqual((await recalled(node, null))['standard'], attached('all', '*', all));
+    assert.deepEqual((await recalled(node, 'other'))['standard'], attached('all', '*', all));
+    await send(node, 201, 'POST', '/namespaces', { namespace: 'other', parent: 'team' });
+    assert.equal(((await recalled(node, 'other'))['standards'] as Json[]).length, 2);
+  });
+
+  it('stand before the rows in TOON', async () => {
+    const node = await open();
+    const id = await stored(node, 'a: b');
+    await pin(node, 'notes', id);
+    const body = { context: 'text', namespace: 'notes', format: 'toon_compact' };
+    const { text } = await node.send('POST', '/api/v1/recall', body);
+    const [, header, row, memories] = text.split('\n');
+    assert.deepEqual(
+      [header, row, memories?.split('[')[0]],
+      ['standards[id|title|content]:', `${id}|a\\: b|text of a\\: b`, 'memories'],
+    );
+  });
+
+  it('leave out memories that the caller may not see, and the farthest when they are too long', async () => {
+    const node = await open();
+    const hidden = await stored(node, 'hidden', { scope: 'private' });
+    await pin(node, 'notes', hidden);
+    assert.equal('standard' in (await recalled(node, 'notes')), false);
+    assert.equal(((await recalled(node, 'notes', 'ai:alice'))['standard'] as Json)['id'], hidden);
+    for (const namespace of ['a', 'a/b', 'a/b/c']) {
+      await pin(node, namespace, await stored(node, namespace, { content: 'x '.repeat(30_000) }));
+    }
+    const standards = (await recalled(node, 'a/b/c'))['standards'] as Json[];
+    assert.deepEqual(
+      standards.map(({ namespace }) => namespace),
+      ['a/b', 'a/b/c'],
+    );
+  });
+
+  it('end with their memory, and a policy does not', async () => {
+    const node = await open();
+    const [one, two] = [await stored(node, 'one'), await stored(node, 'two')];
+    await pin(node, 'plain', one);
+    await pin(node, 'ruled', two);
+    await send(node, 201, 'POST', '/namespaces', { namespace: 'ruled', governance: { write: 'approve' } });
+    for (const id of [one, two]) await send(node, 200, 'DELETE', `/memories/${id}`);
+    const dangling = await shown(node, 'plain', 'ai:alice');
+    assert.deepEqual([dangling['standard_id'], dangling['title'], dangling['count']], [one, undefined, 1]);
+    assert.match(String(dangling['warning']), /does not exist/);
+    assert.equal('standard' in (await recalled(node, 'plain')), false);
+    await send(node, 200, 'POST', '/gc', {}, 'ai:admin');
+    const { standard_id, count } = await shown(node, 'plain');
+    assert.deepEqual([standard_id, count], [null, 0]);
+    const ruled = await shown(node, 'ruled');
+    assert.deepEqual([ruled['standard_id'], (ruled['governance'] as Json)['write']], [null, 'approve']);
+    const before = await node.counts();
+    await send(node, 200, 'POST', '/gc', {}, 'ai:admin');
+    assert.deepEqual(await node.counts(), before);
+  });
+});
+
+describe('a standard over HTTP', () => {
+  it('hides a memory that the caller may not see as one that is gone', async () => {
+    const node = await open();
+    const [gone, hidden] = [await stored(node, 'gone'), await stored(node, 'hidden', { scope: 'private' })];
+    await pin(node, 'one', gone);
+    await pin(node, 'two', hidden);
+    await send(node, 200, 'DELETE', `/memories/${gone}`);
+    const [one, two] = [await shown(node, 'one'), await shown(node, 'two')];
+    const { namespace: _one, chain: _chain, standards: _list, ...seen } = one;
+    assert.equal(seen['standard_id'], null);
+    assert.match(String(seen['warning']), /does not exist/);
+    const { namespace: _two, chain: _other, standards: _none, ...alike } = two;
+    assert.deepEqual(alike, seen);
+    assert.equal((await shown(node, 'two', 'ai:alice'))['title'], 'hidden');
+  });
+
+  it('is set by the owner of the memory, and kept by who set it; an admin may change each', async () => {
+    const node = await open();
+    const id = await stored(node, 'mine');
+    await pin(node, 'team', id, 'ai:bob', 403);
+    await pin(node, 'team', id);
+    const policy = { namespace: 'team', governance: { write: 'owner' } };
+    await send(node, 403, 'POST', '/namespaces', policy, 'ai:bob');
+    await send(node, 403, 'DELETE', '/namespaces?namespace=team', undefined, 'ai:bob');
+    await send(node, 201, 'POST', '/namespaces', policy, 'ai:admin');
+    const own = await send(node, 201, 'POST', '/namespaces', { namespace: 'team', parent: 'root' });
+    assert.deepEqual(
+      [own['standard_id'], own['parent'], (own['governance'] as Json)['write']],
+      [id, 'root', 'owner'],
+    );
+    const reset = await send(node, 201, 'POST', '/namespaces', { namespace: 'team', parent: null });
+    assert.equal('parent' in reset, false);
+    await send(node, 200, 'DELETE', '/namespaces?namespace=team', undefined, 'ai:admin');
+  });
+
+  it('shows a chain that leads back to itself once', async () => {
+    const node = await open();
+    for (const [namespace, parent] of [
+      ['a', 'b'],
+      ['b', 'a'],
+    ]) {
+      await send(node, 201, 'POST', '/namespaces', { namespace, parent, governance: { write: 'any' } });
+    }
+    const chain = await send(node, 200, 'GET', '/namespaces/a/standard?inherit=true');
+    assert.deepEqual([chain['chain'], chain['count']], [['*', 'b', 'a'], 2]);
+    const query = await send(node, 200, 'GET', '/namespaces?namespace=a&inherit=true');
+    assert.deepEqual(query, chain);
+  });
+
+  it('refuses what is no policy, and keeps members of other releases', async () => {
+    const node = await open();
+    for (const governance of ['any', [], { delete: 'any' }, { write: 'any', approver: {} }]) {
+      await send(node, 400, 'POST', '/namespaces', { namespace: 'team', governance });
+    }
+    const later = { write: 'any', of_a_later_release: { deep: [1] } };
+    await send(node, 201, 'POST', '/namespaces', { namespace: 'team', governance: later });
+    const { governance } = await shown(node, 'team');
+    assert.deepEqual((governance as Json)['of_a_later_release'], { deep: [1] });
+    await send(node, 400, 'POST', '/namespaces', { namespace: 'nothing' });
+    await send(node, 400, 'POST', '/namespaces', { namespace: 'team', parent: 'team' });
+  });
+});
+
+describe('namespaces and their tree', () => {
+  it('count live rows, private ones of others included for an admin', async () => {
+    const node = await open();
+    await stored(node, 'one', { namespace: 'a/b' });
+    await stored(node, 'two', { namespace: 'a/b', scope: 'private' });
+    await stored(node, 'three', { namespace: 'ab' });
+    const gone = await stored(node, 'four', { namespace: 'gone' });
+    await send(node, 200, 'DELETE', `/memories/${gone}`);
+    const { namespaces } = await send(node, 200, 'GET', '/namespaces', undefined, 'ai:admin');
+    assert.deepEqual(namespaces, [
+      { namespace: 'a/b', count: 2 },
+      { namespace: 'ab', count: 1 },
+    ]);
+    const tree = await send(node, 200, 'GET', '/taxonomy?root=a/', undefined, 'ai:admin');
+    assert.deepEqual(tree['tree'], [
+      {
+        ...{ namespace: 'a', count: 0, subtree_count: 2 },
+        children: [{ namespace: 'a/b', count: 2, subtree_count: 2, children: [] }],
+      },
+    ]);
+    assert.equal(tree['total_count'], 2);
+  });
+});
