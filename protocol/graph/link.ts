@@ -29,6 +29,10 @@ export interface Link {
   readonly signature: string | null;
   readonly attest_level: string;
   readonly signed_at: string | null;
+  /** When this mesh was told that the link ended; `null` for one that nobody invalidated. */
+  readonly retired_at: Instant | null;
+  /** The `valid_until` that it had before it was invalidated. */
+  readonly believed_until: string | null;
   /** Members of its image that this release does not know. */
   readonly rest: Rest;
 }

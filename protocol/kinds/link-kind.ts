@@ -32,6 +32,8 @@ export const linkKind: Kind<Link> = {
     signature: { accepts: isBase64OrNull, admits: orNull(WORD), default: null },
     attest_level: { accepts: isText, admits: WORD, default: 'unsigned' },
     signed_at: maybe,
+    retired_at: { accepts: isTextOrNull, admits: orNull(instant), default: null, later: true },
+    believed_until: { ...maybe, later: true },
   }),
   removal: NO_FACTS,
   idOf: linkId,

@@ -157,6 +157,8 @@ export function identityContract(name: string, open: () => Promise<StoreUnderTes
         signature: null,
         attest_level: 'unsigned',
         signed_at: null,
+        retired_at: null,
+        believed_until: null,
         rest: {},
       };
       assert.equal(code(await store.execute({ kind: 'import-link', link })), 'ok');

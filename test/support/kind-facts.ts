@@ -33,9 +33,12 @@ const MEMORY_IMAGE: Json = {
   ...{ mentioned_entity_id: null, write_signature: null, created_hlc: '', edited: '' },
 };
 
+const LINK_LATER: Json = { retired_at: null, believed_until: null };
+
 const LINK_IMAGE: Json = {
   ...{ source_id: '', target_id: '', relation: 'related_to', created_at: '', valid_from: null },
   ...{ valid_until: null, observed_by: null, signature: null, attest_level: 'unsigned', signed_at: null },
+  ...LINK_LATER,
 };
 
 type RecordFacts = Pick<KindFacts, 'home' | 'id' | 'later' | 'joins'>;
@@ -77,7 +80,7 @@ export const LINK: KindFacts = {
   home: false,
   rows: 'memory_links',
   image: LINK_IMAGE,
-  later: {},
+  later: LINK_LATER,
   joins: {},
   removal: {},
   id: '{source_id}|{target_id}|{relation}',

@@ -97,8 +97,9 @@ async function ask<Q extends Query>(store: Store, query: Q): Promise<AnswerOf<Q>
   return answer.value;
 }
 
-/** A link of the first format has no members beyond those that this release knows. */
-function exportedLink({ rest, ...link }: Link): object {
+/** A link of the first format has neither members that came later nor unknown ones. */
+function exportedLink({ rest, retired_at, believed_until, ...first }: Link): object {
+  const link = retired_at === null ? first : { ...first, retired_at, believed_until };
   return Object.keys(rest).length === 0 ? link : { ...link, rest };
 }
 
