@@ -120,6 +120,20 @@ CREATE TABLE suspects (
 export const WRITTEN_COLUMN = 'current_written_bytes_today INTEGER NOT NULL DEFAULT 0';
 
 /**
+ * Members of links that came after the first format of the kind, by name. They lie in `rest`, where an earlier release
+ * keeps what it does not know; queries read them as columns. Databases without the columns get them when they are
+ * opened for writing.
+ */
+export const LINK_COLUMNS = {
+  retired_at: laterColumn('retired_at'),
+  believed_until: laterColumn('believed_until'),
+} as const;
+
+function laterColumn(name: string): string {
+  return `${name} TEXT GENERATED ALWAYS AS (iif(json_valid(rest), rest ->> '$.${name}', NULL)) VIRTUAL`;
+}
+
+/**
  * The form of the database within its schema version, in SQLite's `user_version`. Opening an earlier form for writing
  * upgrades it (migrations/form.ts). Schema 55 is unreleased, so its number stays.
  */
@@ -198,6 +212,7 @@ CREATE TABLE memory_links (
   seen TEXT NOT NULL DEFAULT '{}',
   digest BLOB,
   rest TEXT NOT NULL DEFAULT '{}',
+  ${Object.values(LINK_COLUMNS).join(',\n  ')},
   PRIMARY KEY (source_id, target_id, relation)
 ) WITHOUT ROWID;
 CREATE INDEX memory_links_target ON memory_links (target_id);

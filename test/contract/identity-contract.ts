@@ -157,6 +157,9 @@ export function identityContract(name: string, open: () => Promise<StoreUnderTes
         signature: null,
         attest_level: 'unsigned',
         signed_at: null,
+        public_key: null,
+        retired_at: null,
+        believed_until: null,
         rest: {},
       };
       assert.equal(code(await store.execute({ kind: 'import-link', link })), 'ok');

@@ -25,8 +25,9 @@ const JSON_MEMBERS: ReadonlySet<string> = new Set([
 ]);
 
 /** The canonical JSON of a row with a column for each member, and one for members that the release does not know. */
-function textOf(row: SqlRow, { image }: KindFacts, read: (member: string) => unknown): string {
-  const members = Object.keys(image).map((member) => [member, read(member)]);
+function textOf(row: SqlRow, { image, later }: KindFacts, read: (member: string) => unknown): string {
+  const all = Object.keys(image).map((member) => [member, read(member)] as const);
+  const members = all.filter(([member, value]) => !(member in later && later[member] === value));
   return canonicalJson({ ...JSON.parse(String(row['rest'])), ...Object.fromEntries(members) });
 }
 

@@ -112,14 +112,16 @@ abstract class Side {
   }
 
   private withIds(input: Row): Row {
-    const { id, ids } = input;
+    const { ids } = input;
     const real = (given: unknown) =>
       typeof given === 'string' && given.startsWith('#')
         ? ([...this.ids].find(([, name]) => name === given)?.[0] ?? 'not-stored-yet')
         : given;
     return {
       ...input,
-      ...(id === undefined ? {} : { id: real(id) }),
+      ...Object.fromEntries(
+        ID_FIELDS.filter((field) => field in input).map((field) => [field, real(input[field])]),
+      ),
       ...(Array.isArray(ids) ? { ids: ids.map(real) } : {}),
     };
   }
@@ -160,6 +162,9 @@ abstract class Side {
   }
 }
 
+/** Fields that hold the id of a memory. */
+const ID_FIELDS = ['id', 'source_id', 'target_id'];
+
 const STORE_ANSWER = new Set([
   'id',
   'tier',
@@ -189,6 +194,8 @@ const VARYING = new Set([
   'score',
   'recall_id',
   'observed_at',
+  'valid_from',
+  'valid_until',
 ]);
 
 /** A side whose store a daemon serves. */

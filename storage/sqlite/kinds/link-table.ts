@@ -3,13 +3,16 @@ import { linkKind } from '../../../protocol/kinds/link-kind.js';
 import type { Connection } from '../connection.js';
 import { type Digests, isDigest } from '../digests.js';
 import { restFromSql, restToSql } from '../rows.js';
+import type { LINK_COLUMNS } from '../schema.js';
 import type { Stamps } from '../stamps.js';
 import { type Held, PlainTable, type StampedSqlRow } from './plain-table.js';
 import { isStampedBy, OPERATION_COLUMNS, type OperationColumns } from './scrub-row.js';
 import type { Place, SubjectPages, Written } from './subject-table.js';
 
-/** A row of `memory_links`. */
-export interface LinkSqlRow extends Omit<Link, 'signature' | 'rest'>, StampedSqlRow {
+type LaterMember = keyof typeof LINK_COLUMNS | 'public_key';
+
+/** A row of `memory_links`; members that came later lie in `rest`. */
+export interface LinkSqlRow extends Omit<Link, LaterMember | 'signature' | 'rest'>, StampedSqlRow {
   readonly signature: Uint8Array | null;
   readonly rest: string;
 }
@@ -24,8 +27,28 @@ export function linkFromSql(row: Omit<LinkSqlRow, keyof StampedSqlRow>): Link {
   const signature = row.signature === null ? null : base64Of(row.signature);
   const { attest_level, signed_at } = row;
   const times = { created_at, valid_from, valid_until };
-  const rest = restFromSql(row.rest);
-  return { source_id, target_id, relation, ...times, observed_by, signature, attest_level, signed_at, rest };
+  return {
+    ...{ source_id, target_id, relation, ...times, observed_by, signature, attest_level, signed_at },
+    ...laterFromSql(row.rest),
+  };
+}
+
+/** The members that came later, and those that this release does not know. */
+function laterFromSql(text: string): Pick<Link, LaterMember | 'rest'> {
+  const {
+    public_key = null,
+    retired_at = null,
+    believed_until = null,
+    ...rest
+  } = restFromSql(text) as Partial<Link>;
+  return { public_key, retired_at, believed_until, rest };
+}
+
+function laterToSql({ rest, public_key, retired_at, believed_until }: Link): string {
+  const later = Object.entries({ public_key, retired_at, believed_until }).filter(
+    ([, value]) => value !== null,
+  );
+  return restToSql(later.length === 0 ? rest : { ...rest, ...Object.fromEntries(later) });
 }
 
 /** The members that the id of a link names. Ids of memories and relations contain no `|`. */
@@ -78,7 +101,7 @@ export class LinkTable extends PlainTable<LinkSqlRow> {
       link.signature === null ? null : Buffer.from(link.signature, 'base64'),
       link.attest_level,
       link.signed_at,
-      restToSql(link.rest),
+      laterToSql(link),
       namespace,
       stamp.hlc,
       stamp.origin,

@@ -19,7 +19,7 @@ import { Mutations } from '../mutations.js';
 import { DEFAULT_LIMITS, QuotaLedger } from '../quota-ledger.js';
 import { DecisionReads } from '../reads.js';
 import { runDecision } from '../run-decision.js';
-import { DATABASE_FORM, REPLICA_TABLES, WRITTEN_COLUMN } from '../schema.js';
+import { DATABASE_FORM, LINK_COLUMNS, REPLICA_TABLES, WRITTEN_COLUMN } from '../schema.js';
 import { dropAside, setAside } from './tables.js';
 
 /**
@@ -51,6 +51,7 @@ export function upgradeForm(db: Connection, options: OpenOptions): void {
   } else if (formOf(db) > DATABASE_FORM) {
     throw new DatabaseRefusedError('a newer release wrote this database: install a newer release');
   }
+  addLinkColumns(db);
   createRecordIndexes(db);
 }
 
@@ -71,13 +72,22 @@ function createRecordIndexes(db: Connection): void {
 
 /** Earlier releases of this form neither have the column nor look at it. */
 function addWrittenBytes(db: Connection): void {
-  const [name] = WRITTEN_COLUMN.split(' ', 1);
-  const there = db.prepare("SELECT 1 FROM pragma_table_info('agent_quotas') WHERE name = ?");
-  if (there.get(name) !== undefined) return;
+  addColumn(db, 'agent_quotas', WRITTEN_COLUMN);
+}
+
+/** Likewise; what these columns show lies in `rest`. */
+function addLinkColumns(db: Connection): void {
+  for (const column of Object.values(LINK_COLUMNS)) addColumn(db, 'memory_links', column);
+}
+
+function addColumn(db: Connection, table: string, column: string): void {
+  const [name] = column.split(' ', 1);
+  const there = db.prepare('SELECT 1 FROM pragma_table_xinfo(?) WHERE name = ?');
+  if (there.get(table, name) !== undefined) return;
   db.exec('BEGIN IMMEDIATE');
   try {
     // Another process may have added it meanwhile.
-    if (there.get(name) === undefined) db.exec(`ALTER TABLE agent_quotas ADD COLUMN ${WRITTEN_COLUMN}`);
+    if (there.get(table, name) === undefined) db.exec(`ALTER TABLE ${table} ADD COLUMN ${column}`);
     db.exec('COMMIT');
   } catch (error) {
     db.exec('ROLLBACK');
@@ -101,6 +111,8 @@ function toSecondForm(db: Connection, options: OpenOptions): void {
   for (const table of ['memories', 'archived_memories', 'memory_links']) {
     db.exec(`ALTER TABLE ${table} ADD COLUMN rest TEXT NOT NULL DEFAULT '{}'`);
   }
+  // The rules that run below read them.
+  for (const column of Object.values(LINK_COLUMNS)) db.exec(`ALTER TABLE memory_links ADD COLUMN ${column}`);
   for (const table of Object.keys(COPIED)) setAside(db, table);
   db.exec('DROP TABLE namespace_digests');
   db.exec(REPLICA_TABLES);

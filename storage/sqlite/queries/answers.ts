@@ -13,9 +13,10 @@ import { entityByAlias } from './entities.js';
 import { exportLinks, exportMemories } from './export.js';
 import { getMemory } from './get.js';
 import { consolidationGroups, countExpired, countForgettable } from './life.js';
+import { linksOfMemory, namedLinks, newestLinks } from './links.js';
 import { listMemories } from './list.js';
 import { countNamespaces } from './namespaces.js';
-import { linkAttestations, recallObservations } from './observations.js';
+import { recallObservations } from './observations.js';
 import { listPeerProgress } from './peer-progress.js';
 import { currentOwner, logPosition, namespaceIds } from './position.js';
 import type { QueryParts } from './query-parts.js';
@@ -96,7 +97,9 @@ export const ANSWERS: {
   })),
   'list-agents': scan(listAgents),
   'list-quotas': scan(listQuotas),
-  'link-attestations': lookup(linkAttestations),
+  'links-of-memory': { run: linksOfMemory, isLookup: () => false },
+  'named-links': scan(namedLinks),
+  'newest-links': lookup(newestLinks),
 
   'entity-by-alias': scan(entityByAlias),
   'read-standards': lookup(readStandards),

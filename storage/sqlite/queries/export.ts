@@ -1,8 +1,8 @@
 import { AGENTS_NAMESPACE } from '../../../protocol/agents/agent.js';
-import type { Link } from '../../../protocol/graph/link.js';
 import type { Answers } from '../../../protocol/queries.js';
 import type { ExportLinks, ExportMemories, ExportPlace } from '../../../protocol/transfer/queries.js';
-import { PageRows, restFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
+import { type LinkSqlRow, linkFromSql } from '../kinds/link-table.js';
+import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
 import { visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 
@@ -77,15 +77,14 @@ export function exportLinks({ statements }: QueryParts, query: ExportLinks): Ans
       until_created_at: query.until?.created_at ?? LAST,
       until_id: query.until?.id ?? LAST,
       limit: query.limit + 1,
-    }) as (Omit<Link, 'rest'> & { source_created_at: string; signature: unknown; rest: string })[];
+    }) as (LinkSqlRow & { source_created_at: string })[];
   const page = rows.slice(0, query.limit);
   const last = page.at(-1);
   const more = rows.length > query.limit && last !== undefined;
   return {
-    links: page.map(({ source_created_at: _, ...link }) => ({
-      ...link,
+    links: page.map((link) => ({
+      ...linkFromSql(link),
       signature: Buffer.isBuffer(link.signature) ? link.signature.toString('base64') : null,
-      rest: restFromSql(link.rest),
     })),
     next: more
       ? {

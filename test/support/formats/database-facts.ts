@@ -97,8 +97,10 @@ async function ask<Q extends Query>(store: Store, query: Q): Promise<AnswerOf<Q>
   return answer.value;
 }
 
-/** A link of the first format has no members beyond those that this release knows. */
-function exportedLink({ rest, ...link }: Link): object {
+/** A link of the first format has neither members that came later nor unknown ones. */
+function exportedLink({ rest, public_key, retired_at, believed_until, ...first }: Link): object {
+  const later = { public_key, retired_at, believed_until };
+  const link = Object.values(later).every((value) => value === null) ? first : { ...first, ...later };
   return Object.keys(rest).length === 0 ? link : { ...link, rest };
 }
 

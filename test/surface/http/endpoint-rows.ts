@@ -4,6 +4,7 @@ import { further } from './endpoints/further.js';
 import { health } from './endpoints/health.js';
 import { lastly, toConsolidate } from './endpoints/lastly.js';
 import { lifeCycle } from './endpoints/life-cycle.js';
+import { links } from './endpoints/links.js';
 import { memories } from './endpoints/memories.js';
 import { memoryRules } from './endpoints/memory-rules.js';
 import { names } from './endpoints/names.js';
@@ -14,7 +15,7 @@ import { transfer } from './endpoints/transfer.js';
 export type { EndpointRow, Shape } from './endpoints/row.js';
 
 /**
- * The endpoint tables of the interface, sections 4.1 to 4.4, taxonomy of 4.5, 4.6 to 4.8, 4.9 (agents), 4.10 (export,
+ * The endpoint tables of the interface, sections 4.1 to 4.4, 4.5 (links, taxonomy), 4.6 to 4.8, 4.9 (agents), 4.10 (export,
  * import) and what of 4.12 is there, in a useful order. Lineage (4.2) comes with the graph.
  */
 export const ENDPOINT_ROWS: readonly EndpointRow[] = [
@@ -25,6 +26,7 @@ export const ENDPOINT_ROWS: readonly EndpointRow[] = [
   ...toConsolidate,
   ...lifeCycle,
   ...archive,
+  ...links,
   ...agents,
   ...names,
   ...transfer,
