@@ -9,7 +9,11 @@ import {
   memoryArchiveRestore,
   memoryArchiveStats,
 } from './archive.js';
+import { dependentsOfInvalidated } from './dependents-of-invalidated.js';
 import { memoryLoadFamily, memorySmartLoad } from './family-loaders.js';
+import { findPaths } from './find-paths.js';
+import { kgQuery } from './kg-query.js';
+import { kgTimeline } from './kg-timeline.js';
 import { memoryAgentList } from './memory-agent-list.js';
 import { memoryAgentRegister } from './memory-agent-register.js';
 import { memoryAutoConsolidate } from './memory-auto-consolidate.js';
@@ -24,6 +28,7 @@ import { memoryForget } from './memory-forget.js';
 import { memoryGc } from './memory-gc.js';
 import { memoryGet } from './memory-get.js';
 import { memoryImport } from './memory-import.js';
+import { memoryLineage } from './memory-lineage.js';
 import { memoryList } from './memory-list.js';
 import { memoryPromote } from './memory-promote.js';
 import { memoryQuotaStatus } from './memory-quota-status.js';
@@ -57,6 +62,11 @@ export const OPERATIONS: readonly Operation[] = [
   memoryResolve,
   memoryCheckDuplicate,
   memoryContradictions,
+  kgQuery,
+  kgTimeline,
+  findPaths,
+  memoryLineage,
+  dependentsOfInvalidated,
   memoryArchive,
   memoryArchiveList,
   memoryArchiveRestore,

@@ -10,6 +10,7 @@ import { readBuckets, readDigests, readNamespaces } from './digests.js';
 import { embeddingProgress, pendingEmbeddings } from './embeddings.js';
 import { exportLinks, exportMemories } from './export.js';
 import { getMemory } from './get.js';
+import { dependentsOf, lineageOf, pathsBetween, timelineOf, walkFrom } from './graph.js';
 import { consolidationGroups, countExpired, countForgettable } from './life.js';
 import { listMemories } from './list.js';
 import { linkAttestations, recallObservations } from './observations.js';
@@ -55,6 +56,12 @@ const scan = <Q, A>(answer: Answer<Q, A>): Answering<Q, A> => ({
   isLookup: () => false,
 });
 
+/** A query that follows links from memories that must exist. */
+const walk = <Q, A>(run: Answering<Q, A>['run']): Answering<Q, A> => ({
+  run: (parts, query) => parts.statements.snapshot(() => run(parts, query)),
+  isLookup: () => false,
+});
+
 /** A query that one index look-up answers. */
 const lookup = <Q, A>(answer: Answer<Q, A>): Answering<Q, A> => ({ ...scan(answer), isLookup: () => true });
 
@@ -93,6 +100,11 @@ export const ANSWERS: {
   'list-agents': scan(listAgents),
   'list-quotas': scan(listQuotas),
   'link-attestations': lookup(linkAttestations),
+  'walk-graph': walk(walkFrom),
+  'graph-timeline': walk(timelineOf),
+  'find-paths': walk(pathsBetween),
+  'memory-lineage': walk(lineageOf),
+  'list-dependents': walk(dependentsOf),
 
   'export-memories': scan(exportMemories),
   'export-links': scan(exportLinks),

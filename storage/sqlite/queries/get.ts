@@ -1,3 +1,4 @@
+import type { MemoryName } from '../../../protocol/graph/queries.js';
 import type { GetMemory, LinkSummary } from '../../../protocol/memory/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { fail, ok, type Result } from '../../../protocol/result.js';
@@ -12,26 +13,38 @@ import type { QueryParts } from './query-parts.js';
  */
 export function getMemory({ statements }: QueryParts, query: GetMemory): Result<Answers['get-memory']> {
   const gate = visibleRows('m', query.viewer, query.now);
-  const exact = statements
-    .get(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = @id AND ${gate.sql}`)
-    .get({ ...gate.parameters, id: query.id }) as SqlRow | undefined;
-  const row = exact ?? byPrefix(statements, query, gate);
-  if (row === 'ambiguous') return fail('AMBIGUOUS_ID_PREFIX', 'this id prefix matches more than one memory');
-  if (row === undefined) return fail('NOT_FOUND', 'memory not found');
-  const memory = memoryFromSql(row);
+  const row = oneMemory<SqlRow>(statements, SELECT_ROW, query.id, gate);
+  if (!row.ok) return row;
+  const memory = memoryFromSql(row.value);
   return ok({ memory, links: linksOf(statements, memory.id, gate) });
+}
+
+/** The id, title and namespace of one memory, by its id or a prefix of it. */
+export function nameMemory(
+  { statements }: QueryParts,
+  { id, viewer, now }: Pick<GetMemory, 'id' | 'viewer' | 'now'>,
+): Result<MemoryName> {
+  return oneMemory(statements, 'm.id, m.title, m.namespace', id, visibleRows('m', viewer, now));
 }
 
 type Gate = ReturnType<typeof visibleRows>;
 
-function byPrefix(statements: Statements, query: GetMemory, gate: Gate): SqlRow | undefined | 'ambiguous' {
+function oneMemory<Row>(statements: Statements, columns: string, id: string, gate: Gate): Result<Row> {
+  const parameters = { ...gate.parameters, id };
+  const exact = statements
+    .get(`SELECT ${columns} FROM memories m WHERE m.id = @id AND ${gate.sql}`)
+    .get(parameters) as Row | undefined;
+  if (exact !== undefined) return ok(exact);
   // Ids contain only ASCII, so everything that starts with the prefix sorts below prefix + DEL.
   const rows = statements
     .get(
-      `SELECT ${SELECT_ROW} FROM memories m WHERE m.id >= @id AND m.id < @id || char(127) AND ${gate.sql} LIMIT 2`,
+      `SELECT ${columns} FROM memories m WHERE m.id >= @id AND m.id < @id || char(127) AND ${gate.sql} LIMIT 2`,
     )
-    .all({ ...gate.parameters, id: query.id }) as SqlRow[];
-  return rows.length > 1 ? 'ambiguous' : rows[0];
+    .all(parameters) as Row[];
+  if (rows.length > 1) {
+    return fail('AMBIGUOUS_ID_PREFIX', 'this id prefix matches more than one memory');
+  }
+  return rows.length === 1 ? ok(rows[0]!) : fail('NOT_FOUND', 'memory not found');
 }
 
 function linksOf(statements: Statements, id: string, gate: Gate): LinkSummary[] {
