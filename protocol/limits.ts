@@ -198,9 +198,9 @@ export const LINEAGE_DEPTH_MAX = 5;
 /** Memories in the answer of a lineage, and of the question for dependents. */
 export const LINEAGE_MEMORIES_MAX = 5000;
 /** Links that one walk reads and memories that it visits. */
-export const TRAVERSAL_LINKS_MAX = 200_000;
-/** How long one walk may keep a reader from other reads. */
-export const TRAVERSAL_MS_MAX = 250;
+export const TRAVERSAL_LINKS_MAX = 100_000;
+/** How long one walk may keep a reader from other reads; as many links take a third of it on an idle machine. */
+export const TRAVERSAL_MS_MAX = 1000;
 
 // Recall observations (reference-mcp-cli §6.8)
 export const OBSERVATIONS_TTL_DAYS = 7;
