@@ -15,7 +15,6 @@ export interface LinkRow extends LinkTimes {
 }
 
 const START = 'coalesce(l.valid_from, l.created_at)';
-const NONE = '';
 
 /** The links of single memories, for one caller at one moment. The rows of a list are read as they are taken. */
 export class GraphLinks {
@@ -40,14 +39,15 @@ export class GraphLinks {
 
   /** The links from a memory by start, creation, target and relation, from a start on. */
   inTimeOrder(id: string, since: string | null = null): Iterable<WalkLink> {
+    const from = since === null ? {} : { since };
     return this.parts.statements
       .get(
         `SELECT l.target_id, ${this.columns}, m.title, m.namespace AS target_namespace
          FROM memory_links l LEFT JOIN memories m ON m.id = l.target_id AND ${this.gate.sql}
-         WHERE l.source_id = @id AND ${START} >= @since
+         WHERE l.source_id = @id ${since === null ? '' : `AND ${START} >= @since`}
          ORDER BY ${START}, l.created_at, l.target_id, l.relation`,
       )
-      .iterate({ ...this.gate.parameters, id, since: since ?? NONE }) as Iterable<WalkLink>;
+      .iterate({ ...this.gate.parameters, id, ...from }) as Iterable<WalkLink>;
   }
 
   /** The links from or to a memory, by the other end and relation. */
