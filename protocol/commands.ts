@@ -1,7 +1,9 @@
 import { decideEnsureQuota } from './agents/ensure-quota.js';
 import { decideBindAgentKey, decideRegisterAgent } from './agents/register.js';
 import type { Deciding } from './decide/deciding.js';
-import { decideDropLink, decideImportLink } from './graph/links.js';
+import { decideCreateLink } from './graph/create-link.js';
+import { decideInvalidateLink } from './graph/invalidate-link.js';
+import { decideDropLinks, decideImportLink } from './graph/links.js';
 import { decideClearStandard, decideSetStandard } from './graph/standards.js';
 import { decideArchive, decidePurge, decideRestore } from './lifecycle/archive.js';
 import { decideConsolidate } from './lifecycle/consolidate.js';
@@ -56,7 +58,9 @@ export const RULES = {
   'import-memory': decideImport,
   'import-link': decideImportLink,
   'import-record': decideImportRecord,
-  'drop-link': decideDropLink,
+  'create-link': decideCreateLink,
+  'invalidate-link': decideInvalidateLink,
+  'drop-links': decideDropLinks,
   'set-standard': decideSetStandard,
   'clear-standard': decideClearStandard,
   'adopt-peer': decideAdoptPeer,

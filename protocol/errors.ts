@@ -59,6 +59,10 @@ export const ERRORS = {
   CONFLICT: { http: 409, exit: 1 },
   VERSION_CONFLICT: { http: 409, exit: 1 },
   ATTESTATION_REPLAYED: { http: 409, exit: 1 },
+  /** The link would close a cycle of reflections. */
+  REFLECTION_CYCLE_DETECTED: { http: 409, exit: 1 },
+  /** The same verification was asked for with this nonce before. */
+  VERIFICATION_REPLAYED: { http: 409, exit: 1 },
   QUOTA_EXCEEDED: { http: 429, exit: 1 },
   ARCHIVE_RESTORE_COLLISION: { http: 409, exit: 1 },
   EXPORT_PAGING_REQUIRED: { http: 413, exit: 1 },

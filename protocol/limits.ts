@@ -164,6 +164,19 @@ export const POTENTIAL_CONTRADICTIONS_PER_SECOND = 32;
 /** The longest time that a store waits for this comparison, which runs during the write. */
 export const POTENTIAL_CONTRADICTIONS_WAIT_MS = 100;
 export const CONTRADICTIONS_LIMIT = 50;
+/** Links that are looked at to find out whether a new one closes a cycle of reflections. */
+export const REFLECTION_LINKS_EXAMINED_MAX = 10_000;
+/** Links that are shown beside a memory. */
+export const MEMORY_LINKS_MAX = 1000;
+/** Links of one memory that an answer shows, and those that it looks at to find them. */
+export const LINKS_LIMIT = 200;
+export const LINKS_EXAMINED_MAX = 20_000;
+/** Nonces of verifications that a process remembers for one caller, and the callers. */
+export const VERIFY_NONCES_MAX = 1000;
+export const VERIFY_CALLERS_MAX = 256;
+/** Two ids of memories, a relation, and what joins them. */
+export const LINK_ID_LENGTH_MAX = 2 * ID_LENGTH_MAX + 64;
+export const VERIFY_NONCE_LENGTH_MAX = 256;
 /** Synthesized pairs in one answer. */
 export const CONTRADICTION_PAIRS_MAX = 1000;
 

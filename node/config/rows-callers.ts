@@ -29,6 +29,12 @@ export const CALLER_ROWS = {
     env: 'SVC_REQUIRE_AGENT_ATTESTATION',
     doc: 'Refuse unsigned writes; 0 permits them.',
   },
+  requireVerifyNonce: {
+    type: 'boolean',
+    default: false,
+    config: 'verify.require_nonce',
+    doc: 'Refuse a verification of a link without a verification_nonce.',
+  },
   agentId: {
     type: 'text',
     default: null,

@@ -21,6 +21,7 @@ export const memoryGet = defineOperation({
         created_at: z.string(),
       }),
     ),
+    links_truncated: z.literal(true).describe('There are, or may be, more links').optional(),
   }),
   effect: 'read',
   guards: {},
@@ -28,7 +29,7 @@ export const memoryGet = defineOperation({
   mcp: {
     description: 'Read one memory',
     // On this surface the memory is flat, with its links inside (reference-mcp-cli §8).
-    shape: (output) => ({ ...(output['memory'] as object), links: output['links'] }),
+    shape: ({ memory, ...links }) => ({ ...(memory as object), ...links }),
   },
   cli: { command: 'get', positionals: ['id'], view: 'memory', examples: ['get 3f2a'] },
   run: async (call, input) => {
@@ -39,7 +40,11 @@ export const memoryGet = defineOperation({
       now: call.now,
     });
     if (!result.ok) return failed(result.error);
-    const { memory, links } = result.value;
-    return ok({ memory: await shownMemory(call, memory), links: [...links] });
+    const { memory, links, truncated } = result.value;
+    return ok({
+      memory: await shownMemory(call, memory),
+      links: [...links],
+      ...(truncated ? { links_truncated: true as const } : {}),
+    });
   },
 });

@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import { unsigned } from '../../protocol/graph/link.js';
+import { linkKind } from '../../protocol/kinds/link-kind.js';
 import { BATCH_COMMANDS_MAX, IMPORT_MEMORIES_MAX } from '../../protocol/limits.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { readyLink, readyMemory } from '../transfer/import-memory.js';
-import { readyRecord, withMergedMemories } from '../transfer/import-record.js';
+import { authorHolds, readyRecord, withMergedMemories } from '../transfer/import-record.js';
 import { operatorView } from '../transfer/operator-view.js';
 
 const input = z.object({
@@ -105,9 +107,12 @@ async function importLink(call: Call, raw: unknown, trusted: boolean, merged: Re
   if (!ready.ok) return failed<never>(ready.error);
   const source_id = merged.get(ready.value.source_id) ?? ready.value.source_id;
   const target_id = merged.get(ready.value.target_id) ?? ready.value.target_id;
+  const link = { ...ready.value, source_id, target_id };
+  // A signature does not cover a link that now leads elsewhere.
+  const holds = await authorHolds(linkKind, linkKind.payload.text(link), call.services.crypto);
   return call.services.store.execute({
     kind: 'import-link',
-    link: { ...ready.value, source_id, target_id },
+    link: holds ? link : unsigned(link),
     viewer: call.caller.viewer,
   });
 }

@@ -10,6 +10,7 @@ import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import type { TokenCounter } from '../semantics/token-counter.js';
+import { attestedLinks } from './attested-links.js';
 import { omittedDamaged } from './filter.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
 import { judgedMemories } from './shown-memories.js';
@@ -205,8 +206,13 @@ function isVerbose(input: RecallInput): boolean {
 /** The provenance of each row; only the ranking decides which rows there are, and their order. */
 async function provenance(call: ReadCall, memories: readonly MemoryRow[], viewer: Viewer) {
   const ids = memories.map(({ id }) => id);
-  const links = await call.services.store.query({ kind: 'link-attestations', ids, viewer, now: call.now });
-  const levels = new Map(links.ok ? links.value.levels : []);
+  const found = await call.services.store.query({ kind: 'newest-links', ids, viewer, now: call.now });
+  const newest = found.ok ? found.value.newest : [];
+  const attested = await attestedLinks(
+    call,
+    newest.map(([, link]) => link),
+  );
+  const levels = new Map(newest.map(([id], at) => [id, attested[at]!.level]));
   return memories.map((memory) => provenanceOf(memory, levels.get(memory.id) ?? null, call.now));
 }
 

@@ -27,8 +27,11 @@ import { memoryExport } from './memory-export.js';
 import { memoryForget } from './memory-forget.js';
 import { memoryGc } from './memory-gc.js';
 import { memoryGet } from './memory-get.js';
+import { memoryGetLinks } from './memory-get-links.js';
 import { memoryImport } from './memory-import.js';
+import { memoryKgInvalidate } from './memory-kg-invalidate.js';
 import { memoryLineage } from './memory-lineage.js';
+import { memoryLink } from './memory-link.js';
 import { memoryList } from './memory-list.js';
 import { memoryPromote } from './memory-promote.js';
 import { memoryQuotaStatus } from './memory-quota-status.js';
@@ -39,7 +42,9 @@ import { memorySearch } from './memory-search.js';
 import { memoryStats } from './memory-stats.js';
 import { memoryStore } from './memory-store.js';
 import { memoryUndoEdit } from './memory-undo-edit.js';
+import { memoryUnlink } from './memory-unlink.js';
 import { memoryUpdate } from './memory-update.js';
+import { memoryVerify } from './memory-verify.js';
 import { verifySignedEventsChain } from './verify-signed-events-chain.js';
 
 /** Every operation of the service, in the order in which tools and help list them. */
@@ -57,6 +62,11 @@ export const OPERATIONS: readonly Operation[] = [
   memoryForget,
   memoryGc,
   memoryUndoEdit,
+  memoryLink,
+  memoryGetLinks,
+  memoryUnlink,
+  memoryVerify,
+  memoryKgInvalidate,
   memoryConsolidate,
   memoryAutoConsolidate,
   memoryResolve,

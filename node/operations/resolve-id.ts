@@ -6,6 +6,7 @@ export async function resolveId(call: ReadCall, prefix: string): Promise<Result<
   const found = await call.services.store.query({
     kind: 'get-memory',
     id: prefix,
+    linksMax: 0,
     viewer: call.caller.viewer,
     now: call.now,
   });

@@ -41,6 +41,12 @@ export interface RecallSessions {
   add(session: string, rids: readonly number[]): void;
 }
 
+/** The nonces of verifications, each good once for a caller. */
+export interface Verifications {
+  /** Records the use of a nonce; false when it was used before. */
+  use(agentId: string, fingerprint: string): boolean;
+}
+
 /** Decides which stores get advice during the write, so that stores under load get none. */
 export interface StoreAdvice {
   /** A store begins; true when there is room for advice. */
@@ -74,6 +80,7 @@ export interface ReadServices {
   readonly tokens: TokenCounter;
   readonly touches: TouchQueue;
   readonly recallSessions: RecallSessions;
+  readonly verifications: Verifications;
   readonly storeAdvice: StoreAdvice;
   readonly settings: Settings;
   readonly clock: Clock;

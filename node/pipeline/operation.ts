@@ -127,6 +127,8 @@ export interface Operation<
   /** A read gets a store that cannot write. */
   readonly effect: E;
   readonly guards: Guards;
+  /** `none` for a write that is answered when it is durable here, whatever the quorum: it reaches other nodes later. */
+  readonly quorum?: 'none';
   /** True for a write that may run again under the key of a call that was not answered. */
   readonly repeatable?: true;
   /** The key of the answer whose rows the TOON formats print; the input then has a `format`. */

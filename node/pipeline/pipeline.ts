@@ -86,7 +86,7 @@ export async function runOperation(
     const result = await operation.run(call, input.value);
     if (!result.ok) return failed(result.error);
     const answer = result.value as Record<string, unknown>;
-    if (recording === null || replication === undefined) return ok(answer);
+    if (recording === null || replication === undefined || operation.quorum === 'none') return ok(answer);
     return await withQuorum(answer, recording, replication, services, request.deadlineMs);
   } catch (error) {
     services.log.error({ err: error, operation: operation.name }, 'operation failed unexpectedly');

@@ -3,6 +3,7 @@ import type { Services } from '../pipeline/call.js';
 import { systemClock, systemCrypto, systemRandom } from '../seams.js';
 import { AdviceBudget } from './advice-budget.js';
 import { RememberedSessions } from './recall-sessions.js';
+import { RememberedVerifications } from './verifications.js';
 
 /** What differs between a daemon and an inline node. */
 type OwnParts = Pick<
@@ -15,6 +16,7 @@ export function servicesOf(identity: MachineIdentity, own: OwnParts): Services {
   return {
     ...own,
     recallSessions: new RememberedSessions(),
+    verifications: new RememberedVerifications(),
     storeAdvice: new AdviceBudget(systemClock),
     clock: systemClock,
     random: systemRandom,

@@ -139,6 +139,7 @@ export function readyLink(
     attest_level: trusted ? row.attest_level : 'unsigned',
     rest: row.rest ?? NO_REST,
     signed_at: trusted ? (row.signed_at ?? null) : null,
+    public_key: trusted ? (row.public_key ?? null) : null,
     retired_at: row.retired_at ?? null,
     believed_until: row.believed_until ?? null,
   });

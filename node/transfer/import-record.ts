@@ -66,7 +66,7 @@ function ownedImage(call: ReadCall, kind: Kind, image: object, trusted: boolean)
 }
 
 /** The check that every receiver of the record's operation makes. The key check is loaded only when there is a key. */
-async function authorHolds(kind: Kind, payload: string, crypto: Crypto): Promise<boolean> {
+export async function authorHolds(kind: Kind, payload: string, crypto: Crypto): Promise<boolean> {
   let named = false;
   const keyFromText = () => {
     named = true;

@@ -69,6 +69,7 @@ export const importedLink = {
       .regex(/^[a-z_]{1,64}$/)
       .default('unsigned'),
     signed_at: fields.instant.optional(),
+    public_key: base64.optional(),
     retired_at: fields.instant.optional(),
     believed_until: fields.instant.optional(),
     rest: fields.unknownMembers.optional(),

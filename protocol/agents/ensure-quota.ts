@@ -2,6 +2,7 @@ import { type Deciding, type DecisionContext, decided } from '../decide/deciding
 import type { Mutation } from '../decide/mutations.js';
 import { type ReadRequest, read } from '../decide/reads.js';
 import type { Memory } from '../memory/memory.js';
+import type { Viewer } from '../ranking/types.js';
 import { type Failure, failed, ok, type Result } from '../result.js';
 import { AGENTS_NAMESPACE } from './agent.js';
 import {
@@ -11,6 +12,7 @@ import {
   holderOf,
   limitsOf,
   type QuotaUse,
+  quotaHolder,
   REGISTRATIONS_HOLDER,
   rolledUse,
   secondsToNextDay,
@@ -61,6 +63,28 @@ export function* chargeFor(
     );
   }
   return ok([{ mutation: 'charge-quota', holder, namespace, limits, memories: 1, links: 0 }]);
+}
+
+/**
+ * Charges a new link to the owner of its source, or to the caller where the source has no owner: QUOTA_EXCEEDED when the
+ * links of the day in the source's namespace are used up.
+ */
+export function* chargeLink(
+  source: Memory,
+  viewer: Viewer,
+  context: DecisionContext,
+): Generator<ReadRequest, Result<readonly Mutation[]>, never> {
+  const holder = holderOf(source) ?? (viewer.agentId === null ? null : quotaHolder(viewer.agentId));
+  if (holder === null) return ok([]);
+  const { quota: limits, now } = context;
+  const { namespace } = source;
+  const known = yield* read('quota-use', { holder, namespace });
+  const use = rolledUse(known ?? freshUse(holder, namespace, limits, now), now);
+  if (use.linksToday + 1 > limits.linksPerDay) {
+    const day = untilNextDay(context);
+    return failed(exceeded(use, 'links_per_day', use.linksToday, limits.linksPerDay, day));
+  }
+  return ok([{ mutation: 'charge-quota', holder, namespace, limits, memories: 0, links: 1 }]);
 }
 
 /** Why a restored row does not fit: QUOTA_EXCEEDED, or null. It does not count for the day. */

@@ -1,5 +1,6 @@
 import type { QuotaUse } from '../agents/quota.js';
 import type { Ask } from '../ask.js';
+import type { LinkKey } from '../graph/link.js';
 import type { Subject } from '../kinds/kind.js';
 import type { MemoryImage } from '../kinds/memory-kind.js';
 import type { Dot, Facts, Version } from '../kinds/version.js';
@@ -153,6 +154,9 @@ export interface Reads {
   >;
 
   /** The origin that this database writes under, and its last sequence. */
+  /** Whether links of the same relation that nobody invalidated lead from the target of a link to its source. */
+  'leads-back': Ask<{ readonly link: LinkKey; readonly rowsMax: number }, 'yes' | 'no' | 'unknown'>;
+
   'log-origin': Ask<Nothing, OriginSeq>;
   /** What of the own log is stamped ahead of the clock. */
   'log-ahead': Ask<Nothing, LogAhead>;

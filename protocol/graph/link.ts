@@ -29,6 +29,8 @@ export interface Link {
   readonly signature: string | null;
   readonly attest_level: string;
   readonly signed_at: string | null;
+  /** The key that signed, standard base64; `null` where the signer is not known. */
+  readonly public_key: string | null;
   /** When this mesh was told that the link ended; `null` for one that nobody invalidated. */
   readonly retired_at: Instant | null;
   /** The `valid_until` that it had before it was invalidated. */
@@ -36,6 +38,12 @@ export interface Link {
   /** Members of its image that this release does not know. */
   readonly rest: Rest;
 }
+
+/** A link without its attestation. */
+export const unsigned = (link: Link): Link => ({
+  ...link,
+  ...{ signature: null, attest_level: 'unsigned', signed_at: null, public_key: null },
+});
 
 /** The members that identify a link. */
 export type LinkKey = Pick<Link, 'source_id' | 'target_id' | 'relation'>;

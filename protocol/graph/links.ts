@@ -1,11 +1,14 @@
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { memoryById, read } from '../decide/reads.js';
-import { linkKind } from '../kinds/link-kind.js';
+import { memoryById, type Reading, read } from '../decide/reads.js';
+import type { Row } from '../decide/rows.js';
+import { linkKind, linkWord } from '../kinds/link-kind.js';
 import { NO_REST } from '../kinds/payload.js';
+import type { MemoryId } from '../meanings.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
+import type { MemoryRow } from '../memory/memory.js';
 import type { Viewer } from '../ranking/types.js';
 import { fail } from '../result.js';
-import { type Link, type LinkKey, linkId } from './link.js';
+import { type Link, type LinkKey, linkId, RELATIONS, type Relation } from './link.js';
 
 export interface ImportLink {
   readonly kind: 'import-link';
@@ -19,16 +22,36 @@ export interface ImportLinkOutcome {
   readonly change: 'created' | 'unchanged';
 }
 
-/** Removes a link; its tombstone replicates. */
-export interface DropLink {
-  readonly kind: 'drop-link';
-  readonly link: LinkKey;
+/** Removes links between two memories; their tombstones replicate. */
+export interface DropLinks {
+  readonly kind: 'drop-links';
+  readonly sourceId: MemoryId;
+  readonly targetId: MemoryId;
+  /** Null removes the links of all relations. */
+  readonly relation: Relation | null;
   readonly viewer: Viewer;
 }
 
-/** What `drop-link` answers. */
-export interface DropLinkOutcome {
-  readonly dropped: Link;
+/** What `drop-links` answers. */
+export interface DropLinksOutcome {
+  readonly dropped: readonly Link[];
+}
+
+/** The ends of a link that the caller can see; null when one of them is missing, expired or hidden. */
+export function* shownEnds(
+  { source_id, target_id }: Pick<LinkKey, 'source_id' | 'target_id'>,
+  viewer: Viewer,
+  { now }: DecisionContext,
+): Reading<{ readonly source: MemoryRow; readonly target: MemoryRow } | null> {
+  const source = yield* memoryById(source_id);
+  const target = yield* memoryById(target_id);
+  const isShown = (end: MemoryRow | null) => end !== null && !isExpired(end, now) && isVisible(end, viewer);
+  return isShown(source) && isShown(target) ? { source: source!, target: target! } : null;
+}
+
+/** The row of a link; null when there is none. */
+export function* linkRow(key: LinkKey): Reading<Row<Link> | null> {
+  return (yield* read('subject-row', { kind: linkKind.name, id: linkId(key) })) as Row<Link> | null;
 }
 
 /** Imports a link between two existing memories; an existing link stays as it is. */
@@ -49,31 +72,34 @@ export function* decideImportLink(
   const tombstone = yield* read('tombstone', subject);
   return decided({ change: 'created' }, [
     {
-      ...{ mutation: 'write', ...subject, word: 'link', namespace: source!.namespace },
+      ...{ mutation: 'write', ...subject, word: linkWord(link), namespace: source!.namespace },
       ...{ seen: tombstone?.seen ?? {}, before: null, image: link },
     },
   ]);
 }
 
 /**
- * Removes a link. NOT_FOUND for a missing link or one whose source the caller may not see, FORBIDDEN when the caller
- * may not change the source.
+ * Removes the link of one relation, or of all, between two memories. Removes nothing where an end is hidden from the
+ * caller; FORBIDDEN for links that are there and of which the caller owns neither end.
  */
-export function* decideDropLink(
-  { link, viewer }: DropLink,
+export function* decideDropLinks(
+  { sourceId, targetId, relation, viewer }: DropLinks,
   context: DecisionContext,
-): Deciding<DropLinkOutcome> {
-  const subject = { kind: linkKind.name, id: linkId(link) };
-  const row = yield* read('subject-row', subject);
-  const source = yield* memoryById(link.source_id);
-  const shown = source !== null && !isExpired(source, context.now) && isVisible(source, viewer);
-  if (row === null || !shown) return fail('NOT_FOUND', 'link not found');
-  if (!mayChange(source, viewer)) return fail('FORBIDDEN', 'the source of the link belongs to another agent');
-  const { namespace, stamp } = row;
-  return decided({ dropped: row.image as Link }, [
-    {
-      ...{ mutation: 'remove', ...subject, word: 'link.drop', namespace, seen: stamp.seen },
-      ...{ before: row.image, reason: 'delete', facts: { rest: NO_REST }, keepCopy: false },
-    },
-  ]);
+): Deciding<DropLinksOutcome> {
+  const pair = { source_id: sourceId, target_id: targetId };
+  const ends = yield* shownEnds(pair, viewer, context);
+  if (ends === null) return decided({ dropped: [] }, []);
+  const rows: Row<Link>[] = [];
+  for (const each of relation === null ? RELATIONS : [relation]) {
+    const row = yield* linkRow({ ...pair, relation: each });
+    if (row !== null) rows.push(row);
+  }
+  if (rows.length > 0 && !mayChange(ends.source, viewer) && !mayChange(ends.target, viewer)) {
+    return fail('FORBIDDEN', 'both ends of the link belong to other agents');
+  }
+  const removals = rows.map(({ id, namespace, stamp, image }) => ({
+    ...({ mutation: 'remove', kind: linkKind.name, word: 'link.drop', reason: 'delete' } as const),
+    ...{ id, namespace, seen: stamp.seen, before: image, facts: { rest: NO_REST }, keepCopy: false },
+  }));
+  return decided({ dropped: rows.map(({ image }) => image) }, removals);
 }

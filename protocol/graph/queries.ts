@@ -1,18 +1,21 @@
 import type { Ask } from '../ask.js';
-import type { Instant } from '../meanings.js';
+import type { Instant, MemoryId } from '../meanings.js';
 import type { Viewer } from '../ranking/types.js';
 import type { LineageDirection, LineageNode } from './lineage.js';
-import type { Relation } from './link.js';
+import type { Link, Relation } from './link.js';
+import type { LinksOfMemory, LinksOfMemoryAnswer, NamedLinks, NamedLinksAnswer } from './link-queries.js';
 import type { GraphMoment } from './moment.js';
 import type { Stopped } from './traversal-budget.js';
 import type { WalkedMemory, WalkRequest } from './walk.js';
 
 /** Queries of links, each with its answer. */
 export interface GraphQueries {
-  /** Memory id and level, for memories that have a link. */
-  readonly 'link-attestations': Ask<
-    LinkAttestations,
-    { readonly levels: readonly (readonly [id: string, level: string])[] }
+  readonly 'links-of-memory': Ask<LinksOfMemory, LinksOfMemoryAnswer>;
+  readonly 'named-links': Ask<NamedLinks, NamedLinksAnswer>;
+  /** Memory id and newest link, for memories that have a link. */
+  readonly 'newest-links': Ask<
+    NewestLinks,
+    { readonly newest: readonly (readonly [id: MemoryId, link: Link])[] }
   >;
   readonly 'walk-graph': Ask<
     WalkGraph,
@@ -123,10 +126,10 @@ export interface ListDependents extends SeenBy {
   readonly id: string;
 }
 
-/** The attestation of each memory's newest link; links to memories that the viewer may not see do not count. */
-export interface LinkAttestations {
-  readonly kind: 'link-attestations';
-  readonly ids: readonly string[];
+/** Each memory's newest link; links to memories that the viewer may not see do not count. */
+export interface NewestLinks {
+  readonly kind: 'newest-links';
+  readonly ids: readonly MemoryId[];
   readonly viewer: Viewer;
   readonly now: Instant;
 }

@@ -68,6 +68,8 @@ export interface Kind<I extends object = object> {
   readonly words: Readonly<Record<string, Role>>;
   /** Words of operations that a caller asked for. The loser of two concurrent ones is listed as a conflict. */
   readonly contested: readonly string[];
+  /** Words of operations that win against concurrent ones with other words, whichever is later. */
+  readonly prevailing: readonly string[];
   readonly payload: Payload<I>;
   /** The facts of a removal, in addition to the subject, its namespace and the reason. */
   readonly removal: Payload<Facts>;

@@ -1,8 +1,10 @@
 import { type Link, linkId, RELATIONS } from '../graph/link.js';
+import { linkEnvelopeBytes } from '../graph/link-envelope.js';
 import { memoryIdProblem } from '../ids.js';
 import { REPLICATED_WORD_BYTES_MAX } from '../limits.js';
-import type { Kind } from './kind.js';
-import { isBase64OrNull, isText, isTextOrNull, oneOf, payloadOf } from './payload.js';
+import { latestEdit } from './joins.js';
+import { type AuthorContext, type AuthorVerdict, type Kind, NO_AUTHOR } from './kind.js';
+import { isBase64OrNull, isText, isTextOrNull, oneOf, parsedObject, payloadOf } from './payload.js';
 import { NO_FACTS, plain } from './plain.js';
 import { instant, orNull, textOf } from './replicated-value.js';
 
@@ -14,13 +16,15 @@ const end = {
   default: '',
 };
 const maybe = { accepts: isTextOrNull, admits: orNull(WORD), default: null };
+const bytes = { accepts: isBase64OrNull, admits: orNull(WORD), default: null };
 
 /** A relation between two memories. Its namespace is its source's namespace when it was made; its header names it. */
 export const linkKind: Kind<Link> = {
   ...plain<Link>(),
   name: 'link',
-  words: { link: 'image', 'link.drop': 'removal' },
-  contested: ['link', 'link.drop'],
+  words: { link: 'image', 'link.invalidate': 'image', 'link.drop': 'removal' },
+  contested: ['link', 'link.invalidate', 'link.drop'],
+  prevailing: ['link.invalidate'],
   payload: payloadOf<Link>({
     source_id: end,
     target_id: end,
@@ -29,19 +33,50 @@ export const linkKind: Kind<Link> = {
     valid_from: maybe,
     valid_until: maybe,
     observed_by: maybe,
-    signature: { accepts: isBase64OrNull, admits: orNull(WORD), default: null },
+    signature: bytes,
     attest_level: { accepts: isText, admits: WORD, default: 'unsigned' },
     signed_at: maybe,
+    public_key: { ...bytes, later: true },
     retired_at: { accepts: isTextOrNull, admits: orNull(instant), default: null, later: true },
     believed_until: { ...maybe, later: true },
   }),
   removal: NO_FACTS,
   idOf: linkId,
   ownerOf: ({ observed_by }) => observed_by,
+  // A node that did not know that the link ended cannot make it hold again.
+  merge: (versions, winner) => {
+    const ended = versions.filter(({ image }) => image.retired_at !== null);
+    return (ended.length === 0 ? winner : latestEdit(linkKind, ended)).image;
+  },
   superseded: 'dropped',
+  author: verifySigner,
   exported: true,
   table: 'memory_links',
 };
+
+/**
+ * Verifies the signature of a link that names its key. A link without a key claims no author: its signature is worth
+ * nothing (protocol/graph/link-attestation.ts). The payload holds everything needed, so every node reaches the same
+ * verdict.
+ */
+function verifySigner(
+  payload: string,
+  { crypto, keyFromText, signatureFromText }: AuthorContext,
+): AuthorVerdict {
+  // Parse only texts that can hold the member; JSON may spell it with escapes.
+  if (!payload.includes('public_key') && !payload.includes('\\u')) return NO_AUTHOR;
+  const link = linkKind.payload.parse(parsedObject(payload));
+  if (link === null || link.public_key === null) return NO_AUTHOR;
+  const publicKey = keyFromText(link.public_key);
+  const signature = link.signature === null ? null : signatureFromText(link.signature);
+  const holds =
+    publicKey !== null && signature !== null && crypto.verify(publicKey, linkEnvelopeBytes(link), signature);
+  return { holds, envelope: null };
+}
+
+/** The word of the operation that writes an image. */
+export const linkWord = ({ retired_at }: Pick<Link, 'retired_at'>): 'link' | 'link.invalidate' =>
+  retired_at === null ? 'link' : 'link.invalidate';
 
 /** The image of a link as its operations carry it. */
 export const linkPayload = (link: Link): string => linkKind.payload.text(link);

@@ -137,6 +137,7 @@ export const memoryKind: Kind<MemoryImage> = {
     purge: 'purge',
   },
   contested: ['store', 'update', 'restore', 'delete', 'archive'],
+  prevailing: [],
   payload: payloadOf(MEMBERS),
   removal: removal as unknown as Kind['removal'],
   idOf: ({ id }) => id,

@@ -21,6 +21,7 @@ export function plain<I extends object>(): Pick<
   | 'writer'
   | 'movable'
   | 'author'
+  | 'prevailing'
 > {
   return {
     namespaceOf: () => null,
@@ -35,5 +36,6 @@ export function plain<I extends object>(): Pick<
     writer: 'anybody',
     movable: false,
     author: () => NO_AUTHOR,
+    prevailing: [],
   };
 }

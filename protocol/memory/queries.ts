@@ -31,7 +31,12 @@ export interface MemoryQueries {
   readonly 'similar-titles': Ask<SimilarTitles, { readonly ids: readonly string[] }>;
   readonly 'get-memory': Ask<
     GetMemory,
-    { readonly memory: MemoryRow; readonly links: readonly LinkSummary[] }
+    {
+      readonly memory: MemoryRow;
+      readonly links: readonly LinkSummary[];
+      /** True when there are, or may be, more links. */
+      readonly truncated: boolean;
+    }
   >;
   readonly 'list-memories': Ask<ListMemories, MemoryPage>;
   readonly 'search-memories': Ask<SearchMemories, MemoryPage>;
@@ -98,6 +103,8 @@ export interface GetMemory {
   readonly kind: 'get-memory';
   /** An id, or a prefix that matches one visible memory. */
   readonly id: string;
+  /** At most this many links; none are read for 0. */
+  readonly linksMax?: number;
   readonly viewer: Viewer;
   readonly now: Instant;
 }

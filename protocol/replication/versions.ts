@@ -122,7 +122,7 @@ export function maximal<T extends Seeing>(operations: readonly T[]): readonly T[
  * nothing.
  */
 export function lossesAmong<T extends HistoricEdit>(
-  kind: Pick<Kind, 'words' | 'contested'>,
+  kind: Pick<Kind, 'words' | 'contested' | 'prevailing'>,
   operations: readonly T[],
 ): readonly { readonly loser: T; readonly winner: T }[] {
   const lines = new Map<string, T[]>();
@@ -157,11 +157,11 @@ function firstAfter(line: readonly Dot[], seq: number): number {
 }
 
 /**
- * The loser of two concurrent operations on one subject, or null. Of two edits the earlier loses; of a deletion and an
- * edit the deletion loses. A pure function of the two, so every node lists the same losers in any order of arrival.
+ * The loser of two concurrent operations on one subject, or null. Of two edits the earlier loses, unless its word prevails
+ * and that of the other does not; of a deletion and an edit the deletion loses. A pure function of the two, so every node lists the same losers in any order of arrival.
  */
 export function loserOf<T extends HistoricEdit>(
-  kind: Pick<Kind, 'words' | 'contested'>,
+  kind: Pick<Kind, 'words' | 'contested' | 'prevailing'>,
   a: T,
   b: T,
 ): { loser: T; winner: T } | null {
@@ -171,6 +171,8 @@ export function loserOf<T extends HistoricEdit>(
   if (includes(a.seen, b.origin, b.seq) || includes(b.seen, a.origin, a.seq)) return null;
   const [aRemoves, bRemoves] = [kind.words[a.kind] === 'removal', kind.words[b.kind] === 'removal'];
   if (aRemoves && bRemoves) return null;
-  const aLoses = aRemoves !== bRemoves ? aRemoves : isLater(b, a);
+  const [aPrevails, bPrevails] = [kind.prevailing.includes(a.kind), kind.prevailing.includes(b.kind)];
+  const later = aPrevails === bPrevails ? isLater(b, a) : bPrevails;
+  const aLoses = aRemoves === bRemoves ? later : aRemoves;
   return aLoses ? { loser: a, winner: b } : { loser: b, winner: a };
 }

@@ -19,6 +19,7 @@ import type { Connection } from './connection.js';
 import type { Digests } from './digests.js';
 import { forgettable } from './forget.js';
 import type { SubjectTables } from './kinds/tables.js';
+import { LinkCycles } from './link-cycles.js';
 import type { OperationLog } from './log.js';
 import { vectorOf } from './operation-rows.js';
 import { agentKey } from './queries/agents.js';
@@ -54,6 +55,7 @@ export class DecisionReads {
   private readonly envelope;
   private readonly texts;
   private readonly subjects;
+  private readonly cycles;
   private readonly answers: Answers;
 
   constructor(
@@ -66,6 +68,7 @@ export class DecisionReads {
   ) {
     this.subjects = new SubjectReads(db, tables, crypto);
     this.texts = new Statements(db);
+    this.cycles = new LinkCycles(db);
     this.byId = db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`);
     this.life = db.prepare<[string], MemoryLife>(
       `SELECT id, tier, access_count, last_accessed_at, expires_at, life_at FROM memories m
@@ -136,6 +139,7 @@ export class DecisionReads {
       'subjects-beyond': ({ origin, seq }) => subjects.subjectsBeyond(origin, seq),
       'digest-holds': ({ kind, namespace }) => this.digests.holds(kind, namespace),
       'records-with': ({ kind, member, value, limit }) => tables.records(kind).rowsWith(member, value, limit),
+      'leads-back': ({ link, rowsMax }) => this.cycles.leadsBack(link, rowsMax),
       'log-origin': () => log.own(),
       'log-ahead': (_request, { nowMs }) => log.ahead(nowMs),
       'origin-head': ({ origin }) => log.unwrittenEnd(origin) ?? subjects.originHead(origin),

@@ -157,6 +157,7 @@ export function identityContract(name: string, open: () => Promise<StoreUnderTes
         signature: null,
         attest_level: 'unsigned',
         signed_at: null,
+        public_key: null,
         retired_at: null,
         believed_until: null,
         rest: {},

@@ -50,6 +50,9 @@ describe('M9 attestation required by name', () => {
         ['POST', '/forget', { pattern: 't' }],
         ['POST', '/gc', {}],
         ['POST', '/consolidate', { ids: [id, id], title: 'both' }],
+        ['POST', '/links', { source_id: id, target_id: id }],
+        ['DELETE', '/links', { source_id: id, target_id: id }],
+        ['POST', '/kg/invalidate', { source_id: id, target_id: id, relation: 'advances' }],
       ] as const) {
         const answer = await node.send(method, `/api/v1${path}`, body, headers);
         assert.deepEqual(

@@ -5,6 +5,7 @@ import { heldNamespaces } from '../../protocol/mesh/digest.js';
 import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
 import type { KindDigests } from '../../protocol/mesh/ranges.js';
 import { operationId } from '../../protocol/replication/operation-log.js';
+import { instantFromMs } from '../../protocol/time.js';
 import { type LinkSqlRow, linkFromSql } from '../../storage/sqlite/kinds/link-table.js';
 import type { Checks } from './checks.js';
 import { type BornOperation, type Ledger, nameOf, subjectOf } from './ledger.js';
@@ -145,6 +146,7 @@ export async function checkPromises(parts: EndParts): Promise<void> {
       );
     }
     checkInLog(parts, node, log);
+    await checkLinks(parts, node);
   }
 }
 
@@ -224,6 +226,30 @@ function checkRow(
   if (texts.length > 0 && !texts.includes(row.says)) {
     world.violate(node.name, 'stale row', `${row.key} says ${row.says}, not one of ${texts.join(', ')}`);
   }
+}
+
+/** A link is shown at both of its ends, and only when both are there. */
+async function checkLinks({ world }: EndParts, node: SimNode): Promise<void> {
+  const { db } = node.disk;
+  const { store, clock } = node.run!.services;
+  const now = instantFromMs(clock.nowMs());
+  const ids = db
+    .prepare('SELECT id FROM memories WHERE expires_at IS NULL OR expires_at > ?')
+    .pluck()
+    .all(now) as string[];
+  const alive = new Set(ids);
+  const links = (db.prepare('SELECT * FROM memory_links').all() as LinkSqlRow[]).map(linkFromSql);
+  const whole = links.filter(({ source_id, target_id }) => alive.has(source_id) && alive.has(target_id));
+  const due = whole.filter(({ source_id, target_id }) => source_id !== target_id).map(linkId);
+  const viewer = { all: true, agentId: null, asNamespace: null };
+  const shown: string[] = [];
+  for (const id of ids) {
+    const found = await store.query({ kind: 'links-of-memory', id, limit: 100_000, viewer, now });
+    if (!found.ok) throw new Error(`links-of-memory failed: ${found.error.message}`);
+    shown.push(...found.value.links.map(linkId));
+  }
+  const [is, ought] = [shown.sort(), [...due, ...due].sort()].map((list) => list.join(' '));
+  if (is !== ought) world.violate(node.name, 'links shown', `${is}, and it ought to be ${ought}`);
 }
 
 /** Every operation that was born is in every log, unless its disk was lost. */

@@ -92,7 +92,6 @@ function commandOperation<I extends z.ZodObject>(
 }
 
 const viewer = { all: true, agentId: null, asNamespace: null };
-const linkKey = { source_id: z.string(), target_id: z.string(), relation: z.string() };
 
 /** Writes of kinds that no surface offers yet. */
 export const SIM_OPERATIONS = [
@@ -105,7 +104,6 @@ export const SIM_OPERATIONS = [
     kind: 'clear-standard',
     namespace,
   })),
-  commandOperation('sim_unlink', z.object(linkKey), (link) => ({ kind: 'drop-link', link, viewer })),
   commandOperation('sim_grant', z.object({ id: z.string() }), ({ id }, holder) => ({
     kind: 'grant-lease',
     id,

@@ -10,6 +10,7 @@ import type { Operation } from '../../node/pipeline/operation.js';
 import { type Answer, runOperation } from '../../node/pipeline/pipeline.js';
 import { RememberedSessions } from '../../node/runtime/recall-sessions.js';
 import { DeferredTouches } from '../../node/runtime/touch-queue.js';
+import { RememberedVerifications } from '../../node/runtime/verifications.js';
 import { NO_SEMANTICS } from '../../node/semantics/no-semantics.js';
 import type { TokenCounter } from '../../node/semantics/token-counter.js';
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
@@ -217,6 +218,7 @@ export class SimNode {
       tokens: quarters,
       touches: new DeferredTouches(wrapped, scheduler, log, lifePolicyOf(settings)),
       recallSessions: new RememberedSessions(),
+      verifications: new RememberedVerifications(),
       storeAdvice: { begin: () => true, end: () => undefined },
       settings,
       clock,

@@ -132,8 +132,8 @@ export class Workload {
     const id = answer.value['id'];
     if (name === 'memory_store' && typeof id === 'string' && !this.ids.includes(id)) this.ids.push(id);
     const removes = name === 'memory_delete' || name === 'memory_archive';
-    if (name === 'memory_import' && subject !== null && !this.links.includes(subject))
-      this.links.push(subject);
+    const links = name === 'memory_import' || name === 'memory_link';
+    if (links && subject !== null && !this.links.includes(subject)) this.links.push(subject);
     if (removes && subject !== null && !this.gone.includes(subject)) this.gone.push(subject);
   }
 
@@ -171,8 +171,10 @@ export class Workload {
       return { name: 'memory_recall', input: { context: this.title(), limit: 5 }, subject: null, mark: null };
     }
     if (choice < 97) {
-      const link = { source_id: id, target_id: this.recent(ids), relation: 'related_to' };
+      const relation = dice.pick(['related_to', 'reflects_on']);
+      const link = { source_id: id, target_id: this.recent(ids), relation };
       const subject = `${link.source_id}|${link.target_id}|${link.relation}`;
+      if (dice.chance(0.7)) return { name: 'memory_link', input: link, subject, mark: null };
       return { name: 'memory_import', input: { memories: [], links: [link] }, subject, mark: null };
     }
     if (choice < 98) return { name: 'memory_gc', input: {}, subject: null, mark: null };
@@ -180,7 +182,7 @@ export class Workload {
     return { name: 'memory_forget', input, subject: null, mark: null };
   }
 
-  /** A write of another kind than memories and new links. */
+  /** A write of another kind than memories, or of a link that was made before. */
   private planOther(at: Peer): Pick<Invocation, 'name' | 'input' | 'subject' | 'mark'> {
     const { dice } = this;
     const call = (name: string, input: Input, subject: string) => ({ name, input, subject, mark: null });
@@ -197,7 +199,9 @@ export class Workload {
     if (choice < 6 && this.links.length > 0) {
       const subject = this.recent(this.links);
       const [source_id, target_id, relation] = subject.split('|');
-      return call('sim_unlink', { source_id, target_id, relation }, subject);
+      // Links are few, so that they are made again while others end or drop them.
+      const name = dice.pick(['memory_unlink', 'memory_kg_invalidate', 'memory_link']);
+      return call(name, { source_id, target_id, relation }, subject);
     }
     const maker = dice.pick(this.parts.nodes.filter(({ parts }) => parts.scope === null));
     const id = homeId(maker.peerId, `lease${dice.below(2)}`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { Link, Relation } from '../../protocol/graph/link.js';
+import type { Relation } from '../../protocol/graph/link.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
 import { instantFromMs } from '../../protocol/time.js';
 import { linking, OPERATOR, storing, tenant } from '../support/memories.js';
@@ -105,32 +105,42 @@ class Histories {
   async take(step: Action): Promise<void> {
     this.one.nowMs += STEP_MS;
     const at = instantFromMs(this.one.nowMs);
-    if (step.what === 'link') {
-      const key = `${step.source}|${step.target}|${step.relation}`;
-      if (step.source === step.target || this.model.has(key)) return;
-      const link = {
-        ...linking(step.source, step.target).link,
-        ...{ relation: step.relation, observed_by: step.by, created_at: at },
-        ...{ valid_from: step.from, valid_until: step.until },
-      };
-      await this.one.run({ kind: 'import-link', link });
-      this.model.link(link, { at, what: 'linked', from: step.from, until: step.until });
-      return;
-    }
+    if (step.what === 'link') return this.link(step, at);
     const keys = this.model.keys();
     if (keys.length === 0) return;
     const key = keys[step.which % keys.length]!;
+    const [sourceId, targetId, relation] = key.split('|') as [string, string, Relation];
     if (step.what === 'drop') {
-      await this.drop(key);
+      await this.one.run({ kind: 'drop-links', sourceId, targetId, relation, viewer: OPERATOR });
       this.model.drop(key);
-    } else if (!this.model.isEnded(key)) {
-      const until = step.until ?? at;
-      const held = this.rowOf(key);
-      await this.drop(key);
-      const ended = { valid_until: until, believed_until: held.valid_until, retired_at: at };
-      await this.one.run({ kind: 'import-link', link: { ...held, ...ended } });
-      this.model.end(key, at, until);
+      return;
     }
+    const link = { source_id: sourceId, target_id: targetId, relation };
+    const ended = await this.one.store.execute({
+      ...({ kind: 'invalidate-link', link, validUntil: step.until } as const),
+      ...{ viewer: OPERATOR, by: 'ai:ender' },
+    });
+    // An end before the beginning is refused, and a second one changes nothing.
+    if (ended.ok && ended.value.change === 'invalidated') {
+      this.model.end(key, at, ended.value.link.valid_until!);
+    }
+  }
+
+  private async link(step: Extract<Action, { what: 'link' }>, at: string): Promise<void> {
+    if (step.source === step.target) return;
+    const asked = { valid_from: step.from, valid_until: step.until };
+    const link = {
+      ...linking(step.source, step.target).link,
+      ...{ relation: step.relation, observed_by: step.by, created_at: at },
+      ...asked,
+    };
+    const made = await this.one.store.execute({
+      ...({ kind: 'create-link', link, asked } as const),
+      ...{ viewer: OPERATOR, by: 'ai:linker' },
+    });
+    // A link that holds stays as it is.
+    if (!made.ok || made.value.change !== 'created') return;
+    this.model.link(link, { at, what: 'linked', from: step.from, until: step.until });
   }
 
   async ask(asking: Question): Promise<void> {
@@ -161,21 +171,6 @@ class Histories {
         this.model.paths(from, to, about, { depth, results }),
       );
     }
-  }
-
-  private rowOf(key: string): Link {
-    const [source_id, target_id, relation] = key.split('|');
-    const row = this.one.db
-      .prepare('SELECT * FROM memory_links WHERE source_id = ? AND target_id = ? AND relation = ?')
-      .get(source_id, target_id, relation) as Link;
-    const { created_at, valid_from, valid_until, observed_by } = row;
-    const blank = linking(source_id!, target_id!).link;
-    return { ...blank, relation: relation as Relation, created_at, valid_from, valid_until, observed_by };
-  }
-
-  private drop(key: string): Promise<unknown> {
-    const [source_id, target_id, relation] = key.split('|') as [string, string, Relation];
-    return this.one.run({ kind: 'drop-link', link: { source_id, target_id, relation }, viewer: OPERATOR });
   }
 }
 

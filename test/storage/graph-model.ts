@@ -52,10 +52,6 @@ export class GraphModel {
 
   constructor(private readonly memories: readonly ModelMemory[]) {}
 
-  has(key: string): boolean {
-    return this.links.has(key);
-  }
-
   keys(): readonly string[] {
     return [...this.links.keys()].sort();
   }
@@ -70,10 +66,6 @@ export class GraphModel {
 
   end(key: string, at: string, until: string): void {
     this.links.get(key)!.events.push({ at, what: 'ended', until });
-  }
-
-  isEnded(key: string): boolean {
-    return this.links.get(key)!.events.length > 1;
   }
 
   drop(key: string): void {

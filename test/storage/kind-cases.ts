@@ -127,8 +127,8 @@ export const CASES: readonly Case[] = [
       await one.run({ kind: 'import-link', link: { ...link, created_at, rest: { zeta: version } } });
     },
     async drop(one) {
-      const link = { source_id: 'left', target_id: 'right', relation: 'related_to' } as const;
-      await one.run({ kind: 'drop-link', link, viewer: OPERATOR });
+      const pair = { sourceId: 'left', targetId: 'right' };
+      await one.run({ kind: 'drop-links', ...pair, relation: 'related_to', viewer: OPERATOR });
     },
     damages: { ...STAMPS, attest_level: "'signed'", rest: `'{"a":1}'`, signature: "'of another type'" },
   },

@@ -12,12 +12,12 @@ async function audited(): Promise<Replica> {
   for (const id of ['kept', 'gone']) await one.run(storing({ id, title: id }));
   const ends = { source_id: 'kept', target_id: 'gone' };
   const unset = { valid_from: null, valid_until: null, observed_by: null, signature: null, signed_at: null };
-  const later = { retired_at: null, believed_until: null };
+  const later = { public_key: null, retired_at: null, believed_until: null };
   for (const relation of ['related_to', 'supersedes'] as const) {
     const link = { ...ends, relation, created_at, ...unset, attest_level: 'unsigned', ...later, rest: {} };
     await one.run({ kind: 'import-link', link });
   }
-  await one.run({ kind: 'drop-link', link: { ...ends, relation: 'supersedes' }, viewer });
+  await one.run({ kind: 'drop-links', sourceId: 'kept', targetId: 'gone', relation: 'supersedes', viewer });
   await one.run({ kind: 'set-standard', namespace: 'team', standardId: null, parent: 'global', viewer });
   await other.apply(await one.read());
   await one.run(updating('kept', { content: 'by one' }));

@@ -357,6 +357,7 @@ describe('operations of other nodes', () => {
               signature: null,
               attest_level: 'unsigned',
               signed_at: null,
+              public_key: null,
               retired_at: null,
               believed_until: null,
               rest: {},

@@ -16,6 +16,8 @@ export interface KindFacts {
   readonly image: Json;
   /** Members that came after the first format of the kind, which a text leaves out while they hold this. */
   readonly later: Json;
+  /** The member that makes a living version stand before those in which it is null; null where none does. */
+  readonly prevails: string | null;
   /** What several living versions come to, for members that do not follow the latest. */
   readonly joins: Readonly<Record<string, 'union' | 'greatest' | 'latest or never'>>;
   /** The members of what a removal says besides its subject and reason, likewise. */
@@ -33,7 +35,7 @@ const MEMORY_IMAGE: Json = {
   ...{ mentioned_entity_id: null, write_signature: null, created_hlc: '', edited: '' },
 };
 
-const LINK_LATER: Json = { retired_at: null, believed_until: null };
+const LINK_LATER: Json = { public_key: null, retired_at: null, believed_until: null };
 
 const LINK_IMAGE: Json = {
   ...{ source_id: '', target_id: '', relation: 'related_to', created_at: '', valid_from: null },
@@ -50,7 +52,7 @@ export function recordFacts(
   { home = false, id = null, later = {}, joins = {} }: Partial<RecordFacts> = {},
 ): KindFacts {
   const words = { puts: [`${name}.put`], drops: [`${name}.drop`], notes: [] };
-  return { name, ...words, home, rows: 'records', image, later, joins, removal: {}, id };
+  return { name, ...words, home, rows: 'records', image, later, prevails: null, joins, removal: {}, id };
 }
 
 /** The id of the subject that an image or a row is of. */
@@ -66,6 +68,7 @@ export const MEMORY: KindFacts = {
   rows: 'memories',
   image: MEMORY_IMAGE,
   later: {},
+  prevails: null,
   // What a memory comes to is more than that (memory-meaning.ts).
   joins: {},
   removal: { title: '', expires_at: null, version: 1 },
@@ -74,13 +77,14 @@ export const MEMORY: KindFacts = {
 
 export const LINK: KindFacts = {
   name: 'link',
-  puts: ['link'],
+  puts: ['link', 'link.invalidate'],
   drops: ['link.drop'],
   notes: [],
   home: false,
   rows: 'memory_links',
   image: LINK_IMAGE,
   later: LINK_LATER,
+  prevails: 'retired_at',
   joins: {},
   removal: {},
   id: '{source_id}|{target_id}|{relation}',

@@ -82,10 +82,12 @@ const JOINS: Readonly<Record<KindFacts['joins'][string], (values: readonly unkno
   'latest or never': (values) => (values.includes(null) ? null : values.map(String).sort().at(-1)),
 };
 
+const isSet = (value: unknown): boolean => value !== undefined && value !== null;
+
 /**
  * Of the maximal versions of the latest home, if the kind has homes, the latest in which the subject lives stands, whole
  * but for joined members. A removal ends what it has seen, which is therefore not maximal; it stands when no version
- * lives beside it.
+ * lives beside it. A version with the member that prevails stands before those without it.
  */
 export function plainMeaning(kind: KindFacts, operations: readonly Told[]): Meaning {
   const versions = maximalOf(operations);
@@ -95,7 +97,10 @@ export function plainMeaning(kind: KindFacts, operations: readonly Told[]): Mean
   const last = latestOf(living.length > 0 ? living : judged);
   const stands = { ...standing(versions), namespace: last.namespace };
   if (living.length === 0) return { ...stands, image: null, removal: removalOf(kind, last) };
-  const image: Record<string, unknown> = { ...imageOf(kind, last) };
+  const first =
+    kind.prevails === null ? [] : living.filter((one) => isSet(imageOf(kind, one)[kind.prevails!]));
+  const stated = first.length > 0 ? latestOf(first) : last;
+  const image: Record<string, unknown> = { ...imageOf(kind, stated) };
   for (const [member, join] of living.length > 1 ? Object.entries(kind.joins) : [])
     image[member] = JOINS[join](living.map((one) => imageOf(kind, one)[member]));
   return { ...stands, image, removal: null };

@@ -81,6 +81,7 @@ export const linking = (source_id: string, target_id: string) =>
       signature: null,
       attest_level: 'unsigned',
       signed_at: null,
+      public_key: null,
       retired_at: null,
       believed_until: null,
       rest: {},

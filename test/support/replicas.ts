@@ -111,7 +111,8 @@ export function replicaOver(
       const rows = db.prepare(`SELECT ${columns} FROM memories ORDER BY id`).all();
       const links = db
         .prepare(
-          `SELECT source_id, target_id, relation, created_at, attest_level, rest, namespace, hlc, origin, origin_seq
+          `SELECT source_id, target_id, relation, created_at, valid_from, valid_until, attest_level, rest, namespace, hlc,
+             origin, origin_seq
            FROM memory_links ORDER BY 1, 2, 3`,
         )
         .all();

@@ -176,6 +176,25 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
     { requiredKeys: [] },
   ),
   memory_archive_stats: fc.constant({}),
+  memory_link: fc.record(
+    {
+      source_id: id,
+      target_id: id,
+      relation: mostly(fc.constantFrom('related_to', 'reflects_on', 'supersedes'), 'likes'),
+      valid_from: mostly(fc.constantFrom('2020-01-01T00:00:00Z', '2099-01-01T00:00:00Z'), 'soon'),
+      valid_until: mostly(fc.constantFrom('2021-01-01T00:00:00Z', '2099-01-01T00:00:00Z'), ''),
+    },
+    { requiredKeys: ['source_id', 'target_id'] },
+  ),
+  memory_kg_invalidate: fc.record(
+    {
+      source_id: id,
+      target_id: id,
+      relation: mostly(fc.constantFrom('related_to', 'reflects_on'), 'likes'),
+      valid_until: mostly(fc.constantFrom('2020-06-01T00:00:00Z', '2099-01-01T00:00:00Z'), 'soon'),
+    },
+    { requiredKeys: ['source_id', 'target_id', 'relation'] },
+  ),
   memory_recall_observations: fc.record(
     {
       consumed: mostly(fc.boolean(), 'maybe'),
@@ -236,6 +255,7 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   memory_recall: 2,
   memory_delete: 2,
   memory_archive_restore: 2,
+  memory_link: 4,
 };
 
 /** Any step of any shared operation, stores more often than others. */

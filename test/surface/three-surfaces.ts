@@ -116,14 +116,15 @@ abstract class Side {
 
   private withIds(input: Row): Row {
     const { ids } = input;
-    const named = ID_FIELDS.filter((field) => input[field] !== undefined);
     const real = (given: unknown) =>
       typeof given === 'string' && given.startsWith('#')
         ? ([...this.ids].find(([, name]) => name === given)?.[0] ?? 'not-stored-yet')
         : given;
     return {
       ...input,
-      ...Object.fromEntries(named.map((field) => [field, real(input[field])])),
+      ...Object.fromEntries(
+        ID_FIELDS.filter((field) => field in input).map((field) => [field, real(input[field])]),
+      ),
       ...(Array.isArray(ids) ? { ids: ids.map(real) } : {}),
     };
   }
@@ -193,6 +194,8 @@ const VARYING = new Set([
   'score',
   'recall_id',
   'observed_at',
+  'valid_from',
+  'valid_until',
 ]);
 
 /** A side whose store a daemon serves. */

@@ -1,5 +1,5 @@
 import { publicKeyFromText, signatureFromText } from '../../../protocol/agents/key-text.js';
-import type { Link } from '../../../protocol/graph/link.js';
+import { type Link, unsigned } from '../../../protocol/graph/link.js';
 import { linkEnvelopeBytes } from '../../../protocol/graph/link-envelope.js';
 import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
 import type { Push, PushArray } from '../../../protocol/mesh/push-message.js';
@@ -167,16 +167,15 @@ async function takeLink(item: unknown, pushed: Pushed): Promise<Result<Effect>> 
 
 /** A link is attested by the key of the agent that saw it; a signature that this key did not make is refused. */
 async function attestedLink(link: Link, { services }: Call): Promise<Result<Link>> {
-  const unsigned: Link = { ...link, attest_level: 'unsigned', signature: null, signed_at: null };
-  if (link.signature === null || link.observed_by === null) return ok(unsigned);
+  if (link.signature === null || link.observed_by === null) return ok(unsigned(link));
   const found = await services.store.query({ kind: 'agent-key', agentId: link.observed_by });
   if (!found.ok) return failed(found.error);
   const bound = found.value.publicKey;
   const publicKey = bound === null ? null : publicKeyFromText(bound);
-  if (publicKey === null) return ok(unsigned);
+  if (publicKey === null) return ok(unsigned(link));
   const signature = signatureFromText(link.signature);
   const holds = signature !== null && services.crypto.verify(publicKey, linkEnvelopeBytes(link), signature);
   return holds
-    ? ok({ ...link, attest_level: 'peer_attested' })
+    ? ok({ ...link, attest_level: 'peer_attested', public_key: Buffer.from(publicKey).toString('base64') })
     : fail('ATTESTATION_FAILED', 'the signature of the link is not valid');
 }

@@ -9,7 +9,7 @@ import { type Held, PlainTable, type StampedSqlRow } from './plain-table.js';
 import { isStampedBy, OPERATION_COLUMNS, type OperationColumns } from './scrub-row.js';
 import type { Place, SubjectPages, Written } from './subject-table.js';
 
-type LaterMember = keyof typeof LINK_COLUMNS;
+type LaterMember = keyof typeof LINK_COLUMNS | 'public_key';
 
 /** A row of `memory_links`; members that came later lie in `rest`. */
 export interface LinkSqlRow extends Omit<Link, LaterMember | 'signature' | 'rest'>, StampedSqlRow {
@@ -35,12 +35,19 @@ export function linkFromSql(row: Omit<LinkSqlRow, keyof StampedSqlRow>): Link {
 
 /** The members that came later, and those that this release does not know. */
 function laterFromSql(text: string): Pick<Link, LaterMember | 'rest'> {
-  const { retired_at = null, believed_until = null, ...rest } = restFromSql(text) as Partial<Link>;
-  return { retired_at, believed_until, rest };
+  const {
+    public_key = null,
+    retired_at = null,
+    believed_until = null,
+    ...rest
+  } = restFromSql(text) as Partial<Link>;
+  return { public_key, retired_at, believed_until, rest };
 }
 
-function laterToSql({ rest, retired_at, believed_until }: Link): string {
-  const later = Object.entries({ retired_at, believed_until }).filter(([, value]) => value !== null);
+function laterToSql({ rest, public_key, retired_at, believed_until }: Link): string {
+  const later = Object.entries({ public_key, retired_at, believed_until }).filter(
+    ([, value]) => value !== null,
+  );
   return restToSql(later.length === 0 ? rest : { ...rest, ...Object.fromEntries(later) });
 }
 

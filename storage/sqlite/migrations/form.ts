@@ -112,6 +112,8 @@ function toSecondForm(db: Connection, options: OpenOptions): void {
   for (const table of ['memories', 'archived_memories', 'memory_links']) {
     db.exec(`ALTER TABLE ${table} ADD COLUMN rest TEXT NOT NULL DEFAULT '{}'`);
   }
+  // The rules that run below read them.
+  for (const column of Object.values(LINK_COLUMNS)) db.exec(`ALTER TABLE memory_links ADD COLUMN ${column}`);
   for (const table of Object.keys(COPIED)) setAside(db, table);
   db.exec('DROP TABLE namespace_digests');
   db.exec(REPLICA_TABLES);

@@ -12,8 +12,9 @@ import { exportLinks, exportMemories } from './export.js';
 import { getMemory } from './get.js';
 import { dependentsOf, lineageOf, pathsBetween, timelineOf, walkFrom } from './graph.js';
 import { consolidationGroups, countExpired, countForgettable } from './life.js';
+import { linksOfMemory, namedLinks, newestLinks } from './links.js';
 import { listMemories } from './list.js';
-import { linkAttestations, recallObservations } from './observations.js';
+import { recallObservations } from './observations.js';
 import { listPeerProgress } from './peer-progress.js';
 import { currentOwner, logPosition, namespaceIds } from './position.js';
 import type { QueryParts } from './query-parts.js';
@@ -99,7 +100,9 @@ export const ANSWERS: {
   })),
   'list-agents': scan(listAgents),
   'list-quotas': scan(listQuotas),
-  'link-attestations': lookup(linkAttestations),
+  'links-of-memory': { run: linksOfMemory, isLookup: () => false },
+  'named-links': scan(namedLinks),
+  'newest-links': lookup(newestLinks),
   'walk-graph': walk(walkFrom),
   'graph-timeline': walk(timelineOf),
   'find-paths': walk(pathsBetween),

@@ -1,10 +1,12 @@
 import type { MemoryName } from '../../../protocol/graph/queries.js';
-import type { GetMemory, LinkSummary } from '../../../protocol/memory/queries.js';
+import { MEMORY_LINKS_MAX } from '../../../protocol/limits.js';
+import type { GetMemory } from '../../../protocol/memory/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { fail, ok, type Result } from '../../../protocol/result.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';
+import { linksAt } from './links-at.js';
 import type { QueryParts } from './query-parts.js';
 
 /**
@@ -16,8 +18,15 @@ export function getMemory({ statements }: QueryParts, query: GetMemory): Result<
   const row = oneMemory<SqlRow>(statements, SELECT_ROW, query.id, gate);
   if (!row.ok) return row;
   const memory = memoryFromSql(row.value);
-  return ok({ memory, links: linksOf(statements, memory.id, gate) });
+  const linksMax = query.linksMax ?? MEMORY_LINKS_MAX;
+  const { rows, truncated } = linksMax === 0 ? NO_LINKS : linksAt({ statements }, memory.id, gate, linksMax);
+  const links = rows.map(({ source_id, target_id, relation, created_at }) => {
+    return { source_id, target_id, relation, created_at };
+  });
+  return ok({ memory, links, truncated });
 }
+
+const NO_LINKS = { rows: [], truncated: false };
 
 /** The id, title and namespace of one memory, by its id or a prefix of it. */
 export function nameMemory(
@@ -45,14 +54,4 @@ function oneMemory<Row>(statements: Statements, columns: string, id: string, gat
     return fail('AMBIGUOUS_ID_PREFIX', 'this id prefix matches more than one memory');
   }
   return rows.length === 1 ? ok(rows[0]!) : fail('NOT_FOUND', 'memory not found');
-}
-
-function linksOf(statements: Statements, id: string, gate: Gate): LinkSummary[] {
-  const other = (column: string) =>
-    `SELECT l.source_id, l.target_id, l.relation, l.created_at FROM memory_links l
-     JOIN memories m ON m.id = l.${column === 'source_id' ? 'target_id' : 'source_id'}
-     WHERE l.${column} = @id AND ${gate.sql}`;
-  return statements
-    .get(`${other('source_id')} UNION ${other('target_id')} ORDER BY 4, 1, 2, 3`)
-    .all({ ...gate.parameters, id }) as LinkSummary[];
 }

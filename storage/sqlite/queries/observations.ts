@@ -1,4 +1,3 @@
-import type { LinkAttestations } from '../../../protocol/graph/queries.js';
 import type { RecallObservations } from '../../../protocol/memory/queries.js';
 import type { ObservationJson } from '../../../protocol/memory/recall-ledger.js';
 import type { Answers } from '../../../protocol/queries.js';
@@ -56,24 +55,4 @@ function observationJson(row: ObservationRow): ObservationJson {
     ...(consumedAt === null ? {} : { consumed_at: consumedAt }),
     ...(consumedBy === null ? {} : { consumed_by_memory_id: consumedBy }),
   };
-}
-
-/** The attestation of each memory's newest link whose other end the viewer may see. */
-export function linkAttestations(
-  { statements }: QueryParts,
-  query: LinkAttestations,
-): Answers['link-attestations'] {
-  const gate = visibleRows('m', query.viewer, query.now);
-  const side = (own: string, other: string) =>
-    `SELECT l.${own} AS id, l.attest_level, coalesce(l.signed_at, l.created_at) AS at, l.created_at
-     FROM json_each(@ids) AS listed CROSS JOIN memory_links l ON l.${own} = listed.value
-     CROSS JOIN memories m ON m.id = l.${other} WHERE ${gate.sql}`;
-  const rows = statements
-    .get(
-      `${side('source_id', 'target_id')} UNION ALL ${side('target_id', 'source_id')}
-       ORDER BY 4, 3`,
-    )
-    .all({ ...gate.parameters, ids: JSON.stringify(query.ids) }) as { id: string; attest_level: string }[];
-  // Keeps the last entry of each id.
-  return { levels: [...new Map(rows.map(({ id, attest_level }) => [id, attest_level]))] };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Link } from '../../../protocol/graph/link.js';
-import type { DropLink } from '../../../protocol/graph/links.js';
+import type { DropLinks } from '../../../protocol/graph/links.js';
 import { linkKind } from '../../../protocol/kinds/link-kind.js';
 import type { MemoryRow } from '../../../protocol/memory/memory.js';
 import { linking, OPERATOR, tenant } from '../../support/memories.js';
@@ -48,48 +48,52 @@ describe('importing a link', () => {
   });
 });
 
-describe('dropping a link', () => {
-  const dropping = (viewer = OPERATOR): DropLink => ({
-    kind: 'drop-link',
-    link: { source_id: 'a', target_id: 'b', relation: 'related_to' },
-    viewer,
+describe('dropping links', () => {
+  const other: Link = { ...link, relation: 'supersedes' };
+  const dropping = (viewer = OPERATOR, relation: DropLinks['relation'] = 'related_to'): DropLinks => ({
+    ...{ kind: 'drop-links', sourceId: 'a', targetId: 'b', relation, viewer },
   });
+  const both = [linked, aKindRow(linkKind, other, { namespace: 'team' })];
   const drop = (rows: readonly MemoryRow[], viewer = OPERATOR, subjects = [linked]) =>
     decideOver(dropping(viewer), rows, { subjects });
 
   it('removes what is there, after all that it has seen, and says what went', () => {
     const outcome = drop([source(), target()]);
-    assert.deepEqual(taken(outcome).value, { dropped: link });
+    assert.deepEqual(taken(outcome).value, { dropped: [link] });
     assert.deepEqual(onlyMutation(outcome, 'remove'), {
       ...{ mutation: 'remove', ...subject, word: 'link.drop', namespace: 'team', seen: linked.stamp.seen },
       ...{ before: link, reason: 'delete', facts: { rest: {} }, keepCopy: false },
     });
   });
 
-  it('does not need its target', () => {
-    assert.deepEqual(taken(drop([source()])).value, { dropped: link });
+  it('of no named relation removes all of the pair, of a named one that alone', () => {
+    const all = decideOver(dropping(OPERATOR, null), [source(), target()], { subjects: both });
+    assert.deepEqual(taken(all).value.dropped, [link, other]);
+    assert.equal(taken(all).mutations.length, 2);
+    assert.deepEqual(taken(drop([source(), target()], OPERATOR, both)).value.dropped, [link]);
   });
 
-  it('of what is not there, or whose source is expired or hidden, is NOT_FOUND, all alike', () => {
-    const hidden = source({ metadata: { agent_id: 'ai:a', scope: 'private' } });
+  it('removes nothing where nothing is, or an end is missing, expired or hidden, all alike', () => {
+    const owned = { metadata: { agent_id: 'ai:a', scope: 'private' } };
     const outcomes = [
       drop([source(), target()], OPERATOR, []),
       drop([target()]),
-      drop([source({ expires_at: NOW })]),
-      drop([hidden], tenant('ai:b')),
-      // Another relation between the same two.
-      decideOver({ ...dropping(), link: { ...dropping().link, relation: 'supersedes' } }, [source()], {
-        subjects: [linked],
-      }),
+      drop([source()]),
+      drop([source({ expires_at: NOW }), target()]),
+      drop([source(owned), target()], tenant('ai:b')),
+      drop([source({ metadata: { agent_id: 'ai:b' } }), target(owned)], tenant('ai:b')),
+      decideOver(dropping(OPERATOR, 'advances'), [source(), target()], { subjects: both }),
     ];
-    for (const outcome of outcomes) {
-      assert.deepEqual(refused(outcome), { code: 'NOT_FOUND', message: 'link not found' });
-    }
+    for (const outcome of outcomes)
+      assert.deepEqual(taken(outcome), { value: { dropped: [] }, mutations: [] });
   });
 
-  it('is for those who may change its source', () => {
-    const owned = source({ metadata: { agent_id: 'ai:a' } });
-    assert.equal(refused(drop([owned], tenant('ai:b'))).code, 'FORBIDDEN');
-    assert.deepEqual(taken(drop([owned], tenant('ai:a'))).value, { dropped: link });
+  it('is for the owner of either end', () => {
+    const ends = [source({ metadata: { agent_id: 'ai:a' } }), target({ metadata: { agent_id: 'ai:b' } })];
+    assert.equal(refused(drop(ends, tenant('ai:c'))).code, 'FORBIDDEN');
+    for (const owner of ['ai:a', 'ai:b'])
+      assert.deepEqual(taken(drop(ends, tenant(owner))).value.dropped, [link]);
+    // Where no link is there is nothing to forbid.
+    assert.deepEqual(taken(drop(ends, tenant('ai:c'), [])).value.dropped, []);
   });
 });

@@ -98,8 +98,9 @@ async function ask<Q extends Query>(store: Store, query: Q): Promise<AnswerOf<Q>
 }
 
 /** A link of the first format has neither members that came later nor unknown ones. */
-function exportedLink({ rest, retired_at, believed_until, ...first }: Link): object {
-  const link = retired_at === null ? first : { ...first, retired_at, believed_until };
+function exportedLink({ rest, public_key, retired_at, believed_until, ...first }: Link): object {
+  const later = { public_key, retired_at, believed_until };
+  const link = Object.values(later).every((value) => value === null) ? first : { ...first, ...later };
   return Object.keys(rest).length === 0 ? link : { ...link, rest };
 }
 

@@ -5,6 +5,7 @@ import { graph } from './endpoints/graph.js';
 import { health } from './endpoints/health.js';
 import { lastly, toConsolidate } from './endpoints/lastly.js';
 import { lifeCycle } from './endpoints/life-cycle.js';
+import { links } from './endpoints/links.js';
 import { memories } from './endpoints/memories.js';
 import { memoryRules } from './endpoints/memory-rules.js';
 import { recall } from './endpoints/recall.js';
@@ -14,8 +15,8 @@ import { transfer } from './endpoints/transfer.js';
 export type { EndpointRow, Shape } from './endpoints/row.js';
 
 /**
- * The endpoint tables of the interface, sections 4.1 to 4.4, 4.5 (reads), 4.8, 4.9 (agents), 4.10 (export, import) and what
- * of 4.12 is there, in a useful order.
+ * The endpoint tables of the interface, sections 4.1 to 4.5 (without the taxonomy), 4.8, 4.9 (agents), 4.10 (export, import)
+ * and what of 4.12 is there, in a useful order.
  */
 export const ENDPOINT_ROWS: readonly EndpointRow[] = [
   ...health,
@@ -26,6 +27,7 @@ export const ENDPOINT_ROWS: readonly EndpointRow[] = [
   ...toConsolidate,
   ...lifeCycle,
   ...archive,
+  ...links,
   ...agents,
   ...transfer,
   ...further,

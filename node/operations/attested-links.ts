@@ -1,0 +1,38 @@
+import type { Link } from '../../protocol/graph/link.js';
+import { attestationOf, type LinkAttestation, signerOf } from '../../protocol/graph/link-attestation.js';
+import type { ReadCall } from '../pipeline/call.js';
+
+/** A link as callers see it: unset fields are left out, and the level is what this node believes. */
+export async function shownLinks(call: ReadCall, links: readonly Link[]) {
+  const attested = await attestedLinks(call, links);
+  return links.map((link, at) => linkJson(link, attested[at]!));
+}
+
+function linkJson(link: Link, { level, signedBy }: LinkAttestation) {
+  const { source_id, target_id, relation, created_at, ...others } = link;
+  const { valid_from, valid_until, observed_by, signed_at, retired_at, believed_until } = others;
+  const optional = { valid_from, valid_until, observed_by, signed_at, retired_at, believed_until };
+  const set = Object.entries({ ...optional, signed_by: signedBy }).filter(([, value]) => value !== null);
+  return { source_id, target_id, relation, created_at, ...Object.fromEntries(set), attest_level: level };
+}
+
+/** How each of these links is attested here. */
+export async function attestedLinks(
+  { services }: ReadCall,
+  links: readonly Link[],
+): Promise<readonly LinkAttestation[]> {
+  const { crypto, peerId, store } = services;
+  const signed = links.filter((link) => link.public_key !== null);
+  if (signed.length === 0) return links.map(() => ({ level: 'unsigned', signedBy: null }));
+  const observers = new Set(signed.flatMap(({ observed_by }) => observed_by ?? []));
+  const found = await store.query({ kind: 'agent-keys', agentIds: [...observers] });
+  const keysOf = new Map(found.ok ? found.value.keys : []);
+  const members = new Set<string>();
+  for (const signer of new Set(signed.map((link) => signerOf(link, crypto)))) {
+    if (signer !== null && signer !== peerId && (await services.isMember(signer))) members.add(signer);
+  }
+  return links.map((link) => {
+    const observer = keysOf.get(link.observed_by ?? '') ?? null;
+    return attestationOf(link, { self: peerId, members, observer }, crypto);
+  });
+}

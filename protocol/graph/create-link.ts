@@ -1,0 +1,93 @@
+import { chargeLink } from '../agents/ensure-quota.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import type { Mutation } from '../decide/mutations.js';
+import { read } from '../decide/reads.js';
+import { linkKind } from '../kinds/link-kind.js';
+import { REFLECTION_LINKS_EXAMINED_MAX } from '../limits.js';
+import type { AgentId, Instant } from '../meanings.js';
+import { mayChange } from '../memory/access.js';
+import type { Viewer } from '../ranking/types.js';
+import { fail, failed } from '../result.js';
+import { canonicalInstant } from '../time.js';
+import { type Link, linkId } from './link.js';
+import { linkRow, shownEnds } from './links.js';
+
+/** Links two memories; a link that holds stays as it is. */
+export interface CreateLink {
+  readonly kind: 'create-link';
+  /** As it is stored when it is new; its validity begins now where the caller named no beginning. */
+  readonly link: Link;
+  /** The validity as far as the caller named it. */
+  readonly asked: { readonly valid_from: Instant | null; readonly valid_until: Instant | null };
+  readonly viewer: Viewer;
+  readonly by: AgentId;
+}
+
+/** What `create-link` answers. A link that would close a cycle of reflections is refused. */
+export interface CreateLinkOutcome {
+  readonly change: 'created' | 'unchanged' | 'refused';
+  /** The link that stands now, or that was refused. */
+  readonly link: Link;
+}
+
+/**
+ * Links two memories that the caller sees, of which it may change the source. A link that was not invalidated and has not
+ * ended stays as it is; another one begins a new validity in its place. NOT_FOUND for a hidden end, FORBIDDEN for the
+ * source of another agent, CONFLICT for a link that holds in another time than the caller says, QUOTA_EXCEEDED. A link that
+ * would close a cycle of reflections is refused, and the refusal is recorded and charged.
+ */
+export function* decideCreateLink(
+  { link, asked, viewer, by }: CreateLink,
+  context: DecisionContext,
+): Deciding<CreateLinkOutcome> {
+  if (link.source_id === link.target_id)
+    return fail('VALIDATION_FAILED', 'a memory cannot link to itself', { fields: ['target_id'] });
+  const ends = yield* shownEnds(link, viewer, context);
+  if (ends === null) return fail('NOT_FOUND', 'memory not found');
+  const { source } = ends;
+  if (!mayChange(source, viewer)) return fail('FORBIDDEN', 'the source of the link belongs to another agent');
+
+  const row = yield* linkRow(link);
+  const held = row?.image ?? null;
+  if (held !== null && isSame(held, asked, context)) return decided({ change: 'unchanged', link: held }, []);
+  if (held !== null && holds(held, context)) {
+    const { valid_from, valid_until } = held;
+    const message = 'the link is there with another validity: invalidate it, or delete it, and link again';
+    return fail('CONFLICT', message, { valid_from, valid_until });
+  }
+  const charged = yield* chargeLink(source, viewer, context);
+  if (!charged.ok) return failed(charged.error);
+  const event = (type: string): Mutation => {
+    const { source_id, target_id, relation, attest_level } = link;
+    const payload = { source_id, target_id, relation, attest_level };
+    return { mutation: 'append-audit', event: { agentId: by, type, payload } };
+  };
+  if (link.relation === 'reflects_on') {
+    const leads = yield* read('leads-back', { link, rowsMax: REFLECTION_LINKS_EXAMINED_MAX });
+    if (leads === 'unknown')
+      return fail('CONFLICT', 'too many reflections lie behind the target to rule out a cycle');
+    if (leads === 'yes')
+      return decided({ change: 'refused', link }, [...charged.value, event('reflects_on.cycle_refused')]);
+  }
+  const subject = { kind: linkKind.name, id: linkId(link) };
+  const tombstone = row === null ? yield* read('tombstone', subject) : null;
+  const seen = row?.stamp.seen ?? tombstone?.seen ?? {};
+  const namespace = row?.namespace ?? source.namespace;
+  const word = 'link';
+  return decided({ change: 'created', link }, [
+    { mutation: 'write', ...subject, word, namespace, seen, before: held, image: link },
+    ...charged.value,
+    event('memory_link.created'),
+  ]);
+}
+
+/** True for a link that nobody invalidated, and whose time has not ended. */
+const holds = ({ retired_at, valid_until }: Link, { now }: DecisionContext): boolean =>
+  retired_at === null && (valid_until === null || (canonicalInstant(valid_until) ?? valid_until) > now);
+
+/** True for a link that nobody invalidated and that says what the caller asks for. */
+function isSame(link: Link, asked: CreateLink['asked'], context: DecisionContext): boolean {
+  if (link.retired_at !== null) return false;
+  if (asked.valid_from !== null && asked.valid_from !== link.valid_from) return false;
+  return asked.valid_until === null ? holds(link, context) : asked.valid_until === link.valid_until;
+}

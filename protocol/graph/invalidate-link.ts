@@ -1,0 +1,81 @@
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import type { Mutation } from '../decide/mutations.js';
+import { linkKind } from '../kinds/link-kind.js';
+import type { AgentId, Instant } from '../meanings.js';
+import { mayChange } from '../memory/access.js';
+import type { Viewer } from '../ranking/types.js';
+import { fail } from '../result.js';
+import { canonicalInstant } from '../time.js';
+import { type Link, type LinkKey, unsigned } from './link.js';
+import { linkRow, shownEnds } from './links.js';
+
+/** Says that a link no longer holds; the link stays for questions about the past (interface §3). */
+export interface InvalidateLink {
+  readonly kind: 'invalidate-link';
+  readonly link: LinkKey;
+  /** When it ended; null means now, or earlier where it has ended already, and not before it began. */
+  readonly validUntil: Instant | null;
+  readonly viewer: Viewer;
+  readonly by: AgentId;
+}
+
+/** What `invalidate-link` answers. */
+export interface InvalidateLinkOutcome {
+  readonly change: 'invalidated' | 'unchanged';
+  /** The link as it stands now. */
+  readonly link: Link;
+}
+
+/**
+ * Ends a link, once: a second invalidation changes nothing. NOT_FOUND for a missing link or a hidden end, FORBIDDEN for
+ * the source of another agent. The signature covers the validity, so it does not outlive it (reference-federation §2.5).
+ */
+export function* decideInvalidateLink(
+  { link: key, validUntil, viewer, by }: InvalidateLink,
+  context: DecisionContext,
+): Deciding<InvalidateLinkOutcome> {
+  const ends = yield* shownEnds(key, viewer, context);
+  const row = ends === null ? null : yield* linkRow(key);
+  if (ends === null || row === null) return fail('NOT_FOUND', 'link not found');
+  if (!mayChange(ends.source, viewer))
+    return fail('FORBIDDEN', 'the source of the link belongs to another agent');
+  const held = row.image;
+  if (held.retired_at !== null) return decided({ change: 'unchanged', link: held }, []);
+  const began = instantOf(held.valid_from);
+  if (validUntil !== null && began !== null && validUntil < began) {
+    const message = 'valid_until lies before valid_from of the link';
+    return fail('VALIDATION_FAILED', message, { fields: ['valid_until'], valid_from: held.valid_from });
+  }
+  const link: Link = {
+    ...unsigned(held),
+    valid_until: validUntil ?? endedBy(context.now, began, instantOf(held.valid_until)),
+    believed_until: held.valid_until,
+    retired_at: context.now,
+  };
+  const { source_id, target_id, relation, valid_until, believed_until } = link;
+  const payload = {
+    ...{ source_id, target_id, relation, valid_until },
+    ...(believed_until === null ? {} : { previous_valid_until: believed_until }),
+  };
+  const audit: Mutation = {
+    mutation: 'append-audit',
+    event: { agentId: by, type: 'memory_link.invalidated', payload },
+  };
+  return decided({ change: 'invalidated', link }, [
+    {
+      ...{ mutation: 'write', kind: linkKind.name, id: row.id, word: 'link.invalidate' },
+      ...{ namespace: row.namespace, seen: row.stamp.seen, before: held, image: link },
+    },
+    audit,
+  ]);
+}
+
+/** Signed texts of older databases may spell an instant in another way. */
+const instantOf = (text: string | null): Instant | null =>
+  text === null ? null : (canonicalInstant(text) ?? text);
+
+/** The earlier of now and the end that it had, and not before its beginning. */
+function endedBy(now: Instant, began: Instant | null, end: Instant | null): Instant {
+  const earlier = end !== null && end < now ? end : now;
+  return began !== null && began > earlier ? began : earlier;
+}
