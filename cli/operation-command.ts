@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { explicitAgentId, localCaller, localIdentity } from '../node/identity/local-caller.js';
+import { formattedText } from '../node/pipeline/formatted-text.js';
 import { shapedAnswer } from '../node/pipeline/replicate.js';
-import { toonText } from '../node/pipeline/toon-text.js';
 import { openRunner } from '../node/runtime/open-runner.js';
 import { systemRandom } from '../node/seams.js';
 import { type Failure, fail, failed, ok, type Result } from '../protocol/result.js';
@@ -45,7 +45,14 @@ function once<T extends object>(make: () => T): () => T {
 }
 
 /** Formats that contradict an answer in JSON. */
-const OTHER_FORMATS: ReadonlySet<unknown> = new Set([FOR_PEOPLE, 'text', 'toon', 'toon_compact']);
+const OTHER_FORMATS: ReadonlySet<unknown> = new Set([
+  FOR_PEOPLE,
+  'text',
+  'toon',
+  'toon_compact',
+  'dot',
+  'mermaid',
+]);
 
 async function run(
   operation: CliOperation,
@@ -83,12 +90,15 @@ async function run(
       progress: (done, of) => progress.update(done, of),
     });
     progress.end();
-    if (!answer.ok)
-      return failed(json ? answer.error : withWayOut(operation, inTypedNames(operation, answer.error)));
+    if (!answer.ok) {
+      if (json) return failed(answer.error);
+      const failure = await withoutPart(operation, answer.error, format, terminal);
+      return failed(withWayOut(operation, inTypedNames(operation, failure)));
+    }
     const shaped = shapedAnswer(operation.cli.shape, answer.value);
-    const toon = toonText(operation, shaped, format);
-    if (toon !== null) {
-      await terminal.print(toon);
+    const text = formattedText(operation, shaped, format);
+    if (text !== null) {
+      await terminal.print(text);
       return ok(0);
     }
     if (!json && answer.value['quorum_met'] === false) await terminal.complain(localOnly(answer.value));
@@ -97,6 +107,21 @@ async function run(
   } finally {
     await runner.close();
   }
+}
+
+/** Prints the part of an answer that a failure has. */
+async function withoutPart(
+  operation: CliOperation,
+  failure: Failure,
+  format: unknown,
+  terminal: Terminal,
+): Promise<Failure> {
+  const { code, message, details } = failure;
+  if (code !== 'TRAVERSAL_BUDGET_EXCEEDED' || details === undefined) return failure;
+  await terminal.print(
+    formattedText(operation, details, format) ?? viewOf(operation, details, terminal.columns),
+  );
+  return { code, message };
 }
 
 /** What people are told about a write that fewer nodes have than its quorum. */

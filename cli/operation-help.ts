@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hasFormats } from '../node/pipeline/formatted-text.js';
 import type { Flag } from './arguments.js';
 import type { DocumentedFlag, Positional } from './command.js';
 import { GLOBAL_ROWS, type HelpPage, type HelpRow, typedFlag } from './help.js';
@@ -94,7 +95,7 @@ export function usageOf(operation: CliOperation): string {
 }
 
 function documentation(operation: CliOperation, field: string, schema: FieldSchema): string {
-  if (field === 'format' && operation.rows !== undefined) {
+  if (field === 'format' && hasFormats(operation)) {
     const formats = [FOR_PEOPLE, ...(schema.enum ?? [])].join(', ');
     return `Shape of the answer: ${formats} (default ${FOR_PEOPLE})`;
   }

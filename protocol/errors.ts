@@ -96,6 +96,8 @@ export const ERRORS = {
   STORAGE_READ_ONLY: { http: 507, exit: 74 },
   /** The node's clock is so far ahead of its peers' that they would not take a write; nothing was changed. */
   CLOCK_AHEAD: { http: 503, exit: 75 },
+  /** A walk through the graph would read too much or take too long; the details hold the part that was found. */
+  TRAVERSAL_BUDGET_EXCEEDED: { http: 422, exit: 1 },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -221,6 +221,25 @@ export const SESSION_ROWS_MAX = 50;
 export const SESSIONS_MAX = 1000;
 export const SESSION_ID_LENGTH_MAX = 128;
 
+// The knowledge graph (interface §8, reference-http §3.6, reference-mcp-cli §1.3)
+export const KG_DEPTH_MAX = 5;
+export const KG_LIMIT = 200;
+export const KG_LIMIT_MAX = 1000;
+export const KG_AGENTS_MAX = 1000;
+export const TIMELINE_LIMIT = 200;
+export const TIMELINE_LIMIT_MAX = 1000;
+export const PATH_DEPTH = 4;
+export const PATH_DEPTH_MAX = 7;
+export const PATH_RESULTS = 10;
+export const PATH_RESULTS_MAX = 50;
+export const LINEAGE_DEPTH_MAX = 5;
+/** Memories in the answer of a lineage, and of the question for dependents. */
+export const LINEAGE_MEMORIES_MAX = 5000;
+/** Links that one walk reads and memories that it visits. */
+export const TRAVERSAL_LINKS_MAX = 100_000;
+/** How long one walk may keep a reader from other reads; as many links take a third of it on an idle machine. */
+export const TRAVERSAL_MS_MAX = 1000;
+
 // Recall observations (reference-mcp-cli §6.8)
 export const OBSERVATIONS_TTL_DAYS = 7;
 export const OBSERVATIONS_LIMIT = 200;

@@ -3,6 +3,7 @@ import { memoriesView } from './memories-view.js';
 import { memoryView } from './memory-view.js';
 import { objectView } from './object-view.js';
 import { oneLine } from './text.js';
+import { treeView } from './tree-view.js';
 
 type Fields = Record<string, unknown>;
 
@@ -17,6 +18,10 @@ export function viewOf(operation: CliOperation, answer: Fields, columns: number)
       // A search by words shows the beginning of each row's content.
       return memoriesView(answer, rows, { columns, snippets: positionals !== undefined });
     }
+    case 'tree':
+      return operation.picture === undefined
+        ? objectView(answer, { columns })
+        : treeView(operation.picture(answer), columns);
     case 'message':
       return message === undefined ? objectView(answer, { columns }) : `${oneLine(message(answer))}\n`;
     case 'object':

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ERRORS, type ErrorCode } from '../../protocol/errors.js';
 import { API_PREFIX, type OperationRoute, operationRoutes } from '../bindings/operation-route.js';
 import { isRequired } from '../pipeline/coerce.js';
+import { hasFormats } from '../pipeline/formatted-text.js';
 import type { Operation } from '../pipeline/operation.js';
 import { MISSED_FIELDS } from '../pipeline/replicate.js';
 import { VERSION } from '../version.js';
@@ -235,7 +236,7 @@ function responses({ operation, binding }: OperationRoute): Json {
   // A shaped answer has the form of its binding, which no schema declares.
   const schema = binding.shape === undefined ? toSchema(operation.output, 'output') : { type: 'object' };
   const rendered =
-    operation.rows !== undefined && binding.omit?.includes('format') !== true
+    hasFormats(operation) && binding.omit?.includes('format') !== true
       ? { ...content(JSON_TYPE, schema), ...content('text/plain', { type: 'string' }) }
       : content(JSON_TYPE, schema);
   const status = typeof binding.status === 'function' ? '2XX' : String(binding.status ?? 200);

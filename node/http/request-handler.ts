@@ -4,9 +4,9 @@ import type { OperationRoute } from '../bindings/operation-route.js';
 import type { HttpCallers } from '../identity/http-caller.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { Services } from '../pipeline/call.js';
+import { formattedText } from '../pipeline/formatted-text.js';
 import { runOperation } from '../pipeline/pipeline.js';
 import { shapedAnswer } from '../pipeline/replicate.js';
-import { toonText } from '../pipeline/toon-text.js';
 import type { Admission } from './admission.js';
 import { type AuthBackoff, sourceOf } from './auth-backoff.js';
 import type { Cors } from './cors.js';
@@ -272,7 +272,7 @@ function render(
   const ordinary = typeof binding.status === 'function' ? binding.status(answer) : (binding.status ?? 200);
   // Accepted, but on fewer nodes than required (interface §4.13).
   const status = answer['quorum_met'] === false ? 202 : ordinary;
-  const text = toonText(operation, answer, format);
+  const text = formattedText(operation, answer, format);
   if (text !== null) {
     exchange.send(status, TEXT_TYPE, text);
   } else {

@@ -2,10 +2,10 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { Profile } from '../bindings/profile.js';
 import { explicitAgentId, type LocalIdentity, localCaller } from '../identity/local-caller.js';
 import { fieldTypes } from '../pipeline/coerce.js';
+import { formattedText } from '../pipeline/formatted-text.js';
 import type { McpBinding, Operation } from '../pipeline/operation.js';
 import type { Answer, Request } from '../pipeline/pipeline.js';
 import { shapedAnswer } from '../pipeline/replicate.js';
-import { toonText } from '../pipeline/toon-text.js';
 import { failureBody, rpcErrorOf } from './rpc-error.js';
 
 /** Runs the operations of this machine, in the daemon or in this process. */
@@ -69,9 +69,9 @@ function bindArguments(operation: Operation, binding: McpBinding, args: Fields):
   return input;
 }
 
-/** TOON if the operation has rows and the format asks for it, compact JSON otherwise (reference-mcp-cli §5.2). */
+/** Compact JSON unless the format asks for another text (reference-mcp-cli §5.2). */
 function render(operation: Operation, binding: McpBinding, answer: Fields, format: unknown): string {
-  const text = toonText(operation, answer, format);
+  const text = formattedText(operation, answer, format);
   if (text !== null) return text;
   return JSON.stringify(shapedAnswer(binding.shape, answer));
 }

@@ -9,7 +9,11 @@ import {
   memoryArchiveRestore,
   memoryArchiveStats,
 } from './archive.js';
+import { dependentsOfInvalidated } from './dependents-of-invalidated.js';
 import { memoryLoadFamily, memorySmartLoad } from './family-loaders.js';
+import { findPaths } from './find-paths.js';
+import { kgQuery } from './kg-query.js';
+import { kgTimeline } from './kg-timeline.js';
 import { memoryAgentList } from './memory-agent-list.js';
 import { memoryAgentRegister } from './memory-agent-register.js';
 import { memoryAutoConsolidate } from './memory-auto-consolidate.js';
@@ -29,6 +33,7 @@ import { memoryGetLinks } from './memory-get-links.js';
 import { memoryGetTaxonomy } from './memory-get-taxonomy.js';
 import { memoryImport } from './memory-import.js';
 import { memoryKgInvalidate } from './memory-kg-invalidate.js';
+import { memoryLineage } from './memory-lineage.js';
 import { memoryLink } from './memory-link.js';
 import { memoryList } from './memory-list.js';
 import {
@@ -83,6 +88,11 @@ export const OPERATIONS: readonly Operation[] = [
   memoryNamespaceSetStandard,
   memoryNamespaceGetStandard,
   memoryNamespaceClearStandard,
+  kgQuery,
+  kgTimeline,
+  findPaths,
+  memoryLineage,
+  dependentsOfInvalidated,
   memoryArchive,
   memoryArchiveList,
   memoryArchiveRestore,

@@ -268,6 +268,24 @@ export const tagFilter = wordList(limits.TAGS_MAX).describe('Only memories with 
 const FORMATS = ['json', 'toon', 'toon_compact'] as const;
 export const format = z.enum(FORMATS).describe('Shape of the answer: json, toon or toon_compact');
 
+const PICTURE_FORMATS = ['json', 'dot', 'mermaid'] as const;
+export const pictureFormat = z
+  .enum(PICTURE_FORMATS)
+  .describe('Shape of the answer: json, or a drawing as dot or mermaid');
+
+/** The two axes of time of a question about the graph. */
+export const moment = {
+  valid_at: instant.describe('Only links that hold at this RFC 3339 instant; now unless given').optional(),
+  believed_at: instant
+    .describe('Answer from what was recorded by this RFC 3339 instant, and as it was then')
+    .optional(),
+} as const;
+
+export const includeInvalidated = z
+  .boolean()
+  .default(false)
+  .describe('Without valid_at: also links that do not hold any more');
+
 /** A memory in an answer. Open to other members, because unset fields are left out. */
 export const memoryOutput = z
   .looseObject({

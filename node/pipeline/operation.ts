@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Picture } from '../../protocol/graph/pictures.js';
 import type { Result } from '../../protocol/result.js';
 import type { Call, ReadCall } from './call.js';
 
@@ -73,7 +74,7 @@ export interface CliBinding {
   readonly defaults?: Readonly<Record<string, unknown>>;
   readonly shape?: Shape;
   /** How people see the answer; programs use `--json`. */
-  readonly view: 'memory' | 'memories' | 'message' | 'object';
+  readonly view: 'memory' | 'memories' | 'message' | 'object' | 'tree';
   /** Columns of the lists in the `object` view: field to heading, in order; all fields unless given. */
   readonly table?: Readonly<Record<string, string>>;
   /** The sentence of the `message` view. */
@@ -132,6 +133,8 @@ export interface Operation<
   readonly repeatable?: (input: Readonly<Record<string, unknown>>) => boolean;
   /** The key of the answer whose rows the TOON formats print; the input then has a `format`. */
   readonly rows?: 'memories' | 'results' | 'archived';
+  /** The graph in an answer, or in the part of one; the input then has a `format`. */
+  readonly picture?: (answer: z.output<O>) => Picture;
   readonly http?: readonly HttpBinding[];
   readonly mcp?: McpBinding;
   readonly cli?: CliBinding;

@@ -1,9 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { KINDS } from '../../protocol/kinds/kinds.js';
 import { fail } from '../../protocol/result.js';
 import { openReader } from '../../storage/sqlite/connection.js';
 import { rethrowAsNative } from '../../storage/sqlite/native-errors.js';
 import { Reader } from '../../storage/sqlite/reader.js';
-import { systemCrypto } from '../seams.js';
+import { systemClock, systemCrypto } from '../seams.js';
 import type { Reading, StorageThreadData, ToThread } from './messages.js';
 
 /** A reader thread of the daemon: answers queries on a connection that cannot write. */
@@ -11,7 +12,7 @@ rethrowAsNative();
 const port = parentPort!;
 const data = workerData as StorageThreadData;
 const db = openReader(data.path);
-const reader = new Reader(db, systemCrypto);
+const reader = new Reader(db, systemCrypto, KINDS, systemClock);
 
 port.on('message', (message: ToThread<Reading>) => {
   if (message === 'close') {

@@ -45,7 +45,7 @@ export class InlineStore implements Store {
 
   constructor(private readonly parts: InlineStoreParts) {
     this.writer = new Writer(parts);
-    this.reader = new Reader(parts.db, parts.crypto, parts.kinds);
+    this.reader = new Reader(parts.db, parts.crypto, parts.kinds, parts.clock);
     this.turns = parts.shared ? new LockTurns(parts.db, parts.clock) : null;
   }
 

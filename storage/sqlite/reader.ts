@@ -3,7 +3,7 @@ import type { RankedMemories } from '../../protocol/memory/queries.js';
 import type { AnswerOf, Answers, Query } from '../../protocol/queries.js';
 import type { RecallRequest } from '../../protocol/ranking/types.js';
 import { ok, type Result } from '../../protocol/result.js';
-import type { Crypto } from '../../protocol/seams.js';
+import type { Clock, Crypto } from '../../protocol/seams.js';
 import type { SelfCheckPage } from '../port.js';
 import { type Connection, isCorruption } from './connection.js';
 import { DamagedRowError } from './damage.js';
@@ -17,6 +17,9 @@ import { RecallIndex } from './recall/recall.js';
 import { selfCheck } from './self-check.js';
 import { Statements } from './statements.js';
 
+/** Queries never run out of time. */
+const STOPPED_CLOCK = { monotonicMs: () => 0 };
+
 /**
  * Answers queries on one connection. Synchronous; the same code runs in the daemon's reader threads, on its main
  * thread for lookups, and inline.
@@ -29,6 +32,7 @@ export class Reader {
     private readonly db: Connection,
     crypto: Crypto | null = null,
     kinds: Kinds = KINDS,
+    clock: Pick<Clock, 'monotonicMs'> = STOPPED_CLOCK,
   ) {
     this.parts = {
       db,
@@ -37,6 +41,7 @@ export class Reader {
       pages: new KindPages(kinds),
       recall: new RecallIndex(db),
       agentKeys: new KeptAgentKeys(),
+      clock,
       get crypto() {
         if (crypto === null) throw new Error('this reader was opened without the means to hash');
         return crypto;

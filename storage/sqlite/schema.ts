@@ -133,6 +133,10 @@ function laterColumn(name: string): string {
   return `${name} TEXT GENERATED ALWAYS AS (iif(json_valid(rest), rest ->> '$.${name}', NULL)) VIRTUAL`;
 }
 
+/** The links of a memory in the order in which a walk takes them. Databases without it get it likewise. */
+export const WALK_INDEX = `CREATE INDEX memory_links_walk ON memory_links
+  (source_id, coalesce(valid_from, created_at), created_at, target_id, relation)`;
+
 /**
  * The form of the database within its schema version, in SQLite's `user_version`. Opening an earlier form for writing
  * upgrades it (migrations/form.ts). Schema 55 is unreleased, so its number stays.
@@ -216,6 +220,7 @@ CREATE TABLE memory_links (
   PRIMARY KEY (source_id, target_id, relation)
 ) WITHOUT ROWID;
 CREATE INDEX memory_links_target ON memory_links (target_id);
+${WALK_INDEX};
 
 CREATE TABLE archived_memories (
   id TEXT PRIMARY KEY,${MEMORY_COLUMNS},

@@ -12,6 +12,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   store: async () => (await import('./store.js')).storeBench,
   agents: async () => (await import('./agents.js')).agentsBench,
   recall: async () => (await import('./recall.js')).recallBench,
+  graph: async () => (await import('./graph.js')).graphBench,
   mixed: async () => (await import('./mixed.js')).mixedBench,
   hybrid: async () => (await import('./hybrid.js')).hybridBench,
   vectors: async () => (await import('./vectors-bench.js')).vectorsBench,

@@ -91,7 +91,6 @@ function commandOperation<I extends z.ZodObject>(
   });
 }
 
-
 /** Writes of kinds that no surface offers yet. */
 export const SIM_OPERATIONS = [
   commandOperation('sim_grant', z.object({ id: z.string() }), ({ id }, holder) => ({

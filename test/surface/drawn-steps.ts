@@ -29,6 +29,7 @@ const id = fc.oneof(
   { arbitrary: fc.integer({ min: 0, max: 5 }).map((n) => `#${n}`), weight: 8 },
   { arbitrary: fc.constantFrom('no-such-id', 'a/b', '..', 'x'.repeat(129), 'bad\u0001id'), weight: 2 },
 );
+const instant = fc.constantFrom('2020-01-01T00:00:00Z', '2099-01-01T00:00:00+02:00');
 /** A field that is mostly right and sometimes not. */
 const mostly = <T>(right: fc.Arbitrary<T>, ...wrong: unknown[]): fc.Arbitrary<unknown> =>
   fc.oneof({ arbitrary: right, weight: 9 }, { arbitrary: fc.constantFrom(...wrong), weight: 1 });
@@ -237,6 +238,49 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
     },
     { requiredKeys: [] },
   ),
+  memory_kg_query: fc.record(
+    {
+      source_id: id,
+      max_depth: mostly(fc.integer({ min: 1, max: 5 }), 0, 6),
+      valid_at: mostly(instant, 'yesterday'),
+      believed_at: instant,
+      include_invalidated: fc.boolean(),
+      allowed_agents: mostly(fc.subarray(['ai:parity', 'ai:other'], { minLength: 1 }), ['bad agent']),
+      rel_types: mostly(fc.constant(['related_to', 'advances']), ['likes']),
+      limit: mostly(fc.integer({ min: 1, max: 5 }), 0),
+    },
+    { requiredKeys: ['source_id'] },
+  ),
+  memory_kg_timeline: fc.record(
+    {
+      source_id: id,
+      since: mostly(instant, 'yesterday'),
+      until: instant,
+      believed_at: instant,
+      limit: mostly(fc.integer({ min: 1, max: 5 }), 0),
+    },
+    { requiredKeys: ['source_id'] },
+  ),
+  memory_find_paths: fc.record(
+    {
+      source_id: id,
+      target_id: id,
+      max_depth: mostly(fc.integer({ min: 1, max: 7 }), 0, 8),
+      max_results: mostly(fc.integer({ min: 1, max: 60 }), 0),
+      valid_at: mostly(instant, 'yesterday'),
+      include_invalidated: fc.boolean(),
+    },
+    { requiredKeys: ['source_id', 'target_id'] },
+  ),
+  memory_lineage: fc.record(
+    {
+      id,
+      direction: mostly(fc.constantFrom('ancestors', 'descendants'), 'sideways'),
+      max_depth: mostly(fc.integer({ min: 1, max: 5 }), 0, 6),
+    },
+    { requiredKeys: ['id'] },
+  ),
+  memory_dependents_of_invalidated: fc.record({ memory_id: id }),
 };
 
 const WEIGHTS: Readonly<Record<string, number>> = {

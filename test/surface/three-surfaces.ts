@@ -65,6 +65,9 @@ async function open(surfaces: readonly Side[]): Promise<Surfaces> {
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
+/** Fields that name a memory. */
+const ID_FIELDS = ['id', 'source_id', 'target_id', 'memory_id'];
+
 /** Operations whose `id` is that of a new memory. */
 const MAKES_A_ROW = new Set(['memory_store', 'memory_consolidate']);
 
@@ -161,9 +164,6 @@ abstract class Side {
     );
   }
 }
-
-/** Fields that hold the id of a memory. */
-const ID_FIELDS = ['id', 'source_id', 'target_id'];
 
 const STORE_ANSWER = new Set([
   'id',
@@ -308,15 +308,16 @@ class McpSide extends ServedSide {
 class CliSide extends ServedSide {
   protected async call(operation: Operation, input: Row): Promise<Raw> {
     const binding = operation.cli!;
+    const places = binding.positionals ?? [];
+    const gap = places.findIndex((field) => input[field] === undefined);
+    const placed = gap === -1 ? places : places.slice(0, gap);
     const flags = Object.entries(input)
-      .filter(([field]) => binding.positionals?.includes(field) !== true)
+      .filter(([field]) => !placed.includes(field))
       .map(
         ([field, value]) =>
           `--${field.replaceAll('_', '-')}=${typeof value === 'object' ? textOf(value) : value}`,
       );
-    const positionals = (binding.positionals ?? []).flatMap((field) =>
-      input[field] === undefined ? [] : [String(input[field])],
-    );
+    const positionals = placed.map((field) => String(input[field]));
     const args = [MAIN, ...binding.command.split(' '), '--json', ...flags, '--', ...positionals];
     const child = spawn(process.execPath, args, {
       env: cleanEnvironment(this.home, { SVC_AGENT_ID: AGENT, SVC_ADMIN_AGENT_IDS: AGENT }),

@@ -19,7 +19,7 @@ import { Mutations } from '../mutations.js';
 import { DEFAULT_LIMITS, QuotaLedger } from '../quota-ledger.js';
 import { DecisionReads } from '../reads.js';
 import { runDecision } from '../run-decision.js';
-import { DATABASE_FORM, LINK_COLUMNS, REPLICA_TABLES, WRITTEN_COLUMN } from '../schema.js';
+import { DATABASE_FORM, LINK_COLUMNS, REPLICA_TABLES, WALK_INDEX, WRITTEN_COLUMN } from '../schema.js';
 import { dropAside, setAside } from './tables.js';
 
 /**
@@ -52,6 +52,7 @@ export function upgradeForm(db: Connection, options: OpenOptions): void {
     throw new DatabaseRefusedError('a newer release wrote this database: install a newer release');
   }
   addLinkColumns(db);
+  db.exec(WALK_INDEX.replace('INDEX', 'INDEX IF NOT EXISTS'));
   createRecordIndexes(db);
 }
 

@@ -12,6 +12,7 @@ import { embeddingProgress, pendingEmbeddings } from './embeddings.js';
 import { entityByAlias } from './entities.js';
 import { exportLinks, exportMemories } from './export.js';
 import { getMemory } from './get.js';
+import { dependentsOf, lineageOf, pathsBetween, timelineOf, walkFrom } from './graph.js';
 import { consolidationGroups, countExpired, countForgettable } from './life.js';
 import { linksOfMemory, namedLinks, newestLinks } from './links.js';
 import { listMemories } from './list.js';
@@ -60,6 +61,12 @@ const scan = <Q, A>(answer: Answer<Q, A>): Answering<Q, A> => ({
   isLookup: () => false,
 });
 
+/** A query that follows links from memories that must exist. */
+const walk = <Q, A>(run: Answering<Q, A>['run']): Answering<Q, A> => ({
+  run: (parts, query) => parts.statements.snapshot(() => run(parts, query)),
+  isLookup: () => false,
+});
+
 /** A query that one index look-up answers. */
 const lookup = <Q, A>(answer: Answer<Q, A>): Answering<Q, A> => ({ ...scan(answer), isLookup: () => true });
 
@@ -100,6 +107,11 @@ export const ANSWERS: {
   'links-of-memory': { run: linksOfMemory, isLookup: () => false },
   'named-links': scan(namedLinks),
   'newest-links': lookup(newestLinks),
+  'walk-graph': walk(walkFrom),
+  'graph-timeline': walk(timelineOf),
+  'find-paths': walk(pathsBetween),
+  'memory-lineage': walk(lineageOf),
+  'list-dependents': walk(dependentsOf),
 
   'entity-by-alias': scan(entityByAlias),
   'read-standards': lookup(readStandards),

@@ -1,4 +1,5 @@
 import { memoryIdOfEntity } from '../../../protocol/graph/entity.js';
+import type { MemoryName } from '../../../protocol/graph/queries.js';
 import { MEMORY_LINKS_MAX } from '../../../protocol/limits.js';
 import type { GetMemory } from '../../../protocol/memory/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
@@ -15,13 +16,9 @@ import type { QueryParts } from './query-parts.js';
  */
 export function getMemory({ statements }: QueryParts, query: GetMemory): Result<Answers['get-memory']> {
   const gate = visibleRows('m', query.viewer, query.now);
-  const exact = statements
-    .get(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = @id AND ${gate.sql}`)
-    .get({ ...gate.parameters, id: query.id }) as SqlRow | undefined;
-  const row = exact ?? byPrefix(statements, query, gate) ?? byEntityId(statements, query, gate);
-  if (row === 'ambiguous') return fail('AMBIGUOUS_ID_PREFIX', 'this id prefix matches more than one memory');
-  if (row === undefined) return fail('NOT_FOUND', 'memory not found');
-  const memory = memoryFromSql(row);
+  const row = oneMemory<SqlRow>(statements, SELECT_ROW, query.id, gate);
+  if (!row.ok) return row;
+  const memory = memoryFromSql(row.value);
   const linksMax = query.linksMax ?? MEMORY_LINKS_MAX;
   const { rows, truncated } = linksMax === 0 ? NO_LINKS : linksAt({ statements }, memory.id, gate, linksMax);
   const links = rows.map(({ source_id, target_id, relation, created_at }) => {
@@ -32,22 +29,34 @@ export function getMemory({ statements }: QueryParts, query: GetMemory): Result<
 
 const NO_LINKS = { rows: [], truncated: false };
 
-type Gate = ReturnType<typeof visibleRows>;
-
-function byPrefix(statements: Statements, query: GetMemory, gate: Gate): SqlRow | undefined | 'ambiguous' {
-  // Ids contain only ASCII, so everything that starts with the prefix sorts below prefix + DEL.
-  const rows = statements
-    .get(
-      `SELECT ${SELECT_ROW} FROM memories m WHERE m.id >= @id AND m.id < @id || char(127) AND ${gate.sql} LIMIT 2`,
-    )
-    .all({ ...gate.parameters, id: query.id }) as SqlRow[];
-  return rows.length > 1 ? 'ambiguous' : rows[0];
+/** The id, title and namespace of one memory, by its id or a prefix of it. */
+export function nameMemory(
+  { statements }: QueryParts,
+  { id, viewer, now }: Pick<GetMemory, 'id' | 'viewer' | 'now'>,
+): Result<MemoryName> {
+  return oneMemory(statements, 'm.id, m.title, m.namespace', id, visibleRows('m', viewer, now));
 }
 
-/** The memory of the entity whose id, or the beginning of it, this is. */
-function byEntityId(statements: Statements, query: GetMemory, gate: Gate): SqlRow | undefined | 'ambiguous' {
-  const id = memoryIdOfEntity(query.id);
-  const row = id === null ? undefined : byPrefix(statements, { ...query, id }, gate);
-  if (row === undefined || row === 'ambiguous') return row;
-  return String(row['entity_id']).startsWith(query.id) ? row : undefined;
+type Gate = ReturnType<typeof visibleRows>;
+
+function oneMemory<Row>(statements: Statements, columns: string, id: string, gate: Gate): Result<Row> {
+  const exact = statements
+    .get(`SELECT ${columns} FROM memories m WHERE m.id = @id AND ${gate.sql}`)
+    .get({ ...gate.parameters, id }) as Row | undefined;
+  if (exact !== undefined) return ok(exact);
+  // Ids contain only ASCII, so everything that starts with the prefix sorts below prefix + DEL.
+  const startingWith = (prefix: string, entity: string) =>
+    statements
+      .get(
+        `SELECT ${columns} FROM memories m WHERE m.id >= @prefix AND m.id < @prefix || char(127)
+           AND (@entity = '' OR substr(m.entity_id, 1, length(@entity)) = @entity) AND ${gate.sql} LIMIT 2`,
+      )
+      .all({ ...gate.parameters, prefix, entity }) as Row[];
+  const named = startingWith(id, '');
+  const ofEntity = memoryIdOfEntity(id);
+  const rows = named.length > 0 || ofEntity === null ? named : startingWith(ofEntity, id);
+  if (rows.length > 1) {
+    return fail('AMBIGUOUS_ID_PREFIX', 'this id prefix matches more than one memory');
+  }
+  return rows.length === 1 ? ok(rows[0]!) : fail('NOT_FOUND', 'memory not found');
 }

@@ -1,5 +1,5 @@
 import type { Kinds } from '../../../protocol/kinds/kinds.js';
-import type { Crypto } from '../../../protocol/seams.js';
+import type { Clock, Crypto } from '../../../protocol/seams.js';
 import type { Connection } from '../connection.js';
 import type { KeptAgentKeys } from '../kept-agent-keys.js';
 import type { KindPages } from '../kinds/tables.js';
@@ -14,6 +14,8 @@ export interface QueryParts {
   readonly pages: KindPages;
   readonly recall: RecallIndex;
   readonly agentKeys: KeptAgentKeys;
+  /** For queries that end after a while. */
+  readonly clock: Pick<Clock, 'monotonicMs'>;
   /** Throws when the reader was opened without crypto. */
   readonly crypto: Crypto;
 }

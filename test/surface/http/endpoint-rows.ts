@@ -1,6 +1,7 @@
 import { agents } from './endpoints/agents.js';
 import { archive } from './endpoints/archive.js';
 import { further } from './endpoints/further.js';
+import { graph } from './endpoints/graph.js';
 import { health } from './endpoints/health.js';
 import { lastly, toConsolidate } from './endpoints/lastly.js';
 import { lifeCycle } from './endpoints/life-cycle.js';
@@ -15,14 +16,15 @@ import { transfer } from './endpoints/transfer.js';
 export type { EndpointRow, Shape } from './endpoints/row.js';
 
 /**
- * The endpoint tables of the interface, sections 4.1 to 4.4, 4.5 (links, taxonomy), 4.6 to 4.8, 4.9 (agents), 4.10 (export,
- * import) and what of 4.12 is there, in a useful order. Lineage (4.2) comes with the graph.
+ * The endpoint tables of the interface, sections 4.1 to 4.8, 4.9 (agents), 4.10 (export, import) and what of 4.12 is there, in
+ * a useful order.
  */
 export const ENDPOINT_ROWS: readonly EndpointRow[] = [
   ...health,
   ...memories,
   ...memoryRules,
   ...recall,
+  ...graph,
   ...toConsolidate,
   ...lifeCycle,
   ...archive,

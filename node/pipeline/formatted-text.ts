@@ -1,0 +1,22 @@
+import { dotText, mermaidText } from '../../protocol/graph/pictures.js';
+import { toon } from '../../protocol/toon.js';
+import type { Operation } from './operation.js';
+
+/** The answer in the `format` that was requested; null where the answer is JSON. */
+export function formattedText(
+  operation: Operation,
+  answer: Record<string, unknown>,
+  format: unknown,
+): string | null {
+  const { rows, picture } = operation;
+  if (picture !== undefined && format === 'dot') return dotText(picture(answer));
+  if (picture !== undefined && format === 'mermaid') return mermaidText(picture(answer));
+  // The archive has no format; its rows are only for the views for people.
+  if (rows === undefined || rows === 'archived') return null;
+  if (format !== 'toon' && format !== 'toon_compact') return null;
+  return toon(answer, rows, format === 'toon_compact');
+}
+
+/** True for an operation whose answer has other formats than JSON. */
+export const hasFormats = ({ rows, picture }: Operation): boolean =>
+  picture !== undefined || (rows !== undefined && rows !== 'archived');

@@ -1,0 +1,47 @@
+import { systemCrypto } from '../../node/seams.js';
+import type { Connection } from '../../storage/sqlite/connection.js';
+import { openDatabase } from '../../storage/sqlite/open-database.js';
+
+const AT = '2026-01-01T00:00:00.000Z';
+
+/** A database with the schema of the service, for rows that are inserted directly because they are many. */
+export const graphDatabase = (path = ':memory:'): Connection =>
+  openDatabase({
+    path,
+    identity: { peerId: 'peer-graph' },
+    nowMs: Date.parse(AT),
+    crypto: systemCrypto,
+    freshEpoch: 'graph',
+    busyTimeoutMs: 1000,
+    synchronous: 'OFF',
+  });
+
+/** Memories whose title is their id; with an owner they are private. */
+export function addMemories(db: Connection, ids: readonly string[], owner: string | null = null): void {
+  db.exec("INSERT OR IGNORE INTO namespaces (name) VALUES ('global')");
+  const insert = db.prepare(
+    `INSERT INTO memories (id, tier, namespace, title, content, created_at, updated_at, metadata, ns_id)
+     SELECT ?, 'long', 'global', ?, 'a content', '${AT}', '${AT}', ?, ns_id FROM namespaces WHERE name = 'global'`,
+  );
+  const metadata = JSON.stringify(owner === null ? {} : { agent_id: owner, scope: 'private' });
+  db.transaction(() => {
+    for (const id of ids) insert.run(id, id, metadata);
+  })();
+}
+
+/** Links that hold since the first of January 2026 and one second more each. */
+export function addLinks(
+  db: Connection,
+  links: readonly (readonly [source: string, target: string, relation: string])[],
+): void {
+  const insert = db.prepare(
+    `INSERT INTO memory_links (source_id, target_id, relation, created_at, valid_from, observed_by)
+     VALUES (?, ?, ?, ?, ?, 'ai:writer')`,
+  );
+  db.transaction(() => {
+    for (const [index, [source, target, relation]] of links.entries()) {
+      const at = new Date(Date.parse(AT) + index * 1000).toISOString();
+      insert.run(source, target, relation, at, at);
+    }
+  })();
+}
