@@ -20,6 +20,7 @@ import { DEFAULT_LIMITS, QuotaLedger } from '../quota-ledger.js';
 import { DecisionReads } from '../reads.js';
 import { runDecision } from '../run-decision.js';
 import { DATABASE_FORM, REPLICA_TABLES, WRITTEN_COLUMN } from '../schema.js';
+import { addTextIndex, expectTextRules } from '../text-index.js';
 import { dropAside, setAside } from './tables.js';
 
 /**
@@ -33,7 +34,10 @@ export function upgradeForm(db: Connection, options: OpenOptions): void {
     db.pragma('legacy_alter_table = ON');
     db.exec('BEGIN IMMEDIATE');
     try {
-      if (formOf(db) < DATABASE_FORM) toSecondForm(db, options);
+      // The engine of the step after it writes to the index.
+      if (formOf(db) < DATABASE_FORM) addTextIndex(db);
+      if (formOf(db) < 2) toSecondForm(db, options);
+      db.pragma(`user_version = ${DATABASE_FORM}`);
       db.exec('COMMIT');
     } catch (error) {
       if (db.inTransaction) db.exec('ROLLBACK');
@@ -52,6 +56,7 @@ export function upgradeForm(db: Connection, options: OpenOptions): void {
     throw new DatabaseRefusedError('a newer release wrote this database: install a newer release');
   }
   createRecordIndexes(db);
+  expectTextRules(db);
 }
 
 function formOf(db: Connection): number {
@@ -117,7 +122,6 @@ function toSecondForm(db: Connection, options: OpenOptions): void {
   engine.quotas.flush();
   engine.digests.flush();
   engine.log.finish();
-  db.pragma(`user_version = ${DATABASE_FORM}`);
 }
 
 function countedPlaces(db: Connection): readonly { kind: string; namespace: string }[] {

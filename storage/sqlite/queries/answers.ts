@@ -7,7 +7,7 @@ import { archiveStats, findArchived, listArchive } from './archive.js';
 import { auditRows } from './audit.js';
 import { nearDuplicate, similarTitles } from './before-store.js';
 import { readBuckets, readDigests, readNamespaces } from './digests.js';
-import { embeddingProgress, pendingEmbeddings } from './embeddings.js';
+import { embeddingProgress, pendingEmbeddings, textIndexProgress } from './embeddings.js';
 import { exportLinks, exportMemories } from './export.js';
 import { getMemory } from './get.js';
 import { consolidationGroups, countExpired, countForgettable } from './life.js';
@@ -102,6 +102,7 @@ export const ANSWERS: {
   'store-stats': scan(storeStats),
   'pending-embeddings': scan(pendingEmbeddings),
   'embedding-progress': scan(embeddingProgress),
+  'text-index-progress': scan(textIndexProgress),
   'current-owner': lookup(currentOwner),
   'log-position': lookup(logPosition),
   'namespace-ids': lookup(namespaceIds),
