@@ -1,7 +1,7 @@
 import { indexForm } from './index-text.js';
 import { stemOf } from './porter.js';
-import { isStopWord, particleOf } from './stop-words.js';
 import { gramShare, isStopGram } from './stop-grams.js';
+import { isStopWord, particleOf } from './stop-words.js';
 import { otherForms } from './word-forms.js';
 import { foldTerm, isTellingPart, partsOf, stretchesOf, umlautsWritten, WordScanner } from './words.js';
 

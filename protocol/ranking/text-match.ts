@@ -70,7 +70,7 @@ export class TextMatcher {
   readonly #match: TextMatch;
 
   constructor(terms: readonly QueryTerm[]) {
-    terms.forEach((term, index) => this.#addTerm(term, index));
+    for (const [index, term] of terms.entries()) this.#addTerm(term, index);
     this.#match = {
       counts: new Float64Array(terms.length),
       words: 0,

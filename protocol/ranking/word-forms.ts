@@ -104,5 +104,5 @@ const BY_STEM: ReadonlyMap<string, readonly string[]> = new Map(
 const NONE: readonly string[] = [];
 
 /** The other forms of a folded word. */
-export const otherForms = (word: string): readonly string[] => 
+export const otherForms = (word: string): readonly string[] =>
   OTHERS.get(word) ?? BY_STEM.get(stemOf(word)) ?? NONE;

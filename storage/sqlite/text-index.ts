@@ -41,7 +41,8 @@ const valuesOf = (rid: number, { title, content, tags, ns_id }: IndexedColumns) 
   [rid, indexedText(title), indexedText(content), indexedText(tags), `n${ns_id}`] as const;
 
 /** How many rows wait to be indexed again. */
-export const WAITING_TEXTS = 'SELECT count(*) AS n FROM memories WHERE rid <= (SELECT waiting FROM text_index)';
+export const WAITING_TEXTS =
+  'SELECT count(*) AS n FROM memories WHERE rid <= (SELECT waiting FROM text_index)';
 
 /** The full text of the memories. Deleted rows leave it by trigger. */
 export class TextIndex {
@@ -88,7 +89,9 @@ export class TextIndex {
   reindex(from: number, to: number): void {
     const { before } = this.state();
     const rows = this.statements
-      .get('SELECT rid, title, content, tags, ns_id FROM memories WHERE rid BETWEEN ? AND ? ORDER BY rid DESC')
+      .get(
+        'SELECT rid, title, content, tags, ns_id FROM memories WHERE rid BETWEEN ? AND ? ORDER BY rid DESC',
+      )
       .all(to, from) as (IndexedColumns & { rid: number })[];
     for (const { rid, ...columns } of rows) {
       const values = valuesOf(rid, columns);

@@ -238,7 +238,9 @@ describe('a repair of the file', () => {
     for (const gone of ['INDEX memories_title', 'TRIGGER memories_fts_delete', 'TABLE memories_fts']) {
       const path = join(folder, `gone-${gone.split(' ')[1]}.db`);
       const before = open(path);
-      assert.ok((await before.store.execute(storing({ title: 'kept', content: 'a word 倉庫内 parseUserToken' }))).ok);
+      assert.ok(
+        (await before.store.execute(storing({ title: 'kept', content: 'a word 倉庫内 parseUserToken' }))).ok,
+      );
       const schema = ({ db }: Opened) =>
         db
           .prepare("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'memories_fts_%' ORDER BY name")

@@ -1,7 +1,13 @@
 import type { Database } from 'better-sqlite3';
 import type { SearchMemories } from '../../../protocol/memory/queries.js';
 import { inverseFrequency, LexicalScorer, PairWeights } from '../../../protocol/ranking/lexical.js';
-import { analyseQuery, anyOf, type QueryAnalysis, type QueryTerm, termExpression } from '../../../protocol/ranking/query.js';
+import {
+  analyseQuery,
+  anyOf,
+  type QueryAnalysis,
+  type QueryTerm,
+  termExpression,
+} from '../../../protocol/ranking/query.js';
 import { RANKING_WEIGHTS } from '../../../protocol/ranking/weights.js';
 import { type FilterSql, memoryFilter } from '../filter.js';
 import { tagExpression } from './filters.js';

@@ -34,13 +34,18 @@ const waiting = (path: string): number => {
 };
 
 const titles = async (port: number, path: 'search' | 'recall', q: string) => {
-  const { status, body } = await ask(port, 'GET', `/${path}?${new URLSearchParams({ q, namespace: 'notes' })}`);
+  const { status, body } = await ask(
+    port,
+    'GET',
+    `/${path}?${new URLSearchParams({ q, namespace: 'notes' })}`,
+  );
   assert.equal(status, 200, JSON.stringify(body));
   return ((body['memories'] ?? body['results']) as { title: string }[]).map(({ title }) => title);
 };
 
 const JAPANESE = '東京倉庫の入館方法';
-const complete = (path: string) => until('the full text is complete', () => Promise.resolve(waiting(path) === 0));
+const complete = (path: string) =>
+  until('the full text is complete', () => Promise.resolve(waiting(path) === 0));
 
 describe('a database of the release before', () => {
   it('serves reads and writes at once, and then finds what its index could not find', async () => {
@@ -60,7 +65,9 @@ describe('a database of the release before', () => {
       await complete(path);
       assert.deepEqual(await titles(port, 'search', '倉庫 入館'), [JAPANESE]);
       assert.equal((await titles(port, 'recall', '東京倉庫に入館するには'))[0], JAPANESE);
-      assert.deepEqual(await titles(port, 'search', 'user token kid'), ['parseUserToken rejects tokens without kid']);
+      assert.deepEqual(await titles(port, 'search', 'user token kid'), [
+        'parseUserToken rejects tokens without kid',
+      ]);
       await until('the metrics say so', async () => {
         const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
         return text.includes('svc_memories_pending_reindex 0\n');
@@ -85,7 +92,11 @@ describe('a database of the release before', () => {
       await complete(path);
       for (const { address } of nodes) {
         assert.deepEqual(await titles(address.port, 'search', 'data protection'), []);
-        assert.ok((await titles(address.port, 'search', 'Datenschutz')).includes('Datenschutzbeauftragte ist Frau Yıldız'));
+        assert.ok(
+          (await titles(address.port, 'search', 'Datenschutz')).includes(
+            'Datenschutzbeauftragte ist Frau Yıldız',
+          ),
+        );
       }
     } finally {
       for (const node of nodes) await node.stop();

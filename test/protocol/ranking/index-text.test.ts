@@ -14,9 +14,7 @@ interface Fixture {
   readonly unanswerable: readonly string[];
 }
 
-const { notes, questions, unanswerable } = JSON.parse(
-  readFileSync('fixtures/notes.json', 'utf8'),
-) as Fixture;
+const { notes, questions, unanswerable } = JSON.parse(readFileSync('fixtures/notes.json', 'utf8')) as Fixture;
 
 const termsOf = (text: string) => indexedText(text).slice(text.length).trim().split(' ');
 
@@ -58,10 +56,12 @@ describe('the terms of a text', () => {
 describe('index and ranking', () => {
   it('find the same rows for every term of every question', () => {
     const database = new Database(':memory:');
-    database.exec(`CREATE VIRTUAL TABLE texts USING fts5(body, tokenize = 'porter unicode61 remove_diacritics 2')`);
+    database.exec(
+      `CREATE VIRTUAL TABLE texts USING fts5(body, tokenize = 'porter unicode61 remove_diacritics 2')`,
+    );
     const insert = database.prepare('INSERT INTO texts (rowid, body) VALUES (?, ?)');
     const texts = notes.map(({ title, content }) => `${title}\n${content}`);
-    texts.forEach((text, at) => insert.run(at, indexedText(text)));
+    for (const [at, text] of texts.entries()) insert.run(at, indexedText(text));
     const listing = database.prepare('SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid').pluck();
     for (const question of [...questions.map(({ text }) => text), ...unanswerable]) {
       for (const term of analyseQuery(question).terms) {
