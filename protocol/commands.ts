@@ -11,6 +11,7 @@ import { decideConsolidate } from './lifecycle/consolidate.js';
 import { decideResolve } from './lifecycle/resolve.js';
 import { decideUndoEdit } from './lifecycle/undo-edit.js';
 import { decideClaim, decideRelease } from './maintenance/ownership.js';
+import { decideReindex } from './maintenance/reindex-texts.js';
 import { decidePromote } from './memory/promote.js';
 import { decidePrune } from './memory/prune-observations.js';
 import { decideEmbeddings } from './memory/put-embeddings.js';
@@ -49,6 +50,7 @@ export const RULES = {
   'ensure-quota': decideEnsureQuota,
   'claim-ownership': decideClaim,
   'release-ownership': decideRelease,
+  'reindex-texts': decideReindex,
   'archive-memories': decideArchive,
   'restore-memory': decideRestore,
   'purge-archive': decidePurge,

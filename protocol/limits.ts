@@ -381,6 +381,9 @@ export const PARENT_POLL_MS = 1000;
 export const GC_INTERVAL_MS = 1_800_000;
 export const GC_BATCH_MAX = 500;
 export const EMBED_BATCH_MAX = 8;
+/** Texts that are indexed again in one transaction, and about how many characters. */
+export const REINDEX_ROWS_MAX = 200;
+export const REINDEX_CHARACTERS_MAX = 100_000;
 /** A query waits this long behind other queries for the embedder before recall answers by keyword. */
 export const QUERY_EMBED_WAIT_MS = 50;
 /**

@@ -24,7 +24,13 @@ export function checkIndex(content: ContentFacts | null, settings: Settings): Se
     section.crit(
       'FULL_TEXT_OUT_OF_STEP',
       `${fullText.missing} memories are not in the full text, and ${fullText.surplus} of its entries have no memory: recall misses them`,
-      'stop the node and restore a backup, or export and import the memories',
+      'stop the node and run "mnemesh repair"',
+    );
+  }
+  if (fullText.waiting > 0) {
+    section.info(
+      'FULL_TEXT_REINDEXING',
+      `${fullText.waiting} memories are indexed by the rules of another release; a running node indexes them again`,
     );
   }
   if (embeddings.lost > 0) {

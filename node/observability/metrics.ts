@@ -33,6 +33,10 @@ export class Metrics {
     'svc_memories_pending_embedding',
     'Memories that wait for their vectors',
   );
+  readonly #waitingTexts = this.#gauge(
+    'svc_memories_pending_reindex',
+    'Memories whose texts wait to be indexed by the rules of this release',
+  );
   readonly #writerQueueDepth = this.#gauge(
     'svc_writer_queue_depth',
     'Commands that wait for the storage writer',
@@ -89,6 +93,10 @@ export class Metrics {
 
   setPendingEmbedding(memories: number): void {
     this.#pendingEmbedding.set(memories);
+  }
+
+  setWaitingTexts(memories: number): void {
+    this.#waitingTexts.set(memories);
   }
 
   setWriterQueueDepth(commands: number): void {

@@ -34,6 +34,8 @@ export function gaugesChild({ storage, touches, mesh, embeds, metrics, condition
       mesh.gauge();
       metrics.touchesDropped(touches.dropped - touchesDropped);
       touchesDropped = touches.dropped;
+      const texts = await storage.store.query({ kind: 'text-index-progress' }, { lane: 'background' });
+      if (texts.ok) metrics.setWaitingTexts(texts.value.waiting);
       if (embeds) {
         const progress = await storage.store.query({ kind: 'embedding-progress' }, { lane: 'background' });
         if (progress.ok) {

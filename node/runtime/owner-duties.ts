@@ -4,6 +4,7 @@ import { backfillRound } from '../../actors/maintenance/backfill.js';
 import { expiryRound } from '../../actors/maintenance/expiry.js';
 import { observationsRound } from '../../actors/maintenance/observations.js';
 import { type Ownership, OwnershipLease } from '../../actors/maintenance/ownership.js';
+import { ReindexJob } from '../../actors/maintenance/reindex.js';
 import { CHANGE_POLL_MS } from '../../protocol/limits.js';
 import type { Clock, Log, Random, Scheduler } from '../../protocol/seams.js';
 import { instantAfter, instantFromMs } from '../../protocol/time.js';
@@ -93,9 +94,16 @@ export class OwnerDuties {
             )
           : { afterMs: NOT_OWNER_MS },
     });
+    const job = new ReindexJob(store, parts.log);
+    const reindex = loopChild({
+      ...common,
+      id: 'reindex',
+      round: async () => (this.owned ? job.round() : { afterMs: NOT_OWNER_MS }),
+    });
     const lease = new OwnershipLease(store, clock, parts.holder, parts.role, (next) => {
       this.change(next);
       backfill.wake.now();
+      reindex.wake.now();
     });
     const ownership = loopChild({
       ...common,
@@ -115,10 +123,8 @@ export class OwnerDuties {
         return { afterMs: CHANGE_POLL_MS };
       },
     });
-    const { semantic } = parts;
-    return semantic === null
-      ? [ownership.spec, expiry.spec, observations.spec]
-      : [ownership.spec, expiry.spec, observations.spec, backfill.spec, changes.spec];
+    const always = [ownership.spec, expiry.spec, observations.spec, reindex.spec];
+    return parts.semantic === null ? always : [...always, backfill.spec, changes.spec];
   }
 
   /** Ends what the ownership began; a later granted claim begins nothing. */

@@ -79,6 +79,8 @@ export type Mutation =
   /** Puts an operation back into the log whose hash the chain knows. */
   | { readonly mutation: 'restore-operation'; readonly operation: VerifiedOperation }
   | { readonly mutation: 'recount-digest'; readonly kind: string; readonly namespace: string }
+  /** Indexes the texts of rows again, from one row number down to another. */
+  | { readonly mutation: 'reindex-texts'; readonly from: number; readonly to: number }
   | { readonly mutation: 'recount-quotas'; readonly namespace: string }
   | { readonly mutation: 'drop-payloads'; readonly places: readonly OperationPlace[] }
   | { readonly mutation: 'note-suspects'; readonly subjects: readonly Subject[] }

@@ -109,6 +109,11 @@ export interface Reads {
   'agent-key': Ask<{ readonly agentId: AgentId }, string | null>;
   /** When the oldest recall in the ledger was observed. */
   'oldest-observation': Ask<Nothing, string | null>;
+  /** The next rows whose texts wait to be indexed again, by their numbers, the newest first; null when none waits. */
+  'waiting-texts': Ask<
+    { readonly rows: number; readonly characters: number },
+    { readonly from: number; readonly to: number } | null
+  >;
   'database-owner': Ask<Nothing, DatabaseOwner | null>;
   'archived-memory': Ask<{ readonly id: string }, ArchivedRow | null>;
   /** Archived rows up to an instant, the oldest first. */

@@ -29,6 +29,7 @@ export interface MaintenanceQueries {
     EmbeddingProgress,
     { readonly pending: number; readonly embedded: number; readonly skipped: number }
   >;
+  readonly 'text-index-progress': Ask<TextIndexProgress, { readonly waiting: number }>;
   readonly 'audit-rows': Ask<AuditRows, { readonly rows: readonly AuditRow[] }>;
   readonly 'audit-head': Ask<ReadAuditHead, { readonly head: AuditHead | 'damaged' | null }>;
 }
@@ -64,6 +65,11 @@ export interface NamespaceIds {
 
 export interface EmbeddingProgress {
   readonly kind: 'embedding-progress';
+}
+
+/** How many memories are still indexed by the rules of another release. */
+export interface TextIndexProgress {
+  readonly kind: 'text-index-progress';
 }
 
 /** Rows of the audit chain after a sequence, oldest first. */

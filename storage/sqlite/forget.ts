@@ -1,8 +1,7 @@
 import { AGENTS_NAMESPACE } from '../../protocol/agents/agent.js';
 import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
-import { analyseQuery } from '../../protocol/ranking/query.js';
+import { patternExpression } from '../../protocol/ranking/query.js';
 import type { FilterSql } from './filter.js';
-import { wordExpression } from './recall/postings.js';
 import { visibleRows } from './visibility.js';
 
 /**
@@ -32,11 +31,11 @@ export function forgettable(filter: ForgetFilter, now: string): FilterSql {
     parameters['through'] = filter.throughRid;
   }
   if (filter.pattern !== null) {
-    const { terms } = analyseQuery(filter.pattern);
-    if (terms.length === 0) clauses.push('0');
+    const expression = patternExpression(filter.pattern);
+    if (expression === null) clauses.push('0');
     else {
       clauses.push('m.rid IN (SELECT rowid FROM memories_fts WHERE memories_fts MATCH @expression)');
-      parameters['expression'] = terms.map(({ word }) => wordExpression(word)).join(' OR ');
+      parameters['expression'] = expression;
     }
   }
   return { sql: clauses.join(' AND '), parameters };

@@ -117,6 +117,7 @@ export class Mutations {
         statements.countAccess.run(accessCount, lastAccessedAt, id);
       },
       'put-embedding': (mutation) => this.putEmbedding(mutation),
+      'reindex-texts': ({ from, to }) => tables.memories.texts.reindex(from, to),
       'purge-archived': ({ row, reason }, { nowMs }) => {
         const { id: subject, namespace, seen } = row;
         const stamp = log.stamp(seen, nowMs);

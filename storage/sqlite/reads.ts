@@ -117,6 +117,7 @@ export class DecisionReads {
       'used-envelope': ({ fingerprint }) => this.envelope.get(fingerprint)?.memory_id ?? null,
       'agent-key': ({ agentId }) => agentKey(this.texts, agentId),
       'oldest-observation': () => this.oldestObservation.get()?.observed_at ?? null,
+      'waiting-texts': ({ rows, characters }) => tables.memories.texts.page(rows, characters),
       'database-owner': () => ownerFromSql(this.owner.get()),
       'archived-memory': ({ id }) => this.archived(id),
       'purgeable-memories': (request) => this.purgeable(request),

@@ -10,6 +10,7 @@ import { type HoldOptions, holdExclusively } from './exclusive-hold.js';
 import { separateIds, separateTitles } from './repair-clashes.js';
 import { DERIVED_OBJECTS } from './schema.js';
 import { linesOf } from './self-check.js';
+import { indexAllTexts } from './text-index.js';
 
 export interface RepairOptions extends HoldOptions {
   readonly path: string;
@@ -123,8 +124,8 @@ function reindex(db: Connection, name: string, problems: string[]): boolean {
 const TITLES = 'memories_title';
 
 function partClashes(db: Connection, crypto: Crypto): readonly string[] {
-  // The full text is built again afterwards, and the index of titles would refuse equal titles.
-  db.exec(`DROP TRIGGER IF EXISTS memories_fts_update; DROP INDEX IF EXISTS ${TITLES}`);
+  // It would refuse equal titles.
+  db.exec(`DROP INDEX IF EXISTS ${TITLES}`);
   const concerned = [...separateIds(db, crypto), ...separateTitles(db, crypto)];
   createMissing(db);
   return [...new Set(concerned)];
@@ -139,13 +140,7 @@ function createMissing(db: Connection): void {
 function rebuildTexts(db: Connection): number {
   db.exec('DROP TABLE IF EXISTS memories_fts');
   createMissing(db);
-  const { changes } = db
-    .prepare(
-      `INSERT INTO memories_fts (rowid, title, content, tags, nst)
-       SELECT rid, title, content, tags, 'n' || ns_id FROM memories NOT INDEXED`,
-    )
-    .run();
-  return changes;
+  return indexAllTexts(db);
 }
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;

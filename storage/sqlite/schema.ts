@@ -1,9 +1,12 @@
+import { TEXT_INDEX_ROW, TEXT_INDEX_TABLE } from './text-index.js';
+
 /**
  * The SQLite schema at version 55, as a fresh database gets it. Databases of versions 49 to 54 reach the same schema
  * through `migrations/`; a test compares the two.
  *
- * The full text follows updates and deletes by trigger. `mutations.ts` itself indexes inserts: a trigger makes SQLite
- * open a statement journal, and then FTS5 flushes its buffers for every single row.
+ * The full text follows deletes by trigger. `text-index.ts` indexes inserts and updates, because the index also holds
+ * terms that its tokenizer does not find, and because a trigger makes SQLite open a statement journal: then FTS5 flushes
+ * its buffers for every single row.
  *
  * Conventions: instants are canonical UTC text (`YYYY-MM-DDTHH:MM:SS.sssZ`), so text order is time order; JSON columns
  * are text; hashes are lower-case hex.
@@ -141,7 +144,7 @@ export const WALK_INDEX = `CREATE INDEX memory_links_walk ON memory_links
  * The form of the database within its schema version, in SQLite's `user_version`. Opening an earlier form for writing
  * upgrades it (migrations/form.ts). Schema 55 is unreleased, so its number stays.
  */
-export const DATABASE_FORM = 2;
+export const DATABASE_FORM = 3;
 
 export const SCHEMA = `
 PRAGMA user_version = ${DATABASE_FORM};
@@ -182,12 +185,11 @@ CREATE VIRTUAL TABLE memories_fts USING fts5 (
   title, content, tags, nst,
   content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
 );
-CREATE TRIGGER memories_fts_update AFTER UPDATE OF title, content, tags, ns_id ON memories BEGIN
-  UPDATE memories_fts SET title = new.title, content = new.content, tags = new.tags, nst = 'n' || new.ns_id WHERE rowid = new.rid;
-END;
 CREATE TRIGGER memories_fts_delete AFTER DELETE ON memories BEGIN
   DELETE FROM memories_fts WHERE rowid = old.rid;
 END;
+${TEXT_INDEX_TABLE}
+${TEXT_INDEX_ROW}
 
 CREATE TABLE memory_embeddings (
   feed INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -24,6 +24,8 @@ const BUSY_TRIES = 100;
 export interface Recalled {
   /** Best first. */
   readonly titles: readonly string[];
+  /** One for each title. */
+  readonly scores: readonly number[];
   readonly mode: 'hybrid' | 'keyword';
 }
 
@@ -93,7 +95,7 @@ export class MemoryClient {
         { ...this.services, semantic },
       );
       const { memories, mode, meta } = answer as {
-        memories: readonly { title: string }[];
+        memories: readonly { title: string; score: number }[];
         mode: Recalled['mode'];
         meta: { semantic?: string };
       };
@@ -102,7 +104,11 @@ export class MemoryClient {
         await new Promise((resolve) => setTimeout(resolve, 20));
         continue;
       }
-      return { titles: memories.map(({ title }) => title), mode };
+      return {
+        titles: memories.map(({ title }) => title),
+        scores: memories.map(({ score }) => score),
+        mode,
+      };
     }
   }
 

@@ -235,10 +235,12 @@ describe('a repair of the file', () => {
   });
 
   it('brings back an index, a trigger and a full-text table that are gone', async () => {
-    for (const gone of ['INDEX memories_title', 'TRIGGER memories_fts_update', 'TABLE memories_fts']) {
+    for (const gone of ['INDEX memories_title', 'TRIGGER memories_fts_delete', 'TABLE memories_fts']) {
       const path = join(folder, `gone-${gone.split(' ')[1]}.db`);
       const before = open(path);
-      assert.ok((await before.store.execute(storing({ title: 'kept', content: 'a word' }))).ok);
+      assert.ok(
+        (await before.store.execute(storing({ title: 'kept', content: 'a word 倉庫内 parseUserToken' }))).ok,
+      );
       const schema = ({ db }: Opened) =>
         db
           .prepare("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'memories_fts_%' ORDER BY name")
@@ -249,8 +251,8 @@ describe('a repair of the file', () => {
       assert.deepEqual(repaired(path).left, []);
       const after = open(path);
       assert.deepEqual(schema(after), whole);
-      const found = after.db.prepare("SELECT count(*) FROM memories_fts WHERE memories_fts MATCH 'word'");
-      assert.equal(found.pluck().get(), 1);
+      const found = after.db.prepare('SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?').pluck();
+      for (const word of ['word', '"庫内"', '"user token"']) assert.equal(found.get(word), 1, word);
       await after.store.close();
     }
   });

@@ -10,6 +10,7 @@ import { DatabaseRefusedError, schemaVersion } from '../database-setup.js';
 import { tailsAhead } from '../log-ahead.js';
 import { integrityNotes } from '../queries/scrub.js';
 import { Statements } from '../statements.js';
+import { WAITING_TEXTS } from '../text-index.js';
 import { inspectLog, type LogFacts } from './inspect-log.js';
 import { openUnchanged } from './open-unchanged.js';
 
@@ -32,7 +33,12 @@ export interface ContentFacts {
   readonly newestHlc: string;
   /** Own operations that are stamped too far ahead for other nodes. */
   readonly operationsAhead: number;
-  readonly fullText: { readonly missing: number; readonly surplus: number };
+  readonly fullText: {
+    readonly missing: number;
+    readonly surplus: number;
+    /** Rows that are indexed by the rules of another release. */
+    readonly waiting: number;
+  };
   readonly embeddings: {
     readonly pending: number;
     readonly embedded: number;
@@ -135,6 +141,7 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
       surplus: count(
         'SELECT count(*) AS n FROM memories_fts_docsize WHERE id NOT IN (SELECT rid FROM memories)',
       ),
+      waiting: hasTable(db, 'text_index') ? count(WAITING_TEXTS) : 0,
     },
     embeddings: {
       pending: states.get(0) ?? 0,

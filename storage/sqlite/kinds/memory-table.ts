@@ -14,6 +14,7 @@ import { type Digests, isDigest } from '../digests.js';
 import type { QuotaLedger } from '../quota-ledger.js';
 import { memoryFromSql, memoryToSql, ROW_COLUMNS, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Stamps } from '../stamps.js';
+import { TextIndex } from '../text-index.js';
 import { TitleSlots } from '../title-slots.js';
 import type { Place, Replacement, SubjectTable, Written } from './subject-table.js';
 
@@ -37,6 +38,7 @@ const HELD = `SELECT m.rid, m.title, m.namespace, n.name AS counted, m.digest,
 export class MemoryTable implements SubjectTable {
   private readonly statements;
   private readonly titles;
+  readonly texts: TextIndex;
   private readonly namespaceIds = new Map<string, number>();
 
   constructor(
@@ -46,6 +48,7 @@ export class MemoryTable implements SubjectTable {
     private readonly stamps: Stamps,
   ) {
     this.titles = new TitleSlots(db);
+    this.texts = new TextIndex(db);
     const assignments = ROW_COLUMNS.filter((column) => column !== 'id').map((column) => `${column} = ?`);
     this.statements = {
       row: db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`),
@@ -54,12 +57,11 @@ export class MemoryTable implements SubjectTable {
         `INSERT INTO memories (${ROW_COLUMNS.join(', ')}, ns_id, digest, conflict_of)
          VALUES (${ROW_COLUMNS.map(() => '?').join(', ')}, ?, ?, ?)`,
       ),
-      index: db.prepare('INSERT INTO memories_fts (rowid, title, content, tags, nst) VALUES (?, ?, ?, ?, ?)'),
       replace: db.prepare(
         `UPDATE memories SET ${assignments.join(', ')}, ns_id = ?, digest = ?, embed_state = iif(?, 0, embed_state),
            life_at = coalesce(?, life_at), conflict_of = ? WHERE id = ?`,
       ),
-      // A write that does not change the text must not reach the full-text trigger.
+      // A write that does not change the text leaves the columns that the full text holds.
       replaceUnindexed: db.prepare(
         `UPDATE memories SET tier = ?, expires_at = ?, updated_at = ?, version = ?, edited = ?, hlc = ?, origin = ?,
            origin_seq = ?, seen = ?, digest = ?, life_at = coalesce(?, life_at) WHERE id = ?`,
@@ -136,16 +138,11 @@ export class MemoryTable implements SubjectTable {
     const rival = this.titles.rivalOf(memory.id, memory.title, memory.namespace);
     const inserted = this.statements.insert.run(...memoryToSql(memory), nsId, digest, rival);
     if (rival !== null) this.titles.settle(memory.title, memory.namespace);
-    this.statements.index.run(
-      inserted.lastInsertRowid,
-      memory.title,
-      memory.content,
-      JSON.stringify(memory.tags),
-      `n${nsId}`,
-    );
+    const rid = Number(inserted.lastInsertRowid);
+    this.texts.add(rid, indexedColumns(memory, nsId));
     this.digests.join(memoryKind.name, memory.namespace, digest);
     this.quotas.count(null, memory, now);
-    return Number(inserted.lastInsertRowid);
+    return rid;
   }
 
   replace(
@@ -169,6 +166,7 @@ export class MemoryTable implements SubjectTable {
       const [, ...values] = memoryToSql(memory);
       const nsId = this.namespaceId(memory.namespace);
       this.statements.replace.run(...values, nsId, digest, stale ? 1 : 0, lifeAt ?? null, rival, memory.id);
+      this.texts.replace(state.rid, indexedColumns(memory, nsId));
       this.quotas.count(before, memory, now);
     } else this.replaceUnindexed(memory, digest, lifeAt ?? null);
     if (moved) {
@@ -288,6 +286,13 @@ function isTextChanged(
 ) {
   return memoryPayload({ ...before, tier, expires_at, updated_at, version, edited }) !== payload;
 }
+
+const indexedColumns = ({ title, content, tags }: Memory, nsId: number) => ({
+  title,
+  content,
+  tags: JSON.stringify(tags),
+  ns_id: nsId,
+});
 
 function rowOf(image: MemoryRow): Row<MemoryRow> {
   const { id, namespace, hlc, origin, origin_seq, seen } = image;

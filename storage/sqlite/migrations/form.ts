@@ -20,6 +20,7 @@ import { DEFAULT_LIMITS, QuotaLedger } from '../quota-ledger.js';
 import { DecisionReads } from '../reads.js';
 import { runDecision } from '../run-decision.js';
 import { DATABASE_FORM, LINK_COLUMNS, REPLICA_TABLES, WALK_INDEX, WRITTEN_COLUMN } from '../schema.js';
+import { addTextIndex, expectTextRules } from '../text-index.js';
 import { dropAside, setAside } from './tables.js';
 
 /**
@@ -33,7 +34,10 @@ export function upgradeForm(db: Connection, options: OpenOptions): void {
     db.pragma('legacy_alter_table = ON');
     db.exec('BEGIN IMMEDIATE');
     try {
-      if (formOf(db) < DATABASE_FORM) toSecondForm(db, options);
+      // The engine of the step after it writes to the index.
+      if (formOf(db) < DATABASE_FORM) addTextIndex(db);
+      if (formOf(db) < 2) toSecondForm(db, options);
+      db.pragma(`user_version = ${DATABASE_FORM}`);
       db.exec('COMMIT');
     } catch (error) {
       if (db.inTransaction) db.exec('ROLLBACK');
@@ -54,6 +58,7 @@ export function upgradeForm(db: Connection, options: OpenOptions): void {
   addLinkColumns(db);
   db.exec(WALK_INDEX.replace('INDEX', 'INDEX IF NOT EXISTS'));
   createRecordIndexes(db);
+  expectTextRules(db);
 }
 
 function formOf(db: Connection): number {
@@ -130,7 +135,6 @@ function toSecondForm(db: Connection, options: OpenOptions): void {
   engine.quotas.flush();
   engine.digests.flush();
   engine.log.finish();
-  db.pragma(`user_version = ${DATABASE_FORM}`);
 }
 
 function countedPlaces(db: Connection): readonly { kind: string; namespace: string }[] {

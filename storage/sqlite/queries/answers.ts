@@ -8,7 +8,7 @@ import { auditRows } from './audit.js';
 import { nearDuplicate, similarTitles } from './before-store.js';
 import { findContradictions } from './contradictions.js';
 import { readBuckets, readDigests, readNamespaces } from './digests.js';
-import { embeddingProgress, pendingEmbeddings } from './embeddings.js';
+import { embeddingProgress, pendingEmbeddings, textIndexProgress } from './embeddings.js';
 import { entityByAlias } from './entities.js';
 import { exportLinks, exportMemories } from './export.js';
 import { getMemory } from './get.js';
@@ -127,6 +127,7 @@ export const ANSWERS: {
   'store-stats': scan(storeStats),
   'pending-embeddings': scan(pendingEmbeddings),
   'embedding-progress': scan(embeddingProgress),
+  'text-index-progress': scan(textIndexProgress),
   'current-owner': lookup(currentOwner),
   'log-position': lookup(logPosition),
   'namespace-ids': lookup(namespaceIds),

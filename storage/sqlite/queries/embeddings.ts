@@ -1,5 +1,6 @@
 import type { PendingEmbeddings } from '../../../protocol/maintenance/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
+import { WAITING_TEXTS } from '../text-index.js';
 import type { QueryParts } from './query-parts.js';
 
 type PendingRow = Answers['pending-embeddings']['rows'][number];
@@ -24,4 +25,9 @@ export function embeddingProgress({ statements }: QueryParts): Answers['embeddin
   const embedded = count('SELECT count(*) AS n FROM memory_embeddings');
   const pending = count('SELECT count(*) AS n FROM memories WHERE embed_state = 0');
   return { pending, embedded, skipped: count('SELECT count(*) AS n FROM memories') - pending - embedded };
+}
+
+/** The progress of indexing the texts again. */
+export function textIndexProgress({ statements }: QueryParts): Answers['text-index-progress'] {
+  return { waiting: (statements.get(WAITING_TEXTS).get() as { n: number }).n };
 }

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { inverseFrequency } from '../../../protocol/ranking/lexical.js';
-import { type QueryTerm, quoted } from '../../../protocol/ranking/query.js';
+import { type QueryTerm, quoted, termExpression, wordExpression } from '../../../protocol/ranking/query.js';
+import { isHead } from '../../../protocol/ranking/text-match.js';
 import { newestRid, type Scope } from './scope.js';
 import { statement } from './statements.js';
 
@@ -67,12 +68,12 @@ export interface Postings {
   readonly informative: boolean;
 }
 
-/** Only a word that could be a namespace term needs `{title content tags}`. */
-const NAMESPACE_TERM = /^n\d+$/;
-
-/** A word as an expression over the texts of a row. */
-export const wordExpression = (word: string): string =>
-  NAMESPACE_TERM.test(word) ? `{title content tags} : ${quoted(word)}` : quoted(word);
+/**
+ * Words that begin with a term, as an expression: `datenschutz` finds `Datenschutzbeauftragte`; null for a term that is
+ * too short for it. The index reads all rows of all such words, so it is asked only for terms in few rows.
+ */
+export const headExpression = (term: QueryTerm): string | null =>
+  isHead(term) ? `${wordExpression(term.word)} *` : null;
 
 /**
  * The expression that every row of a scope matches; null for everything. The term also matches a text that contains
@@ -143,13 +144,25 @@ export class PostingsReader {
   /** Counts the rows of each word, exactly for rare words, which it also lists. */
   #probe(terms: readonly QueryTerm[]): Word[] {
     return terms.map((term, index) => {
-      const expression = wordExpression(term.word);
-      const known = this.#knownFrequency(term.word);
+      const expression = termExpression(term);
+      const key = `${term.form} ${term.word}`;
+      const known = this.#knownFrequency(key);
       if (known !== undefined) return { index, expression, rows: known, rids: null };
       const rids = this.#list(allOf(this.#within, expression), PROBED_ROWS);
-      if (rids.length < PROBED_ROWS) return { index, expression, rows: rids.length, rids };
-      return { index, expression, rows: this.#estimate(term.word, rids), rids: null };
+      if (rids.length >= PROBED_ROWS) {
+        return { index, expression, rows: this.#estimate(key, rids), rids: null };
+      }
+      const longer = this.#longer(term);
+      // A word that stands for itself somewhere is as telling as its own rows are few.
+      const rows = rids.length > 0 ? rids.length : longer.length;
+      return { index, expression, rows, rids: longer.length > 0 ? [...new Set([...rids, ...longer])] : rids };
     });
+  }
+
+  /** Rows with words that begin with a rare term. */
+  #longer(term: QueryTerm): number[] {
+    const expression = headExpression(term);
+    return expression === null ? [] : this.#list(allOf(this.#within, expression), PROBED_ROWS);
   }
 
   /** Lists the rows that may match a query; `requested` is how many the caller can examine. */
@@ -159,7 +172,7 @@ export class PostingsReader {
     const idf = new Float64Array(terms.length);
     const found = new Uint8Array(terms.length);
     for (const word of words) {
-      idf[word.index] = inverseFrequency(rows, word.rows);
+      idf[word.index] = inverseFrequency(rows, word.rows) * (terms[word.index]?.share ?? 1);
       found[word.index] = word.rows > 0 ? 1 : 0;
     }
     const ascending = words.filter((word) => word.rows > 0).sort((left, right) => left.rows - right.rows);
@@ -240,7 +253,7 @@ export class PostingsReader {
 
   /** The newest rows with any word of the query, for use when filters have left too few. */
   expressionOfAny(terms: readonly QueryTerm[]): string {
-    const any = terms.map((term) => wordExpression(term.word)).join(' OR ');
+    const any = terms.map(termExpression).join(' OR ');
     return allOf(this.#within, `(${any})`);
   }
 }

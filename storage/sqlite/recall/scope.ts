@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { wordsOf } from '../../../protocol/ranking/tokens.js';
+import { TextMatcher } from '../../../protocol/ranking/text-match.js';
 import { namespaceLineage } from '../visibility.js';
 import { statement } from './statements.js';
 
@@ -97,8 +97,9 @@ function averageWords(database: Database, namespace: number | null): number {
     'raw',
   ).all(...(namespace === null ? [] : [namespace])) as [number, string][];
   let words = 0;
+  const counter = new TextMatcher([]);
   for (const [length, text] of rows) {
-    words += (wordsOf(text).length * Math.max(length, 1)) / Math.max(text.length, 1);
+    words += (counter.match(text).words * Math.max(length, 1)) / Math.max(text.length, 1);
   }
   return rows.length === 0 ? 1 : Math.max(1, words / rows.length);
 }

@@ -1,11 +1,17 @@
 import type { Database } from 'better-sqlite3';
 import type { SearchMemories } from '../../../protocol/memory/queries.js';
 import { inverseFrequency, LexicalScorer, PairWeights } from '../../../protocol/ranking/lexical.js';
-import { analyseQuery, type QueryAnalysis } from '../../../protocol/ranking/query.js';
+import {
+  analyseQuery,
+  anyOf,
+  type QueryAnalysis,
+  type QueryTerm,
+  termExpression,
+} from '../../../protocol/ranking/query.js';
 import { RANKING_WEIGHTS } from '../../../protocol/ranking/weights.js';
 import { type FilterSql, memoryFilter } from '../filter.js';
 import { tagExpression } from './filters.js';
-import { allOf, scopeExpression, WIDENED_ROWS, wordExpression } from './postings.js';
+import { allOf, headExpression, scopeExpression, WIDENED_ROWS } from './postings.js';
 import { type Scope, scopeOf } from './scope.js';
 import { statement } from './statements.js';
 
@@ -13,6 +19,8 @@ import { statement } from './statements.js';
 const RANKED_ROWS_MAX = 200;
 /** Words that are read to rank them. */
 const RANKED_WORDS_MAX = 60_000;
+/** A word in fewer rows than this is also found as the beginning of longer words. */
+const RARE_ROWS = 128;
 
 /**
  * Keyword search (interface §4.3): the rows with every word of the query that pass the filters, the most relevant
@@ -42,7 +50,7 @@ export function search(database: Database, query: SearchMemories): number[] {
   const expression = allOf(
     scopeExpression(scope),
     tagExpression(filter.tags),
-    ...analysis.terms.map((term) => wordExpression(term.word)),
+    ...analysis.terms.filter(({ required }) => required).map((term) => searched(database, scope, term)),
   );
   const requested = Math.max(RANKED_ROWS_MAX, filter.offset + filter.limit);
   const found = matching(database, expression, sourced, requested);
@@ -50,6 +58,17 @@ export function search(database: Database, query: SearchMemories): number[] {
   const head = found.slice(0, Math.min(RANKED_ROWS_MAX, rankable));
   const ordered = [...rank(database, analysis, scope, head, found.length), ...found.slice(head.length)];
   return ordered.slice(filter.offset, filter.offset + filter.limit);
+}
+
+/** A term as a search wants it. */
+function searched(database: Database, scope: Scope, term: QueryTerm): string {
+  const expression = termExpression(term);
+  const longer = headExpression(term);
+  if (longer === null) return expression;
+  const sql = 'SELECT rowid FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid DESC LIMIT ?';
+  const own = allOf(scopeExpression(scope), expression);
+  const rows = statement(database, sql, 'pluck').all(own, RARE_ROWS);
+  return rows.length < RARE_ROWS ? anyOf([expression, longer]) : expression;
 }
 
 function newestOf(database: Database, condition: FilterSql, limit: number, offset: number): number[] {

@@ -91,12 +91,30 @@ test('quoting leaves nothing that the index reads as syntax', () => {
 });
 
 test('a matcher finds exactly the words that share a stem with a term', () => {
-  const text = 'Painted paintings, PAINT! The painter saw naïve ski skies and 你好世界.';
-  const query = 'painting naive sky 你好世界 ski';
+  const text = 'Painted paintings, PAINT! The boat saw naïve ski skies and snow.';
+  const query = 'painting naive sky ski';
   const { terms } = analyseQuery(query);
   const match = new TextMatcher(terms).match(text);
   const expected = terms.map((term) => wordsOf(text).filter((word) => stemOf(word) === term.stem).length);
   assert.deepEqual([...match.counts], expected);
   assert.equal(match.words, wordsOf(text).length);
   assert.ok((expected[0] ?? 0) >= 3);
+});
+
+test('a matcher counts a part of a word as half, and each letter of a script without spaces as a word', () => {
+  const countsIn = (text: string, query: string) => [
+    ...new TextMatcher(analyseQuery(query).terms).match(text).counts,
+  ];
+  assert.deepEqual(countsIn('The painter and a painting', 'painting'), [1.5]);
+  assert.deepEqual(countsIn('Der Wartungsvertrag, ein Vertrag', 'Vertrag'), [1.5]);
+  assert.deepEqual(countsIn('parseUserToken, the user', 'user'), [1.5]);
+  assert.deepEqual(countsIn('你好世界, 世界', '世界'), [2]);
+  assert.equal(new TextMatcher([]).match('你好 world').words, 3);
+});
+
+test('another form of an irregular word is the same word', () => {
+  const [term] = analyseQuery('Where did Ann buy it?').terms.slice(1);
+  assert.deepEqual(term?.also, ['bought']);
+  assert.deepEqual([...new TextMatcher([term!]).match('I bought it, she buys').counts], [2]);
+  assert.deepEqual(analyseQuery('driving').terms[0]?.also, ['drove', 'driven']);
 });

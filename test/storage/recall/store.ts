@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import type { RecallRequest, VectorEvidence, Viewer } from '../../../protocol/ranking/types.js';
 import { SCHEMA } from '../../../storage/sqlite/schema.js';
+import { TextIndex } from '../../../storage/sqlite/text-index.js';
 
 export const EVERYBODY: Viewer = { all: true, agentId: null, asNamespace: null };
 export const NOW = '2026-11-21T12:00:00.000Z';
@@ -37,10 +38,7 @@ export class TestStore {
         created_at, updated_at, expires_at, metadata, memory_kind, source_uri, confidence, citations, atomised_into, ns_id)
       VALUES (@id, @tier, @namespace, @title, @content, @tags, @priority, @created, @created, @expires, @metadata,
         @kind, @sourceUri, @confidence, @citations, @atomised, (SELECT ns_id FROM namespaces WHERE name = @namespace))`);
-    this.#index = this.database.prepare(
-      `INSERT INTO memories_fts (rowid, title, content, tags, nst)
-       SELECT rid, title, content, tags, 'n' || ns_id FROM memories WHERE rid = ?`,
-    );
+    this.#index = new TextIndex(this.database);
   }
 
   /** Adds rows in order and answers their rids. */
@@ -70,7 +68,11 @@ export class TestStore {
       atomised: row.atomisedInto ?? null,
     });
     const rid = Number(lastInsertRowid);
-    this.#index.run(rid);
+    const { ns_id } = this.database.prepare('SELECT ns_id FROM memories WHERE rid = ?').get(rid) as {
+      ns_id: number;
+    };
+    const { title, content, tags = [] } = row;
+    this.#index.add(rid, { title, content, tags: JSON.stringify(tags), ns_id });
     if (row.vector !== undefined) {
       const blob = Buffer.from(Float32Array.from(row.vector).buffer);
       this.database

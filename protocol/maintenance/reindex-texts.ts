@@ -1,0 +1,20 @@
+import { type Deciding, decided } from '../decide/deciding.js';
+import { read } from '../decide/reads.js';
+import { REINDEX_CHARACTERS_MAX, REINDEX_ROWS_MAX } from '../limits.js';
+
+/** Indexes some of the texts again that were indexed by other rules, the newest first. */
+export interface ReindexTexts {
+  readonly kind: 'reindex-texts';
+}
+
+/** `more`: rows may still wait. */
+export interface ReindexTextsOutcome {
+  readonly more: boolean;
+}
+
+/** The full text is local, so nothing replicates; a crash between two commands loses nothing. */
+export function* decideReindex(_command: ReindexTexts): Deciding<ReindexTextsOutcome> {
+  const page = yield* read('waiting-texts', { rows: REINDEX_ROWS_MAX, characters: REINDEX_CHARACTERS_MAX });
+  if (page === null) return decided({ more: false }, []);
+  return decided({ more: page.to > 1 }, [{ mutation: 'reindex-texts', ...page }]);
+}

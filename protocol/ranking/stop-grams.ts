@@ -1,0 +1,41 @@
+/**
+ * Pairs of letters of Japanese, Chinese and Korean that carry grammar and no subject, and what other pairs are worth.
+ */
+
+const STOP_GRAMS: ReadonlySet<string> = new Set(
+  `です ます した して する ある いる から まで など こと もの ため よう どこ なに だれ いつ どう なぜ この その あの どの れる られ
+せん でし まし たか すか しょ ょう では には とは ので のは のが のか のに への より って った てい いま ない くだ ださ さい ください
+たの との にな なり なる なっ とき でき きる きま いて たら なら けど がつ にあ もう かっ んで すれ れば ばい いい うか ての るの いの
+はい はど はな はだ とい いう れた れて れま りま きた える えて りで ばよ よい いで いた んな うな うに んの るか るに るた
+什么 怎么 我们 你们 他们 哪里 哪个 谁的 是谁 为什 么时 时候 多少 可以 如何 是什 的是 了吗 吗的 是否 哪些 有哪 么样 怎样 应该 请问 是哪 在哪 么做
+니까 습니 입니 합니 했나 하나 까요 어디 누가 언제 무엇 어떤 어떻 떻게 누구 하는 되는 있는 있나 됩니 나요 인가 인지 해야 하고 으로 에서 부터 까지
+에게 한테 라고 이라 했습 었습 였습 됐나 되나 됐습 왔나 는지 은지 한가 는가 을까 할까 해서 하면 되면 어느 무슨 얼마 왜죠 이고 이며 하여 된다 한다`
+    .split(/\s+/)
+    .filter((gram) => gram.length > 0),
+);
+/** Letters of Chinese that are in no word of their own. */
+const STOP_LETTERS = /[的了吗呢吧们么谁怎这那哪她您]/;
+/** Particles of Korean at the end of a word. */
+const PARTICLES = /[은는이가을를의에로와과도만요죠]$/;
+
+const HIRAGANA = /^[\u3041-\u309f]+$/;
+const KATAKANA = /^[\u30a0-\u30ff]+$/;
+const HANGUL = /^[\uac00-\ud7a3]+$/;
+const ANY_HIRAGANA = /[\u3041-\u309f]/;
+
+/** True for letters that only carry grammar; a single letter when it is `alone`. */
+export const isStopGram = (gram: string, alone: boolean): boolean =>
+  STOP_GRAMS.has(gram) || (alone ? HIRAGANA.test(gram) || STOP_LETTERS.test(gram) : false);
+
+/**
+ * The weight of a pair of letters as a share of a word's: a pair of Han letters is about a word, a word in katakana has
+ * several pairs, and hiragana are mostly grammar. `atEnd`: the last pair of a longer word.
+ */
+export function gramShare(gram: string, atEnd: boolean): number {
+  if (HIRAGANA.test(gram)) return 0.15;
+  if (ANY_HIRAGANA.test(gram)) return 0.3;
+  if (KATAKANA.test(gram)) return 0.5;
+  if (HANGUL.test(gram)) return atEnd && PARTICLES.test(gram) ? 0.2 : 0.7;
+  if (gram.length > 2) return 0.4;
+  return STOP_LETTERS.test(gram) ? 0.2 : 0.8;
+}

@@ -1,0 +1,145 @@
+import { indexedText, TEXT_RULES } from '../../protocol/ranking/index-text.js';
+import type { Connection } from './connection.js';
+import { Statements } from './statements.js';
+
+/** The rules of texts that were indexed before there were rules: as they stand, without further terms. */
+const NO_RULES = 0;
+
+/** Which rows wait to be indexed again, by present rules. */
+export const TEXT_INDEX_TABLE = `
+-- Rows up to the number in waiting are indexed by other rules (before) than the present ones, and wait for their turn.
+CREATE TABLE IF NOT EXISTS text_index (
+  singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
+  rules INTEGER NOT NULL,
+  before INTEGER NOT NULL,
+  waiting INTEGER NOT NULL
+);`;
+
+/** What the table says about a fresh index. */
+export const TEXT_INDEX_ROW = `INSERT OR REPLACE INTO text_index (singleton, rules, before, waiting)
+  VALUES (1, ${TEXT_RULES}, ${TEXT_RULES}, 0);`;
+
+interface IndexedColumns {
+  readonly title: string;
+  readonly content: string;
+  /** JSON text. */
+  readonly tags: string;
+  readonly ns_id: number;
+}
+
+interface IndexState {
+  readonly rules: number;
+  readonly before: number;
+  readonly waiting: number;
+}
+
+const INSERT = 'INSERT INTO memories_fts (rowid, title, content, tags, nst) VALUES (?, ?, ?, ?, ?)';
+const REPLACE =
+  'INSERT OR REPLACE INTO memories_fts (rowid, title, content, tags, nst) VALUES (?, ?, ?, ?, ?)';
+
+const valuesOf = (rid: number, { title, content, tags, ns_id }: IndexedColumns) =>
+  [rid, indexedText(title), indexedText(content), indexedText(tags), `n${ns_id}`] as const;
+
+/** How many rows wait to be indexed again. */
+export const WAITING_TEXTS =
+  'SELECT count(*) AS n FROM memories WHERE rid <= (SELECT waiting FROM text_index)';
+
+/** The full text of the memories. Deleted rows leave it by trigger. */
+export class TextIndex {
+  private readonly statements: Statements;
+  private readonly insertion;
+  private readonly replacement;
+
+  constructor(db: Connection) {
+    this.statements = new Statements(db);
+    this.insertion = db.prepare(INSERT);
+    this.replacement = db.prepare(REPLACE);
+  }
+
+  add(rid: number, columns: IndexedColumns): void {
+    this.insertion.run(...valuesOf(rid, columns));
+  }
+
+  replace(rid: number, columns: IndexedColumns): void {
+    this.replacement.run(...valuesOf(rid, columns));
+  }
+
+  /**
+   * The rows from the newest waiting one down that are indexed together: at most `rows`, and not many more than
+   * `characters`. Null when none waits.
+   */
+  page(rows: number, characters: number): { readonly from: number; readonly to: number } | null {
+    const { waiting } = this.state();
+    if (waiting === 0) return null;
+    const sizes = this.statements
+      .get(
+        `SELECT rid, length(title) + length(content) + length(tags) AS size FROM memories
+         WHERE rid <= ? ORDER BY rid DESC LIMIT ?`,
+      )
+      .all(waiting, rows) as { rid: number; size: number }[];
+    let sum = 0;
+    for (const { rid, size } of sizes) {
+      sum += size;
+      if (sum > characters) return { from: waiting, to: rid };
+    }
+    return { from: waiting, to: sizes.length < rows ? 1 : (sizes.at(-1)?.rid ?? 1) };
+  }
+
+  /** Indexes rows of a page again, and notes that they are done. */
+  reindex(from: number, to: number): void {
+    const { before } = this.state();
+    const rows = this.statements
+      .get(
+        'SELECT rid, title, content, tags, ns_id FROM memories WHERE rid BETWEEN ? AND ? ORDER BY rid DESC',
+      )
+      .all(to, from) as (IndexedColumns & { rid: number })[];
+    for (const { rid, ...columns } of rows) {
+      const values = valuesOf(rid, columns);
+      const [, title, content, tags] = values;
+      // Most rows of plain English are already indexed as the rules say.
+      const same = title === columns.title && content === columns.content && tags === columns.tags;
+      if (before !== NO_RULES || !same) this.replacement.run(...values);
+    }
+    this.statements.get('UPDATE text_index SET waiting = ?').run(to - 1);
+  }
+
+  private state(): IndexState {
+    return this.statements.get('SELECT rules, before, waiting FROM text_index').get() as IndexState;
+  }
+}
+
+/** Brings a database without rules to today's form; inside the caller's transaction. All its rows wait. */
+export function addTextIndex(db: Connection): void {
+  db.exec(`DROP TRIGGER IF EXISTS memories_fts_update; ${TEXT_INDEX_TABLE}`);
+  // A repair may have made it before.
+  db.prepare(
+    `INSERT OR IGNORE INTO text_index (singleton, rules, before, waiting)
+     VALUES (1, ?, ?, coalesce((SELECT max(rid) FROM memories), 0))`,
+  ).run(TEXT_RULES, NO_RULES);
+}
+
+/** Lets all rows wait when they were indexed by the rules of another release. */
+export function expectTextRules(db: Connection): void {
+  const other = db.prepare('SELECT 1 FROM text_index WHERE rules <> ?');
+  if (other.get(TEXT_RULES) === undefined) return;
+  db.prepare(
+    `UPDATE text_index SET before = rules, rules = ?, waiting = coalesce((SELECT max(rid) FROM memories), 0)
+     WHERE rules <> ?`,
+  ).run(TEXT_RULES, TEXT_RULES);
+}
+
+/** Indexes all rows again at once; the full-text table is empty. Answers the number of rows. */
+export function indexAllTexts(db: Connection): number {
+  db.function('indexed_text', { deterministic: true, directOnly: true }, (text: unknown) =>
+    indexedText(String(text)),
+  );
+  const { changes } = db
+    .prepare(
+      `INSERT INTO memories_fts (rowid, title, content, tags, nst)
+       SELECT rid, indexed_text(title), indexed_text(content), indexed_text(tags), 'n' || ns_id
+       FROM memories NOT INDEXED`,
+    )
+    .run();
+  db.exec(`${TEXT_INDEX_TABLE} ${TEXT_INDEX_ROW}`);
+  return changes;
+}
