@@ -17,7 +17,7 @@ export function memoriesView(
   rows: readonly Row[],
   options: { readonly columns: number; readonly snippets: boolean },
 ): string {
-  if (rows.length === 0) return 'no memories found\n';
+  if (rows.length === 0) return `no memories found${belowOf(answer)}\n`;
   const narrow = options.columns < NARROW_COLUMNS;
   const { heads, cells } = columnsOf(rows, narrow);
   const fixed = heads
@@ -36,7 +36,16 @@ export function memoriesView(
   }
   const mode = typeof answer['mode'] === 'string' ? `, ${answer['mode']} recall` : '';
   lines.push('', `${rows.length} ${rows.length === 1 ? 'memory' : 'memories'}${mode}`);
+  const flagged = rows.filter((row) => row['near_duplicates'] !== undefined).length;
+  if (flagged > 0) lines.push(`${flagged} of them nearly the same as another memory: "get" names it`);
   return `${lines.join('\n')}\n`;
+}
+
+/** Where the memories are, when the named namespace has none. */
+function belowOf(answer: Row): string {
+  const below = answer['namespaces_below'];
+  if (!Array.isArray(below)) return '';
+  return ` in this namespace; there are some in ${below.map((name) => oneLine(String(name))).join(', ')}: write "/**" after the namespace to cover those below it`;
 }
 
 interface Column {
@@ -80,6 +89,10 @@ function columnsOf(rows: readonly Row[], narrow: boolean): { heads: string[]; ce
 function snippet(row: Row, columns: number): string {
   const indent = ' '.repeat(SHORT_ID_LENGTH + GAP.length);
   return (
-    indent + clip(oneLine(String(row['content'] ?? '')), Math.max(TITLE_COLUMNS_MIN, columns - indent.length))
+    indent +
+    clip(
+      oneLine(String(row['passage'] ?? row['content'] ?? '')),
+      Math.max(TITLE_COLUMNS_MIN, columns - indent.length),
+    )
   );
 }

@@ -217,7 +217,7 @@ export class SimNode {
       tokens: quarters,
       touches: new DeferredTouches(wrapped, scheduler, log, lifePolicyOf(settings)),
       recallSessions: new RememberedSessions(),
-      storeAdvice: { begin: () => true, end: () => undefined },
+      storeAdvice: { begin: () => true, end: () => undefined, within: (look) => look },
       settings,
       clock,
       random: randomOf(this.dice),

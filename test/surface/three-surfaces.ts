@@ -169,6 +169,7 @@ const STORE_ANSWER = new Set([
   'duplicate',
   'action',
   'potential_contradictions',
+  'expires_at',
 ]);
 
 /** What follows from the moment and the surface, not from the call. */
@@ -189,6 +190,8 @@ const VARYING = new Set([
   'score',
   'recall_id',
   'observed_at',
+  // Whether the look beside the write was finished, or the later one has come.
+  'near_duplicates',
 ]);
 
 /** A side whose store a daemon serves. */

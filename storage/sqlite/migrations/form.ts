@@ -19,7 +19,7 @@ import { Mutations } from '../mutations.js';
 import { DEFAULT_LIMITS, QuotaLedger } from '../quota-ledger.js';
 import { DecisionReads } from '../reads.js';
 import { runDecision } from '../run-decision.js';
-import { DATABASE_FORM, REPLICA_TABLES, WRITTEN_COLUMN } from '../schema.js';
+import { DATABASE_FORM, NEAR_DUPLICATE_TABLES, REPLICA_TABLES, WRITTEN_COLUMN } from '../schema.js';
 import { dropAside, setAside } from './tables.js';
 
 /**
@@ -52,6 +52,7 @@ export function upgradeForm(db: Connection, options: OpenOptions): void {
     throw new DatabaseRefusedError('a newer release wrote this database: install a newer release');
   }
   createRecordIndexes(db);
+  addNearDuplicates(db);
 }
 
 function formOf(db: Connection): number {
@@ -78,6 +79,24 @@ function addWrittenBytes(db: Connection): void {
   try {
     // Another process may have added it meanwhile.
     if (there.get(name) === undefined) db.exec(`ALTER TABLE agent_quotas ADD COLUMN ${WRITTEN_COLUMN}`);
+    db.exec('COMMIT');
+  } catch (error) {
+    db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** Rows that are here already are not compared: that would be hours of work for something that nobody asked for. */
+function addNearDuplicates(db: Connection): void {
+  const there = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'near_duplicates'");
+  if (there.get() !== undefined) return;
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    // Another process may have made them meanwhile.
+    if (there.get() === undefined) {
+      db.exec(NEAR_DUPLICATE_TABLES);
+      db.exec('INSERT INTO near_duplicates_through SELECT 1, commit_sequence FROM log_state');
+    }
     db.exec('COMMIT');
   } catch (error) {
     db.exec('ROLLBACK');
