@@ -37,7 +37,7 @@ export function memoryView(answer: Fields): string {
   const duplicates = (near ?? []) as readonly Fields[];
   if (duplicates.length > 0) lines.push('', 'nearly the same');
   for (const duplicate of duplicates) {
-    lines.push(oneLine(`  ${duplicate['id']} ${duplicate['similarity']} ${duplicate['title']}`));
+    lines.push(`  ${oneLine(`${duplicate['id']} ${duplicate['similarity']} ${duplicate['title']}`)}`);
   }
   return `${lines.join('\n')}\n`;
 }

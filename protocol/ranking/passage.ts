@@ -1,13 +1,13 @@
 import { type FoundTerm, isUnspaced, TermFinder } from './found-terms.js';
 
 /**
- * Characters of a passage: at most about 60 tokens, and of a short text about a third and no less than this. A text is
+ * Characters of a passage: at most about 60 tokens, and of a short text about a quarter more than the least. A text is
  * a part of the JSON envelope, so a passage that grew as fast would make the compact answer as large.
  */
-const SPACED = { most: 240, least: 60 };
+const SPACED = { most: 240, least: 50 };
 /** A script without spaces has about one token for each character. */
-const UNSPACED = { most: 80, least: 20 };
-const SHARE = 1 / 3;
+const UNSPACED = { most: 80, least: 17 };
+const SHARE = 1 / 4;
 /** How far before the first term the beginning of its sentence is looked for. */
 const LEAD_LENGTH = 60;
 const CUT = '…';

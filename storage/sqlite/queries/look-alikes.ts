@@ -104,7 +104,10 @@ export function flaggedDuplicates(
      JOIN memories o ON o.id = listed.value JOIN near_duplicates d ON d.${own} = o.rid
      JOIN memories m ON m.rid = d.${other} WHERE ${gate.sql}`;
   const rows = statements
-    .get(`${side('rid', 'other_rid')} UNION ALL ${side('other_rid', 'rid')} ORDER BY similarity DESC, id`)
+    .get(
+      `SELECT * FROM (${side('rid', 'other_rid')} UNION ALL ${side('other_rid', 'rid')})
+       ORDER BY similarity DESC, id`,
+    )
     .all({ ...gate.parameters, ids: JSON.stringify(query.ids) }) as (NearDuplicate & {
     readonly subject: string;
   })[];

@@ -87,7 +87,7 @@ describe('memory_recall over MCP', () => {
     assert.equal('content' in passage, false, 'a passage is not taken for the whole text');
     assert.match(String(passage['passage']), /^…The zeppelin lands at the old airfield on Fridays\. .*…$/);
     const full = await found({ content: 'full' });
-    assert.deepEqual([full['content'], full['passage']], [content.trim(), undefined]);
+    assert.deepEqual([full['content'], full['passage']], [content, undefined]);
     const none = await found({ content: 'none' });
     assert.deepEqual(['content' in none, 'passage' in none], [false, false]);
     const compact = async (args: object) =>
