@@ -15,11 +15,14 @@ type Row = Record<string, unknown>;
 
 const COUNT = 500;
 /** A process each, so fewer of them go over the command line. */
-const BY_COMMAND = 20;
+const BY_COMMAND = 16;
+const SLOW = 60;
 const FAST_AT_ONCE = 16;
 
-/** Stores one note and answers what the surface answered; throws when it is refused. */
-type Storing = (note: LookAlikeNote & { readonly namespace: string }) => Promise<Row>;
+type Note = LookAlikeNote & { readonly namespace: string };
+
+/** Stores some notes at once and answers what the surface answered; throws when one is refused. */
+type Storing = (notes: readonly Note[]) => Promise<Row[]>;
 
 let daemon: DaemonProcess;
 let mcp: McpProcess;
@@ -38,28 +41,42 @@ after(async () => {
   await daemon.end('SIGTERM');
 });
 
-const overMcp: Storing = async (note) => {
-  calls += 1;
-  const answer = await mcp.call(calls, 'memory_store', note);
-  assert.notEqual(answer.result?.['isError'], true, JSON.stringify(answer));
-  return JSON.parse(textOf(answer)) as Row;
-};
-const overHttp: Storing = async (note) => {
-  const response = await fetch(`${daemon.base}/memories`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-agent-id': 'ai:alike' },
-    body: JSON.stringify(note),
+const overMcp: Storing = async (notes) => {
+  const ids = notes.map((note) => {
+    calls += 1;
+    mcp.send({ id: calls, method: 'tools/call', params: { name: 'memory_store', arguments: note } });
+    return calls;
   });
-  const body = (await response.json()) as Row;
-  assert.equal(response.status, 201, JSON.stringify(body));
-  return body;
+  const rows: Row[] = [];
+  for (const id of ids) {
+    const answer = await mcp.answer(id);
+    assert.notEqual(answer.result?.['isError'], true, JSON.stringify(answer));
+    rows.push(JSON.parse(textOf(answer)) as Row);
+  }
+  return rows;
 };
-const byCommand: Storing = async ({ title, content, namespace }) => {
-  const args = ['store', '--title', title, '--content', content, '--namespace', namespace, '--json'];
-  const { code, out, err } = await run(daemon.home, args);
-  assert.equal(code, 0, err);
-  return JSON.parse(out) as Row;
-};
+const overHttp: Storing = (notes) =>
+  Promise.all(
+    notes.map(async (note) => {
+      const response = await fetch(`${daemon.base}/memories`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-agent-id': 'ai:alike' },
+        body: JSON.stringify(note),
+      });
+      const body = (await response.json()) as Row;
+      assert.equal(response.status, 201, JSON.stringify(body));
+      return body;
+    }),
+  );
+const byCommand: Storing = (notes) =>
+  Promise.all(
+    notes.map(async ({ title, content, namespace }) => {
+      const args = ['store', '--title', title, '--content', content, '--namespace', namespace, '--json'];
+      const { code, out, err } = await run(daemon.home, args);
+      assert.equal(code, 0, err);
+      return JSON.parse(out) as Row;
+    }),
+  );
 
 const list = async (namespace: string): Promise<Row[]> => {
   const answer = await fetch(`${daemon.base}/memories?limit=1000&namespace=${namespace}`);
@@ -75,15 +92,14 @@ describe('look-alike notes', () => {
     for (const pace of ['slowly', 'fast'] as const) {
       it(`over ${surface}, stored ${pace}: none is refused, and all are flagged`, async () => {
         const namespace = `alike/${surface.replaceAll(' ', '-')}/${pace}`;
-        const notes = lookAlikeNotes(pace === 'slowly' ? Math.min(count, 100) : count);
+        const notes = lookAlikeNotes(Math.min(count, pace === 'slowly' ? SLOW : COUNT)).map((note) => ({
+          ...note,
+          namespace,
+        }));
+        const atOnce = pace === 'slowly' ? 1 : FAST_AT_ONCE;
         const answers: Row[] = [];
-        if (pace === 'slowly') {
-          for (const note of notes) answers.push(await store({ ...note, namespace }));
-        } else {
-          for (let from = 0; from < notes.length; from += FAST_AT_ONCE) {
-            const some = notes.slice(from, from + FAST_AT_ONCE);
-            answers.push(...(await Promise.all(some.map((note) => store({ ...note, namespace })))));
-          }
+        for (let from = 0; from < notes.length; from += atOnce) {
+          answers.push(...(await store(notes.slice(from, from + atOnce))));
         }
         assert.equal(new Set(answers.map(({ id }) => id)).size, notes.length);
         const rows = await untilAnswer(
