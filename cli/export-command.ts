@@ -1,7 +1,7 @@
 import type { ReadServices } from '../node/pipeline/call.js';
-import { ExportFailedError, exportDocument } from '../node/transfer/export-document.js';
+import { type Exported, ExportFailedError, exportDocument } from '../node/transfer/export-document.js';
 import { operatorView } from '../node/transfer/operator-view.js';
-import type { Viewer } from '../protocol/ranking/types.js';
+import { subtreeProblem } from '../protocol/ids.js';
 import { fail, failed, ok, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
@@ -25,14 +25,29 @@ export const exportCommand = defineCommand({
       path: 'file',
       doc: 'Write to this file instead of standard output',
     },
+    {
+      name: 'namespace',
+      short: 'n',
+      kind: 'value',
+      value: 'text',
+      doc: 'Only this namespace; with /** at its end, it and all below it',
+    },
   ],
-  examples: ['export > memories.json', 'export --out memories.json'],
+  examples: [
+    'export > memories.json',
+    'export --out memories.json',
+    'export --namespace "team/**" --out team.json',
+  ],
   run: (parsed, terminal) =>
     withLocalNode(parsed, async (services, caller) => {
       const viewer = operatorView(caller);
       if (!viewer.ok) return failed(viewer.error);
+      const namespace = flagValue(parsed, 'namespace') ?? null;
+      const problem = namespace === null ? null : subtreeProblem(namespace);
+      if (problem !== null)
+        return fail('VALIDATION_FAILED', `--namespace: ${problem}`, { fields: ['namespace'] });
       try {
-        return await run(parsed, terminal, services, viewer.value);
+        return await run(parsed, terminal, services, { viewer: viewer.value, namespace });
       } catch (error) {
         if (error instanceof ExportFailedError) return failed(error.failure);
         const { syscall, code } = error as NodeJS.ErrnoException;
@@ -49,11 +64,11 @@ async function run(
   parsed: ParsedArguments,
   terminal: Terminal,
   services: ReadServices,
-  viewer: Viewer,
+  exported: Exported,
 ): Promise<Result<number>> {
   const out = flagValue(parsed, 'out');
   const progress = new Progress(process.stderr, 'exported memories:');
-  const document = exportDocument(services, viewer, (memories) => progress.update(memories));
+  const document = exportDocument(services, exported, (memories) => progress.update(memories));
   if (out === undefined) {
     try {
       for await (const piece of document) {

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { Caller } from '../node/identity/caller.js';
-import { localCaller, localIdentity } from '../node/identity/local-caller.js';
+import { commandCaller, localIdentity } from '../node/identity/local-caller.js';
 import type { LocalRunner } from '../node/local/local-runner.js';
 import type { Services } from '../node/pipeline/call.js';
 import { NO_CATALOGUE, openInlineNode } from '../node/runtime/inline-node.js';
@@ -20,7 +20,7 @@ export async function withLocalNode(
   try {
     const { services } = node;
     const identity = localIdentity(settings, { hostname: hostname(), pid: process.pid }, services.random);
-    const caller = localCaller(identity, flagValue(parsed, 'agent-id') ?? null, null);
+    const caller = commandCaller(identity, flagValue(parsed, 'agent-id') ?? null);
     return caller.ok ? await run(services, caller.value) : failed(caller.error);
   } finally {
     await node.close();
@@ -36,7 +36,7 @@ export async function withLocalRunner(
   const runner = openRunner(settings, () => openInlineNode(settings, 'cli', NO_CATALOGUE));
   try {
     const identity = localIdentity(settings, { hostname: hostname(), pid: process.pid }, systemRandom);
-    const caller = localCaller(identity, flagValue(parsed, 'agent-id') ?? null, null);
+    const caller = commandCaller(identity, flagValue(parsed, 'agent-id') ?? null);
     return caller.ok ? await run(runner, caller.value) : failed(caller.error);
   } finally {
     await runner.close();

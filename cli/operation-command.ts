@@ -1,15 +1,17 @@
 import { hostname } from 'node:os';
-import { explicitAgentId, localCaller, localIdentity } from '../node/identity/local-caller.js';
+import { commandCaller, explicitAgentId, localIdentity } from '../node/identity/local-caller.js';
 import { formattedText } from '../node/pipeline/formatted-text.js';
+import type { Answer } from '../node/pipeline/pipeline.js';
 import { shapedAnswer } from '../node/pipeline/replicate.js';
 import { openRunner } from '../node/runtime/open-runner.js';
 import { systemRandom } from '../node/seams.js';
 import { type Failure, fail, failed, ok, type Result } from '../protocol/result.js';
 import { parseArguments } from './arguments.js';
 import { type Command, PROGRAM } from './command.js';
-import { asksFor, asksForJson, flagValue, settingsFor } from './global-flags.js';
+import { confirmed, hasTerminal } from './confirm.js';
+import { asksFor, asksForJson, flagValue, isSet, settingsFor } from './global-flags.js';
 import { helpText } from './help.js';
-import { argumentSpecOf, type CliOperation, FOR_PEOPLE, fieldsOf } from './operation-flags.js';
+import { argumentSpecOf, type CliOperation, FOR_PEOPLE, fieldsOf, hasOwnFlag } from './operation-flags.js';
 import { operationArguments, operationHelp, usageOf } from './operation-help.js';
 import { argumentName, operationInput } from './operation-input.js';
 import { Progress } from './progress.js';
@@ -71,7 +73,7 @@ async function run(
     return fail('INVALID_ARGUMENT', '--json and --format contradict each other', { fields: ['format'] });
   }
   const settings = settingsFor(parsed.value);
-  const named = fieldsOf(operation).includes('agent_id') ? undefined : flagValue(parsed.value, 'agent-id');
+  const flagged = hasOwnFlag(operation, 'agent-id') ? null : flagValue(parsed.value, 'agent-id');
 
   const progress = new Progress(process.stderr, operation.cli.progress ?? '');
   const runner = openRunner(settings, async () => {
@@ -80,23 +82,31 @@ async function run(
   });
   try {
     const identity = localIdentity(settings, { hostname: hostname(), pid: process.pid }, systemRandom);
-    const caller = localCaller(identity, named ?? explicitAgentId(operation, input.value), null);
+    const caller = commandCaller(identity, flagged ?? explicitAgentId(operation, input.value));
     if (!caller.ok) return failed(caller.error);
-    const answer = await runner.run(operation, {
-      surface: 'cli',
-      caller: caller.value,
-      input: input.value,
-      unknownFields: 'refuse',
-      progress: (done, of) => progress.update(done, of),
-    });
+    const call = (fields: Record<string, unknown>) =>
+      runner.run(operation, {
+        surface: 'cli',
+        caller: caller.value,
+        input: fields,
+        unknownFields: 'refuse',
+        progress: (done, of) => progress.update(done, of),
+      });
+    const agreed = isSet(parsed.value, 'yes') ? ok(true) : await isAgreed(operation, input.value, call);
+    if (!agreed.ok) return failed(inTypedNames(operation, agreed.error));
+    if (!agreed.value) {
+      await terminal.complain('nothing was changed\n');
+      return ok(1);
+    }
+    const answer = await call(input.value);
     progress.end();
     if (!answer.ok) {
       if (json) return failed(answer.error);
-      const failure = await withoutPart(operation, answer.error, format, terminal);
+      const failure = await withoutPart(operation, answer.error, input.value, terminal);
       return failed(withWayOut(operation, inTypedNames(operation, failure)));
     }
     const shaped = shapedAnswer(operation.cli.shape, answer.value);
-    const text = formattedText(operation, shaped, format);
+    const text = formattedText(operation, shaped, input.value);
     if (text !== null) {
       await terminal.print(text);
       return ok(0);
@@ -113,15 +123,29 @@ async function run(
 async function withoutPart(
   operation: CliOperation,
   failure: Failure,
-  format: unknown,
+  input: Readonly<Record<string, unknown>>,
   terminal: Terminal,
 ): Promise<Failure> {
   const { code, message, details } = failure;
   if (code !== 'TRAVERSAL_BUDGET_EXCEEDED' || details === undefined) return failure;
   await terminal.print(
-    formattedText(operation, details, format) ?? viewOf(operation, details, terminal.columns),
+    formattedText(operation, details, input) ?? viewOf(operation, details, terminal.columns),
   );
   return { code, message };
+}
+
+/** On a terminal, asks before something is removed for good or in numbers; true where there is nothing to ask. */
+async function isAgreed(
+  { cli }: CliOperation,
+  input: Readonly<Record<string, unknown>>,
+  call: (fields: Record<string, unknown>) => Promise<Answer>,
+): Promise<Result<boolean>> {
+  if (cli.confirm === undefined || input['dry_run'] === true || !hasTerminal()) return ok(true);
+  const { preview, question } = cli.confirm;
+  const seen = preview === undefined ? ok({}) : await call({ ...input, ...preview });
+  if (!seen.ok) return failed(seen.error);
+  const asked = question(seen.value);
+  return ok(asked === null || (await confirmed(asked)));
 }
 
 /** What people are told about a write that fewer nodes have than its quorum. */
@@ -135,9 +159,9 @@ function withWayOut(operation: CliOperation, failure: Failure): Failure {
   const takes = (field: string) => fieldsOf(operation).includes(field);
   const next =
     failure.details?.['similarity'] !== undefined && takes('force')
-      ? `--force stores it anyway; the other memory is ${failure.details['existing_id']}`
+      ? '--force stores it all the same, beside the other one'
       : failure.details?.['existing_id'] !== undefined && takes('on_conflict')
-        ? '--on-conflict merge adds to it, --on-conflict version keeps both'
+        ? '--on-conflict version keeps both; --on-conflict merge replaces the text of the stored memory with this one'
         : failure.code === 'QUOTA_EXCEEDED'
           ? `"${PROGRAM} quota-status" shows the usage; the limits are settings`
           : failure.code === 'ATTESTATION_FAILED' && takes('sign')

@@ -11,6 +11,8 @@ import {
   flagOf,
   isRequired,
   kebab,
+  ownFlagOf,
+  YES,
 } from './operation-flags.js';
 
 interface FieldSchema {
@@ -39,7 +41,9 @@ export function operationHelp(operation: CliOperation): HelpPage {
         title: 'Options of every command',
         rows: GLOBAL_ROWS.filter(
           ([typed]) =>
-            ![...fieldsOf(operation), ...aliases].some((name) => typed.includes(`--${kebab(name)} `)),
+            ![...fieldsOf(operation).map((field) => ownFlagOf(operation, field)), ...aliases].some((name) =>
+              typed.includes(`--${kebab(name)} `),
+            ),
         ),
       },
     ],
@@ -65,14 +69,15 @@ export function operationArguments(operation: CliOperation): {
   };
   const byPosition = operation.cli.positionals ?? [];
   const known = new Map(argumentSpecOf(operation).flags.map((flag) => [flag.name, flag]));
+  const flags = fieldsOf(operation)
+    .filter((field) => !byPosition.includes(field))
+    .map((field) => ({
+      ...(known.get(ownFlagOf(operation, field)) as Flag),
+      ...documented(field),
+      value: valueWord(schemas[field] ?? {}),
+    }));
   return {
-    flags: fieldsOf(operation)
-      .filter((field) => !byPosition.includes(field))
-      .map((field) => ({
-        ...(known.get(kebab(field)) as Flag),
-        ...documented(field),
-        value: valueWord(schemas[field] ?? {}),
-      })),
+    flags: operation.cli.confirm === undefined ? flags : [...flags, YES],
     positionals: byPosition.map((field) => ({
       ...documented(field),
       required: isRequired(operation, field),
@@ -116,7 +121,7 @@ function documentation(operation: CliOperation, field: string, schema: FieldSche
 /** The flags of a field that help does not show in its first column. */
 function otherNames(operation: CliOperation, field: string): string[] {
   if (operation.cli.positionals?.includes(field) === true) return aliasesOf(operation, field);
-  const names = [kebab(field), ...aliasesOf(operation, field)];
+  const names = [ownFlagOf(operation, field), ...aliasesOf(operation, field)];
   return names.filter((name) => name !== flagOf(operation, field));
 }
 

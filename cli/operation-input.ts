@@ -3,7 +3,7 @@ import { coerceText, fieldTypes } from '../node/pipeline/coerce.js';
 import { REQUEST_BODY_BYTES_MAX } from '../protocol/limits.js';
 import { fail, failed, ok, type Result } from '../protocol/result.js';
 import type { ParsedArguments } from './arguments.js';
-import { type CliOperation, fieldsOf, flagOf, isRequired, kebab } from './operation-flags.js';
+import { type CliOperation, fieldsOf, flagOf, isRequired, kebab, ownFlagOf } from './operation-flags.js';
 
 type Input = Record<string, unknown>;
 
@@ -59,7 +59,7 @@ function typedTexts(
 ): Result<Map<string, readonly string[]>> {
   const texts = new Map<string, readonly string[]>();
   for (const field of fieldsOf(operation)) {
-    const values = parsed.flags.get(kebab(field));
+    const values = parsed.flags.get(ownFlagOf(operation, field));
     if (values !== undefined) texts.set(field, values);
   }
   for (const [index, field] of (operation.cli.positionals ?? []).entries()) {

@@ -12,6 +12,7 @@ import { decideResolve } from './lifecycle/resolve.js';
 import { decideUndoEdit } from './lifecycle/undo-edit.js';
 import { decideClaim, decideRelease } from './maintenance/ownership.js';
 import { decideReindex } from './maintenance/reindex-texts.js';
+import { decideFlagNearDuplicates } from './memory/near-duplicates.js';
 import { decidePromote } from './memory/promote.js';
 import { decidePrune } from './memory/prune-observations.js';
 import { decideEmbeddings } from './memory/put-embeddings.js';
@@ -45,6 +46,7 @@ export const RULES = {
   'prune-observations': decidePrune,
   'expire-memories': decideExpire,
   'put-embeddings': decideEmbeddings,
+  'flag-near-duplicates': decideFlagNearDuplicates,
   'register-agent': decideRegisterAgent,
   'bind-agent-key': decideBindAgentKey,
   'ensure-quota': decideEnsureQuota,

@@ -67,6 +67,19 @@ export function namespaceProblem(namespace: string): string | null {
   return null;
 }
 
+/** The end of a name that stands for a namespace and all namespaces below it. */
+export const SUBTREE = '/**';
+
+/** The namespace at the top of a subtree, `a/b` of `a/b/**`; null for the name of one namespace. */
+export function subtreeRoot(name: string): string | null {
+  return name.endsWith(SUBTREE) ? name.slice(0, -SUBTREE.length) : null;
+}
+
+/** Says what is wrong with the name of a namespace or a subtree, or null. */
+export function subtreeProblem(name: string): string | null {
+  return namespaceProblem(subtreeRoot(name) ?? name);
+}
+
 /** The namespace itself and its ancestors, nearest first: `a/b/c`, `a/b`, `a`. */
 export function withAncestors(namespace: string): string[] {
   const chain = [namespace];

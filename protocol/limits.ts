@@ -41,13 +41,14 @@ export const REPLICATED_WORD_BYTES_MAX = 4 * ID_LENGTH_MAX;
 export const REPLICATED_VERSION_MAX = 4_294_967_294;
 
 // Life cycle (reference-http §2.2)
-export const TTL_SECONDS = { short: 21_600, mid: 604_800, long: null } as const;
+export const TTL_SECONDS = { short: 21_600, mid: 7_776_000, long: null } as const;
 /** A touch moves an expiry at least this far from now. */
-export const EXTEND_SECONDS = { short: 3600, mid: 86_400, long: null } as const;
+export const EXTEND_SECONDS = { short: 3600, mid: 7_776_000, long: null } as const;
 /** A mid row becomes long at this access. */
 export const PROMOTE_ACCESS_COUNT = 5;
-/** Life operations (expiry extension) are written at most once in this time for one row. */
+/** Life operations (expiry extension) of one row are at least this far apart, and this part of the extension. */
 export const LIFE_INTERVAL_SECONDS = 3600;
+export const LIFE_STEPS = 90;
 /** A larger configured time to live or extension is reduced to this. */
 export const TTL_CONFIGURED_SECONDS_MAX = 315_360_000;
 
@@ -142,15 +143,16 @@ export const SUPERSEDES_MAX = 100;
 export const DUPLICATE_THRESHOLD = 0.85;
 /** The lowest accepted threshold (interface §8). */
 export const DUPLICATE_THRESHOLD_MIN = 0.5;
-/**
- * A store is refused, unless forced, when its text is this similar to a stored text and not equal to it (reference-http
- * §2.3).
- */
-export const NEAR_DUPLICATE_SIMILARITY_MIN = 0.95;
-/** Nearest rows that this check compares. */
-export const NEAR_DUPLICATE_CANDIDATES_MAX = 5;
-/** The longest time that a store waits for this check; after it the check is skipped. */
-export const NEAR_DUPLICATE_WAIT_MS = 250;
+/** Rows that a stored text is compared with for near duplicates, from each of two lists, and how many are named. */
+export const NEAR_DUPLICATE_CANDIDATES_MAX = 20;
+export const NEAR_DUPLICATES_MAX = 5;
+/** The longest time that a store waits for this comparison, which runs during the write; without it, later. */
+export const NEAR_DUPLICATE_WAIT_MS = 5;
+/** The same where the operator has near duplicates refused: then the comparison comes before the write. */
+export const NEAR_DUPLICATE_REFUSE_WAIT_MS = 50;
+/** Operations that one round of the later comparison reads, and the pause after a round with rows. */
+export const NEAR_DUPLICATE_ROUND_MAX = 8;
+export const NEAR_DUPLICATE_ROUND_PAUSE_MS = 20;
 /**
  * Titles that a store compares with its own at a time, the share of words that they must have in common, and how many
  * it names.
@@ -210,6 +212,10 @@ export const PAGE_SIZE_MAX = 1000;
 export const LIST_LIMIT = 20;
 export const RECALL_LIMIT = 10;
 export const RECALL_LIMIT_MAX = 50;
+/** Namespaces that an empty answer names, because they lie below the one that was asked. */
+export const NAMESPACES_BELOW_MAX = 5;
+/** A recall or search of a subtree asks the full text for each namespace up to this number, then checks the rows. */
+export const SUBTREE_TERMS_MAX = 64;
 export const OFFSET_MAX = 1_000_000_000;
 export const QUERY_LENGTH_MAX = 8192;
 export const LOAD_FAMILY_LIMIT = 20;

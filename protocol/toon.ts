@@ -5,8 +5,16 @@
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The last two appear only in an answer that the byte limit ended early; nothing is cut silently. */
-const META = ['count', 'mode', 'tokens_used', 'budget_tokens', 'truncated', 'next_offset'] as const;
+/** `truncated` and `next_offset` appear only where the byte limit ended an answer: nothing is cut silently. */
+const META = [
+  'count',
+  'mode',
+  'tokens_used',
+  'budget_tokens',
+  'truncated',
+  'next_offset',
+  'namespaces_below',
+] as const;
 const STANDARD_COLUMNS = ['id', 'title', 'content'] as const;
 const COLUMNS = [
   'id',
@@ -35,15 +43,18 @@ const COMPACT_COLUMNS = [
 ] as const;
 
 /**
- * Renders the rows of an answer. Search results use the same `memories` header as memories; `content`, `meta`, `links`
- * and `recall_id` are not part of the format. Every line ends with a line feed.
+ * Renders the rows of an answer. Search results use the same `memories` header as memories; `meta`, `links` and
+ * `recall_id` are not part of the format, and a text only where the caller asked for one. Every line ends with a line
+ * feed.
  */
 export function toon(
   answer: Record<string, unknown>,
   rowsKey: 'memories' | 'results',
   compact: boolean,
+  /** The member of a row that is its text, as the last column. */
+  textColumn: 'passage' | 'content' | null = null,
 ): string {
-  const columns = compact ? COMPACT_COLUMNS : COLUMNS;
+  const columns = [...(compact ? COMPACT_COLUMNS : COLUMNS), ...(textColumn === null ? [] : [textColumn])];
   let text = metaLine(answer);
   const standards = standardsOf(answer);
   if (standards.length > 0) {

@@ -21,7 +21,7 @@ export function memoriesView(
   options: { readonly columns: number; readonly snippets: boolean },
 ): string {
   const standards = standardLines(answer, options.columns);
-  if (rows.length === 0) return `${['no memories found', ...standards].join('\n')}\n`;
+  if (rows.length === 0) return `${[`no memories found${belowOf(answer)}`, ...standards].join('\n')}\n`;
   const narrow = options.columns < NARROW_COLUMNS;
   const { heads, cells } = columnsOf(rows, narrow);
   const fixed = heads
@@ -40,12 +40,21 @@ export function memoriesView(
   }
   const mode = typeof answer['mode'] === 'string' ? `, ${answer['mode']} recall` : '';
   lines.push('', `${rows.length} ${rows.length === 1 ? 'memory' : 'memories'}${mode}`, ...standards);
+  const flagged = rows.filter((row) => row['near_duplicates'] !== undefined).length;
+  if (flagged > 0) lines.push(`${flagged} of them nearly the same as another memory: "get" names it`);
   return `${lines.join('\n')}\n`;
 }
 
 function standardLines({ standard, standards }: Row, columns: number): readonly string[] {
   const all = [...(standard === undefined ? [] : [standard]), ...((standards ?? []) as Row[])] as Row[];
   return all.map(({ namespace, title }) => clip(oneLine(`standard of ${namespace}: ${title}`), columns));
+}
+
+/** Where the memories are, when the named namespace has none. */
+function belowOf(answer: Row): string {
+  const below = answer['namespaces_below'];
+  if (!Array.isArray(below)) return '';
+  return ` in this namespace; there are some in ${below.map((name) => oneLine(String(name))).join(', ')}: write "/**" after the namespace to cover those below it`;
 }
 
 interface Column {
@@ -89,6 +98,10 @@ function columnsOf(rows: readonly Row[], narrow: boolean): { heads: string[]; ce
 function snippet(row: Row, columns: number): string {
   const indent = ' '.repeat(SHORT_ID_LENGTH + GAP.length);
   return (
-    indent + clip(oneLine(String(row['content'] ?? '')), Math.max(TITLE_COLUMNS_MIN, columns - indent.length))
+    indent +
+    clip(
+      oneLine(String(row['passage'] ?? row['content'] ?? '')),
+      Math.max(TITLE_COLUMNS_MIN, columns - indent.length),
+    )
   );
 }

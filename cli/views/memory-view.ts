@@ -5,7 +5,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** One memory as a readable block: its title, facts, text and links. */
 export function memoryView(answer: Fields): string {
   const memory = (answer['memory'] ?? answer) as Fields;
-  const { title, content, metadata, tags, ...facts } = memory;
+  const { title, content, metadata, tags, near_duplicates: near, ...facts } = memory;
   const found: (readonly [label: string, text: string])[] = [];
   const fact = (name: string, value: unknown) => {
     const text = Array.isArray(value)
@@ -33,6 +33,11 @@ export function memoryView(answer: Fields): string {
   if (links.length > 0) lines.push('', 'links');
   for (const link of links) {
     lines.push(oneLine(`  ${link['source_id']} ${link['relation']} ${link['target_id']}`));
+  }
+  const duplicates = (near ?? []) as readonly Fields[];
+  if (duplicates.length > 0) lines.push('', 'nearly the same');
+  for (const duplicate of duplicates) {
+    lines.push(`  ${oneLine(`${duplicate['id']} ${duplicate['similarity']} ${duplicate['title']}`)}`);
   }
   return `${lines.join('\n')}\n`;
 }

@@ -12,10 +12,11 @@ export function ttlSecondsOf(settings: Settings): Readonly<Record<Tier, number |
   };
 }
 
-/** How a read may extend and promote a memory. */
+/** How a use may extend and promote a memory. */
 export function lifePolicyOf(settings: Settings): LifePolicy {
+  const mid = settings.midExtendSeconds ?? settings.midTtlSeconds;
   return {
-    extendSeconds: { short: settings.shortExtendSeconds, mid: settings.midExtendSeconds, long: null },
+    extendSeconds: { short: settings.shortExtendSeconds, mid: mid === 0 ? null : mid, long: null },
     promoteAccessCount: PROMOTE_ACCESS_COUNT,
   };
 }

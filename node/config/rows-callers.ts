@@ -52,7 +52,8 @@ export const CALLER_ROWS = {
     default: [],
     env: 'SVC_ADMIN_AGENT_IDS',
     config: 'admin.agent_ids',
-    doc: 'Agents that may use the admin routes.',
+    joined: true,
+    doc: 'Agents that may use the admin routes; those of the variable and of the file together.',
   },
   adminHeaderTrust: {
     type: 'boolean',

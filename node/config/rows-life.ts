@@ -9,6 +9,8 @@ import type { SettingRows } from './setting-row.js';
 /** Zero or less means never (reference-http §2.2). */
 const seconds = (value: number) => (value <= 0 ? null : Math.min(value, TTL_CONFIGURED_SECONDS_MAX));
 const positive = (value: number) => (value <= 0 ? null : value);
+/** Zero means that reads leave the expiry; null, no value, means as long as the time to live. */
+const extension = (value: number) => Math.min(Math.max(value, 0), TTL_CONFIGURED_SECONDS_MAX);
 
 /** How long memories live. */
 export const LIFE_ROWS = {
@@ -26,7 +28,7 @@ export const LIFE_ROWS = {
     unit: 's',
     convert: seconds,
     config: 'ttl.mid_ttl_secs',
-    doc: 'Time to live of the mid tier; 0 or less means for ever.',
+    doc: 'Time to live of the mid tier, from its last use; 0 or less means for ever.',
   },
   longTtlSeconds: {
     type: 'integer',
@@ -43,15 +45,16 @@ export const LIFE_ROWS = {
     unit: 's',
     convert: seconds,
     config: 'ttl.short_extend_secs',
-    doc: 'A recall moves the expiry of a short row at least this far from now; 0 or less leaves it unchanged.',
+    doc: 'A use moves the expiry of a short row at least this far from now; 0 or less leaves it unchanged.',
   },
   midExtendSeconds: {
     type: 'integer',
-    default: EXTEND_SECONDS.mid,
+    default: null,
+    defaultDoc: 'as `ttl.mid_ttl_secs`',
     unit: 's',
-    convert: seconds,
+    convert: extension,
     config: 'ttl.mid_extend_secs',
-    doc: 'A recall moves the expiry of a mid row at least this far from now; 0 or less leaves it.',
+    doc: 'A use moves the expiry of a mid row at least this far from now; 0 or less leaves it.',
   },
   archiveMaxDays: {
     type: 'integer',

@@ -22,6 +22,14 @@ export const SERVICE_ROWS = {
     legacy: 'archive_on_gc',
     doc: 'Keep a copy of deleted and expired memories in the archive.',
   },
+  nearDuplicate: {
+    type: 'text',
+    default: 'flag',
+    oneOf: ['flag', 'refuse', 'off'],
+    env: 'SVC_NEAR_DUPLICATE',
+    config: 'memory.near_duplicate',
+    doc: 'A memory that says nearly the same as another is stored and flagged. `refuse` refuses it where both say the same word for word; `off` looks for none.',
+  },
   defaultNamespace: {
     type: 'text',
     default: 'global',

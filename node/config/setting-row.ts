@@ -38,6 +38,8 @@ interface Row<Type extends string, Written> {
   readonly asIs?: string;
   /** What is wrong with a value, without quoting it; null when it is valid. */
   readonly check?: (value: string) => string | null;
+  /** For a list: the entries of the variable and of the file count together (interface §5.4). */
+  readonly joined?: true;
   /** Turns the number that the operator writes into the value in the program. */
   readonly convert?: (value: number) => number | null;
   /** The default as the documentation says it; the value itself unless given. */

@@ -34,13 +34,28 @@ export function findValue(
   const name = row.env ?? '';
   const text = row.env === undefined ? undefined : given(env[row.env]);
   const keys = [row.config, row.configAlias].filter((key) => key !== undefined);
+  const flagged = take(fromFlag(row, given(flag)), { source: 'flag', name: flagName }, flagName);
+  if (flagged !== null) return flagged;
+  const variable = take(
+    text === undefined ? undefined : fromText(row, text),
+    { source: 'environment', name },
+    name,
+  );
+  if (variable !== null) {
+    return row.joined === true ? joined(variable, fromKeys(row, keys, 'file', file, take)) : variable;
+  }
   return (
-    take(fromFlag(row, given(flag)), { source: 'flag', name: flagName }, flagName) ??
-    take(text === undefined ? undefined : fromText(row, text), { source: 'environment', name }, name) ??
     fromKeys(row, keys, 'file', file, take) ??
     secretFromSection(row, env, file, report) ??
     fromKeys(row, row.legacy === undefined ? [] : [row.legacy], 'legacy', file, take)
   );
+}
+
+/** The entries of both lists, each once; the origin is that of the first. */
+function joined(first: Found, second: Found | null): Found {
+  if (second === null) return first;
+  const entries = [...(first.value as readonly string[]), ...(second.value as readonly string[])];
+  return { ...first, value: [...new Set(entries)] };
 }
 
 function fromKeys(

@@ -19,7 +19,8 @@ export function checkIndex(content: ContentFacts | null, settings: Settings): Se
     .fact('pending', embeddings.pending)
     .fact('skipped', embeddings.skipped)
     .fact('failed', embeddings.failed)
-    .fact('models', embeddings.models.join(', ') || '-');
+    .fact('models', embeddings.models.join(', ') || '-')
+    .fact('near duplicates', content.nearDuplicates);
   if (fullText.missing > 0 || fullText.surplus > 0) {
     section.crit(
       'FULL_TEXT_OUT_OF_STEP',
@@ -52,6 +53,12 @@ export function checkIndex(content: ContentFacts | null, settings: Settings): Se
       'EMBEDDING_MODELS_MIXED',
       `there are vectors of ${embeddings.models.length} models, but only those of one are searched`,
       'run "mnemesh reembed"',
+    );
+  }
+  if (content.nearDuplicates > 0) {
+    section.info(
+      'NEAR_DUPLICATES',
+      `${content.nearDuplicates} memories say nearly the same as an older one: "list" marks them, and "get" names the other`,
     );
   }
   if (embeddings.pending > 0 && settings.embedBackend === 'builtin') {

@@ -221,7 +221,7 @@ export class RequestHandler {
         },
         this.#options.services,
       );
-      if (answer.ok) render(exchange, route, answer.value, input['format']);
+      if (answer.ok) render(exchange, route, answer.value, input);
       else exchange.fail(answer.error);
     } catch (error) {
       this.#report(exchange, error);
@@ -266,13 +266,13 @@ function render(
   exchange: Exchange,
   route: OperationRoute,
   answer: Record<string, unknown>,
-  format: unknown,
+  input: Readonly<Record<string, unknown>>,
 ): void {
   const { operation, binding } = route;
   const ordinary = typeof binding.status === 'function' ? binding.status(answer) : (binding.status ?? 200);
   // Accepted, but on fewer nodes than required (interface §4.13).
   const status = answer['quorum_met'] === false ? 202 : ordinary;
-  const text = formattedText(operation, answer, format);
+  const text = formattedText(operation, answer, input);
   if (text !== null) {
     exchange.send(status, TEXT_TYPE, text);
   } else {

@@ -55,6 +55,16 @@ export function localCaller(
 }
 
 /**
+ * The caller of a command. `--agent-id` means what SVC_AGENT_ID means, for reads too; a process that SVC_AGENT_ID binds
+ * to one agent stays bound, and may name another one only as the writer.
+ */
+export function commandCaller(identity: LocalIdentity, named: string | null): Result<Caller> {
+  const { settings } = identity;
+  const bound = { ...identity, settings: { ...settings, agentId: settings.agentId ?? named } };
+  return localCaller(bound, named, null);
+}
+
+/**
  * The id that a call names for its writer: `agent_id`, or `metadata.agent_id`. In reads `agent_id` is a
  * filter and does not name the caller.
  */

@@ -45,7 +45,7 @@ export async function callTool(
         profile: session.profile,
       })
     : caller;
-  if (answer.ok) return textResult(render(operation, binding, answer.value, input['format']));
+  if (answer.ok) return textResult(render(operation, binding, answer.value, input));
   const protocolError = rpcErrorOf(answer.error);
   if (protocolError !== null) throw protocolError;
   return { ...textResult(JSON.stringify(failureBody(answer.error))), isError: true };
@@ -70,8 +70,8 @@ function bindArguments(operation: Operation, binding: McpBinding, args: Fields):
 }
 
 /** Compact JSON unless the format asks for another text (reference-mcp-cli §5.2). */
-function render(operation: Operation, binding: McpBinding, answer: Fields, format: unknown): string {
-  const text = formattedText(operation, answer, format);
+function render(operation: Operation, binding: McpBinding, answer: Fields, input: Fields): string {
+  const text = formattedText(operation, answer, input);
   if (text !== null) return text;
   return JSON.stringify(shapedAnswer(binding.shape, answer));
 }

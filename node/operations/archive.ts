@@ -204,6 +204,7 @@ export const memoryArchivePurge = defineOperation({
     command: 'archive purge',
     view: 'message',
     progress: 'purged copies:',
+    confirm: { question: () => 'Remove these copies from the archive for good?' },
     message: (output) => `purged: ${output['purged']}`,
     examples: ['archive purge --older-than-days 90'],
   },

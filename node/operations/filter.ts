@@ -6,7 +6,7 @@ import * as fields from '../pipeline/fields.js';
 
 /** The filters that list and search share (interface §4.2, §4.3). */
 export const filterFields = {
-  namespace: fields.namespace.optional(),
+  namespace: fields.namespaceOrSubtree.optional(),
   tier: fields.tier.optional(),
   limit: z
     .int()

@@ -114,7 +114,7 @@ async function storeRow(call: Call, row: unknown, services: Services): Promise<A
     {
       surface: call.surface,
       caller: caller.value,
-      // These two do not suit many rows at once: the embedder is slow, and results carry no advice.
+      // Results of many rows carry no advice, and none of them waits for a comparison.
       input: { ...collected.value.input, force: true, detect_conflicts: false },
       unknownFields: 'refuse',
     },
@@ -147,7 +147,7 @@ function callerOf(caller: Caller, claim: Claim | null): Result<Caller> {
 }
 
 /** The fields of a stored row's answer that its result keeps. */
-const KEPT = ['id', 'duplicate', 'status', 'pending_id'] as const;
+const KEPT = ['id', 'expires_at', 'duplicate', 'status', 'pending_id'] as const;
 
 function rowResult(answer: Answer, index: number): RowResult {
   if (!answer.ok) return failedRow(index, answer.error);

@@ -23,6 +23,9 @@ export const memoryExport = defineOperation({
   summary: 'Export every memory and link, oldest first, and records of other kinds.',
   core: false,
   input: z.object({
+    namespace: fields.namespaceOrSubtree
+      .describe('Only this namespace; with /** at its end, it and all below it')
+      .optional(),
     limit: z
       .int()
       .min(1)
@@ -66,7 +69,13 @@ export const memoryExport = defineOperation({
     const limit = paged
       ? Math.min(input.limit ?? limits.EXPORT_PAGE_SIZE, services.settings.pageSizeMax)
       : limits.EXPORT_MEMORIES_MAX;
-    const page = await exportPage(services, { viewer: viewer.value, now, cursor: cursor.value, limit });
+    const page = await exportPage(services, {
+      viewer: viewer.value,
+      namespace: input.namespace ?? null,
+      now,
+      cursor: cursor.value,
+      limit,
+    });
     if (!page.ok) return failed(page.error);
     const { memories, links, records, next } = page.value;
     if (next !== null && !paged) {

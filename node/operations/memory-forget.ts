@@ -9,7 +9,9 @@ import { defineOperation } from '../pipeline/operation.js';
 import { inBatches } from './in-batches.js';
 
 const input = z.object({
-  namespace: fields.namespace.describe('Exactly this namespace').optional(),
+  namespace: fields.namespaceOrSubtree
+    .describe('Exactly this namespace; with /** at its end, it and all below it')
+    .optional(),
   pattern: fields.queryText.describe('Words; the memory must contain at least one of them').optional(),
   tier: fields.tier.optional(),
   dry_run: z.boolean().default(false).describe('Only count'),
@@ -52,7 +54,15 @@ export const memoryForget = defineOperation({
         ? `would forget: ${output['would_delete']}`
         : `forgot: ${output['deleted']}${output['archived'] === true ? ' (copies are in the archive)' : ''}`,
     progress: 'forgotten memories:',
-    examples: ['forget --namespace scratch --dry-run', 'forget --pattern "old deploy"'],
+    confirm: {
+      preview: { dry_run: true },
+      question: ({ would_delete }) => (would_delete === 0 ? null : `Forget ${would_delete} memories?`),
+    },
+    examples: [
+      'forget --namespace scratch --dry-run',
+      'forget --namespace "team/**" --dry-run',
+      'forget --pattern "old deploy" --yes',
+    ],
   },
   run: forget,
 });

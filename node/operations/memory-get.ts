@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
-import { shownMemory } from './shown-memories.js';
+import { flaggedMemories } from './shown-memories.js';
 
 /** Reads one memory by id or unique prefix (interface §4.2, GET /memories/{id}). */
 export const memoryGet = defineOperation({
@@ -41,8 +41,11 @@ export const memoryGet = defineOperation({
     });
     if (!result.ok) return failed(result.error);
     const { memory, links, truncated } = result.value;
+    // Reading a memory by its id is using it.
+    call.services.touches.touch([memory.id], call.now);
+    const [shown] = await flaggedMemories(call, [memory]);
     return ok({
-      memory: await shownMemory(call, memory),
+      memory: shown!,
       links: [...links],
       ...(truncated ? { links_truncated: true as const } : {}),
     });

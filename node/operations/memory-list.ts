@@ -3,7 +3,10 @@ import { failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { filterFields, filterFor, omittedDamaged, pageEnd } from './filter.js';
-import { shownMemories } from './shown-memories.js';
+import { flaggedMemories } from './shown-memories.js';
+import { emptyAbove } from './subtree.js';
+
+const BEFORE_EVERY_EXPIRY = '';
 
 /** Lists memories by priority and newest update (interface §4.2, GET /memories). */
 export const memoryList = defineOperation({
@@ -11,12 +14,20 @@ export const memoryList = defineOperation({
   family: 'core',
   summary: 'List memories, highest priority and newest update first.',
   core: true,
-  input: z.object({ ...filterFields, format: fields.format.default('json') }),
+  input: z.object({
+    ...filterFields,
+    include_expired: z
+      .boolean()
+      .default(false)
+      .describe('Also list memories that have expired and are not removed yet'),
+    format: fields.format.default('json'),
+  }),
   output: z.object({
     memories: z.array(fields.memoryOutput),
     count: z.int(),
     ...fields.pageEnd,
     ...fields.omittedDamaged,
+    ...fields.namespacesBelow,
   }),
   effect: 'read',
   guards: {},
@@ -26,18 +37,21 @@ export const memoryList = defineOperation({
   cli: {
     command: 'list',
     short: { n: 'namespace', t: 'tier' },
+    flags: { agent_id: 'owner' },
     view: 'memories',
     examples: ['list --namespace team/alpha --limit 50'],
   },
   run: async (call, input) => {
+    const filter = filterFor(call, input);
     const result = await call.services.store.query({
       kind: 'list-memories',
-      filter: filterFor(call, input),
+      filter: input.include_expired ? { ...filter, now: BEFORE_EVERY_EXPIRY } : filter,
       family: null,
     });
     if (!result.ok) return failed(result.error);
-    const memories = await shownMemories(call, result.value.memories);
+    const memories = await flaggedMemories(call, result.value.memories);
     const page = { ...pageEnd(result.value.nextOffset), ...omittedDamaged(result.value) };
-    return ok({ memories, count: memories.length, ...page });
+    const below = memories.length === 0 ? await emptyAbove(call, filter.namespace) : {};
+    return ok({ memories, count: memories.length, ...page, ...below });
   },
 });

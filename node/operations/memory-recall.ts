@@ -1,9 +1,11 @@
 import { z } from 'zod';
-import { type MemoryRow, memoryJson } from '../../protocol/memory/memory.js';
+import { type MemoryJson, type MemoryRow, memoryJson } from '../../protocol/memory/memory.js';
 import { provenanceOf } from '../../protocol/memory/provenance.js';
 import type { Answers } from '../../protocol/queries.js';
 import { applyBudget } from '../../protocol/ranking/budget.js';
+import { Passages } from '../../protocol/ranking/passage.js';
 import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
+import { usedRows } from '../../protocol/ranking/used-rows.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
@@ -15,6 +17,7 @@ import { attestedLinks } from './attested-links.js';
 import { omittedDamaged } from './filter.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
 import { judgedMemories } from './shown-memories.js';
+import { emptyAbove } from './subtree.js';
 
 /** Recalls memories that are relevant to a context (interface §4.3). */
 export const memoryRecall = defineOperation({
@@ -24,7 +27,11 @@ export const memoryRecall = defineOperation({
   core: true,
   input: recallInput,
   output: z.object({
-    memories: z.array(fields.memoryOutput.and(z.looseObject({ score: z.number() }))),
+    memories: z.array(
+      fields.memoryOutput
+        .partial({ content: true })
+        .and(z.looseObject({ score: z.number(), passage: z.string().optional() })),
+    ),
     count: z.int(),
     mode: z.enum(['hybrid', 'keyword']),
     tokens_used: z.int(),
@@ -32,6 +39,7 @@ export const memoryRecall = defineOperation({
     truncated: z.literal(true).optional(),
     ...attachedOutput,
     recall_id: z.string(),
+    ...fields.namespacesBelow,
     meta: z.looseObject({}),
   }),
   effect: 'read',
@@ -57,7 +65,7 @@ export const memoryRecall = defineOperation({
   ],
   mcp: {
     description: 'Recall by meaning and keywords',
-    defaults: { format: 'toon_compact', verbose_provenance: true },
+    defaults: { format: 'toon_compact', verbose_provenance: true, content: 'passage' },
     omit: ['accept_provenance', 'feature_tier'],
   },
   cli: {
@@ -89,14 +97,17 @@ async function recall(call: ReadCall, input: RecallInput) {
   ]);
   if (!found.ok) return failed(found.error);
   const { evidence, answer } = found.value;
-  const counted = await tokensWithin(tokens, answer.rows, input.budget_tokens);
+  const texts = textsOf(answer.rows, query, input.content);
+  const counted = await tokensWithin(tokens, texts, input.budget_tokens);
   if (!counted.ok) return failed(counted.error);
-  const budget = applyBudget(answer.rows, input.budget_tokens ?? null, counted.value);
+  const contents = texts.map((content) => ({ memory: { content } }));
+  const budget = applyBudget(contents, input.budget_tokens ?? null, counted.value);
+  const rows = answer.rows.slice(0, budget.rows.length);
   const memories = await judgedMemories(
     call,
-    budget.rows.map((row) => row.memory),
+    rows.map((row) => row.memory),
   );
-  const scores = budget.rows.map((row) => rounded(row.score));
+  const scores = rows.map((row) => rounded(row.score));
   const decorated = isVerbose(input) ? await provenance(call, memories, viewer) : [];
   if (session !== null) {
     recallSessions.add(
@@ -104,12 +115,15 @@ async function recall(call: ReadCall, input: RecallInput) {
       memories.map(({ rid }) => rid),
     );
   }
-  record(call, recallId, answer.mode, memories, scores);
-  const cut = answer.truncated && budget.rows.length === answer.rows.length;
+  const used = usedRows(query, rows, typeof evidence === 'string' ? null : evidence);
+  record(call, { recallId, retriever: answer.mode, memories, scores, used });
+  const cut = answer.truncated && rows.length === answer.rows.length;
+  const below = answer.rows.length === 0 ? await emptyAbove(call, recallScope(call, input).namespace) : {};
   return ok({
-    memories: memories.map(
-      (memory, index) => ({ ...memoryJson(memory), score: scores[index], ...decorated[index] }) as never,
-    ),
+    memories: memories.map((memory, index) => {
+      const shown = withText(memoryJson(memory), texts[index]!, input.content);
+      return { ...shown, score: scores[index], ...decorated[index] } as never;
+    }),
     count: memories.length,
     mode: answer.mode,
     tokens_used: budget.tokensUsed,
@@ -117,21 +131,38 @@ async function recall(call: ReadCall, input: RecallInput) {
     ...(cut ? { truncated: true as const } : {}),
     ...attached,
     recall_id: recallId,
+    ...below,
     meta: { ...metaOf(answer, evidence, input), ...budget.meta },
   });
+}
+
+/** The text of each row that the caller wants. */
+function textsOf(
+  rows: readonly { readonly memory: MemoryRow }[],
+  query: string,
+  wanted: RecallInput['content'],
+): string[] {
+  if (wanted === 'none') return rows.map(() => '');
+  if (wanted !== 'passage') return rows.map(({ memory }) => memory.content);
+  const passages = new Passages(query);
+  return rows.map(({ memory }) => passages.of(memory.content));
+}
+
+/** A passage has a name of its own, so that nobody takes it for the whole text. */
+function withText(json: MemoryJson, text: string, wanted: RecallInput['content']): MemoryJson {
+  if (wanted !== 'passage' && wanted !== 'none') return json;
+  const { content: _, ...rest } = json;
+  return wanted === 'none' ? rest : { ...rest, passage: text };
 }
 
 /** The tokens of the rows as far as the budget goes; without a budget none are counted. */
 function tokensWithin(
   counter: TokenCounter,
-  rows: readonly { readonly memory: { readonly content: string } }[],
+  texts: readonly string[],
   budget: number | undefined,
 ): Promise<Result<readonly number[]>> {
   if (budget === undefined || budget === 0) return Promise.resolve(ok([]));
-  return counter.counts(
-    rows.map(({ memory }) => memory.content),
-    budget,
-  );
+  return counter.counts(texts, budget);
 }
 
 /** The query, the viewer, and the rows that the session has had already. */
@@ -189,19 +220,22 @@ function metaOf(answer: Answers['recall-memories'], evidence: object | string, i
   };
 }
 
-/** The reading is counted, and recorded for the ledger, in the background. */
-function record(
-  call: ReadCall,
-  recallId: string,
-  retriever: string,
-  memories: readonly MemoryRow[],
-  scores: readonly number[],
-): void {
+/** What a recall answered, for the ledger, and the ids of the rows that it used. */
+interface Recalled {
+  readonly recallId: string;
+  readonly retriever: string;
+  readonly memories: readonly MemoryRow[];
+  readonly scores: readonly number[];
+  readonly used: readonly string[];
+}
+
+/** The use is counted, and the answer recorded for the ledger, in the background. */
+function record(call: ReadCall, { recallId, retriever, memories, scores, used }: Recalled): void {
   const { touches, settings } = call.services;
-  const memoryIds = memories.map(({ id }) => id);
-  touches.touch(memoryIds, call.now);
+  if (used.length > 0) touches.touch(used, call.now);
   if (settings.observationsTtlDays === 0) return;
   const { agentId } = call.caller;
+  const memoryIds = memories.map(({ id }) => id);
   touches.observe({ recallId, agentId, retriever, observedAt: call.now, memoryIds, scores });
 }
 

@@ -4,6 +4,7 @@ import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { filterFields, filterFor, omittedDamaged, pageEnd } from './filter.js';
 import { shownMemories } from './shown-memories.js';
+import { emptyAbove } from './subtree.js';
 
 /** Finds memories that contain every word of a query (interface §4.3, GET /search). */
 export const memorySearch = defineOperation({
@@ -24,6 +25,7 @@ export const memorySearch = defineOperation({
     count: z.int(),
     ...fields.pageEnd,
     ...fields.omittedDamaged,
+    ...fields.namespacesBelow,
     query: z.string().optional(),
     source_uri: z.string().optional(),
   }),
@@ -36,6 +38,7 @@ export const memorySearch = defineOperation({
     command: 'search',
     positionals: ['query'],
     short: { n: 'namespace', t: 'tier' },
+    flags: { agent_id: 'owner' },
     view: 'memories',
     examples: ['search "deploy window"'],
   },
@@ -54,11 +57,13 @@ export const memorySearch = defineOperation({
     });
     if (!result.ok) return failed(result.error);
     const results = await shownMemories(call, result.value.memories);
+    const below = results.length === 0 ? await emptyAbove(call, filter.namespace) : {};
     return ok({
       results,
       count: results.length,
       ...pageEnd(result.value.nextOffset),
       ...omittedDamaged(result.value),
+      ...below,
       // The answer names the query: without words, the source (reference-http §1, row 14).
       ...(query === '' ? { source_uri: input.source_uri } : { query }),
     });

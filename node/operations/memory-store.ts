@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nearDuplicatesRound, reviewFromStart } from '../../actors/maintenance/near-duplicates.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import { newMemory as blankMemory } from '../../protocol/memory/new-memory.js';
 import { ON_CONFLICT } from '../../protocol/memory/on-conflict.js';
@@ -9,7 +10,7 @@ import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { attestMemory } from './attest-memory.js';
-import { besideSimilarTitles, nearDuplicate } from './before-store.js';
+import { besideFindings, repetition, type StoreFindings } from './before-store.js';
 import { shownMemory } from './shown-memories.js';
 
 const input = z.object({
@@ -27,15 +28,21 @@ const input = z.object({
   agent_id: fields.agentId.optional(),
   scope: fields.scope.optional(),
   kind: fields.kind.default('observation'),
-  on_conflict: z.enum(ON_CONFLICT).default('error').describe('What to do when the title is taken'),
+  on_conflict: z
+    .enum(ON_CONFLICT)
+    .default('error')
+    .describe('When the title is taken: error refuses, version keeps both, merge replaces the stored text'),
   citations: fields.citations.default([]),
   source_uri: fields.sourceUri.optional(),
   source_span: fields.sourceSpan.optional(),
   entity_id: fields.entityId.optional(),
-  force: z.boolean().default(false).describe('Store it even if another memory says nearly the same'),
+  force: z
+    .boolean()
+    .default(false)
+    .describe('Store it even where the node refuses what another memory says already'),
   detect_conflicts: z
     .boolean()
-    .describe('False leaves out potential_contradictions; no model looks for more')
+    .describe('False leaves out potential_contradictions and near_duplicates; no model looks for more')
     .optional(),
   signature: z.string().describe('Ed25519 signature of the write envelope, standard base64').optional(),
   recall_id: fields.recallId.optional(),
@@ -60,11 +67,18 @@ export const memoryStore = defineOperation({
     namespace: z.string(),
     title: z.string(),
     agent_id: z.string(),
+    expires_at: z
+      .string()
+      .describe('When it expires unless it is used; absent for a memory that stays')
+      .optional(),
     duplicate: z.boolean().optional(),
     action: z.string().optional(),
     potential_contradictions: z
       .array(z.string())
       .describe('Memories of the namespace with similar titles')
+      .optional(),
+    near_duplicates: fields.nearDuplicates
+      .describe('Memories of the namespace that say nearly the same; all of them are kept')
       .optional(),
     memory: fields.memoryOutput.describe('The memory as stored; only on the command line').optional(),
   }),
@@ -96,8 +110,7 @@ export const memoryStore = defineOperation({
     // The whole memory, as in the reference (reference-mcp-cli §2.2).
     shape: ({ memory, ...answer }) => ({ ...(memory as object | undefined), ...answer }),
     view: 'message',
-    message: (output) =>
-      `stored: ${output['id']} [${output['tier']}] (ns=${output['namespace']})${output['duplicate'] === true ? ' (updated)' : ''}`,
+    message: storedMessage,
     examples: ['store --title "Deploy window" --content "Sundays, 02:00 to 04:00 UTC"'],
   },
   run: store,
@@ -109,9 +122,10 @@ async function store(call: Call, fieldsIn: Input) {
   const owner = ownerOf(call, fieldsIn);
   if (!owner.ok) return failed(owner.error);
 
+  const { settings } = call.services;
   const memory = attestMemory(newMemory(call, fieldsIn, owner.value, expiry.value), call);
-  if (!fieldsIn.force && !call.again) {
-    const refusal = await nearDuplicate(call, memory, fieldsIn.on_conflict);
+  if (settings.nearDuplicate === 'refuse' && !fieldsIn.force && !call.again) {
+    const refusal = await repetition(call, memory);
     if (refusal !== null) return failed(refusal);
   }
   const write = () =>
@@ -120,18 +134,15 @@ async function store(call: Call, fieldsIn: Input) {
       memory,
       onConflict: fieldsIn.on_conflict,
       viewer: call.caller.viewer,
-      archive: call.services.settings.archiveOnGc,
+      archive: settings.archiveOnGc,
       envelope: call.attestation.envelope,
       ...(call.again ? { again: true } : {}),
     });
-  const [similar, result] = await besideSimilarTitles(
-    call,
-    memory,
-    fieldsIn.detect_conflicts !== false,
-    write,
-  );
+  const advised = fieldsIn.detect_conflicts !== false;
+  const [found, result] = await besideFindings(call, memory, advised, write);
   if (!result.ok) return failed(result.error);
   const { stored, created } = result.value;
+  if (call.surface === 'cli') await flagNow(call);
   if (fieldsIn.recall_id !== undefined) {
     call.services.touches.consume({
       recallId: fieldsIn.recall_id,
@@ -140,17 +151,56 @@ async function store(call: Call, fieldsIn: Input) {
       consumedAt: call.now,
     });
   }
-  const potential = created ? similar : [];
   return ok({
     id: stored.id,
     tier: stored.tier,
     namespace: stored.namespace,
     title: stored.title,
     agent_id: owner.value,
+    ...(stored.expires_at === null ? {} : { expires_at: stored.expires_at }),
     ...(created ? {} : { duplicate: true, action: 'updated existing memory' }),
-    ...(potential.length === 0 ? {} : { potential_contradictions: [...potential] }),
+    ...findingsOf(found, created, stored.id),
     ...(call.surface === 'cli' ? await wholeMemory(call, stored.id) : {}),
   });
+}
+
+/** A command that works on the database itself may be alone with it, so nobody would compare its row later. */
+async function flagNow({ services: { store, settings, condition, log }, now }: Call): Promise<void> {
+  if (settings.nearDuplicate === 'off' || condition().writer !== 'process') return;
+  const round = await nearDuplicatesRound(store, reviewFromStart(), now);
+  log.debug({ ...round }, 'compared the rows that were written last');
+}
+
+/** What the answer says of other memories; a merge names its row already. */
+function findingsOf({ similar, near }: StoreFindings, created: boolean, id: string) {
+  const others = near.filter((other) => other.id !== id);
+  return {
+    ...(created && similar.length > 0 ? { potential_contradictions: [...similar] } : {}),
+    ...(others.length === 0
+      ? {}
+      : {
+          near_duplicates: others.map(({ title, similarity, ...other }) => ({
+            id: other.id,
+            title,
+            similarity,
+          })),
+        }),
+  };
+}
+
+function storedMessage(output: Record<string, unknown>): string {
+  const near = (output['near_duplicates'] ?? []) as readonly {
+    readonly id: string;
+    readonly title: string;
+  }[];
+  const [first] = near;
+  const more = near.length > 1 ? ` and ${near.length - 1} more` : '';
+  return [
+    `stored: ${output['id']} [${output['tier']}] (ns=${output['namespace']})`,
+    ...(output['duplicate'] === true ? ['(updated)'] : []),
+    ...(output['expires_at'] === undefined ? [] : [`expires ${output['expires_at']} unless it is used`]),
+    ...(first === undefined ? [] : [`; nearly the same as ${first.id} "${first.title}"${more}`]),
+  ].join(' ');
 }
 
 /** The memory as it is stored; empty when another process has removed it since. */

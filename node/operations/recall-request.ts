@@ -10,7 +10,9 @@ import * as fields from '../pipeline/fields.js';
 /** The input of a recall (reference-http §4.1, reference-mcp-cli §1.2). */
 export const recallInput = z.object({
   context: fields.queryText.describe('What to remember about'),
-  namespace: fields.namespace.describe('Search this namespace and its ancestors').optional(),
+  namespace: fields.namespaceOrSubtree
+    .describe('Search this namespace and its ancestors; with /** at its end, it and all below it')
+    .optional(),
   limit: z
     .int()
     .optional()
@@ -49,6 +51,10 @@ export const recallInput = z.object({
     .optional(),
   verbose_provenance: z.boolean().describe('Show confidence tier, freshness and attestation').optional(),
   accept_provenance: z.string().describe('verbose shows provenance').optional(),
+  content: z
+    .enum(['passage', 'full', 'none'])
+    .describe('Text beside each title: the passage that matches, the full content, or none')
+    .optional(),
   format: fields.format.default('json'),
 });
 

@@ -8,6 +8,20 @@ export async function shownMemories(call: ReadCall, memories: readonly Memory[])
   return (await judgedMemories(call, memories)).map((memory) => memoryJson(memory) as never);
 }
 
+/** Memories as callers see them, with what is known to say nearly the same as they do. */
+export async function flaggedMemories(call: ReadCall, memories: readonly Memory[]) {
+  const shown = await shownMemories(call, memories);
+  const { viewer } = call.caller;
+  const ids = memories.map(({ id }) => id);
+  const found = await call.services.store.query({ kind: 'flagged-duplicates', ids, viewer, now: call.now });
+  if (!found.ok || found.value.flagged.length === 0) return shown;
+  const flagged = new Map(found.value.flagged);
+  return shown.map((memory, index) => {
+    const near = flagged.get(ids[index]!);
+    return near === undefined ? memory : ({ ...(memory as object), near_duplicates: near } as never);
+  });
+}
+
 /** One memory as callers see it. */
 export async function shownMemory(call: ReadCall, memory: Memory) {
   const [shown] = await shownMemories(call, [memory]);

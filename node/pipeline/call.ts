@@ -53,6 +53,8 @@ export interface StoreAdvice {
   begin(): boolean;
   /** A store that began has ended. */
   end(): void;
+  /** What a look finds within some milliseconds; null when it takes longer. */
+  within<T>(look: Promise<T>, ms: number): Promise<T | null>;
 }
 
 /** Replication, for one call. */

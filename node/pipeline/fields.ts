@@ -4,6 +4,8 @@ import {
   hasControlCharacter,
   memoryIdProblem,
   namespaceProblem,
+  subtreeProblem,
+  subtreeRoot,
 } from '../../protocol/ids.js';
 import * as limits from '../../protocol/limits.js';
 import { KINDS, SCOPES, TIERS } from '../../protocol/memory/memory.js';
@@ -29,8 +31,13 @@ const checked = (problem: (value: string) => string | null) =>
 
 export const memoryId = checked(memoryIdProblem).describe('Memory id, or a prefix of exactly one memory id');
 export const agentId = checked(agentIdProblem).describe('Agent id');
-export const namespace = checked(namespaceProblem).describe(
-  'Namespace: segments separated by /, at most 8 deep',
+export const namespace = checked((name) =>
+  subtreeRoot(name) === null
+    ? namespaceProblem(name)
+    : 'namespace must name one namespace here: only recall, list, search, forget and export take /**',
+).describe('Namespace: segments separated by /, at most 8 deep');
+export const namespaceOrSubtree = checked(subtreeProblem).describe(
+  'This namespace; with /** at its end, it and all namespaces below it',
 );
 export const tier = z.enum(TIERS).describe('Tier: short, mid or long');
 export const kind = z.enum(KINDS).describe('Memory kind');
@@ -92,14 +99,18 @@ export const ttlSecs = z
   .max(limits.TTL_SECONDS_MAX)
   .describe('Seconds until the memory expires');
 
-export const sourceUri = text()
-  .refine((value) => /^(uri|doc|file):/.test(value), 'must start with uri:, doc: or file:')
-  .refine(
-    (value) => utf8Length(value) <= limits.SOURCE_URI_BYTES_MAX,
-    `must be at most ${limits.SOURCE_URI_BYTES_MAX} bytes`,
-  )
-  .refine((value) => !hasControlCharacter(value), 'must not hold control characters')
-  .describe('Where the text comes from: uri:, doc: or file:');
+const uriOf = (schemes: RegExp, problem: string) =>
+  text()
+    .refine((value) => schemes.test(value), problem)
+    .refine(
+      (value) => utf8Length(value) <= limits.SOURCE_URI_BYTES_MAX,
+      `must be at most ${limits.SOURCE_URI_BYTES_MAX} bytes`,
+    )
+    .refine((value) => !hasControlCharacter(value), 'must not hold control characters');
+
+export const sourceUri = uriOf(/^(uri|doc|file):/, 'must start with uri:, doc: or file:').describe(
+  'Where the text comes from: uri:, doc: or file:',
+);
 
 export const entityId = text()
   .refine((value) => value.trim() !== '', 'must not be blank')
@@ -141,6 +152,25 @@ export const omittedDamaged = {
     .optional(),
 } as const;
 
+/** Memories that say nearly the same as another one. */
+export const nearDuplicates = z.array(
+  z.object({
+    id: z.string(),
+    title: z.string(),
+    similarity: z.number().describe('The share of common words, up to 1'),
+  }),
+);
+
+/** Where the memories are when the named namespace has none. */
+export const namespacesBelow = {
+  namespaces_below: z
+    .array(z.string())
+    .describe(
+      'With an empty answer: namespaces below the named one that hold memories; name it with /** to cover them',
+    )
+    .optional(),
+} as const;
+
 /** The sign of an answer that ended early because of its size. */
 export const pageEnd = {
   truncated: z.literal(true).optional(),
@@ -169,7 +199,7 @@ export const sourceSpan = span.describe('Byte range of the text in its source');
 export const citations = z
   .array(
     z.object({
-      uri: sourceUri,
+      uri: uriOf(/^(uri|doc|file|https?):/, 'must start with uri:, doc:, file:, http: or https:'),
       accessed_at: instant,
       hash: z
         .string()

@@ -2,11 +2,11 @@ import { dotText, mermaidText } from '../../protocol/graph/pictures.js';
 import { toon } from '../../protocol/toon.js';
 import type { Operation } from './operation.js';
 
-/** The answer in the `format` that was requested; null where the answer is JSON. */
+/** The answer in the `format` that the input requests; null where the answer is JSON. */
 export function formattedText(
   operation: Operation,
   answer: Record<string, unknown>,
-  format: unknown,
+  { format, content }: Readonly<Record<string, unknown>>,
 ): string | null {
   const { rows, picture } = operation;
   if (picture !== undefined && format === 'dot') return dotText(picture(answer));
@@ -14,7 +14,8 @@ export function formattedText(
   // The archive has no format; its rows are only for the views for people.
   if (rows === undefined || rows === 'archived') return null;
   if (format !== 'toon' && format !== 'toon_compact') return null;
-  return toon(answer, rows, format === 'toon_compact');
+  const text = content === 'passage' ? 'passage' : content === 'full' ? 'content' : null;
+  return toon(answer, rows, format === 'toon_compact', text);
 }
 
 /** True for an operation whose answer has other formats than JSON. */

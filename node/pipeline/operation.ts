@@ -62,6 +62,8 @@ export interface CliBinding {
   readonly positionals?: readonly string[];
   /** Single letters: letter to field. */
   readonly short?: Readonly<Record<string, string>>;
+  /** The flags of fields whose own names mean something else on this surface: field to flag. */
+  readonly flags?: Readonly<Record<string, string>>;
   /** Other names of flags: flag to field, in snake case. */
   readonly aliases?: Readonly<Record<string, string>>;
   /** Which of those names help and messages show, where that is not the field's own name: field to flag. */
@@ -80,6 +82,13 @@ export interface CliBinding {
   /** The sentence of the `message` view. */
   readonly message?: (output: Record<string, unknown>) => string;
   readonly examples?: readonly string[];
+  /** Asked on a terminal before the operation runs, unless `--yes` is given. */
+  readonly confirm?: {
+    /** Fields of a call that only looks; its answer is given to `question`. */
+    readonly preview?: Readonly<Record<string, unknown>>;
+    /** Null when there is nothing to ask. */
+    readonly question: (preview: Record<string, unknown>) => string | null;
+  };
   /** For an operation that can take long and reports its progress: the label before the count on a terminal. */
   readonly progress?: string;
 }

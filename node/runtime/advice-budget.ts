@@ -2,7 +2,7 @@ import {
   POTENTIAL_CONTRADICTIONS_BURST_MAX,
   POTENTIAL_CONTRADICTIONS_PER_SECOND,
 } from '../../protocol/limits.js';
-import type { Clock } from '../../protocol/seams.js';
+import type { Clock, Scheduler } from '../../protocol/seams.js';
 import type { StoreAdvice } from '../pipeline/call.js';
 
 /**
@@ -14,7 +14,10 @@ export class AdviceBudget implements StoreAdvice {
   private tokens = POTENTIAL_CONTRADICTIONS_BURST_MAX;
   private filledAtMs: number;
 
-  constructor(private readonly clock: Pick<Clock, 'monotonicMs'>) {
+  constructor(
+    private readonly clock: Pick<Clock, 'monotonicMs'>,
+    private readonly scheduler: Pick<Scheduler, 'after'>,
+  ) {
     this.filledAtMs = clock.monotonicMs();
   }
 
@@ -32,5 +35,12 @@ export class AdviceBudget implements StoreAdvice {
 
   end(): void {
     this.underWay -= 1;
+  }
+
+  within<T>(look: Promise<T>, ms: number): Promise<T | null> {
+    return new Promise((resolve, reject) => {
+      const timer = this.scheduler.after(ms, () => resolve(null), { keepAlive: true });
+      look.finally(() => timer.cancel()).then(resolve, reject);
+    });
   }
 }

@@ -126,6 +126,7 @@ function dutiesOf(
     holder: `daemon:${process.pid}:${systemRandom.uuid()}`,
     archive: settings.archiveOnGc,
     archiveMaxDays: settings.archiveMaxDays,
+    comparesRows: settings.nearDuplicate !== 'off',
     embedBatch: settings.embedBackfillBatch,
     observationsTtlDays: settings.observationsTtlDays,
     isClockAhead,

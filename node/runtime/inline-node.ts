@@ -99,6 +99,7 @@ export async function openInlineNode(
           holder: `mcp:${process.pid}:${systemRandom.uuid()}`,
           archive: settings.archiveOnGc,
           archiveMaxDays: settings.archiveMaxDays,
+          comparesRows: settings.nearDuplicate !== 'off',
           embedBatch: settings.embedBackfillBatch,
           observationsTtlDays: settings.observationsTtlDays,
           clock: systemClock,

@@ -2,6 +2,7 @@ import type { ChildSpec } from '../../actors/core/child.js';
 import { loopChild } from '../../actors/core/loop.js';
 import { backfillRound } from '../../actors/maintenance/backfill.js';
 import { expiryRound } from '../../actors/maintenance/expiry.js';
+import { nearDuplicatesRound, reviewFromStart } from '../../actors/maintenance/near-duplicates.js';
 import { observationsRound } from '../../actors/maintenance/observations.js';
 import { type Ownership, OwnershipLease } from '../../actors/maintenance/ownership.js';
 import { ReindexJob } from '../../actors/maintenance/reindex.js';
@@ -22,6 +23,8 @@ export interface OwnerDutiesParts {
   readonly archive: boolean;
   /** Days after which archived memories are purged; null keeps them. */
   readonly archiveMaxDays?: number | null;
+  /** False where the operator wants no look for near duplicates. */
+  readonly comparesRows: boolean;
   /** Rows that the background embedding takes at a time. */
   readonly embedBatch: number;
   /** Days that the ledger of recalls is kept. */
@@ -111,6 +114,7 @@ export class OwnerDuties {
       round: () => lease.round(),
       onStop: () => this.release(),
     });
+    const duplicates = this.duplicates();
     const changes = loopChild({
       ...common,
       id: 'changes',
@@ -118,13 +122,38 @@ export class OwnerDuties {
         // Any process may have written; the position of the log shows it, and reading it costs microseconds.
         const position = await store.query({ kind: 'log-position' });
         const mark = position.ok ? position.value.commitSequence : this.mark;
-        if (mark !== this.mark) backfill.wake.now();
+        if (mark !== this.mark) {
+          backfill.wake.now();
+          duplicates.wake.now();
+        }
         this.mark = mark;
         return { afterMs: CHANGE_POLL_MS };
       },
     });
-    const always = [ownership.spec, expiry.spec, observations.spec, reindex.spec];
-    return parts.semantic === null ? always : [...always, backfill.spec, changes.spec];
+    return [
+      ownership.spec,
+      expiry.spec,
+      observations.spec,
+      reindex.spec,
+      ...(parts.semantic === null ? [] : [backfill.spec]),
+      ...(parts.comparesRows ? [duplicates.spec] : []),
+      ...(parts.semantic === null && !parts.comparesRows ? [] : [changes.spec]),
+    ];
+  }
+
+  private duplicates() {
+    const { store, scheduler, clock } = this.parts;
+    const place = reviewFromStart();
+    return loopChild({
+      policy: BACKGROUND_POLICY,
+      scheduler,
+      clock,
+      id: 'near-duplicates',
+      round: async () =>
+        this.owned
+          ? nearDuplicatesRound(store, place, instantFromMs(clock.nowMs()))
+          : { afterMs: NOT_OWNER_MS },
+    });
   }
 
   /** Ends what the ownership began; a later granted claim begins nothing. */

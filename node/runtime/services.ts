@@ -1,6 +1,6 @@
 import type { MachineIdentity } from '../identity/machine-key.js';
 import type { Services } from '../pipeline/call.js';
-import { systemClock, systemCrypto, systemRandom } from '../seams.js';
+import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { AdviceBudget } from './advice-budget.js';
 import { RememberedSessions } from './recall-sessions.js';
 import { RememberedVerifications } from './verifications.js';
@@ -17,7 +17,7 @@ export function servicesOf(identity: MachineIdentity, own: OwnParts): Services {
     ...own,
     recallSessions: new RememberedSessions(),
     verifications: new RememberedVerifications(),
-    storeAdvice: new AdviceBudget(systemClock),
+    storeAdvice: new AdviceBudget(systemClock, systemScheduler),
     clock: systemClock,
     random: systemRandom,
     crypto: systemCrypto,

@@ -1,8 +1,6 @@
 import type { MemoryEmbedder } from '../../actors/maintenance/backfill.js';
-import { withAncestors } from '../../protocol/ids.js';
+import { subtreeRoot, withAncestors } from '../../protocol/ids.js';
 import {
-  NEAR_DUPLICATE_CANDIDATES_MAX,
-  NEAR_DUPLICATE_WAIT_MS,
   QUERY_EMBED_COLD_WAIT_MS,
   QUERY_EMBED_NEXT_WAIT_MS,
   QUERY_EMBED_WAIT_MS,
@@ -43,7 +41,6 @@ export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
   }
 
   async evidence(request: SemanticRequest): Promise<VectorEvidence | SemanticAbsence> {
-    if (request.beforeStore === true) return this.evidenceBeforeStore(request);
     const deadlineMs = this.clock.monotonicMs() + this.waitMs();
     const query = await this.embedder.embedQuery(request.query, deadlineMs);
     if (!query.ok) return absenceOf(query.error.code);
@@ -63,32 +60,6 @@ export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
       },
       // Until the index is loaded, recall answers by keyword.
       this.clock.monotonicMs() + VECTOR_SEARCH_WAIT_MS,
-    );
-    if (!found.ok) return absenceOf(found.error.code);
-    return found.value.scanned === 0 ? 'empty' : found.value;
-  }
-
-  private async evidenceBeforeStore(request: SemanticRequest): Promise<VectorEvidence | SemanticAbsence> {
-    // Stores that come together must not queue for the embedder, which also has to embed the new memories.
-    if (!this.embedder.state().loaded || this.embedder.queueDepth().queries > 0) return 'busy';
-    const chunking = chunkMemory('', request.query, this.embedder.input);
-    if (!chunking.ok || chunking.windows.length > 1) return 'empty';
-    const nsIds = await this.idsOf([request.namespace ?? '']);
-    if (nsIds.length === 0) return 'empty';
-    const deadlineMs = this.clock.monotonicMs() + NEAR_DUPLICATE_WAIT_MS;
-    const query = await this.embedder.embedQuery(request.query, deadlineMs);
-    if (!query.ok) return absenceOf(query.error.code);
-    const { viewer } = request;
-    const found = await this.vectors.search(
-      {
-        queryVector: query.value,
-        nsIds,
-        ownerIds: viewer.all ? null : viewer.agentId === null ? [] : [viewer.agentId],
-        k: NEAR_DUPLICATE_CANDIDATES_MAX,
-        now: instantFromMs(this.clock.nowMs()),
-        viewer,
-      },
-      deadlineMs,
     );
     if (!found.ok) return absenceOf(found.error.code);
     return found.value.scanned === 0 ? 'empty' : found.value;
@@ -132,12 +103,10 @@ export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
     return this.embedder.queueDepth().queries === 0 ? QUERY_EMBED_NEXT_WAIT_MS : QUERY_EMBED_WAIT_MS;
   }
 
-  private namespaceIds(namespace: string): Promise<readonly number[]> {
-    return this.idsOf(withAncestors(namespace));
-  }
-
-  private async idsOf(names: readonly string[]): Promise<readonly number[]> {
-    const found = await this.store.query({ kind: 'namespace-ids', names });
+  private async namespaceIds(namespace: string): Promise<readonly number[]> {
+    const below = subtreeRoot(namespace);
+    const names = below === null ? withAncestors(namespace) : [below];
+    const found = await this.store.query({ kind: 'namespace-ids', names, below });
     return found.ok ? found.value.ids : [];
   }
 

@@ -38,7 +38,6 @@ const requestSchema = z.object({
       includeArchived: z.boolean().default(false),
     })
     .optional(),
-  beforeStore: z.boolean().default(false),
 });
 
 const replySchema = z.union([
@@ -100,11 +99,10 @@ export class OwnerSocket {
 
 async function answer(line: string, semantic: SemanticIndex): Promise<string> {
   const request = requestSchema.parse(JSON.parse(line));
-  const { filter, beforeStore, ...rest } = request;
+  const { filter, ...rest } = request;
   const evidence = await semantic.evidence({
     ...rest,
     ...(filter === undefined ? {} : { filter }),
-    ...(beforeStore ? { beforeStore } : {}),
   });
   if (typeof evidence === 'string') return JSON.stringify({ absence: evidence });
   const { queryVector, hits, mean, deviation, scanned } = evidence;

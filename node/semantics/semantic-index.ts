@@ -9,11 +9,6 @@ export interface SemanticRequest {
   readonly viewer: Viewer;
   /** Rows that do not pass are not used as evidence. */
   readonly filter?: RecallFilter;
-  /**
-   * A store asks and must not be delayed: evidence only of exactly this namespace, for a text of one window, only while
-   * the embedder is loaded and no other query waits for it, within `NEAR_DUPLICATE_WAIT_MS`.
-   */
-  readonly beforeStore?: boolean;
 }
 
 /** Why there is no evidence: a word for `meta`, and for capabilities. */

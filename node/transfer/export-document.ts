@@ -22,20 +22,27 @@ export class ExportFailedError extends Error {
   }
 }
 
+/** What an export holds. */
+export interface Exported {
+  readonly viewer: Viewer;
+  /** A namespace or subtree; null for everything. */
+  readonly namespace: string | null;
+}
+
 /**
  * A whole export as the text of one JSON document, piece by piece: never more than a page in memory. A document has all
  * memories before the links, so the links follow in a second pass, then the records, if any. Throws ExportFailedError.
  */
 export async function* exportDocument(
   services: ReadServices,
-  viewer: Viewer,
+  { viewer, namespace }: Exported,
   onProgress: (memories: number) => void,
 ): AsyncGenerator<string, { memories: number; links: number; records: number; omitted: number }, undefined> {
   const startedAt = instantFromMs(services.clock.nowMs());
   let memories = 0;
   let omitted = 0;
   yield '{"memories":[';
-  for await (const page of memoryPages(services, viewer)) {
+  for await (const page of memoryPages(services, { viewer, namespace })) {
     yield joined(page.memories.map(exportedMemory), memories);
     memories += page.memories.length;
     omitted += page.damaged?.length ?? 0;
@@ -43,12 +50,12 @@ export async function* exportDocument(
   }
   yield '],"links":[';
   let links = 0;
-  for await (const page of linkPages(services, viewer)) {
+  for await (const page of linkPages(services, { viewer, namespace })) {
     yield joined(page.map(exportedLink), links);
     links += page.length;
   }
   let records = 0;
-  for await (const page of recordPages(services)) {
+  for await (const page of recordPages(services, namespace)) {
     omitted += page.damaged?.length ?? 0;
     if (page.records.length === 0) continue;
     if (records === 0) yield '],"records":[';
@@ -65,13 +72,13 @@ const joined = (rows: readonly object[], before: number): string =>
 
 async function* memoryPages(
   services: ReadServices,
-  viewer: Viewer,
+  exported: Exported,
 ): AsyncGenerator<AnswerOf<ExportMemories>> {
   let after: ExportPlace | null = null;
   for (;;) {
     const page: AnswerOf<ExportMemories> = await read(services, {
       kind: 'export-memories',
-      viewer,
+      ...exported,
       now: instantFromMs(services.clock.nowMs()),
       after,
       limit: EXPORT_PAGE_SIZE,
@@ -83,12 +90,12 @@ async function* memoryPages(
   }
 }
 
-async function* linkPages(services: ReadServices, viewer: Viewer): AsyncGenerator<readonly Link[]> {
+async function* linkPages(services: ReadServices, exported: Exported): AsyncGenerator<readonly Link[]> {
   let after: ExportLinkPlace | null = null;
   do {
     const page: AnswerOf<ExportLinks> = await read(services, {
       kind: 'export-links',
-      viewer,
+      ...exported,
       now: instantFromMs(services.clock.nowMs()),
       after,
       until: null,
@@ -99,11 +106,15 @@ async function* linkPages(services: ReadServices, viewer: Viewer): AsyncGenerato
   } while (after !== null);
 }
 
-async function* recordPages(services: ReadServices): AsyncGenerator<AnswerOf<ExportRecords>> {
+async function* recordPages(
+  services: ReadServices,
+  namespace: string | null,
+): AsyncGenerator<AnswerOf<ExportRecords>> {
   let after: RecordPlace | null = null;
   for (;;) {
     const page: AnswerOf<ExportRecords> = await read(services, {
       kind: 'export-records',
+      namespace,
       after,
       limit: EXPORT_PAGE_SIZE,
       bytesMax: EXPORT_BYTES_MAX,

@@ -19,6 +19,8 @@ export interface ExportPage extends LeftOut {
 
 export interface PageRequest {
   readonly viewer: Viewer;
+  /** A namespace or subtree; null for everything. */
+  readonly namespace: string | null;
   readonly now: string;
   readonly cursor: ExportCursor | null;
   readonly limit: number;
@@ -41,11 +43,11 @@ const NO_ROWS = { memories: [], links: [] };
 /** The same page with records after a place. */
 async function recordPage(
   services: ReadServices,
-  { limit }: PageRequest,
+  { limit, namespace }: PageRequest,
   rows: Omit<ExportPage, 'records' | 'next'>,
   after: RecordPlace | null,
 ): Promise<Result<ExportPage>> {
-  const query = { kind: 'export-records', after, limit, bytesMax: EXPORT_BYTES_MAX } as const;
+  const query = { kind: 'export-records', namespace, after, limit, bytesMax: EXPORT_BYTES_MAX } as const;
   const page = await services.store.query(query);
   if (!page.ok) return failed(page.error);
   const { records, more, last } = page.value;
@@ -56,7 +58,7 @@ async function recordPage(
 
 async function rowPage(
   services: ReadServices,
-  { viewer, now, limit }: PageRequest,
+  { viewer, namespace, now, limit }: PageRequest,
   cursor: RowCursor | null,
 ): Promise<Result<ExportPage>> {
   const after = cursor?.memory ?? null;
@@ -66,7 +68,8 @@ async function rowPage(
   let leftOut: LeftOut = {};
   if (cursor === null || cursor.link === null) {
     const bytesMax = EXPORT_BYTES_MAX;
-    const page = await services.store.query({ kind: 'export-memories', viewer, now, after, limit, bytesMax });
+    const query = { kind: 'export-memories', viewer, namespace, now, after, limit, bytesMax } as const;
+    const page = await services.store.query(query);
     if (!page.ok) return failed(page.error);
     ({ memories, more } = page.value);
     leftOut = page.value;
@@ -76,6 +79,7 @@ async function rowPage(
   const links = await services.store.query({
     kind: 'export-links',
     viewer,
+    namespace,
     now,
     after: linksAfter,
     until: last,

@@ -5,6 +5,7 @@ import type { PurgeReason } from '../kinds/memory-kind.js';
 import type { Dot, Facts, Settled } from '../kinds/version.js';
 import type { PurgeableRow } from '../lifecycle/archived-memory.js';
 import type { MemoryId, Origin, SubjectId } from '../meanings.js';
+import type { LookAlikePair } from '../memory/look-alikes.js';
 import type { RecallConsumption, RecallObservation } from '../memory/recall-ledger.js';
 import type { EpochNotice } from '../mesh/epoch-notice.js';
 import type { OperationPlace } from '../mesh/ranges.js';
@@ -38,6 +39,11 @@ export type Mutation =
       readonly model: string;
       readonly dim: number;
       readonly vectors: Uint8Array | null;
+    }
+  | {
+      readonly mutation: 'flag-near-duplicates';
+      readonly pairs: readonly LookAlikePair[];
+      readonly through: number | null;
     }
   | {
       /**

@@ -103,7 +103,7 @@ export function* decideRestore(
 ): Deciding<RestoreMemoryOutcome> {
   const archived = yield* read('archived-memory', { id: command.id });
   if (archived === null || !isVisible(archived.memory, command.viewer)) return notArchived();
-  if (!mayChange(archived.memory, command.viewer)) return notOwner();
+  if (!mayChange(archived.memory, command.viewer)) return notOwner(archived.memory, command.viewer);
   const live = yield* memoryById(command.id);
   if (live !== null) {
     return fail('ARCHIVE_RESTORE_COLLISION', 'a live memory has this id', { existing_id: live.id });

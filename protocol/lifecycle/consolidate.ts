@@ -59,7 +59,8 @@ export function* decideConsolidate(
     else sources.push(row);
   }
   if (missing.length > 0) return notFoundOf(missing);
-  if (!sources.every((row) => mayChange(row, command.viewer))) return notOwner();
+  const foreign = sources.find((row) => !mayChange(row, command.viewer));
+  if (foreign !== undefined) return notOwner(foreign, command.viewer);
   const { result } = command;
   const audience = audienceOf(sources, result.namespace, command.agentId);
   if (!audience.ok) return failed(audience.error);

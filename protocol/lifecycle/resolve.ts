@@ -37,7 +37,7 @@ export function* decideResolve(
   const loser = yield* memoryById(command.loserId);
   for (const row of [winner, loser]) {
     if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
-    if (!mayChange(row, command.viewer)) return notOwner();
+    if (!mayChange(row, command.viewer)) return notOwner(row, command.viewer);
   }
   const kept = winner as NonNullable<typeof winner>;
   const gone = loser as NonNullable<typeof loser>;

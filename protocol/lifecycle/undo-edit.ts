@@ -50,7 +50,7 @@ const UNDONE_KEYS = [
 export function* decideUndoEdit(command: UndoEdit, context: DecisionContext): Deciding<UndoEditOutcome> {
   const row = yield* memoryById(command.id);
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
-  if (!mayChange(row, command.viewer)) return notOwner();
+  if (!mayChange(row, command.viewer)) return notOwner(row, command.viewer);
   const edit = yield* read('last-edit', { id: row.id });
   if (edit === null) return fail('NOT_FOUND', 'nothing to undo: this memory was never edited');
   if (edit.before === null) {

@@ -25,6 +25,7 @@ export interface MaintenanceQueries {
   >;
   readonly 'current-owner': Ask<CurrentOwner, { readonly holder: string | null }>;
   readonly 'namespace-ids': Ask<NamespaceIds, { readonly ids: readonly number[] }>;
+  readonly 'namespaces-below': Ask<NamespacesBelow, { readonly names: readonly string[] }>;
   readonly 'embedding-progress': Ask<
     EmbeddingProgress,
     { readonly pending: number; readonly embedded: number; readonly skipped: number }
@@ -61,6 +62,16 @@ export interface CurrentOwner {
 export interface NamespaceIds {
   readonly kind: 'namespace-ids';
   readonly names: readonly string[];
+  /** Also the numbers of all namespaces below this one; null for none. */
+  readonly below: string | null;
+}
+
+/** The first namespaces below one that hold memories that the viewer may see. */
+export interface NamespacesBelow {
+  readonly kind: 'namespaces-below';
+  readonly namespace: string;
+  readonly viewer: Viewer;
+  readonly now: Instant;
 }
 
 export interface EmbeddingProgress {

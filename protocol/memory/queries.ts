@@ -1,8 +1,14 @@
 import type { Ask } from '../ask.js';
 import type { AgentId, Instant } from '../meanings.js';
 import type { RankedRow, RecallRequest, Viewer } from '../ranking/types.js';
+import type {
+  FindLookAlikes,
+  FlaggedDuplicates,
+  LookAlikePair,
+  NearDuplicate,
+  ReviewWritten,
+} from './look-alikes.js';
 import type { Memory, MemoryRow, Tier } from './memory.js';
-import type { OnConflict } from './on-conflict.js';
 import type { ObservationJson } from './recall-ledger.js';
 
 /** Queries of memories, each with its answer. */
@@ -21,11 +27,25 @@ export interface MemoryQueries {
       readonly scanned: number;
     }
   >;
-  readonly 'near-duplicate': Ask<
-    NearDuplicate,
+  /** `same`: they say the same, word for word (`saysTheSame`). */
+  readonly 'find-look-alikes': Ask<
+    FindLookAlikes,
+    { readonly found: readonly (NearDuplicate & { readonly same: boolean })[] }
+  >;
+  readonly 'review-written': Ask<
+    ReviewWritten,
     {
-      readonly duplicate: { readonly rid: number; readonly id: string; readonly title: string } | null;
+      readonly pairs: readonly LookAlikePair[];
+      /** The places in the log from which and up to which rows were compared. */
+      readonly from: number;
+      readonly through: number;
+      readonly more: boolean;
     }
+  >;
+  /** Pairs of an id and what it is like. */
+  readonly 'flagged-duplicates': Ask<
+    FlaggedDuplicates,
+    { readonly flagged: readonly (readonly [id: string, duplicates: readonly NearDuplicate[]])[] }
   >;
   /** The most similar title first. */
   readonly 'similar-titles': Ask<SimilarTitles, { readonly ids: readonly string[] }>;
@@ -66,24 +86,6 @@ export interface NearestMemory {
   /** A row with exactly this title and content counts as similarity 1, with or without a vector. */
   readonly title: string;
   readonly content: string;
-  readonly viewer: Viewer;
-  readonly now: Instant;
-}
-
-/**
- * The first of some rows that a store would nearly repeat: visible, in one namespace, with one vector, with other
- * content. Null when the write itself already handles a taken title.
- */
-export interface NearDuplicate {
-  readonly kind: 'near-duplicate';
-  readonly namespace: string;
-  /** Row numbers, the nearest row first. */
-  readonly rids: readonly number[];
-  /** Dimension of the compared vectors. */
-  readonly dim: number;
-  readonly title: string;
-  readonly content: string;
-  readonly onConflict: OnConflict;
   readonly viewer: Viewer;
   readonly now: Instant;
 }

@@ -29,7 +29,7 @@ export interface StoreMemory {
 
 /** Not the whole memory: it would cross a thread for nothing. */
 export interface StoreMemoryOutcome {
-  readonly stored: Pick<Memory, 'id' | 'tier' | 'namespace' | 'title' | 'version'>;
+  readonly stored: Pick<Memory, 'id' | 'tier' | 'namespace' | 'title' | 'version' | 'expires_at'>;
   readonly created: boolean;
 }
 
@@ -87,8 +87,8 @@ function useOf(envelope: SignedEnvelope | null, memoryId: string): Mutation[] {
   return [{ mutation: 'use-envelope', fingerprint, memoryId, expiresAtMs }];
 }
 
-function summaryOf({ id, tier, namespace, title, version }: Memory) {
-  return { id, tier, namespace, title, version };
+function summaryOf({ id, tier, namespace, title, version, expires_at }: Memory) {
+  return { id, tier, namespace, title, version, expires_at };
 }
 
 /** Removes the expired row that holds a title. */

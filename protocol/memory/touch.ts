@@ -1,7 +1,7 @@
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { type MemoryLife, memoryById, read } from '../decide/reads.js';
-import { ACCESS_COUNT_MAX, LIFE_INTERVAL_SECONDS } from '../limits.js';
+import { ACCESS_COUNT_MAX, LIFE_INTERVAL_SECONDS, LIFE_STEPS } from '../limits.js';
 import type { Instant } from '../meanings.js';
 import { instantAfter } from '../time.js';
 import { isExpired } from './access.js';
@@ -28,7 +28,7 @@ export interface TouchMemoriesOutcome {
 }
 
 /**
- * Applies reads: counts the access, extends the expiry to a minimum, and promotes a mid row at its fifth access
+ * Applies uses: counts the access, extends the expiry to a minimum, and promotes a mid row at its fifth access
  * (decisions, "Memory"). Counts are local; a moved tier or expiry is a replicated `life` operation.
  */
 export function* decideTouch(
@@ -85,7 +85,8 @@ function movedLife(
   if (life.expires_at >= floor) return null;
   // Without this, a row that is read all the time would write an operation at every read. At least half the extension
   // is always left, so a row in use cannot expire because of this.
-  const recently = life.life_at !== null && instantAfter(life.life_at, LIFE_INTERVAL_SECONDS) > context.now;
+  const apart = Math.max(LIFE_INTERVAL_SECONDS, extendSeconds / LIFE_STEPS);
+  const recently = life.life_at !== null && instantAfter(life.life_at, apart) > context.now;
   if (recently && life.expires_at >= instantAfter(context.now, extendSeconds / 2)) return null;
   return { expires_at: floor };
 }

@@ -7,7 +7,15 @@ import { isEntity } from '../graph/entity.js';
 import type { Viewer } from '../ranking/types.js';
 import { fail, failed } from '../result.js';
 import { isExpired, isVisible, mayChange } from './access.js';
-import { type Citation, higherTier, type Kind, type Memory, type MemoryRow, type Tier } from './memory.js';
+import {
+  type Citation,
+  higherTier,
+  type Kind,
+  type Memory,
+  type MemoryRow,
+  ownerOf,
+  type Tier,
+} from './memory.js';
 import { replaceMemory } from './memory-writes.js';
 import { giveWay, preserveMetadata } from './store.js';
 
@@ -49,7 +57,16 @@ export interface UpdateMemoryOutcome {
 export const notFound = () => fail('NOT_FOUND', 'memory not found');
 
 /** The answer for a row that the caller sees but does not own. */
-export const notOwner = () => fail('FORBIDDEN', 'caller does not own this memory');
+export const notOwner = (row: Memory, { agentId }: Viewer) => {
+  if (!isNameless(agentId)) return fail('FORBIDDEN', 'caller does not own this memory');
+  const owner = isNameless(ownerOf(row))
+    ? 'it was stored without one, so only the operator can change it, on the command line'
+    : 'only its owner can change it';
+  return fail('FORBIDDEN', `the request names no agent in X-Agent-Id: ${owner}`);
+};
+
+/** True for the id of a request that named no agent (interface §5.3). */
+const isNameless = (agentId: string | null): boolean => agentId?.startsWith('anonymous:req-') === true;
 
 /**
  * Updates some fields: NOT_FOUND, FORBIDDEN for another owner's row, VERSION_CONFLICT with both versions, CONFLICT on a
@@ -61,7 +78,7 @@ export function* decideUpdate(
 ): Deciding<UpdateMemoryOutcome> {
   const row = yield* memoryById(command.id);
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
-  if (!mayChange(row, command.viewer)) return notOwner();
+  if (!mayChange(row, command.viewer)) return notOwner(row, command.viewer);
   if (command.expectedVersion !== null && command.expectedVersion !== row.version) {
     return fail('VERSION_CONFLICT', `version is ${row.version}, not ${command.expectedVersion}`, {
       status: 'conflict',

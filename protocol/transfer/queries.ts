@@ -53,6 +53,8 @@ export interface ExportLinkPlace extends ExportPlace {
 export interface ExportMemories {
   readonly kind: 'export-memories';
   readonly viewer: Viewer;
+  /** A namespace or subtree; everything unless given. */
+  readonly namespace?: string | null;
   readonly now: Instant;
   readonly after: ExportPlace | null;
   readonly limit: number;
@@ -64,6 +66,8 @@ export interface ExportMemories {
 export interface ExportLinks {
   readonly kind: 'export-links';
   readonly viewer: Viewer;
+  /** Where the source of a link is. */
+  readonly namespace?: string | null;
   readonly now: Instant;
   readonly after: ExportLinkPlace | null;
   readonly until: ExportPlace | null;
@@ -73,6 +77,7 @@ export interface ExportLinks {
 /** Records of all exported kinds after a position, by kind and id. */
 export interface ExportRecords {
   readonly kind: 'export-records';
+  readonly namespace?: string | null;
   readonly after: RecordPlace | null;
   readonly limit: number;
   /** The page ends before the record that would exceed this size. */

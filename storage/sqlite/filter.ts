@@ -1,3 +1,4 @@
+import { subtreeRoot } from '../../protocol/ids.js';
 import type { MemoryFilter } from '../../protocol/memory/queries.js';
 import { visibleRows } from './visibility.js';
 
@@ -6,6 +7,24 @@ export interface FilterSql {
   readonly sql: string;
   readonly parameters: Record<string, string | number | null>;
 }
+
+/** The rows of a namespace, or of a subtree (`team/**`). Names below sort between `team/` and `team0`: `0` follows `/`. */
+export function inNamespace(alias: string, name: string): FilterSql {
+  const root = subtreeRoot(name);
+  if (root === null) {
+    return {
+      sql: `${alias}.ns_id = (SELECT ns_id FROM namespaces WHERE name = @namespace)`,
+      parameters: { namespace: name },
+    };
+  }
+  return {
+    sql: `${alias}.ns_id IN (SELECT ns_id FROM namespaces WHERE ${BELOW} OR name = @namespace)`,
+    parameters: { namespace: root },
+  };
+}
+
+/** Of `namespaces`: those below `@namespace`. */
+export const BELOW = "(name > @namespace || '/' AND name < @namespace || '0')";
 
 /**
  * The filters of list and search over `memories` under an alias, with the visibility gate. The text depends on the type
@@ -16,8 +35,9 @@ export function memoryFilter(alias: string, filter: MemoryFilter): FilterSql {
   const clauses = [gate.sql];
   const parameters: Record<string, string | number | null> = { ...gate.parameters };
   if (filter.namespace !== null) {
-    clauses.push(`${alias}.ns_id = (SELECT ns_id FROM namespaces WHERE name = @namespace)`);
-    parameters['namespace'] = filter.namespace;
+    const place = inNamespace(alias, filter.namespace);
+    clauses.push(place.sql);
+    Object.assign(parameters, place.parameters);
   }
   const others = {
     tier: filter.tier,

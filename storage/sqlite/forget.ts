@@ -1,7 +1,7 @@
 import { AGENTS_NAMESPACE } from '../../protocol/agents/agent.js';
 import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
 import { patternExpression } from '../../protocol/ranking/query.js';
-import type { FilterSql } from './filter.js';
+import { type FilterSql, inNamespace } from './filter.js';
 import { visibleRows } from './visibility.js';
 
 /**
@@ -19,8 +19,9 @@ export function forgettable(filter: ForgetFilter, now: string): FilterSql {
     parameters['owner'] = viewer.agentId;
   }
   if (filter.namespace !== null) {
-    clauses.push('m.ns_id = (SELECT ns_id FROM namespaces WHERE name = @namespace)');
-    parameters['namespace'] = filter.namespace;
+    const place = inNamespace('m', filter.namespace);
+    clauses.push(place.sql);
+    Object.assign(parameters, place.parameters);
   }
   if (filter.tier !== null) {
     clauses.push('m.tier = @tier');

@@ -10,6 +10,7 @@ import type { Written } from './kinds/subject-table.js';
 import { Subjects } from './kinds/subjects.js';
 import type { SubjectTables } from './kinds/tables.js';
 import type { OperationLog } from './log.js';
+import { NearDuplicates } from './near-duplicates.js';
 import { ObservationLedger } from './observations.js';
 import { PeerLedger } from './peer-progress.js';
 import type { QuotaLedger } from './quota-ledger.js';
@@ -33,6 +34,7 @@ export class Mutations {
   private readonly peers;
   private readonly repair;
   private readonly suspects;
+  private readonly nearDuplicates;
   private readonly appliers: Appliers;
 
   constructor(
@@ -50,6 +52,7 @@ export class Mutations {
     this.peers = new PeerLedger(db);
     this.repair = new RowRepair(db, quotas);
     this.suspects = new Suspects(db);
+    this.nearDuplicates = new NearDuplicates(db);
     this.statements = {
       countAccess: db.prepare('UPDATE memories SET access_count = ?, last_accessed_at = ? WHERE id = ?'),
       embedState: db.prepare('UPDATE memories SET embed_state = ? WHERE rid = ?'),
@@ -118,6 +121,7 @@ export class Mutations {
       },
       'put-embedding': (mutation) => this.putEmbedding(mutation),
       'reindex-texts': ({ from, to }) => tables.memories.texts.reindex(from, to),
+      'flag-near-duplicates': ({ pairs, through }) => this.nearDuplicates.flag(pairs, through),
       'purge-archived': ({ row, reason }, { nowMs }) => {
         const { id: subject, namespace, seen } = row;
         const stamp = log.stamp(seen, nowMs);

@@ -131,10 +131,14 @@ function partClashes(db: Connection, crypto: Crypto): readonly string[] {
   return [...new Set(concerned)];
 }
 
-/** Creates the derived objects of the schema that the file lacks. */
+/** Creates the derived objects of the schema that the file lacks; a local table may come only at the next start. */
 function createMissing(db: Connection): void {
-  const exists = db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?');
-  for (const { name, sql } of DERIVED_OBJECTS) if (exists.get(name) === undefined) db.exec(sql);
+  const statement = db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?');
+  const exists = (name: string) => statement.get(name) !== undefined;
+  for (const { name, sql } of DERIVED_OBJECTS) {
+    const table = / ON (\w+)/.exec(sql)?.[1];
+    if (!exists(name) && (table === undefined || exists(table))) db.exec(sql);
+  }
 }
 
 function rebuildTexts(db: Connection): number {

@@ -119,6 +119,23 @@ CREATE TABLE suspects (
   PRIMARY KEY (kind, id)
 ) WITHOUT ROWID;`;
 
+/** Came within form 2: databases without them get them when they are opened for writing. */
+export const NEAR_DUPLICATE_TABLES = `
+-- Rows that say nearly the same; local, found after their commit.
+CREATE TABLE near_duplicates (
+  rid INTEGER NOT NULL REFERENCES memories (rid) ON DELETE CASCADE,
+  other_rid INTEGER NOT NULL REFERENCES memories (rid) ON DELETE CASCADE,
+  similarity REAL NOT NULL,
+  PRIMARY KEY (rid, other_rid)
+) WITHOUT ROWID;
+CREATE INDEX near_duplicates_other ON near_duplicates (other_rid);
+
+-- The commit sequence up to which rows were compared.
+CREATE TABLE near_duplicates_through (
+  singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
+  commit_sequence INTEGER NOT NULL
+);`;
+
 /** Came to `agent_quotas` within form 2: databases without it get it when they are opened for writing. */
 export const WRITTEN_COLUMN = 'current_written_bytes_today INTEGER NOT NULL DEFAULT 0';
 
@@ -198,6 +215,8 @@ CREATE TABLE memory_embeddings (
   dim INTEGER NOT NULL,
   vectors BLOB NOT NULL
 );
+
+${NEAR_DUPLICATE_TABLES.trim()}
 
 CREATE TABLE memory_links (
   source_id TEXT NOT NULL,

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { OPERATIONS } from '../../node/operations/registry.js';
+import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon-process.js';
+import { run } from '../surface/cli/cli-process.js';
 import { openHttpNode } from '../surface/http/http-node.js';
 
 /** Writes about agents, their keys and quotas, and the bulk store, which asks for the signature of each row. */
@@ -64,6 +66,35 @@ describe('M9 attestation required by name', () => {
       assert.deepEqual(await node.counts(), before);
     } finally {
       await node.close();
+    }
+  });
+
+  it('protects attested rows of a daemon whose operator sets SVC_REQUIRE_AGENT_ATTESTATION=1', async () => {
+    const home = temporaryFolder('m9');
+    const explicit = { SVC_REQUIRE_AGENT_ATTESTATION: '1' };
+    const args = ['store', '-T', 'signed', '-c', 'by the machine', '--agent-id', 'ai:author', '--json'];
+    const { code, out, err } = await run(home, args, { env: explicit });
+    assert.equal(code, 0, err);
+    const stored = JSON.parse(out) as { id: string; metadata: Record<string, unknown> };
+    assert.equal(stored.metadata['attest_level'], 'agent_attested');
+    const daemon = await startDaemonProcess(home, await freePort(), explicit);
+    try {
+      const headers = { 'x-agent-id': 'ai:author', 'content-type': 'application/json' };
+      const path = `${daemon.base}/memories/${stored.id}`;
+      for (const [method, body] of [
+        ['PUT', JSON.stringify({ content: 'rewritten' })],
+        ['DELETE', null],
+      ] as const) {
+        const answer = await fetch(path, { method, headers, body });
+        const { code: refused } = (await answer.json()) as { code: string };
+        assert.deepEqual([answer.status, refused], [403, 'ATTESTATION_FAILED'], method);
+      }
+      const { memory } = (await (await fetch(path, { headers })).json()) as {
+        memory: Record<string, unknown>;
+      };
+      assert.deepEqual([memory['content'], memory['version']], ['by the machine', 1]);
+    } finally {
+      await daemon.end('SIGTERM');
     }
   });
 });

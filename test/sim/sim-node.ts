@@ -219,7 +219,7 @@ export class SimNode {
       touches: new DeferredTouches(wrapped, scheduler, log, lifePolicyOf(settings)),
       recallSessions: new RememberedSessions(),
       verifications: new RememberedVerifications(),
-      storeAdvice: { begin: () => true, end: () => undefined },
+      storeAdvice: { begin: () => true, end: () => undefined, within: (look) => look },
       settings,
       clock,
       random: randomOf(this.dice),

@@ -413,15 +413,15 @@ describe('single steps', () => {
     assert.equal(touched(53), false);
   });
 
-  it('54 gives mid rows 7 days and short rows 6 hours, and leaves long rows and set expiries alone', () => {
+  it('54 gives mid rows 90 days and short rows 6 hours, and leaves long rows and set expiries alone', () => {
     const before = stepped(53);
     const after = stepped(54);
     const expiry = (db: Connection, n: number) =>
       one(db, 'SELECT expires_at FROM memories WHERE id = ?', uuid(n))['expires_at'];
     assert.equal(expiry(before, 4), null);
-    assert.equal(expiry(after, 4), '2026-01-09T03:04:05.678Z');
+    assert.equal(expiry(after, 4), '2026-04-02T03:04:05.678Z');
     assert.equal(expiry(after, 5), '2026-01-02T09:04:05.000Z');
-    assert.equal(expiry(after, 12), '2026-01-09T03:04:05.678Z');
+    assert.equal(expiry(after, 12), '2026-04-02T03:04:05.678Z');
     assert.equal(expiry(after, 1), null);
     assert.equal(expiry(after, 6), '2027-06-01T00:00:00.123456789+02:00');
   });

@@ -25,6 +25,7 @@ const word = fc.constantFrom(
 );
 const sentence = fc.array(word, { minLength: 1, maxLength: 6 }).map((words) => words.join(' '));
 const namespace = fc.constantFrom('global', 'team/alpha', 'team/alpha/deep', 'team');
+const place = fc.oneof(namespace, fc.constantFrom('team/**', 'team/alpha/**', 'no/**', 'team/*/x'));
 const id = fc.oneof(
   { arbitrary: fc.integer({ min: 0, max: 5 }).map((n) => `#${n}`), weight: 8 },
   { arbitrary: fc.constantFrom('no-such-id', 'a/b', '..', 'x'.repeat(129), 'bad\u0001id'), weight: 2 },
@@ -44,7 +45,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
       ),
       content: mostly(sentence, ' ', 'bell \u0007'),
       tier: mostly(fc.constantFrom('short', 'mid', 'long'), 'eternal'),
-      namespace: mostly(namespace, 'a/b/c/d/e/f/g/h/i', 'sp ace', '/lead'),
+      namespace: mostly(namespace, 'a/b/c/d/e/f/g/h/i', 'sp ace', '/lead', 'team/**'),
       tags: fc.array(fc.constantFrom('red', 'green', 'blue'), { maxLength: 3 }),
       priority: mostly(fc.integer({ min: 1, max: 10 }), 0, 11, 2.5),
       confidence: mostly(fc.constantFrom(0, 0.5, 1), 1.5),
@@ -109,7 +110,8 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
   memory_get: fc.record({ id }),
   memory_list: fc.record(
     {
-      namespace: mostly(namespace, 'a//b'),
+      namespace: mostly(place, 'a//b'),
+      include_expired: fc.boolean(),
       tier: fc.constantFrom('short', 'mid', 'long'),
       limit: mostly(fc.integer({ min: 1, max: 5 }), 0, -1),
       offset: mostly(fc.integer({ min: 0, max: 3 }), -1),
@@ -123,7 +125,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
   memory_search: fc.record(
     {
       query: mostly(sentence, '', '"unbalanced', 'title:x AND (NEAR'),
-      namespace,
+      namespace: place,
       limit: fc.integer({ min: 1, max: 5 }),
       include_archived: fc.boolean(),
       format: mostly(fc.constant('json'), 'xml'),
@@ -133,7 +135,9 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
   memory_recall: fc.record(
     {
       context: mostly(sentence, '  ', 'the of and', '"*:^('),
-      namespace,
+      namespace: mostly(place, '/**'),
+      // The surfaces differ in what they answer by default.
+      content: mostly(fc.constantFrom('full', 'passage', 'none'), 'all'),
       limit: fc.integer({ min: -1, max: 5 }),
       budget_tokens: mostly(fc.integer({ min: 0, max: 50 }), -1),
       tags: fc.constantFrom('red', 'green,blue'),
@@ -147,7 +151,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
       verbose_provenance: fc.boolean(),
       format: mostly(fc.constant('json'), 'xml'),
     },
-    { requiredKeys: ['context', 'verbose_provenance'] },
+    { requiredKeys: ['context', 'verbose_provenance', 'content'] },
   ),
   memory_update: fc.record(
     {
@@ -169,7 +173,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
   memory_stats: fc.constant({}),
   memory_forget: fc.record(
     {
-      namespace: mostly(namespace, 'a//b'),
+      namespace: mostly(place, 'a//b'),
       pattern: mostly(fc.constantFrom('harbour ferry', 'window', 'deploy OR x'), '*(', ''),
       tier: mostly(fc.constantFrom('short', 'mid'), 'eternal'),
     },

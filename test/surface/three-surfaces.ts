@@ -174,6 +174,7 @@ const STORE_ANSWER = new Set([
   'duplicate',
   'action',
   'potential_contradictions',
+  'expires_at',
 ]);
 
 /** What follows from the moment and the surface, not from the call. */
@@ -196,6 +197,8 @@ const VARYING = new Set([
   'observed_at',
   'valid_from',
   'valid_until',
+  // Whether the look beside the write was finished, or the later one has come.
+  'near_duplicates',
 ]);
 
 /** A side whose store a daemon serves. */

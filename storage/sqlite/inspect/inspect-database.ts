@@ -50,6 +50,8 @@ export interface ContentFacts {
   };
   readonly owner: { readonly holder: string; readonly role: string; readonly expiresAtMs: number } | null;
   readonly log: LogFacts;
+  /** Memories that are flagged as nearly the same as another one. */
+  readonly nearDuplicates: number;
   /** Rows that were found damaged and wait for their repair. */
   readonly suspects: number;
   /** The findings of the last scrub, and of the comparison with the peers. */
@@ -159,6 +161,9 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
         : { holder: owner.holder, role: owner.role, expiresAtMs: owner.expires_at_ms },
     log: inspectLog(db, crypto),
     integrity: integrityNotes(new Statements(db)),
+    nearDuplicates: hasTable(db, 'near_duplicates')
+      ? count('SELECT count(DISTINCT rid) AS n FROM near_duplicates')
+      : 0,
     suspects: hasTable(db, 'suspects') ? count('SELECT count(*) AS n FROM suspects') : 0,
   };
 }

@@ -68,6 +68,7 @@ export class MemoryTable implements SubjectTable {
       ),
       remove: db.prepare('DELETE FROM memories WHERE rid = ?'),
       dropEmbedding: db.prepare('DELETE FROM memory_embeddings WHERE rid = ?'),
+      dropFlags: db.prepare('DELETE FROM near_duplicates WHERE rid = @rid OR other_rid = @rid'),
       archive: db.prepare(
         `INSERT OR REPLACE INTO archived_memories
            (${ROW_COLUMNS.join(', ')}, archived_at, archive_reason, original_tier, original_expires_at,
@@ -178,6 +179,7 @@ export class MemoryTable implements SubjectTable {
     this.digests.leave(memoryKind.name, before.namespace, state.digest);
     this.digests.join(memoryKind.name, memory.namespace, digest);
     if (stale) this.statements.dropEmbedding.run(state.rid);
+    if (stale || moved) this.statements.dropFlags.run({ rid: state.rid });
     return state.rid;
   }
 

@@ -19,7 +19,14 @@ import { Mutations } from '../mutations.js';
 import { DEFAULT_LIMITS, QuotaLedger } from '../quota-ledger.js';
 import { DecisionReads } from '../reads.js';
 import { runDecision } from '../run-decision.js';
-import { DATABASE_FORM, LINK_COLUMNS, REPLICA_TABLES, WALK_INDEX, WRITTEN_COLUMN } from '../schema.js';
+import {
+  DATABASE_FORM,
+  LINK_COLUMNS,
+  NEAR_DUPLICATE_TABLES,
+  REPLICA_TABLES,
+  WALK_INDEX,
+  WRITTEN_COLUMN,
+} from '../schema.js';
 import { addTextIndex, expectTextRules } from '../text-index.js';
 import { dropAside, setAside } from './tables.js';
 
@@ -59,6 +66,7 @@ export function upgradeForm(db: Connection, options: OpenOptions): void {
   db.exec(WALK_INDEX.replace('INDEX', 'INDEX IF NOT EXISTS'));
   createRecordIndexes(db);
   expectTextRules(db);
+  addNearDuplicates(db);
 }
 
 function formOf(db: Connection): number {
@@ -94,6 +102,24 @@ function addColumn(db: Connection, table: string, column: string): void {
   try {
     // Another process may have added it meanwhile.
     if (there.get(table, name) === undefined) db.exec(`ALTER TABLE ${table} ADD COLUMN ${column}`);
+    db.exec('COMMIT');
+  } catch (error) {
+    db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** Rows that are here already are not compared: that would be hours of work for something that nobody asked for. */
+function addNearDuplicates(db: Connection): void {
+  const there = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'near_duplicates'");
+  if (there.get() !== undefined) return;
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    // Another process may have made them meanwhile.
+    if (there.get() === undefined) {
+      db.exec(NEAR_DUPLICATE_TABLES);
+      db.exec('INSERT INTO near_duplicates_through SELECT 1, commit_sequence FROM log_state');
+    }
     db.exec('COMMIT');
   } catch (error) {
     db.exec('ROLLBACK');

@@ -5,7 +5,7 @@ import { auditHeadPath, readAuditHead } from '../audit-head.js';
 import { agentKey, listAgents } from './agents.js';
 import { archiveStats, findArchived, listArchive } from './archive.js';
 import { auditRows } from './audit.js';
-import { nearDuplicate, similarTitles } from './before-store.js';
+import { similarTitles } from './before-store.js';
 import { findContradictions } from './contradictions.js';
 import { readBuckets, readDigests, readNamespaces } from './digests.js';
 import { embeddingProgress, pendingEmbeddings, textIndexProgress } from './embeddings.js';
@@ -16,10 +16,11 @@ import { dependentsOf, lineageOf, pathsBetween, timelineOf, walkFrom } from './g
 import { consolidationGroups, countExpired, countForgettable } from './life.js';
 import { linksOfMemory, namedLinks, newestLinks } from './links.js';
 import { listMemories } from './list.js';
+import { findLookAlikes, flaggedDuplicates, reviewWritten } from './look-alikes.js';
 import { countNamespaces } from './namespaces.js';
 import { recallObservations } from './observations.js';
 import { listPeerProgress } from './peer-progress.js';
-import { currentOwner, logPosition, namespaceIds } from './position.js';
+import { currentOwner, logPosition, namespaceIds, namespacesBelow } from './position.js';
 import type { QueryParts } from './query-parts.js';
 import { listQuotas } from './quotas.js';
 import { readLogged, readRangeSubjects, readRanges } from './ranges.js';
@@ -86,7 +87,9 @@ export const ANSWERS: {
     return { prepared: true };
   }),
   'recall-observations': scan(recallObservations),
-  'near-duplicate': scan(nearDuplicate),
+  'find-look-alikes': scan(findLookAlikes),
+  'review-written': scan(reviewWritten),
+  'flagged-duplicates': { ...scan(flaggedDuplicates), isLookup: ({ ids }) => ids.length === 1 },
   'similar-titles': scan(similarTitles),
   'nearest-memory': scan(nearestMemory),
 
@@ -130,7 +133,8 @@ export const ANSWERS: {
   'text-index-progress': scan(textIndexProgress),
   'current-owner': lookup(currentOwner),
   'log-position': lookup(logPosition),
-  'namespace-ids': lookup(namespaceIds),
+  'namespace-ids': { ...scan(namespaceIds), isLookup: ({ below }) => below === null },
+  'namespaces-below': scan(namespacesBelow),
   'audit-rows': scan(auditRows),
   'audit-head': scan(({ db }) => ({ head: db.memory ? null : readAuditHead(auditHeadPath(db.name)) })),
 

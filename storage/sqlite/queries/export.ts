@@ -1,6 +1,7 @@
 import { AGENTS_NAMESPACE } from '../../../protocol/agents/agent.js';
 import type { Answers } from '../../../protocol/queries.js';
 import type { ExportLinks, ExportMemories, ExportPlace } from '../../../protocol/transfer/queries.js';
+import { type FilterSql, inNamespace } from '../filter.js';
 import { type LinkSqlRow, linkFromSql } from '../kinds/link-table.js';
 import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
 import { visibleRows } from '../visibility.js';
@@ -15,14 +16,16 @@ export function exportMemories(
   query: ExportMemories,
 ): Answers['export-memories'] {
   const gate = visibleRows('m', query.viewer, query.now);
+  const place = within(query.namespace);
   const rows = statements
     .get(
       `SELECT ${SELECT_ROW} FROM memories m
-       WHERE (m.created_at, m.id) > (@created_at, @id) AND m.namespace <> @agents AND ${gate.sql}
+       WHERE (m.created_at, m.id) > (@created_at, @id) AND m.namespace <> @agents AND ${gate.sql} AND ${place.sql}
        ORDER BY m.created_at, m.id LIMIT @limit`,
     )
     .iterate({
       ...gate.parameters,
+      ...place.parameters,
       created_at: query.after?.created_at ?? '',
       id: query.after?.id ?? '',
       // Agents register and bind keys on each node; an import of their records would bypass that.
@@ -43,6 +46,11 @@ export function exportMemories(
   return { memories, more: page.looked > query.limit, last, ...page.leftOut };
 }
 
+const EVERYWHERE: FilterSql = { sql: '1', parameters: {} };
+
+const within = (namespace: string | null | undefined): FilterSql =>
+  namespace === null || namespace === undefined ? EVERYWHERE : inNamespace('m', namespace);
+
 const TEXT_COLUMNS = ['title', 'content', 'tags', 'metadata', 'citations'] as const;
 
 function bytesOf(row: SqlRow): number {
@@ -56,6 +64,7 @@ function bytesOf(row: SqlRow): number {
 export function exportLinks({ statements }: QueryParts, query: ExportLinks): Answers['export-links'] {
   const source = visibleRows('m', query.viewer, query.now);
   const target = visibleRows('other', query.viewer, query.now);
+  const place = within(query.namespace);
   const rows = statements
     .get(
       `SELECT m.created_at AS source_created_at, l.source_id, l.target_id, l.relation, l.created_at, l.valid_from,
@@ -64,11 +73,12 @@ export function exportLinks({ statements }: QueryParts, query: ExportLinks): Ans
        WHERE (m.created_at, m.id) >= (@from_created_at, @from_id)
          AND (m.created_at, m.id, l.target_id, l.relation) > (@from_created_at, @from_id, @target_id, @relation)
          AND (m.created_at, m.id) <= (@until_created_at, @until_id)
-         AND ${source.sql} AND ${target.sql}
+         AND ${source.sql} AND ${target.sql} AND ${place.sql}
        ORDER BY m.created_at, m.id, l.target_id, l.relation LIMIT @limit`,
     )
     .all({
       ...source.parameters,
+      ...place.parameters,
       from_created_at: query.after?.created_at ?? '',
       from_id: query.after?.id ?? '',
       // A cursor with only a memory continues after all links of that memory: ids and relations are ASCII.

@@ -1,5 +1,8 @@
-import type { CurrentOwner, NamespaceIds } from '../../../protocol/maintenance/queries.js';
+import { NAMESPACES_BELOW_MAX } from '../../../protocol/limits.js';
+import type { CurrentOwner, NamespaceIds, NamespacesBelow } from '../../../protocol/maintenance/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
+import { BELOW } from '../filter.js';
+import { visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 
 /** The log position of this database. */
@@ -12,11 +15,31 @@ export function logPosition({ statements }: QueryParts): Answers['log-position']
     .get() as Answers['log-position'];
 }
 
-/** Looks up the numbers of interned namespaces. */
+/** Namespaces below one that hold visible rows, by name. */
+export function namespacesBelow(
+  { statements }: QueryParts,
+  query: NamespacesBelow,
+): Answers['namespaces-below'] {
+  const gate = visibleRows('m', query.viewer, query.now);
+  const names = statements
+    .get(
+      `SELECT n.name FROM namespaces n WHERE ${BELOW.replaceAll('name ', 'n.name ')}
+         AND EXISTS (SELECT 1 FROM memories m WHERE m.ns_id = n.ns_id AND ${gate.sql})
+       ORDER BY n.name LIMIT ${NAMESPACES_BELOW_MAX}`,
+    )
+    .pluck()
+    .all({ ...gate.parameters, namespace: query.namespace }) as string[];
+  return { names };
+}
+
+/** Looks up the numbers of interned namespaces, or of all in a subtree. */
 export function namespaceIds({ statements }: QueryParts, query: NamespaceIds): Answers['namespace-ids'] {
   const rows = statements
-    .get('SELECT ns_id FROM namespaces WHERE name IN (SELECT value FROM json_each(@names))')
-    .all({ names: JSON.stringify(query.names) }) as { ns_id: number }[];
+    .get(
+      `SELECT ns_id FROM namespaces WHERE name IN (SELECT value FROM json_each(@names))
+         OR (@namespace IS NOT NULL AND ${BELOW})`,
+    )
+    .all({ names: JSON.stringify(query.names), namespace: query.below }) as { ns_id: number }[];
   return { ids: rows.map((row) => row.ns_id) };
 }
 

@@ -1,3 +1,4 @@
+import { subtreeRoot } from '../../../protocol/ids.js';
 import type { Kind } from '../../../protocol/kinds/kind.js';
 import type { RecordImage, RecordPlace } from '../../../protocol/kinds/record.js';
 import { READ_RECORDS_MAX } from '../../../protocol/limits.js';
@@ -16,12 +17,15 @@ type SqlRow = RecordSqlRow & { readonly kind: string };
  */
 export function exportRecords(
   { statements, kinds: { all } }: QueryParts,
-  { after, limit, bytesMax }: ExportRecords,
+  { namespace = null, after, limit, bytesMax }: ExportRecords,
 ): AnswerOf<ExportRecords> {
   const exported = new Map(all.filter(isExportedRecord).map((kind) => [kind.name, kind]));
+  const root = namespace === null ? null : subtreeRoot(namespace);
   const rows = statements
     .get(
       `SELECT * FROM records WHERE kind IN (SELECT value FROM json_each(@kinds)) AND (kind, id) > (@kind, @id)
+         AND (@namespace IS NULL OR namespace = @namespace
+           OR (@subtree = 1 AND namespace > @namespace || '/' AND namespace < @namespace || '0'))
        ORDER BY kind, id LIMIT @limit`,
     )
     .iterate({
@@ -29,6 +33,8 @@ export function exportRecords(
       kind: after?.kind ?? '',
       id: after?.id ?? '',
       limit: limit + 1,
+      namespace: root ?? namespace,
+      subtree: root === null ? 0 : 1,
     }) as IterableIterator<SqlRow>;
   const records: RecordImage[] = [];
   const damaged: string[] = [];

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { SUBTREE_TERMS_MAX } from '../../../protocol/limits.js';
 import { inverseFrequency } from '../../../protocol/ranking/lexical.js';
 import { type QueryTerm, quoted, termExpression, wordExpression } from '../../../protocol/ranking/query.js';
 import { isHead } from '../../../protocol/ranking/text-match.js';
@@ -76,11 +77,11 @@ export const headExpression = (term: QueryTerm): string | null =>
   isHead(term) ? `${wordExpression(term.word)} *` : null;
 
 /**
- * The expression that every row of a scope matches; null for everything. The term also matches a text that contains
+ * The expression that every row of a scope matches; null for everything, and for a subtree of very many namespaces. The term also matches a text that contains
  * `n12`: rows are checked against the scope when they are loaded, and a column filter here costs about a tenth more.
  */
 export function scopeExpression(scope: Scope): string | null {
-  if (scope.namespaces === null) return null;
+  if (scope.namespaces === null || scope.namespaces.length > SUBTREE_TERMS_MAX) return null;
   const terms = scope.namespaces.map((id) => quoted(`n${id}`));
   return terms.length === 1 ? (terms[0] ?? null) : `(${terms.join(' OR ')})`;
 }

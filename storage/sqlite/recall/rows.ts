@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { SUBTREE_TERMS_MAX } from '../../../protocol/limits.js';
 import type { Instant } from '../../../protocol/meanings.js';
 import type { RecallRequest } from '../../../protocol/ranking/types.js';
 import { type SqlFragment, visibleRows } from '../visibility.js';
@@ -101,12 +102,17 @@ export class RowReader {
 
   /** The newest rows that match an expression and pass gate and filters; it examines `WIDENED_ROWS` matches. */
   matching(expression: string, limit: number): number[] {
+    const { namespaces } = this.#scope;
+    // The expression names the namespaces of the scope, unless they are too many.
+    const wide = (namespaces?.length ?? 0) > SUBTREE_TERMS_MAX;
+    const within = wide ? 'AND memory.ns_id IN (SELECT value FROM json_each(@namespaces))' : '';
     const sql = `SELECT memory.rid FROM (SELECT rowid AS rid FROM memories_fts WHERE memories_fts MATCH @expression
         ORDER BY rowid DESC LIMIT ${WIDENED_ROWS}) AS found CROSS JOIN memories AS memory ON memory.rid = found.rid
-      WHERE ${this.#gate.sql} AND ${this.#filters.sql} LIMIT @limit`;
+      WHERE ${this.#gate.sql} AND ${this.#filters.sql} ${within} LIMIT @limit`;
     return statement(this.#database, sql, 'pluck').all({
       expression,
       limit,
+      ...(wide ? { namespaces: JSON.stringify(namespaces) } : {}),
       ...this.#gate.parameters,
       ...this.#filters.parameters,
     }) as number[];

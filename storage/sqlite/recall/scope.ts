@@ -1,5 +1,7 @@
 import type { Database } from 'better-sqlite3';
+import { subtreeRoot } from '../../../protocol/ids.js';
 import { TextMatcher } from '../../../protocol/ranking/text-match.js';
+import { BELOW } from '../filter.js';
 import { namespaceLineage } from '../visibility.js';
 import { statement } from './statements.js';
 
@@ -25,6 +27,8 @@ const caches = new WeakMap<Database, Map<string, Statistics>>();
 const CACHE_ENTRIES_MAX = 10_000;
 /** Rows whose length is measured. */
 const SAMPLE_ROWS = 64;
+/** Namespaces of a subtree that are measured. */
+const MEASURED_NAMESPACES_MAX = 32;
 /** Characters of a row that are read for its length; the rest is extrapolated. */
 const SAMPLE_CHARACTERS = 4_000;
 /** Counting stops here: beyond it the number of rows hardly changes a word's weight. */
@@ -41,7 +45,16 @@ function namespaceId(database: Database, name: string): number | undefined {
     | undefined;
 }
 
-/** Resolves a namespace to itself and its ancestors (or only to itself), with statistics that follow growth by 5 %. */
+/** The numbers of a namespace and all below it. */
+function subtreeIds(database: Database, root: string): number[] {
+  const sql = `SELECT ns_id FROM namespaces WHERE name = @namespace OR ${BELOW} ORDER BY ns_id`;
+  return statement(database, sql, 'pluck').all({ namespace: root }) as number[];
+}
+
+/**
+ * Resolves a namespace to itself and its ancestors (or only to itself), and a subtree to its namespaces, with statistics
+ * that follow growth by 5 %.
+ */
 export function scopeOf(database: Database, namespace: string | null, ancestors = true): Scope {
   let cache = caches.get(database);
   if (cache === undefined) {
@@ -50,10 +63,12 @@ export function scopeOf(database: Database, namespace: string | null, ancestors 
   }
   let namespaces: number[] | null = null;
   if (namespace !== null) {
+    const root = subtreeRoot(namespace);
     const names = ancestors ? namespaceLineage(namespace) : [namespace];
-    namespaces = names
-      .map((name) => namespaceId(database, name))
-      .filter((id): id is number => id !== undefined);
+    namespaces =
+      root === null
+        ? names.map((name) => namespaceId(database, name)).filter((id): id is number => id !== undefined)
+        : subtreeIds(database, root);
   }
   const key = namespaces === null ? '*' : namespaces.join(',');
   const newest = newestRid(database);
@@ -76,7 +91,10 @@ function measure(database: Database, namespaces: readonly number[] | null, newes
   }
   let rows = 0;
   let words = 0;
-  for (const id of namespaces) {
+  // The sum over a wide subtree follows from a sample of its namespaces.
+  const step = Math.max(1, Math.ceil(namespaces.length / MEASURED_NAMESPACES_MAX));
+  const sample = namespaces.filter((_, index) => index % step === 0);
+  for (const id of sample) {
     const own = statement(
       database,
       'SELECT count(*) FROM (SELECT 1 FROM memories WHERE ns_id = ? LIMIT ?)',
@@ -85,7 +103,8 @@ function measure(database: Database, namespaces: readonly number[] | null, newes
     rows += own;
     words += own * averageWords(database, id);
   }
-  return { rows, lastRid: newest, averageWords: rows === 0 ? 1 : words / rows };
+  const share = sample.length === 0 ? 1 : sample.length / namespaces.length;
+  return { rows: Math.ceil(rows / share), lastRid: newest, averageWords: rows === 0 ? 1 : words / rows };
 }
 
 function averageWords(database: Database, namespace: number | null): number {

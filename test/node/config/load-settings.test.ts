@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { lifePolicyOf, ttlSecondsOf } from '../../../node/config/life-policy.js';
 import { ConfigError, loadSettings, type SettingFlags } from '../../../node/config/load-settings.js';
 import { Secret } from '../../../node/config/secret.js';
 import { defaultsIn, SETTINGS, type Settings } from '../../../node/config/settings.js';
@@ -111,6 +112,7 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
     ['https://a.example, http://localhost:3000', ['https://a.example', 'http://localhost:3000']],
   ],
   SVC_EMBED_BACKEND: [['none', 'none']],
+  SVC_NEAR_DUPLICATE: [['refuse', 'refuse']],
   SVC_MAX_PAGE_SIZE: [['5', 5]],
   SVC_MAX_INFLIGHT_REQUESTS: [['7', 7]],
   SVC_MAX_MEMORIES_PER_DAY: [['7', 7]],
@@ -193,6 +195,8 @@ describe('the configuration file', () => {
     model = "vectors"
     dim = 8
     backfill_batch = 9
+    [memory]
+    near_duplicate = "off"
     [storage]
     archive_max_days = 30
     max_memory_mb = 12
@@ -304,6 +308,7 @@ describe('the configuration file', () => {
     adminAgentIds: ['ai:file', 'ai:two'],
     corsOrigins: ['https://a.example'],
     embedBackend: 'none',
+    nearDuplicate: 'off',
     archiveOnGc: false,
     defaultNamespace: 'team',
     pageSizeMax: 50,
@@ -338,6 +343,29 @@ describe('the configuration file', () => {
     assert.equal(settings.pageSizeMax, 60, 'environment over file');
     assert.equal(settings.apiKey?.reveal(), 'env key');
     assert.equal(settings.maxInflightRequests, 9, 'file over default');
+  });
+
+  it('adds its admins to those of the variable, each once, and a flag replaces both', () => {
+    const env = { SVC_ADMIN_AGENT_IDS: 'ai:env, ai:two' };
+    assert.deepEqual(load(env, TOML).adminAgentIds, ['ai:env', 'ai:two', 'ai:file']);
+    assert.deepEqual(load(env).adminAgentIds, ['ai:env', 'ai:two']);
+    assert.deepEqual(load(env, TOML, { adminAgentIds: ['ai:flag'] }).adminAgentIds, ['ai:flag']);
+    assert.deepEqual(load({ SVC_HTTP_CORS_ORIGINS: 'https://b.example' }, TOML).corsOrigins, [
+      'https://b.example',
+    ]);
+  });
+
+  it('makes a mid row live as long after a use as after its store, unless it says otherwise', () => {
+    const days = (count: number) => count * 86_400;
+    const lives = (toml: string) => {
+      const settings = load({}, toml);
+      return [ttlSecondsOf(settings).mid, lifePolicyOf(settings).extendSeconds.mid];
+    };
+    assert.deepEqual(lives(''), [days(90), days(90)]);
+    assert.deepEqual(lives('[ttl]\nmid_ttl_secs = 864000'), [days(10), days(10)]);
+    assert.deepEqual(lives('[ttl]\nmid_extend_secs = 60'), [days(90), 60]);
+    assert.deepEqual(lives('[ttl]\nmid_extend_secs = 0'), [days(90), null]);
+    assert.deepEqual(lives('[ttl]\nmid_ttl_secs = 0'), [null, null]);
   });
 
   it('is found by --config, then SVC_CONFIG, then in the home', () => {

@@ -47,6 +47,7 @@ function fixture() {
     role: 'daemon',
     holder: 'h',
     archive: true,
+    comparesRows: true,
     embedBatch: 8,
     observationsTtlDays: 7,
     clock: scheduler,

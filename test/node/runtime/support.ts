@@ -39,6 +39,10 @@ export class BesideDatabase {
     return (this.db.prepare(`SELECT count(*) AS n FROM ${table} WHERE id = ?`).get(id) as { n: number }).n;
   }
 
+  rows(table: string): number {
+    return (this.db.prepare(`SELECT count(*) AS n FROM ${table}`).get() as { n: number }).n;
+  }
+
   accessCount(id: string): number {
     const row = this.db.prepare('SELECT access_count AS n FROM memories WHERE id = ?').get(id);
     return (row as { n: number }).n;

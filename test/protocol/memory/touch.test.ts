@@ -85,10 +85,10 @@ describe('a touch', () => {
 });
 
 describe('the expiry of a touched row', () => {
-  it('moves to an hour from now for short and a day for mid, as a replicated life operation', () => {
+  it('moves to an hour from now for short and 90 days for mid, as a replicated life operation', () => {
     for (const [tier, seconds] of [
       ['short', HOUR],
-      ['mid', DAY],
+      ['mid', 90 * DAY],
     ] as const) {
       const before = row({ tier, expires_at: at(60), version: 3, updated_at: at(-9) });
       const { life } = touched(before);
@@ -109,12 +109,15 @@ describe('the expiry of a touched row', () => {
     assert.equal(touched({ tier: 'long', expires_at: at(60) }).life, undefined);
   });
 
-  it('moves at most once an hour', () => {
-    const mid = { tier: 'mid' as const, expires_at: at(DAY - 60) };
+  it('moves at most once a day for mid, and once an hour for a shorter extension', () => {
+    const mid = { tier: 'mid' as const, expires_at: at(90 * DAY - 60) };
     assert.equal(touched({ ...mid, life_at: at(-60) }).life, undefined);
-    assert.equal(touched({ ...mid, life_at: at(-LIFE_INTERVAL_SECONDS + 0.001) }).life, undefined);
-    assert.notEqual(touched({ ...mid, life_at: at(-LIFE_INTERVAL_SECONDS) }).life, undefined);
+    assert.equal(touched({ ...mid, life_at: at(-DAY + 0.001) }).life, undefined);
+    assert.notEqual(touched({ ...mid, life_at: at(-DAY) }).life, undefined);
     assert.notEqual(touched({ ...mid, life_at: null }).life, undefined);
+    const short = { tier: 'short' as const, expires_at: at(HOUR - 60) };
+    assert.equal(touched({ ...short, life_at: at(-LIFE_INTERVAL_SECONDS + 0.001) }).life, undefined);
+    assert.notEqual(touched({ ...short, life_at: at(-LIFE_INTERVAL_SECONDS) }).life, undefined);
   });
 
   it('moves sooner when less than half of the extension is left', () => {
@@ -122,8 +125,8 @@ describe('the expiry of a touched row', () => {
     assert.equal(short(HOUR / 2), undefined);
     assert.notEqual(short(HOUR / 2 - 0.001), undefined);
     const mid = (left: number) => touched({ tier: 'mid', expires_at: at(left), life_at: at(-60) }).life;
-    assert.equal(mid(DAY / 2), undefined);
-    assert.notEqual(mid(DAY / 2 - 0.001), undefined);
+    assert.equal(mid(45 * DAY), undefined);
+    assert.notEqual(mid(45 * DAY - 0.001), undefined);
   });
 
   it('cannot pass while the row is read more often than half its extension', () => {
@@ -154,7 +157,7 @@ describe('the expiry of a touched row', () => {
 
 describe('the promotion of a touched row', () => {
   it('comes with the fifth access of a mid row', () => {
-    assert.equal(touched({ access_count: 3, expires_at: at(30 * DAY) }).life, undefined);
+    assert.equal(touched({ access_count: 3, expires_at: at(90 * DAY) }).life, undefined);
     const before = row({ access_count: 4, expires_at: at(30 * DAY), life_at: at(-60), version: 3 });
     const { value, life, access } = touched(before);
     assert.deepEqual(value, { touched: 1, promoted: ['m1'] });

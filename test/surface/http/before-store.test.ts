@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, it } from 'node:test';
-import type { SemanticAbsence } from '../../../node/semantics/semantic-index.js';
-import { EMBED_STATES } from '../../../protocol/memory/embed-state.js';
-import type { VectorEvidence } from '../../../protocol/ranking/types.js';
-import { FakeIndex } from '../../node/semantics/fake-index.js';
+import { after, before, describe, it } from 'node:test';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 const ALICE = { 'x-agent-id': 'ai:alice' };
 const BOB = { 'x-agent-id': 'ai:bob' };
 const PATH = '/api/v1/memories';
-const DIM = 2;
 
 const storing =
   (node: HttpNode) =>
@@ -92,134 +87,178 @@ describe('potential_contradictions', () => {
     const rows = [{ title: 'roster of pilots', content: 'x', namespace: 'g' }];
     const bulk = await node.send('POST', `${PATH}/bulk`, rows, ALICE);
     const [result] = bulk.json!['results'] as Record<string, unknown>[];
-    assert.deepEqual(Object.keys(result!).sort(), ['id', 'index']);
+    assert.deepEqual(Object.keys(result!).sort(), ['expires_at', 'id', 'index']);
   });
 });
 
-describe('the near-duplicate guard', () => {
+type Near = readonly { readonly id: string; readonly title: string; readonly similarity: number }[];
+
+describe('near_duplicates', () => {
   let node: HttpNode;
-  let answer: VectorEvidence | SemanticAbsence = 'empty';
-  const semantic = new FakeIndex('fake', () => Promise.resolve(answer));
   before(async () => {
-    node = await openHttpNode({}, { wrap: (services) => ({ ...services, semantic }) });
+    node = await openHttpNode();
   });
   after(() => node.close());
-  beforeEach(() => {
-    answer = 'empty';
-    semantic.asked.length = 0;
-  });
-  const store = (body: object, headers = ALICE) => storing(node)(body, headers);
-
-  /** Stores a memory with a vector of its own; its row number. */
-  const embedded = async (body: object, { headers = ALICE, windows = 1 } = {}) => {
-    const stored = await store({ ...body, force: true }, headers);
+  const store = async (body: object, headers = ALICE) => {
+    const stored = await storing(node)(body, headers);
     assert.equal(stored.status, 201, JSON.stringify(stored.body));
-    const id = String(stored.body['id']);
-    const { store: inside } = node.services;
-    const pending = await inside.query({ kind: 'pending-embeddings', afterRid: 0, limit: 1000 });
-    assert.ok(pending.ok);
-    const row = pending.value.rows.find((one) => one.id === id)!;
-    const vectors = new Uint8Array(Float32Array.from({ length: DIM * windows }, () => 0.5).buffer);
-    const embedding = { ...row, state: EMBED_STATES.embedded, model: 'fake', dim: DIM, vectors };
-    assert.ok((await inside.execute({ kind: 'put-embeddings', rows: [embedding] })).ok);
-    return { id, rid: row.rid };
+    return { id: String(stored.body['id']), near: stored.body['near_duplicates'] as Near | undefined };
   };
-  const near = (...hits: (readonly [rid: number, cosine: number])[]): VectorEvidence => ({
-    queryVector: Float32Array.of(1, 0),
-    hits: hits.map(([rid, cosine]) => ({ rid, cosine })),
-    mean: 0,
-    deviation: 1,
-    scanned: hits.length,
+  const deploys = (day: string) => `We deploy on ${day} between two and four in the night.`;
+
+  it('names what says nearly the same, by id, title and similarity, and both are stored', async () => {
+    const first = await store({ title: 'Deploy window', content: deploys('Sundays'), namespace: 'a' });
+    assert.equal(first.near, undefined);
+    const second = await store({ title: 'Deploy windows', content: deploys('Mondays'), namespace: 'a' });
+    assert.deepEqual(
+      second.near!.map(({ id, title }) => [id, title]),
+      [[first.id, 'Deploy window']],
+    );
+    const { similarity } = second.near![0]!;
+    assert.ok(similarity >= 0.8 && similarity < 1, String(similarity));
+    const same = await store({ title: 'Deploy window.', content: deploys('Sundays'), namespace: 'a' });
+    assert.deepEqual([same.near![0]!.id, same.near![0]!.similarity], [first.id, 1]);
   });
 
-  it('refuses another text that says nearly the same, and changes nothing', async () => {
-    const { id, rid } = await embedded({ title: 'Deploy window', content: 'Sundays', namespace: 'a' });
-    answer = near([rid, 0.98123]);
-    const before = await node.counts();
-    const again = { title: 'Window', content: 'Mondays', namespace: 'a' };
-    const refused = await store(again);
-    assert.equal(refused.status, 409);
-    const { hint, error, ...rest } = refused.body;
-    assert.deepEqual(rest, {
-      code: 'CONFLICT',
-      existing_id: id,
-      existing_title: 'Deploy window',
-      similarity: 0.981,
-      reason: 'near_duplicate_with_differing_content',
+  it('leaves out what says something else, and what stands elsewhere', async () => {
+    await store({ title: 'Bees', content: 'Honey is made of nectar.', namespace: 'b' });
+    const other = await store({ title: 'Deploy window', content: deploys('Sundays'), namespace: 'b' });
+    const below = await store({ title: 'Bees', content: 'Honey is made of nectar.', namespace: 'b/c' });
+    assert.deepEqual([other.near, below.near], [undefined, undefined]);
+  });
+
+  it('finds a duplicate behind many other rows, also in a script without spaces', async () => {
+    const first = await store({
+      title: 'Crane',
+      content: 'The crane needs grease each spring.',
+      namespace: 'c',
     });
-    assert.deepEqual([typeof hint, typeof error], ['string', 'string']);
+    const gate = await store({
+      title: '会議の予定',
+      content: '会議は月曜日の午前十時に始まります。',
+      namespace: 'c2',
+    });
+    for (let n = 0; n < 40; n += 1) {
+      await store({
+        title: `note ${n}`,
+        content: `Something about ${n} ships in the harbour`,
+        namespace: 'c',
+      });
+    }
+    const second = await store({
+      title: 'Cranes',
+      content: 'The crane needs grease each autumn.',
+      namespace: 'c',
+    });
+    assert.equal(second.near?.[0]?.id, undefined, 'three of seven words differ');
+    const third = await store({
+      title: 'The crane',
+      content: 'The crane needs grease each spring',
+      namespace: 'c',
+    });
+    assert.equal(third.near?.[0]?.id, first.id);
+    const later = await store({
+      title: '会議の予定二',
+      content: '会議は火曜日の午前十時に始まります。',
+      namespace: 'c2',
+    });
+    assert.equal(later.near?.[0]?.id, gate.id);
+  });
+
+  it('names nothing that the caller may not see', async () => {
+    const secret = {
+      title: 'merger',
+      content: 'talks with the bank in May',
+      namespace: 'd',
+      scope: 'private',
+    };
+    const { id } = await store(secret);
+    const again = { title: 'the merger', content: 'talks with the bank in June', namespace: 'd' };
+    assert.equal((await store(again, BOB)).near, undefined);
+    const own = await store({ ...again, title: 'my merger', content: 'talks with the bank in May' });
+    assert.equal(own.near?.[0]?.id, id);
+  });
+
+  it('are left out of bulk results, and on request', async () => {
+    const text = { content: deploys('Fridays'), namespace: 'e' };
+    await store({ title: 'Friday window', ...text });
+    const bulk = await node.send('POST', `${PATH}/bulk`, [{ title: 'Fridays window', ...text }], ALICE);
+    const [result] = bulk.json!['results'] as Record<string, unknown>[];
+    assert.equal('near_duplicates' in result!, false);
+    assert.equal((await store({ title: 'Window', ...text, detect_conflicts: false })).near, undefined);
+    const merged = { title: 'Friday window', ...text, on_conflict: 'merge' };
+    const { body } = await storing(node)(merged);
+    const named = (body['near_duplicates'] as Near).map(({ id }) => id);
+    assert.ok(named.length > 0 && !named.includes(String(body['id'])), 'a merge does not name its own row');
+  });
+
+  it('are not looked for where the operator wants none', async () => {
+    const off = await openHttpNode({ nearDuplicate: 'off' });
+    try {
+      for (const title of ['one window', 'one windows']) {
+        const { body } = await storing(off)({ title, content: deploys('Sundays') });
+        assert.equal(body['near_duplicates'], undefined);
+      }
+    } finally {
+      await off.close();
+    }
+  });
+});
+
+describe('a near duplicate where the operator has them refused', () => {
+  let node: HttpNode;
+  before(async () => {
+    node = await openHttpNode({ nearDuplicate: 'refuse' });
+  });
+  after(() => node.close());
+  const store = (body: object) => storing(node)(body);
+  const text = 'Ann Lee does not restart db-17 before 04:00 on 2026-03-01.';
+
+  it('is refused only when it says the same, changes nothing, and is stored with force', async () => {
+    const first = await store({ title: 'Restart of db-17', content: text });
+    assert.equal(first.status, 201);
+    const before = await node.counts();
+    const again = { title: 'restart of db-17.', content: `  ${text}\n` };
+    const refused = await store(again);
+    const { error, hint, ...rest } = refused.body;
+    assert.deepEqual(
+      [refused.status, rest],
+      [
+        409,
+        {
+          code: 'CONFLICT',
+          existing_id: first.body['id'],
+          existing_title: 'Restart of db-17',
+          similarity: 1,
+          reason: 'near_duplicate',
+        },
+      ],
+    );
+    assert.equal(typeof error, 'string');
+    assert.doesNotMatch(String(hint), /update|merge|replace/, 'no advice to write over the other memory');
     assert.deepEqual(await node.counts(), before);
-    const [asked] = semantic.asked.slice(-1);
-    assert.deepEqual([asked?.query, asked?.namespace, asked?.beforeStore], ['Window Mondays', 'a', true]);
     assert.equal((await store({ ...again, force: true })).status, 201);
   });
 
-  it('asks nothing when it is forced, and for bulk', async () => {
-    await store({ title: 'forced', namespace: 'b', force: true });
-    await node.send('POST', `${PATH}/bulk`, [{ title: 'in bulk', content: 'x', namespace: 'b' }], ALICE);
-    assert.equal(semantic.asked.length, 0);
-  });
-
-  it('lets pass what is less near, what says the same, and what stands elsewhere', async () => {
-    const { rid } = await embedded({ title: 'one', content: 'text', namespace: 'c' });
-    answer = near([rid, 0.9499]);
-    assert.equal((await store({ title: 'two', content: 'other', namespace: 'c' })).status, 201);
-    answer = near([rid, 0.99]);
-    assert.equal((await store({ title: 'three', content: ' text\n', namespace: 'c' })).status, 201);
-    assert.equal((await store({ title: 'four', content: 'other', namespace: 'c/d' })).status, 201);
-    const long = await embedded({ title: 'long', content: 'many', namespace: 'c' }, { windows: 2 });
-    answer = near([long.rid, 0.99]);
-    assert.equal((await store({ title: 'five', content: 'other', namespace: 'c' })).status, 201);
-  });
-
-  it('looks past a row that says the same to the next', async () => {
-    const same = await embedded({ title: 'one', content: 'text', namespace: 'd' });
-    const other = await embedded({ title: 'two', content: 'texts', namespace: 'd' });
-    answer = near([same.rid, 0.999], [other.rid, 0.96]);
-    const refused = await store({ title: 'three', content: 'text', namespace: 'd' });
-    assert.deepEqual([refused.body['existing_id'], refused.body['similarity']], [other.id, 0.96]);
-  });
-
-  it('knows nothing of rows that the caller may not see', async () => {
-    const secret = { title: 'merger', content: 'in May', namespace: 'e', scope: 'private' };
-    const { id, rid } = await embedded(secret);
-    answer = near([rid, 0.99]);
-    assert.equal((await store({ title: 'the merger', content: 'in June', namespace: 'e' }, BOB)).status, 201);
-    const own = await store({ title: 'my merger', content: 'in June', namespace: 'e' });
-    assert.deepEqual([own.status, own.body['existing_id']], [409, id]);
-  });
-
-  it('leaves a taken title to the rule of titles', async () => {
-    const { id, rid } = await embedded({ title: 'rule', content: 'old', namespace: 'f' });
-    const other = await embedded({ title: 'the rules', content: 'elder', namespace: 'f' });
-    answer = near([rid, 0.99], [other.rid, 0.98]);
-    const taken = await store({ title: 'rule', content: 'new', namespace: 'f' });
-    assert.deepEqual([taken.status, taken.body['existing_id'], taken.body['reason']], [409, id, undefined]);
-    const merged = await store({ title: 'rule', content: 'new', namespace: 'f', on_conflict: 'merge' });
-    assert.deepEqual([merged.status, merged.body['id']], [200, id]);
-    answer = near([rid, 0.99]);
-    for (const n of [2, 3]) {
-      const versioned = { title: 'rule', content: `text ${n}`, namespace: 'f', on_conflict: 'version' };
-      assert.equal((await store(versioned)).body['title'], `rule (${n})`);
+  it('is stored when a title, number, date, name, negation or identifier differs', async () => {
+    const changes: readonly (readonly [from: string, to: string])[] = [
+      ['17', '18'],
+      ['04:00', '05:00'],
+      ['2026-03-01', '2026-03-02'],
+      ['Ann', 'Ben'],
+      ['Lee', 'Li'],
+      ['does not restart', 'does restart'],
+      ['db-17', 'db_17'],
+      ['db-17', 'DB-17'],
+      ['before', 'after'],
+    ];
+    for (const [index, [from, to]] of changes.entries()) {
+      const stored = await store({
+        title: `Restart of db-17 ${'.'.repeat(index + 2)}`,
+        content: text.replace(from, to),
+      });
+      assert.equal(stored.status, 201, `${from} to ${to}: ${JSON.stringify(stored.body)}`);
     }
-    answer = near([other.rid, 0.98]);
-    const repeated = { title: 'rule', content: 'eldest', namespace: 'f', on_conflict: 'version' };
-    assert.equal((await store(repeated)).body['existing_id'], other.id);
-  });
-
-  it('never keeps a store from being made for want of the embedder', async () => {
-    for (const absence of ['disabled', 'busy', 'failing', 'unreachable', 'empty'] as const) {
-      answer = absence;
-      assert.equal((await store({ title: `while ${absence}`, namespace: 'g' })).status, 201);
-    }
-    answer = near([123_456_789, 1]);
-    assert.equal((await store({ title: 'a row that is gone', namespace: 'g' })).status, 201);
-  });
-
-  it('does not judge by a vector of a text that was changed since', async () => {
-    const { id, rid } = await embedded({ title: 'changed', content: 'before', namespace: 'h' });
-    await node.send('PUT', `${PATH}/${id}`, { content: 'after' }, ALICE);
-    answer = near([rid, 0.99]);
-    assert.equal((await store({ title: 'another', content: 'now', namespace: 'h' })).status, 201);
+    assert.equal((await store({ title: 'Reboot of db-17', content: text })).status, 201);
   });
 });

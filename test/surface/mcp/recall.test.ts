@@ -62,11 +62,59 @@ describe('memory_recall over MCP', () => {
     ] as const) {
       assert.match(
         textOf(await call(name, args)),
-        /^count:\d.*\nmemories\[id\|title\|tier\|namespace\|priority\|score\|tags\|agent_id\]:\n/,
+        name === 'memory_recall'
+          ? /^count:\d.*\nmemories\[id\|title\|tier\|namespace\|priority\|score\|tags\|agent_id\|passage\]:\n/
+          : /^count:\d.*\nmemories\[id\|title\|tier\|namespace\|priority\|score\|tags\|agent_id\]:\n/,
       );
-      assert.match(textOf(await call(name, { ...args, format: 'toon' })), /\|metadata\]:\n/);
+      assert.match(textOf(await call(name, { ...args, format: 'toon' })), /\|metadata(\|passage)?\]:\n/);
       assert.equal((await call(name, { ...args, format: 'yaml' })).error?.code, -32602);
     }
+  });
+
+  it('has the passage that matches beside the title, or the full text, or none', async () => {
+    const filler = 'Nothing about boats is said in this sentence of the note. ';
+    const content = `${filler.repeat(12)}The zeppelin lands at the old airfield on Fridays. ${filler.repeat(12)}`;
+    await call('memory_store', { title: 'airships', content });
+    const found = async (args: object) => {
+      const answer = await json('memory_recall', {
+        context: 'where does the zeppelin land?',
+        limit: 1,
+        ...args,
+      });
+      return (answer['memories'] as Row[])[0]!;
+    };
+    const passage = await found({});
+    assert.equal('content' in passage, false, 'a passage is not taken for the whole text');
+    assert.match(String(passage['passage']), /^…The zeppelin lands at the old airfield on Fridays\. .*…$/);
+    const full = await found({ content: 'full' });
+    assert.deepEqual([full['content'], full['passage']], [content, undefined]);
+    const none = await found({ content: 'none' });
+    assert.deepEqual(['content' in none, 'passage' in none], [false, false]);
+    const compact = async (args: object) =>
+      textOf(await call('memory_recall', { context: 'where does the zeppelin land?', limit: 1, ...args }));
+    assert.match(await compact({}), /\|…The zeppelin lands at the old airfield on Fridays\. .*…\n$/);
+    assert.match(await compact({ content: 'full' }), /\|content\]:\n.*Nothing about boats.*zeppelin/);
+    assert.match(await compact({ content: 'none' }), /\|agent_id\]:\n/);
+    assert.equal((await call('memory_recall', { context: 'x', content: 'all' })).error?.code, -32602);
+  });
+
+  it('is in the compact form at least 70 % smaller than the JSON envelope, passages included', async (context) => {
+    for (let n = 0; n < 10; n += 1) {
+      await call('memory_store', {
+        title: `Decision ${n}: deploys leave the pipeline on Sundays`,
+        content:
+          'The team agreed to deploy on Sundays between two and four in the morning, because traffic is lowest then. ' +
+          'Hot fixes may leave at any time when two people have read them. The window is reviewed each quarter.',
+        namespace: 'team/platform',
+        tags: ['deploy', 'decision'],
+      });
+    }
+    const asked = { context: 'when may we deploy?', namespace: 'team/platform', limit: 10 };
+    const envelope = textOf(await call('memory_recall', { ...asked, format: 'json', content: 'full' }));
+    const compact = textOf(await call('memory_recall', asked));
+    const saved = 1 - Buffer.byteLength(compact) / Buffer.byteLength(envelope);
+    context.diagnostic(`${(saved * 100).toFixed(1)} % smaller`);
+    assert.ok(saved >= 0.7, `${saved}`);
   });
 
   it('marks a recall as consumed by the memory that names it', async () => {
