@@ -7,6 +7,7 @@ import { decideArchive, decidePurge, decideRestore } from './lifecycle/archive.j
 import { decideConsolidate } from './lifecycle/consolidate.js';
 import { decideResolve } from './lifecycle/resolve.js';
 import { decideUndoEdit } from './lifecycle/undo-edit.js';
+import { decidePlanEncoder, decideRequeue, decideSwitchEncoder } from './maintenance/encoders.js';
 import { decideClaim, decideRelease } from './maintenance/ownership.js';
 import { decidePromote } from './memory/promote.js';
 import { decidePrune } from './memory/prune-observations.js';
@@ -41,6 +42,9 @@ export const RULES = {
   'prune-observations': decidePrune,
   'expire-memories': decideExpire,
   'put-embeddings': decideEmbeddings,
+  'plan-encoder': decidePlanEncoder,
+  'switch-encoder': decideSwitchEncoder,
+  'requeue-embeddings': decideRequeue,
   'register-agent': decideRegisterAgent,
   'bind-agent-key': decideBindAgentKey,
   'ensure-quota': decideEnsureQuota,

@@ -5,8 +5,11 @@
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The last two appear only in an answer that the byte limit ended early; nothing is cut silently. */
-const META = ['count', 'mode', 'tokens_used', 'budget_tokens', 'truncated', 'next_offset'] as const;
+/**
+ * `note` says why a recall searched by words only. The last two appear only in an answer that the byte limit ended
+ * early; nothing is cut silently.
+ */
+const META = ['count', 'mode', 'note', 'tokens_used', 'budget_tokens', 'truncated', 'next_offset'] as const;
 const STANDARD_COLUMNS = ['id', 'title', 'content'] as const;
 const COLUMNS = [
   'id',

@@ -17,7 +17,9 @@ export function memoriesView(
   rows: readonly Row[],
   options: { readonly columns: number; readonly snippets: boolean },
 ): string {
-  if (rows.length === 0) return 'no memories found\n';
+  const mode = typeof answer['mode'] === 'string' ? `, ${answer['mode']} recall` : '';
+  const note = typeof answer['note'] === 'string' ? `${oneLine(answer['note'])}\n` : '';
+  if (rows.length === 0) return `no memories found${mode}\n${note}`;
   const narrow = options.columns < NARROW_COLUMNS;
   const { heads, cells } = columnsOf(rows, narrow);
   const fixed = heads
@@ -34,9 +36,8 @@ export function memoriesView(
     lines.push(line(texts));
     if (options.snippets) lines.push(snippet(rows[index]!, options.columns));
   }
-  const mode = typeof answer['mode'] === 'string' ? `, ${answer['mode']} recall` : '';
   lines.push('', `${rows.length} ${rows.length === 1 ? 'memory' : 'memories'}${mode}`);
-  return `${lines.join('\n')}\n`;
+  return `${lines.join('\n')}\n${note}`;
 }
 
 interface Column {

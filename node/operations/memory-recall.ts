@@ -3,12 +3,13 @@ import { type MemoryRow, memoryJson } from '../../protocol/memory/memory.js';
 import { provenanceOf } from '../../protocol/memory/provenance.js';
 import type { Answers } from '../../protocol/queries.js';
 import { applyBudget } from '../../protocol/ranking/budget.js';
-import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
+import type { RecallRequest, VectorEvidence, Viewer } from '../../protocol/ranking/types.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
+import type { SemanticAbsence } from '../semantics/semantic-index.js';
 import type { TokenCounter } from '../semantics/token-counter.js';
 import { omittedDamaged } from './filter.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
@@ -29,6 +30,7 @@ export const memoryRecall = defineOperation({
     budget_tokens: z.int().optional(),
     truncated: z.literal(true).optional(),
     recall_id: z.string(),
+    note: z.string().optional(),
     meta: z.looseObject({}),
   }),
   effect: 'read',
@@ -109,6 +111,7 @@ async function recall(call: ReadCall, input: RecallInput) {
     ...(input.budget_tokens === undefined ? {} : { budget_tokens: input.budget_tokens }),
     ...(cut ? { truncated: true as const } : {}),
     recall_id: recallId,
+    ...wordsOnly(evidence),
     meta: { ...metaOf(answer, evidence, input), ...budget.meta },
   });
 }
@@ -179,6 +182,19 @@ function metaOf(answer: Answers['recall-memories'], evidence: object | string, i
         }),
     ...omittedDamaged(answer),
   };
+}
+
+/** One line for a recall that was meant to search by meaning too, and could not. */
+const WORDS_ONLY: Readonly<Partial<Record<SemanticAbsence, string>>> = {
+  busy: 'searched by words only, because the embedder is loading or busy; ask again in a moment',
+  failing: 'searched by words only, because the embedder fails; "mnemesh doctor" says why',
+  unreachable:
+    'searched by words only, because no process embeds; start "mnemesh serve", or let SVC_HOME and SVC_EMBED_BACKEND be those of the process that does',
+};
+
+function wordsOnly(evidence: VectorEvidence | SemanticAbsence): { readonly note?: string } {
+  const note = typeof evidence === 'string' ? WORDS_ONLY[evidence] : undefined;
+  return note === undefined ? {} : { note };
 }
 
 /** The reading is counted, and recorded for the ledger, in the background. */

@@ -126,7 +126,6 @@ function dutiesOf(
     holder: `daemon:${process.pid}:${systemRandom.uuid()}`,
     archive: settings.archiveOnGc,
     archiveMaxDays: settings.archiveMaxDays,
-    embedBatch: settings.embedBackfillBatch,
     observationsTtlDays: settings.observationsTtlDays,
     isClockAhead,
     clock: systemClock,

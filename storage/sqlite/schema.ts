@@ -9,6 +9,8 @@
  * are text; hashes are lower-case hex.
  */
 
+import { EMBEDDINGS_TABLE, ENCODER_TABLES } from './encoder-tables.js';
+
 /** Columns that a live and an archived memory share, in table order (interface §2.1, reference-http §8). */
 export const MEMORY_COLUMNS = `
   tier TEXT NOT NULL CHECK (tier IN ('short', 'mid', 'long')),
@@ -171,13 +173,8 @@ CREATE TRIGGER memories_fts_delete AFTER DELETE ON memories BEGIN
   DELETE FROM memories_fts WHERE rowid = old.rid;
 END;
 
-CREATE TABLE memory_embeddings (
-  feed INTEGER PRIMARY KEY AUTOINCREMENT,
-  rid INTEGER NOT NULL UNIQUE REFERENCES memories (rid) ON DELETE CASCADE,
-  model TEXT NOT NULL,
-  dim INTEGER NOT NULL,
-  vectors BLOB NOT NULL
-);
+${EMBEDDINGS_TABLE}
+${ENCODER_TABLES}
 
 CREATE TABLE memory_links (
   source_id TEXT NOT NULL,

@@ -1,0 +1,259 @@
+import { Worker } from 'node:worker_threads';
+import { CACHED_QUERIES_MAX, EMBED_QUERIES_MAX } from '../../protocol/limits.js';
+import { type Failure, fail, failed, ok, type Result } from '../../protocol/result.js';
+import type { Clock, Log, Scheduler, Timer } from '../../protocol/seams.js';
+import { chunkQuery } from './chunking.js';
+import type { Embedder, EmbedderDepth, EmbedderInput, EmbedderState } from './embedder.js';
+import type { EmbedCall, EmbedReply } from './embedder-messages.js';
+import { type EmbeddingJob, EmbeddingQueue } from './embedding-queue.js';
+import { QueryCache } from './query-cache.js';
+
+/** Most waiting background texts; more are OVERLOADED. */
+const BACKGROUND_TEXTS_MAX = 1024;
+const IDLE_MS = 600_000;
+const BACK_OFF_FIRST_MS = 1_000;
+const BACK_OFF_MAX_MS = 300_000;
+
+/** The model of a thread, and what the thread needs. */
+export interface ThreadEmbedderOptions {
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  readonly log: Log;
+  readonly model: string;
+  readonly dim: number;
+  readonly input: EmbedderInput;
+  /** The thread's entry, which speaks `embedder-messages`, and its data. */
+  readonly entry: URL;
+  readonly threadData?: unknown;
+  readonly prefixes?: { readonly query: string; readonly text: string };
+  /** The model is unloaded after this long without work; 10 minutes by default. */
+  readonly idleMs?: number;
+}
+
+/**
+ * An embedder whose model runs in a thread, which is started with the first text and ended when idle (its memory comes
+ * and goes with it). A query waits for at most one small background batch. When the thread cannot load the model or
+ * dies, open calls and later ones fail with UNAVAILABLE at once; after a back-off (1 s, doubled up to 5 min) the next
+ * call tries again. Text written by the model's libraries goes to the log, never to stdout.
+ */
+export class ThreadEmbedder implements Embedder {
+  readonly model: string;
+  readonly dim: number;
+  readonly input: EmbedderInput;
+  readonly #options: ThreadEmbedderOptions;
+  readonly #queue = new EmbeddingQueue();
+  readonly #cache = new QueryCache(CACHED_QUERIES_MAX);
+  #worker: Worker | null = null;
+  #loaded = false;
+  #running: { readonly id: number; readonly jobs: readonly EmbeddingJob[] } | null = null;
+  #runningQueries = 0;
+  #nextId = 1;
+  #failures = 0;
+  #retryAtMs = 0;
+  #lastError: string | null = null;
+  #idleTimer: Timer | null = null;
+  #closed = false;
+
+  constructor(options: ThreadEmbedderOptions) {
+    this.#options = options;
+    this.model = options.model;
+    this.dim = options.dim;
+    this.input = options.input;
+  }
+
+  async embed(texts: readonly string[]): Promise<Result<Float32Array[]>> {
+    const refusal = this.#refusal();
+    if (refusal !== null) return failed(refusal);
+    if (texts.some((text) => text.trim() === '')) return fail('INVALID_ARGUMENT', 'blank text has no vector');
+    if (this.#queue.depth().background + texts.length > BACKGROUND_TEXTS_MAX) {
+      return fail('OVERLOADED', `more than ${BACKGROUND_TEXTS_MAX} texts would wait for the embedder`);
+    }
+    const prefix = this.#options.prefixes?.text ?? '';
+    const outcomes = texts.map(
+      (text) =>
+        new Promise<Result<Float32Array>>((settle) =>
+          this.#queue.addBackground([{ text: prefix + text, settle }]),
+        ),
+    );
+    this.#pump();
+    const vectors: Float32Array[] = [];
+    for (const outcome of await Promise.all(outcomes)) {
+      if (!outcome.ok) return failed(outcome.error);
+      vectors.push(outcome.value);
+    }
+    return ok(vectors);
+  }
+
+  async embedQuery(text: string, deadlineMs: number): Promise<Result<Float32Array>> {
+    if (this.#closed) return failed(SHUTTING_DOWN);
+    const chunking = chunkQuery(text, this.input);
+    if (!chunking.ok) {
+      return fail(
+        'INVALID_ARGUMENT',
+        this.input.latinOnly ? 'the embedder reads only text in Latin script' : 'the text has no letters',
+        {
+          reason: chunking.reason,
+        },
+      );
+    }
+    const query = chunking.windows[0]!;
+    const cached = this.#cache.get(query);
+    if (cached !== null) return ok(cached);
+    const refusal = this.#refusal();
+    if (refusal !== null) return failed(refusal);
+    if (this.#queue.depth().queries >= EMBED_QUERIES_MAX) {
+      return fail('OVERLOADED', `${EMBED_QUERIES_MAX} queries wait for the embedder`);
+    }
+    const { clock, scheduler } = this.#options;
+    const deadlinePassed = fail('DEADLINE', 'the embedder did not answer in time');
+    const remainingMs = deadlineMs - clock.monotonicMs();
+    if (remainingMs <= 0) return deadlinePassed;
+    return await new Promise<Result<Float32Array>>((resolve) => {
+      const job: EmbeddingJob = {
+        text: (this.#options.prefixes?.query ?? '') + query,
+        settle: (outcome) => {
+          timer.cancel();
+          // A vector that came too late for this call still serves the next one.
+          if (outcome.ok) this.#cache.set(query, outcome.value);
+          resolve(outcome);
+        },
+      };
+      const timer = scheduler.after(remainingMs, () => {
+        this.#queue.removeQuery(job);
+        resolve(deadlinePassed);
+      });
+      this.#queue.addQuery(job);
+      this.#pump();
+    });
+  }
+
+  state(): EmbedderState {
+    return { loaded: this.#loaded, failing: this.#failures > 0, lastError: this.#lastError };
+  }
+
+  queueDepth(): EmbedderDepth {
+    const waiting = this.#queue.depth();
+    const running = this.#running?.jobs.length ?? 0;
+    return {
+      queries: waiting.queries + this.#runningQueries,
+      background: waiting.background + running - this.#runningQueries,
+    };
+  }
+
+  /** Starts the thread, which loads the model. */
+  async warm(): Promise<void> {
+    if (this.#refusal() === null) this.#start();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#stop(SHUTTING_DOWN);
+  }
+
+  /** Why a call is refused at once; null when it may wait. */
+  #refusal(): Failure | null {
+    if (this.#closed) return SHUTTING_DOWN;
+    if (this.#failures === 0 || this.#worker !== null) return null;
+    if (this.#options.clock.monotonicMs() >= this.#retryAtMs) return null;
+    return { code: 'UNAVAILABLE', message: `the embedder is failing: ${this.#lastError}` };
+  }
+
+  #pump(): void {
+    if (this.#running !== null) return;
+    const { queries, background } = this.#queue.depth();
+    if (queries + background === 0) {
+      this.#worker?.unref();
+      return;
+    }
+    const worker = this.#start();
+    worker.ref();
+    if (!this.#loaded) return;
+    const jobs = this.#queue.take();
+    const call: EmbedCall = { id: this.#nextId++, texts: jobs.map((job) => job.text) };
+    this.#running = { id: call.id, jobs };
+    this.#runningQueries = queries > 0 ? jobs.length : 0;
+    this.#idleTimer?.cancel();
+    this.#idleTimer = null;
+    worker.postMessage(call);
+  }
+
+  #start(): Worker {
+    if (this.#worker !== null) return this.#worker;
+    const { entry, threadData: workerData } = this.#options;
+    // Nothing may reach stdout, which may carry a protocol. The streams are not read either: reading them would keep
+    // the process alive. The thread sends what its libraries print as messages.
+    const worker = new Worker(entry, { workerData, stdout: true, stderr: true });
+    let reason = 'the embedder thread ended';
+    worker.on('message', (reply: EmbedReply) => {
+      if (this.#worker === worker) this.#receive(reply);
+    });
+    worker.on('error', (error) => {
+      reason = error.message;
+    });
+    worker.on('exit', () => {
+      if (this.#worker === worker) this.#broken(reason);
+    });
+    this.#worker = worker;
+    return worker;
+  }
+
+  #receive(reply: EmbedReply): void {
+    if (reply.kind === 'printed') {
+      this.#options.log.debug({ output: reply.text }, 'embedder output');
+      return;
+    }
+    if (reply.kind === 'loaded') {
+      this.#loaded = true;
+      this.#armIdleTimer();
+    } else if (this.#running?.id === reply.id) {
+      const { jobs } = this.#running;
+      this.#running = null;
+      this.#runningQueries = 0;
+      if (reply.kind === 'failed') {
+        for (const job of jobs) job.settle(fail('UNAVAILABLE', `the embedder failed: ${reply.message}`));
+      } else {
+        this.#failures = 0;
+        this.#lastError = null;
+        for (const [place, job] of jobs.entries()) {
+          job.settle(ok(reply.vectors.slice(place * this.dim, (place + 1) * this.dim)));
+        }
+      }
+      this.#armIdleTimer();
+    }
+    this.#pump();
+  }
+
+  #broken(reason: string): void {
+    const { clock, log } = this.#options;
+    this.#failures += 1;
+    this.#lastError = reason;
+    const backOffMs = Math.min(BACK_OFF_MAX_MS, BACK_OFF_FIRST_MS * 2 ** (this.#failures - 1));
+    this.#retryAtMs = clock.monotonicMs() + backOffMs;
+    log.error({ reason, failures: this.#failures, backOffMs }, 'the embedder failed');
+    void this.#stop({ code: 'UNAVAILABLE', message: `the embedder is failing: ${reason}` });
+  }
+
+  #armIdleTimer(): void {
+    this.#idleTimer?.cancel();
+    this.#idleTimer = this.#options.scheduler.after(this.#options.idleMs ?? IDLE_MS, () => {
+      const { queries, background } = this.queueDepth();
+      if (queries + background === 0) void this.#stop(SHUTTING_DOWN);
+    });
+  }
+
+  /** Ends the thread and fails all open calls. */
+  async #stop(failure: Failure): Promise<void> {
+    const worker = this.#worker;
+    const jobs = [...(this.#running?.jobs ?? []), ...this.#queue.drain()];
+    this.#worker = null;
+    this.#loaded = false;
+    this.#running = null;
+    this.#runningQueries = 0;
+    this.#idleTimer?.cancel();
+    this.#idleTimer = null;
+    for (const job of jobs) job.settle(failed(failure));
+    await worker?.terminate();
+  }
+}
+
+const SHUTTING_DOWN: Failure = { code: 'SHUTTING_DOWN', message: 'the embedder is shutting down' };
