@@ -17,6 +17,7 @@ export class BuiltinEmbedder extends ThreadEmbedder {
       model: 'builtin/use-lite-en',
       dim: BUILTIN_DIM,
       input: { windowWords: 90, latinOnly: true },
+      helps: true,
       entry: entry ?? new URL('./builtin-thread.js', import.meta.url),
     });
   }

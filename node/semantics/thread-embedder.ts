@@ -1,15 +1,18 @@
-import { Worker } from 'node:worker_threads';
+import { availableParallelism, freemem } from 'node:os';
 import { CACHED_QUERIES_MAX, EMBED_QUERIES_MAX } from '../../protocol/limits.js';
 import { type Failure, fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { Clock, Log, Scheduler, Timer } from '../../protocol/seams.js';
 import { chunkQuery } from './chunking.js';
 import type { Embedder, EmbedderDepth, EmbedderInput, EmbedderState } from './embedder.js';
-import type { EmbedCall, EmbedReply } from './embedder-messages.js';
 import { type EmbeddingJob, EmbeddingQueue } from './embedding-queue.js';
+import { ModelThread } from './model-thread.js';
 import { QueryCache } from './query-cache.js';
 
 /** Most waiting background texts; more are OVERLOADED. */
 const BACKGROUND_TEXTS_MAX = 1024;
+/** So many waiting texts are worth a second thread, on a machine with this much free memory. */
+const HELPER_TEXTS_MIN = 64;
+const HELPER_FREE_BYTES_MIN = 1024 * 1024 * 1024;
 const IDLE_MS = 600_000;
 const BACK_OFF_FIRST_MS = 1_000;
 const BACK_OFF_MAX_MS = 300_000;
@@ -25,6 +28,8 @@ export interface ThreadEmbedderOptions {
   /** The thread's entry, which speaks `embedder-messages`, and its data. */
   readonly entry: URL;
   readonly threadData?: unknown;
+  /** The model runs on one core, so a second thread is worth its memory. */
+  readonly helps?: boolean;
   readonly prefixes?: { readonly query: string; readonly text: string };
   /** The model is unloaded after this long without work; 10 minutes by default. */
   readonly idleMs?: number;
@@ -34,7 +39,8 @@ export interface ThreadEmbedderOptions {
  * An embedder whose model runs in a thread, which is started with the first text and ended when idle (its memory comes
  * and goes with it). A query waits for at most one small background batch. When the thread cannot load the model or
  * dies, open calls and later ones fail with UNAVAILABLE at once; after a back-off (1 s, doubled up to 5 min) the next
- * call tries again. Text written by the model's libraries goes to the log, never to stdout.
+ * call tries again. While many background texts wait, a second thread takes a part of them, behind everything else on
+ * the machine. Text written by the model's libraries goes to the log, never to stdout.
  */
 export class ThreadEmbedder implements Embedder {
   readonly model: string;
@@ -43,11 +49,12 @@ export class ThreadEmbedder implements Embedder {
   readonly #options: ThreadEmbedderOptions;
   readonly #queue = new EmbeddingQueue();
   readonly #cache = new QueryCache(CACHED_QUERIES_MAX);
-  #worker: Worker | null = null;
-  #loaded = false;
-  #running: { readonly id: number; readonly jobs: readonly EmbeddingJob[] } | null = null;
-  #runningQueries = 0;
-  #nextId = 1;
+  /** Takes queries first, then background texts. */
+  #thread: ModelThread | null = null;
+  /** Takes only background texts, while many wait. */
+  #helper: ModelThread | null = null;
+  #helperFailed = false;
+  #runsQuery = false;
   #failures = 0;
   #retryAtMs = 0;
   #lastError: string | null = null;
@@ -128,16 +135,19 @@ export class ThreadEmbedder implements Embedder {
   }
 
   state(): EmbedderState {
-    return { loaded: this.#loaded, failing: this.#failures > 0, lastError: this.#lastError };
+    return {
+      loaded: this.#thread?.loaded === true,
+      failing: this.#failures > 0,
+      lastError: this.#lastError,
+    };
   }
 
   queueDepth(): EmbedderDepth {
-    const waiting = this.#queue.depth();
-    const running = this.#running?.jobs.length ?? 0;
-    return {
-      queries: waiting.queries + this.#runningQueries,
-      background: waiting.background + running - this.#runningQueries,
-    };
+    const { queries, background } = this.#queue.depth();
+    const running = this.#thread?.jobs.length ?? 0;
+    const helped = this.#helper?.jobs.length ?? 0;
+    const asked = this.#runsQuery ? running : 0;
+    return { queries: queries + asked, background: background + running + helped - asked };
   }
 
   /** Starts the thread, which loads the model. */
@@ -153,74 +163,104 @@ export class ThreadEmbedder implements Embedder {
   /** Why a call is refused at once; null when it may wait. */
   #refusal(): Failure | null {
     if (this.#closed) return SHUTTING_DOWN;
-    if (this.#failures === 0 || this.#worker !== null) return null;
+    if (this.#failures === 0 || this.#thread !== null) return null;
     if (this.#options.clock.monotonicMs() >= this.#retryAtMs) return null;
     return { code: 'UNAVAILABLE', message: `the embedder is failing: ${this.#lastError}` };
   }
 
   #pump(): void {
-    if (this.#running !== null) return;
     const { queries, background } = this.#queue.depth();
     if (queries + background === 0) {
-      this.#worker?.unref();
+      if (this.#thread?.jobs.length === 0) this.#thread.hold(false);
+      if (this.#helper?.jobs.length === 0) void this.#stopHelper();
       return;
     }
-    const worker = this.#start();
-    worker.ref();
-    if (!this.#loaded) return;
-    const jobs = this.#queue.take();
-    const call: EmbedCall = { id: this.#nextId++, texts: jobs.map((job) => job.text) };
-    this.#running = { id: call.id, jobs };
-    this.#runningQueries = queries > 0 ? jobs.length : 0;
-    this.#idleTimer?.cancel();
-    this.#idleTimer = null;
-    worker.postMessage(call);
+    const thread = this.#start();
+    thread.hold(true);
+    if (thread.isFree) {
+      this.#idleTimer?.cancel();
+      this.#idleTimer = null;
+      this.#runsQuery = queries > 0;
+      thread.run(this.#queue.take());
+    }
+    this.#help();
   }
 
-  #start(): Worker {
-    if (this.#worker !== null) return this.#worker;
-    const { entry, threadData: workerData } = this.#options;
-    // Nothing may reach stdout, which may carry a protocol. The streams are not read either: reading them would keep
-    // the process alive. The thread sends what its libraries print as messages.
-    const worker = new Worker(entry, { workerData, stdout: true, stderr: true });
-    let reason = 'the embedder thread ended';
-    worker.on('message', (reply: EmbedReply) => {
-      if (this.#worker === worker) this.#receive(reply);
+  #start(): ModelThread {
+    if (this.#thread !== null) return this.#thread;
+    const { threadData, log } = this.#options;
+    const thread: ModelThread = new ModelThread({
+      entry: this.#options.entry,
+      workerData: threadData,
+      dim: this.dim,
+      printed: (output) => log.debug({ output }, 'embedder output'),
+      ready: (outcome) => {
+        if (this.#thread === thread) this.#ready(outcome);
+      },
+      broken: (reason) => {
+        if (this.#thread === thread) this.#broken(reason);
+      },
     });
-    worker.on('error', (error) => {
-      reason = error.message;
-    });
-    worker.on('exit', () => {
-      if (this.#worker === worker) this.#broken(reason);
-    });
-    this.#worker = worker;
-    return worker;
+    this.#thread = thread;
+    return thread;
   }
 
-  #receive(reply: EmbedReply): void {
-    if (reply.kind === 'printed') {
-      this.#options.log.debug({ output: reply.text }, 'embedder output');
-      return;
+  #ready(outcome: 'loaded' | 'embedded' | 'refused'): void {
+    this.#runsQuery = false;
+    if (outcome === 'embedded') {
+      this.#failures = 0;
+      this.#lastError = null;
     }
-    if (reply.kind === 'loaded') {
-      this.#loaded = true;
-      this.#armIdleTimer();
-    } else if (this.#running?.id === reply.id) {
-      const { jobs } = this.#running;
-      this.#running = null;
-      this.#runningQueries = 0;
-      if (reply.kind === 'failed') {
-        for (const job of jobs) job.settle(fail('UNAVAILABLE', `the embedder failed: ${reply.message}`));
-      } else {
-        this.#failures = 0;
-        this.#lastError = null;
-        for (const [place, job] of jobs.entries()) {
-          job.settle(ok(reply.vectors.slice(place * this.dim, (place + 1) * this.dim)));
-        }
-      }
-      this.#armIdleTimer();
-    }
+    this.#armIdleTimer();
     this.#pump();
+  }
+
+  /** Gives background texts to the second thread, and starts it when many wait on a machine with room for it. */
+  #help(): void {
+    if (this.#helper === null) {
+      const { background } = this.#queue.depth();
+      const mayHelp = this.#options.helps === true && !this.#helperFailed && this.#thread?.loaded === true;
+      if (!mayHelp || background < HELPER_TEXTS_MIN) return;
+      if (availableParallelism() < 2 || freemem() < HELPER_FREE_BYTES_MIN) return;
+      this.#helper = this.#startHelper();
+    }
+    const helper = this.#helper;
+    if (!helper.isFree) return;
+    const jobs = this.#queue.takeBackground();
+    if (jobs.length > 0) helper.run(jobs);
+  }
+
+  #startHelper(): ModelThread {
+    const { threadData, log } = this.#options;
+    const helper: ModelThread = new ModelThread({
+      entry: this.#options.entry,
+      workerData: { ...(threadData as object | undefined), isHelper: true },
+      dim: this.dim,
+      printed: (output) => log.debug({ output }, 'embedder output'),
+      ready: () => {
+        if (this.#helper === helper) this.#pump();
+      },
+      broken: (reason) => {
+        if (this.#helper !== helper) return;
+        log.warn({ reason }, 'the second embedder thread ended; the first goes on alone');
+        this.#helperFailed = true;
+        void this.#stopHelper();
+      },
+    });
+    return helper;
+  }
+
+  /** What the second thread had under way goes to the first. */
+  async #stopHelper(): Promise<void> {
+    const helper = this.#helper;
+    this.#helper = null;
+    if (helper === null) return;
+    const { jobs } = helper;
+    if (jobs.length > 0 && !this.#closed) {
+      this.#queue.addBackground(jobs);
+      this.#pump();
+    }
+    await helper.stop();
   }
 
   #broken(reason: string): void {
@@ -241,18 +281,20 @@ export class ThreadEmbedder implements Embedder {
     });
   }
 
-  /** Ends the thread and fails all open calls. */
+  /** Ends the threads and fails all open calls. */
   async #stop(failure: Failure): Promise<void> {
-    const worker = this.#worker;
-    const jobs = [...(this.#running?.jobs ?? []), ...this.#queue.drain()];
-    this.#worker = null;
-    this.#loaded = false;
-    this.#running = null;
-    this.#runningQueries = 0;
+    const threads = [this.#thread, this.#helper].filter((thread) => thread !== null);
+    this.#thread = null;
+    this.#helper = null;
+    this.#runsQuery = false;
     this.#idleTimer?.cancel();
     this.#idleTimer = null;
-    for (const job of jobs) job.settle(failed(failure));
-    await worker?.terminate();
+    const stopping = threads.map((thread) => {
+      for (const job of thread.jobs) job.settle(failed(failure));
+      return thread.stop();
+    });
+    for (const job of this.#queue.drain()) job.settle(failed(failure));
+    await Promise.all(stopping);
   }
 }
 

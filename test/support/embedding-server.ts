@@ -41,6 +41,7 @@ const HUGE_BYTES = 17 * 1024 * 1024;
  */
 export class EmbeddingServer {
   readonly asked: Asked[] = [];
+  /** With `zero`, a text that says that it is empty has a vector of zeros. */
   mood: Mood = 'fine';
   /** Milliseconds before each answer. */
   delayMs = 0;
@@ -123,7 +124,9 @@ export class EmbeddingServer {
 
   private vectors(texts: readonly string[]): number[][] {
     const dim = this.mood === 'wrong-dimension' ? this.dim + 1 : this.dim;
-    const vectors = texts.map((text) => (this.mood === 'zero' ? Array(dim).fill(0) : vectorOf(text, dim)));
+    const vectors = texts.map((text) =>
+      this.mood === 'zero' && text.includes('empty') ? Array<number>(dim).fill(0) : vectorOf(text, dim),
+    );
     return this.mood === 'short' ? vectors.slice(1) : vectors;
   }
 
