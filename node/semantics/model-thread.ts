@@ -80,16 +80,21 @@ export class ModelThread {
 
   #receive(reply: EmbedReply): void {
     const { dim, printed, ready } = this.#options;
-    if (reply.kind === 'printed') return printed(reply.text);
+    if (reply.kind === 'printed') {
+      printed(reply.text);
+      return;
+    }
     if (reply.kind === 'loaded') {
       this.#loaded = true;
-      return ready('loaded');
+      ready('loaded');
+      return;
     }
     const jobs = this.#jobs;
     this.#jobs = [];
     if (reply.kind === 'failed') {
       for (const job of jobs) job.settle(fail('UNAVAILABLE', `the embedder failed: ${reply.message}`));
-      return ready('refused');
+      ready('refused');
+      return;
     }
     for (const [place, job] of jobs.entries()) {
       job.settle(ok(reply.vectors.slice(place * dim, (place + 1) * dim)));

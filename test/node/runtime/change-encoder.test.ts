@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { type Daemon, startDaemon } from '../../../node/runtime/daemon.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { EmbeddingServer } from '../../support/embedding-server.js';
-import { until } from '../../support/wait.js';
+import { until, untilAnswer } from '../../support/wait.js';
 import { ask, settingsFor } from './support.js';
 
 interface Embedding {
@@ -76,18 +76,25 @@ describe('a change of the encoder on a filled database', () => {
     await embedded(old, 'builtin/use-lite-en');
     await old.stop();
 
-    server.delayMs = 60;
+    server.delayMs = 500;
     const between = await startDaemon(settingsFor(home, remote(server)));
     await until('some are done', async () => ((await embeddingOf(between)).coming?.done ?? 0) >= 3);
     const during = await embeddingOf(between);
     assert.equal(during.encoder, 'builtin/use-lite-en');
     assert.equal(during.coming?.model, 'compatible/model-a');
     assert.match(during.advice.join(), /of 12 memories are embedded for compatible\/model-a/);
-    const found = await recall(between, 'a kitten on the couch');
-    assert.deepEqual([found.mode, found.titles[0]], ['hybrid', 'Pet']);
+    // The model of the old encoder must be loaded first.
+    const found = await untilAnswer(
+      'the old vectors are searched',
+      () => recall(between, 'a kitten on the couch'),
+      ({ mode }) => mode === 'hybrid',
+    );
+    assert.equal(found.titles[0], 'Pet');
+    assert.notEqual((await embeddingOf(between)).coming, null);
     await between.stop();
 
     const asked = server.asked.length;
+    server.delayMs = 0;
     const next = await startDaemon(settingsFor(home, remote(server)));
     await embedded(next, 'compatible/model-a');
     const texts = server.asked.slice(asked).flatMap(({ body }) => body['input'] as string[]);
