@@ -20,6 +20,7 @@ export const NATIVE_COMMANDS: CommandTable = {
   restore: async () => (await import('./restore-command.js')).restoreCommand,
   completions: async () => (await import('./completions-command.js')).completionsCommand(NATIVE_COMMANDS),
   repair: async () => (await import('./repair-command.js')).repairCommand,
+  reembed: async () => (await import('./reembed-command.js')).reembedCommand,
   'mesh init': async () => (await import('./mesh/init-command.js')).initCommand,
   'mesh invite': async () => (await import('./mesh/invite-command.js')).inviteCommand,
   'mesh join': async () => (await import('./mesh/join-command.js')).joinCommand,

@@ -52,8 +52,8 @@ export class SocketNames {
   }
 }
 
-/** True for a socket at which no process listens. */
-function isDead(path: string): Promise<boolean> {
+/** True for the socket of a killed process; false also where there is none. */
+export function isDead(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection(path);
     socket.on('connect', () => {

@@ -10,6 +10,7 @@ import { decideArchive, decidePurge, decideRestore } from './lifecycle/archive.j
 import { decideConsolidate } from './lifecycle/consolidate.js';
 import { decideResolve } from './lifecycle/resolve.js';
 import { decideUndoEdit } from './lifecycle/undo-edit.js';
+import { decidePlanEncoder, decideRequeue, decideSwitchEncoder } from './maintenance/encoders.js';
 import { decideClaim, decideRelease } from './maintenance/ownership.js';
 import { decideReindex } from './maintenance/reindex-texts.js';
 import { decideFlagNearDuplicates } from './memory/near-duplicates.js';
@@ -47,6 +48,9 @@ export const RULES = {
   'expire-memories': decideExpire,
   'put-embeddings': decideEmbeddings,
   'flag-near-duplicates': decideFlagNearDuplicates,
+  'plan-encoder': decidePlanEncoder,
+  'switch-encoder': decideSwitchEncoder,
+  'requeue-embeddings': decideRequeue,
   'register-agent': decideRegisterAgent,
   'bind-agent-key': decideBindAgentKey,
   'ensure-quota': decideEnsureQuota,

@@ -375,6 +375,12 @@ export const OWNER_LEASE_MS = 10_000;
 export const OWNER_RENEW_MS = 3000;
 export const CHANGE_POLL_MS = 25;
 export const OWNER_SOCKET_TIMEOUT_MS = 300;
+/** The same where the owner asks an embedding service. */
+export const REMOTE_OWNER_SOCKET_TIMEOUT_MS = 1000;
+/** How often a process looks whether the owner of the database has ended. */
+export const OWNER_WATCH_MS = 250;
+/** A recall waits this long for this process to take over from an owner that has ended. */
+export const OWNER_TAKEOVER_MS = 1000;
 /** A question to the owner of the database, or its answer; a connection with a longer line ends. */
 export const OWNER_SOCKET_LINE_BYTES_MAX = 4 * 1024 * 1024;
 /** Connections to the owner; each has one question under way. */
@@ -386,7 +392,11 @@ export const PARENT_POLL_MS = 1000;
 // Maintenance
 export const GC_INTERVAL_MS = 1_800_000;
 export const GC_BATCH_MAX = 500;
-export const EMBED_BATCH_MAX = 8;
+/** Rows that the background embedding reads at a time, and that one transaction stores. */
+export const EMBED_BATCH_MAX = 100;
+export const EMBED_STORE_ROWS_MAX = 32;
+/** Rows that one transaction lets wait for new vectors. */
+export const REEMBED_ROWS_MAX = 2000;
 /** Texts that are indexed again in one transaction, and about how many characters. */
 export const REINDEX_ROWS_MAX = 200;
 export const REINDEX_CHARACTERS_MAX = 100_000;
@@ -401,6 +411,19 @@ export const QUERY_EMBED_NEXT_WAIT_MS = 500;
 export const QUERY_EMBED_COLD_WAIT_MS = 3000;
 /** A recall waits this long for the vector index, which loads when the process takes over the database. */
 export const VECTOR_SEARCH_WAIT_MS = 1000;
+/** Cached query vectors of an embedder. */
+export const CACHED_QUERIES_MAX = 512;
+/** Queries that wait for an embedder; more are OVERLOADED. */
+export const EMBED_QUERIES_MAX = 64;
+/** One request to an embedding service (interface §2.12, reference-mcp-cli §4). */
+export const EMBED_REQUEST_TEXTS_MAX = 32;
+export const EMBED_REQUEST_CHARACTERS_MAX = 65_536;
+export const EMBED_CONNECTIONS_MAX = 8;
+export const EMBED_CONNECT_TIMEOUT_MS = 5000;
+export const EMBED_REQUEST_TIMEOUT_MS = 30_000;
+export const EMBED_RESPONSE_BYTES_MAX = 16 * 1024 * 1024;
+/** Tokens of one window of a memory, for a model that reads more. */
+export const EMBED_WINDOW_TOKENS_MAX = 512;
 /** Vectors that the index hands to the ranking. */
 export const VECTOR_HITS_MAX = 100;
 /** Nearest rows that the index examines, at most, to find rows that pass the filters. */

@@ -5,10 +5,14 @@
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** `truncated` and `next_offset` appear only where the byte limit ended an answer: nothing is cut silently. */
+/**
+ * `note` says why a recall searched by words only. `truncated` and `next_offset` appear only in an answer that the byte limit
+ * ended early; nothing is cut silently.
+ */
 const META = [
   'count',
   'mode',
+  'note',
   'tokens_used',
   'budget_tokens',
   'truncated',

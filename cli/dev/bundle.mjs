@@ -12,6 +12,7 @@ export const ENTRIES = [
   'node/threads/writer-thread.js',
   'node/threads/reader-thread.js',
   'node/semantics/builtin-thread.js',
+  'node/semantics/onnx/onnx-thread.js',
   'node/semantics/token-thread.js',
   'storage/vectors/vector-thread.js',
 ];

@@ -21,7 +21,10 @@ export function memoriesView(
   options: { readonly columns: number; readonly snippets: boolean },
 ): string {
   const standards = standardLines(answer, options.columns);
-  if (rows.length === 0) return `${[`no memories found${belowOf(answer)}`, ...standards].join('\n')}\n`;
+  const mode = typeof answer['mode'] === 'string' ? `, ${answer['mode']} recall` : '';
+  const note = typeof answer['note'] === 'string' ? [oneLine(answer['note'])] : [];
+  if (rows.length === 0)
+    return `${[`no memories found${mode}${belowOf(answer)}`, ...note, ...standards].join('\n')}\n`;
   const narrow = options.columns < NARROW_COLUMNS;
   const { heads, cells } = columnsOf(rows, narrow);
   const fixed = heads
@@ -38,8 +41,7 @@ export function memoriesView(
     lines.push(line(texts));
     if (options.snippets) lines.push(snippet(rows[index]!, options.columns));
   }
-  const mode = typeof answer['mode'] === 'string' ? `, ${answer['mode']} recall` : '';
-  lines.push('', `${rows.length} ${rows.length === 1 ? 'memory' : 'memories'}${mode}`, ...standards);
+  lines.push('', `${rows.length} ${rows.length === 1 ? 'memory' : 'memories'}${mode}`, ...note, ...standards);
   const flagged = rows.filter((row) => row['near_duplicates'] !== undefined).length;
   if (flagged > 0) lines.push(`${flagged} of them nearly the same as another memory: "get" names it`);
   return `${lines.join('\n')}\n`;

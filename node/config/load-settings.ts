@@ -5,9 +5,10 @@ import { StartRefusedError } from '../../protocol/start-refused.js';
 import { stderrLog } from '../log.js';
 import { type ConfigFile, readConfigFile } from './config-file.js';
 import type { ConfigProblem } from './config-problem.js';
+import { vendorOf } from './embed-vendors.js';
 import { meshProblems } from './mesh-problems.js';
 import { PLACE_ROWS } from './rows-places.js';
-import type { Secret } from './secret.js';
+import { Secret } from './secret.js';
 import type { Environment, Origin } from './setting-origin.js';
 import { findValue, given } from './setting-value.js';
 import { defaultsIn, SETTINGS, type Settings } from './settings.js';
@@ -86,10 +87,25 @@ export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSo
   else if (given(env[homeVariable]) !== undefined) {
     origins.set('home', { source: 'environment', name: homeVariable });
   }
+  vendorKey(settings, env, origins);
   const completed = complete(settings as unknown as Settings, problems, origins);
   const variables = Object.keys(env).filter((name) => name.startsWith('SVC_'));
   const searchPath = env['PATH'] ?? '';
   return { settings: completed, origins, file, problems, variables, searchPath };
+}
+
+/** The key in a vendor's own variable comes after SVC_EMBED_API_KEY and before the section (reference-mcp-cli §4). */
+function vendorKey(
+  settings: Record<string, unknown>,
+  env: Environment,
+  origins: Map<keyof Settings, Origin>,
+): void {
+  const name = vendorOf(String(settings['embedBackend']))?.keyVariable ?? null;
+  const key = name === null ? undefined : given(env[name]);
+  const { source } = origins.get('embedApiKey')!;
+  if (key === undefined || source === 'environment' || source === 'flag') return;
+  settings['embedApiKey'] = new Secret(key);
+  origins.set('embedApiKey', { source: 'environment', name });
 }
 
 /** Path of the configuration file in force, whether or not it exists. */

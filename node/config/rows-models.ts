@@ -28,7 +28,7 @@ export const MODEL_ROWS = {
     config: 'embeddings.base_url',
     configAlias: 'embeddings.url',
     legacy: 'embed_url',
-    doc: `Endpoint of a remote embedder; base_url overrides url. ${LATER}`,
+    doc: 'Endpoint of a remote embedder; base_url overrides url. The compatible shape adds /v1 to an address without a path.',
   },
   embedModel: {
     type: 'text',
@@ -36,7 +36,7 @@ export const MODEL_ROWS = {
     env: 'SVC_EMBED_MODEL',
     config: 'embeddings.model',
     legacy: 'embedding_model',
-    doc: `Model of a remote embedder, passed through as it is. ${LATER}`,
+    doc: 'Model of a remote embedder, passed through as it is.',
   },
   embedDim: {
     type: 'integer',
@@ -44,14 +44,14 @@ export const MODEL_ROWS = {
     min: 1,
     max: 65_536,
     config: 'embeddings.dim',
-    doc: `Vector dimension of a model that is not in the built-in table. ${LATER}`,
+    doc: 'Vector dimension of a model that is not in the built-in table; an answer of another dimension is refused.',
   },
   embedApiKey: {
     type: 'secret',
     default: null,
     env: 'SVC_EMBED_API_KEY',
     secretSection: 'embeddings',
-    doc: `Key of a remote embedder. ${LATER}`,
+    doc: 'Key of a remote embedder; the variable of a vendor comes after this one.',
   },
   embedBackfillBatch: {
     type: 'integer',
@@ -61,7 +61,14 @@ export const MODEL_ROWS = {
     max: 10_000,
     env: 'SVC_EMBED_BACKFILL_BATCH',
     config: 'embeddings.backfill_batch',
-    doc: 'Rows that the background embedding takes at a time; a query waits behind one batch.',
+    doc: 'Rows that the background embedding takes at a time.',
+  },
+  embedModelFolder: {
+    type: 'path',
+    default: null,
+    env: 'SVC_EMBED_MODEL_FOLDER',
+    config: 'embeddings.model_folder',
+    doc: 'Folder of a model for the backend onnx: model.onnx, tokenizer.json and config.json.',
   },
   llmBackend: {
     type: 'text',

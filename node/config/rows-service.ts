@@ -1,9 +1,17 @@
 import { namespaceProblem } from '../../protocol/ids.js';
 import * as limits from '../../protocol/limits.js';
+import { EMBED_ALIASES } from './embed-vendors.js';
 import type { SettingRows } from './setting-row.js';
 
 /** Selectors of the embedder (interface §2.12, "Backends"). */
-export const EMBED_BACKENDS = ['builtin', 'none', 'local-native', 'compatible'] as const;
+export const EMBED_BACKENDS = [
+  'builtin',
+  'none',
+  'local-native',
+  'compatible',
+  'onnx',
+  ...EMBED_ALIASES,
+] as const;
 
 /** How a node handles memories and requests, and its limits. */
 export const SERVICE_ROWS = {
@@ -13,7 +21,7 @@ export const SERVICE_ROWS = {
     oneOf: EMBED_BACKENDS,
     env: 'SVC_EMBED_BACKEND',
     config: 'embeddings.backend',
-    doc: 'Embedder: builtin, or none for keyword mode; local-native and compatible come with a later release, until then they mean keyword mode and an error in the log.',
+    doc: 'Embedder: builtin, none for keyword mode, a service of the shape local-native or compatible, a vendor of the compatible shape by its name, or onnx for a model in a folder (docs/embedders.md).',
   },
   archiveOnGc: {
     type: 'boolean',

@@ -2,7 +2,6 @@ import { nearest } from '../../protocol/nearest.js';
 import { describeSettings } from '../config/describe-settings.js';
 import type { Configuration } from '../config/load-settings.js';
 import { looseConfig } from '../config/loose-modes.js';
-import { EMBED_BACKENDS } from '../config/rows-service.js';
 import { SETTINGS } from '../config/settings.js';
 import { type Section, SectionBuilder, type Severity } from './report.js';
 
@@ -45,13 +44,6 @@ export function checkConfiguration(configuration: Configuration): Section {
       'API_KEY_SHORT',
       `the API key has fewer than ${API_KEY_LENGTH_MIN} characters and can be guessed`,
       'use a key of 32 random characters',
-    );
-  }
-  if (settings.embedBackend !== 'builtin' && settings.embedBackend !== 'none') {
-    section.warn(
-      'EMBED_BACKEND_UNAVAILABLE',
-      `this release has no embedder "${settings.embedBackend}"; recall answers by keyword`,
-      `set SVC_EMBED_BACKEND to one of ${EMBED_BACKENDS.slice(0, 2).join(', ')}`,
     );
   }
   switchedOff(configuration, section);

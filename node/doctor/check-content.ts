@@ -1,6 +1,7 @@
 import { hlcMs, isAhead } from '../../protocol/hlc.js';
 import { CLOCK_AHEAD_MS_MAX, GC_INTERVAL_MS } from '../../protocol/limits.js';
 import type { Settings } from '../config/settings.js';
+import { embeddingAdvice } from '../semantics/embedding-advice.js';
 import type { ContentFacts, DatabaseFacts } from './database-facts.js';
 import { type Section, SectionBuilder } from './report.js';
 
@@ -19,8 +20,13 @@ export function checkIndex(content: ContentFacts | null, settings: Settings): Se
     .fact('pending', embeddings.pending)
     .fact('skipped', embeddings.skipped)
     .fact('failed', embeddings.failed)
+    .fact('truncated', embeddings.cut)
     .fact('models', embeddings.models.join(', ') || '-')
     .fact('near duplicates', content.nearDuplicates);
+  if (embeddings.coming !== null) {
+    const { model, done, of } = embeddings.coming;
+    section.fact('coming encoder', `${model}, ${done} of ${of}`);
+  }
   if (fullText.missing > 0 || fullText.surplus > 0) {
     section.crit(
       'FULL_TEXT_OUT_OF_STEP',
@@ -61,7 +67,11 @@ export function checkIndex(content: ContentFacts | null, settings: Settings): Se
       `${content.nearDuplicates} memories say nearly the same as an older one: "list" marks them, and "get" names the other`,
     );
   }
-  if (embeddings.pending > 0 && settings.embedBackend === 'builtin') {
+  const { skipped, cut, searched, coming } = embeddings;
+  for (const text of embeddingAdvice({ skipped, cut, searched, coming, failed: 0 })) {
+    section.info('EMBEDDING_ADVICE', text);
+  }
+  if (embeddings.pending > 0 && settings.embedBackend !== 'none') {
     section.info(
       'EMBEDDINGS_PENDING',
       `${embeddings.pending} memories wait for their vector; a running node embeds them`,
@@ -79,7 +89,7 @@ export function checkRecall(
 ): Section {
   const section = new SectionBuilder('Recall').fact(
     'mode',
-    settings.embedBackend === 'builtin' ? 'hybrid' : 'keyword',
+    settings.embedBackend === 'none' ? 'keyword' : 'hybrid',
   );
   if (content === null) return section.done();
   section.fact('newest memory', content.newestUpdatedAt);

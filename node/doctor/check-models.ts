@@ -2,12 +2,16 @@ import type { Scheduler } from '../../protocol/seams.js';
 import type { Secret } from '../config/secret.js';
 import type { Settings } from '../config/settings.js';
 import { shownUrl } from '../config/shown-url.js';
+import { stderrLog } from '../log.js';
+import { systemClock } from '../seams.js';
+import { openEmbedder, remoteTarget } from '../semantics/open-embedder.js';
+import { under } from '../semantics/remote/wire-shapes.js';
 import { httpGet } from './http-get.js';
 import { type Section, SectionBuilder } from './report.js';
 
 interface Model {
   readonly code: string;
-  readonly backend: string;
+  readonly isNative: boolean;
   readonly baseUrl: string | null;
   readonly key: Secret | null;
 }
@@ -17,18 +21,27 @@ const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
 /** Checks whether the embedder can be reached (reference-mcp-cli §2.2). */
 export async function checkEmbeddings(settings: Settings, scheduler: Scheduler): Promise<Section> {
-  const section = new SectionBuilder('Embeddings reachability').fact('backend', settings.embedBackend);
-  switch (settings.embedBackend) {
-    case 'none':
-      return section.unused('switched off: recall answers by keyword').done();
-    case 'builtin':
-      return section.fact('state', 'inside this program; it needs no network').done();
-    default: {
-      const { embedBackend: backend, embedBaseUrl: baseUrl, embedApiKey: key } = settings;
-      await probe({ code: 'EMBEDDINGS', backend, baseUrl, key }, section, scheduler);
-      return section.done();
-    }
+  const { embedBackend: backend, embedApiKey: key } = settings;
+  const section = new SectionBuilder('Embeddings reachability').fact('backend', backend);
+  if (backend === 'none') return section.unused('switched off: recall answers by keyword').done();
+  const log = stderrLog('silent');
+  const embedder = await openEmbedder(settings, { clock: systemClock, scheduler, log });
+  if (!embedder.ok) {
+    section.warn(
+      'EMBED_BACKEND_UNAVAILABLE',
+      `${embedder.error.message}; recall answers by words`,
+      'correct [embeddings], see docs/embedders.md',
+    );
+  } else {
+    const { model, dim } = embedder.value;
+    section.fact('encoder', model).fact('dimension', dim);
+    await embedder.value.close();
   }
+  const target = remoteTarget(settings);
+  if (target === null) return section.fact('state', 'inside this program; it needs no network').done();
+  const { baseUrl, isNative } = target;
+  await probe({ code: 'EMBEDDINGS', isNative, baseUrl, key }, section, scheduler);
+  return section.done();
 }
 
 /** Checks whether the chat model can be reached. */
@@ -37,18 +50,20 @@ export async function checkLlm(settings: Settings, scheduler: Scheduler): Promis
   const { llmBackend: backend, llmBaseUrl: baseUrl, llmApiKey: key } = settings;
   if (backend === null || backend === 'none') return section.unused('not configured').done();
   section.fact('backend', backend).fact('model', settings.llmModel);
-  await probe({ code: 'LLM', backend, baseUrl, key }, section, scheduler);
+  const isNative = backend === 'local-native';
+  await probe(
+    { code: 'LLM', isNative, baseUrl: baseUrl ?? (isNative ? LOCAL_NATIVE_URL : null), key },
+    section,
+    scheduler,
+  );
   return section.done();
 }
 
 /** 200 is fine, a refusal or an overload a warning, anything else critical. */
 async function probe(model: Model, section: SectionBuilder, scheduler: Scheduler): Promise<void> {
-  const { code, backend, key } = model;
-  const base = model.baseUrl ?? (backend === 'local-native' ? LOCAL_NATIVE_URL : null);
-  if (base === null) return;
-  const isNative = backend === 'local-native';
-  const url = new URL(base);
-  url.pathname = `${url.pathname.replace(/\/+$/, '')}${isNative ? '/api/tags' : '/models'}`;
+  const { code, isNative, baseUrl, key } = model;
+  if (baseUrl === null) return;
+  const url = isNative ? under(new URL(baseUrl), '/api/tags', '') : under(new URL(baseUrl), '/models', '/v1');
   section.fact('probe', shownUrl(url.href));
   if (key !== null && url.protocol === 'http:' && !LOOPBACK.has(url.hostname)) {
     section.warn(`${code}_KEY_IN_CLEAR`, 'the key is sent over plain http', 'use an https base_url');

@@ -4,13 +4,14 @@ import { provenanceOf } from '../../protocol/memory/provenance.js';
 import type { Answers } from '../../protocol/queries.js';
 import { applyBudget } from '../../protocol/ranking/budget.js';
 import { Passages } from '../../protocol/ranking/passage.js';
-import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
+import type { RecallRequest, VectorEvidence, Viewer } from '../../protocol/ranking/types.js';
 import { usedRows } from '../../protocol/ranking/used-rows.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
+import type { SemanticAbsence } from '../semantics/semantic-index.js';
 import type { TokenCounter } from '../semantics/token-counter.js';
 import { attachedOutput, attachedStandards } from './attached-standards.js';
 import { attestedLinks } from './attested-links.js';
@@ -40,6 +41,7 @@ export const memoryRecall = defineOperation({
     ...attachedOutput,
     recall_id: z.string(),
     ...fields.namespacesBelow,
+    note: z.string().optional(),
     meta: z.looseObject({}),
   }),
   effect: 'read',
@@ -132,6 +134,7 @@ async function recall(call: ReadCall, input: RecallInput) {
     ...attached,
     recall_id: recallId,
     ...below,
+    ...wordsOnly(evidence),
     meta: { ...metaOf(answer, evidence, input), ...budget.meta },
   });
 }
@@ -218,6 +221,19 @@ function metaOf(answer: Answers['recall-memories'], evidence: object | string, i
         }),
     ...omittedDamaged(answer),
   };
+}
+
+/** One line for a recall that was meant to search by meaning too, and could not. */
+const WORDS_ONLY: Readonly<Partial<Record<SemanticAbsence, string>>> = {
+  busy: 'searched by words only, because the embedder is loading or busy; ask again in a moment',
+  failing: 'searched by words only, because the embedder fails; "mnemesh doctor" says why',
+  unreachable:
+    'searched by words only, because no process embeds; start "mnemesh serve", or let SVC_HOME and SVC_EMBED_BACKEND be those of the process that does',
+};
+
+function wordsOnly(evidence: VectorEvidence | SemanticAbsence): { readonly note?: string } {
+  const note = typeof evidence === 'string' ? WORDS_ONLY[evidence] : undefined;
+  return note === undefined ? {} : { note };
 }
 
 /** What a recall answered, for the ledger, and the ids of the rows that it used. */

@@ -127,7 +127,6 @@ function dutiesOf(
     archive: settings.archiveOnGc,
     archiveMaxDays: settings.archiveMaxDays,
     comparesRows: settings.nearDuplicate !== 'off',
-    embedBatch: settings.embedBackfillBatch,
     observationsTtlDays: settings.observationsTtlDays,
     isClockAhead,
     clock: systemClock,

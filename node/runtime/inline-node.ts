@@ -15,7 +15,7 @@ import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import { inlineTokenCounter } from '../semantics/token-counter.js';
 import { openForWriting } from '../threads/open-for-writing.js';
 import { DatabaseDamage } from './database-damage.js';
-import { openSemantics } from './open-semantics.js';
+import { openSemantics, type Semantics } from './open-semantics.js';
 import type { OwnerDutiesParts } from './owner-duties.js';
 import { servicesOf } from './services.js';
 import { DeferredTouches } from './touch-queue.js';
@@ -91,6 +91,7 @@ export async function openInlineNode(
       writer: 'process',
     }),
   });
+  if (role === 'cli' && semantics !== null) embedHere(semantics);
   const background =
     role === 'mcp' && settings.dbPath !== ':memory:'
       ? await startBackground({
@@ -100,7 +101,6 @@ export async function openInlineNode(
           archive: settings.archiveOnGc,
           archiveMaxDays: settings.archiveMaxDays,
           comparesRows: settings.nearDuplicate !== 'off',
-          embedBatch: settings.embedBackfillBatch,
           observationsTtlDays: settings.observationsTtlDays,
           clock: systemClock,
           scheduler: systemScheduler,
@@ -118,6 +118,20 @@ export async function openInlineNode(
       await store.close();
     },
   };
+}
+
+/** Rows without a vector that a command embeds before it asks, and for how long. */
+const COMMAND_BATCH_ROWS = 16;
+const COMMAND_EMBED_MS = 2000;
+
+/** A command embeds in its own process when no other one does. */
+function embedHere({ role, openLocal }: Semantics): void {
+  role.whenUnreachable(async () => {
+    const local = openLocal({ batchRows: COMMAND_BATCH_ROWS, plans: false });
+    role.own(local);
+    const untilMs = systemClock.monotonicMs() + COMMAND_EMBED_MS;
+    while ((await local.round()).afterMs === 0) if (systemClock.monotonicMs() > untilMs) break;
+  });
 }
 
 /** Members of the mesh; the modules for that are loaded when the first memory of another node is shown. */

@@ -1,18 +1,18 @@
 import type { ChildSpec } from '../../actors/core/child.js';
-import { loopChild } from '../../actors/core/loop.js';
-import { backfillRound } from '../../actors/maintenance/backfill.js';
+import { loopChild, type Wake } from '../../actors/core/loop.js';
 import { expiryRound } from '../../actors/maintenance/expiry.js';
 import { nearDuplicatesRound, reviewFromStart } from '../../actors/maintenance/near-duplicates.js';
 import { observationsRound } from '../../actors/maintenance/observations.js';
 import { type Ownership, OwnershipLease } from '../../actors/maintenance/ownership.js';
 import { ReindexJob } from '../../actors/maintenance/reindex.js';
-import { CHANGE_POLL_MS } from '../../protocol/limits.js';
+import { CHANGE_POLL_MS, OWNER_TAKEOVER_MS } from '../../protocol/limits.js';
 import type { Clock, Log, Random, Scheduler } from '../../protocol/seams.js';
 import { instantAfter, instantFromMs } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
 import { BACKGROUND_POLICY } from '../restart-policies.js';
-import type { LocalSemantics } from '../semantics/local-semantics.js';
+import type { OwnedSemantics } from '../semantics/owned-semantics.js';
 import { OwnerSocket } from '../semantics/owner-socket.js';
+import { hasEnded } from './holder-ended.js';
 import type { Semantics } from './open-semantics.js';
 
 /** The parts that the duties of an owner need. */
@@ -25,8 +25,6 @@ export interface OwnerDutiesParts {
   readonly archiveMaxDays?: number | null;
   /** False where the operator wants no look for near duplicates. */
   readonly comparesRows: boolean;
-  /** Rows that the background embedding takes at a time. */
-  readonly embedBatch: number;
   /** Days that the ledger of recalls is kept. */
   readonly observationsTtlDays: number;
   /** True while the peers say that the clock is ahead: nothing expires by such a clock. */
@@ -51,10 +49,14 @@ const RELEASE_WAIT_MS = 2000;
  */
 export class OwnerDuties {
   private ownership: Ownership = { owned: false, fencing: 0 };
-  private local: LocalSemantics | null = null;
+  private local: OwnedSemantics | null = null;
   private socket: OwnerSocket | null = null;
   private mark = -1;
   private closed = false;
+  private ownershipWake: Wake | null = null;
+  private begun: Promise<void> = Promise.resolve();
+  /** Who waits for the next look at the ownership. */
+  private waiting: (() => void)[] = [];
 
   constructor(private readonly parts: OwnerDutiesParts) {}
 
@@ -70,21 +72,9 @@ export class OwnerDuties {
     const backfill = loopChild({
       ...common,
       id: 'backfill',
-      round: async () =>
-        this.owned && this.local !== null
-          ? backfillRound(store, this.local, parts.embedBatch)
-          : { afterMs: NOT_OWNER_MS },
+      round: async () => (this.owned && this.local !== null ? this.local.round() : { afterMs: NOT_OWNER_MS }),
     });
-    const expiry = loopChild({
-      ...common,
-      id: 'expiry',
-      // The first round comes soon after the start: memories that expired while the node was down need not wait longer.
-      firstAfterMs: 5000,
-      round: async () =>
-        this.owned && parts.isClockAhead?.() !== true
-          ? expiryRound(store, parts.archive, this.purgeBefore())
-          : { afterMs: NOT_OWNER_MS },
-    });
+    const expiry = this.expiry();
     const observations = loopChild({
       ...common,
       id: 'observations',
@@ -103,11 +93,19 @@ export class OwnerDuties {
       id: 'reindex',
       round: async () => (this.owned ? job.round() : { afterMs: NOT_OWNER_MS }),
     });
-    const lease = new OwnershipLease(store, clock, parts.holder, parts.role, (next) => {
+    const report = (next: Ownership) => {
+      const isNew = next.owned !== this.owned;
       this.change(next);
-      backfill.wake.now();
-      reindex.wake.now();
-    });
+      if (isNew) {
+        backfill.wake.now();
+        reindex.wake.now();
+      }
+      for (const resolve of this.waiting.splice(0)) resolve();
+    };
+    const { semantic } = parts;
+    const ended = (holder: string) =>
+      semantic === null ? Promise.resolve(false) : hasEnded(holder, semantic.sockets);
+    const lease = new OwnershipLease(store, clock, parts.holder, parts.role, report, ended);
     const ownership = loopChild({
       ...common,
       id: 'ownership',
@@ -115,6 +113,8 @@ export class OwnerDuties {
       onStop: () => this.release(),
     });
     const duplicates = this.duplicates();
+    this.ownershipWake = ownership.wake;
+    semantic?.role.whenUnreachable(() => this.takeOver());
     const changes = loopChild({
       ...common,
       id: 'changes',
@@ -135,10 +135,27 @@ export class OwnerDuties {
       expiry.spec,
       observations.spec,
       reindex.spec,
-      ...(parts.semantic === null ? [] : [backfill.spec]),
+      ...(semantic === null ? [] : [backfill.spec]),
       ...(parts.comparesRows ? [duplicates.spec] : []),
-      ...(parts.semantic === null && !parts.comparesRows ? [] : [changes.spec]),
+      ...(semantic === null && !parts.comparesRows ? [] : [changes.spec]),
     ];
+  }
+
+  private expiry() {
+    const { parts } = this;
+    const { store, scheduler, clock } = parts;
+    return loopChild({
+      policy: BACKGROUND_POLICY,
+      scheduler,
+      clock,
+      id: 'expiry',
+      // The first round comes soon after the start: memories that expired while the node was down need not wait longer.
+      firstAfterMs: 5000,
+      round: async () =>
+        this.owned && parts.isClockAhead?.() !== true
+          ? expiryRound(store, parts.archive, this.purgeBefore())
+          : { afterMs: NOT_OWNER_MS },
+    });
   }
 
   private duplicates() {
@@ -162,6 +179,17 @@ export class OwnerDuties {
     await this.endSemantics();
   }
 
+  /** Looks at once whether the owner has ended, and resolves when this process answers in its place, or cannot. */
+  private async takeOver(): Promise<void> {
+    const looked = new Promise<void>((resolve) => this.waiting.push(resolve));
+    const late = new Promise<void>((resolve) => {
+      this.parts.scheduler.after(OWNER_TAKEOVER_MS, resolve);
+    });
+    this.ownershipWake?.now();
+    await Promise.race([looked, late]);
+    await this.begun;
+  }
+
   private purgeBefore(): string | null {
     const { archiveMaxDays = null, clock } = this.parts;
     return archiveMaxDays === null ? null : instantFromMs(clock.nowMs() - archiveMaxDays * DAY_MS);
@@ -175,16 +203,17 @@ export class OwnerDuties {
     this.parts.log.info({ owned: next.owned, fencing: next.fencing }, 'database ownership changed');
     // Another fencing number means that another process owned the database in between, and took over our socket.
     const ended = before.owned ? this.endSemantics() : Promise.resolve();
-    if (next.owned) void ended.then(() => this.beginSemantics());
+    this.begun = next.owned ? ended.then(() => this.beginSemantics(next.tookOver === true)) : ended;
   }
 
-  private async beginSemantics(): Promise<void> {
+  private async beginSemantics(tookOver: boolean): Promise<void> {
     const { semantic, log } = this.parts;
     if (semantic === null || this.local !== null || this.closed) return;
     const local = semantic.openLocal();
     this.local = local;
     semantic.role.own(local);
-    void local.warm();
+    // Somebody used the one before, so the next question is near.
+    void (tookOver ? local.warm() : local.open());
     try {
       semantic.sockets.removeOthers(this.parts.holder);
       const socket = await OwnerSocket.listen(semantic.sockets.pathOf(this.parts.holder), local, log);

@@ -1,4 +1,5 @@
 import type { EmbedderInput } from './embedder.js';
+import { beginningOf, tokenWindows } from './token-windows.js';
 
 /**
  * Most windows of one memory. A window costs as much as an embedding (about 50 ms for 90 words), so the longest memory
@@ -21,7 +22,12 @@ export type Unembeddable = 'no_letters' | 'not_latin';
 
 /** The windows to embed, or why the text gets no vector. */
 export type Chunking =
-  | { readonly ok: true; readonly windows: readonly string[] }
+  | {
+      readonly ok: true;
+      readonly windows: readonly string[];
+      /** Set when the text is longer than all windows: its end is in no vector. */
+      readonly cut?: true;
+    }
   | { readonly ok: false; readonly reason: Unembeddable };
 
 /**
@@ -31,9 +37,11 @@ export type Chunking =
 export function chunkMemory(title: string, content: string, input: EmbedderInput): Chunking {
   const reason = unembeddable(`${title} ${content}`, input);
   if (reason !== null) return { ok: false, reason };
-  const { windowWords } = input;
+  const { windowWords, windowTokens = null } = input;
   if (windowWords === null) {
-    return { ok: true, windows: [`${title} ${content}`.trim().slice(0, WHOLE_TEXT_LENGTH_MAX)] };
+    const text = `${title} ${content}`.trim();
+    if (windowTokens !== null) return byTokens(title, content, windowTokens);
+    return { ok: true, windows: [text.slice(0, WHOLE_TEXT_LENGTH_MAX)] };
   }
   const titleWords = words(title, windowWords * WINDOWS_MAX);
   const contentWords = words(content, windowWords * WINDOWS_MAX);
@@ -47,7 +55,19 @@ export function chunkMemory(title: string, content: string, input: EmbedderInput
   for (let from = 0; from < body.length && windows.length < WINDOWS_MAX; from += bodyWords) {
     windows.push([...heading, ...body.slice(from, from + bodyWords)].join(' '));
   }
-  return { ok: true, windows };
+  const isWhole = body.length <= WINDOWS_MAX * bodyWords;
+  return isWhole ? { ok: true, windows } : { ok: true, windows, cut: true };
+}
+
+function byTokens(title: string, content: string, tokens: number): Chunking {
+  const text = `${title} ${content}`.trim();
+  const one = tokenWindows(text, tokens, 1);
+  if (one.whole) return { ok: true, windows: one.windows };
+  const heading = beginningOf(title, tokens * TITLE_SHARE);
+  const body = text.slice(heading.length);
+  const { windows, whole } = tokenWindows(body, tokens * (heading === '' ? 1 : 1 - TITLE_SHARE), WINDOWS_MAX);
+  const headed = windows.map((window) => `${heading} ${window}`.trim());
+  return whole ? { ok: true, windows: headed } : { ok: true, windows: headed, cut: true };
 }
 
 /** A query as one window; the rest is cut off. */

@@ -1,9 +1,19 @@
 import type { Result } from '../../protocol/result.js';
+import type { Clock, Log, Scheduler } from '../../protocol/seams.js';
+
+/** What embedders need of the process. */
+export interface EmbedderSeams {
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  readonly log: Log;
+}
 
 /** The input limits of a model, so that text is cut to fit. */
 export interface EmbedderInput {
   /** Words of one window; null when the model reads whole memories. */
   readonly windowWords: number | null;
+  /** Tokens of one window, for a model whose windows are not counted in words. */
+  readonly windowTokens?: number | null;
   /** The model knows only languages in Latin script; other text gets no vector. */
   readonly latinOnly: boolean;
 }
@@ -38,6 +48,8 @@ export interface Embedder {
   embedQuery(text: string, deadlineMs: number): Promise<Result<Float32Array>>;
   state(): EmbedderState;
   queueDepth(): EmbedderDepth;
+  /** Loads the model, or finds out whether the service answers, before the first text comes. Never rejects. */
+  warm?(): Promise<void>;
   /** Fails open calls with SHUTTING_DOWN and frees the model; closing twice is harmless. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { MemoryEmbedder } from '../../actors/maintenance/backfill.js';
+import type { EmbeddedText, MemoryEmbedder } from '../../actors/maintenance/backfill.js';
 import { subtreeRoot, withAncestors } from '../../protocol/ids.js';
 import {
   QUERY_EMBED_COLD_WAIT_MS,
@@ -22,6 +22,8 @@ import type { SemanticAbsence, SemanticIndex, SemanticRequest, SemanticState } f
 
 /** Weight of the recent conversation against the query (interface §4.14). */
 const CONTEXT_WEIGHT = 0.3;
+/** Windows that are given to the embedder at once. */
+const TEXTS_AT_ONCE_MAX = 512;
 
 /** The semantic side of the process that owns the database: its embedder and its vector index. */
 export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
@@ -70,21 +72,30 @@ export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
     await this.vectors.warm(this.clock.monotonicMs() + REQUEST_DEADLINE_MS);
   }
 
+  /** Loads the model, so that the first question need not wait for it. */
+  async warmEmbedder(): Promise<void> {
+    await this.embedder.warm?.();
+  }
+
   async embedMemories(
     memories: readonly { readonly title: string; readonly content: string }[],
-  ): Promise<Result<(readonly Float32Array[] | null)[]>> {
+  ): Promise<Result<(EmbeddedText | null)[]>> {
     const chunked = memories.map(({ title, content }) => chunkMemory(title, content, this.embedder.input));
     const texts = chunked.flatMap((chunking) => (chunking.ok ? chunking.windows : []));
     if (texts.length === 0) return ok(memories.map(() => null));
-    const embedded = await this.embedder.embed(texts);
-    if (!embedded.ok) return embedded;
+    const embedded: Float32Array[] = [];
+    for (let from = 0; from < texts.length; from += TEXTS_AT_ONCE_MAX) {
+      const part = await this.embedder.embed(texts.slice(from, from + TEXTS_AT_ONCE_MAX));
+      if (!part.ok) return part;
+      embedded.push(...part.value);
+    }
     let next = 0;
     return ok(
       chunked.map((chunking) => {
         if (!chunking.ok) return null;
         const from = next;
         next += chunking.windows.length;
-        return embedded.value.slice(from, next);
+        return { vectors: embedded.slice(from, next), cut: chunking.cut === true };
       }),
     );
   }

@@ -126,6 +126,7 @@ export class RemoteSemantics implements SemanticIndex {
     private readonly store: Store,
     private readonly clock: Clock,
     private readonly scheduler: Scheduler,
+    private readonly options: { readonly timeoutMs: number } = { timeoutMs: OWNER_SOCKET_TIMEOUT_MS },
   ) {}
 
   async evidence(request: SemanticRequest): Promise<VectorEvidence | SemanticAbsence> {
@@ -173,7 +174,7 @@ export class RemoteSemantics implements SemanticIndex {
         socket.destroy();
         resolve(line);
       };
-      const timer = this.scheduler.after(OWNER_SOCKET_TIMEOUT_MS, () => finish(null), { keepAlive: true });
+      const timer = this.scheduler.after(this.options.timeoutMs, () => finish(null), { keepAlive: true });
       socket.on('error', () => finish(null));
       socket.on('close', () => finish(null));
       socket.on('data', (chunk: Uint8Array) => {

@@ -1,9 +1,13 @@
 import type { VectorEvidence } from '../../protocol/ranking/types.js';
 import type { SemanticAbsence, SemanticIndex, SemanticRequest, SemanticState } from './semantic-index.js';
 
-/** Answers locally while this process owns the database; otherwise asks the owner. */
+/**
+ * Answers locally while this process owns the database; otherwise asks the owner. When nobody answers, this process may
+ * step in.
+ */
 export class RoleSemantics implements SemanticIndex {
   private local: SemanticIndex | null = null;
+  private stepIn: (() => Promise<void>) | null = null;
 
   constructor(private readonly remote: SemanticIndex) {}
 
@@ -12,8 +16,19 @@ export class RoleSemantics implements SemanticIndex {
     this.local = local;
   }
 
-  evidence(request: SemanticRequest): Promise<VectorEvidence | SemanticAbsence> {
-    return (this.local ?? this.remote).evidence(request);
+  /** `stepIn` tries to become the one who answers; it resolves when it is, or cannot be. */
+  whenUnreachable(stepIn: () => Promise<void>): void {
+    this.stepIn = stepIn;
+  }
+
+  async evidence(request: SemanticRequest): Promise<VectorEvidence | SemanticAbsence> {
+    if (this.local !== null) return this.local.evidence(request);
+    const found = await this.remote.evidence(request);
+    if (found !== 'unreachable' || this.stepIn === null) return found;
+    await this.stepIn();
+    // The ownership may have changed while it was waited for.
+    const local = this.local as SemanticIndex | null;
+    return local === null ? found : local.evidence(request);
   }
 
   state(): SemanticState {

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import type { EmbedReply } from './builtin-messages.js';
+import type { EmbedReply } from './embedder-messages.js';
 
 /**
  * Turns what the thread's libraries print into messages for the parent's log. Imported for its effect.

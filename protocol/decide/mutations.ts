@@ -4,6 +4,7 @@ import type { Subject } from '../kinds/kind.js';
 import type { PurgeReason } from '../kinds/memory-kind.js';
 import type { Dot, Facts, Settled } from '../kinds/version.js';
 import type { PurgeableRow } from '../lifecycle/archived-memory.js';
+import type { EncoderRef } from '../maintenance/encoders.js';
 import type { MemoryId, Origin, SubjectId } from '../meanings.js';
 import type { LookAlikePair } from '../memory/look-alikes.js';
 import type { RecallConsumption, RecallObservation } from '../memory/recall-ledger.js';
@@ -39,7 +40,20 @@ export type Mutation =
       readonly model: string;
       readonly dim: number;
       readonly vectors: Uint8Array | null;
+      /** The vectors of the encoder that takes the place of the searched one. */
+      readonly coming: boolean;
     }
+  /** Gives an encoder a role; null takes the role away. */
+  | {
+      readonly mutation: 'put-encoder';
+      readonly role: 'searched' | 'coming';
+      readonly encoder: EncoderRef | null;
+    }
+  /** Drops the searched vectors; every memory waits. */
+  | { readonly mutation: 'clear-searched' }
+  /** The coming encoder becomes the searched one. */
+  | { readonly mutation: 'switch-encoder'; readonly encoder: EncoderRef }
+  | { readonly mutation: 'requeue-embeddings'; readonly rids: readonly number[] }
   | {
       readonly mutation: 'flag-near-duplicates';
       readonly pairs: readonly LookAlikePair[];

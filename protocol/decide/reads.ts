@@ -5,6 +5,7 @@ import type { Subject } from '../kinds/kind.js';
 import type { MemoryImage } from '../kinds/memory-kind.js';
 import type { Dot, Facts, Version } from '../kinds/version.js';
 import type { ArchivedRow, PurgeableRow } from '../lifecycle/archived-memory.js';
+import type { Encoders } from '../maintenance/encoders.js';
 import type { AgentId, Instant, Origin, PeerId } from '../meanings.js';
 import type { ForgetFilter } from '../memory/forget-filter.js';
 import type { MemoryRow } from '../memory/memory.js';
@@ -115,6 +116,14 @@ export interface Reads {
     { readonly from: number; readonly to: number } | null
   >;
   'database-owner': Ask<Nothing, DatabaseOwner | null>;
+  encoders: Ask<Nothing, Encoders>;
+  /** True while a memory waits for the coming encoder. */
+  'coming-incomplete': Ask<Nothing, boolean>;
+  /** Row numbers of memories, in their order. */
+  'rids-after': Ask<
+    { readonly afterRid: number; readonly namespace: string | null; readonly limit: number },
+    { readonly rids: readonly number[] }
+  >;
   'archived-memory': Ask<{ readonly id: string }, ArchivedRow | null>;
   /** Archived rows up to an instant, the oldest first. */
   'purgeable-memories': Ask<

@@ -6,6 +6,8 @@ export interface ClaimOwnership {
   readonly holder: string;
   readonly role: 'daemon' | 'mcp';
   readonly leaseMs: number;
+  /** A holder that the caller found ended: its lease does not count. */
+  readonly ended?: string | null;
 }
 
 /** What `claim-ownership` answers. */
@@ -27,7 +29,7 @@ export interface ReleaseOwnershipOutcome {
 
 /**
  * Claims or renews the ownership of the database. A daemon takes it from an MCP process at once; otherwise the holder
- * keeps it until its lease expires. Every change of holder increases the fencing number.
+ * keeps it until its lease expires or its process was found ended. Every change of holder increases the fencing number.
  */
 export function* decideClaim(
   command: ClaimOwnership,
@@ -37,6 +39,7 @@ export function* decideClaim(
   // A lease that ends too late was made before the clock was set back.
   const alive =
     current !== null &&
+    current.holder !== command.ended &&
     current.expiresAtMs > context.nowMs &&
     current.expiresAtMs <= context.nowMs + 2 * command.leaseMs;
   const mine = current !== null && current.holder === command.holder;

@@ -3,6 +3,7 @@ import type { AuditHead, AuditRow } from '../audit.js';
 import type { Instant, PeerId } from '../meanings.js';
 import type { MemoryRow } from '../memory/memory.js';
 import type { Viewer } from '../ranking/types.js';
+import type { EncoderRef } from './encoders.js';
 
 /** Queries of upkeep, each with its answer. */
 export interface MaintenanceQueries {
@@ -26,10 +27,7 @@ export interface MaintenanceQueries {
   readonly 'current-owner': Ask<CurrentOwner, { readonly holder: string | null }>;
   readonly 'namespace-ids': Ask<NamespaceIds, { readonly ids: readonly number[] }>;
   readonly 'namespaces-below': Ask<NamespacesBelow, { readonly names: readonly string[] }>;
-  readonly 'embedding-progress': Ask<
-    EmbeddingProgress,
-    { readonly pending: number; readonly embedded: number; readonly skipped: number }
-  >;
+  readonly 'embedding-progress': Ask<EmbeddingProgress, EmbeddingFacts>;
   readonly 'text-index-progress': Ask<TextIndexProgress, { readonly waiting: number }>;
   readonly 'audit-rows': Ask<AuditRows, { readonly rows: readonly AuditRow[] }>;
   readonly 'audit-head': Ask<ReadAuditHead, { readonly head: AuditHead | 'damaged' | null }>;
@@ -46,6 +44,23 @@ export interface PendingEmbeddings {
   readonly kind: 'pending-embeddings';
   readonly afterRid: number;
   readonly limit: number;
+  /** True for rows that wait for the coming encoder. */
+  readonly coming?: boolean;
+}
+
+/** How far the background embedding is, by the rows that have or get vectors. */
+export interface EmbeddingFacts {
+  readonly pending: number;
+  readonly embedded: number;
+  /** Without a vector for a reason: no letters, or a script that the encoder does not know. */
+  readonly skipped: number;
+  /** Refused by the encoder. */
+  readonly failed: number;
+  /** Too long: only their beginning is embedded. */
+  readonly cut: number;
+  readonly searched: EncoderRef | null;
+  /** The encoder that takes the place of the searched one, and how many of the rows it has seen. */
+  readonly coming: (EncoderRef & { readonly done: number; readonly of: number }) | null;
 }
 
 export interface LogPosition {

@@ -1,11 +1,13 @@
 import { type Deciding, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { memoryById } from '../decide/reads.js';
+import { memoryById, read } from '../decide/reads.js';
 import type { EmbeddedRow } from './embed-state.js';
 
 export interface PutEmbeddings {
   readonly kind: 'put-embeddings';
   readonly rows: readonly EmbeddedRow[];
+  /** True for vectors of the encoder that takes the place of the searched one. */
+  readonly coming?: boolean;
 }
 
 /** What `put-embeddings` answers. */
@@ -16,7 +18,12 @@ export interface PutEmbeddingsOutcome {
 /** Stores the vectors of rows; a row that changed meanwhile keeps waiting. Local. */
 export function* decideEmbeddings(command: PutEmbeddings): Deciding<PutEmbeddingsOutcome> {
   const mutations: Mutation[] = [];
+  const { searched, coming } = yield* read('encoders', {});
+  const expected = command.coming === true ? coming : searched;
   for (const embedded of command.rows) {
+    // Another encoder got the role meanwhile.
+    if (expected !== null && expected.model !== embedded.model) continue;
+    if (expected === null && command.coming === true) continue;
     const row = yield* memoryById(embedded.id);
     if (row === null || row.rid !== embedded.rid || row.version !== embedded.version) continue;
     mutations.push({
@@ -26,6 +33,7 @@ export function* decideEmbeddings(command: PutEmbeddings): Deciding<PutEmbedding
       model: embedded.model,
       dim: embedded.dim,
       vectors: embedded.vectors,
+      coming: command.coming === true,
     });
   }
   return decided({ stored: mutations.length }, mutations);

@@ -3,8 +3,8 @@ import type { Mutation } from '../decide/mutations.js';
 import type { AgentId } from '../meanings.js';
 import type { OperationPlace } from '../mesh/ranges.js';
 
-/** `accepted`: rows that were accepted as they were. */
-export type IntegrityName = 'scrub' | 'mesh' | 'accepted';
+/** `accepted`: rows that were accepted as they were. `reembed`: how far a call for new vectors came. */
+export type IntegrityName = 'scrub' | 'mesh' | 'accepted' | 'reembed';
 
 /** The last finding about the state of the rows. */
 export interface NoteIntegrity {

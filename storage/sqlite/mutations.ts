@@ -1,11 +1,11 @@
 import type { DecisionContext } from '../../protocol/decide/deciding.js';
 import type { Mutation } from '../../protocol/decide/mutations.js';
 import { USED_ENVELOPE_KEPT_MS } from '../../protocol/limits.js';
-import { EMBED_STATES } from '../../protocol/memory/embed-state.js';
 import { purgePayload } from '../../protocol/replication/payloads.js';
 import type { AuditChain } from './audit-chain.js';
 import type { Connection } from './connection.js';
 import type { Digests } from './digests.js';
+import { EncoderLedger } from './encoders.js';
 import type { Written } from './kinds/subject-table.js';
 import { Subjects } from './kinds/subjects.js';
 import type { SubjectTables } from './kinds/tables.js';
@@ -35,6 +35,7 @@ export class Mutations {
   private readonly repair;
   private readonly suspects;
   private readonly nearDuplicates;
+  private readonly encoders;
   private readonly appliers: Appliers;
 
   constructor(
@@ -53,6 +54,7 @@ export class Mutations {
     this.repair = new RowRepair(db, quotas);
     this.suspects = new Suspects(db);
     this.nearDuplicates = new NearDuplicates(db);
+    this.encoders = new EncoderLedger(db);
     this.statements = {
       countAccess: db.prepare('UPDATE memories SET access_count = ?, last_accessed_at = ? WHERE id = ?'),
       embedState: db.prepare('UPDATE memories SET embed_state = ? WHERE rid = ?'),
@@ -122,6 +124,10 @@ export class Mutations {
       'put-embedding': (mutation) => this.putEmbedding(mutation),
       'reindex-texts': ({ from, to }) => tables.memories.texts.reindex(from, to),
       'flag-near-duplicates': ({ pairs, through }) => this.nearDuplicates.flag(pairs, through),
+      'requeue-embeddings': ({ rids }) => this.encoders.requeue(rids),
+      'put-encoder': ({ role, encoder }, { now }) => this.encoders.put(role, encoder, now),
+      'clear-searched': () => this.encoders.clearSearched(),
+      'switch-encoder': ({ encoder }, { now }) => this.encoders.switch(encoder, now),
       'purge-archived': ({ row, reason }, { nowMs }) => {
         const { id: subject, namespace, seen } = row;
         const stamp = log.stamp(seen, nowMs);
@@ -179,11 +185,16 @@ export class Mutations {
   }
 
   private putEmbedding(mutation: Extract<Mutation, { mutation: 'put-embedding' }>): void {
-    this.statements.embedState.run(mutation.state, mutation.rid);
-    if (mutation.state === EMBED_STATES.embedded && mutation.vectors !== null) {
-      this.statements.putEmbedding.run(mutation.rid, mutation.model, mutation.dim, mutation.vectors);
+    const { rid, state, vectors, coming } = mutation;
+    if (coming) {
+      this.encoders.putComing(rid, state, mutation, vectors);
+      return;
+    }
+    this.statements.embedState.run(state, rid);
+    if (vectors !== null) {
+      this.statements.putEmbedding.run(rid, mutation.model, mutation.dim, vectors);
     } else {
-      this.statements.dropEmbedding.run(mutation.rid);
+      this.statements.dropEmbedding.run(rid);
     }
   }
 }

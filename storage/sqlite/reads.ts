@@ -17,6 +17,7 @@ import {
 } from './archive.js';
 import type { Connection } from './connection.js';
 import type { Digests } from './digests.js';
+import { EncoderLedger } from './encoders.js';
 import { forgettable } from './forget.js';
 import type { SubjectTables } from './kinds/tables.js';
 import { LinkCycles } from './link-cycles.js';
@@ -56,6 +57,7 @@ export class DecisionReads {
   private readonly texts;
   private readonly subjects;
   private readonly cycles;
+  private readonly encoders;
   private readonly answers: Answers;
 
   constructor(
@@ -67,6 +69,7 @@ export class DecisionReads {
     private readonly tables: SubjectTables,
   ) {
     this.subjects = new SubjectReads(db, tables, crypto);
+    this.encoders = new EncoderLedger(db);
     this.texts = new Statements(db);
     this.cycles = new LinkCycles(db);
     this.byId = db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`);
@@ -119,6 +122,9 @@ export class DecisionReads {
       'oldest-observation': () => this.oldestObservation.get()?.observed_at ?? null,
       'waiting-texts': ({ rows, characters }) => tables.memories.texts.page(rows, characters),
       'database-owner': () => ownerFromSql(this.owner.get()),
+      encoders: () => this.encoders.read(),
+      'coming-incomplete': () => this.encoders.isComingIncomplete(),
+      'rids-after': ({ afterRid, namespace, limit }) => this.encoders.ridsAfter(afterRid, namespace, limit),
       'archived-memory': ({ id }) => this.archived(id),
       'purgeable-memories': (request) => this.purgeable(request),
       'forgettable-memories': ({ filter, limit }, { now }) => this.forgettable(filter, limit, now),

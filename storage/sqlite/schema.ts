@@ -12,6 +12,8 @@ import { TEXT_INDEX_ROW, TEXT_INDEX_TABLE } from './text-index.js';
  * are text; hashes are lower-case hex.
  */
 
+import { EMBEDDINGS_TABLE, ENCODER_TABLES } from './encoder-tables.js';
+
 /** Columns that a live and an archived memory share, in table order (interface §2.1, reference-http §8). */
 export const MEMORY_COLUMNS = `
   tier TEXT NOT NULL CHECK (tier IN ('short', 'mid', 'long')),
@@ -208,13 +210,8 @@ END;
 ${TEXT_INDEX_TABLE}
 ${TEXT_INDEX_ROW}
 
-CREATE TABLE memory_embeddings (
-  feed INTEGER PRIMARY KEY AUTOINCREMENT,
-  rid INTEGER NOT NULL UNIQUE REFERENCES memories (rid) ON DELETE CASCADE,
-  model TEXT NOT NULL,
-  dim INTEGER NOT NULL,
-  vectors BLOB NOT NULL
-);
+${EMBEDDINGS_TABLE}
+${ENCODER_TABLES}
 
 ${NEAR_DUPLICATE_TABLES.trim()}
 

@@ -51,6 +51,16 @@ interface EmbeddingRow {
   readonly addressee_id: string | null;
 }
 
+type VectorTable = 'memory_embeddings' | 'coming_embeddings';
+
+interface TableReads {
+  readonly all: Statement<[string, number], EmbeddingRow>;
+  readonly one: Statement<[number, string, number], EmbeddingRow>;
+  readonly fed: Statement<[number], { rid: number }>;
+  readonly count: Statement<[], { rows: number }>;
+  readonly position: Statement<[], Position & { oldest: number }>;
+}
+
 interface Position {
   readonly feed: number;
   readonly commitSequence: number;
@@ -66,12 +76,11 @@ export class VectorFollower {
   readonly #database: Database;
   readonly #source: VectorSource;
   readonly #ownerSlots = new Map<string, number>();
-  readonly #all: Statement<[string, number], EmbeddingRow>;
-  readonly #one: Statement<[number, string, number], EmbeddingRow>;
-  readonly #fed: Statement<[number], { rid: number }>;
+  readonly #tables: Readonly<Record<VectorTable, TableReads>>;
   readonly #changed: Statement<[number], { rid: number }>;
-  readonly #position: Statement<[], Position & { oldest: number }>;
-  readonly #count: Statement<[], { rows: number }>;
+  readonly #isComing: Statement<[string, number], unknown>;
+  /** The table that has the vectors of the source; it changes when a coming encoder becomes the searched one. */
+  #table: VectorTable = 'memory_embeddings';
   readonly #inOneSnapshot: (request: VectorRequest) => Result<VectorEvidence>;
   #index: VectorIndex | null = null;
   #at: Position = { feed: 0, commitSequence: 0, epoch: null };
@@ -82,20 +91,16 @@ export class VectorFollower {
   constructor(database: Database, source: VectorSource) {
     this.#database = database;
     this.#source = source;
-    const embedding = `SELECT e.rid, e.vectors, m.ns_id, m.scope, m.owner_id, m.addressee_id
-      FROM memory_embeddings e JOIN memories m ON m.rid = e.rid WHERE e.model = ? AND e.dim = ?`;
-    this.#all = database.prepare(embedding);
-    this.#one = database.prepare(embedding.replace('WHERE', 'WHERE e.rid = ? AND'));
-    this.#fed = database.prepare('SELECT rid FROM memory_embeddings WHERE feed > ?');
+    this.#tables = {
+      memory_embeddings: tableReads(database, 'memory_embeddings'),
+      coming_embeddings: tableReads(database, 'coming_embeddings'),
+    };
+    this.#isComing = database.prepare(
+      "SELECT 1 FROM encoders WHERE role = 'coming' AND model = ? AND dim = ?",
+    );
     this.#changed = database.prepare(
       'SELECT DISTINCT rid FROM operations WHERE commit_sequence > ? AND rid IS NOT NULL',
     );
-    this.#position = database.prepare(`SELECT
-      (SELECT coalesce(max(feed), 0) FROM memory_embeddings) AS feed,
-      (SELECT coalesce(max(commit_sequence), 0) FROM operations) AS commitSequence,
-      (SELECT coalesce(min(commit_sequence), 0) FROM operations) AS oldest,
-      (SELECT db_epoch FROM log_state) AS epoch`);
-    this.#count = database.prepare('SELECT count(*) AS rows FROM memory_embeddings');
     this.#inOneSnapshot = database.transaction((request: VectorRequest) => this.#search(request));
   }
 
@@ -138,7 +143,7 @@ export class VectorFollower {
     const passing = statement(
       this.#database,
       `SELECT e.rid, e.vectors FROM json_each(@rids) AS listed CROSS JOIN memories m ON m.rid = listed.value
-       CROSS JOIN memory_embeddings e ON e.rid = m.rid
+       CROSS JOIN ${this.#table} e ON e.rid = m.rid
        WHERE e.model = @model AND e.dim = @dim AND ${gate.sql} AND ${filters.sql}`,
       'raw',
     );
@@ -157,10 +162,12 @@ export class VectorFollower {
   }
 
   #catchUp(): VectorIndex {
+    const { model, dim } = this.#source;
     // The pragma opens the snapshot, so the reads below are at least as new as its version.
     const dataVersion = this.#database.pragma('data_version', { simple: true }) as number;
     if (this.#index !== null && dataVersion === this.#dataVersion) return this.#index;
-    const position = this.#position.get()!;
+    this.#table = this.#isComing.get(model, dim) === undefined ? 'memory_embeddings' : 'coming_embeddings';
+    const position = this.#reads.position.get()!;
     // The log cannot be followed when it was pruned past our position, or when the database was replaced by another.
     const followable =
       position.epoch === this.#at.epoch &&
@@ -168,7 +175,7 @@ export class VectorFollower {
       position.oldest <= this.#at.commitSequence + 1;
     if (this.#index === null || !followable) this.#load();
     else if (this.#full === null) this.#follow(this.#index);
-    else if (this.#count.get()!.rows <= this.#countWhenFull * RELOAD_SHARE) this.#load();
+    else if (this.#reads.count.get()!.rows <= this.#countWhenFull * RELOAD_SHARE) this.#load();
     this.#at = position;
     this.#dataVersion = dataVersion;
     return this.#index!;
@@ -178,7 +185,7 @@ export class VectorFollower {
     const { model, dim, bytesMax } = this.#source;
     this.#full = null;
     this.#index = new VectorIndex(dim, bytesMax === undefined ? {} : { bytesMax });
-    for (const row of this.#all.iterate(model, dim)) {
+    for (const row of this.#reads.all.iterate(model, dim)) {
       this.#put(this.#index, row);
       if (this.#full !== null) return;
     }
@@ -186,11 +193,11 @@ export class VectorFollower {
 
   #follow(index: VectorIndex): void {
     const rids = new Set<number>();
-    for (const { rid } of this.#fed.iterate(this.#at.feed)) rids.add(rid);
+    for (const { rid } of this.#reads.fed.iterate(this.#at.feed)) rids.add(rid);
     for (const { rid } of this.#changed.iterate(this.#at.commitSequence)) rids.add(rid);
     const { model, dim } = this.#source;
     for (const rid of rids) {
-      const row = this.#one.get(rid, model, dim);
+      const row = this.#reads.one.get(rid, model, dim);
       if (row === undefined) index.delete(rid);
       else this.#put(index, row);
     }
@@ -210,7 +217,11 @@ export class VectorFollower {
     // An unusable vector (a peer may have sent it) only means that this row is found by full text and not by vectors.
     if (outcome.ok || outcome.error.code !== 'STORAGE_FULL') return;
     this.#full = outcome.error;
-    this.#countWhenFull = this.#count.get()!.rows;
+    this.#countWhenFull = this.#reads.count.get()!.rows;
+  }
+
+  get #reads(): TableReads {
+    return this.#tables[this.#table];
   }
 
   #slotOf(agentId: string | null): number {
@@ -221,6 +232,22 @@ export class VectorFollower {
     this.#ownerSlots.set(agentId, slot);
     return slot;
   }
+}
+
+function tableReads(database: Database, table: VectorTable): TableReads {
+  const embedding = `SELECT e.rid, e.vectors, m.ns_id, m.scope, m.owner_id, m.addressee_id
+    FROM ${table} e JOIN memories m ON m.rid = e.rid WHERE e.model = ? AND e.dim = ?`;
+  return {
+    all: database.prepare(embedding),
+    one: database.prepare(embedding.replace('WHERE', 'WHERE e.rid = ? AND')),
+    fed: database.prepare(`SELECT rid FROM ${table} WHERE feed > ?`),
+    count: database.prepare(`SELECT count(*) AS rows FROM ${table}`),
+    position: database.prepare(`SELECT
+      (SELECT coalesce(max(feed), 0) FROM ${table}) AS feed,
+      (SELECT coalesce(max(commit_sequence), 0) FROM operations) AS commitSequence,
+      (SELECT coalesce(min(commit_sequence), 0) FROM operations) AS oldest,
+      (SELECT db_epoch FROM log_state) AS epoch`),
+  };
 }
 
 /** A BLOB of little-endian float32 as numbers; an incomplete last number is cut off. */

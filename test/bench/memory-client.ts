@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { backfillRound } from '../../actors/maintenance/backfill.js';
-import { loadSettings } from '../../node/config/load-settings.js';
+import { loadSettings, type SettingFlags } from '../../node/config/load-settings.js';
+import type { Settings } from '../../node/config/settings.js';
 import { localCaller, localIdentity } from '../../node/identity/local-caller.js';
 import { memoryRecall } from '../../node/operations/memory-recall.js';
 import { memoryStore } from '../../node/operations/memory-store.js';
@@ -9,9 +10,9 @@ import type { Operation } from '../../node/pipeline/operation.js';
 import { runOperation } from '../../node/pipeline/pipeline.js';
 import { openInlineNode } from '../../node/runtime/inline-node.js';
 import { systemClock, systemRandom, systemScheduler } from '../../node/seams.js';
-import { BuiltinEmbedder } from '../../node/semantics/builtin-embedder.js';
 import { LocalSemantics } from '../../node/semantics/local-semantics.js';
 import { NO_SEMANTICS } from '../../node/semantics/no-semantics.js';
+import { openEmbedder } from '../../node/semantics/open-embedder.js';
 import { EMBED_BATCH_MAX } from '../../protocol/limits.js';
 import type { VectorEvidence } from '../../protocol/ranking/types.js';
 import { VectorClient } from '../../storage/vectors/vector-client.js';
@@ -29,6 +30,14 @@ export interface Recalled {
   readonly mode: 'hybrid' | 'keyword';
 }
 
+/** The embedder that the environment configures: that of a bench may be another than the built-in one. */
+function embedderOf(environment: NodeJS.ProcessEnv): SettingFlags {
+  const own = Object.entries(environment).filter(([name]) => name.startsWith('SVC_EMBED_'));
+  const settings = loadSettings({}, { env: { ...Object.fromEntries(own), SVC_NO_CONFIG: '1' } });
+  const { home, embedBackend, embedBaseUrl, embedModel, embedDim, embedModelFolder, embedApiKey } = settings;
+  return { home, embedBackend, embedBaseUrl, embedModel, embedDim, embedModelFolder, embedApiKey };
+}
+
 /**
  * A client of an inline node through the operations themselves. The embedder and the vector index are the node's own,
  * driven directly so that embedding runs at full speed.
@@ -40,7 +49,12 @@ export class MemoryClient {
     private readonly closeNode: () => Promise<void>,
   ) {}
 
-  static async open(home: string, keyword: boolean): Promise<MemoryClient> {
+  /** `embedded`: the settings of the embedder; by default what the variables SVC_EMBED_* say. */
+  static async open(
+    home: string,
+    keyword: boolean,
+    embedded: SettingFlags = embedderOf(process.env),
+  ): Promise<MemoryClient> {
     const settings = loadSettings(
       // What survives a power loss is not measured here.
       { home, embedBackend: 'none', synchronous: 'OFF', logLevel: 'error' },
@@ -49,11 +63,13 @@ export class MemoryClient {
     const node = await openInlineNode(settings, 'cli');
     const { services } = node;
     if (keyword) return new MemoryClient(services, null, () => node.close());
-    const embedder = new BuiltinEmbedder({
+    const opened = await openEmbedder({ ...settings, ...embedded } as Settings, {
       clock: systemClock,
       scheduler: systemScheduler,
       log: services.log,
     });
+    if (!opened.ok) throw new Error(opened.error.message);
+    const embedder = opened.value;
     const vectors = new VectorClient({
       path: join(home, 'mnemesh.db'),
       model: embedder.model,
@@ -74,7 +90,7 @@ export class MemoryClient {
     const { store } = this.services;
     if (this.semantics === null) return;
     for (let round = 0; ; round += 1) {
-      const next = await backfillRound(store, this.semantics, EMBED_BATCH_MAX);
+      const next = await backfillRound(store, this.semantics, { batchRows: EMBED_BATCH_MAX });
       if (next.afterMs === 0 && round % 16 !== 0) continue;
       const progress = await store.query({ kind: 'embedding-progress' });
       if (!progress.ok) throw new Error(progress.error.message);

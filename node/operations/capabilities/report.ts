@@ -1,6 +1,7 @@
 import { SCHEMA_VERSION } from '../../../protocol/schema-version.js';
 import type { ReadCall } from '../../pipeline/call.js';
 import { FAMILIES } from '../../pipeline/operation.js';
+import { embeddingAdvice } from '../../semantics/embedding-advice.js';
 import { VERSION } from '../../version.js';
 import { ALWAYS_ON, type Facts, factsOf } from './facts.js';
 import {
@@ -46,6 +47,7 @@ export async function report(call: ReadCall, version: ReportVersion): Promise<Re
     degraded: facts.condition.degraded,
     pending_embeddings: facts.condition.pendingEmbeddings,
     ...(facts.semantic.lastError === null ? {} : { embedder_error: facts.semantic.lastError }),
+    ...(await embedding(call, facts)),
   };
   if (version === '2') return second;
   return {
@@ -61,6 +63,27 @@ export async function report(call: ReadCall, version: ReportVersion): Promise<Re
     ...runtime,
     federation: federation(facts),
     ...substrate(facts),
+  };
+}
+
+/** Which encoder runs, how far it is, what it left out, and what would help; absent in keyword mode. */
+async function embedding({ services }: ReadCall, { semantic }: Facts) {
+  if (!semantic.enabled) return {};
+  const found = await services.store.query({ kind: 'embedding-progress' });
+  if (!found.ok) return {};
+  const { pending, embedded, skipped, failed, cut, searched, coming } = found.value;
+  return {
+    embedding: {
+      encoder: searched?.model ?? null,
+      dim: searched?.dim ?? null,
+      embedded,
+      pending,
+      skipped,
+      failed,
+      truncated: cut,
+      coming,
+      advice: embeddingAdvice(found.value),
+    },
   };
 }
 

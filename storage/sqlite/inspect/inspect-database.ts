@@ -1,4 +1,6 @@
 import { type AuditReport, type AuditRow, AuditVerifier } from '../../../protocol/audit.js';
+import type { Encoders } from '../../../protocol/maintenance/encoders.js';
+import type { EmbeddingFacts } from '../../../protocol/maintenance/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { SCHEMA_VERSION } from '../../../protocol/schema-version.js';
 import type { Crypto } from '../../../protocol/seams.js';
@@ -8,6 +10,7 @@ import { auditHeadPath, readAuditHead } from '../audit-head.js';
 import { type Connection, sqliteCode } from '../connection.js';
 import { DatabaseRefusedError, schemaVersion } from '../database-setup.js';
 import { tailsAhead } from '../log-ahead.js';
+import { embeddingProgress } from '../queries/embeddings.js';
 import { integrityNotes } from '../queries/scrub.js';
 import { Statements } from '../statements.js';
 import { WAITING_TEXTS } from '../text-index.js';
@@ -44,6 +47,10 @@ export interface ContentFacts {
     readonly embedded: number;
     readonly skipped: number;
     readonly failed: number;
+    /** Only their beginning is embedded. */
+    readonly cut: number;
+    readonly searched: Encoders['searched'];
+    readonly coming: EmbeddingFacts['coming'];
     /** Rows that count as embedded but have no vector. */
     readonly lost: number;
     readonly models: readonly string[];
@@ -150,6 +157,8 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
       embedded: states.get(1) ?? 0,
       skipped: states.get(2) ?? 0,
       failed: states.get(3) ?? 0,
+      cut: states.get(4) ?? 0,
+      ...encodersOf(db),
       lost: count(
         'SELECT count(*) AS n FROM memories WHERE embed_state = 1 AND rid NOT IN (SELECT rid FROM memory_embeddings)',
       ),
@@ -166,6 +175,12 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
       : 0,
     suspects: hasTable(db, 'suspects') ? count('SELECT count(*) AS n FROM suspects') : 0,
   };
+}
+
+function encodersOf(db: Connection) {
+  if (!hasTable(db, 'encoders')) return { searched: null, coming: null };
+  const { searched, coming } = embeddingProgress({ statements: new Statements(db) });
+  return { searched, coming };
 }
 
 /** A database of the current version that this release never opened may lack one of the node's local tables. */

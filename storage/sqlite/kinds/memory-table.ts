@@ -11,6 +11,7 @@ import type { Memory, MemoryRow } from '../../../protocol/memory/memory.js';
 import type { Connection } from '../connection.js';
 import { DamagedRowError } from '../damage.js';
 import { type Digests, isDigest } from '../digests.js';
+import { EncoderLedger } from '../encoders.js';
 import type { QuotaLedger } from '../quota-ledger.js';
 import { memoryFromSql, memoryToSql, ROW_COLUMNS, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Stamps } from '../stamps.js';
@@ -39,6 +40,7 @@ export class MemoryTable implements SubjectTable {
   private readonly statements;
   private readonly titles;
   readonly texts: TextIndex;
+  private readonly encoders;
   private readonly namespaceIds = new Map<string, number>();
 
   constructor(
@@ -49,6 +51,7 @@ export class MemoryTable implements SubjectTable {
   ) {
     this.titles = new TitleSlots(db);
     this.texts = new TextIndex(db);
+    this.encoders = new EncoderLedger(db);
     const assignments = ROW_COLUMNS.filter((column) => column !== 'id').map((column) => `${column} = ?`);
     this.statements = {
       row: db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`),
@@ -85,6 +88,7 @@ export class MemoryTable implements SubjectTable {
         `INSERT INTO memory_embeddings (rid, model, dim, vectors)
          SELECT ?, embedding_model, embedding_dim, embedding FROM archived_memories
          WHERE id = ? AND embedding IS NOT NULL AND embedding_dim IS NOT NULL AND embedding_model IS NOT NULL
+           AND embedding_model = coalesce(?, embedding_model)
            AND title = ? AND content = ?`,
       ),
       dropArchived: db.prepare('DELETE FROM archived_memories WHERE id = ?'),
@@ -178,7 +182,7 @@ export class MemoryTable implements SubjectTable {
     }
     this.digests.leave(memoryKind.name, before.namespace, state.digest);
     this.digests.join(memoryKind.name, memory.namespace, digest);
-    if (stale) this.statements.dropEmbedding.run(state.rid);
+    if (stale) this.dropVectors(state.rid);
     if (stale || moved) this.statements.dropFlags.run({ rid: state.rid });
     return state.rid;
   }
@@ -204,7 +208,7 @@ export class MemoryTable implements SubjectTable {
     const row = image as MemoryRow;
     const { digest } = this.statements.state.get(row.id)!;
     this.expectWhole(row, digest);
-    this.statements.dropEmbedding.run(row.rid);
+    this.dropVectors(row.rid);
     this.statements.remove.run(row.rid);
     this.titles.settle(row.title, row.namespace);
     this.digests.leave(memoryKind.name, row.namespace, digest);
@@ -217,7 +221,7 @@ export class MemoryTable implements SubjectTable {
     this.forgetNamespaces();
     const held = this.statements.held.get(id);
     if (held === undefined) return;
-    this.statements.dropEmbedding.run(held.rid);
+    this.dropVectors(held.rid);
     this.statements.remove.run(held.rid);
     this.titles.settle(held.title, held.namespace);
     this.digests.leave(memoryKind.name, held.counted ?? held.namespace, held.digest);
@@ -243,7 +247,9 @@ export class MemoryTable implements SubjectTable {
   /** A row that lives again takes its vectors back from the archive, when they belong to its text. */
   takeBack(image: object, rid: number): void {
     const { id, title, content } = image as Memory;
-    if (this.statements.restoreEmbedding.run(rid, id, title, content).changes > 0) {
+    // Vectors of another encoder are not searched.
+    const model = this.encoders.read().searched?.model ?? null;
+    if (this.statements.restoreEmbedding.run(rid, id, model, title, content).changes > 0) {
       this.statements.embedState.run(EMBED_STATES.embedded, rid);
     }
     this.dropArchived(id);
@@ -251,6 +257,11 @@ export class MemoryTable implements SubjectTable {
 
   dropArchived(id: string): void {
     this.statements.dropArchived.run(id);
+  }
+
+  private dropVectors(rid: number): void {
+    this.statements.dropEmbedding.run(rid);
+    this.encoders.forget(rid);
   }
 
   /** Null for a row that cannot be read. */

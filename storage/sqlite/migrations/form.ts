@@ -12,6 +12,7 @@ import { instantFromMs } from '../../../protocol/time.js';
 import type { Connection } from '../connection.js';
 import { DatabaseRefusedError, type OpenOptions } from '../database-setup.js';
 import { Digests } from '../digests.js';
+import { createEncoderTables } from '../encoder-tables.js';
 import { recordIndexes } from '../kinds/record-table.js';
 import { KindPages, SubjectTables } from '../kinds/tables.js';
 import { OperationLog } from '../log.js';
@@ -35,7 +36,10 @@ import { dropAside, setAside } from './tables.js';
  * processes open the same file: one upgrades, the others wait for it and find it done.
  */
 export function upgradeForm(db: Connection, options: OpenOptions): void {
-  if (formOf(db) <= DATABASE_FORM) addWrittenBytes(db);
+  if (formOf(db) <= DATABASE_FORM) {
+    addWrittenBytes(db);
+    createEncoderTables(db);
+  }
   if (formOf(db) < DATABASE_FORM) {
     db.pragma('foreign_keys = OFF');
     db.pragma('legacy_alter_table = ON');

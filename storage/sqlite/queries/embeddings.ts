@@ -1,5 +1,7 @@
 import type { PendingEmbeddings } from '../../../protocol/maintenance/queries.js';
+import { EMBED_STATES } from '../../../protocol/memory/embed-state.js';
 import type { Answers } from '../../../protocol/queries.js';
+import { readEncoders, WAITING } from '../encoders.js';
 import { WAITING_TEXTS } from '../text-index.js';
 import type { QueryParts } from './query-parts.js';
 
@@ -12,19 +14,43 @@ export function pendingEmbeddings(
 ): Answers['pending-embeddings'] {
   const rows = statements
     .get(
-      `SELECT rid, id, version, title, content FROM memories
-       WHERE embed_state = 0 AND rid > @after ORDER BY rid LIMIT @limit`,
+      query.coming === true
+        ? `${WAITING} AND m.rid > @after ORDER BY m.rid LIMIT @limit`
+        : `SELECT rid, id, version, title, content FROM memories
+           WHERE embed_state = 0 AND rid > @after ORDER BY rid LIMIT @limit`,
     )
     .all({ after: query.afterRid, limit: query.limit }) as PendingRow[];
   return { rows };
 }
 
 /** The progress of the background embedding. */
-export function embeddingProgress({ statements }: QueryParts): Answers['embedding-progress'] {
+export function embeddingProgress({
+  statements,
+}: Pick<QueryParts, 'statements'>): Answers['embedding-progress'] {
   const count = (sql: string) => (statements.get(sql).get() as { n: number }).n;
-  const embedded = count('SELECT count(*) AS n FROM memory_embeddings');
-  const pending = count('SELECT count(*) AS n FROM memories WHERE embed_state = 0');
-  return { pending, embedded, skipped: count('SELECT count(*) AS n FROM memories') - pending - embedded };
+  const states = statements
+    .get(
+      'SELECT embed_state AS state, count(*) AS n FROM memories WHERE embed_state > 1 GROUP BY embed_state',
+    )
+    .all() as { state: number; n: number }[];
+  const inState = (wanted: number) => states.find(({ state }) => state === wanted)?.n ?? 0;
+  const { searched, coming } = readEncoders(statements);
+  return {
+    pending: count('SELECT count(*) AS n FROM memories WHERE embed_state = 0'),
+    embedded: count('SELECT count(*) AS n FROM memory_embeddings'),
+    skipped: inState(EMBED_STATES.skipped),
+    failed: inState(EMBED_STATES.failed),
+    cut: inState(EMBED_STATES.cut),
+    searched,
+    coming:
+      coming === null
+        ? null
+        : {
+            ...coming,
+            done: count('SELECT count(*) AS n FROM coming_states'),
+            of: count('SELECT count(*) AS n FROM memories'),
+          },
+  };
 }
 
 /** The progress of indexing the texts again. */

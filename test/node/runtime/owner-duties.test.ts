@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { SocketNames } from '../../../node/private-socket.js';
 import { OwnerDuties } from '../../../node/runtime/owner-duties.js';
 import { systemCrypto, systemRandom } from '../../../node/seams.js';
-import type { LocalSemantics } from '../../../node/semantics/local-semantics.js';
+import type { OwnedSemantics } from '../../../node/semantics/owned-semantics.js';
 import { RoleSemantics } from '../../../node/semantics/role-semantics.js';
 import type { Command } from '../../../protocol/commands.js';
 import { OWNER_RENEW_MS } from '../../../protocol/limits.js';
@@ -32,15 +32,19 @@ function fixture() {
         claims.push((owned) => resolve(ok({ owned, fencing: 1, holder: 'h' })));
       }) as never;
     },
-    query: () => Promise.resolve(ok({ commitSequence: 1, rows: [] })) as never,
+    // The process with the number 1 always lives.
+    query: () => Promise.resolve(ok({ commitSequence: 1, rows: [], holder: 'daemon:1:other' })) as never,
     selfCheck: () => Promise.resolve(ok({ problems: [], next: null })),
     close: () => Promise.resolve(),
   };
   const role = new RoleSemantics(new FakeIndex('remote'));
   const openLocal = () => {
-    const local = Object.assign(new FakeIndex('local'), { warm: () => Promise.resolve() });
+    const local = Object.assign(new FakeIndex('local'), {
+      open: () => Promise.resolve(),
+      warm: () => Promise.resolve(),
+    });
     locals.push(local);
-    return local as unknown as LocalSemantics;
+    return local as unknown as OwnedSemantics;
   };
   const duties = new OwnerDuties({
     store,
@@ -48,7 +52,6 @@ function fixture() {
     holder: 'h',
     archive: true,
     comparesRows: true,
-    embedBatch: 8,
     observationsTtlDays: 7,
     clock: scheduler,
     scheduler,

@@ -8,6 +8,7 @@ import type { DatabaseOwner, Row } from '../../../protocol/decide/rows.js';
 import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
 import { KINDS, type Kinds } from '../../../protocol/kinds/kinds.js';
 import type { ArchivedRow } from '../../../protocol/lifecycle/archived-memory.js';
+import type { Encoders } from '../../../protocol/maintenance/encoders.js';
 import type { Memory, MemoryRow } from '../../../protocol/memory/memory.js';
 import type { Result } from '../../../protocol/result.js';
 import type { VersionVector } from '../../../protocol/version-vector.js';
@@ -62,6 +63,8 @@ export interface Outcome<T> {
 export interface Held {
   readonly rows?: readonly MemoryRow[];
   readonly owner?: DatabaseOwner | null;
+  readonly encoders?: Encoders;
+  readonly comingIncomplete?: boolean;
   readonly nowMs?: number;
   readonly archived?: readonly ArchivedRow[];
   readonly lastEdit?: LastEdit | null;
@@ -124,6 +127,17 @@ function answerOf(request: ReadRequest, held: Held): unknown {
       return null;
     case 'database-owner':
       return held.owner ?? null;
+    case 'encoders':
+      return held.encoders ?? { searched: null, coming: null, hasVectors: false };
+    case 'coming-incomplete':
+      return held.comingIncomplete ?? false;
+    case 'rids-after':
+      return {
+        rids: rows
+          .map(({ rid }) => rid)
+          .filter((rid) => rid > request.afterRid)
+          .slice(0, request.limit),
+      };
     // Nothing is used yet: the real engines' tests have quotas and envelopes.
     case 'written-bytes':
       return 0;

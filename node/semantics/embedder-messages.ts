@@ -12,6 +12,3 @@ export type EmbedReply =
   /** One unit vector after the other; the array is transferred. */
   | { readonly kind: 'embedded'; readonly id: number; readonly vectors: Float32Array }
   | { readonly kind: 'failed'; readonly id: number; readonly message: string };
-
-/** Numbers of a vector of the built-in model. */
-export const BUILTIN_DIM = 512;

@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fail, failed, ok, type Result } from '../../../protocol/result.js';
+import type { Settings } from '../../config/settings.js';
+import type { Embedder, EmbedderSeams } from '../embedder.js';
+import { knownModel } from '../remote/known-models.js';
+import { ThreadEmbedder } from '../thread-embedder.js';
+import { windowTokensOf } from '../token-windows.js';
+import { readModelFolder } from './model-folder.js';
+import { type OnnxThreadData, RUNTIME_PACKAGES } from './onnx-messages.js';
+
+/** Folder in the home in which the operator installs the runtime. */
+const RUNTIME_FOLDER = 'onnx';
+
+/** The embedder of a model in a folder; its runtime is installed only by those who use it. */
+export function openOnnxEmbedder(
+  { home, embedModelFolder: folder, embedDim }: Pick<Settings, 'home' | 'embedModelFolder' | 'embedDim'>,
+  seams: EmbedderSeams,
+): Result<Embedder> {
+  if (folder === null) return fail('UNAVAILABLE', 'the embedder "onnx" needs embeddings.model_folder');
+  const read = readModelFolder(folder);
+  if (!read.ok) return failed(read.error);
+  const runtime = join(home, RUNTIME_FOLDER);
+  const missing = RUNTIME_PACKAGES.filter((name) => !existsSync(join(runtime, 'node_modules', name)));
+  if (missing.length > 0) {
+    return fail(
+      'UNAVAILABLE',
+      `the embedder "onnx" needs ${missing.join(' and ')}: run npm install --prefix ${runtime} ${RUNTIME_PACKAGES.join(' ')}`,
+    );
+  }
+  const { name, model, dim, tokens, pooling } = read.value;
+  if (embedDim !== null && embedDim !== dim) {
+    return fail(
+      'UNAVAILABLE',
+      `the model in ${folder} has ${dim} dimensions, but [embeddings] dim is ${embedDim}`,
+    );
+  }
+  const threadData: OnnxThreadData = { folder, model, runtime, dim, tokens, pooling };
+  const known = knownModel(name.split(':')[0]!);
+  return ok(
+    new ThreadEmbedder({
+      ...seams,
+      model: `onnx/${name}`,
+      dim,
+      input: { windowWords: null, windowTokens: windowTokensOf(tokens), latinOnly: false },
+      entry: new URL('./onnx-thread.js', import.meta.url),
+      threadData,
+      ...(known === null ? {} : { prefixes: known.prefixes }),
+    }),
+  );
+}

@@ -1,0 +1,301 @@
+import { availableParallelism, freemem } from 'node:os';
+import { CACHED_QUERIES_MAX, EMBED_QUERIES_MAX } from '../../protocol/limits.js';
+import { type Failure, fail, failed, ok, type Result } from '../../protocol/result.js';
+import type { Clock, Log, Scheduler, Timer } from '../../protocol/seams.js';
+import { chunkQuery } from './chunking.js';
+import type { Embedder, EmbedderDepth, EmbedderInput, EmbedderState } from './embedder.js';
+import { type EmbeddingJob, EmbeddingQueue } from './embedding-queue.js';
+import { ModelThread } from './model-thread.js';
+import { QueryCache } from './query-cache.js';
+
+/** Most waiting background texts; more are OVERLOADED. */
+const BACKGROUND_TEXTS_MAX = 1024;
+/** So many waiting texts are worth a second thread, on a machine with this much free memory. */
+const HELPER_TEXTS_MIN = 64;
+const HELPER_FREE_BYTES_MIN = 1024 * 1024 * 1024;
+const IDLE_MS = 600_000;
+const BACK_OFF_FIRST_MS = 1_000;
+const BACK_OFF_MAX_MS = 300_000;
+
+/** The model of a thread, and what the thread needs. */
+export interface ThreadEmbedderOptions {
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  readonly log: Log;
+  readonly model: string;
+  readonly dim: number;
+  readonly input: EmbedderInput;
+  /** The thread's entry, which speaks `embedder-messages`, and its data. */
+  readonly entry: URL;
+  readonly threadData?: unknown;
+  /** The model runs on one core, so a second thread is worth its memory. */
+  readonly helps?: boolean;
+  readonly prefixes?: { readonly query: string; readonly text: string };
+  /** The model is unloaded after this long without work; 10 minutes by default. */
+  readonly idleMs?: number;
+}
+
+/**
+ * An embedder whose model runs in a thread, which is started with the first text and ended when idle (its memory comes
+ * and goes with it). A query waits for at most one small background batch. When the thread cannot load the model or
+ * dies, open calls and later ones fail with UNAVAILABLE at once; after a back-off (1 s, doubled up to 5 min) the next
+ * call tries again. While many background texts wait, a second thread takes a part of them, behind everything else on
+ * the machine. Text written by the model's libraries goes to the log, never to stdout.
+ */
+export class ThreadEmbedder implements Embedder {
+  readonly model: string;
+  readonly dim: number;
+  readonly input: EmbedderInput;
+  readonly #options: ThreadEmbedderOptions;
+  readonly #queue = new EmbeddingQueue();
+  readonly #cache = new QueryCache(CACHED_QUERIES_MAX);
+  /** Takes queries first, then background texts. */
+  #thread: ModelThread | null = null;
+  /** Takes only background texts, while many wait. */
+  #helper: ModelThread | null = null;
+  #helperFailed = false;
+  #runsQuery = false;
+  #failures = 0;
+  #retryAtMs = 0;
+  #lastError: string | null = null;
+  #idleTimer: Timer | null = null;
+  #closed = false;
+
+  constructor(options: ThreadEmbedderOptions) {
+    this.#options = options;
+    this.model = options.model;
+    this.dim = options.dim;
+    this.input = options.input;
+  }
+
+  async embed(texts: readonly string[]): Promise<Result<Float32Array[]>> {
+    const refusal = this.#refusal();
+    if (refusal !== null) return failed(refusal);
+    if (texts.some((text) => text.trim() === '')) return fail('INVALID_ARGUMENT', 'blank text has no vector');
+    if (this.#queue.depth().background + texts.length > BACKGROUND_TEXTS_MAX) {
+      return fail('OVERLOADED', `more than ${BACKGROUND_TEXTS_MAX} texts would wait for the embedder`);
+    }
+    const prefix = this.#options.prefixes?.text ?? '';
+    const outcomes = texts.map(
+      (text) =>
+        new Promise<Result<Float32Array>>((settle) =>
+          this.#queue.addBackground([{ text: prefix + text, settle }]),
+        ),
+    );
+    this.#pump();
+    const vectors: Float32Array[] = [];
+    for (const outcome of await Promise.all(outcomes)) {
+      if (!outcome.ok) return failed(outcome.error);
+      vectors.push(outcome.value);
+    }
+    return ok(vectors);
+  }
+
+  async embedQuery(text: string, deadlineMs: number): Promise<Result<Float32Array>> {
+    if (this.#closed) return failed(SHUTTING_DOWN);
+    const chunking = chunkQuery(text, this.input);
+    if (!chunking.ok) {
+      return fail(
+        'INVALID_ARGUMENT',
+        this.input.latinOnly ? 'the embedder reads only text in Latin script' : 'the text has no letters',
+        {
+          reason: chunking.reason,
+        },
+      );
+    }
+    const query = chunking.windows[0]!;
+    const cached = this.#cache.get(query);
+    if (cached !== null) return ok(cached);
+    const refusal = this.#refusal();
+    if (refusal !== null) return failed(refusal);
+    if (this.#queue.depth().queries >= EMBED_QUERIES_MAX) {
+      return fail('OVERLOADED', `${EMBED_QUERIES_MAX} queries wait for the embedder`);
+    }
+    const { clock, scheduler } = this.#options;
+    const deadlinePassed = fail('DEADLINE', 'the embedder did not answer in time');
+    const remainingMs = deadlineMs - clock.monotonicMs();
+    if (remainingMs <= 0) return deadlinePassed;
+    return await new Promise<Result<Float32Array>>((resolve) => {
+      const job: EmbeddingJob = {
+        text: (this.#options.prefixes?.query ?? '') + query,
+        settle: (outcome) => {
+          timer.cancel();
+          // A vector that came too late for this call still serves the next one.
+          if (outcome.ok) this.#cache.set(query, outcome.value);
+          resolve(outcome);
+        },
+      };
+      const timer = scheduler.after(remainingMs, () => {
+        this.#queue.removeQuery(job);
+        resolve(deadlinePassed);
+      });
+      this.#queue.addQuery(job);
+      this.#pump();
+    });
+  }
+
+  state(): EmbedderState {
+    return {
+      loaded: this.#thread?.loaded === true,
+      failing: this.#failures > 0,
+      lastError: this.#lastError,
+    };
+  }
+
+  queueDepth(): EmbedderDepth {
+    const { queries, background } = this.#queue.depth();
+    const running = this.#thread?.jobs.length ?? 0;
+    const helped = this.#helper?.jobs.length ?? 0;
+    const asked = this.#runsQuery ? running : 0;
+    return { queries: queries + asked, background: background + running + helped - asked };
+  }
+
+  /** Starts the thread, which loads the model. */
+  async warm(): Promise<void> {
+    if (this.#refusal() === null) this.#start();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#stop(SHUTTING_DOWN);
+  }
+
+  /** Why a call is refused at once; null when it may wait. */
+  #refusal(): Failure | null {
+    if (this.#closed) return SHUTTING_DOWN;
+    if (this.#failures === 0 || this.#thread !== null) return null;
+    if (this.#options.clock.monotonicMs() >= this.#retryAtMs) return null;
+    return { code: 'UNAVAILABLE', message: `the embedder is failing: ${this.#lastError}` };
+  }
+
+  #pump(): void {
+    const { queries, background } = this.#queue.depth();
+    if (queries + background === 0) {
+      if (this.#thread?.jobs.length === 0) this.#thread.hold(false);
+      if (this.#helper?.jobs.length === 0) void this.#stopHelper();
+      return;
+    }
+    const thread = this.#start();
+    thread.hold(true);
+    if (thread.isFree) {
+      this.#idleTimer?.cancel();
+      this.#idleTimer = null;
+      this.#runsQuery = queries > 0;
+      thread.run(this.#queue.take());
+    }
+    this.#help();
+  }
+
+  #start(): ModelThread {
+    if (this.#thread !== null) return this.#thread;
+    const { threadData, log } = this.#options;
+    const thread: ModelThread = new ModelThread({
+      entry: this.#options.entry,
+      workerData: threadData,
+      dim: this.dim,
+      printed: (output) => log.debug({ output }, 'embedder output'),
+      ready: (outcome) => {
+        if (this.#thread === thread) this.#ready(outcome);
+      },
+      broken: (reason) => {
+        if (this.#thread === thread) this.#broken(reason);
+      },
+    });
+    this.#thread = thread;
+    return thread;
+  }
+
+  #ready(outcome: 'loaded' | 'embedded' | 'refused'): void {
+    this.#runsQuery = false;
+    if (outcome === 'embedded') {
+      this.#failures = 0;
+      this.#lastError = null;
+    }
+    this.#armIdleTimer();
+    this.#pump();
+  }
+
+  /** Gives background texts to the second thread, and starts it when many wait on a machine with room for it. */
+  #help(): void {
+    if (this.#helper === null) {
+      const { background } = this.#queue.depth();
+      const mayHelp = this.#options.helps === true && !this.#helperFailed && this.#thread?.loaded === true;
+      if (!mayHelp || background < HELPER_TEXTS_MIN) return;
+      if (availableParallelism() < 2 || freemem() < HELPER_FREE_BYTES_MIN) return;
+      this.#helper = this.#startHelper();
+    }
+    const helper = this.#helper;
+    if (!helper.isFree) return;
+    const jobs = this.#queue.takeBackground();
+    if (jobs.length > 0) helper.run(jobs);
+  }
+
+  #startHelper(): ModelThread {
+    const { threadData, log } = this.#options;
+    const helper: ModelThread = new ModelThread({
+      entry: this.#options.entry,
+      workerData: { ...(threadData as object | undefined), isHelper: true },
+      dim: this.dim,
+      printed: (output) => log.debug({ output }, 'embedder output'),
+      ready: () => {
+        if (this.#helper === helper) this.#pump();
+      },
+      broken: (reason) => {
+        if (this.#helper !== helper) return;
+        log.warn({ reason }, 'the second embedder thread ended; the first goes on alone');
+        this.#helperFailed = true;
+        void this.#stopHelper();
+      },
+    });
+    return helper;
+  }
+
+  /** What the second thread had under way goes to the first. */
+  async #stopHelper(): Promise<void> {
+    const helper = this.#helper;
+    this.#helper = null;
+    if (helper === null) return;
+    const { jobs } = helper;
+    if (jobs.length > 0 && !this.#closed) {
+      this.#queue.addBackground(jobs);
+      this.#pump();
+    }
+    await helper.stop();
+  }
+
+  #broken(reason: string): void {
+    const { clock, log } = this.#options;
+    this.#failures += 1;
+    this.#lastError = reason;
+    const backOffMs = Math.min(BACK_OFF_MAX_MS, BACK_OFF_FIRST_MS * 2 ** (this.#failures - 1));
+    this.#retryAtMs = clock.monotonicMs() + backOffMs;
+    log.error({ reason, failures: this.#failures, backOffMs }, 'the embedder failed');
+    void this.#stop({ code: 'UNAVAILABLE', message: `the embedder is failing: ${reason}` });
+  }
+
+  #armIdleTimer(): void {
+    this.#idleTimer?.cancel();
+    this.#idleTimer = this.#options.scheduler.after(this.#options.idleMs ?? IDLE_MS, () => {
+      const { queries, background } = this.queueDepth();
+      if (queries + background === 0) void this.#stop(SHUTTING_DOWN);
+    });
+  }
+
+  /** Ends the threads and fails all open calls. */
+  async #stop(failure: Failure): Promise<void> {
+    const threads = [this.#thread, this.#helper].filter((thread) => thread !== null);
+    this.#thread = null;
+    this.#helper = null;
+    this.#runsQuery = false;
+    this.#idleTimer?.cancel();
+    this.#idleTimer = null;
+    const stopping = threads.map((thread) => {
+      for (const job of thread.jobs) job.settle(failed(failure));
+      return thread.stop();
+    });
+    for (const job of this.#queue.drain()) job.settle(failed(failure));
+    await Promise.all(stopping);
+  }
+}
+
+const SHUTTING_DOWN: Failure = { code: 'SHUTTING_DOWN', message: 'the embedder is shutting down' };

@@ -1,0 +1,89 @@
+import { type Deciding, decided } from '../decide/deciding.js';
+import type { Mutation } from '../decide/mutations.js';
+import { read } from '../decide/reads.js';
+
+/** An encoder as its vectors name it; vectors of different encoders are never compared. */
+export interface EncoderRef {
+  readonly model: string;
+  readonly dim: number;
+}
+
+/** The encoders of a database. */
+export interface Encoders {
+  /** Whose vectors are searched; null before the first. */
+  readonly searched: EncoderRef | null;
+  /** Embeds every memory, and takes the place of the searched one when it is done. */
+  readonly coming: EncoderRef | null;
+  /** Whether there are searched vectors. */
+  readonly hasVectors: boolean;
+}
+
+/** Says which encoder is configured; where another one is searched, this one comes. */
+export interface PlanEncoder {
+  readonly kind: 'plan-encoder';
+  readonly configured: EncoderRef;
+  /** The searched encoder can no longer be asked, so its vectors are dropped and the configured one serves at once. */
+  readonly replace: boolean;
+}
+
+export type PlanEncoderOutcome = Pick<Encoders, 'coming'> & { readonly searched: EncoderRef };
+
+export function* decidePlanEncoder({ configured, replace }: PlanEncoder): Deciding<PlanEncoderOutcome> {
+  const { searched, coming, hasVectors } = yield* read('encoders', {});
+  const dropComing: Mutation[] =
+    coming === null ? [] : [{ mutation: 'put-encoder', role: 'coming', encoder: null }];
+  const serves = { searched: configured, coming: null };
+  if (searched !== null && isSame(searched, configured)) return decided(serves, dropComing);
+  const search: Mutation = { mutation: 'put-encoder', role: 'searched', encoder: configured };
+  if (searched === null) return decided(serves, [...dropComing, search]);
+  if (!hasVectors || replace) {
+    // Rows that the other encoder skipped wait for this one.
+    return decided(serves, [...dropComing, { mutation: 'clear-searched' }, search]);
+  }
+  const planned = { searched, coming: configured };
+  if (coming !== null && isSame(coming, configured)) return decided(planned, []);
+  return decided(planned, [{ mutation: 'put-encoder', role: 'coming', encoder: configured }]);
+}
+
+/** Makes the coming encoder the searched one, unless a memory still waits for it. */
+export interface SwitchEncoder {
+  readonly kind: 'switch-encoder';
+  readonly coming: EncoderRef;
+}
+
+export interface SwitchEncoderOutcome {
+  readonly switched: boolean;
+}
+
+export function* decideSwitchEncoder(command: SwitchEncoder): Deciding<SwitchEncoderOutcome> {
+  const { coming } = yield* read('encoders', {});
+  if (coming === null || !isSame(coming, command.coming)) return decided({ switched: false }, []);
+  if (yield* read('coming-incomplete', {})) return decided({ switched: false }, []);
+  return decided({ switched: true }, [{ mutation: 'switch-encoder', encoder: coming }]);
+}
+
+/** Lets memories wait for new vectors, a part of them at a time; they are found by their old ones meanwhile. */
+export interface RequeueEmbeddings {
+  readonly kind: 'requeue-embeddings';
+  readonly afterRid: number;
+  readonly namespace: string | null;
+  readonly limit: number;
+}
+
+export interface RequeueEmbeddingsOutcome {
+  readonly count: number;
+  /** Where the next part begins; null after the last. */
+  readonly nextRid: number | null;
+}
+
+export function* decideRequeue(command: RequeueEmbeddings): Deciding<RequeueEmbeddingsOutcome> {
+  const { rids } = yield* read('rids-after', {
+    afterRid: command.afterRid,
+    namespace: command.namespace,
+    limit: command.limit,
+  });
+  const nextRid = rids.length < command.limit ? null : rids.at(-1)!;
+  return decided({ count: rids.length, nextRid }, [{ mutation: 'requeue-embeddings', rids }]);
+}
+
+const isSame = (one: EncoderRef, other: EncoderRef) => one.model === other.model && one.dim === other.dim;
