@@ -32,12 +32,11 @@ import { all, dump, NOW_MS, one, workspace } from './older-workspace.js';
 const NOW = new Date(NOW_MS).toISOString();
 const STAMPS = new Set(['created_hlc', 'edited', 'hlc', 'origin', 'origin_seq', 'seen', 'write_signature']);
 /** What an older database says of the standard of a namespace. */
-const OLDER_STANDARD: Standard = {
+const OLDER_STANDARD: Omit<Standard, 'governance'> = {
   namespace: 'team',
   standard_id: uuid(1),
   parent_namespace: null,
   set_by: null,
-  governance: null,
   updated_at: '2026-01-02T00:00:00.000Z',
   rest: {},
 };
@@ -154,7 +153,11 @@ for (const version of OLDER_VERSIONS) {
       const standards = all(db, "SELECT id, namespace, payload FROM records WHERE kind = 'standard'");
       const { rest: _rest, ...standard } = OLDER_STANDARD;
       assert.deepEqual(standards, [
-        { id: 'team', namespace: 'team', payload: standardKind.payload.text(OLDER_STANDARD) },
+        {
+          id: 'team',
+          namespace: 'team',
+          payload: standardKind.payload.text({ ...OLDER_STANDARD, governance: null }),
+        },
       ]);
       assert.deepEqual(JSON.parse(standards[0]!['payload'] as string), standard);
       assert.throws(() => all(db, 'SELECT * FROM namespace_meta'), /no such table/);
