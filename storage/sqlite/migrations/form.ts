@@ -27,7 +27,10 @@ import { dropAside, setAside } from './tables.js';
  * processes open the same file: one upgrades, the others wait for it and find it done.
  */
 export function upgradeForm(db: Connection, options: OpenOptions): void {
-  if (formOf(db) <= DATABASE_FORM) addWrittenBytes(db);
+  if (formOf(db) <= DATABASE_FORM) {
+    addWrittenBytes(db);
+    addNearDuplicates(db);
+  }
   if (formOf(db) < DATABASE_FORM) {
     db.pragma('foreign_keys = OFF');
     db.pragma('legacy_alter_table = ON');
@@ -52,7 +55,6 @@ export function upgradeForm(db: Connection, options: OpenOptions): void {
     throw new DatabaseRefusedError('a newer release wrote this database: install a newer release');
   }
   createRecordIndexes(db);
-  addNearDuplicates(db);
 }
 
 function formOf(db: Connection): number {
