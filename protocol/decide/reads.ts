@@ -21,7 +21,7 @@ import type { DatabaseOwner, Row } from './rows.js';
 /** The part of a memory that reads may move. */
 export type MemoryLife = Pick<
   MemoryRow,
-  'id' | 'tier' | 'access_count' | 'last_accessed_at' | 'expires_at' | 'life_at'
+  'id' | 'tier' | 'access_count' | 'created_at' | 'last_accessed_at' | 'expires_at' | 'life_at'
 >;
 
 /** The last change of a memory in place, as the log records it. */

@@ -86,7 +86,7 @@ function movedLife(
   // Without this, a row that is read all the time would write an operation at every read. At least half the extension
   // is always left, so a row in use cannot expire because of this.
   const apart = Math.max(LIFE_INTERVAL_SECONDS, extendSeconds / LIFE_STEPS);
-  const recently = life.life_at !== null && instantAfter(life.life_at, apart) > context.now;
+  const recently = instantAfter(life.life_at ?? life.created_at, apart) > context.now;
   if (recently && life.expires_at >= instantAfter(context.now, extendSeconds / 2)) return null;
   return { expires_at: floor };
 }

@@ -74,7 +74,7 @@ export class DecisionReads {
     this.cycles = new LinkCycles(db);
     this.byId = db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`);
     this.life = db.prepare<[string], MemoryLife>(
-      `SELECT id, tier, access_count, last_accessed_at, expires_at, life_at FROM memories m
+      `SELECT id, tier, access_count, created_at, last_accessed_at, expires_at, life_at FROM memories m
        WHERE m.id = ? AND ${NO_SUSPECT}`,
     );
     this.byTitle = db.prepare<[string, string], SqlRow>(

@@ -93,7 +93,7 @@ export const OLDER_MEMORIES: readonly OlderMemory[] = [
       created_at: '2026-01-02T03:04:05.678901+00:00',
       updated_at: '2026-01-02T03:04:05.9+00:00',
     },
-    { created_at: T, updated_at: '2026-01-02T03:04:05.900Z', expires_at: '2026-01-09T03:04:05.678Z' },
+    { created_at: T, updated_at: '2026-01-02T03:04:05.900Z', expires_at: '2026-04-02T03:04:05.678Z' },
   ),
   of(
     5,
@@ -163,7 +163,7 @@ export const OLDER_MEMORIES: readonly OlderMemory[] = [
   of(9, { title: 'Every field', namespace: 'team/other', metadata: '{"target_agent_id":"bob"}' }),
   of(10, { atom_of: uuid(1), memory_kind: 'claim' }),
   of(11, { expires_at: 'never' }, { expires_at: null }),
-  of(12, { tier: 'mid', expires_at: '' }, { expires_at: '2026-01-09T03:04:05.678Z' }),
+  of(12, { tier: 'mid', expires_at: '' }, { expires_at: '2026-04-02T03:04:05.678Z' }),
   of(13, { title: Buffer.from('Every field') }, { title: 'Every field (2)' }),
   of(
     14,

@@ -39,6 +39,7 @@ export function upgradeForm(db: Connection, options: OpenOptions): void {
   if (formOf(db) <= DATABASE_FORM) {
     addWrittenBytes(db);
     createEncoderTables(db);
+    addNearDuplicates(db);
   }
   if (formOf(db) < DATABASE_FORM) {
     db.pragma('foreign_keys = OFF');
@@ -70,7 +71,6 @@ export function upgradeForm(db: Connection, options: OpenOptions): void {
   db.exec(WALK_INDEX.replace('INDEX', 'INDEX IF NOT EXISTS'));
   createRecordIndexes(db);
   expectTextRules(db);
-  addNearDuplicates(db);
 }
 
 function formOf(db: Connection): number {
