@@ -41,12 +41,23 @@ const script = new Script(readFileSync(file('./${PROGRAM}'), 'latin1'), {
 await script.runInThisContext()(createRequire(import.meta.url), import.meta.url);
 `;
 
+const isAscii = (text) => /^[\0-\x7f]*$/.test(text);
+
+/** The bundler writes strings with escapes, but leaves regular expressions as they are. */
+function requireComment(line) {
+  const before = line.slice(0, line.search(/[^\0-\x7f]/)).trimStart();
+  if (/^(\*|\/\*)|\/\//.test(before)) return;
+  throw new Error(`write the characters outside ASCII as escapes (\\u00e9): ${line.trim().slice(0, 200)}`);
+}
+
 /** Writes the entry that starts the script, and the code that was compiled for one command. */
 export function writeStart(dist) {
   // Only comments have characters outside ASCII; without those the source is read four times as fast and takes half the
   // memory.
   const program = join(dist, 'cli', PROGRAM);
-  writeFileSync(program, readFileSync(program, 'utf8').replace(/[^\0-\x7f]/g, '?'));
+  const source = readFileSync(program, 'utf8');
+  for (const line of source.split('\n')) if (!isAscii(line)) requireComment(line);
+  writeFileSync(program, source.replace(/[^\0-\x7f]/g, '?'));
   writeFileSync(join(dist, 'cli/main.js'), START);
   const home = mkdtempSync(join(tmpdir(), 'mnemesh-build-'));
   try {

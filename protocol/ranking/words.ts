@@ -158,7 +158,7 @@ const WRITTEN: Readonly<Record<string, string>> = {
 /** Marks of Latin, Greek, Cyrillic, Hebrew and Arabic, and the Arabic stroke that only stretches a word. */
 const DROPPED = /[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]/g;
 /** The Cyrillic short i is a letter, not an accent. */
-const SHORT_I = /и\u0306/g;
+const SHORT_I = /\u0438\u0306/g;
 const PLAIN = /^[\u3041-\u3096\u30a1-\u30fe\u3005\u3400-\u9fff\uac00-\ud7a3]+$/;
 const SEPARATORS = /[^\p{L}\p{N}\p{M}\p{Co}]+/gu;
 /** Combining marks of kana compose again. */
@@ -177,7 +177,10 @@ export function foldTerm(word: string): string {
     else folded += letter;
   }
   folded = folded.replace(SHORT_I, 'й').replace(DROPPED, '').replace(SEPARATORS, '');
-  return folded.replace(/[ßæœøđðþłħıς]/g, (letter) => WRITTEN[letter] ?? letter);
+  return folded.replace(
+    /[\u00df\u00e6\u0153\u00f8\u0111\u00f0\u00fe\u0142\u0127\u0131\u03c2]/g,
+    (letter) => WRITTEN[letter] ?? letter,
+  );
 }
 
 /** Words with more parts are codes and hashes, not names. */
