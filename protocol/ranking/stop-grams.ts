@@ -14,9 +14,10 @@ const STOP_GRAMS: ReadonlySet<string> = new Set(
     .filter((gram) => gram.length > 0),
 );
 /** Letters of Chinese that are in no word of their own. */
-const STOP_LETTERS = /[的了吗呢吧们么谁怎这那哪她您]/;
+const STOP_LETTERS = /[\u7684\u4e86\u5417\u5462\u5427\u4eec\u4e48\u8c01\u600e\u8fd9\u90a3\u54ea\u5979\u60a8]/;
 /** Particles of Korean at the end of a word. */
-const PARTICLES = /[은는이가을를의에로와과도만요죠]$/;
+const PARTICLES =
+  /[\uc740\ub294\uc774\uac00\uc744\ub97c\uc758\uc5d0\ub85c\uc640\uacfc\ub3c4\ub9cc\uc694\uc8e0]$/;
 
 const HIRAGANA = /^[\u3041-\u309f]+$/;
 const KATAKANA = /^[\u30a0-\u30ff]+$/;

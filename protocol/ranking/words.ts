@@ -203,7 +203,7 @@ export const isTellingPart = (part: string): boolean => part.length > 1 || /^\p{
 export function umlautsWritten(word: string): string | null {
   if (!/[^\u0000-\u007f]/.test(word)) return null;
   const lower = word.toLowerCase().normalize('NFC');
-  if (!/[äöü]/.test(lower)) return null;
+  if (!/[\u00e4\u00f6\u00fc]/.test(lower)) return null;
   return foldTerm(lower.replaceAll('ä', 'ae').replaceAll('ö', 'oe').replaceAll('ü', 'ue'));
 }
 
