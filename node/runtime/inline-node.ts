@@ -123,11 +123,13 @@ export async function openInlineNode(
 /** Rows without a vector that a command embeds before it asks, and for how long. */
 const COMMAND_BATCH_ROWS = 16;
 const COMMAND_EMBED_MS = 2000;
+/** Somebody waits for the answer of a command, and nobody else for the process. */
+const COMMAND_WAITS = { coldMs: 15_000, vectorsMs: 15_000 };
 
 /** A command embeds in its own process when no other one does. */
 function embedHere({ role, openLocal }: Semantics): void {
   role.whenUnreachable(async () => {
-    const local = openLocal({ batchRows: COMMAND_BATCH_ROWS, plans: false });
+    const local = openLocal({ batchRows: COMMAND_BATCH_ROWS, plans: false, waits: COMMAND_WAITS });
     role.own(local);
     const untilMs = systemClock.monotonicMs() + COMMAND_EMBED_MS;
     while ((await local.round()).afterMs === 0) if (systemClock.monotonicMs() > untilMs) break;

@@ -6,7 +6,7 @@ import type { Settings } from '../config/settings.js';
 import { SocketNames } from '../private-socket.js';
 import { systemClock, systemCrypto, systemScheduler } from '../seams.js';
 import type { Embedder } from '../semantics/embedder.js';
-import { LocalSemantics } from '../semantics/local-semantics.js';
+import { LocalSemantics, type Waits } from '../semantics/local-semantics.js';
 import { openEmbedder, openStoredEmbedder, remoteTarget } from '../semantics/open-embedder.js';
 import { OwnedSemantics } from '../semantics/owned-semantics.js';
 import { RemoteSemantics } from '../semantics/owner-socket.js';
@@ -24,6 +24,7 @@ export interface LocalOptions {
   readonly batchRows: number;
   /** False leaves the encoders of the database as they are. */
   readonly plans: boolean;
+  readonly waits?: Waits;
 }
 
 /** Null in keyword mode, and for a database that no other thread can open. */
@@ -31,15 +32,16 @@ export function openSemantics(settings: Settings, store: Store, log: Log): Seman
   if (settings.embedBackend === 'none' || settings.dbPath === ':memory:') return null;
   const sockets = new SocketNames('owner', settings.home, settings.dbPath, systemCrypto);
   const seams = { clock: systemClock, scheduler: systemScheduler, log };
-  const withVectors = (embedder: Embedder) => {
+  const withVectors = (embedder: Embedder, waits?: Waits) => {
     const { model, dim } = embedder;
     const path = settings.dbPath;
     const vectors = new VectorClient({ path, model, dim, clock: systemClock, scheduler: systemScheduler });
-    return new LocalSemantics(embedder, vectors, store, systemClock);
+    return waits === undefined
+      ? new LocalSemantics(embedder, vectors, store, systemClock)
+      : new LocalSemantics(embedder, vectors, store, systemClock, waits);
   };
-  const openLocal = (
-    { batchRows, plans }: LocalOptions = { batchRows: settings.embedBackfillBatch, plans: true },
-  ) =>
+  const ofSettings = { batchRows: settings.embedBackfillBatch, plans: true };
+  const openLocal = ({ batchRows, plans, waits }: LocalOptions = ofSettings) =>
     new OwnedSemantics({
       store,
       log,
@@ -48,7 +50,7 @@ export function openSemantics(settings: Settings, store: Store, log: Log): Seman
       asksNetwork: remoteTarget(settings) !== null,
       configured: () => openEmbedder(settings, seams),
       stored: (encoder) => openStoredEmbedder(settings, encoder, seams),
-      withVectors,
+      withVectors: (embedder) => withVectors(embedder, waits),
     });
   const remote = new RemoteSemantics(sockets, store, systemClock, systemScheduler, {
     // A question to a service on the network takes longer than one to a model on this machine.

@@ -25,6 +25,14 @@ const CONTEXT_WEIGHT = 0.3;
 /** Windows that are given to the embedder at once. */
 const TEXTS_AT_ONCE_MAX = 512;
 
+/** How long a question waits for a model, and for an index, that is not loaded yet. */
+export interface Waits {
+  readonly coldMs: number;
+  readonly vectorsMs: number;
+}
+
+const WAITS: Waits = { coldMs: QUERY_EMBED_COLD_WAIT_MS, vectorsMs: VECTOR_SEARCH_WAIT_MS };
+
 /** The semantic side of the process that owns the database: its embedder and its vector index. */
 export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
   constructor(
@@ -32,6 +40,7 @@ export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
     private readonly vectors: VectorClient,
     private readonly store: Store,
     private readonly clock: Clock,
+    private readonly waits: Waits = WAITS,
   ) {}
 
   get model(): string {
@@ -61,7 +70,7 @@ export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
         ...(filter === undefined ? {} : { filter }),
       },
       // Until the index is loaded, recall answers by keyword.
-      this.clock.monotonicMs() + VECTOR_SEARCH_WAIT_MS,
+      this.clock.monotonicMs() + this.waits.vectorsMs,
     );
     if (!found.ok) return absenceOf(found.error.code);
     return found.value.scanned === 0 ? 'empty' : found.value;
@@ -110,7 +119,7 @@ export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
   }
 
   private waitMs(): number {
-    if (!this.embedder.state().loaded) return QUERY_EMBED_COLD_WAIT_MS;
+    if (!this.embedder.state().loaded) return this.waits.coldMs;
     return this.embedder.queueDepth().queries === 0 ? QUERY_EMBED_NEXT_WAIT_MS : QUERY_EMBED_WAIT_MS;
   }
 

@@ -80,7 +80,9 @@ export class OwnedSemantics implements SemanticIndex {
         dim: 0,
       };
     }
-    if (this.searched !== null) return state;
+    // What the coming encoder meets does not touch the answers yet.
+    const comingError = this.coming?.state().lastError ?? null;
+    if (this.searched !== null) return { ...state, lastError: state.lastError ?? comingError };
     const lastError = state.lastError ?? 'the vectors are of an encoder that is no longer configured';
     return { ...state, loaded: false, failing: true, lastError };
   }

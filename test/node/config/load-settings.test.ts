@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { EMBED_ALIASES } from '../../../node/config/embed-vendors.js';
 import { lifePolicyOf, ttlSecondsOf } from '../../../node/config/life-policy.js';
 import { ConfigError, loadSettings, type SettingFlags } from '../../../node/config/load-settings.js';
 import { Secret } from '../../../node/config/secret.js';
@@ -111,8 +112,12 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_HTTP_CORS_ORIGINS: [
     ['https://a.example, http://localhost:3000', ['https://a.example', 'http://localhost:3000']],
   ],
-  SVC_EMBED_BACKEND: [['none', 'none']],
+  SVC_EMBED_BACKEND: [
+    ['none', 'none'],
+    ['gemini', 'gemini'],
+  ],
   SVC_NEAR_DUPLICATE: [['refuse', 'refuse']],
+  SVC_EMBED_MODEL_FOLDER: [['/models/e5', '/models/e5']],
   SVC_MAX_PAGE_SIZE: [['5', 5]],
   SVC_MAX_INFLIGHT_REQUESTS: [['7', 7]],
   SVC_MAX_MEMORIES_PER_DAY: [['7', 7]],
@@ -195,6 +200,7 @@ describe('the configuration file', () => {
     model = "vectors"
     dim = 8
     backfill_batch = 9
+    model_folder = "/models/e5"
     [memory]
     near_duplicate = "off"
     [storage]
@@ -272,6 +278,7 @@ describe('the configuration file', () => {
     embedBaseUrl: 'http://127.0.0.1:3',
     embedModel: 'vectors',
     embedDim: 8,
+    embedModelFolder: '/models/e5',
     embedBackfillBatch: 9,
     llmBackend: 'compatible',
     llmModel: 'chat',
@@ -427,6 +434,27 @@ describe('the configuration file', () => {
 
   it('may hold keys that this release does not know', () => {
     assert.equal(load({}, 'schema_version = 2\n[llm]\nmodel = "x"\n[limits]\nother = 1').pageSizeMax, 1000);
+  });
+});
+
+describe('the key of a vendor', () => {
+  const keyOf = (env: Env, toml?: string) => load(env, toml).embedApiKey?.reveal() ?? null;
+  it('comes from its own variable, after SVC_EMBED_API_KEY and before the section', () => {
+    const toml = 'schema_version = 2\n[embeddings]\napi_key_env = "SECTION_KEY"';
+    const env = { SVC_EMBED_BACKEND: 'openai', OPENAI_API_KEY: 'vendor', SECTION_KEY: 'section' };
+    assert.equal(keyOf(env, toml), 'vendor');
+    assert.equal(keyOf({ ...env, SVC_EMBED_API_KEY: 'own' }, toml), 'own');
+    assert.equal(keyOf({ ...env, OPENAI_API_KEY: '' }, toml), 'section');
+  });
+
+  it('is read for that vendor only', () => {
+    assert.equal(keyOf({ SVC_EMBED_BACKEND: 'mistral', OPENAI_API_KEY: 'vendor' }), null);
+    assert.equal(keyOf({ OPENAI_API_KEY: 'vendor' }), null);
+  });
+
+  it('belongs to one of fourteen names', () => {
+    assert.equal(EMBED_ALIASES.length, 14);
+    for (const name of EMBED_ALIASES) assert.equal(load({ SVC_EMBED_BACKEND: name }).embedBackend, name);
   });
 });
 

@@ -310,10 +310,10 @@ describe('a configuration on standard error', () => {
     assert.match(daemon.errors(), /CONFIG_ADMIN_WILDCARD/);
   });
 
-  it('says so when the embedder is one of a later release, and recall goes by keyword', async () => {
+  it('says so when the embedder cannot be built, and recall goes by keyword', async () => {
     const { home } = homeWith('');
     const { code, out, err } = await run(home, ['recall', 'x', '--json'], {
-      env: { SVC_EMBED_BACKEND: 'local-native' },
+      env: { SVC_EMBED_BACKEND: 'groq', SVC_EMBED_MODEL: 'nobody/knows-it' },
     });
     assert.equal(code, 0);
     assert.equal(JSON.parse(out).mode, 'keyword');

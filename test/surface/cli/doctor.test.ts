@@ -137,8 +137,12 @@ const FAULTS: readonly Fault[] = [
   row('unknown embed backend', 'CONFIG_VALUE_INVALID', 'CRIT', () => ({
     env: { SVC_EMBED_BACKEND: 'magic' },
   })),
-  row('embed backend of a later release', 'EMBED_BACKEND_UNAVAILABLE', 'WARN', () => ({
-    env: { SVC_EMBED_BACKEND: 'local-native', SVC_EMBED_BASE_URL: 'http://127.0.0.1:9' },
+  row('embedder with a model of unknown dimension', 'EMBED_BACKEND_UNAVAILABLE', 'WARN', () => ({
+    env: {
+      SVC_EMBED_BACKEND: 'compatible',
+      SVC_EMBED_BASE_URL: 'http://127.0.0.1:9',
+      SVC_EMBED_MODEL: 'nobody/knows-it',
+    },
   })),
   row('embedding server is down', 'EMBEDDINGS_UNREACHABLE', 'CRIT', async () => ({
     env: { SVC_EMBED_BACKEND: 'local-native', SVC_EMBED_BASE_URL: `http://127.0.0.1:${await freePort()}` },
