@@ -129,8 +129,8 @@ export interface Operation<
   readonly guards: Guards;
   /** `none` for a write that is answered when it is durable here, whatever the quorum: it reaches other nodes later. */
   readonly quorum?: 'none';
-  /** True for a write that may run again under the key of a call that was not answered. */
-  readonly repeatable?: true;
+  /** True for input of a write that may run again under the key of a call that was not answered. */
+  readonly repeatable?: (input: Readonly<Record<string, unknown>>) => boolean;
   /** The key of the answer whose rows the TOON formats print; the input then has a `format`. */
   readonly rows?: 'memories' | 'results' | 'archived';
   /** The graph in an answer, or in the part of one; the input then has a `format`. */

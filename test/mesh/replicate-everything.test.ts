@@ -100,6 +100,13 @@ it('every kind of write of one node is applied by another, and both have one roo
   await run(from, 'memory_resolve', { winner, loser });
   const sources = [await store(from), await store(from)];
   await run(from, 'memory_consolidate', { ids: sources, title: 'joined' });
+  const linked = { source_id: edited, target_id: tagged };
+  for (const relation of ['related_to', 'advances', 'reflects_on'])
+    await run(from, 'memory_link', { ...linked, relation });
+  await run(from, 'memory_kg_invalidate', { ...linked, relation: 'advances' });
+  await run(from, 'memory_link', { ...linked, relation: 'advances' });
+  await run(from, 'memory_kg_invalidate', { ...linked, relation: 'related_to' });
+  await run(from, 'memory_unlink', { ...linked, relation: 'reflects_on' });
   await run(from, 'memory_agent_register', { agent_id: 'ai:local', agent_type: 'ai:generic' });
   await run(from, 'memory_forget', { namespace: 'a/b' });
   const exported = { title: 'imported', content: 'from elsewhere' };

@@ -2,7 +2,6 @@ import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import { formatHlc } from '../../protocol/hlc.js';
 import type { Kind } from '../../protocol/kinds/kind.js';
 import { Kinds } from '../../protocol/kinds/kinds.js';
-import { linkKind } from '../../protocol/kinds/link-kind.js';
 import { memoryKind } from '../../protocol/kinds/memory-kind.js';
 import type { Dot } from '../../protocol/kinds/version.js';
 import { decodeCursor, encodeCursor } from '../../protocol/mesh/cursor.js';
@@ -275,12 +274,6 @@ export const MUTANTS: readonly Mutant[] = [
       if (!node.disk.held) node.disk.db.exec("DELETE FROM tombstones WHERE kind = 'link'");
       return applied;
     }),
-  },
-  {
-    name: 'ended-links-hold-again',
-    bug: 'a link holds again because a node made it anew that did not know of its end',
-    seeds: 40,
-    kinds: withKind({ ...linkKind, merge: (_versions, winner) => winner.image }),
   },
   {
     name: 'grants-anywhere',

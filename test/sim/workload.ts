@@ -196,11 +196,11 @@ export class Workload {
       const namespace = this.namespace(at);
       return call('sim_standard_clear', { namespace }, namespace);
     }
-    if (choice < 6 && this.links.length > 0) {
+    if (choice < 7 && this.links.length > 0) {
       const subject = this.recent(this.links);
       const [source_id, target_id, relation] = subject.split('|');
       // Links are few, so that they are made again while others end or drop them.
-      const name = dice.pick(['memory_unlink', 'memory_kg_invalidate', 'memory_link']);
+      const name = dice.pick(['memory_unlink', 'memory_unlink', 'memory_kg_invalidate', 'memory_link']);
       return call(name, { source_id, target_id, relation }, subject);
     }
     const maker = dice.pick(this.parts.nodes.filter(({ parts }) => parts.scope === null));

@@ -39,7 +39,8 @@ const memoryText = (row: SqlRow): string =>
 
 const linkText = (row: SqlRow): string =>
   textOf(row, LINK, (member) => {
-    const value = row[member];
+    // Members that came later have no columns that are written.
+    const value = member in LINK.later ? (JSON.parse(String(row['rest']))[member] ?? null) : row[member];
     return value instanceof Buffer ? value.toString('base64') : value;
   });
 

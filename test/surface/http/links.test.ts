@@ -191,7 +191,7 @@ describe('the verification of a link', () => {
   it('takes a nonce once for each caller and link, and needs one where the operator says so', async () => {
     const run = async (node: HttpNode, [a, b]: readonly string[]) => {
       await link(node, pair(a!, b!));
-      await link(node, pair(b!, a!));
+      await link(node, pair(b!, a!), 'ai:bob');
       const nonce = { verification_nonce: 'once' };
       const missing = await verify(node, pair(a!, b!));
       assert.deepEqual([missing.status, missing.json!['fields']], [400, ['verification_nonce']]);
