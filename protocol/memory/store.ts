@@ -4,6 +4,7 @@ import type { SignedEnvelope } from '../agents/signed-envelope.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById, memoryByTitle, read } from '../decide/reads.js';
+import { isEntity } from '../graph/entity.js';
 import { TITLE_LENGTH_MAX, TITLE_VERSION_MAX } from '../limits.js';
 import type { Viewer } from '../ranking/types.js';
 import { fail, failed } from '../result.js';
@@ -157,7 +158,7 @@ export function mergedMemory(holder: MemoryRow, incoming: Memory, context: Decis
     tier,
     expires_at: tier === 'long' ? null : laterExpiry(holder.expires_at, incoming.expires_at),
     metadata: preserveMetadata(holder.metadata, incoming.metadata),
-    kind: holder.kind === 'reflection' || holder.kind === 'persona' ? holder.kind : incoming.kind,
+    kind: keepsKind(holder) ? holder.kind : incoming.kind,
     reflection_depth: Math.max(holder.reflection_depth, incoming.reflection_depth),
     citations: incoming.citations.length > 0 ? incoming.citations : holder.citations,
     source_uri: incoming.source_uri ?? holder.source_uri,
@@ -170,6 +171,10 @@ export function mergedMemory(holder: MemoryRow, incoming: Memory, context: Decis
   };
   return withAttestation(memory, incoming);
 }
+
+/** True for a memory whose kind decides what else it holds or what names it (reference-http §2.3). */
+export const keepsKind = (memory: Memory): boolean =>
+  memory.kind === 'reflection' || memory.kind === 'persona' || isEntity(memory);
 
 /** The later of two expiries; null, no expiry, is later than all others. */
 function laterExpiry(a: string | null, b: string | null): string | null {

@@ -17,7 +17,7 @@ import {
   type Tier,
 } from './memory.js';
 import { replaceMemory } from './memory-writes.js';
-import { giveWay, preserveMetadata } from './store.js';
+import { giveWay, keepsKind, preserveMetadata } from './store.js';
 
 /** Fields of an update; absent means unchanged. `expires_at: null` clears; `scope` goes into the metadata. */
 export interface MemoryPatch {
@@ -88,8 +88,10 @@ export function* decideUpdate(
     });
   }
   const { kind } = command.patch;
-  if (kind !== undefined && kind !== row.kind && KEPT_KINDS.has(row.kind)) {
-    return fail('CONFLICT', `a ${row.kind} keeps its kind`, { fields: ['kind'] });
+  if (kind !== undefined && kind !== row.kind && keepsKind(row)) {
+    return fail('CONFLICT', `${row.kind === 'entity' ? 'an' : 'a'} ${row.kind} keeps its kind`, {
+      fields: ['kind'],
+    });
   }
   const memory = patched(row, command.patch, context);
   if (isEntity(row) && memory.namespace !== row.namespace) {
@@ -121,9 +123,6 @@ export function* decideUpdate(
     ...aliases,
   ]);
 }
-
-/** The kind decides which metadata such rows carry, so a merge keeps the kind too (reference-http §2.3). */
-const KEPT_KINDS: ReadonlySet<string> = new Set(['reflection', 'persona']);
 
 function patched(row: MemoryRow, patch: MemoryPatch, context: DecisionContext): Memory {
   const tier = patch.tier === undefined ? row.tier : higherTier(row.tier, patch.tier);

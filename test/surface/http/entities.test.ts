@@ -119,6 +119,16 @@ describe('an entity', () => {
     assert.equal((await resolve(node, 'Ada'))['entity_id'], entity['entity_id']);
   });
 
+  it('stays one when its owner stores its title again, or changes it', async () => {
+    const node = await open();
+    const entity = await register(node, ADA);
+    const note = { title: ADA.canonical_name, namespace: 'people', content: 'wrote the first program' };
+    await send(node, 200, 'POST', '/memories', { ...note, on_conflict: 'merge' });
+    await send(node, 409, 'PUT', `/memories/${entity['entity_id']}`, { kind: 'observation' });
+    assert.equal((await resolve(node, 'ada'))['entity_id'], entity['entity_id']);
+    await register(node, ADA, 200);
+  });
+
   it('keeps its namespace, and has its new name beside the old one after a rename', async () => {
     const node = await open();
     const entity = await register(node, ADA);
