@@ -4,7 +4,7 @@ import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon
 
 const ROWS = 50;
 const CHARACTERS = 64_000;
-/** The bound of the finding, for nearly all requests: the machine runs other tests as well. */
+/** The bound of the finding, for nine requests of ten: the machine runs other tests as well. */
 const HEALTH_WITHIN_MS = 100;
 const HEALTH_MAX_MS = 2_000;
 
@@ -39,8 +39,8 @@ it('H1 rows that are hard to count hold nobody up', { timeout: 120_000 }, async 
       `${answer.count} rows; health at most ${Math.max(...waits).toFixed(0)} ms of ${waits.length}`,
     );
     const sorted = waits.sort((one, other) => one - other);
-    const median = sorted[Math.floor(sorted.length / 2)]!;
-    assert.ok(median < HEALTH_WITHIN_MS, `half of the answers of /health took more than ${median} ms`);
+    const ninth = sorted[Math.floor(sorted.length * 0.9)]!;
+    assert.ok(ninth < HEALTH_WITHIN_MS, `a tenth of the answers of /health took more than ${ninth} ms`);
     assert.ok(sorted.at(-1)! < HEALTH_MAX_MS, `an answer of /health took ${sorted.at(-1)} ms`);
   } finally {
     await daemon.end('SIGTERM');
