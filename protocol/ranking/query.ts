@@ -3,7 +3,7 @@ import { stemOf } from './porter.js';
 import { gramShare, isStopGram } from './stop-grams.js';
 import { isStopWord, particleOf } from './stop-words.js';
 import { otherForms } from './word-forms.js';
-import { foldTerm, isTellingPart, partsOf, stretchesOf, umlautsWritten, WordScanner } from './words.js';
+import { foldTerm, partsOf, stretchesOf, umlautsWritten, WordScanner } from './words.js';
 
 /** Only this many words of a query are read; later words can only repeat its subject. */
 const QUERY_WORDS_MAX = 512;
@@ -154,7 +154,8 @@ function wordPieces(raw: string, word: string, mixed: boolean): Piece[] {
     aside: false,
   };
   const others = parts
-    .filter((part) => isTellingPart(part) && !isStopWord(part))
+    // A single digit is in too many texts.
+    .filter((part) => part.length > 1 && !isStopWord(part))
     .map(
       (part): Piece => ({
         ...whole,
