@@ -32,7 +32,10 @@ describe('the commands', () => {
       'c',
     );
     assert.equal(told.code, 0, told.err);
-    assert.match(told.out, /^stored: [0-9a-f-]{36} \[mid\] \(ns=global\)\n$/);
+    assert.match(
+      told.out,
+      /^stored: [0-9a-f-]{36} \[mid\] \(ns=global\) expires [0-9T:.-]+Z unless it is used\n$/,
+    );
     const { code, out, err } = await mnemesh(
       '--json',
       'store',
