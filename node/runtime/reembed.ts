@@ -1,5 +1,5 @@
 import { REEMBED_ROWS_MAX } from '../../protocol/limits.js';
-import type { EncoderRef } from '../../protocol/maintenance/encoders.js';
+import type { EncoderRef } from '../../protocol/maintenance/encoder-ref.js';
 import type { EmbeddingFacts } from '../../protocol/maintenance/queries.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { Scheduler } from '../../protocol/seams.js';

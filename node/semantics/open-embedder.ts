@@ -1,4 +1,4 @@
-import type { EncoderRef } from '../../protocol/maintenance/encoders.js';
+import type { EncoderRef } from '../../protocol/maintenance/encoder-ref.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
 import { vendorOf } from '../config/embed-vendors.js';
 import type { Settings } from '../config/settings.js';

@@ -1,6 +1,6 @@
 import type { NextRound } from '../../actors/core/loop.js';
 import { BACKFILL_IDLE_MS, backfillRound } from '../../actors/maintenance/backfill.js';
-import type { EncoderRef } from '../../protocol/maintenance/encoders.js';
+import type { EncoderRef } from '../../protocol/maintenance/encoder-ref.js';
 import type { VectorEvidence } from '../../protocol/ranking/types.js';
 import type { Result } from '../../protocol/result.js';
 import type { Log } from '../../protocol/seams.js';

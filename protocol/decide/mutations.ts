@@ -4,7 +4,7 @@ import type { Subject } from '../kinds/kind.js';
 import type { PurgeReason } from '../kinds/memory-kind.js';
 import type { Dot, Facts, Settled } from '../kinds/version.js';
 import type { PurgeableRow } from '../lifecycle/archived-memory.js';
-import type { EncoderRef } from '../maintenance/encoders.js';
+import type { EncoderRef } from '../maintenance/encoder-ref.js';
 import type { MemoryId, Origin, SubjectId } from '../meanings.js';
 import type { LookAlikePair } from '../memory/look-alikes.js';
 import type { RecallConsumption, RecallObservation } from '../memory/recall-ledger.js';

@@ -5,7 +5,7 @@ import type { Subject } from '../kinds/kind.js';
 import type { MemoryImage } from '../kinds/memory-kind.js';
 import type { Dot, Facts, Version } from '../kinds/version.js';
 import type { ArchivedRow, PurgeableRow } from '../lifecycle/archived-memory.js';
-import type { Encoders } from '../maintenance/encoders.js';
+import type { Encoders } from '../maintenance/encoder-ref.js';
 import type { AgentId, Instant, Origin, PeerId } from '../meanings.js';
 import type { ForgetFilter } from '../memory/forget-filter.js';
 import type { MemoryRow } from '../memory/memory.js';

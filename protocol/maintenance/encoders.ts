@@ -1,22 +1,7 @@
 import { type Deciding, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { read } from '../decide/reads.js';
-
-/** An encoder as its vectors name it; vectors of different encoders are never compared. */
-export interface EncoderRef {
-  readonly model: string;
-  readonly dim: number;
-}
-
-/** The encoders of a database. */
-export interface Encoders {
-  /** Whose vectors are searched; null before the first. */
-  readonly searched: EncoderRef | null;
-  /** Embeds every memory, and takes the place of the searched one when it is done. */
-  readonly coming: EncoderRef | null;
-  /** Whether there are searched vectors. */
-  readonly hasVectors: boolean;
-}
+import type { EncoderRef, Encoders } from './encoder-ref.js';
 
 /** Says which encoder is configured; where another one is searched, this one comes. */
 export interface PlanEncoder {

@@ -3,7 +3,7 @@ import type { AuditHead, AuditRow } from '../audit.js';
 import type { Instant, PeerId } from '../meanings.js';
 import type { MemoryRow } from '../memory/memory.js';
 import type { Viewer } from '../ranking/types.js';
-import type { EncoderRef } from './encoders.js';
+import type { EncoderRef } from './encoder-ref.js';
 
 /** Queries of upkeep, each with its answer. */
 export interface MaintenanceQueries {

@@ -1,4 +1,4 @@
-import type { EncoderRef, Encoders } from '../../protocol/maintenance/encoders.js';
+import type { EncoderRef, Encoders } from '../../protocol/maintenance/encoder-ref.js';
 import type { Connection } from './connection.js';
 import { SWITCH_TABLES } from './encoder-tables.js';
 import { Statements } from './statements.js';

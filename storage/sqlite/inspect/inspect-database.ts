@@ -1,5 +1,5 @@
 import { type AuditReport, type AuditRow, AuditVerifier } from '../../../protocol/audit.js';
-import type { Encoders } from '../../../protocol/maintenance/encoders.js';
+import type { Encoders } from '../../../protocol/maintenance/encoder-ref.js';
 import type { EmbeddingFacts } from '../../../protocol/maintenance/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { SCHEMA_VERSION } from '../../../protocol/schema-version.js';

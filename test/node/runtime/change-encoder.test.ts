@@ -18,6 +18,8 @@ interface Embedding {
 }
 
 const ROWS = 12;
+/** A busy machine takes long to load a model. */
+const LOADS_WITHIN_MS = 60_000;
 const BUILTIN = { embedBackend: 'builtin' } as const;
 
 const remote = (
@@ -60,12 +62,13 @@ async function storeRows(daemon: Daemon): Promise<void> {
 }
 
 const embedded = (daemon: Daemon, encoder: string) =>
-  until(`${encoder} is searched`, async () => {
-    const found = await embeddingOf(daemon);
-    return (
-      found.encoder === encoder && found.coming === null && found.embedded === ROWS && found.pending === 0
-    );
-  });
+  untilAnswer(
+    `${encoder} is searched`,
+    () => embeddingOf(daemon),
+    (found) =>
+      found.encoder === encoder && found.coming === null && found.embedded === ROWS && found.pending === 0,
+    { withinMs: LOADS_WITHIN_MS },
+  );
 
 describe('a change of the encoder on a filled database', () => {
   it('searches the old vectors until the new ones are complete, and continues after a restart', async () => {
@@ -88,6 +91,7 @@ describe('a change of the encoder on a filled database', () => {
       'the old vectors are searched',
       () => recall(between, 'a kitten on the couch'),
       ({ mode }) => mode === 'hybrid',
+      { withinMs: LOADS_WITHIN_MS },
     );
     assert.equal(found.titles[0], 'Pet');
     assert.notEqual((await embeddingOf(between)).coming, null);

@@ -8,7 +8,7 @@ import type { DatabaseOwner, Row } from '../../../protocol/decide/rows.js';
 import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
 import { KINDS, type Kinds } from '../../../protocol/kinds/kinds.js';
 import type { ArchivedRow } from '../../../protocol/lifecycle/archived-memory.js';
-import type { Encoders } from '../../../protocol/maintenance/encoders.js';
+import type { Encoders } from '../../../protocol/maintenance/encoder-ref.js';
 import type { Memory, MemoryRow } from '../../../protocol/memory/memory.js';
 import type { Result } from '../../../protocol/result.js';
 import type { VersionVector } from '../../../protocol/version-vector.js';

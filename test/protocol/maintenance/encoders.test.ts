@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { EncoderRef, Encoders } from '../../../protocol/maintenance/encoders.js';
+import type { EncoderRef, Encoders } from '../../../protocol/maintenance/encoder-ref.js';
 import { EMBED_STATES } from '../../../protocol/memory/embed-state.js';
 import { decideOver, taken } from '../decide/answerer.js';
 
