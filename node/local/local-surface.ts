@@ -86,7 +86,10 @@ export class LocalSurface {
       if (services === null) {
         silent.cancel();
         services = this.greeted(line, socket);
-        if (services === null) end();
+        if (services !== null) return;
+        lines.stop();
+        // Not `end`, after which a process that stays connected would keep its place.
+        socket.destroySoon();
         return;
       }
       const done = this.answer(callSchema.parse(JSON.parse(line)), services, socket).finally(() => {
@@ -100,13 +103,8 @@ export class LocalSurface {
     };
     const lines = new SocketLines(socket, limits.LOCAL_LINE_BYTES_MAX, take, (error) => {
       this.parts.log.debug({ err: error }, 'a process broke the form of the local socket');
-      end();
+      socket.destroy();
     });
-    const end = (): void => {
-      lines.stop();
-      // Not `end`, after which a process that stays connected would keep its place.
-      socket.destroySoon();
-    };
     const silent = this.parts.scheduler.after(limits.LOCAL_SILENT_MS, () => socket.destroy());
     socket.on('close', () => {
       silent.cancel();
