@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { syncFolder } from '../node/config/sync-folder.js';
 
 /**
  * A file that appears under its name only when it is complete and on disk; only its owner may read it. Until `finish`
@@ -27,9 +28,7 @@ export class PrivateFile {
     fsyncSync(this.file);
     this.close();
     renameSync(this.draft, this.path);
-    const folder = openSync(dirname(this.path), 'r');
-    fsyncSync(folder);
-    closeSync(folder);
+    syncFolder(dirname(this.path));
   }
 
   abandon(): void {

@@ -14,6 +14,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import type { Clock, Random } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
+import { syncFolder } from './sync-folder.js';
 
 /**
  * Replaces a file atomically: a backup `<file>.bak.<time>` with the old content (mode 0600), then the new content under
@@ -64,14 +65,5 @@ function write(
     fsyncSync(file);
   } finally {
     closeSync(file);
-  }
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
   }
 }

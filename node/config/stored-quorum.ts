@@ -1,8 +1,9 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { ConfigProblem } from './config-problem.js';
 import { MESH_ROWS } from './rows-mesh.js';
+import { syncFolder } from './sync-folder.js';
 
 /** The quorum that `mesh init` or `mesh join` was given; every later start of the node uses it. */
 
@@ -41,4 +42,5 @@ export function storeQuorum(home: string, writes: number): void {
     closeSync(file);
   }
   renameSync(draft, path);
+  syncFolder(dirname(path));
 }

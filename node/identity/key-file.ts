@@ -20,6 +20,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Random, Signer } from '../../protocol/seams.js';
 import { StartRefusedError } from '../../protocol/start-refused.js';
 import { makeFolder } from '../../storage/make-folder.js';
+import { syncFolder } from '../config/sync-folder.js';
 
 /** The rules of key files, shared by the machine's key and the agents' keys (reference-federation §1.3). */
 
@@ -203,15 +204,5 @@ function withDraft<T>(
   } finally {
     rmSync(draft, { force: true });
     syncFolder(dirname(path));
-  }
-}
-
-/** Without this a power loss may undo the new name. */
-function syncFolder(folder: string): void {
-  const handle = openSync(folder, constants.O_RDONLY);
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
   }
 }

@@ -74,7 +74,7 @@ export class LocalRunner {
       const answer = await daemon.call(call.value, request.progress);
       if (answer === 'too-long') return tooLong(operation, request);
       if (answer === 'lost') {
-        const repeatable = operation.effect === 'read' || operation.repeatable === true;
+        const repeatable = operation.effect === 'read' || operation.repeatable?.(request.input) === true;
         if (!repeatable || tries === limits.LOCAL_TRIES_MAX) return fail('ACTOR_RESTARTED', UNKNOWN);
         again = true;
       } else if (answer.ok || answer.error.code !== 'SHUTTING_DOWN') return answer;

@@ -70,7 +70,8 @@ export const memoryStore = defineOperation({
   }),
   effect: 'write',
   guards: { attestation: 'required' },
-  repeatable: true,
+  // A merge into another row leaves no row with the id of the call, so nothing shows that it was done.
+  repeatable: ({ on_conflict }) => on_conflict !== 'merge',
   http: [
     {
       method: 'POST',

@@ -126,8 +126,8 @@ export interface Operation<
   /** A read gets a store that cannot write. */
   readonly effect: E;
   readonly guards: Guards;
-  /** True for a write that may run again under the key of a call that was not answered. */
-  readonly repeatable?: true;
+  /** True for input of a write that may run again under the key of a call that was not answered. */
+  readonly repeatable?: (input: Readonly<Record<string, unknown>>) => boolean;
   /** The key of the answer whose rows the TOON formats print; the input then has a `format`. */
   readonly rows?: 'memories' | 'results' | 'archived';
   readonly http?: readonly HttpBinding[];

@@ -1,5 +1,6 @@
 import { makerOf } from '../../protocol/kinds/home.js';
 import { peerOfOrigin } from '../../protocol/mesh/wire.js';
+import { operationId } from '../../protocol/replication/operation-log.js';
 import type { EndParts } from './end-checks.js';
 import type { BornOperation } from './ledger.js';
 import type { Lease } from './sim-kinds.js';
@@ -46,6 +47,10 @@ interface LeaseRow {
   readonly payload: string;
 }
 
+/** The id of an operation, or the one that it was given instead. */
+const currentId = ({ id, renamed }: BornOperation): string =>
+  renamed === null ? id : operationId(renamed.origin, renamed.seq);
+
 /** A lease is what its latest home granted last, wherever the operations of that home are known. */
 function checkRows({ world }: EndParts, node: SimNode, grants: readonly BornOperation[]): void {
   const { db } = node.disk;
@@ -54,7 +59,7 @@ function checkRows({ world }: EndParts, node: SimNode, grants: readonly BornOper
   );
   const rows = db.prepare("SELECT id, payload FROM records WHERE kind = 'lease'").all() as LeaseRow[];
   for (const row of rows) {
-    const own = grants.filter(({ id, subject }) => subject === row.id && known.has(id));
+    const own = grants.filter((grant) => grant.subject === row.id && known.has(currentId(grant)));
     const latest = Math.max(...own.map(numberOf));
     const tokens = own
       .filter((grant) => numberOf(grant) === latest)

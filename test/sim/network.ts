@@ -54,10 +54,13 @@ export interface Delivery {
 
 /** Longest time after which a copy of a message comes once more. */
 const REPLAY_MAX_MS = 40_000;
+/** A first arrival has an effect, and the mesh needs time to spread it before the end. */
+const REPLAY_AFTER_CALM_MS = 9_000;
 
 /** The network of a world: messages between nodes, each with its own fate. */
 export class SimNetwork {
   readonly weather: Weather = { ...FAIR };
+  private calmMs = Number.POSITIVE_INFINITY;
   delivered = 0;
   /** Told of every answer that a receiver gave, before its way back. */
   onDelivery: (delivery: Delivery) => void = () => undefined;
@@ -101,6 +104,7 @@ export class SimNetwork {
   }
 
   calm(): void {
+    this.calmMs = this.world.nowMs;
     this.mend();
     Object.assign(this.weather, FAIR);
   }
@@ -148,7 +152,9 @@ export class SimNetwork {
       world.after(this.delayMs(from, to), to, 'arrive-twice', arrive);
     }
     if (dice.chance(weather.replays)) {
-      world.after(dice.between(0, REPLAY_MAX_MS), to, 'replay', arrive);
+      world.after(dice.between(0, REPLAY_MAX_MS), to, 'replay', () => {
+        if (world.nowMs < this.calmMs + REPLAY_AFTER_CALM_MS) arrive();
+      });
     }
   }
 

@@ -336,6 +336,17 @@ for (const fate of ['before', 'after'] as const) {
       assert.deepEqual(await scene.titles(), ['agent:ai:me', 'signed']);
     });
 
+    it('leaves the outcome of a merge unknown, so that it is not merged twice', async () => {
+      start();
+      const fake = await scene.fake();
+      const id = await scene.stored('row');
+      fake.fates.push(fate);
+      const merged = await scene.store('row', { content: 'more', on_conflict: 'merge' });
+      assert.equal(codeOf(merged), 'ACTOR_RESTARTED');
+      assert.equal(fake.calls.length, 2);
+      assert.equal(String(await scene.content(id)).includes('more'), fate === 'after');
+    });
+
     it('leaves the outcome of an update unknown, and answers a read', async () => {
       start();
       const fake = await scene.fake();
