@@ -32,6 +32,8 @@ async function serveMcp(parsed: ParsedArguments): Promise<Result<number>> {
   const { localIdentity } = await import('../node/identity/local-caller.js');
   const { openRunner } = await import('../node/runtime/open-runner.js');
   const { serveStdio } = await import('../node/mcp/serve-stdio.js');
+  const { compileEarly } = await import('../node/runtime/compile-early.js');
+  compileEarly();
   await serveStdio({
     profile: settings.profile,
     identity: localIdentity(settings, { hostname: hostname(), pid: process.pid }, systemRandom),

@@ -42,6 +42,8 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   });
   const { keepYoungGenerationSmall } = await import('../node/runtime/heap.js');
   keepYoungGenerationSmall();
+  const { compileEarly } = await import('../node/runtime/compile-early.js');
+  compileEarly();
   const { startDaemon } = await import('../node/runtime/daemon.js');
   const daemon = await startDaemon(settings);
   stop = () => daemon.stop();

@@ -89,7 +89,78 @@ export async function* linesOf(socket: Socket, bytesMax: number): AsyncGenerator
   for await (const chunk of socket as AsyncIterable<Buffer>) {
     for (const line of lines.push(chunk)) {
       if (line === 'too-long') throw new Error(`a line is longer than ${bytesMax} bytes`);
-      yield Buffer.from(line.bytes).toString();
+      yield textOf(line.bytes);
     }
   }
 }
+
+/**
+ * Hands the lines of a connection to `take`, in order and without the promises of `linesOf`. `broken` hears of a line
+ * that is too long, or at which `take` threw; no further line is taken then.
+ */
+export class SocketLines {
+  private readonly splitter: LineSplitter;
+  /** Lines of the last chunk that were not taken yet. */
+  private kept: string[] = [];
+  private state: 'open' | 'paused' | 'stopped' = 'open';
+
+  constructor(
+    private readonly socket: Socket,
+    private readonly bytesMax: number,
+    private readonly take: (line: string) => void,
+    private readonly broken: (error: unknown) => void,
+  ) {
+    this.splitter = new LineSplitter(bytesMax);
+    socket.on('data', (chunk: Buffer) => this.push(chunk));
+  }
+
+  pause(): void {
+    if (this.state !== 'open') return;
+    this.state = 'paused';
+    this.socket.pause();
+  }
+
+  resume(): void {
+    if (this.state !== 'paused') return;
+    this.state = 'open';
+    this.drain();
+    if (this.state === 'open') this.socket.resume();
+  }
+
+  /** Takes no further line; what still comes is dropped, so that the end of the connection is seen. */
+  stop(): void {
+    this.state = 'stopped';
+    this.kept = [];
+    this.socket.resume();
+  }
+
+  private push(chunk: Buffer): void {
+    if (this.state === 'stopped') return;
+    for (const line of this.splitter.push(chunk)) {
+      if (line !== 'too-long') this.kept.push(textOf(line.bytes));
+      else {
+        this.drain();
+        this.fail(new Error(`a line is longer than ${this.bytesMax} bytes`));
+        return;
+      }
+    }
+    this.drain();
+  }
+
+  private drain(): void {
+    try {
+      while (this.state === 'open' && this.kept.length > 0) this.take(this.kept.shift()!);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  private fail(error: unknown): void {
+    if (this.state === 'stopped') return;
+    this.stop();
+    this.broken(error);
+  }
+}
+
+const textOf = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString();

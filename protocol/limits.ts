@@ -162,7 +162,7 @@ export const SIMILAR_TITLE_SHARE_MIN = 0.3;
 export const POTENTIAL_CONTRADICTIONS_MAX = 5;
 /** Stores that a process compares titles for: this many at once, and this many more each second. */
 export const POTENTIAL_CONTRADICTIONS_BURST_MAX = 256;
-export const POTENTIAL_CONTRADICTIONS_PER_SECOND = 32;
+export const POTENTIAL_CONTRADICTIONS_PER_SECOND = 8;
 /** The longest time that a store waits for this comparison, which runs during the write. */
 export const POTENTIAL_CONTRADICTIONS_WAIT_MS = 100;
 export const CONTRADICTIONS_LIMIT = 50;

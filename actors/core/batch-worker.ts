@@ -16,6 +16,11 @@ export interface BatchWorkerOptions {
   readonly batchBytesMax: number;
   /** Batches that one port may hold at a time; default 1. */
   readonly batchesInFlightMax?: number;
+  /**
+   * Calls its argument when the asks that come together have come, which then share a batch; default: at the end of the
+   * caller's synchronous work.
+   */
+  readonly gather?: (dispatch: () => void) => void;
   /** Ports that may be attached at a time, which share the queue; default 1. */
   readonly portsMax?: number;
   /**
@@ -49,6 +54,7 @@ export class BatchWorker<C, R> {
   private readonly pending: PendingReplies<R>;
   private readonly slots: Slot<C, R>[] = [];
   private readonly depth: number;
+  private readonly gather: (dispatch: () => void) => void;
   private readonly overloaded: Result<never>;
   private readonly deadlinePassed: Result<never>;
   private readonly shuttingDown: Result<never>;
@@ -61,6 +67,7 @@ export class BatchWorker<C, R> {
   constructor(private readonly options: BatchWorkerOptions) {
     const { name, clock, scheduler } = options;
     this.depth = options.batchesInFlightMax ?? 1;
+    this.gather = options.gather ?? ((dispatch) => void Promise.resolve().then(dispatch));
     if (!(this.depth >= 1 && options.batchMessagesMax >= 1))
       throw new Error(`${name}: a mailbox without room for one message could never send`);
     this.mailbox = new Mailbox(options.mailbox);
@@ -130,11 +137,11 @@ export class BatchWorker<C, R> {
     return { queued, queuedBytes, batchesInFlight, pending: this.pending.size, ports: this.slots.length };
   }
 
-  /** Waits for the end of the caller's synchronous work, so that asks made together are sent together. */
+  /** Waits, so that asks made together are sent together. */
   private flushSoon(): void {
     if (this.flushQueued) return;
     this.flushQueued = true;
-    Promise.resolve().then(() => {
+    this.gather(() => {
       this.flushQueued = false;
       this.dispatch();
     });

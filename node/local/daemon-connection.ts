@@ -8,7 +8,7 @@ import type { Crypto, Scheduler } from '../../protocol/seams.js';
 import type { Settings } from '../config/settings.js';
 import type { ProgressReport } from '../pipeline/call.js';
 import type { Answer } from '../pipeline/pipeline.js';
-import { linesOf, SocketNames } from '../private-socket.js';
+import { SocketLines, SocketNames } from '../private-socket.js';
 import { VERSION } from '../version.js';
 import {
   callerSettingsOf,
@@ -31,35 +31,41 @@ export class DaemonConnection {
   private closing = false;
   private ended = false;
 
-  private constructor(
-    private readonly socket: Socket,
-    lines: AsyncGenerator<string>,
-  ) {
-    void this.read(lines);
+  private constructor(private readonly socket: Socket) {
+    // Only calls under way keep the process alive.
+    socket.unref();
   }
 
   /** Null when no daemon answers at the path, or when it refuses this process. */
-  static async open(
-    path: string,
-    greeting: Greeting,
-    scheduler: Scheduler,
-  ): Promise<DaemonConnection | null> {
+  static open(path: string, greeting: Greeting, scheduler: Scheduler): Promise<DaemonConnection | null> {
     const socket = createConnection(path);
     const timer = scheduler.after(LOCAL_GREETING_TIMEOUT_MS, () => socket.destroy(), { keepAlive: true });
-    socket.on('error', () => socket.destroy());
-    socket.write(`${JSON.stringify(greeting)}\n`);
-    const lines = linesOf(socket, LOCAL_ANSWER_BYTES_MAX);
-    try {
-      const first = await lines.next();
-      const reply = first.done === true ? null : (JSON.parse(first.value) as GreetingReply);
-      if (reply !== null && 'protocol' in reply) return new DaemonConnection(socket, lines);
-    } catch {
-      // A socket of a killed daemon, or of another program.
-    } finally {
-      timer.cancel();
-    }
-    socket.destroy();
-    return null;
+    return new Promise((resolve) => {
+      let connection: DaemonConnection | null = null;
+      const take = (line: string): void => {
+        if (connection !== null) connection.take(JSON.parse(line) as LocalReply);
+        else {
+          timer.cancel();
+          const reply = JSON.parse(line) as GreetingReply;
+          if (!('protocol' in reply)) socket.destroy();
+          else {
+            connection = new DaemonConnection(socket);
+            resolve(connection);
+          }
+        }
+      };
+      // A socket of a killed daemon, or of another program, ends here too.
+      const end = () => socket.destroy();
+      new SocketLines(socket, LOCAL_ANSWER_BYTES_MAX, take, end);
+      socket.on('error', end);
+      socket.on('end', end);
+      socket.on('close', () => {
+        timer.cancel();
+        connection?.lose();
+        resolve(null);
+      });
+      socket.write(`${JSON.stringify(greeting)}\n`);
+    });
   }
 
   get isOpen(): boolean {
@@ -76,7 +82,6 @@ export class DaemonConnection {
     const line = `${JSON.stringify({ id, ...call })}\n`;
     if (Buffer.byteLength(line) > LOCAL_LINE_BYTES_MAX) return Promise.resolve('too-long');
     this.next += 1;
-    // Only calls under way keep the process alive.
     this.socket.ref();
     return new Promise((resolve) => {
       this.pending.set(id, { resolve, progress });
@@ -90,15 +95,9 @@ export class DaemonConnection {
     if (this.pending.size === 0) this.socket.destroy();
   }
 
-  private async read(lines: AsyncGenerator<string>): Promise<void> {
-    this.socket.unref();
-    try {
-      for await (const line of lines) this.take(JSON.parse(line) as LocalReply);
-    } catch {
-      // Broken off: the calls under way are lost.
-    }
+  /** The connection broke off: the calls under way are lost. */
+  private lose(): void {
     this.ended = true;
-    this.socket.destroy();
     for (const { resolve } of this.pending.values()) resolve('lost');
     this.pending.clear();
   }

@@ -5,7 +5,7 @@ import type { Log, Scheduler } from '../../protocol/seams.js';
 import type { Services } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
 import { type Answer, runOperation } from '../pipeline/pipeline.js';
-import { linesOf, listenPrivately } from '../private-socket.js';
+import { listenPrivately, SocketLines } from '../private-socket.js';
 import { VERSION } from '../version.js';
 import {
   callSchema,
@@ -47,7 +47,7 @@ export class LocalSurface {
     const surface = new LocalSurface(parts);
     const { server } = surface;
     server.maxConnections = limits.LOCAL_CONNECTIONS_MAX;
-    server.on('connection', (socket) => void surface.serve(socket));
+    server.on('connection', (socket) => surface.serve(socket));
     await listenPrivately(server, path);
     server.on('error', (error) => parts.log.warn({ err: error }, 'the local socket failed'));
     server.unref();
@@ -76,44 +76,51 @@ export class LocalSurface {
     });
   }
 
-  private async serve(socket: Socket): Promise<void> {
+  private serve(socket: Socket): void {
     this.sockets.add(socket);
     socket.unref();
-    socket.on('close', () => this.sockets.delete(socket));
-    socket.on('error', () => socket.destroy());
-    try {
-      await this.talk(socket);
-    } catch (error) {
+    // The first line is a greeting, the others are calls.
+    let services: Services | null = null;
+    let underWay = 0;
+    const take = (line: string): void => {
+      if (services === null) {
+        silent.cancel();
+        services = this.greeted(line, socket);
+        if (services !== null) return;
+        lines.stop();
+        // Not `end`, after which a process that stays connected would keep its place.
+        socket.destroySoon();
+        return;
+      }
+      const done = this.answer(callSchema.parse(JSON.parse(line)), services, socket).finally(() => {
+        underWay -= 1;
+        this.owed.delete(done);
+        lines.resume();
+      });
+      this.owed.add(done);
+      underWay += 1;
+      if (underWay >= limits.LOCAL_CALLS_PER_CONNECTION_MAX) lines.pause();
+    };
+    const lines = new SocketLines(socket, limits.LOCAL_LINE_BYTES_MAX, take, (error) => {
       this.parts.log.debug({ err: error }, 'a process broke the form of the local socket');
-    } finally {
-      // Not `end`, after which a process that stays connected would keep its place.
-      socket.destroySoon();
-    }
+      socket.destroy();
+    });
+    const silent = this.parts.scheduler.after(limits.LOCAL_SILENT_MS, () => socket.destroy());
+    socket.on('close', () => {
+      silent.cancel();
+      this.sockets.delete(socket);
+    });
+    socket.on('error', () => socket.destroy());
   }
 
-  private async talk(socket: Socket): Promise<void> {
-    const lines = linesOf(socket, limits.LOCAL_LINE_BYTES_MAX);
-    const silent = this.parts.scheduler.after(limits.LOCAL_SILENT_MS, () => socket.destroy());
-    const first = await lines.next().finally(() => silent.cancel());
-    if (first.done === true) return;
-    const greeting = greetingSchema.parse(JSON.parse(first.value)) as Greeting;
+  /** Answers a greeting. The services for the calls of the process; null when it is refused. */
+  private greeted(line: string, socket: Socket): Services | null {
+    const greeting = greetingSchema.parse(JSON.parse(line)) as Greeting;
     const refused = this.refusal(greeting);
-    await send(socket, refused === null ? { protocol: LOCAL_PROTOCOL } : { refused });
-    if (refused !== null) return;
+    void send(socket, refused === null ? { protocol: LOCAL_PROTOCOL } : { refused });
+    if (refused !== null) return null;
     const { services } = this.parts;
-    const own = { ...services, settings: { ...services.settings, ...greeting.settings } };
-    const mine = new Set<Promise<void>>();
-    for await (const line of lines) {
-      const call = callSchema.parse(JSON.parse(line));
-      const done = this.answer(call, own, socket).finally(() => {
-        mine.delete(done);
-        this.owed.delete(done);
-      });
-      mine.add(done);
-      this.owed.add(done);
-      while (mine.size >= limits.LOCAL_CALLS_PER_CONNECTION_MAX) await Promise.race(mine);
-    }
-    await Promise.allSettled(mine);
+    return { ...services, settings: { ...services.settings, ...greeting.settings } };
   }
 
   private refusal({ protocol, version, dbPath, keyDir }: Greeting): string | null {

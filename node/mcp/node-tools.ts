@@ -20,12 +20,21 @@ export interface SessionRunner extends ToolRunner {
   close(): Promise<void>;
 }
 
+/** What the first call needs, and a session without calls does not. */
+const load = () =>
+  Promise.all([
+    import('../operations/registry.js'),
+    import('../bindings/profile.js'),
+    import('./call-tool.js'),
+  ]);
+
 /**
  * The tools of a node, which opens in the background. Calls run one at a time, in the order in which they arrive, so
  * that a client that sends a store and a recall together finds what it stored.
  */
 export class NodeTools implements Tools {
   private last: Promise<unknown> = Promise.resolve();
+  private loaded: ReturnType<typeof load> | null = null;
 
   constructor(
     private readonly profile: Profile,
@@ -65,11 +74,8 @@ export class NodeTools implements Tools {
   }
 
   private async callNow(name: string, args: Record<string, unknown>, clientName: string | null) {
-    const [{ OPERATIONS }, { callableTool }, { callTool }] = await Promise.all([
-      import('../operations/registry.js'),
-      import('../bindings/profile.js'),
-      import('./call-tool.js'),
-    ]);
+    this.loaded ??= load();
+    const [{ OPERATIONS }, { callableTool }, { callTool }] = await this.loaded;
     const operation = callableTool(OPERATIONS, this.profile, name);
     if (operation === undefined) return null;
     try {

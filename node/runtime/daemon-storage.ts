@@ -119,6 +119,8 @@ export class DaemonStorage {
       mailbox: { messagesMax: limits.WRITER_MAILBOX_MESSAGES_MAX, bytesMax: limits.WRITER_MAILBOX_BYTES_MAX },
       batchMessagesMax: limits.BATCH_COMMANDS_MAX,
       batchBytesMax: limits.BATCH_BYTES_MAX,
+      // All connections that have something to read in one turn of the event loop share a commit.
+      gather: (dispatch) => systemScheduler.immediate(dispatch),
       onFault: (error) => {
         this.#log.error({ err: error }, 'the storage writer broke its contract');
         this.crashWriter();

@@ -1,5 +1,5 @@
 import * as limits from '../limits.js';
-import { canonicalInstant } from '../time.js';
+import { instantFromMs } from '../time.js';
 import { utf8Bytes } from '../utf8.js';
 
 /**
@@ -14,8 +14,16 @@ export const textOf =
   (value) =>
     typeof value === 'string' && value.isWellFormed() && bytesWithin(value, bytesMax);
 
-/** An instant in its canonical form. */
-export const instant: Admits = (value) => typeof value === 'string' && canonicalInstant(value) === value;
+/** An instant in its canonical form, of which there is one for each millisecond of the years 1 to 9999. */
+export const instant: Admits = (value) =>
+  typeof value === 'string' && value.length === CANONICAL_LENGTH && isCanonical(value);
+
+const CANONICAL_LENGTH = '2026-01-01T00:00:00.000Z'.length;
+
+function isCanonical(text: string): boolean {
+  const ms = Date.parse(text);
+  return Number.isFinite(ms) && instantFromMs(ms) === text && !text.startsWith('0000');
+}
 
 export const orNull =
   (admits: Admits): Admits =>

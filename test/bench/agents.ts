@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { Bench, BenchContext } from './bench.js';
+import { chainRate } from './chain-rate.js';
 import { groupCommitRate, syncsPerSecond } from './limits.js';
 import { titlePrefix } from './load.js';
 import { McpAgent } from './mcp-agent.js';
@@ -31,6 +32,8 @@ interface AgentsRow {
   readonly failed: Readonly<Record<string, number>>;
   readonly daemonCpu: number | null;
   readonly commits: number;
+  /** Null without a daemon: an agent then commits by itself. */
+  readonly chain: number | null;
 }
 
 interface CommandsRow {
@@ -64,7 +67,8 @@ async function runAgents({ options, progress, workspace }: BenchContext): Promis
       const result = await measured(daemon, () => store(running, load));
       await Promise.all(running.map((agent) => agent.stop()));
       const after = groupCommitRate(workspace.folder(), batch, limitMs);
-      rows.push({ agents, serving, ...result, commits: Math.max(before, after) });
+      const chain = daemon === null ? null : await chainRate(workspace, agents, limitMs);
+      rows.push({ agents, serving, ...result, commits: Math.max(before, after), chain });
     }
     progress.step(`agents: commands, ${serving}`);
     commands.push({ serving, ...(await storeByCommands(home, iterations)) });
@@ -182,7 +186,10 @@ function report(
     tables: [
       {
         title: `agents: memory_store over MCP, notes of ${NOTE_BYTES} bytes, synchronous=FULL, keyword mode`,
-        columns: ['agents', 'with', 'notes/s', 'p50 ms', 'p99 ms', 'errors', 'limit: commit/s', 'daemon CPU'],
+        columns: [
+          ...['agents', 'with', 'notes/s', 'p50 ms', 'p99 ms', 'errors'],
+          ...['limit: commit/s', 'limit: chain/s', 'daemon CPU'],
+        ],
         rows: rows.map((row) => [
           row.agents,
           row.serving,
@@ -191,11 +198,13 @@ function report(
           row.times.p99,
           errorsOf(row),
           Math.round(row.commits),
+          row.chain === null ? null : Math.round(row.chain),
           row.daemonCpu === null ? null : `${Math.round(row.daemonCpu * 100)} %`,
         ]),
         notes: [
           `the disk takes ${Math.round(syncs)} appends with a sync per second`,
           "commit: the service's writer in a bare loop; with a daemon as many rows to a transaction as there are agents, else one",
+          'chain: a line through the same processes, sockets and threads with nothing in them but one synced row',
           'SVC_EMBED_BACKEND=none; each agent is a process of its own and waits for each answer; CPU in shares of one core',
         ],
       },
@@ -218,6 +227,7 @@ function report(
         stored: row.stored,
         failed: row.failed,
         limit_commit_per_second: rounded(row.commits, 1),
+        limit_chain_per_second: row.chain === null ? null : rounded(row.chain, 1),
       })),
       commands: commands.map(({ serving, fastest, median, errors }) => ({
         daemon: serving === 'daemon',

@@ -56,6 +56,23 @@ describe('batch worker', () => {
     assert.equal(time.pending, 0);
   });
 
+  it('puts what was asked while it gathers into one batch', async () => {
+    const gathering: (() => void)[] = [];
+    const { time, ask, attach } = setUp({ gather: (dispatch) => gathering.push(dispatch) });
+    const port = attach();
+    gathering.pop()?.();
+    ask(1);
+    await time.settle();
+    ask(2);
+    await time.settle();
+    assert.deepEqual([port.posted, gathering.length], [[], 1]);
+    gathering.pop()!();
+    assert.deepEqual(port.posted, [[1, 2]]);
+    ask(3);
+    await time.settle();
+    assert.deepEqual([port.posted.length, gathering.length], [1, 1]);
+  });
+
   it('bounds a batch in messages and in bytes', async () => {
     const { time, ask, attach } = setUp({ batchMessagesMax: 3, batchBytesMax: 10 });
     const port = attach();
