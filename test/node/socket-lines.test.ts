@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { SocketLines } from '../../node/private-socket.js';
 import { temporaryFolder } from '../support/daemon-process.js';
-import { untilAnswer } from '../support/wait.js';
+import { event, untilAnswer } from '../support/wait.js';
 
 const BYTES_MAX = 100_000;
 
@@ -14,13 +13,13 @@ describe('the lines of a socket', () => {
   let server: Server;
   before(async () => {
     server = createServer().listen(path);
-    await once(server, 'listening');
+    await event('the server listens', server, 'listening');
   });
   after(() => server.close());
 
   /** The two ends of a connection. */
   async function ends(): Promise<[from: Socket, to: Socket]> {
-    const accepted = once(server, 'connection');
+    const accepted = event('a process connects', server, 'connection');
     const from = createConnection(path);
     const [to] = (await accepted) as [Socket];
     return [from, to];

@@ -203,6 +203,8 @@ describe('the configuration file', () => {
     model_folder = "/models/e5"
     [memory]
     near_duplicate = "off"
+    [verify]
+    require_nonce = true
     [storage]
     archive_max_days = 30
     max_memory_mb = 12
@@ -316,6 +318,7 @@ describe('the configuration file', () => {
     corsOrigins: ['https://a.example'],
     embedBackend: 'none',
     nearDuplicate: 'off',
+    requireVerifyNonce: true,
     archiveOnGc: false,
     defaultNamespace: 'team',
     pageSizeMax: 50,
