@@ -115,7 +115,11 @@ describe('the expiry of a touched row', () => {
     assert.equal(touched({ ...mid, life_at: at(-DAY + 0.001) }).life, undefined);
     assert.notEqual(touched({ ...mid, life_at: at(-DAY) }).life, undefined);
     assert.notEqual(touched({ ...mid, life_at: null, created_at: at(-DAY) }).life, undefined);
-    assert.equal(touched({ ...mid, life_at: null, created_at: at(-DAY + 1) }).life, undefined, 'nor soon after its store');
+    assert.equal(
+      touched({ ...mid, life_at: null, created_at: at(-DAY + 1) }).life,
+      undefined,
+      'nor soon after its store',
+    );
     const short = { tier: 'short' as const, expires_at: at(HOUR - 60) };
     assert.equal(touched({ ...short, life_at: at(-LIFE_INTERVAL_SECONDS + 0.001) }).life, undefined);
     assert.notEqual(touched({ ...short, life_at: at(-LIFE_INTERVAL_SECONDS) }).life, undefined);
