@@ -88,7 +88,7 @@ describe('the lines of a socket', () => {
       };
       new SocketLines(to, BYTES_MAX, take, (error) => errors.push(error));
       from.end(`good\n${bad}\nlost\n${bad}\n`);
-      await once(to, 'end');
+      await event('the connection ends', to, 'end');
       assert.deepEqual(got, ['good']);
       assert.equal(errors.length, 1);
       assert.match(String(errors[0]), why);
