@@ -73,6 +73,8 @@ function textsOf(name: string): string[] {
   if (name.includes('namespace')) return [NAMESPACE, 'team'];
   if (/(^|_)(since|until|at)$/.test(name)) return ['2020-01-01T00:00:00Z'];
   if (name === 'agent_id') return ['ai:bob', 'ai:alice'];
+  // A taken title answers 409, and the entity that the other node makes instead would show in later answers.
+  if (name === 'canonical_name') return [WORD];
   return [WORD, 'the plan'];
 }
 
