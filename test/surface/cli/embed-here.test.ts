@@ -65,7 +65,7 @@ describe('a command on a machine without a daemon', () => {
     );
     // The model of that name has 384 dimensions, the server's 48.
     const refused = await run(home, ['reembed'], { env });
-    assert.equal(refused.code, 1);
+    assert.equal(refused.code, 75);
     assert.match(refused.err, /answers 48 dimensions, not 384: set \[embeddings\] dim = 48/);
     const { out } = await builtin('recall', 'a kitten', '--json');
     assert.equal(JSON.parse(out).mode, 'hybrid', 'the old vectors are searched');
