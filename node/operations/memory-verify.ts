@@ -134,7 +134,7 @@ function namesOf({ link_id: id, source_id, target_id, relation: asked }: Input):
   if (read.success && source_id === undefined && target_id === undefined && asked === undefined)
     return ok(read.data);
   const message = read.success
-    ? 'link_id: names the link alone; leave out source_id, target_id and relation'
+    ? 'link_id: names the whole link; leave out source_id, target_id and relation'
     : 'link_id: must be source|target|relation or source--relation-->target';
   return fail('VALIDATION_FAILED', message, { fields: ['link_id'] });
 }

@@ -1,8 +1,8 @@
 import { isDead, type SocketNames } from '../private-socket.js';
 
 /**
- * True when the process of a holder has ended without leaving: its id is free, and nobody listens at its socket. Either
- * alone proves nothing: process ids mean little between containers.
+ * True when the process of a holder has ended without leaving: its id is free, and no process listens at its socket. One of
+ * them proves nothing: process ids mean little between containers.
  */
 export async function hasEnded(holder: string, sockets: SocketNames): Promise<boolean> {
   const pid = Number(holder.split(':')[1]);

@@ -68,7 +68,7 @@ async function openRemote(
   { model, dim }: { readonly model: string; readonly dim: number | null },
   { clock, scheduler, log }: EmbedderSeams,
 ): Promise<Result<Embedder>> {
-  // The HTTP client is dear to load, and few nodes need it.
+  // The HTTP client is expensive to load, and few nodes need it.
   const { RemoteEmbedder } = await import('./remote/remote-embedder.js');
   const { COMPATIBLE, LOCAL_NATIVE } = await import('./remote/wire-shapes.js');
   const { knownModel, NO_PREFIXES } = await import('./remote/known-models.js');

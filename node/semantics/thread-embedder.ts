@@ -242,7 +242,7 @@ export class ThreadEmbedder implements Embedder {
       },
       broken: (reason) => {
         if (this.#helper !== helper) return;
-        log.warn({ reason }, 'the second embedder thread ended; the first goes on alone');
+        log.warn({ reason }, 'the second embedder thread ended; only the first goes on');
         this.#helperFailed = true;
         void this.#stopHelper();
       },

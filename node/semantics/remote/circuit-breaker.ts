@@ -49,7 +49,7 @@ export class CircuitBreaker {
     this.#late = 0;
   }
 
-  /** `restMs`: what the service asked to be left alone for. True when this failure opened the circuit. */
+  /** `restMs`: how long the service asked for no requests. True when this failure opened the circuit. */
   failed(reason: string, restMs: number | null = null): boolean {
     this.#failures += 1;
     this.#lastError = reason;

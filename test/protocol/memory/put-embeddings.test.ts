@@ -28,6 +28,7 @@ describe('vectors', () => {
       model: 'a model',
       dim: 1,
       vectors: VECTORS,
+      coming: false,
     });
   });
 

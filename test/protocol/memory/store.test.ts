@@ -18,12 +18,13 @@ import {
 } from '../decide/answerer.js';
 
 const PRIVATE = { agent_id: 'ai:a', scope: 'private' };
-const summaryOf = ({ id, tier, namespace, title, version }: Memory) => ({
+const summaryOf = ({ id, tier, namespace, title, version, expires_at }: Memory) => ({
   id,
   tier,
   namespace,
   title,
   version,
+  expires_at,
 });
 const merging = (fields: Partial<Memory>, rest: Parameters<typeof storing>[1] = {}) =>
   storing(fields, { onConflict: 'merge', ...rest });
