@@ -85,13 +85,13 @@ describe('progress', { timeout: 120_000 }, () => {
     }
     assert.ok(backup.screen.endsWith('\r\u001b[K'), JSON.stringify(backup.screen));
 
-    const forget = await onTerminal(home, ['forget', '--confirm-global', '--json']);
+    const forget = await onTerminal(home, ['forget', '--confirm-global', '--yes', '--json']);
     assert.equal(forget.code, 0, forget.screen);
     assert.equal((JSON.parse(forget.out) as { deleted: number }).deleted, 1100);
     assert.ok(forget.screen.includes('\rforgotten memories: 500 of 1100'), forget.screen);
     assert.ok(forget.screen.endsWith('\r\u001b[K'));
 
-    const purge = await onTerminal(home, ['archive', 'purge', '--json']);
+    const purge = await onTerminal(home, ['archive', 'purge', '--yes', '--json']);
     assert.ok(purge.screen.includes('\rpurged copies: 1000'), purge.screen);
     const restore = await onTerminal(home, ['restore', '--from', path, '--json']);
     assert.equal(restore.code, 0, restore.screen);
