@@ -327,7 +327,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
         viewer: OPERATOR,
         archive: true,
       });
-      assert.deepEqual(await progress(), { pending: 1, embedded: 0, ...facts });
+      assert.deepEqual(await progress(), { pending: 1, embedded: 0, ...facts, searched: null });
     });
 
     it('gives the database to one owner, and to a daemon before an MCP process', async () => {

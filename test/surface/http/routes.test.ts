@@ -32,13 +32,14 @@ test('stores, reads, changes, promotes and deletes a memory', async () => {
     ALICE,
   );
   assert.equal(stored.status, 201);
-  const { id, ...rest } = stored.json!;
+  const { id, expires_at: expiresAt, ...rest } = stored.json!;
   assert.deepEqual(rest, { tier: 'mid', namespace: 'team/ops', title: 'Deploy window', agent_id: 'alice' });
 
   const read = await node.send('GET', `/api/v1/memories/${String(id).slice(0, 13)}`, undefined, ALICE);
   assert.equal(read.status, 200);
   const memory = read.json!['memory'] as Record<string, unknown>;
   assert.equal(memory['kind'], 'decision');
+  assert.equal(memory['expires_at'], expiresAt);
   assert.deepEqual(read.json!['links'], []);
 
   const update = { priority: 9, agent_id: 'alice' };

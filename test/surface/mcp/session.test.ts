@@ -69,7 +69,7 @@ describe('an MCP session in the core profile', () => {
     assert.match(stored.agent_id, /^ai:a-test@[\w.-]+:pid-\d+$/);
     const columns = 'memories[id|title|tier|namespace|priority|score|tags|agent_id]:';
     const recalled = text(await call(client, 'memory_recall', { context: 'deploy' })).split('\n');
-    assert.equal(recalled[1], columns);
+    assert.equal(recalled[1], columns.replace(']:', '|passage]:'));
     assert.ok(recalled[2]!.startsWith(`${stored.id}|Deploy \\| window|mid|global|5|`));
     for (const [name, args] of [
       ['memory_list', {}],
@@ -79,7 +79,8 @@ describe('an MCP session in the core profile', () => {
       assert.equal(lines[0], 'count:1');
       assert.equal(lines[1], columns);
     }
-    const json = JSON.parse(text(await call(client, 'memory_recall', { context: 'deploy', format: 'json' })));
+    const asked = { context: 'deploy', format: 'json', content: 'full' };
+    const json = JSON.parse(text(await call(client, 'memory_recall', asked)));
     assert.equal(json.memories[0].content, 'Sundays\n02:00');
     const read = JSON.parse(text(await call(client, 'memory_get', { id: stored.id.slice(0, 8) })));
     assert.equal(read.id, stored.id, 'the memory is flat');
@@ -121,7 +122,7 @@ describe('an MCP session in the core profile', () => {
     const { id } = JSON.parse(text(result));
     const memory = JSON.parse(text(await call(client, 'memory_get', { id })));
     const life = Date.parse(memory.expires_at) - Date.parse(memory.created_at);
-    assert.equal(life, 7 * 24 * 3_600_000, 'the life of the mid tier');
+    assert.equal(life, 90 * 24 * 3_600_000, 'the life of the mid tier');
   });
 
   it('takes a null for an absent optional argument', async () => {
