@@ -5,7 +5,7 @@ import { nearDuplicatesRound, reviewFromStart } from '../../actors/maintenance/n
 import { observationsRound } from '../../actors/maintenance/observations.js';
 import { type Ownership, OwnershipLease } from '../../actors/maintenance/ownership.js';
 import { ReindexJob } from '../../actors/maintenance/reindex.js';
-import { CHANGE_POLL_MS, OWNER_TAKEOVER_MS } from '../../protocol/limits.js';
+import { CHANGE_POLL_MS, NEAR_DUPLICATE_REST, OWNER_TAKEOVER_MS } from '../../protocol/limits.js';
 import type { Clock, Log, Random, Scheduler } from '../../protocol/seams.js';
 import { instantAfter, instantFromMs } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
@@ -161,15 +161,23 @@ export class OwnerDuties {
   private duplicates() {
     const { store, scheduler, clock } = this.parts;
     const place = reviewFromStart();
+    let restsUntilMs = Number.NEGATIVE_INFINITY;
     return loopChild({
       policy: BACKGROUND_POLICY,
       scheduler,
       clock,
       id: 'near-duplicates',
-      round: async () =>
-        this.owned
-          ? nearDuplicatesRound(store, place, instantFromMs(clock.nowMs()))
-          : { afterMs: NOT_OWNER_MS },
+      round: async () => {
+        if (!this.owned) return { afterMs: NOT_OWNER_MS };
+        const beganMs = clock.monotonicMs();
+        // Every write wakes the loop; it must leave most of a busy node to the stores.
+        if (beganMs < restsUntilMs) return { afterMs: restsUntilMs - beganMs };
+        const { afterMs } = await nearDuplicatesRound(store, place, instantFromMs(clock.nowMs()));
+        const tookMs = clock.monotonicMs() - beganMs;
+        const restMs = tookMs * NEAR_DUPLICATE_REST;
+        restsUntilMs = beganMs + tookMs + restMs;
+        return { afterMs: Math.max(afterMs, restMs) };
+      },
     });
   }
 
