@@ -114,7 +114,7 @@ async function storeRow(call: Call, row: unknown, services: Services): Promise<A
     {
       surface: call.surface,
       caller: caller.value,
-      // Results of many rows carry no advice, and none of them waits for a comparison.
+      // Results of many rows carry no advice, and no row waits for a comparison.
       input: { ...collected.value.input, force: true, detect_conflicts: false },
       unknownFields: 'refuse',
     },

@@ -151,7 +151,7 @@ function textsOf(
   return rows.map(({ memory }) => passages.of(memory.content));
 }
 
-/** A passage has a name of its own, so that nobody takes it for the whole text. */
+/** A passage has a name of its own, so that it is not taken for the whole text. */
 function withText(json: MemoryJson, text: string, wanted: RecallInput['content']): MemoryJson {
   if (wanted !== 'passage' && wanted !== 'none') return json;
   const { content: _, ...rest } = json;

@@ -195,12 +195,12 @@ function storedMessage(output: Record<string, unknown>): string {
   }[];
   const [first] = near;
   const more = near.length > 1 ? ` and ${near.length - 1} more` : '';
-  return [
+  const stored = [
     `stored: ${output['id']} [${output['tier']}] (ns=${output['namespace']})`,
     ...(output['duplicate'] === true ? ['(updated)'] : []),
     ...(output['expires_at'] === undefined ? [] : [`expires ${output['expires_at']} unless it is used`]),
-    ...(first === undefined ? [] : [`; nearly the same as ${first.id} "${first.title}"${more}`]),
   ].join(' ');
+  return first === undefined ? stored : `${stored}; nearly the same as ${first.id} "${first.title}"${more}`;
 }
 
 /** The memory as it is stored; empty when another process has removed it since. */

@@ -123,7 +123,7 @@ export async function openInlineNode(
 /** Rows without a vector that a command embeds before it asks, and for how long. */
 const COMMAND_BATCH_ROWS = 16;
 const COMMAND_EMBED_MS = 2000;
-/** Somebody waits for the answer of a command, and nobody else for the process. */
+/** A person waits for the answer of a command, and no other process waits for this one. */
 const COMMAND_WAITS = { coldMs: 15_000, vectorsMs: 15_000 };
 
 /** A command embeds in its own process when no other one does. */

@@ -220,7 +220,7 @@ export class OwnerDuties {
     const local = semantic.openLocal();
     this.local = local;
     semantic.role.own(local);
-    // Somebody used the one before, so the next question is near.
+    // The one before was used, so the next question comes soon.
     void (tookOver ? local.warm() : local.open());
     try {
       semantic.sockets.removeOthers(this.parts.holder);

@@ -68,7 +68,7 @@ export class ModelThread {
     else this.#worker.unref();
   }
 
-  /** Ends it and answers the batch under way, which nobody has answered. */
+  /** Ends it and answers the batch under way, which was not answered yet. */
   async stop(): Promise<readonly EmbeddingJob[]> {
     const jobs = this.#jobs;
     this.#stopped = true;

@@ -33,7 +33,7 @@ export function remoteTarget(
   };
 }
 
-/** The embedder of the settings, or what is missing. Loads nothing and contacts nobody. */
+/** The embedder of the settings, or what is missing. Loads nothing and contacts no service. */
 export async function openEmbedder(settings: EmbedSettings, seams: EmbedderSeams): Promise<Result<Embedder>> {
   const { embedBackend: backend, embedDim: dim } = settings;
   if (backend === 'builtin') return ok(new BuiltinEmbedder(seams));

@@ -2,7 +2,7 @@ import type { VectorEvidence } from '../../protocol/ranking/types.js';
 import type { SemanticAbsence, SemanticIndex, SemanticRequest, SemanticState } from './semantic-index.js';
 
 /**
- * Answers locally while this process owns the database; otherwise asks the owner. When nobody answers, this process may
+ * Answers locally while this process owns the database; otherwise asks the owner. When it does not answer, this process may
  * step in.
  */
 export class RoleSemantics implements SemanticIndex {

@@ -168,7 +168,7 @@ export interface Reads {
   >;
 
   /** The origin that this database writes under, and its last sequence. */
-  /** Whether links of the same relation that nobody invalidated lead from the target of a link to its source. */
+  /** Whether links of the same relation that were not invalidated lead from the target of a link to its source. */
   'leads-back': Ask<{ readonly link: LinkKey; readonly rowsMax: number }, 'yes' | 'no' | 'unknown'>;
 
   'log-origin': Ask<Nothing, OriginSeq>;

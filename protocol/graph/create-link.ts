@@ -81,11 +81,11 @@ export function* decideCreateLink(
   ]);
 }
 
-/** True for a link that nobody invalidated, and whose time has not ended. */
+/** True for a link that was not invalidated, and whose time has not ended. */
 const holds = ({ retired_at, valid_until }: Link, { now }: DecisionContext): boolean =>
   retired_at === null && (valid_until === null || (canonicalInstant(valid_until) ?? valid_until) > now);
 
-/** True for a link that nobody invalidated and that says what the caller asks for. */
+/** True for a link that was not invalidated and that says what the caller asks for. */
 function isSame(link: Link, asked: CreateLink['asked'], context: DecisionContext): boolean {
   if (link.retired_at !== null) return false;
   if (asked.valid_from !== null && asked.valid_from !== link.valid_from) return false;

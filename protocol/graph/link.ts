@@ -31,7 +31,7 @@ export interface Link {
   readonly signed_at: string | null;
   /** The key that signed, standard base64; `null` where the signer is not known. */
   readonly public_key: string | null;
-  /** When this mesh was told that the link ended; `null` for one that nobody invalidated. */
+  /** When this mesh was told that the link ended; `null` for one that was not invalidated. */
   readonly retired_at: Instant | null;
   /** The `valid_until` that it had before it was invalidated. */
   readonly believed_until: string | null;

@@ -18,7 +18,7 @@ export class LinkCycles {
   }
 
   /**
-   * Whether links of the same relation that nobody invalidated lead from the target of a link to its source; unknown when
+   * Whether links of the same relation that were not invalidated lead from the target of a link to its source; unknown when
    * more than `rowsMax` links would have to be looked at.
    */
   leadsBack({ source_id, target_id, relation }: LinkKey, rowsMax: number): 'yes' | 'no' | 'unknown' {

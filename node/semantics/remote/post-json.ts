@@ -18,7 +18,7 @@ export type Posted =
 const RETRY_AFTER_MS_MAX = 300_000;
 
 /**
- * Posts JSON to one endpoint over pooled connections: to that host alone, no redirect is followed, the whole request
+ * Posts JSON to one endpoint over pooled connections: only to that host, no redirect is followed, the whole request
  * has 30 seconds, and an answer at most 16 MiB. No message holds a header, a body or the query of the address.
  */
 export class JsonPoster {
