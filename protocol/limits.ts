@@ -153,8 +153,9 @@ export const NEAR_DUPLICATE_REFUSE_WAIT_MS = 50;
 /** Operations that one round of the later comparison reads, and the pause after a round with rows. */
 export const NEAR_DUPLICATE_ROUND_MAX = 8;
 export const NEAR_DUPLICATE_ROUND_PAUSE_MS = 20;
-/** The later comparison rests this many times as long as a round of it took. */
+/** While rows are being written, the later comparison rests this many times as long as a round of it took, and at most so long. */
 export const NEAR_DUPLICATE_REST = 20;
+export const NEAR_DUPLICATE_REST_MAX_MS = 1000;
 /**
  * Titles that a store compares with its own at a time, the share of words that they must have in common, and how many
  * it names.

@@ -5,7 +5,12 @@ import { nearDuplicatesRound, reviewFromStart } from '../../actors/maintenance/n
 import { observationsRound } from '../../actors/maintenance/observations.js';
 import { type Ownership, OwnershipLease } from '../../actors/maintenance/ownership.js';
 import { ReindexJob } from '../../actors/maintenance/reindex.js';
-import { CHANGE_POLL_MS, NEAR_DUPLICATE_REST, OWNER_TAKEOVER_MS } from '../../protocol/limits.js';
+import {
+  CHANGE_POLL_MS,
+  NEAR_DUPLICATE_REST,
+  NEAR_DUPLICATE_REST_MAX_MS,
+  OWNER_TAKEOVER_MS,
+} from '../../protocol/limits.js';
 import type { Clock, Log, Random, Scheduler } from '../../protocol/seams.js';
 import { instantAfter, instantFromMs } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
@@ -39,6 +44,8 @@ export interface OwnerDutiesParts {
 
 /** How often a process that does not own the database checks whether it should. */
 const NOT_OWNER_MS = 1000;
+/** A node is busy with writes until so long after the last one. */
+const BUSY_MS = 250;
 const DAY_MS = 86_400_000;
 /** A lease that cannot be released in this time expires by itself. */
 const RELEASE_WAIT_MS = 2000;
@@ -52,6 +59,8 @@ export class OwnerDuties {
   private local: OwnedSemantics | null = null;
   private socket: OwnerSocket | null = null;
   private mark = -1;
+  /** When the last change of the log was seen, on the monotonic clock. */
+  private changedMs = Number.NEGATIVE_INFINITY;
   private closed = false;
   private ownershipWake: Wake | null = null;
   private begun: Promise<void> = Promise.resolve();
@@ -123,6 +132,7 @@ export class OwnerDuties {
         const position = await store.query({ kind: 'log-position' });
         const mark = position.ok ? position.value.commitSequence : this.mark;
         if (mark !== this.mark) {
+          this.changedMs = clock.monotonicMs();
           backfill.wake.now();
           duplicates.wake.now();
         }
@@ -173,9 +183,12 @@ export class OwnerDuties {
         // Every write wakes the loop; it must leave most of a busy node to the stores.
         if (beganMs < restsUntilMs) return { afterMs: restsUntilMs - beganMs };
         const { afterMs } = await nearDuplicatesRound(store, place, instantFromMs(clock.nowMs()));
-        const tookMs = clock.monotonicMs() - beganMs;
-        const restMs = tookMs * NEAR_DUPLICATE_REST;
-        restsUntilMs = beganMs + tookMs + restMs;
+        const nowMs = clock.monotonicMs();
+        const isBusy = nowMs - this.changedMs < BUSY_MS;
+        const restMs = isBusy
+          ? Math.min((nowMs - beganMs) * NEAR_DUPLICATE_REST, NEAR_DUPLICATE_REST_MAX_MS)
+          : 0;
+        restsUntilMs = nowMs + restMs;
         return { afterMs: Math.max(afterMs, restMs) };
       },
     });

@@ -103,7 +103,7 @@ describe('look-alike notes', () => {
         }
         assert.equal(new Set(answers.map(({ id }) => id)).size, notes.length);
         const rows = await untilAnswer(
-          'every note but the first of its family is flagged',
+          'every note is flagged',
           () => list(namespace),
           (all) => all.filter((row) => row['near_duplicates'] !== undefined).length >= notes.length,
           { withinMs: 60_000, everyMs: 200 },

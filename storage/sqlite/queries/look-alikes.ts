@@ -35,6 +35,8 @@ interface Subject {
   readonly id: string;
   readonly title: string;
   readonly content: string;
+  /** Only rows that were inserted before this one are compared; null compares all. */
+  readonly beforeRid: number | null;
 }
 
 /** Visible rows that say nearly the same as a text that is being stored. */
@@ -45,7 +47,7 @@ export function findLookAlikes(parts: QueryParts, query: FindLookAlikes): Answer
   if (namespace === undefined) return { found: [] };
   const { title, content, exceptId } = query;
   const gate = visibleRows('m', query.viewer, query.now);
-  const subject = { nsId: namespace.ns_id, id: exceptId, title, content };
+  const subject = { nsId: namespace.ns_id, id: exceptId, title, content, beforeRid: null };
   return {
     found: alike(parts, subject, gate).map(({ row, similarity }) => ({
       id: row.id,
@@ -68,17 +70,21 @@ export function reviewWritten(parts: QueryParts, query: ReviewWritten): Answers[
     )
     .all(after, query.limit) as { place: number; subject: string; kind: string }[];
   const gate = visibleRows('m', { all: true, agentId: null, asNamespace: null }, query.now);
-  const written = operations.filter(({ kind }) => WRITES.has(kind)).map(({ subject }) => subject);
+  const written = operations.filter(({ kind }) => WRITES.has(kind));
+  const changed = new Set(written.filter(({ kind }) => kind !== 'store').map(({ subject }) => subject));
   const pairs: LookAlikePair[] = [];
-  for (const id of new Set(written)) {
+  for (const id of new Set(written.map(({ subject }) => subject))) {
     const row = statements
       .get(
         `SELECT m.rid, m.ns_id AS nsId, m.id, m.title, m.content
          FROM memories m WHERE m.id = @id AND ${gate.sql}`,
       )
-      .get({ ...gate.parameters, id }) as (Subject & { readonly rid: number }) | undefined;
+      .get({ ...gate.parameters, id }) as (Omit<Subject, 'beforeRid'> & { readonly rid: number }) | undefined;
     if (row === undefined) continue;
-    for (const { row: other, similarity } of alike(parts, row, gate)) {
+    // A new row is compared with older ones only, so the pairs are the same however late the comparison comes: else the
+    // first of many look-alikes, compared when it was the only one, would not be among the newest for any other.
+    const beforeRid = changed.has(id) ? null : row.rid;
+    for (const { row: other, similarity } of alike(parts, { ...row, beforeRid }, gate)) {
       pairs.push({ rid: row.rid, otherRid: other.rid, similarity: rounded(similarity) });
     }
   }
@@ -151,11 +157,13 @@ function candidates({ statements }: QueryParts, subject: Subject, gate: SqlFragm
     id: subject.id,
     shortest: length / LENGTH_RATIO - LENGTH_SLACK,
     longest: length * LENGTH_RATIO + LENGTH_SLACK,
+    before_rid: subject.beforeRid ?? Number.MAX_SAFE_INTEGER,
     limit: NEAR_DUPLICATE_CANDIDATES_MAX,
   };
   const newest = statements
     .get(
-      `${select} FROM (SELECT rid FROM memories WHERE ns_id = @ns_id ORDER BY rid DESC LIMIT @limit) AS newest
+      `${select} FROM (SELECT rid FROM memories WHERE ns_id = @ns_id AND rid < @before_rid
+         ORDER BY rid DESC LIMIT @limit) AS newest
        CROSS JOIN memories m ON m.rid = newest.rid WHERE ${fits}`,
     )
     .all(parameters) as Compared[];
@@ -164,7 +172,7 @@ function candidates({ statements }: QueryParts, subject: Subject, gate: SqlFragm
   const words = groups.map((group) => `(${group.map(quoted).join(' AND ')})`).join(' OR ');
   const matching = statements
     .get(
-      `${select} FROM (SELECT rowid AS rid FROM memories_fts WHERE memories_fts MATCH @expression
+      `${select} FROM (SELECT rowid AS rid FROM memories_fts WHERE memories_fts MATCH @expression AND rowid < @before_rid
          ORDER BY rowid DESC LIMIT @limit) AS found CROSS JOIN memories m ON m.rid = found.rid WHERE ${fits}`,
     )
     .all({

@@ -55,7 +55,7 @@ limit = 3
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)/g;
-const VARYING = new Set(['score', 'db_size_bytes', 'current_storage_bytes', 'pid']);
+const VARYING = new Set(['score', 'retry_after_secs', 'db_size_bytes', 'current_storage_bytes', 'pid']);
 
 /** A home with the same keys as the others, whose processes are told the same things. */
 class Home {
