@@ -1,6 +1,9 @@
 import { decideEnsureQuota } from './agents/ensure-quota.js';
 import { decideBindAgentKey, decideRegisterAgent } from './agents/register.js';
 import type { Deciding } from './decide/deciding.js';
+import { decideSettlePending, decideVotePending } from './governance/decide-pending.js';
+import { decideForgetDecision } from './governance/forget-decision.js';
+import { decideRequestApproval } from './governance/request-approval.js';
 import { decideCreateLink } from './graph/create-link.js';
 import { decideInvalidateLink } from './graph/invalidate-link.js';
 import { decideDropLinks, decideImportLink } from './graph/links.js';
@@ -74,6 +77,10 @@ export const RULES = {
   'clear-standard': decideClearStandard,
   'unpin-removed': decideUnpinRemoved,
   'register-entity': decideRegisterEntity,
+  'request-approval': decideRequestApproval,
+  'vote-pending': decideVotePending,
+  'settle-pending': decideSettlePending,
+  'forget-decision': decideForgetDecision,
   'adopt-peer': decideAdoptPeer,
   'receive-memory': decideReceive,
   'save-peer-progress': decidePeerProgress,

@@ -1,3 +1,5 @@
+import { PERMISSION_MODES } from '../../protocol/governance/settings.js';
+import { permissionRuleOf } from './permission-rule.js';
 import type { SettingRows } from './setting-row.js';
 
 const WEBHOOKS = 'Validated now, read when webhooks come.';
@@ -30,7 +32,22 @@ export const GATE_ROWS = {
     type: 'boolean',
     default: false,
     env: 'SVC_GOVERNANCE_FAIL_OPEN_ON_ERROR',
-    doc: 'Permit a write when its rules cannot be evaluated. Validated now, read when governance comes.',
+    doc: 'Permit a write when its policy cannot be evaluated.',
+  },
+  permissionsMode: {
+    type: 'text',
+    default: 'enforce',
+    oneOf: PERMISSION_MODES,
+    env: 'SVC_PERMISSIONS_MODE',
+    config: 'permissions.mode',
+    doc: 'What policies and permission rules do: `enforce` refuses or waits for approval, `advisory` permits everything and records what would be refused, `off` asks nothing.',
+  },
+  permissionRules: {
+    type: 'tables',
+    default: [],
+    config: 'permissions.rules',
+    parse: permissionRuleOf,
+    doc: 'Rules of the operator, each a table `[[permissions.rules]]` with `namespace_pattern`, `op`, `agent_pattern`, `decision` and `reason`.',
   },
   passphraseFileAllowLaxPerms: {
     type: 'boolean',

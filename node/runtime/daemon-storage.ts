@@ -11,6 +11,7 @@ import { type DamageReports, DamageWatch } from '../../storage/damage-watch.js';
 import type { Store, TimedCommand } from '../../storage/port.js';
 import { type Connection, openReader } from '../../storage/sqlite/connection.js';
 import { Reader } from '../../storage/sqlite/reader.js';
+import { nodeGovernance } from '../config/node-governance.js';
 import { quotaLimits } from '../config/quota-limits.js';
 import type { Settings } from '../config/settings.js';
 import { STORAGE_POLICY } from '../restart-policies.js';
@@ -54,6 +55,7 @@ export class DaemonStorage {
       peerId,
       keyDir: settings.keyDir,
       quota: quotaLimits(settings),
+      governance: nodeGovernance(settings, systemRandom.uuid()),
       synchronous: settings.synchronous,
     };
     this.#writer = this.#writerQueue();

@@ -4,6 +4,7 @@ import { DamageWatch } from '../../storage/damage-watch.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { lifePolicyOf } from '../config/life-policy.js';
+import { nodeGovernance } from '../config/node-governance.js';
 import { quotaLimits } from '../config/quota-limits.js';
 import type { Settings } from '../config/settings.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
@@ -64,6 +65,7 @@ export async function openInlineNode(
     crypto: systemCrypto,
     signer: identity.key,
     quota: quotaLimits(settings),
+    governance: nodeGovernance(settings, systemRandom.uuid()),
     reportBug: (error) => log.error({ err: error }, 'a command failed unexpectedly'),
     shared: settings.dbPath !== ':memory:',
   });

@@ -1,3 +1,4 @@
+import type { NodeGovernance } from '../../protocol/governance/settings.js';
 import type { NodeQuotas } from '../../protocol/agents/quota.js';
 import type { Answers, Query } from '../../protocol/queries.js';
 import type { SelfCheckPage } from '../../storage/port.js';
@@ -10,6 +11,7 @@ export interface StorageThreadData {
   /** Where the writer finds the machine's key; keys are never sent. */
   readonly keyDir: string;
   readonly quota: NodeQuotas;
+  readonly governance: NodeGovernance;
   readonly synchronous: Settings['synchronous'];
 }
 

@@ -3,6 +3,7 @@ import type { Ask } from '../ask.js';
 import type { LinkKey } from '../graph/link.js';
 import type { Subject } from '../kinds/kind.js';
 import type { MemoryImage } from '../kinds/memory-kind.js';
+import type { Standard } from '../kinds/standard-kind.js';
 import type { Dot, Facts, Version } from '../kinds/version.js';
 import type { ArchivedRow, PurgeableRow } from '../lifecycle/archived-memory.js';
 import type { Encoders } from '../maintenance/encoder-ref.js';
@@ -167,10 +168,17 @@ export interface Reads {
     readonly Row[]
   >;
 
-  /** The origin that this database writes under, and its last sequence. */
+  /** Whether any namespace has a standard. */
+  'has-policies': Ask<Nothing, boolean>;
+  /** The standards of namespaces; those that have none are left out. */
+  'standards-of': Ask<{ readonly namespaces: readonly string[] }, readonly Standard[]>;
+  /** How many actions of an agent wait for approval, up to a limit. */
+  'open-pendings': Ask<{ readonly requestedBy: AgentId | null; readonly limit: number }, number>;
+
   /** Whether links of the same relation that were not invalidated lead from the target of a link to its source. */
   'leads-back': Ask<{ readonly link: LinkKey; readonly rowsMax: number }, 'yes' | 'no' | 'unknown'>;
 
+  /** The origin that this database writes under, and its last sequence. */
   'log-origin': Ask<Nothing, OriginSeq>;
   /** What of the own log is stamped ahead of the clock. */
   'log-ahead': Ask<Nothing, LogAhead>;

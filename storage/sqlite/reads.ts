@@ -19,6 +19,7 @@ import type { Connection } from './connection.js';
 import type { Digests } from './digests.js';
 import { EncoderLedger } from './encoders.js';
 import { forgettable } from './forget.js';
+import { GovernanceReads } from './governance-reads.js';
 import type { SubjectTables } from './kinds/tables.js';
 import { LinkCycles } from './link-cycles.js';
 import type { OperationLog } from './log.js';
@@ -57,6 +58,7 @@ export class DecisionReads {
   private readonly texts;
   private readonly subjects;
   private readonly cycles;
+  private readonly governance;
   private readonly encoders;
   private readonly answers: Answers;
 
@@ -72,6 +74,7 @@ export class DecisionReads {
     this.encoders = new EncoderLedger(db);
     this.texts = new Statements(db);
     this.cycles = new LinkCycles(db);
+    this.governance = new GovernanceReads(db);
     this.byId = db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`);
     this.life = db.prepare<[string], MemoryLife>(
       `SELECT id, tier, access_count, created_at, last_accessed_at, expires_at, life_at FROM memories m
@@ -146,6 +149,9 @@ export class DecisionReads {
       'subjects-beyond': ({ origin, seq }) => subjects.subjectsBeyond(origin, seq),
       'digest-holds': ({ kind, namespace }) => this.digests.holds(kind, namespace),
       'records-with': ({ kind, member, value, limit }) => tables.records(kind).rowsWith(member, value, limit),
+      'has-policies': () => this.governance.hasPolicies(),
+      'standards-of': ({ namespaces }) => this.governance.standards(namespaces),
+      'open-pendings': ({ requestedBy, limit }) => this.governance.openPendings(requestedBy, limit),
       'leads-back': ({ link, rowsMax }) => this.cycles.leadsBack(link, rowsMax),
       'log-origin': () => log.own(),
       'log-ahead': (_request, { nowMs }) => log.ahead(nowMs),

@@ -3,6 +3,7 @@ import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import { CHAIN, type Chain } from '../../protocol/decide/chain.js';
 import type { Decision, DecisionContext } from '../../protocol/decide/deciding.js';
 import type { ReadRequest } from '../../protocol/decide/reads.js';
+import { DEFAULT_NODE_GOVERNANCE, type NodeGovernance } from '../../protocol/governance/settings.js';
 import { KINDS, type Kinds } from '../../protocol/kinds/kinds.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import { fail, type Result } from '../../protocol/result.js';
@@ -36,6 +37,8 @@ export interface WriterParts {
   /** Signs the audit chain; null leaves it unsigned. */
   readonly signer: Signer | null;
   readonly quota: NodeQuotas;
+  /** When absent: policies are enforced. */
+  readonly governance?: NodeGovernance;
   /** When absent: every kind of this release. */
   readonly kinds?: Kinds;
   /** When absent: the rules of this release. */
@@ -66,9 +69,20 @@ export class Writer {
 
   private readonly db: Connection;
   private readonly quota: NodeQuotas;
+  private readonly governance: NodeGovernance;
   private readonly reportBug: (error: unknown) => void;
 
-  constructor({ db, crypto, reportBug, signer, quota, kinds = KINDS, chain = CHAIN }: WriterParts) {
+  constructor({
+    db,
+    crypto,
+    reportBug,
+    signer,
+    quota,
+    governance,
+    kinds = KINDS,
+    chain = CHAIN,
+  }: WriterParts) {
+    this.governance = governance ?? DEFAULT_NODE_GOVERNANCE;
     this.db = db;
     this.chain = chain;
     this.kinds = kinds;
@@ -155,6 +169,7 @@ export class Writer {
       now: instantFromMs(nowMs),
       quota: this.quota,
       kinds: this.kinds,
+      governance: this.governance,
     };
     const before = this.log.own();
     const decision = runDecision(command, context, this.chain, (request) => this.answer(request, context));
