@@ -14,7 +14,7 @@ import { HOME_NUMBER } from '../kinds/home.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type PendingAction, type PendingState, pendingKind } from '../kinds/pending-kind.js';
 import { type Remembered, rememberedId, rememberedKind } from '../kinds/remembered-kind.js';
-import { type Remember, type Vote, voteId, voteKind } from '../kinds/vote-kind.js';
+import { type Remember, type Vote, voteKind } from '../kinds/vote-kind.js';
 import { APPROVALS_MAX } from '../limits.js';
 import type { AgentId } from '../meanings.js';
 import { peerOfOrigin } from '../mesh/wire.js';
@@ -67,15 +67,14 @@ export function* decideVotePending(command: VotePending, context: DecisionContex
     pending_id: pending.pending_id,
     namespace: pending.namespace,
     agent_id: command.agentId,
+    voter: command.agentId.toLowerCase(),
     decision: command.decision,
     remember: command.remember,
     voted_at: context.now,
   };
-  const votes = (yield* votesOn(pending)).filter(
-    ({ agent_id: agentId }) => agentId.toLowerCase() !== vote.agent_id.toLowerCase(),
-  );
-  const id = voteId(vote.pending_id, vote.agent_id);
-  const written = yield* putRecord(voteKind, { id, namespace: vote.namespace }, vote);
+  const votes = (yield* votesOn(pending)).filter(({ voter }) => voter !== vote.voter);
+  const subject = { id: `${vote.pending_id}|${vote.voter}`, namespace: vote.namespace };
+  const written = yield* putRecord(voteKind, subject, vote);
   const cast = [...votes, vote];
   if (home !== null) return decided(tally(pending, cast), [written]);
   return merged(yield* settled(row, cast, context), [written]);

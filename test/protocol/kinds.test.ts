@@ -26,6 +26,9 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   standard: ['governance'],
   adoption: [],
   alias: [],
+  pending: ['home_number'],
+  vote: [],
+  remembered: [],
   sticker: ['colour'],
   lamp: ['home_number'],
 };
