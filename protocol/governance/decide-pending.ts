@@ -5,12 +5,11 @@ import {
   decided,
   type PutAside,
 } from '../decide/deciding.js';
-import { homeOf, notHome } from '../decide/home.js';
+import { homeOf, notHome, numbered } from '../decide/home.js';
 import type { Mutation } from '../decide/mutations.js';
 import { type Reading, read } from '../decide/reads.js';
 import { putRecord, recordRow } from '../decide/record-writes.js';
 import type { Row } from '../decide/rows.js';
-import { HOME_NUMBER } from '../kinds/home.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type PendingAction, type PendingState, pendingKind } from '../kinds/pending-kind.js';
 import { type Remembered, rememberedId, rememberedKind } from '../kinds/remembered-kind.js';
@@ -93,9 +92,9 @@ export function* decideSettlePending(
   if (row.image.status !== 'pending') return decided(tally(row.image, votes), []);
   const isLate = row.image.expires_at <= context.now;
   if (!isLate) return yield* settled(row, votes, context);
-  const image = yield* withNumber(row.id, {
+  const image = yield* numbered(row.id, {
     ...row.image,
-    status: 'expired',
+    status: 'expired' as const,
     decided_at: context.now,
   });
   return decided(tally(image, votes), [yield* putRecord(pendingKind, row, image)]);
@@ -114,7 +113,7 @@ function* settled(
   const approvals = valid.filter(({ decision }) => decision === 'approve').slice(0, APPROVALS_MAX);
   const isApproved = denial === undefined && approvals.length >= neededBy(pending);
   const deciding = denial ?? (isApproved ? approvals.at(-1) : undefined);
-  const image = yield* withNumber(row.id, {
+  const image = yield* numbered(row.id, {
     ...pending,
     status: stateOf(denial, isApproved),
     approvals: approvals.map(({ agent_id, voted_at }) => ({ agent_id, approved_at: voted_at })),
@@ -163,12 +162,6 @@ const denied = (
   mutation: 'append-audit',
   event: { agentId, type: 'pending_action.denied', payload: { pending_id, action_type, namespace } },
 });
-
-/** A version that the current home of a subject writes names the number of that home. */
-function* withNumber(id: string, image: PendingAction): Reading<PendingAction> {
-  const { number } = yield* homeOf(id);
-  return number === 0 ? image : Object.assign({ [HOME_NUMBER]: number }, image);
-}
 
 /** Where the home is another node: the failure that names it. */
 function* otherHome(id: string): Reading<Failure | null> {
