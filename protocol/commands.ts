@@ -1,6 +1,8 @@
 import { decideEnsureQuota } from './agents/ensure-quota.js';
 import { decideBindAgentKey, decideRegisterAgent } from './agents/register.js';
 import type { Deciding } from './decide/deciding.js';
+import { decidePutRule, decideRemoveRule } from './governance/change-rules.js';
+import { decideCheckAction } from './governance/check-action.js';
 import { decideCreateLink } from './graph/create-link.js';
 import { decideInvalidateLink } from './graph/invalidate-link.js';
 import { decideDropLinks, decideImportLink } from './graph/links.js';
@@ -73,6 +75,9 @@ export const RULES = {
   'set-standard': decideSetStandard,
   'clear-standard': decideClearStandard,
   'unpin-removed': decideUnpinRemoved,
+  'put-rule': decidePutRule,
+  'remove-rule': decideRemoveRule,
+  'check-action': decideCheckAction,
   'register-entity': decideRegisterEntity,
   'adopt-peer': decideAdoptPeer,
   'receive-memory': decideReceive,

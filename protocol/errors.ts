@@ -48,6 +48,8 @@ export const ERRORS = {
   ATTESTATION_FAILED: { http: 403, exit: 1 },
   ADMIN_REQUIRED: { http: 403, exit: 1 },
   FORBIDDEN: { http: 403, exit: 1 },
+  /** A rule of the operator refuses the write (reference-federation §2.6). */
+  GOVERNANCE_REFUSED: { http: 403, exit: 1 },
   agent_id_body_header_mismatch: { http: 403, exit: 1 },
   agent_id_query_header_mismatch: { http: 403, exit: 1 },
   NOT_FOUND: { http: 404, exit: 1 },

@@ -12,6 +12,7 @@ import type { Store, TimedCommand } from '../../storage/port.js';
 import { type Connection, openReader } from '../../storage/sqlite/connection.js';
 import { Reader } from '../../storage/sqlite/reader.js';
 import { quotaLimits } from '../config/quota-limits.js';
+import { ruleSettings } from '../config/rule-settings.js';
 import type { Settings } from '../config/settings.js';
 import { STORAGE_POLICY } from '../restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
@@ -54,6 +55,7 @@ export class DaemonStorage {
       peerId,
       keyDir: settings.keyDir,
       quota: quotaLimits(settings),
+      rules: ruleSettings(settings),
       synchronous: settings.synchronous,
     };
     this.#writer = this.#writerQueue();

@@ -1,4 +1,5 @@
 import type { NodeQuotas } from '../../protocol/agents/quota.js';
+import type { RuleSettings } from '../../protocol/governance/rule-signature.js';
 import type { Answers, Query } from '../../protocol/queries.js';
 import type { SelfCheckPage } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
@@ -10,6 +11,7 @@ export interface StorageThreadData {
   /** Where the writer finds the machine's key; keys are never sent. */
   readonly keyDir: string;
   readonly quota: NodeQuotas;
+  readonly rules: RuleSettings;
   readonly synchronous: Settings['synchronous'];
 }
 

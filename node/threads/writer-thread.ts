@@ -23,7 +23,8 @@ const db = openForWriting(data.path, data.peerId, {
   synchronous: data.synchronous,
 });
 const { key } = loadMachineIdentity(data.keyDir, systemRandom);
-const writer = new Writer({ db, crypto: systemCrypto, reportBug, signer: key, quota: data.quota });
+const { quota, rules } = data;
+const writer = new Writer({ db, crypto: systemCrypto, reportBug, signer: key, quota, rules });
 
 function reportBug(error: unknown): void {
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };

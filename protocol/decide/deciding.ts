@@ -1,4 +1,5 @@
 import type { NodeQuotas } from '../agents/quota.js';
+import type { RuleTrust } from '../governance/rules.js';
 import type { Kinds } from '../kinds/kinds.js';
 import type { Instant } from '../meanings.js';
 import type { Result } from '../result.js';
@@ -33,6 +34,8 @@ export interface DecisionContext {
   readonly quota: NodeQuotas;
   /** The kinds that replicate. */
   readonly kinds: Kinds;
+  /** Which rules about actions count. */
+  readonly ruleTrust: RuleTrust;
 }
 
 export function decided<T>(value: T, mutations: readonly Mutation[]): Result<Decision<T>> {

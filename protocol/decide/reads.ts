@@ -3,6 +3,7 @@ import type { Ask } from '../ask.js';
 import type { LinkKey } from '../graph/link.js';
 import type { Subject } from '../kinds/kind.js';
 import type { MemoryImage } from '../kinds/memory-kind.js';
+import type { Rule } from '../kinds/rule-kind.js';
 import type { Dot, Facts, Version } from '../kinds/version.js';
 import type { ArchivedRow, PurgeableRow } from '../lifecycle/archived-memory.js';
 import type { Encoders } from '../maintenance/encoder-ref.js';
@@ -166,6 +167,9 @@ export interface Reads {
     { readonly kind: string; readonly member: string; readonly value: string; readonly limit: number },
     readonly Row[]
   >;
+
+  /** The rules about actions of a kind, or of all kinds; one more than `RULES_MAX` at most. */
+  rules: Ask<{ readonly ruleKind: string | null; readonly skipDamaged: boolean }, readonly Rule[]>;
 
   /** The origin that this database writes under, and its last sequence. */
   /** Whether links of the same relation that were not invalidated lead from the target of a link to its source. */

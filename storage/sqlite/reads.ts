@@ -4,7 +4,9 @@ import type { LastEdit, MemoryLife, ReadName, Reads } from '../../protocol/decid
 import type { DatabaseOwner } from '../../protocol/decide/rows.js';
 import { type MemoryImage, memoryKind } from '../../protocol/kinds/memory-kind.js';
 import { parsedObject } from '../../protocol/kinds/payload.js';
+import { type Rule, ruleKind } from '../../protocol/kinds/rule-kind.js';
 import type { ArchivedRow } from '../../protocol/lifecycle/archived-memory.js';
+import { RULES_MAX } from '../../protocol/limits.js';
 import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
 import type { MemoryRow } from '../../protocol/memory/memory.js';
 import type { Crypto } from '../../protocol/seams.js';
@@ -146,6 +148,8 @@ export class DecisionReads {
       'subjects-beyond': ({ origin, seq }) => subjects.subjectsBeyond(origin, seq),
       'digest-holds': ({ kind, namespace }) => this.digests.holds(kind, namespace),
       'records-with': ({ kind, member, value, limit }) => tables.records(kind).rowsWith(member, value, limit),
+      rules: ({ ruleKind: of, skipDamaged }) =>
+        tables.records(ruleKind.name).images<Rule>('rule_kind', of, RULES_MAX + 1, skipDamaged),
       'leads-back': ({ link, rowsMax }) => this.cycles.leadsBack(link, rowsMax),
       'log-origin': () => log.own(),
       'log-ahead': (_request, { nowMs }) => log.ahead(nowMs),

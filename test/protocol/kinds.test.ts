@@ -26,6 +26,7 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   standard: ['governance'],
   adoption: [],
   alias: [],
+  rule: [],
   sticker: ['colour'],
   lamp: ['home_number'],
 };

@@ -7,6 +7,7 @@ import { aliasKind } from '../../protocol/kinds/alias-kind.js';
 import type { Kind } from '../../protocol/kinds/kind.js';
 import { linkKind } from '../../protocol/kinds/link-kind.js';
 import { memoryKind } from '../../protocol/kinds/memory-kind.js';
+import { type Rule, ruleKind } from '../../protocol/kinds/rule-kind.js';
 import { standardKind } from '../../protocol/kinds/standard-kind.js';
 import type { Facts } from '../../protocol/kinds/version.js';
 import type { Query } from '../../protocol/queries.js';
@@ -16,6 +17,7 @@ import { type RecordSqlRow, recordImageOf } from '../../storage/sqlite/kinds/rec
 import { engineOf } from '../../storage/sqlite/migrations/form.js';
 import { aMemory, deleting, linking, OPERATOR, storing, updating } from '../support/memories.js';
 import type { Replica } from '../support/replicas.js';
+import { aRule } from '../support/rules.js';
 import { aSticker, lampKind, stickerKind } from '../support/throwaway-kinds.js';
 
 export const START_MS = 1_772_000_000_000;
@@ -149,6 +151,17 @@ export const CASES: readonly Case[] = [
     ...{ memory_id: 'm1', namespace: 'team', alias: 'A Name', folded: 'a name', added_by: `by ${version}` },
     ...{ added_at: '2026-01-01T00:00:00.000Z', rest: {} },
   })),
+  {
+    ...recordCase(ruleKind, { id: 'R1', namespace: '_mesh' }, () => assert.fail('has a command')),
+    async put(one, version) {
+      const before = rowOf(one, ruleKind as never, 'R1')?.image as Rule | undefined;
+      const rule = aRule('R1', { reason: `version ${version}`, updated_at: `2026-01-0${version}T00:00:00.000Z` });
+      await one.run({ kind: 'put-rule', rule, replaces: before?.updated_at ?? null, by: 'ai:operator' });
+    },
+    async drop(one) {
+      await one.run({ kind: 'remove-rule', id: 'R1', signature: null, by: 'ai:operator' });
+    },
+  },
   recordCase(stickerKind, { id: 'a sticker', namespace: 'team' }, (version) =>
     aSticker({ text: `text ${version}`, score: version, rest: { zeta: version } }),
   ),

@@ -108,5 +108,15 @@ export const ALIAS = recordFacts(
   { id: '{memory_id}|{folded}' },
 );
 
+export const RULE = recordFacts(
+  'rule',
+  {
+    ...{ rule_id: '', rule_kind: '', matcher: {}, severity: 'refuse', reason: '', for_namespace: '_global' },
+    ...{ created_by: '', created_at: '', updated_at: '', enabled: false },
+    ...{ signature: null, attest_level: 'unsigned' },
+  },
+  { id: '{rule_id}' },
+);
+
 /** Every kind that a node replicates. */
-export const KIND_FACTS: readonly KindFacts[] = [MEMORY, LINK, STANDARD, ADOPTION, ALIAS];
+export const KIND_FACTS: readonly KindFacts[] = [MEMORY, LINK, STANDARD, ADOPTION, ALIAS, RULE];

@@ -2,6 +2,7 @@ import type { Command, OutcomeOf } from '../../../protocol/commands.js';
 import { CHAIN } from '../../../protocol/decide/chain.js';
 import type { DecisionContext } from '../../../protocol/decide/deciding.js';
 import type { Mutation } from '../../../protocol/decide/mutations.js';
+import { TRUST_ALL } from '../../../protocol/governance/rules.js';
 import type { Subject } from '../../../protocol/kinds/kind.js';
 import { KINDS } from '../../../protocol/kinds/kinds.js';
 import { NO_REST } from '../../../protocol/kinds/payload.js';
@@ -242,6 +243,7 @@ export function engineOf(
     now: instantFromMs(nowMs),
     quota: DEFAULT_LIMITS,
     kinds,
+    ruleTrust: TRUST_ALL,
   };
   const log = new OperationLog(db, crypto, kinds);
   const quotas = new QuotaLedger(db);

@@ -34,6 +34,7 @@ import {
   readHeaders,
   readOperations,
 } from './replication.js';
+import { listRules } from './rules.js';
 import {
   integrityNotes,
   listSuspects,
@@ -121,6 +122,7 @@ export const ANSWERS: {
   'attached-standards': lookup(attachedStandards),
   'removed-standards': scan(removedStandards),
   'count-namespaces': scan(countNamespaces),
+  'list-rules': lookup(listRules),
 
   'export-memories': scan(exportMemories),
   'export-links': scan(exportLinks),
