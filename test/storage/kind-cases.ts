@@ -155,7 +155,10 @@ export const CASES: readonly Case[] = [
     ...recordCase(ruleKind, { id: 'R1', namespace: '_mesh' }, () => assert.fail('has a command')),
     async put(one, version) {
       const before = rowOf(one, ruleKind as never, 'R1')?.image as Rule | undefined;
-      const rule = aRule('R1', { reason: `version ${version}`, updated_at: `2026-01-0${version}T00:00:00.000Z` });
+      const rule = aRule('R1', {
+        reason: `version ${version}`,
+        updated_at: `2026-01-0${version}T00:00:00.000Z`,
+      });
       await one.run({ kind: 'put-rule', rule, replaces: before?.updated_at ?? null, by: 'ai:operator' });
     },
     async drop(one) {

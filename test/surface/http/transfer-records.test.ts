@@ -5,8 +5,8 @@ import { KINDS } from '../../../protocol/kinds/kinds.js';
 import type { RecordImage } from '../../../protocol/kinds/record.js';
 import type { Standard } from '../../../protocol/kinds/standard-kind.js';
 import { aMemory, linking, OPERATOR, storing } from '../../support/memories.js';
-import { type HttpNode, openHttpNode } from './http-node.js';
 import { aRule } from '../../support/rules.js';
+import { type HttpNode, openHttpNode } from './http-node.js';
 
 /** What travels in exports beside known memories and links: records of other kinds, and members of later releases. */
 
