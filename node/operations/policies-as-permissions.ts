@@ -1,4 +1,3 @@
-import { DEFAULT_GOVERNANCE } from '../../protocol/graph/governance.js';
 import type { Standard } from '../../protocol/kinds/standard-kind.js';
 
 /** One entry of `[[permissions.rules]]` (reference-federation §2.7). */
@@ -30,11 +29,15 @@ export function policiesAsPermissions(standards: readonly Standard[]): PolicyTra
   const left: string[] = [];
   for (const { namespace, governance } of standards) {
     if (governance === null) continue;
-    const policy = { ...DEFAULT_GOVERNANCE, ...governance };
     const patterns =
-      namespace === '*' ? ['**'] : policy['inherit'] === false ? [namespace] : [namespace, `${namespace}/**`];
+      namespace === '*'
+        ? ['**']
+        : governance['inherit'] === false
+          ? [namespace]
+          : [namespace, `${namespace}/**`];
     for (const [member, op] of Object.entries(OPS)) {
-      const level = String(policy[member]);
+      if (governance[member] === undefined) continue;
+      const level = String(governance[member]);
       const decision = DECISIONS[level];
       const reason = `policy of ${namespace}: ${member} = ${level}`;
       if (op === null || decision === undefined) left.push(reason);

@@ -1,4 +1,4 @@
-import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { type Deciding, decided } from '../decide/deciding.js';
 import { read } from '../decide/reads.js';
 import { dropRecord, putRecord, recordRow } from '../decide/record-writes.js';
 import { memoryIdProblem, namespaceProblem } from '../ids.js';
@@ -28,14 +28,8 @@ export interface RemoveRule {
   readonly by: AgentId;
 }
 
-/**
- * Writes a rule. CONFLICT when it exists, or was changed meanwhile. Where an operator key is set, an enabled rule needs
- * the operator's signature, and so does every change of a rule in force.
- */
-export function* decidePutRule(
-  { rule, replaces, by }: PutRule,
-  { ruleTrust }: DecisionContext,
-): Deciding<{ readonly rule: Rule }> {
+/** Writes a rule. CONFLICT when it exists, or was changed meanwhile. What must be signed: decide/guard-rules.ts. */
+export function* decidePutRule({ rule, replaces, by }: PutRule): Deciding<{ readonly rule: Rule }> {
   const problem = problemOf(rule);
   if (problem !== null) return failed(problem);
   const before = (yield* recordRow(ruleKind, rule.rule_id))?.image ?? null;
@@ -46,8 +40,6 @@ export function* decidePutRule(
   if (before !== null && before.updated_at !== replaces) {
     return fail('CONFLICT', `rule ${rule.rule_id} was changed meanwhile; try again`);
   }
-  const needsTrust = rule.enabled || (before?.enabled === true && ruleTrust.isTrusted(before));
-  if (needsTrust && !ruleTrust.isTrusted(rule)) return failed(UNSIGNED);
   if (before === null) {
     const rules = yield* read('rules', { ruleKind: null, skipDamaged: true });
     if (rules.length >= RULES_MAX) {
@@ -63,17 +55,11 @@ export function* decidePutRule(
   ]);
 }
 
-/** Removes a rule. Where an operator key is set, a rule in force goes only with the operator's signature. */
-export function* decideRemoveRule(
-  { id, signature, by }: RemoveRule,
-  { ruleTrust }: DecisionContext,
-): Deciding<{ readonly rule: Rule }> {
+/** Removes a rule. */
+export function* decideRemoveRule({ id, by }: RemoveRule): Deciding<{ readonly rule: Rule }> {
   const row = yield* recordRow(ruleKind, id);
   if (row === null) return notFound(id);
   const rule = row.image;
-  if (rule.enabled && ruleTrust.isTrusted(rule) && !ruleTrust.mayRemove(rule, signature)) {
-    return failed(UNSIGNED);
-  }
   const payload = { id, kind: rule.rule_kind, severity: rule.severity, enabled: rule.enabled };
   return decided({ rule }, [
     dropRecord(ruleKind, row, 'remove'),
@@ -82,11 +68,6 @@ export function* decideRemoveRule(
 }
 
 const notFound = (id: string) => fail('NOT_FOUND', `there is no rule ${id}`);
-
-const UNSIGNED: Failure = {
-  code: 'FORBIDDEN',
-  message: 'an operator key is set, so the change needs its signature: add --sign',
-};
 
 /** Why a rule cannot be written; null for a rule that this release can evaluate. */
 function problemOf(rule: Rule): Failure | null {
