@@ -202,17 +202,6 @@ export const ENTITY_IDS_DERIVED = 4;
 export const ENTITY_MATCHES_MAX = 5000;
 /** The policy of a namespace, as JSON text. */
 export const GOVERNANCE_BYTES_MAX = 16_384;
-/** Rules about actions that a node keeps; each is read when an action of its kind is checked. */
-export const RULES_MAX = 1000;
-/** A text in the matcher of a rule. */
-export const RULE_TEXT_LENGTH_MAX = 1024;
-export const RULE_MATCHER_BYTES_MAX = 16_384;
-export const RULE_REASON_LENGTH_MAX = 1000;
-/** A text of an action that is checked, such as a command or a path. */
-export const ACTION_TEXT_LENGTH_MAX = 65_536;
-export const ACTION_PATH_LENGTH_MAX = 4096;
-export const ACTION_ARGS_MAX = 4096;
-export const ACTION_PAYLOAD_BYTES_MAX = 65_536;
 /** Namespaces of a chain of standards, `*` not counted. */
 export const STANDARD_CHAIN_MAX = 32;
 /** Content of the standards that a recall carries; the most general ones are left out first. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ACTION_KINDS, type Action, type ActionKind } from '../../protocol/governance/action.js';
-import * as limits from '../../protocol/limits.js';
+import * as limits from '../../protocol/governance/limits.js';
+import { QUERY_LENGTH_MAX } from '../../protocol/limits.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { freeDiskGib } from '../free-disk.js';
 import * as fields from '../pipeline/fields.js';
@@ -33,7 +34,7 @@ const input = z.object({
     .optional(),
   surface: word.describe('For read_action: where is read, such as recall').optional(),
   namespace: fields.namespace.describe('For read_action: the namespace').optional(),
-  query: z.string().max(limits.QUERY_LENGTH_MAX).describe('For read_action: the words').optional(),
+  query: z.string().max(QUERY_LENGTH_MAX).describe('For read_action: the words').optional(),
   agent_id: fields.agentId.describe('Agent that is about to act; the caller unless given').optional(),
 });
 

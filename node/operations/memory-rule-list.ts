@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { RULE_TEXT_LENGTH_MAX } from '../../protocol/governance/limits.js';
 import { trustOf } from '../../protocol/governance/rule-signature.js';
 import { type RuleTrust, ruleProblem } from '../../protocol/governance/rules.js';
 import type { Rule } from '../../protocol/kinds/rule-kind.js';
-import { RULE_TEXT_LENGTH_MAX } from '../../protocol/limits.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
 import { ruleSettings } from '../config/rule-settings.js';
 import type { ReadCall } from '../pipeline/call.js';

@@ -4,10 +4,10 @@ import { dropRecord, putRecord, recordRow } from '../decide/record-writes.js';
 import { memoryIdProblem, namespaceProblem } from '../ids.js';
 import { MESH_NAMESPACE } from '../kinds/adoption-kind.js';
 import { type Rule, ruleKind } from '../kinds/rule-kind.js';
-import { RULE_MATCHER_BYTES_MAX, RULE_REASON_LENGTH_MAX, RULES_MAX } from '../limits.js';
 import type { AgentId, Instant } from '../meanings.js';
 import { type Failure, fail, failed } from '../result.js';
 import { characters, utf8Bytes } from '../utf8.js';
+import { RULE_MATCHER_BYTES_MAX, RULE_REASON_LENGTH_MAX, RULES_MAX } from './limits.js';
 import { GLOBAL_RULES, ruleProblem } from './rules.js';
 
 /** Adds a rule, or puts another one in its place. The caller's permission is checked before. */

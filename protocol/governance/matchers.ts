@@ -1,7 +1,7 @@
 import type { Rule } from '../kinds/rule-kind.js';
-import { RULE_TEXT_LENGTH_MAX } from '../limits.js';
 import { ACTION_KINDS, type Action, type ActionKind, type ActionOf } from './action.js';
 import { matchesGlob, plainPath } from './glob.js';
+import { RULE_TEXT_LENGTH_MAX } from './limits.js';
 
 /** Whether a rule is about an action; `unknown` is the answer where the action does not say enough. */
 export type Matches = (action: Action, unknown: boolean) => boolean;

@@ -1,8 +1,8 @@
 import type { DecisionContext } from '../decide/deciding.js';
 import { type Reading, read } from '../decide/reads.js';
 import type { Rule } from '../kinds/rule-kind.js';
-import { RULES_MAX } from '../limits.js';
 import type { Action } from './action.js';
+import { RULES_MAX } from './limits.js';
 import { evaluateRules, type RuleDecision } from './rules.js';
 
 /**

@@ -1,7 +1,6 @@
 import { signatureFromText } from '../agents/key-text.js';
 import { canonicalJson } from '../canonical-json.js';
 import type { Rule } from '../kinds/rule-kind.js';
-import { RULES_MAX } from '../limits.js';
 import type { Crypto } from '../seams.js';
 import { type RuleTrust, TRUST_ALL } from './rules.js';
 
@@ -38,19 +37,18 @@ export interface RuleSettings {
 
 export const NO_OPERATOR: RuleSettings = { operatorKey: null, failOpen: false };
 
-/** The trust that a node's settings give to rules. It remembers verdicts, because a rule is judged at every write. */
+/**
+ * The trust that a node's settings give to rules. It remembers its verdicts, because a rule is judged at every write: the
+ * engine hands out the same object while a rule stays as it is.
+ */
 export function trustOf({ operatorKey, failOpen }: RuleSettings, crypto: Crypto): RuleTrust {
   if (operatorKey === null) return { ...TRUST_ALL, failOpen };
-  const known = new Map<string, boolean>();
+  const verdicts = new WeakMap<Rule, boolean>();
   const isTrusted = (rule: Rule): boolean => {
-    if (rule.signature === null) return false;
-    const bytes = ruleBytes(rule);
-    const name = `${rule.signature}|${crypto.sha256Hex(bytes)}`;
-    let verdict = known.get(name);
+    let verdict = verdicts.get(rule);
     if (verdict === undefined) {
-      verdict = isSignedBy(operatorKey, bytes, rule.signature, crypto);
-      if (known.size >= 2 * RULES_MAX) known.clear();
-      known.set(name, verdict);
+      verdict = rule.signature !== null && isSignedBy(operatorKey, ruleBytes(rule), rule.signature, crypto);
+      verdicts.set(rule, verdict);
     }
     return verdict;
   };

@@ -57,6 +57,9 @@ export function evaluateRules(
   return { ...(refusal ?? warning ?? ALLOWED), logged };
 }
 
+/** What is known of rules; the engine hands out the same object while a rule stays as it is. */
+const readings = new WeakMap<Rule, ReturnType<typeof readRule>>();
+
 /** What an enabled rule says about an action; null when it is not about it. */
 function findingOf(
   rule: Rule,
@@ -64,15 +67,17 @@ function findingOf(
   failOpen: boolean,
 ): { readonly severity: string; readonly reason: string } | null {
   if (!rule.enabled || !mayBeAbout(rule, action)) return null;
-  const problem = ruleProblem(rule);
-  if (problem !== null) {
+  let read = readings.get(rule);
+  if (read === undefined) {
+    read = readRule(rule);
+    readings.set(rule, read);
+  }
+  if ('problem' in read) {
     // A warning that cannot be read would say nothing.
     if (failOpen || !refuses(rule)) return null;
-    return { severity: 'refuse', reason: `the rule cannot be evaluated: ${problem}` };
+    return { severity: 'refuse', reason: `the rule cannot be evaluated: ${read.problem}` };
   }
-  const read = readMatcher(rule);
-  const matches = 'matches' in read && read.matches(action, !failOpen);
-  return matches ? { severity: rule.severity, reason: rule.reason } : null;
+  return read.matches(action, !failOpen) ? rule : null;
 }
 
 /** False for a rule about other actions, as far as its readable members say. */
@@ -96,7 +101,12 @@ export const refuses = ({ severity }: Pick<Rule, 'severity'>): boolean =>
 
 /** Why this release cannot evaluate a rule; null for a rule that it can. */
 export function ruleProblem(rule: Pick<Rule, 'rule_kind' | 'matcher' | 'severity'>): string | null {
-  if (!isSeverity(rule.severity)) return `the severity "${rule.severity}" is not known`;
-  const read = readMatcher(rule);
+  const read = readRule(rule);
   return 'problem' in read ? read.problem : null;
+}
+
+function readRule(rule: Pick<Rule, 'rule_kind' | 'matcher' | 'severity'>): ReturnType<typeof readMatcher> {
+  return isSeverity(rule.severity)
+    ? readMatcher(rule)
+    : { problem: `the severity "${rule.severity}" is not known` };
 }

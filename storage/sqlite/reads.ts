@@ -4,9 +4,7 @@ import type { LastEdit, MemoryLife, ReadName, Reads } from '../../protocol/decid
 import type { DatabaseOwner } from '../../protocol/decide/rows.js';
 import { type MemoryImage, memoryKind } from '../../protocol/kinds/memory-kind.js';
 import { parsedObject } from '../../protocol/kinds/payload.js';
-import { type Rule, ruleKind } from '../../protocol/kinds/rule-kind.js';
 import type { ArchivedRow } from '../../protocol/lifecycle/archived-memory.js';
-import { RULES_MAX } from '../../protocol/limits.js';
 import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
 import type { MemoryRow } from '../../protocol/memory/memory.js';
 import type { Crypto } from '../../protocol/seams.js';
@@ -28,6 +26,7 @@ import { vectorOf } from './operation-rows.js';
 import { agentKey } from './queries/agents.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
+import { RuleReads } from './rule-reads.js';
 import { Statements } from './statements.js';
 import { SubjectReads } from './subject-reads.js';
 import { NO_SUSPECT, SUSPECT_MEMORIES } from './suspects.js';
@@ -60,6 +59,7 @@ export class DecisionReads {
   private readonly subjects;
   private readonly cycles;
   private readonly encoders;
+  private readonly rules;
   private readonly answers: Answers;
 
   constructor(
@@ -72,6 +72,7 @@ export class DecisionReads {
   ) {
     this.subjects = new SubjectReads(db, tables, crypto);
     this.encoders = new EncoderLedger(db);
+    this.rules = new RuleReads(db, tables);
     this.texts = new Statements(db);
     this.cycles = new LinkCycles(db);
     this.byId = db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`);
@@ -148,8 +149,7 @@ export class DecisionReads {
       'subjects-beyond': ({ origin, seq }) => subjects.subjectsBeyond(origin, seq),
       'digest-holds': ({ kind, namespace }) => this.digests.holds(kind, namespace),
       'records-with': ({ kind, member, value, limit }) => tables.records(kind).rowsWith(member, value, limit),
-      rules: ({ ruleKind: of, skipDamaged }) =>
-        tables.records(ruleKind.name).images<Rule>('rule_kind', of, RULES_MAX + 1, skipDamaged),
+      rules: ({ ruleKind, skipDamaged }) => this.rules.of(ruleKind, skipDamaged),
       'leads-back': ({ link, rowsMax }) => this.cycles.leadsBack(link, rowsMax),
       'log-origin': () => log.own(),
       'log-ahead': (_request, { nowMs }) => log.ahead(nowMs),

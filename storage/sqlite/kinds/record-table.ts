@@ -3,7 +3,6 @@ import type { Kind } from '../../../protocol/kinds/kind.js';
 import type { Kinds } from '../../../protocol/kinds/kinds.js';
 import { parsedObject } from '../../../protocol/kinds/payload.js';
 import type { Connection } from '../connection.js';
-import { DamagedRowError } from '../damage.js';
 import { type Digests, isDigest } from '../digests.js';
 import type { Stamps } from '../stamps.js';
 import { Statements } from '../statements.js';
@@ -67,27 +66,6 @@ export class RecordTable extends PlainTable<RecordSqlRow> {
       )
       .all(value, limit) as RecordSqlRow[];
     return rows.map((sql) => this.whole(sql.id, sql));
-  }
-
-  /** The images of rows whose member has a value, or of all rows; damaged ones are thrown, or skipped. */
-  images<I extends object>(
-    member: string,
-    value: string | null,
-    limit: number,
-    skipDamaged: boolean,
-  ): readonly I[] {
-    const having = value === null ? '' : ` AND ${memberSql(member)} = ?`;
-    const rows = this.statements
-      .get(`SELECT * FROM records WHERE kind = '${this.name}'${having} ORDER BY id LIMIT ?`)
-      .all(...(value === null ? [limit] : [value, limit])) as RecordSqlRow[];
-    return rows.flatMap((sql) => {
-      try {
-        return [this.whole(sql.id, sql).image as I];
-      } catch (error) {
-        if (skipDamaged && error instanceof DamagedRowError) return [];
-        throw error;
-      }
-    });
   }
 
   protected read(id: string): RecordSqlRow | undefined {

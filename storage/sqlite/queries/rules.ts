@@ -1,6 +1,6 @@
+import { RULES_MAX } from '../../../protocol/governance/limits.js';
 import type { ListRules } from '../../../protocol/governance/queries.js';
 import { type Rule, ruleKind } from '../../../protocol/kinds/rule-kind.js';
-import { RULES_MAX } from '../../../protocol/limits.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { DamagedRowError } from '../damage.js';
 import { memberSql, type RecordSqlRow, recordImageOf } from '../kinds/record-table.js';
