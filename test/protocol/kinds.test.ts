@@ -29,6 +29,7 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   pending: ['home_number'],
   vote: [],
   remembered: [],
+  rule: [],
   sticker: ['colour'],
   lamp: ['home_number'],
 };

@@ -136,6 +136,16 @@ export const REMEMBERED = recordFacts(
   { id: '{action_type}|{agent_id}|{namespace}' },
 );
 
+export const RULE = recordFacts(
+  'rule',
+  {
+    ...{ rule_id: '', rule_kind: '', matcher: {}, severity: 'refuse', reason: '', for_namespace: '_global' },
+    ...{ created_by: '', created_at: '', updated_at: '', enabled: false },
+    ...{ signature: null, attest_level: 'unsigned' },
+  },
+  { id: '{rule_id}' },
+);
+
 /** Every kind that a node replicates. */
 export const KIND_FACTS: readonly KindFacts[] = [
   MEMORY,
@@ -146,4 +156,5 @@ export const KIND_FACTS: readonly KindFacts[] = [
   PENDING,
   VOTE,
   REMEMBERED,
+  RULE,
 ];
