@@ -9,6 +9,7 @@ import { VERSION } from '../version.js';
 import { JSON_TYPE } from './exchange.js';
 import type { PeerRoute } from './peer-route.js';
 import { pathsOf, SERVICE, type ServiceRoute } from './service-route.js';
+import { EVENT_STREAM_TYPE, type StreamRoute } from './stream-route.js';
 
 type Json = Record<string, unknown>;
 
@@ -20,6 +21,7 @@ export function openApiDocument(
   operations: readonly Operation[],
   services: readonly ServiceRoute[],
   peers: readonly PeerRoute[],
+  streams: readonly StreamRoute[] = [],
 ): Json {
   const paths: Record<string, Json> = {};
   const add = (path: string, method: string, item: Json) => {
@@ -28,6 +30,11 @@ export function openApiDocument(
   for (const service of services) {
     pathsOf(service).forEach((path, index) => {
       add(path, 'get', describeService(service, index));
+    });
+  }
+  for (const stream of streams) {
+    pathsOf(stream).forEach((path, index) => {
+      add(path, 'get', describeStream(stream, index));
     });
   }
   for (const route of operationRoutes(operations)) {
@@ -133,6 +140,29 @@ function describeService(service: ServiceRoute, index: number): Json {
     summary: service.summary,
     ...(service.open ? { security: [] } : {}),
     responses: { ...responses, default: ERROR_RESPONSE },
+  };
+}
+
+function describeStream({ name, summary, description }: StreamRoute, index: number): Json {
+  const lastEventId = {
+    name: 'Last-Event-ID',
+    in: 'header',
+    required: false,
+    description: 'The id of the event that was received last; later ones follow from the log.',
+    schema: { type: 'string', pattern: '^[0-9]+$' },
+  };
+  return {
+    operationId: index === 0 ? name : `${name}_v1`,
+    summary,
+    description,
+    parameters: [lastEventId, { $ref: '#/components/parameters/AgentId' }],
+    responses: {
+      200: {
+        description: 'Server-sent events, without an end',
+        content: content(EVENT_STREAM_TYPE, { type: 'string' }),
+      },
+      default: ERROR_RESPONSE,
+    },
   };
 }
 

@@ -21,8 +21,9 @@ import { parseQuery } from './query-string.js';
 import { announcementProblem, announcesBody, fetchSiteOf, receiveBody } from './receive-body.js';
 import type { Router } from './router.js';
 import type { ServiceRoute } from './service-route.js';
+import { EVENT_STREAM_TYPE, type StreamRoute } from './stream-route.js';
 
-export type Route = OperationRoute | ServiceRoute | PeerRoute;
+export type Route = OperationRoute | ServiceRoute | PeerRoute | StreamRoute;
 
 /** What handling a request needs of its surface. */
 export interface HandlerOptions {
@@ -103,6 +104,12 @@ export class RequestHandler {
     if (!isOpen) {
       const known = this.#authenticate(exchange, typeof apiKey === 'string' ? apiKey : undefined, queryKey);
       if (!known.ok) return known;
+    }
+    if (route.kind === 'stream') {
+      if (!query.ok) return failed(query.error);
+      if (announcesBody(exchange)) return fail('INVALID_REQUEST', 'this route takes no body');
+      void this.#open(exchange, route, query.value.get('agent_id'));
+      return ok(null);
     }
     if (!(route.kind === 'service' && route.always) && !admission.enter(exchange)) {
       metrics.admissionShed();
@@ -223,6 +230,27 @@ export class RequestHandler {
       );
       if (answer.ok) render(exchange, route, answer.value, input);
       else exchange.fail(answer.error);
+    } catch (error) {
+      this.#report(exchange, error);
+    }
+  }
+
+  async #open(exchange: Exchange, route: StreamRoute, claimed: string | undefined): Promise<void> {
+    exchange.state = 'running';
+    try {
+      const { headers } = exchange.request;
+      const agent = headers['x-agent-id'];
+      const claim = claimed === undefined ? null : ({ value: claimed, source: 'query' } as const);
+      const caller = this.#options.callers(typeof agent === 'string' ? agent : undefined, claim, true);
+      if (!caller.ok) return exchange.fail(caller.error);
+      const last = headers['last-event-id'];
+      const opened = await route.open({
+        caller: caller.value,
+        lastEventId: typeof last === 'string' && last !== '' ? last : null,
+      });
+      if (!opened.ok) return exchange.fail(opened.error);
+      const stream = exchange.stream(EVENT_STREAM_TYPE);
+      if (stream !== null && exchange.request.method !== 'HEAD') opened.value(stream);
     } catch (error) {
       this.#report(exchange, error);
     }
