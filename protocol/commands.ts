@@ -2,7 +2,7 @@ import { decideEnsureQuota } from './agents/ensure-quota.js';
 import { decideBindAgentKey, decideRegisterAgent } from './agents/register.js';
 import type { Deciding } from './decide/deciding.js';
 import { decideSettlePending, decideVotePending } from './governance/decide-pending.js';
-import { decideForgetDecision } from './governance/forget-decision.js';
+import { decideEndSessions, decideForgetDecision } from './governance/forget-decision.js';
 import { decideRequestApproval } from './governance/request-approval.js';
 import { decideCreateLink } from './graph/create-link.js';
 import { decideInvalidateLink } from './graph/invalidate-link.js';
@@ -81,6 +81,7 @@ export const RULES = {
   'vote-pending': decideVotePending,
   'settle-pending': decideSettlePending,
   'forget-decision': decideForgetDecision,
+  'end-sessions': decideEndSessions,
   'adopt-peer': decideAdoptPeer,
   'receive-memory': decideReceive,
   'save-peer-progress': decidePeerProgress,

@@ -102,6 +102,8 @@ export const ERRORS = {
   GOVERNANCE_REFUSED: { http: 403, exit: 1 },
   /** The action must wait for its approval; the pipeline puts it aside and answers that. */
   APPROVAL_REQUIRED: { http: 403, exit: 1 },
+  /** The action was put aside; every surface answers it as accepted. */
+  APPROVAL_PENDING: { http: 202, exit: 0 },
   PENDING_ACTION_NOT_FOUND: { http: 404, exit: 1 },
   /** The action was decided, or it expired. */
   PENDING_ACTION_STATE_INVALID: { http: 409, exit: 1 },

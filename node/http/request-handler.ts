@@ -5,6 +5,7 @@ import type { HttpCallers } from '../identity/http-caller.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { Services } from '../pipeline/call.js';
 import { formattedText } from '../pipeline/formatted-text.js';
+import { waitsForApproval } from '../pipeline/governed-store.js';
 import { runOperation } from '../pipeline/pipeline.js';
 import { shapedAnswer } from '../pipeline/replicate.js';
 import type { Admission } from './admission.js';
@@ -298,8 +299,8 @@ function render(
 ): void {
   const { operation, binding } = route;
   const ordinary = typeof binding.status === 'function' ? binding.status(answer) : (binding.status ?? 200);
-  // Accepted, but on fewer nodes than required (interface §4.13).
-  const status = answer['quorum_met'] === false ? 202 : ordinary;
+  // Accepted, but on fewer nodes than required (interface §4.13), or to be approved first.
+  const status = answer['quorum_met'] === false || waitsForApproval(answer) ? 202 : ordinary;
   const text = formattedText(operation, answer, input);
   if (text !== null) {
     exchange.send(status, TEXT_TYPE, text);

@@ -42,6 +42,9 @@ import {
   memoryNamespaceSetStandard,
 } from './memory-namespace-standard.js';
 import { memoryNamespaces } from './memory-namespaces.js';
+import { memoryPendingApprove } from './memory-pending-approve.js';
+import { memoryPendingList } from './memory-pending-list.js';
+import { memoryPendingReject } from './memory-pending-reject.js';
 import { memoryPromote } from './memory-promote.js';
 import { memoryQuotaStatus } from './memory-quota-status.js';
 import { memoryRecall } from './memory-recall.js';
@@ -54,6 +57,7 @@ import { memoryUndoEdit } from './memory-undo-edit.js';
 import { memoryUnlink } from './memory-unlink.js';
 import { memoryUpdate } from './memory-update.js';
 import { memoryVerify } from './memory-verify.js';
+import { pendingRemembered, pendingRevoke } from './pending-remembered.js';
 import { verifySignedEventsChain } from './verify-signed-events-chain.js';
 
 /** Every operation of the service, in the order in which tools and help list them. */
@@ -88,6 +92,11 @@ export const OPERATIONS: readonly Operation[] = [
   memoryNamespaceSetStandard,
   memoryNamespaceGetStandard,
   memoryNamespaceClearStandard,
+  memoryPendingList,
+  memoryPendingApprove,
+  memoryPendingReject,
+  pendingRemembered,
+  pendingRevoke,
   kgQuery,
   kgTimeline,
   findPaths,

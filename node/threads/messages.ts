@@ -1,5 +1,5 @@
-import type { NodeGovernance } from '../../protocol/governance/settings.js';
 import type { NodeQuotas } from '../../protocol/agents/quota.js';
+import type { NodeGovernance } from '../../protocol/governance/settings.js';
 import type { Answers, Query } from '../../protocol/queries.js';
 import type { SelfCheckPage } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';

@@ -144,13 +144,13 @@ function* memoryOf(
   { now, governance }: DecisionContext,
 ): Reading<readonly Mutation[]> {
   if (remember === 'once' || agentId === null) return [];
-  const session = remember === 'session' ? governance.session : null;
   const what = { namespace, action_type, agent_id: agentId };
   const image: Remembered = {
     ...what,
     rest: NO_REST,
     decision,
-    session,
+    lasts: remember,
+    session: remember === 'session' ? governance.session : '',
     decided_by: by,
     decided_at: now,
   };

@@ -23,15 +23,20 @@ export function* gateOf({
   return gatePolicy(policiesOf(namespace, yield* standardsAbove(namespace)), gate);
 }
 
-/** Looks up the standards that a namespace can inherit from, those of named parents included. */
-export function* standardsAbove(namespace: string): Reading<(namespace: string) => Standard | null> {
+/** Looks up the standards that a namespace can inherit from, those of named parents included; one may be given. */
+export function* standardsAbove(
+  namespace: string,
+  given?: Standard,
+): Reading<(namespace: string) => Standard | null> {
   const known = new Map<string, Standard | null>();
   let missing = namespacesAbove(namespace);
   while (missing.length > 0) {
     for (const name of missing) known.set(name, null);
     const found = yield* read('standards-of', { namespaces: missing });
     for (const standard of found) known.set(standard.namespace, standard);
-    const parents = found.flatMap(({ parent_namespace: parent }) =>
+    const isAsked = given !== undefined && missing.includes(given.namespace);
+    if (isAsked) known.set(given.namespace, given);
+    const parents = [...found, ...(isAsked ? [given] : [])].flatMap(({ parent_namespace: parent }) =>
       parent === null ? [] : namespacesAbove(parent),
     );
     missing = [...new Set(parents)].filter((name) => !known.has(name));

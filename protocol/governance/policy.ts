@@ -87,7 +87,7 @@ function* remembered(
   if (agentId === null) return null;
   const id = rememberedId({ action_type: action, agent_id: agentId, namespace });
   const image = (yield* recordRow(rememberedKind, id))?.image ?? null;
-  if (image === null || (image.session !== null && image.session !== governance.session)) return null;
+  if (image === null || (image.lasts === 'session' && image.session !== governance.session)) return null;
   return image.decision;
 }
 

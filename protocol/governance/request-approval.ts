@@ -1,6 +1,6 @@
 import { type Deciding, type DecisionContext, decided, type PutAside } from '../decide/deciding.js';
 import { read } from '../decide/reads.js';
-import { putRecord } from '../decide/record-writes.js';
+import { putRecord, recordRow } from '../decide/record-writes.js';
 import { homeId } from '../kinds/home.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type PendingAction, pendingKind } from '../kinds/pending-kind.js';
@@ -33,6 +33,11 @@ export function* decideRequestApproval(
   { pendingId, command, action, namespace, memoryId, approver, requestedBy }: RequestApproval,
   context: DecisionContext,
 ): Deciding<RequestApprovalOutcome> {
+  const self = peerOfOrigin((yield* read('log-origin', {})).origin);
+  const id = homeId(self, pendingId);
+  // The call may be one that was sent before and not answered.
+  const known = yield* recordRow(pendingKind, id);
+  if (known !== null) return decided({ pending: known.image }, []);
   const open = yield* read('open-pendings', { requestedBy, limit: PENDINGS_OPEN_MAX });
   if (open >= PENDINGS_OPEN_MAX) {
     return fail(
@@ -45,8 +50,6 @@ export function* decideRequestApproval(
       },
     );
   }
-  const self = peerOfOrigin((yield* read('log-origin', {})).origin);
-  const id = homeId(self, pendingId);
   const image: PendingAction = {
     rest: NO_REST,
     pending_id: pendingId,

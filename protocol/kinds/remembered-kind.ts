@@ -1,8 +1,8 @@
 import * as limits from '../limits.js';
 import type { AgentId, Instant } from '../meanings.js';
-import { isText, isTextOrNull, oneOf, type Rest } from './payload.js';
+import { isText, oneOf, type Rest } from './payload.js';
 import { recordKind } from './record-kind.js';
-import { instant, orNull, textOf } from './replicated-value.js';
+import { instant, textOf } from './replicated-value.js';
 
 /** A decision that also holds for later actions of the same agent (interface §4.9, `remember`). */
 export interface Remembered {
@@ -11,8 +11,9 @@ export interface Remembered {
   /** The agent that requested the action. */
   readonly agent_id: AgentId;
   readonly decision: 'approve' | 'deny';
-  /** The run of the node that it ends with; null holds until it is removed. */
-  readonly session: string | null;
+  readonly lasts: 'session' | 'forever';
+  /** The run of the node that it ends with; empty for one that holds until it is removed. */
+  readonly session: string;
   readonly decided_by: AgentId;
   readonly decided_at: Instant;
   readonly rest: Rest;
@@ -27,7 +28,8 @@ export const rememberedKind = recordKind<Remembered>({
     action_type: { accepts: isText, admits: WORD, default: '' },
     agent_id: { accepts: isText, admits: WORD, default: '' },
     decision: { accepts: oneOf(['approve', 'deny']), default: 'deny' },
-    session: { accepts: isTextOrNull, admits: orNull(WORD), default: null },
+    lasts: { accepts: oneOf(['session', 'forever']), default: 'forever' },
+    session: { accepts: isText, admits: WORD, default: '' },
     decided_by: { accepts: isText, admits: WORD, default: '' },
     decided_at: { accepts: isText, admits: instant, default: '' },
   },
@@ -35,6 +37,7 @@ export const rememberedKind = recordKind<Remembered>({
   owner: 'decided_by',
   losers: 'dropped',
   exported: true,
+  indexes: [{ name: 'remembered_lasts', members: ['lasts'] }],
 });
 
 export const rememberedId = ({

@@ -36,7 +36,7 @@ export class GovernanceReads {
     return this.texts
       .get(
         `SELECT count(*) FROM (SELECT 1 FROM records WHERE kind = 'pending'
-           AND ${memberSql('status')} = 'pending' AND owner IS ? LIMIT ?)`,
+           AND ${memberSql('status')} = 'pending' AND owner_id IS ? LIMIT ?)`,
       )
       .pluck()
       .get(requestedBy, limit) as number;

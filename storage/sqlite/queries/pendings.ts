@@ -23,7 +23,7 @@ export function listPendings({ statements }: QueryParts, query: ListPendings): A
     .get(
       `SELECT payload FROM records WHERE kind = 'pending'${status === null ? '' : ` AND ${STATUS} = @status`}
          AND (@namespace IS NULL OR namespace = @namespace)
-         AND (@all = 1 OR owner = @agent OR json_extract(payload, '$.approver.agent') = @agent)
+         AND (@all = 1 OR owner_id = @agent OR json_extract(payload, '$.approver.agent') = @agent)
        ORDER BY ${REQUESTED} DESC, id LIMIT @limit`,
     )
     .all({
