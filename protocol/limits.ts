@@ -217,22 +217,6 @@ export const PENDING_SECONDS_MAX = 86_400;
 /** How often the home looks for votes of other nodes and for actions that waited too long. */
 export const PENDING_SWEEP_MS = 5000;
 export const PENDINGS_SWEPT_MAX = 1000;
-/** Listeners of the stream of approvals; below the connections of a listener, so that requests still find room. */
-export const STREAM_LISTENERS_MAX = 3000;
-/** Bytes that wait for one listener; beyond it the listener is cut. */
-export const STREAM_UNREAD_BYTES_MAX = 64 * 1024;
-/** Events that one round of the stream sends; their bytes stay below those that may wait. */
-export const STREAM_EVENTS_PER_ROUND = 32;
-/** Pages of the log that one round reads for listeners that were away. */
-export const STREAM_PAGES_PER_ROUND = 8;
-export const STREAM_KEEPALIVE_MS = 15_000;
-/** A listener that was away for more operations than these begins at the end. */
-export const STREAM_REPLAY_OPERATIONS_MAX = 50_000;
-/** How old and how far ahead the timestamp of a signed approval may be (decisions, "approval signature"). */
-export const APPROVAL_SIGNATURE_SECONDS_MAX = 300;
-export const APPROVAL_SIGNATURE_AHEAD_SECONDS_MAX = 60;
-/** Signatures that are remembered, so that each is good once; beyond it signed approvals have to wait. */
-export const APPROVAL_SIGNATURES_MAX = 50_000;
 /** Namespaces of a chain of standards, `*` not counted. */
 export const STANDARD_CHAIN_MAX = 32;
 /** Content of the standards that a recall carries; the most general ones are left out first. */

@@ -1,13 +1,5 @@
 import { type ApprovalEvent, mayKnow } from '../../protocol/governance/queries.js';
-import {
-  CHANGE_POLL_MS,
-  STREAM_EVENTS_PER_ROUND,
-  STREAM_KEEPALIVE_MS,
-  STREAM_LISTENERS_MAX,
-  STREAM_PAGES_PER_ROUND,
-  STREAM_REPLAY_OPERATIONS_MAX,
-  STREAM_UNREAD_BYTES_MAX,
-} from '../../protocol/limits.js';
+import { CHANGE_POLL_MS } from '../../protocol/limits.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
 import type { Clock, Scheduler } from '../../protocol/seams.js';
@@ -16,6 +8,14 @@ import type { ChildSpec } from '../core/child.js';
 import { loopChild, type NextRound, type Wake } from '../core/loop.js';
 import type { RestartPolicy } from '../core/restart-policy.js';
 import { beginFrame, eventFrame, KEEPALIVE, keepaliveFrame, LAGGED, laggedFrame } from './frames.js';
+import {
+  STREAM_EVENTS_PER_ROUND,
+  STREAM_KEEPALIVE_MS,
+  STREAM_LISTENERS_MAX,
+  STREAM_PAGES_PER_ROUND,
+  STREAM_REPLAY_OPERATIONS_MAX,
+  STREAM_UNREAD_BYTES_MAX,
+} from './stream-limits.js';
 
 /** Where the events of one listener go. */
 export interface Sink {

@@ -203,6 +203,7 @@ function describeOperation(route: OperationRoute): Json {
   for (const [header, { field }] of route.headers) {
     parameters.push({ name: header, in: 'header', required: false, schema: schemas[field] ?? {} });
   }
+  if (binding.signed !== undefined) parameters.push(...signatureHeaders(binding.signed.required));
   if (!inBody) {
     for (const [name, { field }] of route.fields) {
       parameters.push({
@@ -226,6 +227,24 @@ function describeOperation(route: OperationRoute): Json {
     responses: responses(route),
   };
 }
+
+const signatureHeaders = (required: boolean): Json[] => [
+  {
+    name: 'X-SVC-Timestamp',
+    in: 'header',
+    required,
+    description: 'Unix seconds; at most 300 s old and 60 s ahead.',
+    schema: { type: 'string', pattern: '^[0-9]{1,12}$' },
+  },
+  {
+    name: 'X-SVC-Signature',
+    in: 'header',
+    required,
+    description:
+      'HMAC-SHA-256 over `<timestamp>.<METHOD>.<pending_id>.<raw body>`, keyed with SHA-256 of the secret; good once.',
+    schema: { type: 'string', pattern: '^sha256=[0-9a-f]{64}$' },
+  },
+];
 
 function fieldSchema(name: string, field: string, schemas: Readonly<Record<string, Json>>): Json {
   const schema = schemas[field] ?? {};

@@ -19,6 +19,7 @@ import type { Services } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
 import { systemCompressor, systemScheduler } from '../seams.js';
 import { Admission } from './admission.js';
+import { approvalSignatures } from './approval-signature.js';
 import { AuthBackoff } from './auth-backoff.js';
 import { ByteSum } from './byte-sum.js';
 import { Connections } from './connections.js';
@@ -301,6 +302,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
       hosts: this.#checksClients ? () => null : hostGuard(host, this.cors.allows),
       clientOf: (exchange) => this.clientOf(exchange),
       keys: keyGate(services.settings.apiKey, services.crypto, services.log),
+      signatures: approvalSignatures(services.settings.webhookHmacSecret, services.clock, services.crypto),
       callers: httpCallers(services.settings, services.random, services.log),
       backoff: new AuthBackoff(services.clock),
       cors: this.cors,
