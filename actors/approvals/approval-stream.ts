@@ -76,7 +76,7 @@ export class ApprovalStream {
     this.#parts = parts;
     const { policy, clock, scheduler } = parts;
     const { spec, wake } = loopChild({
-      id: 'approvals',
+      id: 'approval-stream',
       policy,
       clock,
       scheduler,
@@ -148,8 +148,9 @@ export class ApprovalStream {
     if (!position.ok || position.value.commitSequence <= from) return true;
     const page = await this.#page(from);
     if (page === null) return true;
-    this.#send(page.frames, page.through, from);
-    this.#place = page.through;
+    const through = page.more ? page.through : Math.max(page.through, position.value.commitSequence);
+    this.#send(page.frames, through, from);
+    this.#place = through;
     return !page.more;
   }
 
@@ -163,7 +164,7 @@ export class ApprovalStream {
       if (from === null) return true;
       const page = await this.#page(from);
       if (page === null) return true;
-      const through = Math.min(page.through, this.#place);
+      const through = page.more ? Math.min(page.through, this.#place) : this.#place;
       const frames = page.frames.filter(({ id }) => id <= through);
       for (const listener of this.#listeners) {
         if (listener.after < through && listener.after >= from && listener.sink.unread() === 0)
