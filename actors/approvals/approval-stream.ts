@@ -33,8 +33,8 @@ interface Listener {
   readonly viewer: Viewer;
   /** The commit sequence up to which it has got its events. */
   after: number;
-  /** What was unread at the last keepalive, for one that is behind. */
-  stalled: number;
+  /** Where it was at the last keepalive, if it had not read everything then. */
+  stalledAt: number | null;
 }
 
 /** Begins a listener, which then has a place. */
@@ -108,7 +108,7 @@ export class ApprovalStream {
       const known = after !== null && after <= end && end - after <= STREAM_REPLAY_OPERATIONS_MAX;
       const from = known ? after : end;
       const first = after === null || known ? beginFrame(from) : laggedFrame(end);
-      return ok({ begin: (sink) => this.#begin({ sink, viewer, after: from, stalled: 0 }, first, end) });
+      return ok({ begin: (sink) => this.#begin({ sink, viewer, after: from, stalledAt: null }, first, end) });
     } finally {
       this.#coming -= 1;
     }
@@ -224,12 +224,13 @@ export class ApprovalStream {
     const live = keepaliveFrame(place);
     for (const listener of this.#listeners) {
       const { sink, after } = listener;
-      const unread = after < place ? sink.unread() : 0;
-      if (unread > 0 && unread === listener.stalled) {
+      // One that is behind gets more when it has read everything, so its place shows that it reads.
+      const stalledAt = after < place && sink.unread() > 0 ? after : null;
+      if (stalledAt !== null && stalledAt === listener.stalledAt) {
         this.#cutOff(listener);
         continue;
       }
-      listener.stalled = unread;
+      listener.stalledAt = stalledAt;
       // Only the place of one that has all events up to it may be named.
       sink.send([after === place ? live : KEEPALIVE]);
     }
