@@ -32,5 +32,6 @@ export const NATIVE_COMMANDS: CommandTable = {
   'mesh op': async () => (await import('./mesh/op-command.js')).opCommand,
   'mesh scrub': async () => (await import('./mesh/scrub-command.js')).scrubCommand,
   'mesh conflicts': async () => (await import('./mesh/conflicts-command.js')).conflictsCommand,
+  'pending watch': async () => (await import('./pending/watch-command.js')).watchCommand,
   'campaign validate': async () => (await import('./campaign-command.js')).campaignValidateCommand,
 };

@@ -210,7 +210,7 @@ describe('the secret', () => {
 
   it('refuses the start of the node when it is not hexadecimal', async () => {
     const home = temporaryFolder('bad-secret');
-    for (const secret of ['not hexadecimal', '0ff', '']) {
+    for (const secret of ['not hexadecimal', '0ff', '0x00ff']) {
       const served = await run(home, ['serve', '--port', '0'], { env: { SVC_CONFIG: configured(secret) } });
       assert.equal(served.code, 78, served.err);
       assert.match(served.err, /hmac_secret/);
