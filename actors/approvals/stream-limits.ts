@@ -1,6 +1,6 @@
 /** Limits that only the stream of approvals has, with their units. */
 
-/** Listeners of the stream of approvals; below the connections of a listener, so that requests still find room. */
+/** Listeners of the stream of approvals; below `CONNECTIONS_MAX`, so that requests still find room. */
 export const STREAM_LISTENERS_MAX = 3000;
 /** Bytes that wait for one listener; beyond it the listener is cut. */
 export const STREAM_UNREAD_BYTES_MAX = 64 * 1024;

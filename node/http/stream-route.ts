@@ -17,7 +17,7 @@ export interface StreamRoute {
   readonly kind: 'stream';
   /** Label in the metrics. */
   readonly name: string;
-  /** Below the API prefix; a GET. */
+  /** The bare path, a GET; the path under the API prefix is the same route. */
   readonly path: string;
   readonly summary: string;
   readonly description: string;
