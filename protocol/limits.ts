@@ -200,23 +200,6 @@ export const ALIAS_FOLDED_LENGTH_MAX = 1024;
 export const ENTITY_IDS_DERIVED = 4;
 /** Entities with one alias that a look-up compares. */
 export const ENTITY_MATCHES_MAX = 5000;
-/** The policy of a namespace, as JSON text. */
-export const GOVERNANCE_BYTES_MAX = 16_384;
-/** The command of a pending action, as JSON text: a content whose letters are all escaped, and metadata. */
-export const PENDING_COMMAND_BYTES_MAX = 786_432;
-/** Votes on one action. */
-export const APPROVALS_MAX = 1000;
-/** Actions of one agent that wait at the same time on a node. */
-export const PENDINGS_OPEN_MAX = 1000;
-/** Pending actions in one answer (interface §8). */
-export const PENDING_LIST_DEFAULT = 100;
-export const PENDING_LIST_MAX = 1000;
-export const REMEMBERED_LIST_MAX = 1000;
-/** How long an action waits for its approval (decisions, "after a deny"). */
-export const PENDING_SECONDS_MAX = 86_400;
-/** How often the home looks for votes of other nodes and for actions that waited too long. */
-export const PENDING_SWEEP_MS = 5000;
-export const PENDINGS_SWEPT_MAX = 1000;
 /** Namespaces of a chain of standards, `*` not counted. */
 export const STANDARD_CHAIN_MAX = 32;
 /** Content of the standards that a recall carries; the most general ones are left out first. */
@@ -512,3 +495,5 @@ export const LOCAL_GREETING_TIMEOUT_MS = 1000;
 export const LOCAL_PROBE_MS = 200;
 /** The same after a daemon that did not answer the greeting. */
 export const LOCAL_HUNG_REST_MS = 10_000;
+
+export * from './governance/limits.js';

@@ -20,6 +20,7 @@ import { memoryAgentRegister } from './memory-agent-register.js';
 import { memoryAutoConsolidate } from './memory-auto-consolidate.js';
 import { memoryBulk } from './memory-bulk.js';
 import { memoryCapabilities } from './memory-capabilities.js';
+import { memoryCheckAgentAction } from './memory-check-agent-action.js';
 import { memoryCheckDuplicate } from './memory-check-duplicate.js';
 import { memoryConsolidate } from './memory-consolidate.js';
 import { memoryContradictions } from './memory-contradictions.js';
@@ -51,6 +52,7 @@ import { memoryQuotaStatus } from './memory-quota-status.js';
 import { memoryRecall } from './memory-recall.js';
 import { memoryRecallObservations } from './memory-recall-observations.js';
 import { memoryResolve } from './memory-resolve.js';
+import { memoryRuleList } from './memory-rule-list.js';
 import { memorySearch } from './memory-search.js';
 import { memoryStats } from './memory-stats.js';
 import { memoryStore } from './memory-store.js';
@@ -118,6 +120,8 @@ export const OPERATIONS: readonly Operation[] = [
   agentRevokeKey,
   memoryQuotaStatus,
   verifySignedEventsChain,
+  memoryRuleList,
+  memoryCheckAgentAction,
   memoryBulk,
   memoryExport,
   memoryImport,

@@ -13,6 +13,7 @@ import { type Connection, openReader } from '../../storage/sqlite/connection.js'
 import { Reader } from '../../storage/sqlite/reader.js';
 import { nodeGovernance } from '../config/node-governance.js';
 import { quotaLimits } from '../config/quota-limits.js';
+import { ruleSettings } from '../config/rule-settings.js';
 import type { Settings } from '../config/settings.js';
 import { STORAGE_POLICY } from '../restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
@@ -56,6 +57,7 @@ export class DaemonStorage {
       keyDir: settings.keyDir,
       quota: quotaLimits(settings),
       governance: nodeGovernance(settings, systemRandom.uuid()),
+      rules: ruleSettings(settings),
       synchronous: settings.synchronous,
     };
     this.#writer = this.#writerQueue();

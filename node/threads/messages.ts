@@ -1,4 +1,5 @@
 import type { NodeQuotas } from '../../protocol/agents/quota.js';
+import type { RuleSettings } from '../../protocol/governance/rule-signature.js';
 import type { NodeGovernance } from '../../protocol/governance/settings.js';
 import type { Answers, Query } from '../../protocol/queries.js';
 import type { SelfCheckPage } from '../../storage/port.js';
@@ -12,6 +13,7 @@ export interface StorageThreadData {
   readonly keyDir: string;
   readonly quota: NodeQuotas;
   readonly governance: NodeGovernance;
+  readonly rules: RuleSettings;
   readonly synchronous: Settings['synchronous'];
 }
 

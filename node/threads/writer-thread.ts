@@ -30,6 +30,7 @@ const writer = new Writer({
   signer: key,
   quota: data.quota,
   governance: data.governance,
+  rules: data.rules,
 });
 
 function reportBug(error: unknown): void {

@@ -1,4 +1,5 @@
 import type { NodeQuotas } from '../agents/quota.js';
+import type { RuleTrust } from '../governance/rules.js';
 import type { NodeGovernance } from '../governance/settings.js';
 import type { Kinds } from '../kinds/kinds.js';
 import type { Instant } from '../meanings.js';
@@ -45,6 +46,8 @@ export interface DecisionContext {
   readonly governance: NodeGovernance;
   /** True where a policy, or an approval, lets the caller change the rows of others. */
   readonly permitted?: boolean;
+  /** Which rules about actions count. */
+  readonly ruleTrust: RuleTrust;
 }
 
 export function decided<T>(value: T, mutations: readonly Mutation[]): Result<Decision<T>> {

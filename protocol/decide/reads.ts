@@ -3,6 +3,7 @@ import type { Ask } from '../ask.js';
 import type { LinkKey } from '../graph/link.js';
 import type { Subject } from '../kinds/kind.js';
 import type { MemoryImage } from '../kinds/memory-kind.js';
+import type { Rule } from '../kinds/rule-kind.js';
 import type { Standard } from '../kinds/standard-kind.js';
 import type { Dot, Facts, Version } from '../kinds/version.js';
 import type { ArchivedRow, PurgeableRow } from '../lifecycle/archived-memory.js';
@@ -174,6 +175,8 @@ export interface Reads {
   'standards-of': Ask<{ readonly namespaces: readonly string[] }, readonly Standard[]>;
   /** How many actions of an agent wait for approval, up to a limit. */
   'open-pendings': Ask<{ readonly requestedBy: AgentId | null; readonly limit: number }, number>;
+  /** The rules about actions of a kind, or of all kinds; one more than `RULES_MAX` at most. */
+  rules: Ask<{ readonly ruleKind: string | null; readonly skipDamaged: boolean }, readonly Rule[]>;
 
   /** Whether links of the same relation that were not invalidated lead from the target of a link to its source. */
   'leads-back': Ask<{ readonly link: LinkKey; readonly rowsMax: number }, 'yes' | 'no' | 'unknown'>;

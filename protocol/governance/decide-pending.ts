@@ -5,16 +5,15 @@ import {
   decided,
   type PutAside,
 } from '../decide/deciding.js';
-import { homeOf, notHome } from '../decide/home.js';
+import { homeOf, notHome, numbered } from '../decide/home.js';
 import type { Mutation } from '../decide/mutations.js';
 import { type Reading, read } from '../decide/reads.js';
 import { putRecord, recordRow } from '../decide/record-writes.js';
 import type { Row } from '../decide/rows.js';
-import { HOME_NUMBER } from '../kinds/home.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type PendingAction, type PendingState, pendingKind } from '../kinds/pending-kind.js';
 import { type Remembered, rememberedId, rememberedKind } from '../kinds/remembered-kind.js';
-import { type Remember, type Vote, voteId, voteKind } from '../kinds/vote-kind.js';
+import { type Remember, type Vote, voteKind } from '../kinds/vote-kind.js';
 import { APPROVALS_MAX } from '../limits.js';
 import type { AgentId } from '../meanings.js';
 import { peerOfOrigin } from '../mesh/wire.js';
@@ -67,15 +66,14 @@ export function* decideVotePending(command: VotePending, context: DecisionContex
     pending_id: pending.pending_id,
     namespace: pending.namespace,
     agent_id: command.agentId,
+    voter: command.agentId.toLowerCase(),
     decision: command.decision,
     remember: command.remember,
     voted_at: context.now,
   };
-  const votes = (yield* votesOn(pending)).filter(
-    ({ agent_id: agentId }) => agentId.toLowerCase() !== vote.agent_id.toLowerCase(),
-  );
-  const id = voteId(vote.pending_id, vote.agent_id);
-  const written = yield* putRecord(voteKind, { id, namespace: vote.namespace }, vote);
+  const votes = (yield* votesOn(pending)).filter(({ voter }) => voter !== vote.voter);
+  const subject = { id: `${vote.pending_id}|${vote.voter}`, namespace: vote.namespace };
+  const written = yield* putRecord(voteKind, subject, vote);
   const cast = [...votes, vote];
   if (home !== null) return decided(tally(pending, cast), [written]);
   return merged(yield* settled(row, cast, context), [written]);
@@ -94,9 +92,9 @@ export function* decideSettlePending(
   if (row.image.status !== 'pending') return decided(tally(row.image, votes), []);
   const isLate = row.image.expires_at <= context.now;
   if (!isLate) return yield* settled(row, votes, context);
-  const image = yield* withNumber(row.id, {
+  const image = yield* numbered(row.id, {
     ...row.image,
-    status: 'expired',
+    status: 'expired' as const,
     decided_at: context.now,
   });
   return decided(tally(image, votes), [yield* putRecord(pendingKind, row, image)]);
@@ -115,7 +113,7 @@ function* settled(
   const approvals = valid.filter(({ decision }) => decision === 'approve').slice(0, APPROVALS_MAX);
   const isApproved = denial === undefined && approvals.length >= neededBy(pending);
   const deciding = denial ?? (isApproved ? approvals.at(-1) : undefined);
-  const image = yield* withNumber(row.id, {
+  const image = yield* numbered(row.id, {
     ...pending,
     status: stateOf(denial, isApproved),
     approvals: approvals.map(({ agent_id, voted_at }) => ({ agent_id, approved_at: voted_at })),
@@ -164,12 +162,6 @@ const denied = (
   mutation: 'append-audit',
   event: { agentId, type: 'pending_action.denied', payload: { pending_id, action_type, namespace } },
 });
-
-/** A version that the current home of a subject writes names the number of that home. */
-function* withNumber(id: string, image: PendingAction): Reading<PendingAction> {
-  const { number } = yield* homeOf(id);
-  return number === 0 ? image : Object.assign({ [HOME_NUMBER]: number }, image);
-}
 
 /** Where the home is another node: the failure that names it. */
 function* otherHome(id: string): Reading<Failure | null> {

@@ -1,5 +1,5 @@
 import type { GatedAction } from './gated-action.js';
-import { covers, literalLength } from './pattern.js';
+import { matchesGlob } from './glob.js';
 import type { PermissionRule } from './settings.js';
 
 /**
@@ -14,8 +14,8 @@ export function ruleDecision(
   const about = rules.filter(
     (rule) =>
       rule.op === op &&
-      covers(rule.namespacePattern, namespace) &&
-      covers(rule.agentPattern, viewer.agentId ?? ''),
+      matchesGlob(rule.namespacePattern, namespace) &&
+      matchesGlob(rule.agentPattern, viewer.agentId ?? ''),
   );
   const rank = (rule: PermissionRule) => {
     const { decision, namespacePattern } = rule;
@@ -27,3 +27,7 @@ export function ruleDecision(
     null,
   );
 }
+
+/** How exact a pattern is: the letters before its first star. */
+const literalLength = (pattern: string): number =>
+  pattern.includes('*') ? pattern.indexOf('*') : pattern.length;

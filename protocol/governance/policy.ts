@@ -8,6 +8,7 @@ import type { Approver, GatePolicy, PolicyProblem } from './effective-policy.js'
 import { gateOf, isRegistered } from './gate-policy.js';
 import { type GatedAction, type GatedPlace, gatedAction } from './gated-action.js';
 import { ruleDecision } from './permission-rules.js';
+import { hasRulesForWrites, ruleRefusal } from './rules-for-writes.js';
 
 /** What a policy says about a command. */
 export type PolicyVerdict =
@@ -27,9 +28,14 @@ const PERMIT: PolicyVerdict = { verdict: 'permit' };
  */
 export function* policy(command: Command, context: DecisionContext): Reading<PolicyVerdict> {
   const { mode, rules, failOpen } = context.governance;
-  if (mode === 'off' || (rules.length === 0 && !(yield* read('has-policies', {})))) return ALLOW;
+  const isGoverned = mode !== 'off' && (rules.length > 0 || (yield* read('has-policies', {})));
+  const isRuled = yield* hasRulesForWrites(context);
+  if (!isGoverned && !isRuled) return ALLOW;
   const action = yield* gatedAction(command, context);
   if (action === null) return ALLOW;
+  const forbidden = isRuled ? yield* ruledOut(action, context) : null;
+  if (forbidden !== null) return { verdict: 'refuse', failure: forbidden };
+  if (!isGoverned) return ALLOW;
   const verdict = yield* judged(action, context);
   if (verdict.verdict !== 'refuse') return verdict;
   if (mode === 'advisory') return ALLOW;
@@ -59,6 +65,13 @@ function* judged(action: GatedAction, context: DecisionContext): Reading<PolicyV
   }
   if (mustAsk !== null) return waiting(action, mustAsk);
   return permits ? PERMIT : ALLOW;
+}
+
+/** Why the rules about writes refuse an action; null for one that writes nothing new. */
+function* ruledOut({ written, viewer }: GatedAction, context: DecisionContext): Reading<Failure | null> {
+  if (written === null) return null;
+  const { namespace, title, tier } = written;
+  return yield* ruleRefusal({ agentId: viewer.agentId ?? 'operator', namespace, title, tier }, context);
 }
 
 /** Why the level of a gate keeps the caller out; null where it does not. */

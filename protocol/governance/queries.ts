@@ -1,6 +1,7 @@
 import type { Ask } from '../ask.js';
 import type { PendingAction, PendingState } from '../kinds/pending-kind.js';
 import type { Remembered } from '../kinds/remembered-kind.js';
+import type { Rule } from '../kinds/rule-kind.js';
 import type { Instant } from '../meanings.js';
 import type { Viewer } from '../ranking/types.js';
 
@@ -12,6 +13,7 @@ export interface GovernanceQueries {
   readonly 'count-pendings': Ask<CountPendings, { readonly waiting: number }>;
   readonly 'approval-events': Ask<ApprovalEvents, ApprovalEventPage>;
   readonly 'remembered-decisions': Ask<RememberedDecisions, { readonly remembered: readonly Remembered[] }>;
+  readonly 'list-rules': Ask<ListRules, { readonly rules: readonly Rule[] }>;
 }
 
 /**
@@ -87,4 +89,11 @@ export function mayKnow(
 ): boolean {
   if (all) return true;
   return agentId !== null && (requester === agentId || approver['agent'] === agentId);
+}
+
+/** The rules about actions, by id. */
+export interface ListRules {
+  readonly kind: 'list-rules';
+  /** Null for rules of all kinds. */
+  readonly of: string | null;
 }

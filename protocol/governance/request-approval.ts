@@ -1,4 +1,5 @@
 import { type Deciding, type DecisionContext, decided, type PutAside } from '../decide/deciding.js';
+import { numbered } from '../decide/home.js';
 import { read } from '../decide/reads.js';
 import { putRecord, recordRow } from '../decide/record-writes.js';
 import { homeId } from '../kinds/home.js';
@@ -50,7 +51,7 @@ export function* decideRequestApproval(
       },
     );
   }
-  const image: PendingAction = {
+  const image: PendingAction = yield* numbered(id, {
     rest: NO_REST,
     pending_id: pendingId,
     action_type: action,
@@ -66,6 +67,6 @@ export function* decideRequestApproval(
     decided_by: null,
     decided_at: null,
     remember: null,
-  };
+  } satisfies PendingAction);
   return decided({ pending: image }, [yield* putRecord(pendingKind, { id, namespace }, image)]);
 }

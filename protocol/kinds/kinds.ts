@@ -5,6 +5,7 @@ import { linkKind } from './link-kind.js';
 import { memoryKind } from './memory-kind.js';
 import { pendingKind } from './pending-kind.js';
 import { rememberedKind } from './remembered-kind.js';
+import { ruleKind } from './rule-kind.js';
 import { standardKind } from './standard-kind.js';
 import { voteKind } from './vote-kind.js';
 
@@ -58,4 +59,5 @@ export const KINDS = new Kinds([
   pendingKind,
   voteKind,
   rememberedKind,
+  ruleKind,
 ]);

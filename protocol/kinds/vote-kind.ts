@@ -13,6 +13,8 @@ export interface Vote {
   /** The namespace of the action. */
   readonly namespace: string;
   readonly agent_id: AgentId;
+  /** The agent's id in small letters: it has one vote, whatever the case (reference-federation §2.7). */
+  readonly voter: string;
   readonly decision: 'approve' | 'deny';
   readonly remember: Remember;
   readonly voted_at: Instant;
@@ -27,17 +29,14 @@ export const voteKind = recordKind<Vote>({
     pending_id: { accepts: isText, admits: WORD, default: '' },
     namespace: { accepts: isText, admits: textOf(limits.HEADER_TEXT_LENGTH_MAX), default: '' },
     agent_id: { accepts: isText, admits: WORD, default: '' },
+    voter: { accepts: isText, admits: WORD, default: '' },
     decision: { accepts: oneOf(['approve', 'deny']), default: 'deny' },
     remember: { accepts: oneOf(REMEMBER), default: 'once' },
     voted_at: { accepts: isText, admits: instant, default: '' },
   },
-  // An agent has one vote, whatever the case of the letters of its id (reference-federation §2.7).
-  idOf: ({ pending_id, agent_id }) => voteId(pending_id, agent_id),
+  idOf: ({ pending_id, voter }) => `${pending_id}|${voter}`,
   owner: 'agent_id',
   losers: 'dropped',
   exported: false,
   indexes: [{ name: 'vote_of', members: ['pending_id'] }],
 });
-
-export const voteId = (pendingId: string, agentId: AgentId): string =>
-  `${pendingId}|${agentId.toLowerCase()}`;

@@ -27,6 +27,7 @@ import { vectorOf } from './operation-rows.js';
 import { agentKey } from './queries/agents.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
+import { RuleReads } from './rule-reads.js';
 import { Statements } from './statements.js';
 import { SubjectReads } from './subject-reads.js';
 import { NO_SUSPECT, SUSPECT_MEMORIES } from './suspects.js';
@@ -60,6 +61,7 @@ export class DecisionReads {
   private readonly cycles;
   private readonly governance;
   private readonly encoders;
+  private readonly rules;
   private readonly answers: Answers;
 
   constructor(
@@ -72,6 +74,7 @@ export class DecisionReads {
   ) {
     this.subjects = new SubjectReads(db, tables, crypto);
     this.encoders = new EncoderLedger(db);
+    this.rules = new RuleReads(db, tables);
     this.texts = new Statements(db);
     this.cycles = new LinkCycles(db);
     this.governance = new GovernanceReads(db);
@@ -152,6 +155,7 @@ export class DecisionReads {
       'has-policies': () => this.governance.hasPolicies(),
       'standards-of': ({ namespaces }) => this.governance.standards(namespaces),
       'open-pendings': ({ requestedBy, limit }) => this.governance.openPendings(requestedBy, limit),
+      rules: ({ ruleKind, skipDamaged }) => this.rules.of(ruleKind, skipDamaged),
       'leads-back': ({ link, rowsMax }) => this.cycles.leadsBack(link, rowsMax),
       'log-origin': () => log.own(),
       'log-ahead': (_request, { nowMs }) => log.ahead(nowMs),

@@ -118,6 +118,7 @@ export function substrate({ has, tools }: Facts) {
     },
     governance: {
       rules_engine: has('memory_rule_list'),
+      // The service itself enforces rules about its own writes only; the others bind harnesses that ask.
       enforced_actions: [],
       bypass_impossibility_tests: false,
       l1_6_attest: false,

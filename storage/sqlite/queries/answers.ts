@@ -42,6 +42,7 @@ import {
   readHeaders,
   readOperations,
 } from './replication.js';
+import { listRules } from './rules.js';
 import {
   integrityNotes,
   listSuspects,
@@ -129,6 +130,7 @@ export const ANSWERS: {
   'attached-standards': lookup(attachedStandards),
   'removed-standards': scan(removedStandards),
   'count-namespaces': scan(countNamespaces),
+  'list-rules': lookup(listRules),
 
   'list-pendings': scan(listPendings),
   'read-pending': lookup(readPending),

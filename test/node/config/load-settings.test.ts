@@ -153,6 +153,7 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_ALLOW_LOOPBACK_WEBHOOKS: [['1', true]],
   SVC_SSRF_GUARD_ALLOW_DNS_FAIL: [['1', true]],
   SVC_GOVERNANCE_FAIL_OPEN_ON_ERROR: [['1', true]],
+  SVC_PERMISSIONS_MODE: [['advisory', 'advisory']],
   SVC_PASSPHRASE_FILE_ALLOW_LAX_PERMS: [['1', true]],
 };
 
@@ -267,6 +268,13 @@ describe('the configuration file', () => {
     hints = false
     [hooks.subscription]
     hmac_secret = "00ff"
+    [permissions]
+    mode = "off"
+    [[permissions.rules]]
+    namespace_pattern = "team/**"
+    op = "memory_store"
+    decision = "deny"
+    reason = "no"
   `;
   const FROM_FILE: Readonly<Record<string, unknown>> = {
     requestTimeoutMs: 5000,
@@ -312,6 +320,10 @@ describe('the configuration file', () => {
     recallScopeLimit: 5,
     allowLoopbackWebhooks: true,
     webhookHmacSecret: 'secret:00ff',
+    permissionsMode: 'off',
+    permissionRules: [
+      { namespacePattern: 'team/**', op: 'memory_store', agentPattern: '**', decision: 'deny', reason: 'no' },
+    ],
     dbPath: '/file/x.db',
     apiKey: 'secret:file key',
     adminAgentIds: ['ai:file', 'ai:two'],

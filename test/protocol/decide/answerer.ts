@@ -5,6 +5,7 @@ import type { Decision, DecisionContext } from '../../../protocol/decide/decidin
 import type { Mutation, Remove, Write } from '../../../protocol/decide/mutations.js';
 import type { LastEdit, ReadRequest } from '../../../protocol/decide/reads.js';
 import type { DatabaseOwner, Row } from '../../../protocol/decide/rows.js';
+import { TRUST_ALL } from '../../../protocol/governance/rules.js';
 import { DEFAULT_NODE_GOVERNANCE } from '../../../protocol/governance/settings.js';
 import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
 import { KINDS, type Kinds } from '../../../protocol/kinds/kinds.js';
@@ -82,6 +83,7 @@ const contextOf = ({ nowMs = NOW_MS, kinds = KINDS }: Held): DecisionContext => 
   quota: UNLIMITED,
   kinds,
   governance: DEFAULT_NODE_GOVERNANCE,
+  ruleTrust: TRUST_ALL,
 });
 
 /** Drives the decision of a command over rows in memory; nothing is applied. */
