@@ -232,7 +232,7 @@ describe('rules about writes of memories', () => {
     );
     assert.equal(one.db.prepare('SELECT count(*) FROM memories').pluck().get(), 2);
     assert.deepEqual(one.events().at(-1), [
-      ...['governance.refusal', 'ai:alice'],
+      ...['governance.refusal', 'operator'],
       { kind: 'memory_write', rule_id: 'W1', namespace: 'team/a' },
     ]);
   });
