@@ -24,7 +24,7 @@ export const GATE_ROWS = {
     default: null,
     check: hexProblem,
     config: 'hooks.subscription.hmac_secret',
-    doc: `Signing secret of all webhooks, hexadecimal. ${WEBHOOKS}`,
+    doc: 'Secret that signs decisions over `POST /approvals/{pending_id}`, and all webhooks, hexadecimal. Without it every signed decision is refused.',
   },
   ssrfGuardAllowDnsFail: {
     type: 'boolean',

@@ -34,6 +34,7 @@ export const memoryPendingApprove = defineOperation({
       method: 'POST',
       path: '/pending/{id}/approve',
       fields: 'body',
+      signed: { field: 'id', required: false },
       status: ({ approved }) => (approved === true ? 200 : 202),
     },
   ],

@@ -24,6 +24,7 @@ export const memoryPendingReject = defineOperation({
       method: 'POST',
       path: '/pending/{id}/reject',
       fields: 'body',
+      signed: { field: 'id', required: false },
       status: ({ rejected }) => (rejected === true ? 200 : 202),
     },
   ],

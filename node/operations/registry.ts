@@ -9,6 +9,7 @@ import {
   memoryArchiveRestore,
   memoryArchiveStats,
 } from './archive.js';
+import { decideApproval } from './decide-approval.js';
 import { dependentsOfInvalidated } from './dependents-of-invalidated.js';
 import { memoryLoadFamily, memorySmartLoad } from './family-loaders.js';
 import { findPaths } from './find-paths.js';
@@ -97,6 +98,7 @@ export const OPERATIONS: readonly Operation[] = [
   memoryPendingList,
   memoryPendingApprove,
   memoryPendingReject,
+  decideApproval,
   pendingRemembered,
   pendingRevoke,
   kgQuery,
