@@ -3,11 +3,16 @@ import Database from 'better-sqlite3';
 import { TOUCH_FLUSH_INTERVAL_MS } from '../../protocol/limits.js';
 
 /** Tables that the node itself writes while nobody asks anything. */
-const OWN_TABLES: ReadonlySet<string> = new Set(['database_owner']);
+const OWN_TABLES: ReadonlySet<string> = new Set([
+  'database_owner',
+  // Rows are compared some time after they were stored.
+  'near_duplicates',
+  'near_duplicates_through',
+]);
 
 /** A hash of every row for each table, a line each; the database is opened read-only. */
 export function digestOf(path: string, without: readonly string[] = []): string {
-  const db = new Database(path, { readonly: true });
+  const db = opened(path);
   try {
     const tables = db
       .prepare(
@@ -28,6 +33,17 @@ export function digestOf(path: string, without: readonly string[] = []): string 
     return lines.join('\n');
   } finally {
     db.close();
+  }
+}
+
+/** The last process that closes a database removes its log file, and in that moment nobody can open it for reading. */
+function opened(path: string, triesLeft = 5): Database.Database {
+  try {
+    return new Database(path, { readonly: true });
+  } catch (error) {
+    if (triesLeft === 0 || (error as { code?: unknown }).code !== 'SQLITE_CANTOPEN') throw error;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+    return opened(path, triesLeft - 1);
   }
 }
 
