@@ -23,7 +23,7 @@ import { emptyAbove } from './subtree.js';
 /** Only rows this near the top of an answer count as used. */
 const USED_RANKS = 3;
 /** The least score of a used row, as a share of the best row's. */
-const USED_SHARE_MIN = 0.7;
+const USED_SHARE_MIN = 0.75;
 
 /** Recalls memories that are relevant to a context (interface §4.3). */
 export const memoryRecall = defineOperation({

@@ -44,7 +44,9 @@ test('an answer with every word of the query in one row passes the cut, however 
   const words = fc.double({ min: 0.02, max: 32, noNaN: true });
   const near = standings.filter((some) => some.length === 0 || some[0]! > 0);
   fc.assert(
-    fc.property(words, lexical, sum, near, (...[held, strength, context, cosines]) => {
+    fc.property(words, lexical, share, near, (...[held, strength, part, cosines]) => {
+      // Neighbours count at most as much as a row.
+      const context = part * strength;
       const evidence = { together: 1, words: held, lexical: strength, context, unknown: 0, unknownNames: 0 };
       const likely = likelihood({ ...evidence, standings: cosines });
       assert.ok(likely >= RECALL_MIN_SCORE, String(likely));
