@@ -22,8 +22,8 @@ import { emptyAbove } from './subtree.js';
 
 /** Only rows this near the top of an answer count as used. */
 const USED_RANKS = 3;
-/** The least score of a used row, as a share of the best row's. */
-const USED_SHARE_MIN = 0.75;
+/** The least evidence of a used row, as a share of the best row's. */
+const USED_SHARE_MIN = 0.5;
 
 /** Recalls memories that are relevant to a context (interface §4.3). */
 export const memoryRecall = defineOperation({
@@ -259,11 +259,11 @@ const minScoreOf = (input: RecallInput): number => input.min_score ?? RECALL_MIN
  * The ids of the rows that count as used: those near the top that pass the cut, also where the caller asked for all, and
  * are not far below the best. Other rows only fill the answer, and reading them neither extends nor promotes them.
  */
-function usedIds(rows: Answers['recall-memories']['rows']): string[] {
-  const least = Math.max(RECALL_MIN_SCORE, USED_SHARE_MIN * (rows[0]?.score ?? 0));
-  const used = rows.slice(0, USED_RANKS).filter(({ score }) => score >= least);
-  return used.map(({ memory }) => memory.id);
-}
+const usedIds = (rows: Answers['recall-memories']['rows']): string[] =>
+  rows
+    .slice(0, USED_RANKS)
+    .filter(({ score, share }) => score >= RECALL_MIN_SCORE && share >= USED_SHARE_MIN)
+    .map(({ memory }) => memory.id);
 
 /** What a recall answered, for the ledger, and the ids of the rows that it used. */
 interface Recalled {

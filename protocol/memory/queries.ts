@@ -64,7 +64,7 @@ export interface MemoryQueries {
     RecallMemories,
     Omit<RankedMemories, 'rows'> &
       LeftOut & {
-        readonly rows: readonly { readonly memory: MemoryRow; readonly score: number }[];
+        readonly rows: readonly (Omit<RankedRow, 'rid'> & { readonly memory: MemoryRow })[];
         /** True when the byte limit ended the answer early. */
         readonly truncated: boolean;
       }

@@ -147,7 +147,7 @@ class Recall {
     const { limit, minScore = 0 } = this.#request;
     const passing = fused.filter(({ rid }) => this.#passes(rid)).slice(0, limit);
     const rows = passing
-      .map(({ rid, share }): RankedRow => ({ rid, score: rowScore(likely, share) }))
+      .map(({ rid, share }): RankedRow => ({ rid, score: rowScore(likely, share), share }))
       .filter(({ score }) => score >= minScore);
     return {
       rows,
