@@ -66,7 +66,7 @@ function bindArguments(operation: Operation, binding: McpBinding, args: Fields):
     if (value === null && !fieldTypes(operation, field).includes('null')) continue;
     input[field] = value;
   }
-  return input;
+  return input['format'] === 'json' ? input : { ...binding.toonDefaults, ...input };
 }
 
 /** Compact JSON unless the format asks for another text (reference-mcp-cli §5.2). */

@@ -3,9 +3,9 @@ import { type MemoryJson, type MemoryRow, memoryJson } from '../../protocol/memo
 import { provenanceOf } from '../../protocol/memory/provenance.js';
 import type { Answers } from '../../protocol/queries.js';
 import { applyBudget } from '../../protocol/ranking/budget.js';
+import { RECALL_MIN_SCORE } from '../../protocol/ranking/likelihood.js';
 import { Passages } from '../../protocol/ranking/passage.js';
 import type { RecallRequest, VectorEvidence, Viewer } from '../../protocol/ranking/types.js';
-import { usedRows } from '../../protocol/ranking/used-rows.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
@@ -19,6 +19,11 @@ import { omittedDamaged } from './filter.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
 import { judgedMemories } from './shown-memories.js';
 import { emptyAbove } from './subtree.js';
+
+/** Only rows this near the top of an answer count as used. */
+const USED_RANKS = 3;
+/** The least evidence of a used row, as a share of the best row's. */
+const USED_SHARE_MIN = 0.5;
 
 /** Recalls memories that are relevant to a context (interface §4.3). */
 export const memoryRecall = defineOperation({
@@ -67,7 +72,8 @@ export const memoryRecall = defineOperation({
   ],
   mcp: {
     description: 'Recall by meaning and keywords',
-    defaults: { format: 'toon_compact', verbose_provenance: true, content: 'passage' },
+    defaults: { format: 'toon_compact', verbose_provenance: true },
+    toonDefaults: { content: 'passage' },
     omit: ['accept_provenance', 'feature_tier'],
   },
   cli: {
@@ -117,7 +123,7 @@ async function recall(call: ReadCall, input: RecallInput) {
       memories.map(({ rid }) => rid),
     );
   }
-  const used = usedRows(query, rows, typeof evidence === 'string' ? null : evidence);
+  const used = usedIds(rows);
   record(call, { recallId, retriever: answer.mode, memories, scores, used });
   const cut = answer.truncated && rows.length === answer.rows.length;
   const below = answer.rows.length === 0 ? await emptyAbove(call, recallScope(call, input).namespace) : {};
@@ -134,7 +140,7 @@ async function recall(call: ReadCall, input: RecallInput) {
     ...attached,
     recall_id: recallId,
     ...below,
-    ...wordsOnly(evidence),
+    ...noteOf(evidence, answer, minScoreOf(input)),
     meta: { ...metaOf(answer, evidence, input), ...budget.meta },
   });
 }
@@ -185,6 +191,7 @@ async function rank(call: ReadCall, input: RecallInput, { query, viewer, recalle
     query,
     namespace,
     limit,
+    minScore: minScoreOf(input),
     recalled,
     viewer,
     now: call.now,
@@ -206,12 +213,13 @@ async function rank(call: ReadCall, input: RecallInput, { query, viewer, recalle
 }
 
 function metaOf(answer: Answers['recall-memories'], evidence: object | string, input: RecallInput) {
-  const { mode, candidates, confidenceFilteredOut, blendWeight } = answer;
+  const { mode, candidates, confidenceFilteredOut, belowMinScore, blendWeight } = answer;
   return {
     recall_mode: mode === 'hybrid' ? 'hybrid' : 'keyword_only',
     reranker_used: 'none',
     ...(typeof evidence === 'string' ? { semantic: evidence } : {}),
     candidate_counts: { fts: candidates.fts, hnsw: candidates.vector },
+    below_min_score: belowMinScore,
     ...(blendWeight === null ? {} : { blend_weight: rounded(blendWeight) }),
     ...(input.confidence_tier === undefined
       ? {}
@@ -231,10 +239,31 @@ const WORDS_ONLY: Readonly<Partial<Record<SemanticAbsence, string>>> = {
     'searched by words only, because no process embeds; start "mnemesh serve", or let SVC_HOME and SVC_EMBED_BACKEND be those of the process that does',
 };
 
-function wordsOnly(evidence: VectorEvidence | SemanticAbsence): { readonly note?: string } {
-  const note = typeof evidence === 'string' ? WORDS_ONLY[evidence] : undefined;
-  return note === undefined ? {} : { note };
+/** Why the answer has no row, and why it was searched by words only. */
+function noteOf(
+  evidence: VectorEvidence | SemanticAbsence,
+  { rows, belowMinScore }: Answers['recall-memories'],
+  minScore: number,
+): { readonly note?: string } {
+  const below =
+    belowMinScore === 0 ? '' : `; ${belowMinScore} scored below ${minScore}, and min_score 0 returns them`;
+  const empty = rows.length > 0 ? [] : [`no memory answers this${below}`];
+  const wordsOnly = typeof evidence === 'string' ? WORDS_ONLY[evidence] : undefined;
+  const note = [...(wordsOnly === undefined ? [] : [wordsOnly]), ...empty].join('; ');
+  return note === '' ? {} : { note };
 }
+
+const minScoreOf = (input: RecallInput): number => input.min_score ?? RECALL_MIN_SCORE;
+
+/**
+ * The ids of the rows that count as used: those near the top that pass the cut, also where the caller asked for all, and
+ * are not far below the best. Other rows only fill the answer, and reading them neither extends nor promotes them.
+ */
+const usedIds = (rows: Answers['recall-memories']['rows']): string[] =>
+  rows
+    .slice(0, USED_RANKS)
+    .filter(({ score, share }) => score >= RECALL_MIN_SCORE && share >= USED_SHARE_MIN)
+    .map(({ memory }) => memory.id);
 
 /** What a recall answered, for the ledger, and the ids of the rows that it used. */
 interface Recalled {

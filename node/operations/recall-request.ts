@@ -2,6 +2,7 @@ import { z } from 'zod';
 import * as limits from '../../protocol/limits.js';
 import { CONFIDENCE_TIERS } from '../../protocol/memory/confidence.js';
 import { KINDS } from '../../protocol/memory/memory.js';
+import { RECALL_MIN_SCORE } from '../../protocol/ranking/likelihood.js';
 import type { RecallFilter } from '../../protocol/ranking/types.js';
 import { ageSeconds, instantAfter } from '../../protocol/time.js';
 import type { ReadCall } from '../pipeline/call.js';
@@ -19,6 +20,13 @@ export const recallInput = z.object({
     // Not a default of the schema: `session_default` fills in a limit only where the caller gave none.
     .meta({ default: limits.RECALL_LIMIT })
     .describe(`At most this many rows, up to ${limits.RECALL_LIMIT_MAX}`),
+  min_score: z
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .meta({ default: RECALL_MIN_SCORE })
+    .describe('Only rows at least this likely to answer, 0 to 1; 0 for every row'),
   tags: fields.tagFilter.optional(),
   since: fields.instant.describe('Only memories created at or after this RFC 3339 instant').optional(),
   until: fields.instant.describe('Only memories created at or before this RFC 3339 instant').optional(),

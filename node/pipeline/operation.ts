@@ -55,6 +55,8 @@ export interface McpBinding {
   readonly always?: true;
   readonly omit?: readonly string[];
   readonly defaults?: Readonly<Record<string, unknown>>;
+  /** Further defaults of an answer in TOON. */
+  readonly toonDefaults?: Readonly<Record<string, unknown>>;
   readonly aliases?: Readonly<Record<string, string>>;
   readonly shape?: Shape;
 }

@@ -64,7 +64,7 @@ export interface MemoryQueries {
     RecallMemories,
     Omit<RankedMemories, 'rows'> &
       LeftOut & {
-        readonly rows: readonly { readonly memory: MemoryRow; readonly score: number }[];
+        readonly rows: readonly (Omit<RankedRow, 'rid'> & { readonly memory: MemoryRow })[];
         /** True when the byte limit ended the answer early. */
         readonly truncated: boolean;
       }
@@ -214,6 +214,8 @@ export interface RankedMemories {
   readonly candidates: { readonly fts: number; readonly vector: number };
   /** Candidates that only the confidence filter excluded. */
   readonly confidenceFilteredOut: number;
+  /** Rows that the answer would have without a least score. */
+  readonly belowMinScore: number;
   /**
    * The weight of one standard deviation of the cosine, when a perfect match of words weighs 1; null in keyword mode.
    */

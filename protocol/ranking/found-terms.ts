@@ -31,10 +31,6 @@ export class TermFinder {
     this.roots = [...new Set(roots)];
   }
 
-  get terms(): number {
-    return this.roots.length;
-  }
-
   /** Where the terms are, in the order of the text. */
   places(text: string): FoundTerm[] {
     const folded = text.toLowerCase();
@@ -52,12 +48,6 @@ export class TermFinder {
       }
     }
     return found.sort((left, right) => left.at - right.at);
-  }
-
-  /** The share of the terms that stand in a text, 0 to 1; 0 for a query without telling words. */
-  share(text: string): number {
-    if (this.terms === 0) return 0;
-    return new Set(this.places(text).map(({ term }) => term)).size / this.terms;
   }
 }
 

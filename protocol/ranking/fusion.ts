@@ -1,4 +1,3 @@
-import type { RankedRow } from './types.js';
 import type { RankingWeights } from './weights.js';
 
 /** A visible row with all its evidence. */
@@ -21,6 +20,14 @@ export interface Candidate {
   readonly ageDays: number;
   /** Whether the caller's session has recalled it before. */
   readonly recalled?: boolean;
+}
+
+/** A row in the order of a ranking. */
+export interface FusedRow {
+  readonly rid: number;
+  readonly score: number;
+  /** The evidence of the row as a share of the best row's, 0 to 1. */
+  readonly share: number;
 }
 
 const TIER_RANK: Readonly<Record<string, number>> = { short: 0, mid: 0.5, long: 1 };
@@ -57,7 +64,7 @@ export function fuse(
   candidates: readonly Candidate[],
   strength: number,
   weights: RankingWeights,
-): RankedRow[] {
+): FusedRow[] {
   let best = 0;
   for (const candidate of candidates) {
     best = Math.max(best, candidate.lexical + candidate.lexicalContext);
@@ -73,9 +80,11 @@ export function fuse(
       peak * Math.max(0, (candidate.semantic ?? 0) - weights.semanticPeakFrom) +
       weights.semanticContext * (candidate.semanticContext ?? 0) +
       boostOf(candidate, weights);
-    return { rid: candidate.rid, score: squash(raw) };
+    return { rid: candidate.rid, raw, score: squash(raw) };
   });
-  return rows.sort((left, right) => right.score - left.score || right.rid - left.rid);
+  rows.sort((left, right) => right.score - left.score || right.rid - left.rid);
+  const most = rows[0]?.raw ?? 0;
+  return rows.map(({ rid, raw, score }) => ({ rid, score, share: most > 0 ? Math.max(0, raw / most) : 1 }));
 }
 
 /** Maps any number into (0, 1) without changing the order. */

@@ -26,6 +26,8 @@ export interface LexicalEvidence {
   readonly adjacent: number;
   /** Phrases of the query (a word and a function word next to it), a bit for each. */
   readonly phrases: number;
+  /** Sum of the telling weights of the query words in the best passage, together with title and tags. */
+  readonly together: number;
 }
 
 /**
@@ -36,12 +38,15 @@ export interface LexicalEvidence {
  */
 export class LexicalScorer {
   readonly #idf: Float64Array;
+  readonly #telling: Float64Array;
   readonly #averageWords: number;
   readonly #weights: RankingWeights;
   readonly #matcher: TextMatcher;
   readonly #phrases: PhraseMatcher;
   readonly #frequency: Float64Array;
   readonly #inWindow: Int32Array;
+  /** 1 for each term in title or tags. */
+  readonly #named: Uint8Array;
   readonly #terms: number;
   /**
    * Bit of the unordered pair of two terms, -1 when there is no such pair; and of the ordered pair when the query has
@@ -51,10 +56,20 @@ export class LexicalScorer {
   readonly #adjacentBit: Int8Array;
   #near = 0;
   #adjacent = 0;
+  #together = 0;
 
-  /** `idf` has one entry for each term of the analysis; `averageWords` is the average length of a row. */
-  constructor(analysis: QueryAnalysis, idf: Float64Array, averageWords: number, weights: RankingWeights) {
+  /**
+   * `idf` and `telling` have one entry for each term of the analysis: what orders rows, and what evidence is measured by.
+   * `averageWords` is the average length of a row.
+   */
+  constructor(
+    analysis: QueryAnalysis,
+    { idf, telling }: { readonly idf: Float64Array; readonly telling: Float64Array },
+    averageWords: number,
+    weights: RankingWeights,
+  ) {
     this.#idf = idf;
+    this.#telling = telling;
     this.#averageWords = Math.max(1, averageWords);
     this.#weights = weights;
     this.#matcher = new TextMatcher(analysis.terms);
@@ -62,6 +77,7 @@ export class LexicalScorer {
     this.#terms = analysis.terms.length;
     this.#frequency = new Float64Array(this.#terms);
     this.#inWindow = new Int32Array(this.#terms);
+    this.#named = new Uint8Array(this.#terms);
     this.#nearBit = new Int8Array(this.#terms * this.#terms).fill(-1);
     this.#adjacentBit = new Int8Array(this.#terms * this.#terms).fill(-1);
     this.#numberPairs(analysis);
@@ -93,6 +109,7 @@ export class LexicalScorer {
     this.#adjacent = 0;
     this.#add(this.#matcher.match(title), weights.titleWeight);
     if (tags.length > 2) this.#add(this.#matcher.match(tags), weights.tagWeight);
+    this.#noteNamed();
     const body = this.#matcher.match(content);
     const length = 1 - weights.lengthPenalty + (weights.lengthPenalty * body.words) / this.#averageWords;
     this.#add(body, 1 / length);
@@ -107,7 +124,18 @@ export class LexicalScorer {
       covered += this.#idf[term] ?? 0;
     }
     if (score > 0) score += weights.passage * this.#bestPassage(body);
-    return { words: score, covered, near: this.#near, adjacent: this.#adjacent, phrases };
+    const together = this.#together;
+    return { words: score, covered, near: this.#near, adjacent: this.#adjacent, phrases, together };
+  }
+
+  /** Notes the terms found so far, in title and tags, and begins `together` with them. */
+  #noteNamed(): void {
+    this.#together = 0;
+    for (let term = 0; term < this.#terms; term++) {
+      const named = (this.#frequency[term] ?? 0) > 0;
+      this.#named[term] = named ? 1 : 0;
+      if (named) this.#together += this.#telling[term] ?? 0;
+    }
   }
 
   #add(match: TextMatch, weight: number): void {
@@ -132,24 +160,32 @@ export class LexicalScorer {
     }
   }
 
-  /** The greatest sum of word weights inside one passage of the content. */
+  /** The greatest sum of word weights inside one passage of the content; notes `together`. */
   #bestPassage(match: TextMatch): number {
     const inWindow = this.#inWindow.fill(0);
     let best = 0;
     let sum = 0;
+    let together = this.#together;
     let from = 0;
     for (let to = 0; to < match.occurrences; to++) {
       const term = match.terms[to] ?? 0;
-      if (inWindow[term] === 0) sum += this.#idf[term] ?? 0;
+      if (inWindow[term] === 0) {
+        sum += this.#idf[term] ?? 0;
+        if (this.#named[term] === 0) together += this.#telling[term] ?? 0;
+      }
       inWindow[term] = (inWindow[term] ?? 0) + 1;
       const start = (match.positions[to] ?? 0) - this.#weights.passageWords;
       while ((match.positions[from] ?? 0) <= start) {
         const left = match.terms[from] ?? 0;
         inWindow[left] = (inWindow[left] ?? 0) - 1;
-        if (inWindow[left] === 0) sum -= this.#idf[left] ?? 0;
+        if (inWindow[left] === 0) {
+          sum -= this.#idf[left] ?? 0;
+          if (this.#named[left] === 0) together -= this.#telling[left] ?? 0;
+        }
         from += 1;
       }
       if (sum > best) best = sum;
+      if (together > this.#together) this.#together = together;
     }
     return best;
   }

@@ -38,6 +38,8 @@ export interface QueryTerm {
   readonly required: boolean;
   /** The parts of an identifier, in order; empty for other words. */
   readonly parts: readonly string[];
+  /** True for a name or number: it begins with a capital inside a sentence, or has a digit. */
+  readonly name: boolean;
   /** How often the query contains it. */
   readonly count: number;
 }
@@ -70,6 +72,8 @@ type Piece = Omit<QueryTerm, 'stem' | 'count'> & {
   /** True for a piece that adds nothing to the order of words: a part of an identifier. */
   readonly aside: boolean;
 };
+
+type Unnamed = Omit<Piece, 'name'>;
 
 /** A word of the query with its terms. */
 interface QueryWord {
@@ -110,6 +114,7 @@ export function analyseQuery(query: string): QueryAnalysis {
       ...term,
       share: Math.max(term.share, piece.share),
       required: term.required || piece.required,
+      name: term.name || piece.name,
       count: term.count + 1,
     };
     if (aside) continue;
@@ -128,12 +133,20 @@ function queryWords(query: string): QueryWord[] {
     const raw = query.slice(scanner.start, end);
     const word = foldTerm(raw);
     if (word.length === 0) continue;
-    words.push({ word, pieces: piecesOf(raw, word, scanner) });
+    const name = isName(raw, query.slice(0, scanner.start));
+    words.push({ word, pieces: piecesOf(raw, word, scanner).map((piece) => ({ ...piece, name })) });
   }
   return words;
 }
 
-function piecesOf(raw: string, word: string, { ascii, mixed }: WordScanner): readonly Piece[] {
+const CAPITAL = /^\p{Lu}/u;
+const SENTENCE_START = /(?:^|[.?!:\n])\s*[^\s\p{L}\p{N}]*$/u;
+
+/** A word at the beginning of a sentence has a capital in any case. */
+const isName = (raw: string, before: string): boolean =>
+  /\p{N}/u.test(raw) || (CAPITAL.test(raw) && !SENTENCE_START.test(before.slice(-8)));
+
+function piecesOf(raw: string, word: string, { ascii, mixed }: WordScanner): readonly Unnamed[] {
   const stretches = ascii ? [] : stretchesOf(raw);
   if (stretches.length === 0) return wordPieces(raw, word, mixed);
   return stretches.flatMap(({ text, gram }) =>
@@ -141,9 +154,9 @@ function piecesOf(raw: string, word: string, { ascii, mixed }: WordScanner): rea
   );
 }
 
-function wordPieces(raw: string, word: string, mixed: boolean): Piece[] {
+function wordPieces(raw: string, word: string, mixed: boolean): Unnamed[] {
   const parts = mixed ? partsOf(raw) : [];
-  const whole: Piece = {
+  const whole: Unnamed = {
     word,
     also: alsoOf(raw, word),
     form: 'word',
@@ -157,7 +170,7 @@ function wordPieces(raw: string, word: string, mixed: boolean): Piece[] {
     // A single digit is in too many texts.
     .filter((part) => part.length > 1 && !isStopWord(part))
     .map(
-      (part): Piece => ({
+      (part): Unnamed => ({
         ...whole,
         word: part,
         also: [],
@@ -176,13 +189,13 @@ function alsoOf(raw: string, word: string): readonly string[] {
   return written === null ? otherForms(word) : [written];
 }
 
-function gramPieces(letters: readonly string[], size: number): Piece[] {
+function gramPieces(letters: readonly string[], size: number): Unnamed[] {
   const piece = { also: [], parts: [], aside: false };
   if (letters.length < size) {
     const word = letters.join('');
     return [{ ...piece, word, form: 'start', share: 1, required: true, stop: isStopGram(word, true) }];
   }
-  return letters.slice(size - 1).map((_letter, at): Piece => {
+  return letters.slice(size - 1).map((_letter, at): Unnamed => {
     const word = letters.slice(at, at + size).join('');
     const share = gramShare(word, at + size === letters.length && letters.length > size);
     return {

@@ -56,6 +56,8 @@ export interface RecallRequest extends RecallFilter {
   /** The namespace and its ancestors are searched; null searches everything. */
   readonly namespace: string | null;
   readonly limit: number;
+  /** Rows with a lower score are dropped; absent for none. */
+  readonly minScore?: number;
   /** Rows that the caller's session has already recalled; they get a small boost. */
   readonly recalled?: readonly number[];
   readonly viewer: Viewer;
@@ -68,6 +70,8 @@ export interface RecallRequest extends RecallFilter {
 /** A ranked row. */
 export interface RankedRow {
   readonly rid: number;
-  /** Descending, finite, above 0. */
+  /** How likely the row answers the query, 0 to 1; descending. */
   readonly score: number;
+  /** Its evidence as a share of the best row's, 0 to 1. */
+  readonly share: number;
 }

@@ -21,6 +21,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   catchup: async () => (await import('./catchup.js')).catchupBench,
   inprocess: async () => (await import('./inprocess.js')).inprocessBench,
   paraphrase: async () => (await import('./paraphrase.js')).paraphraseBench,
+  score: async () => (await import('./score.js')).scoreBench,
   notes: async () => (await import('./notes.js')).notesBench,
   retrieval: async () => (await import('./retrieval.js')).retrievalBench,
 };

@@ -15,6 +15,8 @@ const fixtureSchema = z.object({
 });
 type Fixture = z.output<typeof fixtureSchema>;
 
+export const readNotes = (): Fixture => fixtureSchema.parse(JSON.parse(readFileSync(FIXTURE, 'utf8')));
+
 /** The notes of a team in five languages, with questions that they answer and questions that none answers. */
 export const notesBench: Bench = {
   name: 'notes',
@@ -43,7 +45,7 @@ interface Mode {
 }
 
 async function runNotes({ options, progress, workspace }: BenchContext): Promise<BenchResult> {
-  const fixture = fixtureSchema.parse(JSON.parse(readFileSync(FIXTURE, 'utf8')));
+  const fixture = readNotes();
   const client = await MemoryClient.open(workspace.folder(), options.keyword);
   try {
     progress.step('notes: storing and embedding');

@@ -167,6 +167,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
       // The surfaces differ in what they answer by default.
       content: mostly(fc.constantFrom('full', 'passage', 'none'), 'all'),
       limit: fc.integer({ min: -1, max: 5 }),
+      min_score: mostly(fc.constantFrom(0, 0.2, 1), 2),
       budget_tokens: mostly(fc.integer({ min: 0, max: 50 }), -1),
       tags: fc.constantFrom('red', 'green,blue'),
       kinds: fc.constantFrom('decision', 'observation,decision', 'all', 'rumour'),

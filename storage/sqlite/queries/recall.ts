@@ -23,13 +23,16 @@ export function readRanked(
   request: RecallRequest,
   ranked: RankedMemories,
 ): Answers['recall-memories'] {
-  const scores = new Map(ranked.rows.map(({ rid, score }) => [rid, score]));
-  const page = visibleInOrder(statements, [...scores.keys()], request.viewer, request.now);
+  const byRid = new Map(ranked.rows.map((row) => [row.rid, row]));
+  const page = visibleInOrder(statements, [...byRid.keys()], request.viewer, request.now);
   const { rows, truncated, looked: _, ...leftOut } = page;
   return {
     ...ranked,
     ...leftOut,
-    rows: rows.map((memory) => ({ memory, score: scores.get(memory.rid) ?? 0 })),
+    rows: rows.map((memory) => {
+      const { score = 0, share = 0 } = byRid.get(memory.rid) ?? {};
+      return { memory, score, share };
+    }),
     truncated,
   };
 }

@@ -29,6 +29,9 @@ export function bestCosine(query: Float32Array, blob: Buffer): number {
   return best;
 }
 
+/** Mean and deviation of cosines where few rows are known, and how many rows they count as. */
+const ASSUMED = { mean: 0.2, deviation: 0.12, rows: 20 };
+
 /** Cosines of rows in standard deviations: those that the vector index reported, and others that it reads itself. */
 export class CosineReader {
   readonly #database: Database;
@@ -64,5 +67,16 @@ export class CosineReader {
     const cosine = this.#known.get(rid);
     if (cosine === undefined || !Number.isFinite(cosine)) return null;
     return Math.min(6, Math.max(-3, (cosine - this.#evidence.mean) / this.#deviation));
+  }
+
+  /** How far a row stands out, in standard deviations that also mean something among few rows; null without a vector. */
+  standing(rid: number): number | null {
+    const cosine = this.#known.get(rid);
+    if (cosine === undefined || !Number.isFinite(cosine)) return null;
+    const { mean, deviation, scanned } = this.#evidence;
+    const assumed = ASSUMED.rows / (ASSUMED.rows + scanned);
+    const center = mean + assumed * (ASSUMED.mean - mean);
+    const spread = Math.max(1e-3, deviation + assumed * (ASSUMED.deviation - deviation));
+    return Math.min(8, Math.max(-3, (cosine - center) / spread));
   }
 }

@@ -29,6 +29,8 @@ const EVERYWHERE = 0.9;
 /** Rows that are listed when filters have removed too many. */
 export const WIDENED_ROWS = 50_000;
 const FREQUENCIES_MAX = 50_000;
+/** In fewer rows than this the frequency of a word says little about it. */
+const TELLING_ROWS_MIN = 100;
 
 const LISTING = 'SELECT rowid FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid DESC LIMIT ?';
 const LISTING_SINCE =
@@ -59,6 +61,10 @@ export interface Postings {
   readonly rids: readonly number[];
   /** The weight of each term. */
   readonly idf: Float64Array;
+  /** The weight of each term as evidence: that of a scope of at least `TELLING_ROWS_MIN` rows. */
+  readonly telling: Float64Array;
+  /** The telling weight of a word in one row. */
+  readonly rarest: number;
   /** 1 for each term that is in any row. */
   readonly found: Uint8Array;
   /** Sum over all words of their rows; an estimate for common words. */
@@ -171,9 +177,14 @@ export class PostingsReader {
     const rows = Math.max(1, this.#scope.rows);
     const words = this.#probe(terms);
     const idf = new Float64Array(terms.length);
+    const telling = new Float64Array(terms.length);
     const found = new Uint8Array(terms.length);
+    const known = Math.max(rows, TELLING_ROWS_MIN);
+    const rarest = inverseFrequency(known, 1);
     for (const word of words) {
-      idf[word.index] = inverseFrequency(rows, word.rows) * (terms[word.index]?.share ?? 1);
+      const share = terms[word.index]?.share ?? 1;
+      idf[word.index] = inverseFrequency(rows, word.rows) * share;
+      telling[word.index] = inverseFrequency(known, word.rows) * share;
       found[word.index] = word.rows > 0 ? 1 : 0;
     }
     const ascending = words.filter((word) => word.rows > 0).sort((left, right) => left.rows - right.rows);
@@ -196,11 +207,13 @@ export class PostingsReader {
     if (listed.length === 0) {
       const informative = common.reduce((sum, word) => sum + (idf[word.index] ?? 0), 0) >= INFORMATIVE_MIN;
       const rids = informative ? this.#commonRows(common, idf, requested) : this.#anyRows(common, requested);
-      return { rids, idf, found, total, incomplete: common.length > 0, informative };
+      return { rids, idf, telling, rarest, found, total, incomplete: common.length > 0, informative };
     }
     return {
       rids: byWeight(masks, idf),
       idf,
+      telling,
+      rarest,
       found,
       total,
       incomplete: common.length > 0,

@@ -3,10 +3,16 @@ import { VECTOR_CANDIDATES_MAX } from '../../../protocol/limits.js';
 import { confidenceTierOf } from '../../../protocol/memory/confidence.js';
 import type { RankedMemories, SearchMemories } from '../../../protocol/memory/queries.js';
 import { isFiltered } from '../../../protocol/ranking/filter.js';
-import { type Candidate, fuse, semanticWeight } from '../../../protocol/ranking/fusion.js';
+import { type Candidate, type FusedRow, fuse, semanticWeight } from '../../../protocol/ranking/fusion.js';
 import { type LexicalEvidence, LexicalScorer, PairWeights } from '../../../protocol/ranking/lexical.js';
+import {
+  type AnswerEvidence,
+  JUDGED_ROWS,
+  likelihood,
+  rowScore,
+} from '../../../protocol/ranking/likelihood.js';
 import { analyseQuery } from '../../../protocol/ranking/query.js';
-import type { RecallRequest, VectorEvidence } from '../../../protocol/ranking/types.js';
+import type { RankedRow, RecallRequest, VectorEvidence } from '../../../protocol/ranking/types.js';
 import { RANKING_WEIGHTS, type RankingWeights } from '../../../protocol/ranking/weights.js';
 import { CosineReader } from './cosines.js';
 import { tagExpression } from './filters.js';
@@ -74,6 +80,15 @@ export class RecallIndex {
   }
 }
 
+/** An answer as the fit of the score reads it. */
+export interface JudgedAnswer {
+  readonly evidence: AnswerEvidence;
+  readonly rows: readonly FusedRow[];
+}
+
+export const judgedAnswer = (database: Database, request: RecallRequest): JudgedAnswer =>
+  new Recall(database, request, RANKING_WEIGHTS).judged(request.vectors);
+
 class Recall {
   readonly #request: RecallRequest;
   readonly #weights: RankingWeights;
@@ -110,17 +125,52 @@ class Recall {
         ? {
             rids: [],
             idf: new Float64Array(this.#analysis.terms.length),
+            telling: new Float64Array(this.#analysis.terms.length),
+            rarest: 1,
             found: new Uint8Array(this.#analysis.terms.length),
             total: 0,
             incomplete: false,
             informative: false,
           }
         : this.#reader.read(this.#analysis.terms, this.#readMax);
-    this.#scorer = new LexicalScorer(this.#analysis, this.#postings.idf, scope.averageWords, weights);
+    this.#scorer = new LexicalScorer(this.#analysis, this.#postings, scope.averageWords, weights);
     this.#load(this.#postings.rids.slice(0, this.#readMax));
   }
 
   run(vectors: VectorEvidence | null): RankedMemories {
+    const hits = this.#examine(vectors);
+    // The ranking covers all rows; filters remove rows from it and never change their order.
+    const candidates = this.#candidates();
+    const strength = this.#strength();
+    const fused = fuse(candidates, strength, this.#weights);
+    const likely = likelihood(this.#evidence(candidates, fused));
+    const { limit, minScore = 0 } = this.#request;
+    const passing = fused.filter(({ rid }) => this.#passes(rid)).slice(0, limit);
+    const rows = passing
+      .map(({ rid, share }): RankedRow => ({ rid, score: rowScore(likely, share), share }))
+      .filter(({ score }) => score >= minScore);
+    return {
+      rows,
+      mode: this.#cosines === null ? 'keyword' : 'hybrid',
+      // Counts only rows that the viewer may see: other counts would reveal words in hidden rows.
+      candidates: { fts: this.#usable(), vector: hits.filter(({ rid }) => this.#passes(rid)).length },
+      confidenceFilteredOut: candidates.filter(({ rid }) => this.#isUnsure(rid)).length,
+      belowMinScore: passing.length - rows.length,
+      blendWeight: this.#cosines === null ? null : semanticWeight(strength, this.#weights),
+    };
+  }
+
+  /** What the fit of the score reads: the evidence of the answer, and its rows. */
+  judged(vectors: VectorEvidence | null): JudgedAnswer {
+    this.#examine(vectors);
+    const candidates = this.#candidates();
+    const fused = fuse(candidates, this.#strength(), this.#weights);
+    const rows = fused.filter(({ rid }) => this.#passes(rid)).slice(0, this.#request.limit);
+    return { evidence: this.#evidence(candidates, fused), rows };
+  }
+
+  /** Loads and scores the rows that may answer; the answer is the hits of the vector index. */
+  #examine(vectors: VectorEvidence | null): VectorEvidence['hits'] {
     this.#cosines = vectors === null ? null : new CosineReader(this.#database, vectors);
     const hits = vectors?.hits.slice(0, VECTOR_ROWS_MAX) ?? [];
     this.#load(hits.map((hit) => hit.rid));
@@ -128,19 +178,7 @@ class Recall {
     if (vectors !== null) this.#widenByMeaning(vectors);
     this.#cosines?.read([...this.#scored.keys()]);
     if (this.#informative()) this.#readContext();
-    // The ranking covers all rows; filters remove rows from it and never change their order.
-    const candidates = this.#candidates();
-    const strength = this.#strength();
-    const ranked = fuse(candidates, strength, this.#weights);
-    const rows = ranked.filter(({ rid }) => this.#passes(rid));
-    return {
-      rows: rows.slice(0, this.#request.limit),
-      mode: this.#cosines === null ? 'keyword' : 'hybrid',
-      // Counts only rows that the viewer may see: other counts would reveal words in hidden rows.
-      candidates: { fts: this.#usable(), vector: hits.filter(({ rid }) => this.#passes(rid)).length },
-      confidenceFilteredOut: candidates.filter(({ rid }) => this.#isUnsure(rid)).length,
-      blendWeight: this.#cosines === null ? null : semanticWeight(strength, this.#weights),
-    };
+    return hits;
   }
 
   /** Reads and scores rows that are not loaded yet. */
@@ -279,6 +317,46 @@ class Recall {
       });
     }
     return candidates;
+  }
+
+  /** What speaks for the answer, in its first rows before filters. */
+  #evidence(candidates: readonly Candidate[], fused: readonly FusedRow[]): AnswerEvidence {
+    const { telling, found, rarest } = this.#postings;
+    let asked = 0;
+    let unknown = 0;
+    let unknownNames = 0;
+    telling.forEach((weight, term) => {
+      asked += weight;
+      if (found[term] === 1) return;
+      unknown += weight;
+      if (this.#analysis.terms[term]?.name === true) unknownNames += weight;
+    });
+    const share = asked > 0 ? 1 / asked : 0;
+    const judged = new Set(fused.slice(0, JUDGED_ROWS).map(({ rid }) => rid));
+    let [together, lexical, context] = [0, 0, 0];
+    for (const candidate of candidates) {
+      if (!judged.has(candidate.rid)) continue;
+      together = Math.max(together, this.#scored.get(candidate.rid)?.evidence.together ?? 0);
+      lexical = Math.max(lexical, candidate.lexical);
+      context = Math.max(context, candidate.lexicalContext);
+    }
+    return {
+      together: together * share,
+      words: together / rarest,
+      lexical: lexical * share,
+      context: context * share,
+      unknown: unknown * share,
+      unknownNames: unknownNames * share,
+      standings: this.#standings(judged),
+    };
+  }
+
+  /** Highest first. */
+  #standings(rids: ReadonlySet<number>): number[] {
+    const cosines = this.#cosines;
+    if (cosines === null) return [];
+    const standings = [...rids].map((rid) => cosines.standing(rid)).filter((one) => one !== null);
+    return standings.sort((left, right) => right - left);
   }
 
   #contextOf(

@@ -93,7 +93,7 @@ function rank(
   matches: number,
 ): number[] {
   const idf = new Float64Array(analysis.terms.length).fill(inverseFrequency(scope.rows, matches));
-  const scorer = new LexicalScorer(analysis, idf, scope.averageWords, RANKING_WEIGHTS);
+  const scorer = new LexicalScorer(analysis, { idf, telling: idf }, scope.averageWords, RANKING_WEIGHTS);
   const rows = statement(
     database,
     `SELECT memory.rid, memory.title, memory.content, memory.tags FROM json_each(?) AS listed

@@ -19,7 +19,7 @@ function countOfPhrases(query: string, text: string): number {
 function bestOf(query: string, texts: readonly string[]): string | undefined {
   const analysis = analyseQuery(query);
   const idf = new Float64Array(analysis.terms.length).fill(1);
-  const scorer = new LexicalScorer(analysis, idf, 10, RANKING_WEIGHTS);
+  const scorer = new LexicalScorer(analysis, { idf, telling: idf }, 10, RANKING_WEIGHTS);
   const evidence = texts.map((text) => scorer.score('', text, ''));
   const weights = new PairWeights(evidence, RANKING_WEIGHTS);
   const scores = evidence.map((row) => weights.score(row));

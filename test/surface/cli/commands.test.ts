@@ -88,6 +88,24 @@ describe('the commands', () => {
     assert.equal(json((await mnemesh('search', 'deploy', '--json')).out).results.length, 1);
   });
 
+  it('recall says that no memory answers, and shows the rows with --min-score 0', async () => {
+    const question = 'which caterer did Ann book for the deploy party in Oslo?';
+    const empty = await mnemesh('recall', question);
+    assert.equal(empty.code, 0);
+    assert.match(
+      empty.out,
+      /^no memories found, keyword recall\nno memory answers this; 1 scored below [\d.]+, and min_score 0 returns them\n$/,
+    );
+    assert.match(
+      (await mnemesh('recall', question, '--min-score', '0')).out,
+      /\n1 memory, keyword recall\n$/,
+    );
+    for (const wrong of ['2', '-1', 'low']) {
+      const { code, err } = await mnemesh('recall', question, `--min-score=${wrong}`);
+      assert.deepEqual([code, err.includes('--min-score: ')], [2, true], err);
+    }
+  });
+
   it('update, promote and delete say what they did', async () => {
     assert.match(
       (await mnemesh('update', id.slice(0, 8), '--priority', '3')).out,

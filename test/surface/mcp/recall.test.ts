@@ -83,7 +83,9 @@ describe('memory_recall over MCP', () => {
       });
       return (answer['memories'] as Row[])[0]!;
     };
-    const passage = await found({});
+    const asJson = await found({});
+    assert.deepEqual([asJson['content'], asJson['passage']], [content, undefined], 'JSON has the whole text');
+    const passage = await found({ content: 'passage' });
     assert.equal('content' in passage, false, 'a passage is not taken for the whole text');
     assert.match(String(passage['passage']), /^…The zeppelin lands at the old airfield on Fridays\. .*…$/);
     const full = await found({ content: 'full' });
@@ -96,6 +98,24 @@ describe('memory_recall over MCP', () => {
     assert.match(await compact({ content: 'full' }), /\|content\]:\n.*Nothing about boats.*zeppelin/);
     assert.match(await compact({ content: 'none' }), /\|agent_id\]:\n/);
     assert.equal((await call('memory_recall', { context: 'x', content: 'all' })).error?.code, -32602);
+  });
+
+  it('says in every format that no memory answers', async () => {
+    const asked = { context: 'what does the ferry captain of Esbjerg earn in December?' };
+    const note = /no memory answers this; \d+ scored below [\d.]+, and min_score 0 returns them/;
+    const empty = await json('memory_recall', asked);
+    assert.deepEqual([empty['count'], empty['memories']], [0, []]);
+    assert.match(String(empty['note']), note);
+    for (const format of ['toon', 'toon_compact']) {
+      const text = textOf(await call('memory_recall', { ...asked, format }));
+      assert.match(text, /^count:0\|mode:keyword\|note:no memory answers this; .*\nmemories\[[^\n]*\]:\n$/);
+      assert.match(text, note);
+    }
+    const all = await json('memory_recall', { ...asked, min_score: 0 });
+    assert.deepEqual([all['count'], all['note']], [(empty['meta'] as Row)['below_min_score'], undefined]);
+    for (const wrong of [-1, 1.5, 'much']) {
+      assert.equal((await call('memory_recall', { ...asked, min_score: wrong })).error?.code, -32602);
+    }
   });
 
   it('is in the compact form at least 70 % smaller than the JSON envelope, passages included', async (context) => {
