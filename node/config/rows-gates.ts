@@ -44,7 +44,7 @@ export const GATE_ROWS = {
     oneOf: PERMISSION_MODES,
     env: 'SVC_PERMISSIONS_MODE',
     config: 'permissions.mode',
-    doc: 'What policies and permission rules do: `enforce` refuses or waits for approval, `advisory` permits everything and records what would be refused, `off` asks nothing.',
+    doc: 'What policies and permission rules do: `enforce` refuses or waits for approval, `advisory` permits what they would refuse or delay, `off` asks nothing.',
   },
   permissionRules: {
     type: 'tables',

@@ -95,7 +95,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
       id,
       parent: mostly(namespace, 'a//b'),
       governance: mostly(
-        fc.constantFrom({ write: 'owner' }, { write: 'any', extra: [1] }),
+        fc.constantFrom({ write: 'owner' }, { write: 'any', extra: [1] }, { write: 'approve' }),
         { write: 'x' },
         {},
       ),
@@ -107,6 +107,15 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
     { requiredKeys: ['namespace'] },
   ),
   memory_namespace_clear_standard: fc.record({ namespace: mostly(namespace, 'a//b') }),
+  memory_pending_list: fc.record(
+    { status: mostly(fc.constantFrom('pending', 'approved'), 'open'), namespace: mostly(namespace, 'a//b') },
+    { requiredKeys: [] },
+  ),
+  memory_pending_approve: fc.record(
+    { id, remember: mostly(fc.constantFrom('once', 'forever'), 'always') },
+    { requiredKeys: ['id'] },
+  ),
+  memory_pending_reject: fc.record({ id }),
   memory_rule_list: fc.record(
     { kind: fc.constantFrom('bash', 'custom', 'dance'), enabled_only: fc.boolean() },
     { requiredKeys: [] },

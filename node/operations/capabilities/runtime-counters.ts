@@ -12,12 +12,12 @@ export interface RuntimeCounters {
   readonly registered_hooks: number;
 }
 
-/** Counts what exists. Pending actions and hooks come with later parts of the service; until then they are 0. */
+/** Counts what exists. Hooks come with a later part of the service; until then they are 0. */
 export async function runtimeCounters(call: ReadCall): Promise<RuntimeCounters> {
   const { services } = call;
   return {
     active_rule_count: await activeRules(call),
-    pending_requests: 0,
+    pending_requests: await waitingActions(call),
     hnsw_evictions: 0,
     dlq_depth: services.condition().federation?.dlq_depth ?? 0,
     registered_hooks: 0,
@@ -30,4 +30,10 @@ async function activeRules(call: ReadCall): Promise<number> {
   if (!found.ok) return 0;
   const { rules, trust } = found.value;
   return rules.filter((rule) => isInForce(rule, trust)).length;
+}
+
+/** Actions that wait for approval; 0 while they cannot be counted. */
+async function waitingActions({ services }: ReadCall): Promise<number> {
+  const counted = await services.store.query({ kind: 'count-pendings' });
+  return counted.ok ? counted.value.waiting : 0;
 }

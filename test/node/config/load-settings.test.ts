@@ -155,6 +155,7 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_GOVERNANCE_FAIL_OPEN_ON_ERROR: [['1', true]],
   SVC_PERMISSIONS_MODE: [['advisory', 'advisory']],
   SVC_PASSPHRASE_FILE_ALLOW_LAX_PERMS: [['1', true]],
+  SVC_OPERATOR_PUBKEY: [['A'.repeat(43), 'A'.repeat(43)]],
 };
 
 describe('the environment', () => {
@@ -275,6 +276,9 @@ describe('the configuration file', () => {
     op = "memory_store"
     decision = "deny"
     reason = "no"
+    [governance]
+    operator_pubkey = "${'A'.repeat(43)}"
+    require_operator_pubkey = true
   `;
   const FROM_FILE: Readonly<Record<string, unknown>> = {
     requestTimeoutMs: 5000,
@@ -342,6 +346,8 @@ describe('the configuration file', () => {
     observationsTtlDays: 3,
     logLevel: 'error',
     profile: 'full',
+    operatorPubkey: 'A'.repeat(43),
+    requireOperatorPubkey: true,
   };
 
   it('is known to this test, every key', () => {

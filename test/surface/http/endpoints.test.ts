@@ -102,7 +102,7 @@ describe('the endpoint tables of the interface', () => {
       if (row.shape !== undefined) assert.equal(shapeProblem(body, row.shape), null, text);
       for (const [key, value] of Object.entries(row.holds ?? {}))
         assert.deepEqual(body[key], value, `${key}: ${text}`);
-      if (row.keep !== undefined) ids.set(row.keep, String(body['id']));
+      if (row.keep !== undefined) ids.set(row.keep, String(body['id'] ?? body['pending_id']));
     });
   }
 });
