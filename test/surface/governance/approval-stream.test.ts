@@ -120,6 +120,19 @@ describe('the stream of approvals', () => {
     assert.equal(head.headers.get('content-type'), 'text/event-stream');
   });
 
+  it('is described, and so are the headers of a signed decision', async () => {
+    const { paths } = (await (await fetch(`${node.base}/openapi.json`)).json()) as {
+      paths: Record<string, Record<string, { parameters: Record<string, unknown>[]; responses: object }>>;
+    };
+    const stream = paths['/api/v1/approvals/stream']!['get']!;
+    assert.match(JSON.stringify(stream.responses), /text\/event-stream/);
+    assert.equal(stream.parameters[0]!['name'], 'Last-Event-ID');
+    const needs = (path: string) =>
+      paths[path]!['post']!.parameters.find((each) => each['name'] === 'X-SVC-Signature')?.['required'];
+    assert.equal(needs('/api/v1/approvals/{pending_id}'), true);
+    assert.equal(needs('/api/v1/pending/{id}/approve'), false);
+  });
+
   it('misses nothing over a crash of the node', async () => {
     const listener = await open(REQUESTER);
     await node.request('before the crash');

@@ -133,6 +133,19 @@ describe('the number of listeners', () => {
   });
 });
 
+describe('the end of the node', () => {
+  it('does not wait for a listener that does not read', async () => {
+    const reader = await EventListener.open(base(), ADMIN, { lastEventId: 1 });
+    const stalled = await stall('1');
+    await reader.heard(EVENTS - 1, 60_000);
+    const beganMs = performance.now();
+    await node.surface.drain(20_000);
+    assert.ok(performance.now() - beganMs < 5000);
+    await until('the stream of the reader ends', () => reader.ended === 'clean');
+    stalled.destroy();
+  });
+});
+
 /** What a socket gets when it reads at last, to its end. */
 async function read(socket: Socket): Promise<string> {
   let text = '';
