@@ -60,7 +60,7 @@ export const pendingRevoke = defineOperation({
   }),
   output: z.object({ removed: z.boolean() }),
   effect: 'write',
-  guards: { admin: true },
+  guards: { admin: true, attestation: 'by-name' },
   cli: {
     command: 'pending revoke',
     view: 'message',
