@@ -15,7 +15,7 @@ export type PendingChange = Readonly<Record<string, unknown>>;
 
 /** Where pending actions come from, and decisions go to. */
 export interface PendingSource {
-  /** Who decides, for people; null where nobody is named. */
+  /** Who decides, for people; null where no agent is named. */
   readonly decides: string | null;
   waiting(): Promise<Result<readonly WaitingAction[]>>;
   /** Decides one action; the answer of the node. */

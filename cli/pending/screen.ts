@@ -18,7 +18,7 @@ const OTHER_LINES = 7;
 /** The whole screen: the list with the chosen action in sight, what is asked for, and what happened last. */
 export function screenOf({ actions, chosen, decides, notes }: Shown, columns: number, rows: number): string {
   const many = `${actions.length} ${actions.length === 1 ? 'action waits' : 'actions wait'}`;
-  const who = decides === null ? 'nobody decides: give --agent-id' : `${decides} decides`;
+  const who = decides === null ? 'no agent decides: give --agent-id' : `${decides} decides`;
   const room = Math.max(1, rows - OTHER_LINES - notes.length);
   const from = Math.max(0, Math.min(chosen - room + 1, actions.length - room));
   const list = actions.slice(from, from + room).map((action, index) => {

@@ -75,7 +75,7 @@ async function watchHere(parsed: ParsedArguments, terminal: Terminal): Promise<R
   }
 }
 
-/** Runs until a signal, the key `q`, a failure, or until nobody reads the lines any more. */
+/** Runs until a signal, the key `q`, a failure, or until its reader is gone. */
 async function watch(
   source: PendingSource,
   parsed: ParsedArguments,

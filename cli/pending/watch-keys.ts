@@ -16,7 +16,7 @@ export class WatchKeys {
   #actions: readonly WaitingAction[] = [];
   #chosen = 0;
   #notes: string[] = [];
-  /** The list is read anew once at a time. */
+  /** Reads of the list do not overlap. */
   #reading: Promise<void> | null = null;
   #isStale = false;
 
@@ -78,7 +78,7 @@ export class WatchKeys {
     this.#draw();
   }
 
-  /** Reads the list anew. */
+  /** Reads the list again. */
   read(): Promise<void> {
     this.#isStale = true;
     this.#reading ??= this.#readAll().finally(() => {

@@ -10,6 +10,19 @@ export const remember = z
   .default('once')
   .describe('Whether later actions of the same kind, agent and namespace are decided alike without asking');
 
+/** What an approval answers: the executed action, or how many votes it has. */
+export const approvalOutput = z.looseObject({
+  approved: z.boolean(),
+  id: z.string(),
+  executed: z.boolean().optional(),
+  memory_id: z.string().nullable().optional(),
+  decided_by: z.string().nullable().optional(),
+  status: z.string().optional(),
+  votes: z.int().optional(),
+  quorum: z.int().optional(),
+  reason: z.string().optional(),
+});
+
 /** Approves a pending action (interface §4.9); when the votes suffice it executes. */
 export const memoryPendingApprove = defineOperation({
   name: 'memory_pending_approve',
@@ -17,16 +30,7 @@ export const memoryPendingApprove = defineOperation({
   summary: 'Approve an action that waits; it executes when it has enough approvals.',
   core: false,
   input: z.object({ id: pendingId, remember }),
-  output: z.looseObject({
-    approved: z.boolean(),
-    id: z.string(),
-    executed: z.boolean().optional(),
-    memory_id: z.string().nullable().optional(),
-    decided_by: z.string().nullable().optional(),
-    votes: z.int().optional(),
-    quorum: z.int().optional(),
-    reason: z.string().optional(),
-  }),
+  output: approvalOutput,
   effect: 'write',
   guards: { attestation: 'by-name' },
   http: [

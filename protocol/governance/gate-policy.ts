@@ -11,7 +11,7 @@ import {
   policiesOf,
 } from './effective-policy.js';
 
-/** What holds for a gate of a namespace. Namespaces of the service itself are governed by nobody. */
+/** What holds for a gate of a namespace. Namespaces of the service itself have no policy. */
 export function* gateOf({
   gate,
   namespace,

@@ -9,6 +9,7 @@ import { openHttpNode } from '../surface/http/http-node.js';
 const WITHOUT_ROWS = [
   'agent_bind_key',
   'agent_revoke_key',
+  'decide_approval',
   'memory_agent_register',
   'memory_check_agent_action',
   'memory_quota_status',
