@@ -13,7 +13,7 @@ import type { Row } from '../decide/rows.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type PendingAction, type PendingState, pendingKind } from '../kinds/pending-kind.js';
 import { type Remembered, rememberedId, rememberedKind } from '../kinds/remembered-kind.js';
-import { type Remember, type Vote, voteKind } from '../kinds/vote-kind.js';
+import { REMEMBER, type Remember, type Vote, voteKind } from '../kinds/vote-kind.js';
 import { APPROVALS_MAX } from '../limits.js';
 import type { AgentId } from '../meanings.js';
 import { peerOfOrigin } from '../mesh/wire.js';
@@ -112,7 +112,7 @@ function* settled(
   const denial = valid.find(({ decision }) => decision === 'deny');
   const approvals = valid.filter(({ decision }) => decision === 'approve').slice(0, APPROVALS_MAX);
   const isApproved = denial === undefined && approvals.length >= neededBy(pending);
-  const deciding = denial ?? (isApproved ? approvals.at(-1) : undefined);
+  const deciding = denial ?? (isApproved ? lastOf(approvals) : undefined);
   const image = yield* numbered(row.id, {
     ...pending,
     status: stateOf(denial, isApproved),
@@ -134,6 +134,13 @@ const stateOf = (denial: Vote | undefined, isApproved: boolean): PendingState =>
   if (denial !== undefined) return 'rejected';
   return isApproved ? 'approved' : 'pending';
 };
+
+/** The approval that decides. It is remembered no longer than every approval asks for. */
+function lastOf(approvals: readonly Vote[]): Vote | undefined {
+  const least = Math.min(...approvals.map(({ remember }) => REMEMBER.indexOf(remember)));
+  const last = approvals.at(-1);
+  return last === undefined ? undefined : { ...last, remember: REMEMBER[least]! };
+}
 
 /** The record of a decision that also holds for later actions. */
 function* memoryOf(

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import {
+  type DaemonProcess,
+  freePort,
+  startDaemonProcess,
+  temporaryFolder,
+} from '../../support/daemon-process.js';
+
+type Row = Record<string, unknown>;
+
+const OWNER = 'ai:owner';
+const CODER = 'ai:coder';
+const LEAD = 'ai:lead';
+const SECOND = 'ai:second';
+const ATTACKER = 'ai:attacker';
+const HELPER = 'ai:helper';
+
+let daemon: DaemonProcess;
+before(async () => {
+  daemon = await startDaemonProcess(temporaryFolder('governance-hostile'), await freePort());
+  for (const agent of [CODER, LEAD, SECOND, HELPER])
+    assert.equal(
+      (await call(agent, 'POST', '/agents', { agent_id: agent, agent_type: 'ai:test' })).status,
+      201,
+    );
+});
+after(() => daemon.end('SIGTERM'));
+
+async function call(agent: string, method: string, path: string, body?: unknown) {
+  const response = await fetch(`${daemon.base}${path}`, {
+    method,
+    headers: { 'content-type': 'application/json', 'x-agent-id': agent },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Row };
+}
+const setStandard = (agent: string, namespace: string, standard: Row) =>
+  call(agent, 'POST', `/namespaces/${encodeURIComponent(namespace)}/standard`, standard);
+const govern = (agent: string, namespace: string, governance: Row) =>
+  setStandard(agent, namespace, { governance });
+const store = (agent: string, namespace: string, title: string) =>
+  call(agent, 'POST', '/memories', { namespace, title, content: `words of ${title}` });
+const approve = (agent: string, { body }: { readonly body: Row }, remember = 'once') =>
+  call(agent, 'POST', `/pending/${body['pending_id']}/approve`, { remember });
+
+describe('an agent that looks for a way around a policy', { timeout: 120_000 }, () => {
+  it('does not have a consensus remembered that only it wants remembered', async () => {
+    await govern(OWNER, 'many', { write: 'approve', approver: { consensus: 2 } });
+    const first = await store(CODER, 'many', 'one');
+    await approve(LEAD, first);
+    assert.equal((await approve(SECOND, first, 'forever')).status, 200);
+    const second = await store(CODER, 'many', 'two');
+    assert.equal(second.status, 202);
+    await approve(LEAD, second, 'forever');
+    assert.equal((await approve(SECOND, second, 'forever')).status, 200);
+    assert.equal((await store(CODER, 'many', 'three')).status, 201);
+  });
+});
