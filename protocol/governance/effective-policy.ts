@@ -87,10 +87,12 @@ export function approverOf(value: unknown): Approver {
   return { form: 'consensus', votes: Number(consensus) };
 }
 
-/** True when a gate lets more pass than before: a looser level, or another approver. */
-export function isLooser(after: GatePolicy, before: GatePolicy): boolean {
+/** True when a gate lets more pass than before: a looser level, another owner of what only owners do, or another approver. */
+export function isLooser(gate: Gate, after: GatePolicy, before: GatePolicy): boolean {
   if (before.from === null) return false;
   const [now, then] = [LEVELS.indexOf(after.level), LEVELS.indexOf(before.level)];
-  if (now !== then) return now < then;
+  // An approval lets others do what only the owner could.
+  if (now !== then) return now < then || before.level === 'owner';
+  if (before.level === 'owner') return gate === 'write' && after.owner !== before.owner;
   return before.level === 'approve' && JSON.stringify(after.approver) !== JSON.stringify(before.approver);
 }

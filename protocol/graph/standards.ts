@@ -150,7 +150,7 @@ function* loosening(image: Standard, viewer: Viewer): Reading<Failure | null> {
   for (const gate of GATES) {
     const [inherited, changed] = [gatePolicy(above, gate), gatePolicy(after, gate)];
     if ('problem' in inherited || 'problem' in changed) continue;
-    if (!isLooser(changed, inherited) || inherited.owner === viewer.agentId) continue;
+    if (!isLooser(gate, changed, inherited) || inherited.owner === viewer.agentId) continue;
     return {
       code: 'FORBIDDEN',
       message: `the policy of "${inherited.from}" is stricter about ${gate}; only its owner or an admin may loosen it below`,

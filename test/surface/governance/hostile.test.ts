@@ -56,4 +56,18 @@ describe('an agent that looks for a way around a policy', { timeout: 120_000 }, 
     assert.equal((await approve(SECOND, second, 'forever')).status, 200);
     assert.equal((await store(CODER, 'many', 'three')).status, 201);
   });
+
+  it('does not become the owner of a namespace below one that only its owner writes', async () => {
+    await govern(OWNER, 'top', { write: 'owner' });
+    for (const governance of [{ write: 'owner' }, { write: 'approve', approver: { agent: HELPER } }]) {
+      const refused = await govern(ATTACKER, 'top/below', governance);
+      assert.deepEqual(
+        [refused.status, refused.body['code']],
+        [403, 'FORBIDDEN'],
+        JSON.stringify(governance),
+      );
+    }
+    assert.equal((await store(ATTACKER, 'top/below', 'one')).status, 403);
+    assert.equal((await govern(OWNER, 'top/below', { write: 'owner' })).status, 201);
+  });
 });
