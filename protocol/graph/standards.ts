@@ -147,6 +147,16 @@ function* loosening(image: Standard, viewer: Viewer): Reading<Failure | null> {
   const after = policiesOf(image.namespace, yield* standardsAbove(image.namespace, image));
   // The standard of the namespace itself is the caller's to change.
   const above = policiesOf(image.namespace, (at) => (at === image.namespace ? null : now(at)));
+  // The policy of a named parent can change later, when nobody looks at this namespace.
+  const left = above.find(
+    ({ namespace, set_by: owner }) => namespace !== EVERYWHERE && owner !== viewer.agentId,
+  );
+  if (image.parent_namespace !== null && left !== undefined) {
+    return {
+      code: 'FORBIDDEN',
+      message: `only the owner of the policy of "${left.namespace}" or an admin may name another parent below it`,
+    };
+  }
   for (const gate of GATES) {
     const [inherited, changed] = [gatePolicy(above, gate), gatePolicy(after, gate)];
     if ('problem' in inherited || 'problem' in changed) continue;

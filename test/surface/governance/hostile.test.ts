@@ -70,4 +70,15 @@ describe('an agent that looks for a way around a policy', { timeout: 120_000 }, 
     assert.equal((await store(ATTACKER, 'top/below', 'one')).status, 403);
     assert.equal((await govern(OWNER, 'top/below', { write: 'owner' })).status, 201);
   });
+
+  it('does not leave a policy by naming a parent of its own', async () => {
+    const governance = { write: 'approve', approver: { agent: LEAD } };
+    await govern(OWNER, 'ask', governance);
+    await govern(ATTACKER, 'own', governance);
+    const refused = await setStandard(ATTACKER, 'ask/below', { parent: 'own' });
+    assert.deepEqual([refused.status, refused.body['code']], [403, 'FORBIDDEN']);
+    await govern(ATTACKER, 'own', { write: 'any' });
+    assert.equal((await store(ATTACKER, 'ask/below', 'one')).status, 202);
+    assert.equal((await setStandard(OWNER, 'ask/below', { parent: 'own' })).status, 201);
+  });
 });
