@@ -57,7 +57,11 @@ function* judged(action: GatedAction, context: DecisionContext): Reading<PolicyV
     if (asks || found.level === 'approve') {
       const known = yield* remembered(action, place, context);
       if (known === 'deny') return refuse(action, place, 'an approver denied it, and had that remembered');
-      if (known === null) mustAsk ??= { namespace: place.namespace, approver: found.approver };
+      const waits = known === null ? { namespace: place.namespace, approver: found.approver } : null;
+      if (mustAsk !== null && waits !== null && !isSameApprover(mustAsk, waits)) {
+        return refuse(action, place, `it and "${mustAsk.namespace}" have different approvers`);
+      }
+      mustAsk ??= waits;
     }
     const isOpen = found.level === 'any' || found.level === 'registered';
     // A write may be open to all, and the rows that are there still belong to their owners.
@@ -108,6 +112,9 @@ interface Waiting {
   readonly namespace: string;
   readonly approver: Approver;
 }
+
+const isSameApprover = (a: Waiting, b: Waiting): boolean =>
+  JSON.stringify(a.approver) === JSON.stringify(b.approver);
 
 const UNREADABLE = 'policy_unreadable';
 

@@ -81,4 +81,18 @@ describe('an agent that looks for a way around a policy', { timeout: 120_000 }, 
     assert.equal((await store(ATTACKER, 'ask/below', 'one')).status, 202);
     assert.equal((await setStandard(OWNER, 'ask/below', { parent: 'own' })).status, 201);
   });
+
+  it('does not move a memory to a namespace of another approver with the approval of its own', async () => {
+    await govern(OWNER, 'target', { write: 'approve', approver: { agent: LEAD } });
+    await govern(ATTACKER, 'source', { write: 'approve', approver: { agent: HELPER } });
+    const stored = await approve(HELPER, await store(ATTACKER, 'source', 'moved'));
+    const path = `/memories/${stored.body['memory_id']}`;
+    const refused = await call(ATTACKER, 'PUT', path, { namespace: 'target' });
+    assert.deepEqual([refused.status, refused.body['code']], [403, 'GOVERNANCE_REFUSED']);
+    await govern(ATTACKER, 'source', { write: 'any' });
+    const asked = await call(ATTACKER, 'PUT', path, { namespace: 'target' });
+    assert.deepEqual([asked.status, asked.body['namespace']], [202, 'target']);
+    assert.equal((await approve(HELPER, asked)).status, 403);
+    assert.equal((await approve(LEAD, asked)).status, 200);
+  });
 });
