@@ -88,7 +88,8 @@ function* updated(
     action: 'update',
     op: 'memory_store',
     viewer,
-    places: moves ? [place, { gate: 'write', namespace: movedTo }] : [place],
+    // A move takes the memory away from its namespace, as a deletion does.
+    places: moves ? [place, { ...place, gate: 'delete' }, { gate: 'write', namespace: movedTo }] : [place],
     memoryId: id,
     canWait: true,
     written: { ...row, namespace: movedTo ?? row.namespace },

@@ -95,4 +95,12 @@ describe('an agent that looks for a way around a policy', { timeout: 120_000 }, 
     assert.equal((await approve(HELPER, asked)).status, 403);
     assert.equal((await approve(LEAD, asked)).status, 200);
   });
+
+  it('does not move a memory away where its deletion needs an approval', async () => {
+    await govern(OWNER, 'kept', { write: 'any', delete: 'approve' });
+    const { body } = await store(CODER, 'kept', 'one');
+    const moved = await call(CODER, 'PUT', `/memories/${body['id']}`, { namespace: 'elsewhere' });
+    assert.deepEqual([moved.status, moved.body['namespace']], [202, 'kept']);
+    assert.equal((await call(CODER, 'PUT', `/memories/${body['id']}`, { title: 'two' })).status, 200);
+  });
 });
