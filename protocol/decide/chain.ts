@@ -1,6 +1,6 @@
 import { type Command, type Outcomes, RULES } from '../commands.js';
 import { votePendingOf } from '../governance/forwarded-vote.js';
-import { type PolicyVerdict, policy } from '../governance/policy.js';
+import { approvedPolicy, type PolicyVerdict, policy } from '../governance/policy.js';
 import { fail, failed, type Result } from '../result.js';
 import { audited } from './audit.js';
 import { chargeWrites } from './charge-writes.js';
@@ -81,7 +81,9 @@ function* withPutAside(
   context: DecisionContext,
   rules: Rules,
 ): Deciding<Outcome> {
-  const executed = yield* ruling(command, { ...context, permitted: true }, rules);
+  const said = yield* approvedPolicy(command, context);
+  if (said.verdict === 'refuse') return failed(said.failure);
+  const executed = yield* ruling(command, { ...context, permitted: said.verdict === 'permit' }, rules);
   if (!approving.ok || !executed.ok) return executed;
   const { value, mutations } = approving.value;
   const { chargedTo } = executed.value;

@@ -43,6 +43,23 @@ export function* policy(command: Command, context: DecisionContext): Reading<Pol
   return cannotEvaluate && failOpen ? ALLOW : verdict;
 }
 
+/**
+ * What an approval lets a command do that was put aside. The rules about writes still count, and rows of others are changed
+ * only where a policy says so now: a question of a permission rule gives nobody more rights.
+ */
+export function* approvedPolicy(command: Command, context: DecisionContext): Reading<PolicyVerdict> {
+  const action = yield* gatedAction(command, context);
+  if (action === null) return ALLOW;
+  const forbidden = yield* ruledOut(action, context);
+  if (forbidden !== null) return { verdict: 'refuse', failure: forbidden };
+  for (const place of action.places) {
+    if (place.gate === 'write') continue;
+    const found = yield* gateOf(place);
+    if ('problem' in found || found.from === null || found.level === 'owner') return ALLOW;
+  }
+  return PERMIT;
+}
+
 function* judged(action: GatedAction, context: DecisionContext): Reading<PolicyVerdict> {
   let mustAsk: Waiting | null = null;
   let permits = true;

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import {
   type DaemonProcess,
@@ -6,6 +8,12 @@ import {
   startDaemonProcess,
   temporaryFolder,
 } from '../../support/daemon-process.js';
+
+const RULES = `[[permissions.rules]]
+namespace_pattern = "ruled"
+op = "memory_delete"
+decision = "ask"
+`;
 
 type Row = Record<string, unknown>;
 
@@ -18,7 +26,9 @@ const HELPER = 'ai:helper';
 
 let daemon: DaemonProcess;
 before(async () => {
-  daemon = await startDaemonProcess(temporaryFolder('governance-hostile'), await freePort());
+  const home = temporaryFolder('governance-hostile');
+  writeFileSync(join(home, 'config.toml'), RULES, { mode: 0o600 });
+  daemon = await startDaemonProcess(home, await freePort());
   for (const agent of [CODER, LEAD, SECOND, HELPER])
     assert.equal(
       (await call(agent, 'POST', '/agents', { agent_id: agent, agent_type: 'ai:test' })).status,
@@ -102,5 +112,28 @@ describe('an agent that looks for a way around a policy', { timeout: 120_000 }, 
     const moved = await call(CODER, 'PUT', `/memories/${body['id']}`, { namespace: 'elsewhere' });
     assert.deepEqual([moved.status, moved.body['namespace']], [202, 'kept']);
     assert.equal((await call(CODER, 'PUT', `/memories/${body['id']}`, { title: 'two' })).status, 200);
+  });
+
+  it('does not delete a memory that was moved away before the approval', async () => {
+    await govern(OWNER, 'shared', { write: 'any', delete: 'any' });
+    const { body } = await store(CODER, 'shared', 'one');
+    await govern(OWNER, 'shared', { write: 'any', delete: 'approve' });
+    const asked = await call(ATTACKER, 'DELETE', `/memories/${body['id']}`);
+    assert.equal(asked.status, 202);
+    const moved = await call(CODER, 'PUT', `/memories/${body['id']}`, { namespace: 'private' });
+    assert.equal((await approve(LEAD, moved)).status, 200);
+    const refused = await approve(LEAD, asked);
+    assert.deepEqual([refused.status, refused.body['code']], [403, 'FORBIDDEN']);
+    assert.equal((await call(CODER, 'GET', `/memories/${body['id']}`)).status, 200);
+  });
+
+  it('gets no right to delete memories of others from a rule that asks', async () => {
+    const { body } = await store(CODER, 'ruled', 'one');
+    const asked = await call(ATTACKER, 'DELETE', `/memories/${body['id']}`);
+    assert.equal(asked.status, 202);
+    const refused = await approve(HELPER, asked);
+    assert.deepEqual([refused.status, refused.body['code']], [403, 'FORBIDDEN']);
+    const own = await call(CODER, 'DELETE', `/memories/${body['id']}`);
+    assert.equal((await approve(LEAD, own)).status, 200);
   });
 });
