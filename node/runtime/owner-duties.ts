@@ -182,7 +182,7 @@ export class OwnerDuties {
       round: async () => {
         if (!this.owned) return { afterMs: NOT_OWNER_MS };
         if (!begun) begun = (await store.execute({ kind: 'end-sessions' }, { lane: 'background' })).ok;
-        return approvalsRound(store);
+        return approvalsRound(store, clock);
       },
     });
   }

@@ -42,9 +42,10 @@ export interface ReadPending {
   readonly viewer: Viewer;
 }
 
-/** Ids of actions that wait. */
+/** Ids of actions that wait, and have votes that were not counted or were requested before an instant; the oldest first. */
 export interface UndecidedPendings {
   readonly kind: 'undecided-pendings';
+  readonly requestedBefore: Instant;
   readonly limit: number;
 }
 

@@ -59,15 +59,22 @@ export function readPending(
 
 export function undecidedPendings(
   { statements }: QueryParts,
-  { limit }: UndecidedPendings,
+  { requestedBefore, limit }: UndecidedPendings,
 ): Answers['undecided-pendings'] {
+  // The id says the pending id too (`homeId`); the payload holds a whole command and is read only when there are votes.
   const ids = statements
     .get(
-      `SELECT ${memberSql('pending_id')} FROM records WHERE kind = 'pending' AND ${STATUS} = 'pending'
-       ORDER BY ${REQUESTED} LIMIT ?`,
+      `WITH waiting AS MATERIALIZED (
+         SELECT rid AS rid_of, substr(id, instr(id, '/') + 1) AS name, ${REQUESTED} AS requested FROM records
+         WHERE kind = 'pending' AND ${STATUS} = 'pending')
+       SELECT name FROM (SELECT rid_of, name, requested, (SELECT count(*) FROM records
+           WHERE kind = 'vote' AND ${memberSql('pending_id')} = name) AS votes FROM waiting)
+       WHERE requested <= @requestedBefore OR CASE WHEN votes = 0 THEN 0 ELSE votes >
+         (SELECT json_array_length(payload, '$.approvals') FROM records WHERE records.rid = rid_of) END
+       ORDER BY requested LIMIT @limit`,
     )
     .pluck()
-    .all(limit) as string[];
+    .all({ requestedBefore, limit }) as string[];
   return { ids };
 }
 
