@@ -173,6 +173,8 @@ export interface Reads {
   'has-policies': Ask<Nothing, boolean>;
   /** The standards of namespaces; those that have none are left out. */
   'standards-of': Ask<{ readonly namespaces: readonly string[] }, readonly Standard[]>;
+  /** Whether agents other than one own memories in a namespace or below it. */
+  'holds-others': Ask<{ readonly namespace: string; readonly agentId: AgentId | null }, boolean>;
   /** How many actions of an agent wait for approval, up to a limit. */
   'open-pendings': Ask<{ readonly requestedBy: AgentId | null; readonly limit: number }, number>;
   /** The rules about actions of a kind, or of all kinds; one more than `RULES_MAX` at most. */

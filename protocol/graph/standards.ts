@@ -74,6 +74,8 @@ export function* decideSetStandard(
   const refused = refusalOf(namespace, before, viewer);
   if (refused !== null) return failed(refused);
   const image: Standard = { rest: NO_REST, ...before, ...said.value, namespace, updated_at: context.now };
+  const taken = yield* takesOver(image, before, viewer);
+  if (taken !== null) return failed(taken);
   const loosened = yield* loosening(image, viewer);
   if (loosened !== null) return failed(loosened);
   const { standard_id: standardId } = said.value;
@@ -135,6 +137,17 @@ function refusalOf(namespace: string, before: Standard | null, viewer: Viewer): 
   return owner === null || owner === viewer.agentId
     ? null
     : refused('caller does not own this namespace standard');
+}
+
+/** Refuses a first policy, or a first parent to inherit one from, over memories of others; null for any other standard. */
+function* takesOver(image: Standard, before: Standard | null, viewer: Viewer): Reading<Failure | null> {
+  const begins = (member: 'governance' | 'parent_namespace') =>
+    image[member] !== null && (before === null || before[member] === null);
+  if (viewer.all || !(begins('governance') || begins('parent_namespace'))) return null;
+  const { namespace } = image;
+  if (!(yield* read('holds-others', { namespace, agentId: viewer.agentId }))) return null;
+  const message = `"${namespace}" holds memories of other agents: only an admin or the operator sets its first policy or parent`;
+  return { code: 'FORBIDDEN', message };
 }
 
 /**

@@ -32,6 +32,17 @@ export class GovernanceReads {
     });
   }
 
+  holdsOthers(namespace: string, agentId: AgentId | null): boolean {
+    const row = this.texts
+      .get(
+        `SELECT 1 FROM namespaces JOIN memories USING (ns_id)
+         WHERE (name = @namespace OR name > @namespace || '/' AND name < @namespace || '0')
+           AND owner_id IS NOT NULL AND owner_id IS NOT @agentId LIMIT 1`,
+      )
+      .get({ namespace, agentId });
+    return row !== undefined;
+  }
+
   openPendings(requestedBy: AgentId | null, limit: number): number {
     return this.texts
       .get(

@@ -136,4 +136,19 @@ describe('an agent that looks for a way around a policy', { timeout: 120_000 }, 
     const own = await call(CODER, 'DELETE', `/memories/${body['id']}`);
     assert.equal((await approve(LEAD, own)).status, 200);
   });
+
+  it('sets no policy over memories of others, by itself or by a parent', async () => {
+    const { body } = await store(CODER, 'used/below', 'one');
+    await govern(ATTACKER, 'bait', { write: 'any', delete: 'any' });
+    for (const [namespace, standard] of [
+      ['used', { governance: { write: 'any', delete: 'any' } }],
+      ['used/below', { governance: { write: 'approve', approver: { agent: ATTACKER } } }],
+      ['used/below', { parent: 'bait' }],
+    ] as const) {
+      const refused = await setStandard(ATTACKER, namespace, standard);
+      assert.deepEqual([refused.status, refused.body['code']], [403, 'FORBIDDEN'], JSON.stringify(standard));
+    }
+    assert.equal((await call(ATTACKER, 'DELETE', `/memories/${body['id']}`)).status, 403);
+    assert.equal((await govern(CODER, 'used', { write: 'any' })).status, 201);
+  });
 });
