@@ -43,7 +43,12 @@ export function* gatedAction(command: Command, context: DecisionContext): Readin
     case 'update-memory':
       return yield* updated(command, command.patch.namespace, context);
     case 'undo-edit':
-      return command.dryRun ? null : yield* updated(command, undefined, context);
+      if (command.dryRun) return null;
+      return yield* updated(
+        command,
+        (yield* read('last-edit', { id: command.id }))?.before?.namespace,
+        context,
+      );
     case 'restore-memory':
       return yield* restored(command.id, command.viewer);
     case 'promote-memory':

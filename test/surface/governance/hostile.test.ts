@@ -8,6 +8,7 @@ import {
   startDaemonProcess,
   temporaryFolder,
 } from '../../support/daemon-process.js';
+import { run } from '../cli/cli-process.js';
 
 const RULES = `[[permissions.rules]]
 namespace_pattern = "ruled"
@@ -150,5 +151,15 @@ describe('an agent that looks for a way around a policy', { timeout: 120_000 }, 
     }
     assert.equal((await call(ATTACKER, 'DELETE', `/memories/${body['id']}`)).status, 403);
     assert.equal((await govern(CODER, 'used', { write: 'any' })).status, 201);
+  });
+
+  it('does not move a memory by undoing a move', async () => {
+    const { body } = await store(CODER, 'left', 'one');
+    await call(CODER, 'PUT', `/memories/${body['id']}`, { namespace: 'outside' });
+    await govern(OWNER, 'left', { write: 'approve' });
+    const undo = await run(daemon.home, ['undo-edit', String(body['id']), '--agent-id', CODER, '--json']);
+    assert.equal((JSON.parse(undo.out) as Row)['status'], 'pending', undo.err);
+    const { body: shown } = await call(CODER, 'GET', `/memories/${body['id']}`);
+    assert.equal((shown['memory'] as Row)['namespace'], 'outside');
   });
 });
