@@ -72,7 +72,7 @@ function* judged(action: GatedAction, context: DecisionContext): Reading<PolicyV
     const refusal = asks ? null : yield* refusalAt(action, place, found);
     if (refusal !== null) return refuse(action, place, refusal);
     if (asks || found.level === 'approve') {
-      const known = yield* remembered(action, place, context);
+      const known = yield* remembered(action, place, found.approver, context);
       if (known === 'deny') return refuse(action, place, 'an approver denied it, and had that remembered');
       const waits = known === null ? { namespace: place.namespace, approver: found.approver } : null;
       if (mustAsk !== null && waits !== null && !isSameApprover(mustAsk, waits)) {
@@ -115,6 +115,7 @@ function* refusalAt(
 function* remembered(
   { action, viewer }: GatedAction,
   { namespace }: GatedPlace,
+  approver: Approver,
   { governance }: DecisionContext,
 ): Reading<'approve' | 'deny' | null> {
   const { agentId } = viewer;
@@ -122,6 +123,8 @@ function* remembered(
   const id = rememberedId({ action_type: action, agent_id: agentId, namespace });
   const image = (yield* recordRow(rememberedKind, id))?.image ?? null;
   if (image === null || (image.lasts === 'session' && image.session !== governance.session)) return null;
+  // The policy may name another approver since.
+  if (approver.form === 'agent' && approver.agent !== image.decided_by) return null;
   return image.decision;
 }
 

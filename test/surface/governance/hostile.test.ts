@@ -162,4 +162,12 @@ describe('an agent that looks for a way around a policy', { timeout: 120_000 }, 
     const { body: shown } = await call(CODER, 'GET', `/memories/${body['id']}`);
     assert.equal((shown['memory'] as Row)['namespace'], 'outside');
   });
+
+  it('does not keep a remembered approval when another approver is named', async () => {
+    await govern(OWNER, 'handed', { write: 'approve' });
+    await approve(HELPER, await store(CODER, 'handed', 'one'), 'forever');
+    assert.equal((await store(CODER, 'handed', 'two')).status, 201);
+    await govern(OWNER, 'handed', { write: 'approve', approver: { agent: LEAD } });
+    assert.equal((await store(CODER, 'handed', 'three')).status, 202);
+  });
 });
