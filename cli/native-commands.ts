@@ -32,5 +32,17 @@ export const NATIVE_COMMANDS: CommandTable = {
   'mesh op': async () => (await import('./mesh/op-command.js')).opCommand,
   'mesh scrub': async () => (await import('./mesh/scrub-command.js')).scrubCommand,
   'mesh conflicts': async () => (await import('./mesh/conflicts-command.js')).conflictsCommand,
+  'pending watch': async () => (await import('./pending/watch-command.js')).watchCommand,
+  'rules add': async () => (await import('./rules/add-command.js')).addCommand,
+  'rules check': async () => (await import('./rules/check-command.js')).checkCommand,
+  'rules enable': async () => (await import('./rules/change-commands.js')).enableCommand,
+  'rules disable': async () => (await import('./rules/change-commands.js')).disableCommand,
+  'rules remove': async () => (await import('./rules/change-commands.js')).removeCommand,
+  'rules keygen': async () => (await import('./rules/key-commands.js')).keygenCommand,
+  'rules sign-seed': async () => (await import('./rules/key-commands.js')).signSeedCommand,
+  'governance install-defaults': async () =>
+    (await import('./governance/install-defaults-command.js')).installDefaultsCommand,
+  'governance migrate-to-permissions': async () =>
+    (await import('./governance/migrate-command.js')).migrateCommand,
   'campaign validate': async () => (await import('./campaign-command.js')).campaignValidateCommand,
 };

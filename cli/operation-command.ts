@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { commandCaller, explicitAgentId, localIdentity } from '../node/identity/local-caller.js';
 import { formattedText } from '../node/pipeline/formatted-text.js';
+import { waitsForApproval } from '../node/pipeline/governed-store.js';
 import type { Answer } from '../node/pipeline/pipeline.js';
 import { shapedAnswer } from '../node/pipeline/replicate.js';
 import { openRunner } from '../node/runtime/open-runner.js';
@@ -105,6 +106,10 @@ async function run(
       const failure = await withoutPart(operation, answer.error, input.value, terminal);
       return failed(withWayOut(operation, inTypedNames(operation, failure)));
     }
+    if (!json && waitsForApproval(answer.value)) {
+      await terminal.print(waitingLines(answer.value));
+      return ok(0);
+    }
     const shaped = shapedAnswer(operation.cli.shape, answer.value);
     const text = formattedText(operation, shaped, input.value);
     if (text !== null) {
@@ -152,6 +157,11 @@ async function isAgreed(
 function localOnly({ acks, needed }: Record<string, unknown>): string {
   const where = acks === 1 ? 'on this node only' : `on ${acks} nodes only`;
   return `${where}: the quorum is ${needed}; the others get it when they can be reached\n`;
+}
+
+/** What people are told about an action that was put aside. */
+function waitingLines({ pending_id: id }: Record<string, unknown>): string {
+  return `waits for approval: ${String(id)}\n  "${PROGRAM} pending list" shows its state\n`;
 }
 
 /** A failure with what the user can type next, unless the message says it already. */

@@ -1,6 +1,11 @@
 import { decideEnsureQuota } from './agents/ensure-quota.js';
 import { decideBindAgentKey, decideRegisterAgent } from './agents/register.js';
 import type { Deciding } from './decide/deciding.js';
+import { decidePutRule, decideRemoveRule } from './governance/change-rules.js';
+import { decideCheckAction } from './governance/check-action.js';
+import { decideSettlePending, decideVotePending } from './governance/decide-pending.js';
+import { decideEndSessions, decideForgetDecision } from './governance/forget-decision.js';
+import { decideRequestApproval } from './governance/request-approval.js';
 import { decideCreateLink } from './graph/create-link.js';
 import { decideInvalidateLink } from './graph/invalidate-link.js';
 import { decideDropLinks, decideImportLink } from './graph/links.js';
@@ -73,7 +78,15 @@ export const RULES = {
   'set-standard': decideSetStandard,
   'clear-standard': decideClearStandard,
   'unpin-removed': decideUnpinRemoved,
+  'put-rule': decidePutRule,
+  'remove-rule': decideRemoveRule,
+  'check-action': decideCheckAction,
   'register-entity': decideRegisterEntity,
+  'request-approval': decideRequestApproval,
+  'vote-pending': decideVotePending,
+  'settle-pending': decideSettlePending,
+  'forget-decision': decideForgetDecision,
+  'end-sessions': decideEndSessions,
   'adopt-peer': decideAdoptPeer,
   'receive-memory': decideReceive,
   'save-peer-progress': decidePeerProgress,

@@ -98,6 +98,15 @@ export const ERRORS = {
   CLOCK_AHEAD: { http: 503, exit: 75 },
   /** A walk through the graph would read too much or take too long; the details hold the part that was found. */
   TRAVERSAL_BUDGET_EXCEEDED: { http: 422, exit: 1 },
+  /** A policy, a rule or an approver refuses the action, or its policy cannot be evaluated. */
+  GOVERNANCE_REFUSED: { http: 403, exit: 1 },
+  /** The action must wait for its approval; the pipeline puts it aside and answers that. */
+  APPROVAL_REQUIRED: { http: 403, exit: 1 },
+  /** The action was put aside; every surface answers it as accepted. */
+  APPROVAL_PENDING: { http: 202, exit: 0 },
+  PENDING_ACTION_NOT_FOUND: { http: 404, exit: 1 },
+  /** The action was decided, or it expired. */
+  PENDING_ACTION_STATE_INVALID: { http: 409, exit: 1 },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -200,8 +200,6 @@ export const ALIAS_FOLDED_LENGTH_MAX = 1024;
 export const ENTITY_IDS_DERIVED = 4;
 /** Entities with one alias that a look-up compares. */
 export const ENTITY_MATCHES_MAX = 5000;
-/** The policy of a namespace, as JSON text. */
-export const GOVERNANCE_BYTES_MAX = 16_384;
 /** Namespaces of a chain of standards, `*` not counted. */
 export const STANDARD_CHAIN_MAX = 32;
 /** Content of the standards that a recall carries; the most general ones are left out first. */
@@ -497,3 +495,5 @@ export const LOCAL_GREETING_TIMEOUT_MS = 1000;
 export const LOCAL_PROBE_MS = 200;
 /** The same after a daemon that did not answer the greeting. */
 export const LOCAL_HUNG_REST_MS = 10_000;
+
+export * from './governance/limits.js';

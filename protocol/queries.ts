@@ -1,4 +1,5 @@
 import type { AgentQueries } from './agents/queries.js';
+import type { GovernanceQueries } from './governance/queries.js';
 import type { NamesQueries } from './graph/names-queries.js';
 import type { GraphQueries } from './graph/queries.js';
 import type { LifecycleQueries } from './lifecycle/queries.js';
@@ -18,6 +19,7 @@ export interface Queries
     AgentQueries,
     GraphQueries,
     NamesQueries,
+    GovernanceQueries,
     TransferQueries,
     MaintenanceQueries,
     ReplicationQueries,

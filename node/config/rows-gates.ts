@@ -1,10 +1,16 @@
+import { publicKeyFromText } from '../../protocol/agents/key-text.js';
+import { PERMISSION_MODES } from '../../protocol/governance/settings.js';
+import { permissionRuleOf } from './permission-rule.js';
 import type { SettingRows } from './setting-row.js';
 
 const WEBHOOKS = 'Validated now, read when webhooks come.';
 
+const keyProblem = (text: string) =>
+  publicKeyFromText(text) === null ? 'must be the base64 of a public key of 32 bytes' : null;
+
 const hexProblem = (text: string) => (/^(?:[0-9a-f]{2})+$/i.test(text) ? null : 'must be hexadecimal');
 
-/** Gates of the interface whose features come with later releases. */
+/** Gates of the interface, and the key under which rules count. */
 export const GATE_ROWS = {
   allowLoopbackWebhooks: {
     type: 'boolean',
@@ -18,7 +24,7 @@ export const GATE_ROWS = {
     default: null,
     check: hexProblem,
     config: 'hooks.subscription.hmac_secret',
-    doc: `Signing secret of all webhooks, hexadecimal. ${WEBHOOKS}`,
+    doc: 'Secret that signs decisions over `POST /approvals/{pending_id}`, and all webhooks, hexadecimal. Without it every signed decision is refused.',
   },
   ssrfGuardAllowDnsFail: {
     type: 'boolean',
@@ -30,7 +36,36 @@ export const GATE_ROWS = {
     type: 'boolean',
     default: false,
     env: 'SVC_GOVERNANCE_FAIL_OPEN_ON_ERROR',
-    doc: 'Permit a write when its rules cannot be evaluated. Validated now, read when governance comes.',
+    doc: 'Permit a write, or another action, when its policy or its rules cannot be evaluated.',
+  },
+  permissionsMode: {
+    type: 'text',
+    default: 'enforce',
+    oneOf: PERMISSION_MODES,
+    env: 'SVC_PERMISSIONS_MODE',
+    config: 'permissions.mode',
+    doc: 'What policies and permission rules do: `enforce` refuses or waits for approval, `advisory` permits what they would refuse or delay, `off` asks nothing.',
+  },
+  permissionRules: {
+    type: 'tables',
+    default: [],
+    config: 'permissions.rules',
+    parse: permissionRuleOf,
+    doc: 'Rules of the operator, each a table `[[permissions.rules]]` with `namespace_pattern`, `op`, `agent_pattern`, `decision` and `reason`.',
+  },
+  operatorPubkey: {
+    type: 'text',
+    default: null,
+    env: 'SVC_OPERATOR_PUBKEY',
+    config: 'governance.operator_pubkey',
+    check: keyProblem,
+    doc: 'The operator\'s public key, as "rules keygen" prints it; rules without its signature are then ignored.',
+  },
+  requireOperatorPubkey: {
+    type: 'boolean',
+    default: false,
+    config: 'governance.require_operator_pubkey',
+    doc: "Refuse to start without the operator's public key.",
   },
   passphraseFileAllowLaxPerms: {
     type: 'boolean',

@@ -47,6 +47,12 @@ interface Row<Type extends string, Written> {
   readonly doc: string;
 }
 
+/** Tables of the file, `[[key]]`, each read into a value. */
+interface TablesRow extends Row<'tables', readonly unknown[]> {
+  /** The value of a table, or what is wrong with it. */
+  readonly parse: (table: Readonly<Record<string, unknown>>) => object | string;
+}
+
 /**
  * A setting. Its type in the program, its default, its readers and its documentation are all derived from this row
  * (conventions §13). A `path` is text that is made absolute.
@@ -56,7 +62,8 @@ export type SettingRow =
   | Row<'integer', number>
   | Row<'boolean', boolean>
   | Row<'list', readonly string[]>
-  | Row<'secret', never>;
+  | Row<'secret', never>
+  | TablesRow;
 
 /** Settings that belong together, by their names in the program. */
 export type SettingRows = Readonly<Record<string, SettingRow>>;
@@ -68,13 +75,16 @@ interface Plain {
   readonly boolean: boolean;
   readonly list: readonly string[];
   readonly secret: Secret;
+  readonly tables: readonly unknown[];
 }
 
 type ValueOf<R extends SettingRow> = R extends { readonly convert: (value: number) => infer Held }
   ? Held
-  : R extends { readonly oneOf: readonly (infer Choice)[] }
-    ? Choice
-    : Plain[R['type']];
+  : R extends { readonly parse: (table: Readonly<Record<string, unknown>>) => infer Parsed }
+    ? readonly Exclude<Parsed, string>[]
+    : R extends { readonly oneOf: readonly (infer Choice)[] }
+      ? Choice
+      : Plain[R['type']];
 
 type NullOf<R extends SettingRow> = null extends R['default'] ? null : never;
 

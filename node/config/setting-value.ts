@@ -1,6 +1,6 @@
 import type { ConfigFile } from './config-file.js';
 import type { ConfigProblem } from './config-problem.js';
-import { valueAt } from './config-table.js';
+import { isTable, type Table, valueAt } from './config-table.js';
 import { Secret } from './secret.js';
 import { secretFromSection } from './section-secret.js';
 import type { Environment, Found, Origin } from './setting-origin.js';
@@ -103,6 +103,8 @@ function fromText(row: SettingRow, text: string): unknown {
       return checked(row, listOf(text));
     case 'secret':
       return secret(row, text);
+    case 'tables':
+      return new Unfit('must be tables of the configuration file');
     default:
       return checked(row, text);
   }
@@ -125,9 +127,11 @@ function fromToml(row: SettingRow, value: unknown): unknown {
     integer: Number.isSafeInteger(value),
     boolean: typeof value === 'boolean',
     list: Array.isArray(value) && value.every((item) => typeof item === 'string'),
+    tables: Array.isArray(value) && value.every(isTable),
   }[row.type];
   if (!fits) return new Unfit(`must be ${TYPE_WORDS[row.type]}`);
   if (row.type === 'secret') return secret(row, value as string);
+  if (row.type === 'tables') return parsed(row.parse, value as Table[]);
   return row.type === 'integer' ? converted(row, value as number) : checked(row, value);
 }
 
@@ -138,6 +142,7 @@ const TYPE_WORDS = {
   integer: 'an integer',
   boolean: 'true or false',
   list: 'a list of texts',
+  tables: 'a list of tables',
 };
 
 function secret(row: SettingRow, text: string): Secret | Unfit {
@@ -148,6 +153,16 @@ function secret(row: SettingRow, text: string): Secret | Unfit {
 function converted(row: SettingRow, value: number): unknown {
   const fit = checked(row, value);
   return fit instanceof Unfit || row.convert === undefined ? fit : row.convert(value);
+}
+
+function parsed(parse: (table: Table) => object | string, tables: readonly Table[]): object[] | Unfit {
+  const values: object[] = [];
+  for (const [index, table] of tables.entries()) {
+    const value = parse(table);
+    if (typeof value === 'string') return new Unfit(`table ${index + 1} ${value}`);
+    values.push(value);
+  }
+  return values;
 }
 
 /** The value, if the row's bounds, list and check allow it. */

@@ -12,6 +12,7 @@ import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../sea
 import { loadTokenCounting } from '../semantics/count-tokens.js';
 import { checkConfiguration } from './check-configuration.js';
 import { checkAudit, checkIndex, checkRecall } from './check-content.js';
+import { checkGovernance } from './check-governance.js';
 import { checkHooks } from './check-hooks.js';
 import { checkIdentity } from './check-identity.js';
 import { withIntegrity } from './check-integrity.js';
@@ -62,6 +63,7 @@ export async function examineNode(
     keys.section,
     checkIdentity(settings),
     checkLimits(settings),
+    checkGovernance(content, settings, systemCrypto),
     embeddings,
     llm,
     capabilities,

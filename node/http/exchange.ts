@@ -5,12 +5,14 @@ import type { Failure } from '../../protocol/result.js';
 import type { Compressor, Scheduler } from '../../protocol/seams.js';
 import type { ByteSum } from './byte-sum.js';
 import { acceptsGzip, type CodedBody, compress, isCompressible } from './content-coding.js';
+import { EventStream } from './event-stream.js';
 import type { ExtraHeaders } from './headers.js';
 import { LINGER_BYTES_MAX, LINGER_MS } from './http-limits.js';
 
 export const JSON_TYPE = 'application/json';
 const NO_HEADERS: ExtraHeaders = [];
 const NO_CONTENT = 204;
+const STREAMED = 200;
 
 /** Answers that tell their client to retry (interface §7). */
 const UNAVAILABLE = 503;
@@ -34,6 +36,8 @@ export interface ExchangeOwner {
   finished(exchange: Exchange, status: number): void;
   /** Its client has not yet taken all of the answer. */
   unsent(exchange: Exchange): void;
+  /** The answer has begun and has no end yet. */
+  streams(stream: EventStream): void;
 }
 
 /** One request and its answer. The first answer wins; a later one is dropped. */
@@ -123,6 +127,39 @@ export class Exchange {
     answers.add(bytes);
     this.#answerBytes = bytes;
     return true;
+  }
+
+  /**
+   * Begins an answer without an end; the exchange itself is over, for deadlines and the admission cap. It is never
+   * compressed. Null when it was answered already, or its client is gone.
+   */
+  stream(contentType: string): EventStream | null {
+    if (this.state === 'finished') return null;
+    if (this.#owner.draining) {
+      this.fail({ code: 'SHUTTING_DOWN', message: 'this node is shutting down' });
+      return null;
+    }
+    this.#finish();
+    this.#owner.finished(this, STREAMED);
+    const { request, response } = this;
+    if (response.destroyed) return null;
+    const headers = [
+      'content-type',
+      contentType,
+      'cache-control',
+      'no-store',
+      'x-content-type-options',
+      'nosniff',
+    ];
+    // Proxies that gather an answer before they pass it on would keep events back.
+    headers.push('x-accel-buffering', 'no', 'connection', 'close');
+    const { origin } = request.headers;
+    if (origin !== undefined) headers.push('vary', 'origin', ...this.#owner.cors.headers(origin));
+    response.writeHead(STREAMED, headers);
+    const stream = new EventStream(response);
+    if (request.method === 'HEAD') response.end();
+    else this.#owner.streams(stream);
+    return stream;
   }
 
   #finish(): void {

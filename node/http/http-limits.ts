@@ -25,3 +25,8 @@ export const LINGER_BYTES_MAX = 16 * 1024 * 1024;
 /** How often deadlines are checked. */
 export const SWEEP_INTERVAL_MS_MIN = 5;
 export const SWEEP_INTERVAL_MS_MAX = 1000;
+/** How old and how far ahead the timestamp of a signed approval may be (decisions, "approval signature"). */
+export const APPROVAL_SIGNATURE_SECONDS_MAX = 300;
+export const APPROVAL_SIGNATURE_AHEAD_SECONDS_MAX = 60;
+/** Signatures that are remembered, so that each is good once; beyond it signed approvals have to wait. */
+export const APPROVAL_SIGNATURES_MAX = 50_000;

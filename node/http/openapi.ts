@@ -9,6 +9,7 @@ import { VERSION } from '../version.js';
 import { JSON_TYPE } from './exchange.js';
 import type { PeerRoute } from './peer-route.js';
 import { pathsOf, SERVICE, type ServiceRoute } from './service-route.js';
+import { EVENT_STREAM_TYPE, type StreamRoute } from './stream-route.js';
 
 type Json = Record<string, unknown>;
 
@@ -20,6 +21,7 @@ export function openApiDocument(
   operations: readonly Operation[],
   services: readonly ServiceRoute[],
   peers: readonly PeerRoute[],
+  streams: readonly StreamRoute[] = [],
 ): Json {
   const paths: Record<string, Json> = {};
   const add = (path: string, method: string, item: Json) => {
@@ -28,6 +30,11 @@ export function openApiDocument(
   for (const service of services) {
     pathsOf(service).forEach((path, index) => {
       add(path, 'get', describeService(service, index));
+    });
+  }
+  for (const stream of streams) {
+    pathsOf(stream).forEach((path, index) => {
+      add(path, 'get', describeStream(stream, index));
     });
   }
   for (const route of operationRoutes(operations)) {
@@ -136,6 +143,29 @@ function describeService(service: ServiceRoute, index: number): Json {
   };
 }
 
+function describeStream({ name, summary, description }: StreamRoute, index: number): Json {
+  const lastEventId = {
+    name: 'Last-Event-ID',
+    in: 'header',
+    required: false,
+    description: 'The id of the event that was received last; later ones follow from the log.',
+    schema: { type: 'string', pattern: '^[0-9]+$' },
+  };
+  return {
+    operationId: index === 0 ? name : `${name}_v1`,
+    summary,
+    description,
+    parameters: [lastEventId, { $ref: '#/components/parameters/AgentId' }],
+    responses: {
+      200: {
+        description: 'Server-sent events, without an end',
+        content: content(EVENT_STREAM_TYPE, { type: 'string' }),
+      },
+      default: ERROR_RESPONSE,
+    },
+  };
+}
+
 /** A message between nodes; its content is not part of the public interface. */
 function describePeer(route: PeerRoute): Json {
   const params = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
@@ -173,6 +203,7 @@ function describeOperation(route: OperationRoute): Json {
   for (const [header, { field }] of route.headers) {
     parameters.push({ name: header, in: 'header', required: false, schema: schemas[field] ?? {} });
   }
+  if (binding.signed !== undefined) parameters.push(...signatureHeaders(binding.signed.required));
   if (!inBody) {
     for (const [name, { field }] of route.fields) {
       parameters.push({
@@ -196,6 +227,24 @@ function describeOperation(route: OperationRoute): Json {
     responses: responses(route),
   };
 }
+
+const signatureHeaders = (required: boolean): Json[] => [
+  {
+    name: 'X-SVC-Timestamp',
+    in: 'header',
+    required,
+    description: 'Unix seconds; at most 300 s old and 60 s ahead.',
+    schema: { type: 'string', pattern: '^[0-9]{1,12}$' },
+  },
+  {
+    name: 'X-SVC-Signature',
+    in: 'header',
+    required,
+    description:
+      'HMAC-SHA-256 over `<timestamp>.<METHOD>.<pending_id>.<raw body>`, keyed with SHA-256 of the secret; good once.',
+    schema: { type: 'string', pattern: '^sha256=[0-9a-f]{64}$' },
+  },
+];
 
 function fieldSchema(name: string, field: string, schemas: Readonly<Record<string, Json>>): Json {
   const schema = schemas[field] ?? {};

@@ -1,13 +1,15 @@
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { type Failure, fail, failed, ok, type Result } from '../../protocol/result.js';
 import { collectInput } from '../bindings/collect-input.js';
 import type { OperationRoute } from '../bindings/operation-route.js';
 import type { HttpCallers } from '../identity/http-caller.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { Services } from '../pipeline/call.js';
 import { formattedText } from '../pipeline/formatted-text.js';
+import { waitsForApproval } from '../pipeline/governed-store.js';
 import { runOperation } from '../pipeline/pipeline.js';
 import { shapedAnswer } from '../pipeline/replicate.js';
 import type { Admission } from './admission.js';
+import type { ApprovalSignatures } from './approval-signature.js';
 import { type AuthBackoff, sourceOf } from './auth-backoff.js';
 import type { Cors } from './cors.js';
 import { type Exchange, JSON_TYPE } from './exchange.js';
@@ -21,8 +23,9 @@ import { parseQuery } from './query-string.js';
 import { announcementProblem, announcesBody, fetchSiteOf, receiveBody } from './receive-body.js';
 import type { Router } from './router.js';
 import type { ServiceRoute } from './service-route.js';
+import { EVENT_STREAM_TYPE, type StreamRoute } from './stream-route.js';
 
-export type Route = OperationRoute | ServiceRoute | PeerRoute;
+export type Route = OperationRoute | ServiceRoute | PeerRoute | StreamRoute;
 
 /** What handling a request needs of its surface. */
 export interface HandlerOptions {
@@ -33,6 +36,7 @@ export interface HandlerOptions {
   /** The client that an enforced allowlist admitted. */
   readonly clientOf: (exchange: Exchange) => TlsClient | null;
   readonly keys: KeyGate;
+  readonly signatures: ApprovalSignatures;
   readonly callers: HttpCallers;
   readonly backoff: AuthBackoff;
   readonly cors: Cors;
@@ -103,6 +107,12 @@ export class RequestHandler {
     if (!isOpen) {
       const known = this.#authenticate(exchange, typeof apiKey === 'string' ? apiKey : undefined, queryKey);
       if (!known.ok) return known;
+    }
+    if (route.kind === 'stream') {
+      if (!query.ok) return failed(query.error);
+      if (announcesBody(exchange)) return fail('INVALID_REQUEST', 'this route takes no body');
+      void this.#open(exchange, route, query.value.get('agent_id'));
+      return ok(null);
     }
     if (!(route.kind === 'service' && route.always) && !admission.enter(exchange)) {
       metrics.admissionShed();
@@ -195,6 +205,10 @@ export class RequestHandler {
   ): Promise<void> {
     exchange.state = 'running';
     try {
+      const unsigned = this.#signatureProblem(exchange, route, params, bytes ?? EMPTY);
+      if (unsigned !== null) {
+        return exchange.fail(unsigned, unsigned.code === 'UNAUTHORIZED' ? SIGNATURE_CHALLENGE : undefined);
+      }
       const body = bodyOf(route, bytes);
       if (!body.ok) return exchange.fail(body.error);
       const { headers } = exchange.request;
@@ -228,6 +242,42 @@ export class RequestHandler {
     }
   }
 
+  /** Why the signature of a request does not count; null where it does, or none is needed. */
+  #signatureProblem(
+    { request }: Exchange,
+    { binding, params: plans }: OperationRoute,
+    params: readonly string[],
+    body: Uint8Array,
+  ): Failure | null {
+    const { signed } = binding;
+    if (signed === undefined) return null;
+    const pendingId = params[plans.findIndex(({ field }) => field === signed.field)]!;
+    const { headers, method } = request;
+    const decision = { headers, method: method!, pendingId, body };
+    return this.#options.signatures.problem(decision, signed.required);
+  }
+
+  async #open(exchange: Exchange, route: StreamRoute, claimed: string | undefined): Promise<void> {
+    exchange.state = 'running';
+    try {
+      const { headers } = exchange.request;
+      const agent = headers['x-agent-id'];
+      const claim = claimed === undefined ? null : ({ value: claimed, source: 'query' } as const);
+      const caller = this.#options.callers(typeof agent === 'string' ? agent : undefined, claim, true);
+      if (!caller.ok) return exchange.fail(caller.error);
+      const last = headers['last-event-id'];
+      const opened = await route.open({
+        caller: caller.value,
+        lastEventId: typeof last === 'string' && last !== '' ? last : null,
+      });
+      if (!opened.ok) return exchange.fail(opened.error);
+      const stream = exchange.stream(EVENT_STREAM_TYPE);
+      if (stream !== null && exchange.request.method !== 'HEAD') opened.value(stream);
+    } catch (error) {
+      this.#report(exchange, error);
+    }
+  }
+
   async #serve(exchange: Exchange, route: ServiceRoute): Promise<void> {
     exchange.state = 'running';
     try {
@@ -247,6 +297,8 @@ export class RequestHandler {
 
 const MISSING_KEY = 'missing or invalid API key';
 const CHALLENGE = ['www-authenticate', 'ApiKey realm="mnemesh"'];
+const SIGNATURE_CHALLENGE = ['www-authenticate', 'SVC-Signature realm="mnemesh"'];
+const EMPTY = new Uint8Array(0);
 
 /** The path and query of a request target; proxies send the absolute form. */
 function originForm(target: string): string {
@@ -270,8 +322,8 @@ function render(
 ): void {
   const { operation, binding } = route;
   const ordinary = typeof binding.status === 'function' ? binding.status(answer) : (binding.status ?? 200);
-  // Accepted, but on fewer nodes than required (interface §4.13).
-  const status = answer['quorum_met'] === false ? 202 : ordinary;
+  // Accepted, but on fewer nodes than required (interface §4.13), or to be approved first.
+  const status = answer['quorum_met'] === false || waitsForApproval(answer) ? 202 : ordinary;
   const text = formattedText(operation, answer, input);
   if (text !== null) {
     exchange.send(status, TEXT_TYPE, text);

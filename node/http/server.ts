@@ -19,10 +19,12 @@ import type { Services } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
 import { systemCompressor, systemScheduler } from '../seams.js';
 import { Admission } from './admission.js';
+import { approvalSignatures } from './approval-signature.js';
 import { AuthBackoff } from './auth-backoff.js';
 import { ByteSum } from './byte-sum.js';
 import { Connections } from './connections.js';
 import { type Cors, corsOf } from './cors.js';
+import type { EventStream } from './event-stream.js';
 import { Exchange, type ExchangeOwner } from './exchange.js';
 import { hostGuard } from './host-guard.js';
 import * as httpLimits from './http-limits.js';
@@ -34,6 +36,7 @@ import { RequestHandler, type Route } from './request-handler.js';
 import { Router } from './router.js';
 import { pathsOf } from './service-route.js';
 import { serviceRoutes } from './service-routes.js';
+import type { StreamRoute } from './stream-route.js';
 import { Turns } from './turns.js';
 import { type UpgradeRoute, upgradeProblem } from './upgrade.js';
 
@@ -47,6 +50,7 @@ export interface HttpSurfaceOptions {
   readonly inflightMax?: number;
   /** Routes for messages between nodes, and about them. */
   readonly peerRoutes?: readonly PeerRoute[];
+  readonly streamRoutes?: readonly StreamRoute[];
   /** Serves only health and the routes of peers. */
   readonly peersOnly?: boolean;
   /** The route that becomes a WebSocket; without it a request to upgrade is answered as an ordinary one. */
@@ -89,6 +93,8 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
   readonly #server: Server;
   /** Current requests, oldest first. */
   readonly #exchanges = new Set<Exchange>();
+  /** Answers that go on. */
+  readonly #streams = new Set<EventStream>();
   readonly #turns = new Turns(limits.REQUESTS_WAITING_MAX);
   readonly #connections: Connections;
   #handler: RequestHandler | null = null;
@@ -135,8 +141,11 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
 
   async drain(graceMs: number): Promise<void> {
     this.draining = true;
+    for (const stream of this.#streams) stream.end();
     // Requests that are still arriving get this answer; closing at once would reset their connections.
     await this.#pause(httpLimits.DRAIN_NOTICE_MS);
+    // A client that does not read must not delay the end.
+    for (const stream of this.#streams) stream.destroy();
     this.stopAccepting();
     this.#server.closeIdleConnections();
     // Node does not count a connection as idle if it has never sent a request.
@@ -246,12 +255,36 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     else upgrade?.take({ request, socket, head, message });
   }
 
+  streams(stream: EventStream): void {
+    this.#streams.add(stream);
+    stream.onClose(() => this.#streams.delete(stream));
+  }
+
   #createHandler(host: string): RequestHandler {
-    const { services, operations, metrics, peerRoutes = [], peersOnly = false } = this.#options;
+    const {
+      services,
+      operations,
+      metrics,
+      peerRoutes = [],
+      streamRoutes = [],
+      peersOnly = false,
+    } = this.#options;
     const inflight = () => this.#exchanges.size;
+    const streams = () => this.#streams.size;
     const router = new Router<Route>();
-    for (const route of serviceRoutes({ services, operations, metrics, inflight, peerRoutes })) {
+    for (const route of serviceRoutes({
+      services,
+      operations,
+      metrics,
+      inflight,
+      streams,
+      peerRoutes,
+      streamRoutes,
+    })) {
       if (peersOnly && !route.open) continue;
+      for (const path of pathsOf(route)) router.add('GET', path, route);
+    }
+    for (const route of peersOnly ? [] : streamRoutes) {
       for (const path of pathsOf(route)) router.add('GET', path, route);
     }
     for (const route of peersOnly ? [] : operationRoutes(operations)) {
@@ -269,6 +302,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
       hosts: this.#checksClients ? () => null : hostGuard(host, this.cors.allows),
       clientOf: (exchange) => this.clientOf(exchange),
       keys: keyGate(services.settings.apiKey, services.crypto, services.log),
+      signatures: approvalSignatures(services.settings.webhookHmacSecret, services.clock, services.crypto),
       callers: httpCallers(services.settings, services.random, services.log),
       backoff: new AuthBackoff(services.clock),
       cors: this.cors,

@@ -31,6 +31,6 @@ export interface ServiceRoute {
   readonly reply: () => Reply | Promise<Reply>;
 }
 
-/** The paths of a service route. */
-export const pathsOf = ({ path, prefixed }: ServiceRoute): readonly string[] =>
+/** The paths of a service route, or of a stream. */
+export const pathsOf = ({ path, prefixed }: Pick<ServiceRoute, 'path' | 'prefixed'>): readonly string[] =>
   prefixed === true ? [`${API_PREFIX}${path}`] : [path, `${API_PREFIX}${path}`];

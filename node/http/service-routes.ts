@@ -8,14 +8,18 @@ import { JSON_TYPE } from './exchange.js';
 import { openApiDocument } from './openapi.js';
 import type { PeerRoute } from './peer-route.js';
 import { SERVICE, type ServiceRoute } from './service-route.js';
+import type { StreamRoute } from './stream-route.js';
 
 export interface ServiceRouteOptions {
   readonly services: Services;
   readonly operations: readonly Operation[];
   readonly metrics: Metrics;
   readonly inflight: () => number;
+  /** Answers that go on. */
+  readonly streams: () => number;
   /** Routes that are described together with these. */
   readonly peerRoutes: readonly PeerRoute[];
+  readonly streamRoutes: readonly StreamRoute[];
 }
 
 /** Health, metrics and the API description (interface §4.1). */
@@ -55,7 +59,7 @@ function healthRoute(services: Services): ServiceRoute {
   };
 }
 
-function metricsRoute({ services, metrics, inflight }: ServiceRouteOptions): ServiceRoute {
+function metricsRoute({ services, metrics, inflight, streams }: ServiceRouteOptions): ServiceRoute {
   return {
     kind: 'service',
     name: 'metrics',
@@ -66,6 +70,7 @@ function metricsRoute({ services, metrics, inflight }: ServiceRouteOptions): Ser
     responses: { 200: { description: 'Prometheus text', contentType: 'text/plain' } },
     reply: async () => {
       metrics.setInflight(inflight());
+      metrics.setStreams(streams());
       const { pendingEmbeddings } = services.condition();
       if (pendingEmbeddings !== null) metrics.setPendingEmbedding(pendingEmbeddings);
       return { status: 200, contentType: metrics.contentType, body: await metrics.render() };
@@ -93,7 +98,7 @@ function toolsRoute({ services, operations }: ServiceRouteOptions): ServiceRoute
 }
 
 function openApiRoute(
-  { operations, peerRoutes }: ServiceRouteOptions,
+  { operations, peerRoutes, streamRoutes }: ServiceRouteOptions,
   routes: () => readonly ServiceRoute[],
 ): ServiceRoute {
   let text: string | null = null;
@@ -106,7 +111,7 @@ function openApiRoute(
     always: false,
     responses: { 200: { description: 'OpenAPI 3.1 document', contentType: JSON_TYPE } },
     reply: () => {
-      text ??= JSON.stringify(openApiDocument(operations, routes(), peerRoutes));
+      text ??= JSON.stringify(openApiDocument(operations, routes(), peerRoutes, streamRoutes));
       return { status: 200, contentType: JSON_TYPE, body: text };
     },
   };

@@ -12,3 +12,7 @@ export interface Caller {
   /** Uses this machine's own files (MCP, CLI), so the machine's key may sign for it. */
   readonly local: boolean;
 }
+
+/** True for an id in the form of those that processes and requests get that name no agent. */
+export const isMadeId = (agentId: string): boolean =>
+  /^(?:host|anonymous):/.test(agentId) || /:pid-\d+(?:-[0-9a-f]{8})?$/.test(agentId);

@@ -29,6 +29,7 @@ export class Metrics {
     registers: [this.#registry],
   });
   readonly #inflight = this.#gauge('svc_requests_inflight', 'Requests under way');
+  readonly #streams = this.#gauge('svc_streams_open', 'Listeners of event streams');
   readonly #pendingEmbedding = this.#gauge(
     'svc_memories_pending_embedding',
     'Memories that wait for their vectors',
@@ -89,6 +90,10 @@ export class Metrics {
 
   setInflight(requests: number): void {
     this.#inflight.set(requests);
+  }
+
+  setStreams(listeners: number): void {
+    this.#streams.set(listeners);
   }
 
   setPendingEmbedding(memories: number): void {

@@ -9,6 +9,7 @@ import {
   memoryArchiveRestore,
   memoryArchiveStats,
 } from './archive.js';
+import { decideApproval } from './decide-approval.js';
 import { dependentsOfInvalidated } from './dependents-of-invalidated.js';
 import { memoryLoadFamily, memorySmartLoad } from './family-loaders.js';
 import { findPaths } from './find-paths.js';
@@ -19,6 +20,7 @@ import { memoryAgentRegister } from './memory-agent-register.js';
 import { memoryAutoConsolidate } from './memory-auto-consolidate.js';
 import { memoryBulk } from './memory-bulk.js';
 import { memoryCapabilities } from './memory-capabilities.js';
+import { memoryCheckAgentAction } from './memory-check-agent-action.js';
 import { memoryCheckDuplicate } from './memory-check-duplicate.js';
 import { memoryConsolidate } from './memory-consolidate.js';
 import { memoryContradictions } from './memory-contradictions.js';
@@ -42,11 +44,15 @@ import {
   memoryNamespaceSetStandard,
 } from './memory-namespace-standard.js';
 import { memoryNamespaces } from './memory-namespaces.js';
+import { memoryPendingApprove } from './memory-pending-approve.js';
+import { memoryPendingList } from './memory-pending-list.js';
+import { memoryPendingReject } from './memory-pending-reject.js';
 import { memoryPromote } from './memory-promote.js';
 import { memoryQuotaStatus } from './memory-quota-status.js';
 import { memoryRecall } from './memory-recall.js';
 import { memoryRecallObservations } from './memory-recall-observations.js';
 import { memoryResolve } from './memory-resolve.js';
+import { memoryRuleList } from './memory-rule-list.js';
 import { memorySearch } from './memory-search.js';
 import { memoryStats } from './memory-stats.js';
 import { memoryStore } from './memory-store.js';
@@ -54,6 +60,7 @@ import { memoryUndoEdit } from './memory-undo-edit.js';
 import { memoryUnlink } from './memory-unlink.js';
 import { memoryUpdate } from './memory-update.js';
 import { memoryVerify } from './memory-verify.js';
+import { pendingRemembered, pendingRevoke } from './pending-remembered.js';
 import { verifySignedEventsChain } from './verify-signed-events-chain.js';
 
 /** Every operation of the service, in the order in which tools and help list them. */
@@ -88,6 +95,12 @@ export const OPERATIONS: readonly Operation[] = [
   memoryNamespaceSetStandard,
   memoryNamespaceGetStandard,
   memoryNamespaceClearStandard,
+  memoryPendingList,
+  memoryPendingApprove,
+  memoryPendingReject,
+  decideApproval,
+  pendingRemembered,
+  pendingRevoke,
   kgQuery,
   kgTimeline,
   findPaths,
@@ -107,6 +120,8 @@ export const OPERATIONS: readonly Operation[] = [
   agentRevokeKey,
   memoryQuotaStatus,
   verifySignedEventsChain,
+  memoryRuleList,
+  memoryCheckAgentAction,
   memoryBulk,
   memoryExport,
   memoryImport,

@@ -37,6 +37,11 @@ export interface HttpBinding {
    * a filter. By default a filter where a read has such a field, else a claim.
    */
   readonly agentId?: 'claim' | 'filter';
+  /**
+   * The request is signed with the secret of the node, over this field of the path and the raw body. `required` is false
+   * where only a signature that is there must be valid.
+   */
+  readonly signed?: { readonly field: string; readonly required: boolean };
   /** Success status, 200 unless given. */
   readonly status?: number | ((output: Record<string, unknown>) => number);
   readonly shape?: Shape;

@@ -1,10 +1,12 @@
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
+import type { Store } from '../../storage/port.js';
 import type { Caller } from '../identity/caller.js';
 import { attest } from './attest.js';
 import { boundedServices } from './bounded-services.js';
 import type { ProgressReport, ReadServices, Services, Surface } from './call.js';
 import { clockProblem } from './clock-problem.js';
+import { GovernedStore, pendingAnswer } from './governed-store.js';
 import { HomeStore } from './home-store.js';
 import { keyedRandom } from './keyed-random.js';
 import type { Operation } from './operation.js';
@@ -72,6 +74,10 @@ export async function runOperation(
     const bounded = request.deadlineMs === undefined ? keyed : boundedServices(keyed, request.deadlineMs);
     const recording =
       replication === undefined ? null : new RecordingStore(new HomeStore(bounded.store, replication));
+    const governed = new GovernedStore(recording ?? bounded.store, {
+      random: bounded.random,
+      requestedBy: request.caller.agentId,
+    });
     const call = {
       again: request.again === true,
       surface: request.surface,
@@ -79,13 +85,14 @@ export async function runOperation(
       attestation: attestation.value,
       nowMs,
       now: instantFromMs(nowMs),
-      services: servicesFor(operation, bounded, recording),
+      services: servicesFor(operation, bounded, governed),
       profile: request.profile ?? 'full',
       progress: request.progress ?? UNHEARD,
     };
     const result = await operation.run(call, input.value);
-    if (!result.ok) return failed(result.error);
-    const answer = result.value as Record<string, unknown>;
+    const said = result.ok ? ok(result.value as Record<string, unknown>) : pendingAnswer(result.error);
+    if (!said.ok) return said;
+    const answer = said.value;
     if (recording === null || replication === undefined || operation.quorum === 'none') return ok(answer);
     return await withQuorum(answer, recording, replication, services, request.deadlineMs);
   } catch (error) {
@@ -95,10 +102,10 @@ export async function runOperation(
 }
 
 /** Services with the store of the call: one that records what a write appends, or one that cannot write. */
-function servicesFor({ effect }: Operation, services: Services, recording: RecordingStore | null): Services {
+function servicesFor({ effect }: Operation, services: Services, store: Store): Services {
   // The declaration ties the effect to the type of `run`, so a read never uses what is missing here.
   if (effect === 'read') return withoutWriting(services) as Services;
-  return recording === null ? services : withoutReplication(services, recording);
+  return withoutReplication(services, store);
 }
 
 function withoutWriting({ replication: _none, store, ...services }: Services): ReadServices {

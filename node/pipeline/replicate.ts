@@ -4,6 +4,7 @@ import { operationId } from '../../protocol/replication/operation-log.js';
 import { type Appended, ok, type Result } from '../../protocol/result.js';
 import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
 import type { Replication, Services } from './call.js';
+import { waitsForApproval } from './governed-store.js';
 
 /** The store of a call, which records the operations that the call appended. */
 export class RecordingStore implements Store {
@@ -47,7 +48,7 @@ export function shapedAnswer(
   shape: ((answer: Record<string, unknown>) => Record<string, unknown>) | undefined,
   answer: Record<string, unknown>,
 ): Record<string, unknown> {
-  if (shape === undefined) return answer;
+  if (shape === undefined || waitsForApproval(answer)) return answer;
   if (answer['quorum_acks'] !== undefined) return { ...shape(answer), quorum_acks: answer['quorum_acks'] };
   if (answer['quorum_met'] !== false) return shape(answer);
   return { ...shape(answer), ...Object.fromEntries(MISSED_FIELDS.map((field) => [field, answer[field]])) };

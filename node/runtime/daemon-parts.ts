@@ -1,8 +1,10 @@
 import { dirname } from 'node:path';
+import { ApprovalStream } from '../../actors/approvals/approval-stream.js';
 import type { Log } from '../../protocol/seams.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { lifePolicyOf } from '../config/life-policy.js';
 import type { Settings } from '../config/settings.js';
+import { approvalsRoute } from '../http/approvals-route.js';
 import { createHttpSurface, type HttpSurface } from '../http/server.js';
 import { loadMachineIdentity, type MachineIdentity } from '../identity/machine-key.js';
 import { MeshNode } from '../mesh/mesh-node.js';
@@ -11,6 +13,7 @@ import { Metrics } from '../observability/metrics.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import type { Services } from '../pipeline/call.js';
 import { clockProblem } from '../pipeline/clock-problem.js';
+import { BACKGROUND_POLICY } from '../restart-policies.js';
 import { systemClock, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import { ThreadTokenCounter } from '../semantics/thread-token-counter.js';
@@ -38,6 +41,7 @@ export interface DaemonParts {
   /** Null in keyword mode. */
   readonly semantic: Semantics | null;
   readonly duties: OwnerDuties;
+  readonly approvals: ApprovalStream;
   readonly mesh: MeshNode;
   readonly services: Services;
   readonly http: HttpSurface;
@@ -86,12 +90,19 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     condition: () => ({ ...condition.read(), federation: mesh.condition() }),
     replication,
   };
+  const approvals = new ApprovalStream({
+    store: storage.store,
+    policy: BACKGROUND_POLICY,
+    clock: systemClock,
+    scheduler: systemScheduler,
+  });
   const http = createHttpSurface({
     services,
     operations: OPERATIONS,
     metrics,
     inflightMax: settings.maxInflightRequests,
     peerRoutes: mesh.routes,
+    streamRoutes: [approvalsRoute(approvals)],
     tls: files.tls,
     upgrade: mesh.callsAtApi ? mesh.upgrade : null,
   });
@@ -106,6 +117,7 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     touches,
     semantic,
     duties,
+    approvals,
     mesh,
     services,
     http,

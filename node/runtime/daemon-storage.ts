@@ -11,7 +11,9 @@ import { type DamageReports, DamageWatch } from '../../storage/damage-watch.js';
 import type { Store, TimedCommand } from '../../storage/port.js';
 import { type Connection, openReader } from '../../storage/sqlite/connection.js';
 import { Reader } from '../../storage/sqlite/reader.js';
+import { nodeGovernance } from '../config/node-governance.js';
 import { quotaLimits } from '../config/quota-limits.js';
+import { ruleSettings } from '../config/rule-settings.js';
 import type { Settings } from '../config/settings.js';
 import { STORAGE_POLICY } from '../restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
@@ -54,6 +56,8 @@ export class DaemonStorage {
       peerId,
       keyDir: settings.keyDir,
       quota: quotaLimits(settings),
+      governance: nodeGovernance(settings, systemRandom.uuid()),
+      rules: ruleSettings(settings),
       synchronous: settings.synchronous,
     };
     this.#writer = this.#writerQueue();

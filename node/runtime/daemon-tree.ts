@@ -7,7 +7,7 @@ import { gaugesChild } from './gauges.js';
 
 /** Starts the supervision tree of a daemon: storage, then maintenance. From now on the condition shows its children. */
 export function startTree(parts: DaemonParts): Supervisor {
-  const { storage, condition, duties, semantic } = parts;
+  const { storage, condition, duties, approvals, semantic } = parts;
   const seams = { clock: systemClock, scheduler: systemScheduler, random: systemRandom };
   const tree = startSupervisor({
     ...seams,
@@ -22,7 +22,11 @@ export function startTree(parts: DaemonParts): Supervisor {
       }),
       supervisorChild('maintenance', BACKGROUND_POLICY, {
         ...seams,
-        children: [...duties.children(), gaugesChild({ ...parts, embeds: semantic !== null })],
+        children: [
+          ...duties.children(),
+          approvals.spec,
+          gaugesChild({ ...parts, embeds: semantic !== null }),
+        ],
       }),
     ],
   });

@@ -6,6 +6,7 @@ import { stderrLog } from '../log.js';
 import { OPERATIONS } from '../operations/registry.js';
 import { type DaemonParts, openParts } from './daemon-parts.js';
 import { startTree } from './daemon-tree.js';
+import { refuseUnsafeOperatorKey } from './operator-key.js';
 import { shutDown } from './shut-down.js';
 import { refuseUnsafeListening, warnOfUntrustedAdmins } from './start-checks.js';
 
@@ -31,6 +32,7 @@ const EXIT_STORAGE = 70;
 /** Starts a node: storage threads under supervision, maintenance, HTTP. Rejects when it cannot start. */
 export async function startDaemon(settings: Settings): Promise<Daemon> {
   refuseUnsafeListening(settings);
+  await refuseUnsafeOperatorKey(settings, true);
   const log = stderrLog(settings.logLevel);
   warnOfUntrustedAdmins(settings, log);
   const parts = openParts(settings, log);

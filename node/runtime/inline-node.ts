@@ -4,7 +4,9 @@ import { DamageWatch } from '../../storage/damage-watch.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { lifePolicyOf } from '../config/life-policy.js';
+import { nodeGovernance } from '../config/node-governance.js';
 import { quotaLimits } from '../config/quota-limits.js';
+import { ruleSettings } from '../config/rule-settings.js';
 import type { Settings } from '../config/settings.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
@@ -16,6 +18,7 @@ import { inlineTokenCounter } from '../semantics/token-counter.js';
 import { openForWriting } from '../threads/open-for-writing.js';
 import { DatabaseDamage } from './database-damage.js';
 import { openSemantics, type Semantics } from './open-semantics.js';
+import { refuseUnsafeOperatorKey } from './operator-key.js';
 import type { OwnerDutiesParts } from './owner-duties.js';
 import { servicesOf } from './services.js';
 import { DeferredTouches } from './touch-queue.js';
@@ -47,6 +50,7 @@ export async function openInlineNode(
   catalogue?: Catalogue,
 ): Promise<InlineNode> {
   const log = stderrLog(role === 'cli' && settings.logLevel === 'info' ? 'warn' : settings.logLevel);
+  await refuseUnsafeOperatorKey(settings, role === 'mcp');
   makeFolder(settings.home);
   makeFolder(dirname(settings.dbPath));
   const identity = loadMachineIdentity(settings.keyDir, systemRandom);
@@ -64,6 +68,8 @@ export async function openInlineNode(
     crypto: systemCrypto,
     signer: identity.key,
     quota: quotaLimits(settings),
+    governance: nodeGovernance(settings, systemRandom.uuid()),
+    rules: ruleSettings(settings),
     reportBug: (error) => log.error({ err: error }, 'a command failed unexpectedly'),
     shared: settings.dbPath !== ':memory:',
   });

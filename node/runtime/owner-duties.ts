@@ -1,5 +1,6 @@
 import type { ChildSpec } from '../../actors/core/child.js';
 import { loopChild, type Wake } from '../../actors/core/loop.js';
+import { approvalsRound } from '../../actors/maintenance/approvals.js';
 import { expiryRound } from '../../actors/maintenance/expiry.js';
 import { nearDuplicatesRound, reviewFromStart } from '../../actors/maintenance/near-duplicates.js';
 import { observationsRound } from '../../actors/maintenance/observations.js';
@@ -96,6 +97,7 @@ export class OwnerDuties {
             )
           : { afterMs: NOT_OWNER_MS },
     });
+    const approvals = this.approvals();
     const job = new ReindexJob(store, parts.log);
     const reindex = loopChild({
       ...common,
@@ -144,6 +146,7 @@ export class OwnerDuties {
       ownership.spec,
       expiry.spec,
       observations.spec,
+      approvals.spec,
       reindex.spec,
       ...(semantic === null ? [] : [backfill.spec]),
       ...(parts.comparesRows ? [duplicates.spec] : []),
@@ -165,6 +168,22 @@ export class OwnerDuties {
         this.owned && parts.isClockAhead?.() !== true
           ? expiryRound(store, parts.archive, this.purgeBefore())
           : { afterMs: NOT_OWNER_MS },
+    });
+  }
+
+  private approvals() {
+    const { store, scheduler, clock } = this.parts;
+    let begun = false;
+    return loopChild({
+      policy: BACKGROUND_POLICY,
+      scheduler,
+      clock,
+      id: 'approvals',
+      round: async () => {
+        if (!this.owned) return { afterMs: NOT_OWNER_MS };
+        if (!begun) begun = (await store.execute({ kind: 'end-sessions' }, { lane: 'background' })).ok;
+        return approvalsRound(store);
+      },
     });
   }
 

@@ -1,4 +1,6 @@
 import type { NodeQuotas } from '../../protocol/agents/quota.js';
+import type { RuleSettings } from '../../protocol/governance/rule-signature.js';
+import type { NodeGovernance } from '../../protocol/governance/settings.js';
 import type { Answers, Query } from '../../protocol/queries.js';
 import type { SelfCheckPage } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
@@ -10,6 +12,8 @@ export interface StorageThreadData {
   /** Where the writer finds the machine's key; keys are never sent. */
   readonly keyDir: string;
   readonly quota: NodeQuotas;
+  readonly governance: NodeGovernance;
+  readonly rules: RuleSettings;
   readonly synchronous: Settings['synchronous'];
 }
 

@@ -23,7 +23,15 @@ const db = openForWriting(data.path, data.peerId, {
   synchronous: data.synchronous,
 });
 const { key } = loadMachineIdentity(data.keyDir, systemRandom);
-const writer = new Writer({ db, crypto: systemCrypto, reportBug, signer: key, quota: data.quota });
+const writer = new Writer({
+  db,
+  crypto: systemCrypto,
+  reportBug,
+  signer: key,
+  quota: data.quota,
+  governance: data.governance,
+  rules: data.rules,
+});
 
 function reportBug(error: unknown): void {
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };

@@ -1,9 +1,12 @@
 import { type Command, type Outcomes, RULES } from '../commands.js';
-import { type Failure, fail, failed, type Result } from '../result.js';
+import { votePendingOf } from '../governance/forwarded-vote.js';
+import { type PolicyVerdict, policy } from '../governance/policy.js';
+import { fail, failed, type Result } from '../result.js';
 import { audited } from './audit.js';
 import { chargeWrites } from './charge-writes.js';
 import type { Deciding, Decision, DecisionContext } from './deciding.js';
 import { guardAgentRecords } from './guard-agents.js';
+import { guardRules } from './guard-rules.js';
 import { homeProblem } from './home.js';
 import type { Mutation } from './mutations.js';
 import type { Reading } from './reads.js';
@@ -22,8 +25,8 @@ type Outcome = Outcomes[Command['kind']];
 /** The rules and the checks around them. A store has one chain; tests pass their own rules and seams. */
 export interface Chain {
   readonly rules: Rules;
-  /** Governance: runs before the rule and says why the command is refused now. */
-  readonly policy: (command: Command, context: DecisionContext) => Reading<Failure | null>;
+  /** Governance: runs before the rule and says whether the command is refused now. */
+  readonly policy: (command: Command, context: DecisionContext) => Reading<PolicyVerdict>;
   /** Notices to other parties about a decision, as mutations that are applied with it. */
   readonly events: (
     command: Command,
@@ -39,8 +42,8 @@ export interface Chain {
 
 /** A policy that allows every command. */
 // biome-ignore lint/correctness/useYield: a policy may read; this one reads nothing.
-export function* allowAll(): Reading<null> {
-  return null;
+export function* allowAll(): Reading<PolicyVerdict> {
+  return { verdict: 'allow' };
 }
 
 /** Decides a command in one transaction: policy, rule, guards, audit, events and quota of writes, in this order. */
@@ -49,17 +52,47 @@ export function* decide(
   context: DecisionContext,
   { rules, policy, events }: Chain,
 ): Deciding<Outcome> {
-  const refused = yield* policy(command, context);
-  if (refused !== null) return failed(refused);
+  const said = yield* policy(command, context);
+  if (said.verdict === 'refuse') return failed(said.failure);
+  const permitting = said.verdict === 'permit' ? { ...context, permitted: true } : context;
+  const ruled = yield* ruling(command, permitting, rules);
+  const put = ruled.ok ? ruled.value.executes : undefined;
+  const whole = put === undefined ? ruled : yield* withPutAside(ruled, put as Command, context, rules);
+  return yield* chargeWrites(command, announced(command, whole, events, context), context);
+}
+
+/** The rule of a command, with the checks that follow it. */
+function* ruling(command: Command, context: DecisionContext, rules: Rules): Deciding<Outcome> {
   if (!Object.hasOwn(rules, command.kind)) throw new Error(`no rule decides the command "${command.kind}"`);
   const rule = rules[command.kind] as Rule<Command['kind']>;
-  const guarded = guardAgentRecords(command, yield* rule(command as never, context));
+  const shaped = guardAgentRecords(command, yield* rule(command as never, context));
+  const guarded = guardRules(command, shaped, context);
   const elsewhere = guarded.ok ? yield* homeProblem(guarded.value.mutations, context) : null;
   if (elsewhere !== null) return failed(elsewhere);
   if (guarded.ok && guarded.value.mutations.some((mutation) => outgrows(mutation, context)))
     return fail('VALIDATION_FAILED', 'the row would hold more than other nodes take');
-  const said = announced(command, audited(command, guarded), events, context);
-  return yield* chargeWrites(command, said, context);
+  return audited(command, guarded);
+}
+
+/** Decides a command that was approved, after the decision that approves it. Its own failure is the answer. */
+function* withPutAside(
+  approving: Result<Decision<Outcome>>,
+  command: Command,
+  context: DecisionContext,
+  rules: Rules,
+): Deciding<Outcome> {
+  const executed = yield* ruling(command, { ...context, permitted: true }, rules);
+  if (!approving.ok || !executed.ok) return executed;
+  const { value, mutations } = approving.value;
+  const { chargedTo } = executed.value;
+  return {
+    ok: true,
+    value: {
+      value,
+      mutations: [...mutations, ...executed.value.mutations],
+      ...(chargedTo === undefined ? {} : { chargedTo }),
+    },
+  };
 }
 
 /** True for a write of a row that peers would not take, where they took the row before it. */
@@ -81,5 +114,10 @@ function announced(
   return heard.length === 0 ? result : { ok: true, value: { value, mutations: [...mutations, ...heard] } };
 }
 
-/** The chain of this release. It has no policy, sends no events and forwards no commands yet. */
-export const CHAIN: Chain = { rules: RULES, policy: allowAll, events: () => [], forwarded: {} };
+/** The chain of this release. It sends no events yet. */
+export const CHAIN: Chain = {
+  rules: RULES,
+  policy,
+  events: () => [],
+  forwarded: { 'vote-pending': votePendingOf },
+};

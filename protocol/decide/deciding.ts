@@ -1,4 +1,6 @@
 import type { NodeQuotas } from '../agents/quota.js';
+import type { RuleTrust } from '../governance/rules.js';
+import type { NodeGovernance } from '../governance/settings.js';
 import type { Kinds } from '../kinds/kinds.js';
 import type { Instant } from '../meanings.js';
 import type { Result } from '../result.js';
@@ -21,6 +23,13 @@ export interface Decision<T> {
   readonly value: T;
   /** The holder whose written bytes the writes count for; absent when they count for nobody. */
   readonly chargedTo?: string;
+  /** A command that was put aside and is decided now, in the same transaction; when it fails, nothing changes. */
+  readonly executes?: PutAside;
+}
+
+/** A command as a pending action holds it. */
+export interface PutAside {
+  readonly kind: string;
 }
 
 /** Facts of the call that the rules may use. */
@@ -33,6 +42,12 @@ export interface DecisionContext {
   readonly quota: NodeQuotas;
   /** The kinds that replicate. */
   readonly kinds: Kinds;
+  /** How this node governs writes. */
+  readonly governance: NodeGovernance;
+  /** True where a policy, or an approval, lets the caller change the rows of others. */
+  readonly permitted?: boolean;
+  /** Which rules about actions count. */
+  readonly ruleTrust: RuleTrust;
 }
 
 export function decided<T>(value: T, mutations: readonly Mutation[]): Result<Decision<T>> {

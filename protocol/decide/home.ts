@@ -1,5 +1,5 @@
 import { type Adoption, adoptionKind } from '../kinds/adoption-kind.js';
-import { homeId, homeNumberOf, makerOf, numberIn } from '../kinds/home.js';
+import { HOME_NUMBER, homeId, homeNumberOf, makerOf, numberIn } from '../kinds/home.js';
 import type { Kind } from '../kinds/kind.js';
 import type { Version } from '../kinds/version.js';
 import { ADOPTIONS_MAX } from '../limits.js';
@@ -26,6 +26,12 @@ export function* homeOf(id: string): Reading<Home> {
     (home, { home: peerId, number }) => (isLaterHome({ peerId, number }, home) ? { peerId, number } : home),
     makerHome(id),
   );
+}
+
+/** The image with the number of the current home of its subject, which a home writes into every version. */
+export function* numbered<I extends object>(id: string, image: I): Reading<I> {
+  const { number } = yield* homeOf(id);
+  return Object.assign({}, image, { [HOME_NUMBER]: number });
 }
 
 const isLaterHome = (a: Home, b: Home): boolean =>

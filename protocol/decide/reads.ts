@@ -3,6 +3,8 @@ import type { Ask } from '../ask.js';
 import type { LinkKey } from '../graph/link.js';
 import type { Subject } from '../kinds/kind.js';
 import type { MemoryImage } from '../kinds/memory-kind.js';
+import type { Rule } from '../kinds/rule-kind.js';
+import type { Standard } from '../kinds/standard-kind.js';
 import type { Dot, Facts, Version } from '../kinds/version.js';
 import type { ArchivedRow, PurgeableRow } from '../lifecycle/archived-memory.js';
 import type { Encoders } from '../maintenance/encoder-ref.js';
@@ -167,10 +169,19 @@ export interface Reads {
     readonly Row[]
   >;
 
-  /** The origin that this database writes under, and its last sequence. */
+  /** Whether any namespace has a standard. */
+  'has-policies': Ask<Nothing, boolean>;
+  /** The standards of namespaces; those that have none are left out. */
+  'standards-of': Ask<{ readonly namespaces: readonly string[] }, readonly Standard[]>;
+  /** How many actions of an agent wait for approval, up to a limit. */
+  'open-pendings': Ask<{ readonly requestedBy: AgentId | null; readonly limit: number }, number>;
+  /** The rules about actions of a kind, or of all kinds; one more than `RULES_MAX` at most. */
+  rules: Ask<{ readonly ruleKind: string | null; readonly skipDamaged: boolean }, readonly Rule[]>;
+
   /** Whether links of the same relation that were not invalidated lead from the target of a link to its source. */
   'leads-back': Ask<{ readonly link: LinkKey; readonly rowsMax: number }, 'yes' | 'no' | 'unknown'>;
 
+  /** The origin that this database writes under, and its last sequence. */
   'log-origin': Ask<Nothing, OriginSeq>;
   /** What of the own log is stamped ahead of the clock. */
   'log-ahead': Ask<Nothing, LogAhead>;

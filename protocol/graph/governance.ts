@@ -75,19 +75,31 @@ export function mergedGovernance(stored: Governance | null, given: Governance): 
   const merged = Object.fromEntries(
     Object.entries({ ...stored, ...given }).filter(([, value]) => value !== null),
   );
-  for (const [member, { accepts, says }] of CHECKS) {
-    const value = merged[member];
-    if (value === undefined ? member === 'write' : !accepts(value)) {
-      return fail('VALIDATION_FAILED', `invalid governance: ${member} must be ${says}`, {
-        fields: [`governance.${member}`],
-      });
-    }
+  const wrong = wrongMember(merged);
+  if (wrong !== null) {
+    return fail('VALIDATION_FAILED', `invalid governance: ${wrong.member} must be ${wrong.says}`, {
+      fields: [`governance.${wrong.member}`],
+    });
   }
   if (utf8Bytes(JSON.stringify(merged)) > GOVERNANCE_BYTES_MAX) {
     const message = `invalid governance: it must be at most ${GOVERNANCE_BYTES_MAX} bytes`;
     return fail('VALIDATION_FAILED', message, { fields: ['governance'] });
   }
   return ok(merged);
+}
+
+/** The first member of a policy that no policy can hold; null for a policy that can be evaluated. */
+export function governanceProblem(governance: Governance): string | null {
+  const wrong = wrongMember(governance);
+  return wrong === null ? null : `${wrong.member} must be ${wrong.says}`;
+}
+
+function wrongMember(governance: Governance): { readonly member: string; readonly says: string } | null {
+  for (const [member, { accepts, says }] of CHECKS) {
+    const value = governance[member];
+    if (value === undefined ? member === 'write' : !accepts(value)) return { member, says };
+  }
+  return null;
 }
 
 /** A policy as callers see it, with what it means where it says nothing. */

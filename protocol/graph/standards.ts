@@ -1,6 +1,8 @@
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, type Reading, read } from '../decide/reads.js';
 import { dropRecord, putRecord, recordRow } from '../decide/record-writes.js';
+import { GATES, gatePolicy, isLooser, policiesOf } from '../governance/effective-policy.js';
+import { standardsAbove } from '../governance/gate-policy.js';
 import { namespaceProblem } from '../ids.js';
 import { memoryKind } from '../kinds/memory-kind.js';
 import { NO_REST } from '../kinds/payload.js';
@@ -71,12 +73,14 @@ export function* decideSetStandard(
   if (!said.ok) return failed(said.error);
   const refused = refusalOf(namespace, before, viewer);
   if (refused !== null) return failed(refused);
+  const image: Standard = { rest: NO_REST, ...before, ...said.value, namespace, updated_at: context.now };
+  const loosened = yield* loosening(image, viewer);
+  if (loosened !== null) return failed(loosened);
   const { standard_id: standardId } = said.value;
   if (standardId !== null && standardId !== before?.standard_id) {
     const unfit = yield* unfitMemory(standardId, viewer, context);
     if (unfit !== null) return failed(unfit);
   }
-  const image: Standard = { rest: NO_REST, ...before, ...said.value, namespace, updated_at: context.now };
   if (before !== null && isSame(before, image)) return decided({ standard: before }, []);
   return decided({ standard: image }, [yield* putRecord(standardKind, { id: namespace, namespace }, image)]);
 }
@@ -131,6 +135,28 @@ function refusalOf(namespace: string, before: Standard | null, viewer: Viewer): 
   return owner === null || owner === viewer.agentId
     ? null
     : refused('caller does not own this namespace standard');
+}
+
+/**
+ * Refuses a standard that would let more pass than the policies above it do, unless the caller set the policy that it
+ * loosens: a policy would mean nothing if everybody could except a namespace from it. Null when it loosens nothing.
+ */
+function* loosening(image: Standard, viewer: Viewer): Reading<Failure | null> {
+  if (viewer.all) return null;
+  const now = yield* standardsAbove(image.namespace);
+  const after = policiesOf(image.namespace, yield* standardsAbove(image.namespace, image));
+  // The standard of the namespace itself is the caller's to change.
+  const above = policiesOf(image.namespace, (at) => (at === image.namespace ? null : now(at)));
+  for (const gate of GATES) {
+    const [inherited, changed] = [gatePolicy(above, gate), gatePolicy(after, gate)];
+    if ('problem' in inherited || 'problem' in changed) continue;
+    if (!isLooser(changed, inherited) || inherited.owner === viewer.agentId) continue;
+    return {
+      code: 'FORBIDDEN',
+      message: `the policy of "${inherited.from}" is stricter about ${gate}; only its owner or an admin may loosen it below`,
+    };
+  }
+  return null;
 }
 
 /** Why a memory cannot be pinned; null when it can. */

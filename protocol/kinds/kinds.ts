@@ -3,7 +3,11 @@ import { aliasKind } from './alias-kind.js';
 import type { Kind, Role } from './kind.js';
 import { linkKind } from './link-kind.js';
 import { memoryKind } from './memory-kind.js';
+import { pendingKind } from './pending-kind.js';
+import { rememberedKind } from './remembered-kind.js';
+import { ruleKind } from './rule-kind.js';
 import { standardKind } from './standard-kind.js';
+import { voteKind } from './vote-kind.js';
 
 /** What an operation's word means: its kind and role. */
 export interface Meaning {
@@ -46,4 +50,14 @@ export class Kinds {
 }
 
 /** Every kind that replicates. Declare a new one in its own file and list it here. */
-export const KINDS = new Kinds([memoryKind, linkKind, standardKind, adoptionKind, aliasKind]);
+export const KINDS = new Kinds([
+  memoryKind,
+  linkKind,
+  standardKind,
+  adoptionKind,
+  aliasKind,
+  pendingKind,
+  voteKind,
+  rememberedKind,
+  ruleKind,
+]);

@@ -35,11 +35,15 @@ export const listOf =
   (value) =>
     Array.isArray(value) && value.length <= max && value.every(admits);
 
-/** JSON within the limits of depth and bytes. */
-export const json: Admits = (value) =>
-  isEmptyObject(value) ||
-  (isShallow(value, limits.REPLICATED_JSON_DEPTH_MAX) &&
-    bytesWithin(JSON.stringify(value), limits.REPLICATED_JSON_BYTES_MAX));
+/** JSON within the limit of depth, of at most so many bytes. */
+export const shallowJson =
+  (bytesMax: number): Admits =>
+  (value) =>
+    isEmptyObject(value) ||
+    (isShallow(value, limits.REPLICATED_JSON_DEPTH_MAX) && bytesWithin(JSON.stringify(value), bytesMax));
+
+/** JSON within the limits of depth and bytes of metadata. */
+export const json: Admits = shallowJson(limits.REPLICATED_JSON_BYTES_MAX);
 
 function isEmptyObject(value: unknown): boolean {
   if (typeof value !== 'object') return false;

@@ -81,7 +81,7 @@ export function* decideArchive(
       row !== null &&
       !isExpired(row, context.now) &&
       isVisible(row, command.viewer) &&
-      mayChange(row, command.viewer);
+      (context.permitted === true || mayChange(row, command.viewer));
     (takes ? archived : missing).push(id);
     if (takes) {
       mutations.push(removeMemory(row, { word: 'archive', reason: command.reason, archive: true }));

@@ -19,6 +19,7 @@ import type { Connection } from './connection.js';
 import type { Digests } from './digests.js';
 import { EncoderLedger } from './encoders.js';
 import { forgettable } from './forget.js';
+import { GovernanceReads } from './governance-reads.js';
 import type { SubjectTables } from './kinds/tables.js';
 import { LinkCycles } from './link-cycles.js';
 import type { OperationLog } from './log.js';
@@ -26,6 +27,7 @@ import { vectorOf } from './operation-rows.js';
 import { agentKey } from './queries/agents.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
+import { RuleReads } from './rule-reads.js';
 import { Statements } from './statements.js';
 import { SubjectReads } from './subject-reads.js';
 import { NO_SUSPECT, SUSPECT_MEMORIES } from './suspects.js';
@@ -57,7 +59,9 @@ export class DecisionReads {
   private readonly texts;
   private readonly subjects;
   private readonly cycles;
+  private readonly governance;
   private readonly encoders;
+  private readonly rules;
   private readonly answers: Answers;
 
   constructor(
@@ -70,8 +74,10 @@ export class DecisionReads {
   ) {
     this.subjects = new SubjectReads(db, tables, crypto);
     this.encoders = new EncoderLedger(db);
+    this.rules = new RuleReads(db, tables);
     this.texts = new Statements(db);
     this.cycles = new LinkCycles(db);
+    this.governance = new GovernanceReads(db);
     this.byId = db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`);
     this.life = db.prepare<[string], MemoryLife>(
       `SELECT id, tier, access_count, created_at, last_accessed_at, expires_at, life_at FROM memories m
@@ -146,6 +152,10 @@ export class DecisionReads {
       'subjects-beyond': ({ origin, seq }) => subjects.subjectsBeyond(origin, seq),
       'digest-holds': ({ kind, namespace }) => this.digests.holds(kind, namespace),
       'records-with': ({ kind, member, value, limit }) => tables.records(kind).rowsWith(member, value, limit),
+      'has-policies': () => this.governance.hasPolicies(),
+      'standards-of': ({ namespaces }) => this.governance.standards(namespaces),
+      'open-pendings': ({ requestedBy, limit }) => this.governance.openPendings(requestedBy, limit),
+      rules: ({ ruleKind, skipDamaged }) => this.rules.of(ruleKind, skipDamaged),
       'leads-back': ({ link, rowsMax }) => this.cycles.leadsBack(link, rowsMax),
       'log-origin': () => log.own(),
       'log-ahead': (_request, { nowMs }) => log.ahead(nowMs),

@@ -3,6 +3,9 @@ import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import { CHAIN, type Chain } from '../../protocol/decide/chain.js';
 import type { Decision, DecisionContext } from '../../protocol/decide/deciding.js';
 import type { ReadRequest } from '../../protocol/decide/reads.js';
+import { NO_OPERATOR, type RuleSettings, trustOf } from '../../protocol/governance/rule-signature.js';
+import type { RuleTrust } from '../../protocol/governance/rules.js';
+import { DEFAULT_NODE_GOVERNANCE, type NodeGovernance } from '../../protocol/governance/settings.js';
 import { KINDS, type Kinds } from '../../protocol/kinds/kinds.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import { fail, type Result } from '../../protocol/result.js';
@@ -36,6 +39,10 @@ export interface WriterParts {
   /** Signs the audit chain; null leaves it unsigned. */
   readonly signer: Signer | null;
   readonly quota: NodeQuotas;
+  /** When absent: policies are enforced. */
+  readonly governance?: NodeGovernance;
+  /** When absent: a node without an operator key. */
+  readonly rules?: RuleSettings;
   /** When absent: every kind of this release. */
   readonly kinds?: Kinds;
   /** When absent: the rules of this release. */
@@ -66,13 +73,18 @@ export class Writer {
 
   private readonly db: Connection;
   private readonly quota: NodeQuotas;
+  private readonly governance: NodeGovernance;
+  private readonly ruleTrust: RuleTrust;
   private readonly reportBug: (error: unknown) => void;
 
-  constructor({ db, crypto, reportBug, signer, quota, kinds = KINDS, chain = CHAIN }: WriterParts) {
+  constructor(parts: WriterParts) {
+    const { db, crypto, reportBug, signer, quota, kinds = KINDS, chain = CHAIN } = parts;
+    this.governance = parts.governance ?? DEFAULT_NODE_GOVERNANCE;
     this.db = db;
     this.chain = chain;
     this.kinds = kinds;
     this.quota = quota;
+    this.ruleTrust = trustOf(parts.rules ?? NO_OPERATOR, crypto);
     this.reportBug = reportBug;
     this.file = db.memory ? null : new FileIdentity(db.name);
     this.relief = new WalRelief(db);
@@ -155,6 +167,8 @@ export class Writer {
       now: instantFromMs(nowMs),
       quota: this.quota,
       kinds: this.kinds,
+      governance: this.governance,
+      ruleTrust: this.ruleTrust,
     };
     const before = this.log.own();
     const decision = runDecision(command, context, this.chain, (request) => this.answer(request, context));

@@ -5,6 +5,8 @@ import { BatchWorker } from '../../actors/core/batch-worker.js';
 import { type ReaderQueue, ThreadedStore, type WriterQueue } from '../../node/runtime/threaded-store.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
 import { spawnStorageThread } from '../../node/threads/spawn.js';
+import { NO_OPERATOR } from '../../protocol/governance/rule-signature.js';
+import { DEFAULT_NODE_GOVERNANCE } from '../../protocol/governance/settings.js';
 import type { Clock, Log } from '../../protocol/seams.js';
 import { openReader } from '../../storage/sqlite/connection.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
@@ -78,6 +80,8 @@ async function threaded(): Promise<StoreUnderTest> {
     peerId: PEER,
     keyDir: join(dirname(path), 'keys'),
     quota: UNLIMITED,
+    governance: DEFAULT_NODE_GOVERNANCE,
+    rules: NO_OPERATOR,
     synchronous: 'FULL' as const,
   };
   const options = {

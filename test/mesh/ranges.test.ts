@@ -101,6 +101,7 @@ describe('questions about ranges', () => {
         ['standard', 0],
         ['adoption', 0],
         ['alias', 0],
+        ['rule', 0],
       ],
     );
     const compare = async (fields: object) =>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { CHAIN, decide } from '../../protocol/decide/chain.js';
+import { allowAll, CHAIN, decide } from '../../protocol/decide/chain.js';
+import { DEFAULT_NODE_GOVERNANCE } from '../../protocol/governance/settings.js';
 import { adoptionKind } from '../../protocol/kinds/adoption-kind.js';
 import { linkKind } from '../../protocol/kinds/link-kind.js';
 import { memoryKind } from '../../protocol/kinds/memory-kind.js';
@@ -48,11 +49,13 @@ describe('a payload of a peer', () => {
   });
 });
 
+const CONTEXT = { governance: { ...DEFAULT_NODE_GOVERNANCE, mode: 'off' } } as never;
+
 describe('a name that every object has', () => {
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
     it(`${name} is no command and no error code`, () => {
       const command = JSON.parse(`{"kind":"${name}"}`) as never;
-      const decision = decide(command, {} as never, CHAIN);
+      const decision = decide(command, CONTEXT, { ...CHAIN, policy: allowAll });
       assert.throws(() => decision.next(), /no rule decides the command/);
       const outcome = { ok: false, error: { code: name, message: 'x' } };
       const reply = JSON.stringify({ outcome, wall_clock: '2026-01-01T00:00:00.000Z' });

@@ -26,6 +26,10 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   standard: ['governance'],
   adoption: [],
   alias: [],
+  pending: ['home_number'],
+  vote: [],
+  remembered: [],
+  rule: [],
   sticker: ['colour'],
   lamp: ['home_number'],
 };

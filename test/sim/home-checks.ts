@@ -27,6 +27,7 @@ export function checkHomes(parts: EndParts): void {
     if (!isHome) world.violate(grant.node, 'not home', `${grant.id} grants ${grant.subject}`);
   }
   checkTokens(parts);
+  checkExecutions(parts, adopted);
   for (const node of nodes) checkRows(parts, node, grants);
 }
 
@@ -39,6 +40,41 @@ function checkTokens({ world, history, checks }: EndParts): void {
     const grant = `${subject} ${String(answer.value['token'])}`;
     if (granted.has(grant)) world.violate(node.name, 'granted twice', grant);
     granted.add(grant);
+  }
+}
+
+interface Executed {
+  readonly status: string;
+  readonly memory_id: string | null;
+  readonly home_number?: number;
+}
+
+/**
+ * Only the home decides an action, and it executes it once. A home that took over may execute what the lost one executed
+ * and told nobody, and a home whose disk was lost may have forgotten that it did.
+ */
+function checkExecutions({ world, ledger, checks }: EndParts, adopted: ReadonlySet<string>): void {
+  const operations = [...ledger.operations.values()];
+  const stores = new Map<string, number>();
+  for (const { kind, subject } of operations)
+    if (kind === 'store') stores.set(subject, (stores.get(subject) ?? 0) + 1);
+  const homes = new Map<string, Set<number>>();
+  for (const { id, kind, subject, origin, payload, node } of operations) {
+    if (kind !== 'pending.put') continue;
+    const said = JSON.parse(payload) as Executed;
+    const number = said.home_number ?? 0;
+    const [author, maker] = [peerOfOrigin(origin), makerOf(subject)];
+    const isHome = number === 0 ? author === maker : adopted.has(`${author} ${author}/${maker}/${number}`);
+    if (!isHome) world.violate(node, 'not home', `${id} decides ${subject}`);
+    if (said.status !== 'approved' || said.memory_id === null) continue;
+    const numbers = homes.get(said.memory_id) ?? new Set();
+    homes.set(said.memory_id, numbers.add(number));
+  }
+  if (checks.disksLost.size > 0) return;
+  for (const [memoryId, numbers] of homes) {
+    const count = stores.get(memoryId) ?? 0;
+    if (count > numbers.size)
+      world.violate('mesh', 'executed twice', `${memoryId} was stored ${count} times`);
   }
 }
 

@@ -3,6 +3,7 @@ import { formatHlc } from '../../protocol/hlc.js';
 import type { Kind } from '../../protocol/kinds/kind.js';
 import { Kinds } from '../../protocol/kinds/kinds.js';
 import { memoryKind } from '../../protocol/kinds/memory-kind.js';
+import { pendingKind } from '../../protocol/kinds/pending-kind.js';
 import type { Dot } from '../../protocol/kinds/version.js';
 import { decodeCursor, encodeCursor } from '../../protocol/mesh/cursor.js';
 import { signMessage } from '../../protocol/mesh/message-signing.js';
@@ -274,6 +275,24 @@ export const MUTANTS: readonly Mutant[] = [
       if (!node.disk.held) node.disk.db.exec("DELETE FROM tombstones WHERE kind = 'link'");
       return applied;
     }),
+  },
+  {
+    name: 'invalidations-forgotten',
+    bug: 'an invalidation of a link that came from another node does not last',
+    seeds: 10,
+    store: applying((apply, node) => async (command) => {
+      const applied = await apply(command);
+      if (!node.disk.held) {
+        node.disk.db.exec('UPDATE memory_links SET valid_until = NULL WHERE retired_at IS NOT NULL');
+      }
+      return applied;
+    }),
+  },
+  {
+    name: 'decides-anywhere',
+    bug: 'a node decides an action whose home it is not',
+    seeds: 16,
+    kinds: withKind({ ...pendingKind, writer: 'anybody' }),
   },
   {
     name: 'grants-anywhere',

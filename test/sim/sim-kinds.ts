@@ -59,6 +59,7 @@ export const SIM_CHAIN: Chain = {
   ...CHAIN,
   rules: { ...RULES, 'grant-lease': decideGrant } as never,
   forwarded: {
+    ...CHAIN.forwarded,
     'grant-lease': (sent) => {
       const parsed = grantShape.safeParse(sent);
       return parsed.success ? (parsed.data as unknown as Command) : null;
@@ -97,6 +98,11 @@ export const SIM_OPERATIONS = [
     kind: 'grant-lease',
     id,
     holder,
+  })),
+  // What the daemon that owns a database does for actions whose votes came from other nodes.
+  commandOperation('sim_settle', z.object({ id: z.string() }), ({ id }) => ({
+    kind: 'settle-pending',
+    pendingId: id,
   })),
   commandOperation('sim_adopt', z.object({ peer: z.string() }), ({ peer }, by) => ({
     kind: 'adopt-peer',

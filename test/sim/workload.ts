@@ -28,6 +28,8 @@ export interface Invocation {
 
 /** How many calls are about other kinds than memories. */
 const OTHER_KINDS = 0.15;
+/** How many calls are about approvals, in runs with approvals. */
+const APPROVALS = 0.25;
 const NAMESPACES = ['alpha', 'beta', 'beta/deep'];
 const TIERS = ['short', 'mid', 'long'];
 
@@ -53,10 +55,16 @@ export class Workload {
   private readonly ids: string[] = [];
   private readonly gone: string[] = [];
   private readonly links: string[] = [];
+  private readonly pendings: string[] = [];
   private stopped = false;
+  private readonly approvals: Dice;
+  /** True in some runs: then stores in one namespace wait for an approval. */
+  private readonly asks: boolean;
 
   constructor(private readonly parts: WorkloadParts) {
     this.dice = parts.world.dice('workload');
+    this.approvals = parts.world.dice('approvals');
+    this.asks = this.approvals.chance(0.25);
   }
 
   start(): void {
@@ -129,6 +137,8 @@ export class Workload {
 
   private learn({ name, subject }: Invocation, answer: Answer): void {
     if (!answer.ok) return;
+    const pending = answer.value['pending_id'];
+    if (typeof pending === 'string') this.pendings.push(pending);
     const id = answer.value['id'];
     const entity = answer.value['entity_id'];
     if (name === 'memory_entity_register' && typeof entity === 'string') {
@@ -145,6 +155,7 @@ export class Workload {
   private plan(number: number, at: Peer): Pick<Invocation, 'name' | 'input' | 'subject' | 'mark'> {
     const { dice, ids } = this;
     const mark = `mark ${number} end`;
+    if (this.asks && this.approvals.chance(APPROVALS)) return this.planApproval();
     if (dice.chance(OTHER_KINDS)) return this.planOther(at);
     const choice = dice.below(100);
     const id = ids.length === 0 ? null : this.recent(ids);
@@ -185,6 +196,21 @@ export class Workload {
     if (choice < 98) return { name: 'memory_gc', input: {}, subject: null, mark: null };
     const input = { namespace: this.namespace(at), pattern: this.title().split(' ')[1] };
     return { name: 'memory_forget', input, subject: null, mark: null };
+  }
+
+  /** A policy that makes stores wait, or what becomes of one that waits. */
+  private planApproval(): Pick<Invocation, 'name' | 'input' | 'subject' | 'mark'> {
+    const { approvals: dice } = this;
+    const call = (name: string, input: Input, subject: string) => ({ name, input, subject, mark: null });
+    if (this.pendings.length === 0 || dice.chance(0.1)) {
+      const governance = { write: 'approve', approver: { agent: `agent-${dice.below(3)}` } };
+      const namespace = NAMESPACES[0]!;
+      return call('memory_namespace_set_standard', { namespace, governance }, namespace);
+    }
+    const id = this.pendings[dice.below(this.pendings.length)]!;
+    const choice = dice.below(10);
+    if (choice < 6) return call('memory_pending_approve', { id }, id);
+    return choice < 7 ? call('memory_pending_reject', { id }, id) : call('sim_settle', { id }, id);
   }
 
   /** A write of another kind than memories, or of a link that was made before. */

@@ -7,8 +7,12 @@ import { aliasKind } from '../../protocol/kinds/alias-kind.js';
 import type { Kind } from '../../protocol/kinds/kind.js';
 import { linkKind } from '../../protocol/kinds/link-kind.js';
 import { memoryKind } from '../../protocol/kinds/memory-kind.js';
+import { pendingKind } from '../../protocol/kinds/pending-kind.js';
+import { rememberedKind } from '../../protocol/kinds/remembered-kind.js';
+import { type Rule, ruleKind } from '../../protocol/kinds/rule-kind.js';
 import { standardKind } from '../../protocol/kinds/standard-kind.js';
 import type { Facts } from '../../protocol/kinds/version.js';
+import { voteKind } from '../../protocol/kinds/vote-kind.js';
 import type { Query } from '../../protocol/queries.js';
 import { type RepairOutcome, repairOf } from '../../protocol/replication/repair-subjects.js';
 import { rowFromSql } from '../../storage/sqlite/kinds/plain-table.js';
@@ -16,6 +20,7 @@ import { type RecordSqlRow, recordImageOf } from '../../storage/sqlite/kinds/rec
 import { engineOf } from '../../storage/sqlite/migrations/form.js';
 import { aMemory, deleting, linking, OPERATOR, storing, updating } from '../support/memories.js';
 import type { Replica } from '../support/replicas.js';
+import { aRule } from '../support/rules.js';
 import { aSticker, lampKind, stickerKind } from '../support/throwaway-kinds.js';
 
 export const START_MS = 1_772_000_000_000;
@@ -102,6 +107,8 @@ export function recordCase<I extends object>(
   return { ...common, put, drop, damages: RECORD_DAMAGES };
 }
 
+const INSTANT = '2026-01-01T00:00:00.000Z';
+
 const MEMORY = aMemory({ id: 'm1', title: 'one', namespace: 'team' });
 const ENDS = ['left', 'right'].map((id) => aMemory({ id, title: id, namespace: 'team' }));
 
@@ -149,6 +156,44 @@ export const CASES: readonly Case[] = [
     ...{ memory_id: 'm1', namespace: 'team', alias: 'A Name', folded: 'a name', added_by: `by ${version}` },
     ...{ added_at: '2026-01-01T00:00:00.000Z', rest: {} },
   })),
+  recordCase(pendingKind, { id: 'peer-a/p1', namespace: 'team' }, (version) => ({
+    ...{
+      pending_id: 'p1',
+      action_type: 'store',
+      namespace: 'team',
+      memory_id: null,
+      status: 'pending' as const,
+    },
+    ...{ command: { kind: 'store-memory', version }, approver: { form: 'human' }, requested_by: 'ai:a' },
+    ...{ requested_at: INSTANT, expires_at: INSTANT, approvals: [], decided_by: null, decided_at: null },
+    ...{ remember: null, rest: {} },
+  })),
+  recordCase(voteKind, { id: 'p1|ai:b', namespace: 'team' }, (version) => ({
+    ...{ pending_id: 'p1', namespace: 'team', agent_id: 'ai:B', voter: 'ai:b', remember: 'once' as const },
+    ...{
+      decision: version % 2 === 0 ? ('approve' as const) : ('deny' as const),
+      voted_at: INSTANT,
+      rest: { zeta: version },
+    },
+  })),
+  recordCase(rememberedKind, { id: 'store|ai:a|team', namespace: 'team' }, (version) => ({
+    ...{ namespace: 'team', action_type: 'store', agent_id: 'ai:a', decision: 'approve', lasts: 'forever' },
+    ...{ session: '', decided_by: `by ${version}`, decided_at: INSTANT, rest: {} },
+  })),
+  {
+    ...recordCase(ruleKind, { id: 'R1', namespace: '_mesh' }, () => assert.fail('has a command')),
+    async put(one, version) {
+      const before = rowOf(one, ruleKind as never, 'R1')?.image as Rule | undefined;
+      const rule = aRule('R1', {
+        reason: `version ${version}`,
+        updated_at: `2026-01-0${version}T00:00:00.000Z`,
+      });
+      await one.run({ kind: 'put-rule', rule, replaces: before?.updated_at ?? null, by: 'ai:operator' });
+    },
+    async drop(one) {
+      await one.run({ kind: 'remove-rule', id: 'R1', signature: null, by: 'ai:operator' });
+    },
+  },
   recordCase(stickerKind, { id: 'a sticker', namespace: 'team' }, (version) =>
     aSticker({ text: `text ${version}`, score: version, rest: { zeta: version } }),
   ),

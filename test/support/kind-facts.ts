@@ -108,5 +108,53 @@ export const ALIAS = recordFacts(
   { id: '{memory_id}|{folded}' },
 );
 
+export const PENDING = recordFacts(
+  'pending',
+  {
+    ...{ pending_id: '', action_type: '', namespace: '', memory_id: null, command: {}, approver: {} },
+    ...{ requested_by: null, requested_at: '', expires_at: '', status: 'pending', approvals: [] },
+    ...{ decided_by: null, decided_at: null, remember: null },
+  },
+  { home: true },
+);
+
+export const VOTE = recordFacts(
+  'vote',
+  {
+    ...{ pending_id: '', namespace: '', agent_id: '', voter: '', decision: 'deny', remember: 'once' },
+    voted_at: '',
+  },
+  { id: '{pending_id}|{voter}' },
+);
+
+export const REMEMBERED = recordFacts(
+  'remembered',
+  {
+    ...{ namespace: '', action_type: '', agent_id: '', decision: 'deny', lasts: 'forever', session: '' },
+    ...{ decided_by: '', decided_at: '' },
+  },
+  { id: '{action_type}|{agent_id}|{namespace}' },
+);
+
+export const RULE = recordFacts(
+  'rule',
+  {
+    ...{ rule_id: '', rule_kind: '', matcher: {}, severity: 'refuse', reason: '', for_namespace: '_global' },
+    ...{ created_by: '', created_at: '', updated_at: '', enabled: false },
+    ...{ signature: null, attest_level: 'unsigned' },
+  },
+  { id: '{rule_id}' },
+);
+
 /** Every kind that a node replicates. */
-export const KIND_FACTS: readonly KindFacts[] = [MEMORY, LINK, STANDARD, ADOPTION, ALIAS];
+export const KIND_FACTS: readonly KindFacts[] = [
+  MEMORY,
+  LINK,
+  STANDARD,
+  ADOPTION,
+  ALIAS,
+  PENDING,
+  VOTE,
+  REMEMBERED,
+  RULE,
+];

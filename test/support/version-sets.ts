@@ -19,13 +19,14 @@ const POOL: readonly unknown[] = [
     'plain',
     'red',
     'unsigned',
+    ...['pending', 'approved', 'approve', 'deny', 'once', 'forever', 'session'],
     '"ě\n',
     '2026-01-01T00:00:00.000Z',
     '2026-02-01T00:00:00.000Z',
   ],
-  ...[...TIERS, ...RELATIONS.slice(0, 3), ...MEMORY_KINDS.slice(0, 3), null, true, 0, 1, 2, 7, 0.5],
+  ...[...TIERS, ...RELATIONS.slice(0, 3), ...MEMORY_KINDS.slice(0, 3), null, true, false, 0, 1, 2, 7, 0.5],
   ...[{}, { agent_id: 'ai:a' }, { agent_id: 'ai:b', attest_level: 'agent_attested', attested_by: 'p' }],
-  ...[[], ['b', 'a'], ['a', 'c'], [{ uri: 'doc:1' }]],
+  ...[[], ['b', 'a'], ['a', 'c'], [{ uri: 'doc:1' }], [{ agent_id: 'ai:a', approved_at: '2026-01-01' }]],
 ];
 
 /** Members that a later release might write. */

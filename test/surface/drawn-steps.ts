@@ -95,7 +95,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
       id,
       parent: mostly(namespace, 'a//b'),
       governance: mostly(
-        fc.constantFrom({ write: 'owner' }, { write: 'any', extra: [1] }),
+        fc.constantFrom({ write: 'owner' }, { write: 'any', extra: [1] }, { write: 'approve' }),
         { write: 'x' },
         {},
       ),
@@ -107,6 +107,34 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
     { requiredKeys: ['namespace'] },
   ),
   memory_namespace_clear_standard: fc.record({ namespace: mostly(namespace, 'a//b') }),
+  memory_pending_list: fc.record(
+    { status: mostly(fc.constantFrom('pending', 'approved'), 'open'), namespace: mostly(namespace, 'a//b') },
+    { requiredKeys: [] },
+  ),
+  memory_pending_approve: fc.record(
+    { id, remember: mostly(fc.constantFrom('once', 'forever'), 'always') },
+    { requiredKeys: ['id'] },
+  ),
+  memory_pending_reject: fc.record({ id }),
+  memory_rule_list: fc.record(
+    { kind: fc.constantFrom('bash', 'custom', 'dance'), enabled_only: fc.boolean() },
+    { requiredKeys: [] },
+  ),
+  memory_check_agent_action: fc.record(
+    {
+      kind: mostly(
+        fc.constantFrom('bash', 'filesystem_write', 'process_spawn', 'custom', 'read_action'),
+        'x',
+      ),
+      command: fc.constantFrom('ls', 'rm -rf /tmp/x'),
+      path: fc.constant('/tmp/x'),
+      binary: fc.constant('cargo'),
+      args: fc.constantFrom([], ['build', '--release']),
+      custom_kind: fc.constant('memory_write'),
+      payload: mostly(fc.constant({ namespace: 'team', tier: 'long' }), []),
+    },
+    { requiredKeys: ['kind'] },
+  ),
   memory_get: fc.record({ id }),
   memory_list: fc.record(
     {

@@ -1,4 +1,5 @@
 import { KINDS } from '../../../protocol/memory/memory.js';
+import type { Settings } from '../../config/settings.js';
 import { VERSION } from '../../version.js';
 import type { Facts } from './facts.js';
 import type { RuntimeCounters } from './runtime-counters.js';
@@ -67,9 +68,9 @@ const WEBHOOK_EVENTS = [
 ] as const;
 
 /** The sections that v2 adds (reference-http §6). */
-export function sections({ has, families }: Facts, counters: RuntimeCounters) {
+export function sections({ has, families }: Facts, counters: RuntimeCounters, { permissionsMode }: Settings) {
   return {
-    permissions: { mode: 'enforce', active_rules: counters.active_rule_count, rule_summary: [] },
+    permissions: { mode: permissionsMode, active_rules: counters.active_rule_count, rule_summary: [] },
     hooks: {
       registered_count: counters.registered_hooks,
       webhook_events: has('memory_subscribe') ? [...WEBHOOK_EVENTS] : [],
@@ -118,7 +119,8 @@ export function substrate({ has, tools }: Facts) {
     },
     governance: {
       rules_engine: has('memory_rule_list'),
-      enforced_actions: [],
+      // The service enforces rules about its own writes only; the others bind harnesses that ask.
+      enforced_actions: has('memory_rule_list') ? ['memory_write'] : [],
       bypass_impossibility_tests: false,
       l1_6_attest: false,
       agent_action_check: has('memory_check_agent_action'),

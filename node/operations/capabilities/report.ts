@@ -42,7 +42,7 @@ export async function report(call: ReadCall, version: ReportVersion): Promise<Re
     ...common,
     features: features(facts),
     models: models(facts),
-    ...sections(facts, counters),
+    ...sections(facts, counters, call.services.settings),
     ...storage,
     degraded: facts.condition.degraded,
     pending_embeddings: facts.condition.pendingEmbeddings,

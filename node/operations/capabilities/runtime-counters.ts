@@ -1,4 +1,5 @@
 import type { ReadCall } from '../../pipeline/call.js';
+import { isInForce, rulesOf } from '../memory-rule-list.js';
 
 /** The live counters of the capabilities envelope (interface §4.14). */
 export interface RuntimeCounters {
@@ -11,13 +12,28 @@ export interface RuntimeCounters {
   readonly registered_hooks: number;
 }
 
-/** Counts what exists. Rules, pending actions and hooks come with later parts of the service; until then they are 0. */
-export function runtimeCounters({ services }: ReadCall): Promise<RuntimeCounters> {
-  return Promise.resolve({
-    active_rule_count: 0,
-    pending_requests: 0,
+/** Counts what exists. Hooks come with a later part of the service; until then they are 0. */
+export async function runtimeCounters(call: ReadCall): Promise<RuntimeCounters> {
+  const { services } = call;
+  return {
+    active_rule_count: await activeRules(call),
+    pending_requests: await waitingActions(call),
     hnsw_evictions: 0,
     dlq_depth: services.condition().federation?.dlq_depth ?? 0,
     registered_hooks: 0,
-  });
+  };
+}
+
+/** Rules that decide about actions; 0 while they cannot be read, which "doctor" reports. */
+async function activeRules(call: ReadCall): Promise<number> {
+  const found = await rulesOf(call, null);
+  if (!found.ok) return 0;
+  const { rules, trust } = found.value;
+  return rules.filter((rule) => isInForce(rule, trust)).length;
+}
+
+/** Actions that wait for approval; 0 while they cannot be counted. */
+async function waitingActions({ services }: ReadCall): Promise<number> {
+  const counted = await services.store.query({ kind: 'count-pendings' });
+  return counted.ok ? counted.value.waiting : 0;
 }

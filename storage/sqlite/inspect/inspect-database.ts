@@ -1,4 +1,5 @@
 import { type AuditReport, type AuditRow, AuditVerifier } from '../../../protocol/audit.js';
+import type { Rule } from '../../../protocol/kinds/rule-kind.js';
 import type { Encoders } from '../../../protocol/maintenance/encoder-ref.js';
 import type { EmbeddingFacts } from '../../../protocol/maintenance/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
@@ -8,9 +9,11 @@ import { diskFailure } from '../../disk-failure.js';
 import { AUDIT_COLUMNS } from '../audit-chain.js';
 import { auditHeadPath, readAuditHead } from '../audit-head.js';
 import { type Connection, sqliteCode } from '../connection.js';
+import { DamagedRowError } from '../damage.js';
 import { DatabaseRefusedError, schemaVersion } from '../database-setup.js';
 import { tailsAhead } from '../log-ahead.js';
 import { embeddingProgress } from '../queries/embeddings.js';
+import { listRules } from '../queries/rules.js';
 import { integrityNotes } from '../queries/scrub.js';
 import { Statements } from '../statements.js';
 import { WAITING_TEXTS } from '../text-index.js';
@@ -61,6 +64,8 @@ export interface ContentFacts {
   readonly nearDuplicates: number;
   /** Rows that were found damaged and wait for their repair. */
   readonly suspects: number;
+  /** The rules about actions; null when one cannot be read. */
+  readonly rules: readonly Rule[] | null;
   /** The findings of the last scrub, and of the comparison with the peers. */
   readonly integrity: Answers['integrity-notes'];
 }
@@ -169,12 +174,22 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
         ? null
         : { holder: owner.holder, role: owner.role, expiresAtMs: owner.expires_at_ms },
     log: inspectLog(db, crypto),
+    rules: rulesOf(db),
     integrity: integrityNotes(new Statements(db)),
     nearDuplicates: hasTable(db, 'near_duplicates')
       ? count('SELECT count(DISTINCT rid) AS n FROM near_duplicates')
       : 0,
     suspects: hasTable(db, 'suspects') ? count('SELECT count(*) AS n FROM suspects') : 0,
   };
+}
+
+function rulesOf(db: Connection): readonly Rule[] | null {
+  try {
+    return listRules({ statements: new Statements(db) }, { kind: 'list-rules', of: null }).rules;
+  } catch (error) {
+    if (error instanceof DamagedRowError) return null;
+    throw error;
+  }
 }
 
 function encodersOf(db: Connection) {

@@ -2,6 +2,8 @@ import type { Command, OutcomeOf } from '../../../protocol/commands.js';
 import { CHAIN } from '../../../protocol/decide/chain.js';
 import type { DecisionContext } from '../../../protocol/decide/deciding.js';
 import type { Mutation } from '../../../protocol/decide/mutations.js';
+import { TRUST_ALL } from '../../../protocol/governance/rules.js';
+import { DEFAULT_NODE_GOVERNANCE } from '../../../protocol/governance/settings.js';
 import type { Subject } from '../../../protocol/kinds/kind.js';
 import { KINDS } from '../../../protocol/kinds/kinds.js';
 import { NO_REST } from '../../../protocol/kinds/payload.js';
@@ -242,6 +244,8 @@ export function engineOf(
     now: instantFromMs(nowMs),
     quota: DEFAULT_LIMITS,
     kinds,
+    governance: DEFAULT_NODE_GOVERNANCE,
+    ruleTrust: TRUST_ALL,
   };
   const log = new OperationLog(db, crypto, kinds);
   const quotas = new QuotaLedger(db);

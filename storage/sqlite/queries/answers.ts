@@ -20,6 +20,14 @@ import { findLookAlikes, flaggedDuplicates, reviewWritten } from './look-alikes.
 import { countNamespaces } from './namespaces.js';
 import { recallObservations } from './observations.js';
 import { listPeerProgress } from './peer-progress.js';
+import {
+  approvalEvents,
+  countPendings,
+  listPendings,
+  readPending,
+  rememberedDecisions,
+  undecidedPendings,
+} from './pendings.js';
 import { currentOwner, logPosition, namespaceIds, namespacesBelow } from './position.js';
 import type { QueryParts } from './query-parts.js';
 import { listQuotas } from './quotas.js';
@@ -34,6 +42,7 @@ import {
   readHeaders,
   readOperations,
 } from './replication.js';
+import { listRules } from './rules.js';
 import {
   integrityNotes,
   listSuspects,
@@ -121,6 +130,14 @@ export const ANSWERS: {
   'attached-standards': lookup(attachedStandards),
   'removed-standards': scan(removedStandards),
   'count-namespaces': scan(countNamespaces),
+  'list-rules': lookup(listRules),
+
+  'list-pendings': scan(listPendings),
+  'read-pending': lookup(readPending),
+  'undecided-pendings': lookup(undecidedPendings),
+  'count-pendings': lookup(countPendings),
+  'approval-events': scan(approvalEvents),
+  'remembered-decisions': scan(rememberedDecisions),
 
   'export-memories': scan(exportMemories),
   'export-links': scan(exportLinks),

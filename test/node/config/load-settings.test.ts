@@ -153,7 +153,9 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_ALLOW_LOOPBACK_WEBHOOKS: [['1', true]],
   SVC_SSRF_GUARD_ALLOW_DNS_FAIL: [['1', true]],
   SVC_GOVERNANCE_FAIL_OPEN_ON_ERROR: [['1', true]],
+  SVC_PERMISSIONS_MODE: [['advisory', 'advisory']],
   SVC_PASSPHRASE_FILE_ALLOW_LAX_PERMS: [['1', true]],
+  SVC_OPERATOR_PUBKEY: [['A'.repeat(43), 'A'.repeat(43)]],
 };
 
 describe('the environment', () => {
@@ -267,6 +269,16 @@ describe('the configuration file', () => {
     hints = false
     [hooks.subscription]
     hmac_secret = "00ff"
+    [permissions]
+    mode = "off"
+    [[permissions.rules]]
+    namespace_pattern = "team/**"
+    op = "memory_store"
+    decision = "deny"
+    reason = "no"
+    [governance]
+    operator_pubkey = "${'A'.repeat(43)}"
+    require_operator_pubkey = true
   `;
   const FROM_FILE: Readonly<Record<string, unknown>> = {
     requestTimeoutMs: 5000,
@@ -312,6 +324,10 @@ describe('the configuration file', () => {
     recallScopeLimit: 5,
     allowLoopbackWebhooks: true,
     webhookHmacSecret: 'secret:00ff',
+    permissionsMode: 'off',
+    permissionRules: [
+      { namespacePattern: 'team/**', op: 'memory_store', agentPattern: '**', decision: 'deny', reason: 'no' },
+    ],
     dbPath: '/file/x.db',
     apiKey: 'secret:file key',
     adminAgentIds: ['ai:file', 'ai:two'],
@@ -330,6 +346,8 @@ describe('the configuration file', () => {
     observationsTtlDays: 3,
     logLevel: 'error',
     profile: 'full',
+    operatorPubkey: 'A'.repeat(43),
+    requireOperatorPubkey: true,
   };
 
   it('is known to this test, every key', () => {

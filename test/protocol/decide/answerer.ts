@@ -5,6 +5,8 @@ import type { Decision, DecisionContext } from '../../../protocol/decide/decidin
 import type { Mutation, Remove, Write } from '../../../protocol/decide/mutations.js';
 import type { LastEdit, ReadRequest } from '../../../protocol/decide/reads.js';
 import type { DatabaseOwner, Row } from '../../../protocol/decide/rows.js';
+import { TRUST_ALL } from '../../../protocol/governance/rules.js';
+import { DEFAULT_NODE_GOVERNANCE } from '../../../protocol/governance/settings.js';
 import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
 import { KINDS, type Kinds } from '../../../protocol/kinds/kinds.js';
 import type { ArchivedRow } from '../../../protocol/lifecycle/archived-memory.js';
@@ -80,6 +82,8 @@ const contextOf = ({ nowMs = NOW_MS, kinds = KINDS }: Held): DecisionContext => 
   now: new Date(nowMs).toISOString(),
   quota: UNLIMITED,
   kinds,
+  governance: DEFAULT_NODE_GOVERNANCE,
+  ruleTrust: TRUST_ALL,
 });
 
 /** Drives the decision of a command over rows in memory; nothing is applied. */

@@ -356,6 +356,7 @@ describe('doctor', { concurrency: 2 }, () => {
         'Keys',
         'Identity and admin',
         'Limits',
+        'Governance',
         'Embeddings reachability',
         'LLM reachability',
         'Capabilities',

@@ -1,4 +1,5 @@
 import { agents } from './endpoints/agents.js';
+import { approvals } from './endpoints/approvals.js';
 import { archive } from './endpoints/archive.js';
 import { further } from './endpoints/further.js';
 import { graph } from './endpoints/graph.js';
@@ -16,7 +17,7 @@ import { transfer } from './endpoints/transfer.js';
 export type { EndpointRow, Shape } from './endpoints/row.js';
 
 /**
- * The endpoint tables of the interface, sections 4.1 to 4.8, 4.9 (agents), 4.10 (export, import) and what of 4.12 is there, in
+ * The endpoint tables of the interface, sections 4.1 to 4.8, 4.9, 4.10 (export, import) and what of 4.12 is there, in
  * a useful order.
  */
 export const ENDPOINT_ROWS: readonly EndpointRow[] = [
@@ -31,6 +32,7 @@ export const ENDPOINT_ROWS: readonly EndpointRow[] = [
   ...links,
   ...agents,
   ...names,
+  ...approvals,
   ...transfer,
   ...further,
   ...lastly,

@@ -61,6 +61,8 @@ describe('the endpoint tables of the interface', () => {
     }
     // Its success needs the embedder: test/node/runtime/check-duplicate.test.ts.
     covered.get('POST /check_duplicate')?.delete('success');
+    // Its success needs a signature: test/surface/governance/approval-signature.test.ts.
+    covered.get('POST /approvals/{pending_id}')?.delete('success');
     for (const { method, path, status } of ENDPOINT_ROWS) {
       const found = routes.find(method, path.split('?')[0]!.replace(/\{\w+\}/g, 'x'));
       if (found.kind === 'route') covered.get(found.route)?.delete(status < 400 ? 'success' : 'refusal');
@@ -100,7 +102,7 @@ describe('the endpoint tables of the interface', () => {
       if (row.shape !== undefined) assert.equal(shapeProblem(body, row.shape), null, text);
       for (const [key, value] of Object.entries(row.holds ?? {}))
         assert.deepEqual(body[key], value, `${key}: ${text}`);
-      if (row.keep !== undefined) ids.set(row.keep, String(body['id']));
+      if (row.keep !== undefined) ids.set(row.keep, String(body['id'] ?? body['pending_id']));
     });
   }
 });

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { API_PREFIX, type OperationRoute, operationRoutes } from '../../../node/bindings/operation-route.js';
+import { Secret } from '../../../node/config/secret.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
+import { signDecision } from '../../support/sign-decision.js';
 import { type Answer, type HttpNode, openHttpNode } from './http-node.js';
 
 /** Rules that hold for every route, also for those that are added later: nothing here names an operation. */
@@ -21,13 +23,31 @@ function send(
 ): Promise<Answer> {
   const query = route.binding.fields === 'query' ? `?${new URLSearchParams(field)}` : '';
   const body = route.binding.fields === 'body' ? field : undefined;
-  return node.send(route.binding.method, pathOf(route) + query, body, headers);
+  return node.send(route.binding.method, pathOf(route) + query, body, { ...signed(route, body), ...headers });
+}
+
+const SECRET = '00ff';
+let signatures = 0;
+
+/** The signature of a route that demands one; each is good once. */
+function signed({ binding }: OperationRoute, body: unknown): Record<string, string> {
+  if (binding.signed?.required !== true) return {};
+  signatures += 1;
+  const timestamp = Math.floor(Date.now() / 1000) - (signatures % 250);
+  const { method } = binding;
+  return signDecision({
+    secret: SECRET,
+    method,
+    pendingId: 'some-id',
+    body: JSON.stringify(body),
+    timestamp,
+  });
 }
 
 describe('every route of the registry', () => {
   let node: HttpNode;
   before(async () => {
-    node = await openHttpNode({ apiKey: 'k', adminAgentIds: [ADMIN] });
+    node = await openHttpNode({ apiKey: 'k', adminAgentIds: [ADMIN], webhookHmacSecret: new Secret(SECRET) });
   });
   after(() => node.close());
 

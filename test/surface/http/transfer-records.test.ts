@@ -5,6 +5,7 @@ import { KINDS } from '../../../protocol/kinds/kinds.js';
 import type { RecordImage } from '../../../protocol/kinds/record.js';
 import type { Standard } from '../../../protocol/kinds/standard-kind.js';
 import { aMemory, linking, OPERATOR, storing } from '../../support/memories.js';
+import { aRule } from '../../support/rules.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 /** What travels in exports beside known memories and links: records of other kinds, and members of later releases. */
@@ -91,6 +92,11 @@ const SAMPLES: Readonly<Record<string, Omit<RecordImage, 'kind'>>> = {
       added_at: DATE,
       rest: {},
     },
+  },
+  rule: {
+    id: 'R1',
+    namespace: '_mesh',
+    image: aRule('R1', { created_by: 'ai:setter', updated_at: DATE, rest: { later: 7 } }),
   },
 };
 

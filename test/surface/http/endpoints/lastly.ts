@@ -18,6 +18,15 @@ export const lastly: readonly EndpointRow[] = [
     status: 200,
     holds: { deleted: true },
   },
+  {
+    section: '4.9',
+    what: 'without a signature',
+    method: 'POST',
+    path: '/approvals/{b}',
+    body: { decision: 'approve' },
+    status: 401,
+    code: 'UNAUTHORIZED',
+  },
   { section: '4.2', what: 'delete again', method: 'DELETE', path: '/memories/{b}', ...NOT_FOUND },
 ];
 

@@ -1,0 +1,240 @@
+import { type ApprovalEvent, mayKnow } from '../../protocol/governance/queries.js';
+import { CHANGE_POLL_MS } from '../../protocol/limits.js';
+import type { Viewer } from '../../protocol/ranking/types.js';
+import { failed, ok, type Result } from '../../protocol/result.js';
+import type { Clock, Scheduler } from '../../protocol/seams.js';
+import type { ReadStore } from '../../storage/port.js';
+import type { ChildSpec } from '../core/child.js';
+import { loopChild, type NextRound, type Wake } from '../core/loop.js';
+import type { RestartPolicy } from '../core/restart-policy.js';
+import { beginFrame, eventFrame, KEEPALIVE, keepaliveFrame, LAGGED, laggedFrame } from './frames.js';
+import {
+  STREAM_EVENTS_PER_ROUND,
+  STREAM_KEEPALIVE_MS,
+  STREAM_LISTENERS_MAX,
+  STREAM_PAGES_PER_ROUND,
+  STREAM_REPLAY_OPERATIONS_MAX,
+  STREAM_UNREAD_BYTES_MAX,
+} from './stream-limits.js';
+
+/** Where the events of one listener go. */
+export interface Sink {
+  send(frames: readonly Uint8Array[]): void;
+  /** Bytes that were sent and have not left yet. */
+  unread(): number;
+  /** Ends the stream after what was sent. */
+  end(): void;
+  /** Ends the stream at once. */
+  destroy(): void;
+}
+
+interface Listener {
+  readonly sink: Sink;
+  readonly viewer: Viewer;
+  /** The commit sequence up to which it has got its events. */
+  after: number;
+  /** Where it was at the last keepalive, if it had not read everything then. */
+  stalledAt: number | null;
+}
+
+/** Begins a listener, which then has a place. */
+export interface Admission {
+  begin(sink: Sink): { leave(): void };
+}
+
+export interface ApprovalStreamParts {
+  readonly store: Pick<ReadStore, 'query'>;
+  readonly policy: RestartPolicy;
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  /** Smaller in tests. */
+  readonly listenersMax?: number;
+  readonly keepaliveMs?: number;
+}
+
+/** Without a listener there is nothing to do until one comes. */
+const IDLE_MS = 60_000;
+
+/**
+ * The stream of approvals (interface §6.3): one reader of the log for all listeners. A listener is live, or behind: it
+ * named the event that it got last, and gets those since from the log. The listeners outlive a failed round.
+ */
+export class ApprovalStream {
+  readonly #parts: ApprovalStreamParts;
+  readonly #listeners = new Set<Listener>();
+  /** Admitted, and not begun yet. */
+  #coming = 0;
+  /** Listeners that were told that they are cut, at the last keepalive and since. */
+  #cut: [before: Sink[], since: Sink[]] = [[], []];
+  /** The place in the log up to which live listeners have their events. */
+  #place = 0;
+  #keepaliveMs = 0;
+  readonly spec: ChildSpec;
+  readonly #wake: Wake;
+
+  constructor(parts: ApprovalStreamParts) {
+    this.#parts = parts;
+    const { policy, clock, scheduler } = parts;
+    const { spec, wake } = loopChild({
+      id: 'approval-stream',
+      policy,
+      clock,
+      scheduler,
+      round: () => this.#round(),
+    });
+    this.spec = spec;
+    this.#wake = wake;
+  }
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  /**
+   * Finds the place of a new listener: the end of the log, or `after`, the id of the event that it got last. OVERLOADED
+   * when there are too many listeners.
+   */
+  async admit(viewer: Viewer, after: number | null): Promise<Result<Admission>> {
+    const max = this.#parts.listenersMax ?? STREAM_LISTENERS_MAX;
+    if (this.#listeners.size + this.#coming >= max) {
+      const message = `${max} listeners have this stream open already; poll GET /pending instead`;
+      return failed({ code: 'OVERLOADED', message, details: { max_listeners: max } });
+    }
+    this.#coming += 1;
+    try {
+      const position = await this.#parts.store.query({ kind: 'log-position' });
+      if (!position.ok) return failed(position.error);
+      const end = position.value.commitSequence;
+      const known = after !== null && after <= end && end - after <= STREAM_REPLAY_OPERATIONS_MAX;
+      const from = known ? after : end;
+      const first = after === null || known ? beginFrame(from) : laggedFrame(end);
+      return ok({ begin: (sink) => this.#begin({ sink, viewer, after: from, stalledAt: null }, first, end) });
+    } finally {
+      this.#coming -= 1;
+    }
+  }
+
+  #begin(listener: Listener, first: Uint8Array, end: number): { leave(): void } {
+    if (this.#isIdle) {
+      this.#place = end;
+      this.#keepaliveMs = this.#parts.clock.monotonicMs() + this.#period;
+    }
+    this.#listeners.add(listener);
+    listener.sink.send([first]);
+    this.#wake.now();
+    return { leave: () => this.#listeners.delete(listener) };
+  }
+
+  get #isIdle(): boolean {
+    return this.#listeners.size === 0 && this.#cut.every((sinks) => sinks.length === 0);
+  }
+
+  get #period(): number {
+    return this.#parts.keepaliveMs ?? STREAM_KEEPALIVE_MS;
+  }
+
+  async #round(): Promise<NextRound> {
+    if (this.#isIdle) return { afterMs: IDLE_MS };
+    const caughtUp = await this.#catchUp();
+    const sent = await this.#sendNew();
+    if (this.#parts.clock.monotonicMs() >= this.#keepaliveMs) this.#keepAlive();
+    return { afterMs: caughtUp && sent ? CHANGE_POLL_MS : 0 };
+  }
+
+  /** Sends the next events to live listeners; false when there are more. */
+  async #sendNew(): Promise<boolean> {
+    const from = this.#place;
+    const position = await this.#parts.store.query({ kind: 'log-position' });
+    if (!position.ok || position.value.commitSequence <= from) return true;
+    const page = await this.#page(from);
+    if (page === null) return true;
+    const through = page.more ? page.through : Math.max(page.through, position.value.commitSequence);
+    this.#send(page.frames, through, from);
+    this.#place = through;
+    return !page.more;
+  }
+
+  /**
+   * Sends older events to the listeners that are behind and have read what they got, beginning with the one that is the
+   * furthest behind; false when there are more.
+   */
+  async #catchUp(): Promise<boolean> {
+    for (let pages = 0; pages < STREAM_PAGES_PER_ROUND; pages += 1) {
+      const from = this.#furthestBehind();
+      if (from === null) return true;
+      const page = await this.#page(from);
+      if (page === null) return true;
+      const through = page.more ? Math.min(page.through, this.#place) : this.#place;
+      const frames = page.frames.filter(({ id }) => id <= through);
+      for (const listener of this.#listeners) {
+        if (listener.after < through && listener.after >= from && listener.sink.unread() === 0)
+          this.#give(listener, frames, through);
+      }
+    }
+    return false;
+  }
+
+  #furthestBehind(): number | null {
+    let least = this.#place;
+    for (const { after, sink } of this.#listeners) {
+      if (after < least && sink.unread() === 0) least = after;
+    }
+    return least < this.#place ? least : null;
+  }
+
+  async #page(after: number) {
+    const query = { kind: 'approval-events', after, limit: STREAM_EVENTS_PER_ROUND } as const;
+    const found = await this.#parts.store.query(query, { lane: 'background' });
+    if (!found.ok) return null;
+    const { events, through, more } = found.value;
+    return { through, more, frames: events.map((event) => ({ ...event, frame: eventFrame(event) })) };
+  }
+
+  /** Sends events to every listener that has got those up to `from`. */
+  #send(frames: readonly Framed[], through: number, from: number): void {
+    for (const listener of this.#listeners) {
+      if (listener.after < from) continue;
+      this.#give(listener, frames, through);
+      if (listener.sink.unread() > STREAM_UNREAD_BYTES_MAX) this.#cutOff(listener);
+    }
+  }
+
+  #give(listener: Listener, frames: readonly Framed[], through: number): void {
+    const seen = frames
+      .filter(({ id, pending }) => id > listener.after && mayKnow(pending, listener.viewer))
+      .map(({ frame }) => frame);
+    listener.after = Math.max(listener.after, through);
+    if (seen.length > 0) listener.sink.send(seen);
+  }
+
+  /** Tells a listener that reads too slowly, and ends its stream; one that does not read at all is closed later. */
+  #cutOff(listener: Listener): void {
+    const { sink } = listener;
+    this.#listeners.delete(listener);
+    this.#cut[1].push(sink);
+    sink.send([LAGGED]);
+    sink.end();
+  }
+
+  #keepAlive(): void {
+    this.#keepaliveMs = this.#parts.clock.monotonicMs() + this.#period;
+    for (const sink of this.#cut[0]) sink.destroy();
+    this.#cut = [this.#cut[1], []];
+    const place = this.#place;
+    const live = keepaliveFrame(place);
+    for (const listener of this.#listeners) {
+      const { sink, after } = listener;
+      // One that is behind gets more when it has read everything, so its place shows that it reads.
+      const stalledAt = after < place && sink.unread() > 0 ? after : null;
+      if (stalledAt !== null && stalledAt === listener.stalledAt) {
+        this.#cutOff(listener);
+        continue;
+      }
+      listener.stalledAt = stalledAt;
+      // Only the place of one that has all events up to it may be named.
+      sink.send([after === place ? live : KEEPALIVE]);
+    }
+  }
+}
+
+type Framed = ApprovalEvent & { readonly frame: Uint8Array };

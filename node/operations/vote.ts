@@ -1,0 +1,56 @@
+import type { PendingOutcome, VotePending } from '../../protocol/governance/decide-pending.js';
+import type { Remember } from '../../protocol/kinds/vote-kind.js';
+import { failed, ok, type Result } from '../../protocol/result.js';
+import type { Call } from '../pipeline/call.js';
+
+export interface VoteRequest {
+  readonly id: string;
+  readonly decision: 'approve' | 'deny';
+  readonly remember: Remember;
+}
+
+/** What a vote led to. */
+export interface VoteAnswer extends PendingOutcome {
+  /** True when the home of the action did not hear of the vote yet. */
+  readonly recordedOnly: boolean;
+}
+
+/**
+ * Votes on a pending action as the caller. Only the home of the action decides it; where it cannot be reached, the vote is
+ * recorded here and counts when the home hears of it.
+ */
+export async function voteOn(
+  { caller, services }: Call,
+  { id, decision, remember }: VoteRequest,
+): Promise<Result<VoteAnswer>> {
+  const vote: VotePending = {
+    kind: 'vote-pending',
+    pendingId: id,
+    agentId: caller.agentId,
+    decision,
+    remember,
+  };
+  const result = await services.store.execute(vote);
+  if (result.ok) return ok({ ...result.value, recordedOnly: false });
+  const { code } = result.error;
+  if (code !== 'HOME_UNREACHABLE' && code !== 'NOT_HOME') return failed(result.error);
+  const recorded = await services.store.execute({ ...vote, recordOnly: true });
+  return recorded.ok ? ok({ ...recorded.value, recordedOnly: true }) : failed(recorded.error);
+}
+
+/** The answer to an approval (reference-http §1, row 51). */
+export function approvalAnswer({ pending, votes, needed, recordedOnly }: VoteAnswer) {
+  const { pending_id: id, decided_by, memory_id, status } = pending;
+  if (status === 'approved') return { approved: true, id, decided_by, executed: true, memory_id };
+  const reason = recordedOnly
+    ? 'the home node of the action cannot be reached; it counts the vote when it hears of it'
+    : `${votes} of ${needed} votes`;
+  return { approved: false, status: 'pending' as const, id, votes, quorum: needed, reason };
+}
+
+/** The answer to a rejection (reference-http §1, row 52). */
+export function rejectionAnswer({ pending, votes, needed, recordedOnly }: VoteAnswer) {
+  const { pending_id: id, decided_by, status } = pending;
+  if (status === 'rejected') return { rejected: true, id, decided_by };
+  return approvalAnswer({ pending, votes, needed, recordedOnly });
+}

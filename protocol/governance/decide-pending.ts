@@ -1,0 +1,223 @@
+import {
+  type Deciding,
+  type Decision,
+  type DecisionContext,
+  decided,
+  type PutAside,
+} from '../decide/deciding.js';
+import { homeOf, notHome, numbered } from '../decide/home.js';
+import type { Mutation } from '../decide/mutations.js';
+import { type Reading, read } from '../decide/reads.js';
+import { putRecord, recordRow } from '../decide/record-writes.js';
+import type { Row } from '../decide/rows.js';
+import { NO_REST } from '../kinds/payload.js';
+import { type PendingAction, type PendingState, pendingKind } from '../kinds/pending-kind.js';
+import { type Remembered, rememberedId, rememberedKind } from '../kinds/remembered-kind.js';
+import { type Remember, type Vote, voteKind } from '../kinds/vote-kind.js';
+import { APPROVALS_MAX } from '../limits.js';
+import type { AgentId } from '../meanings.js';
+import { peerOfOrigin } from '../mesh/wire.js';
+import { type Failure, fail, failed, type Result } from '../result.js';
+import type { Approver } from './effective-policy.js';
+import { isRegistered } from './gate-policy.js';
+
+/** An agent approves or denies a pending action. The home of the action counts the vote and decides. */
+export interface VotePending {
+  readonly kind: 'vote-pending';
+  readonly pendingId: string;
+  readonly agentId: AgentId;
+  readonly decision: 'approve' | 'deny';
+  readonly remember: Remember;
+  /** True to record the vote only, because the home cannot be reached; it counts it when it hears of it. */
+  readonly recordOnly?: true;
+}
+
+/** Counts the votes on a pending action that came from other nodes, and ends an action that waited too long. */
+export interface SettlePending {
+  readonly kind: 'settle-pending';
+  readonly pendingId: string;
+}
+
+/** What `vote-pending` and `settle-pending` answer. */
+export interface PendingOutcome {
+  readonly pending: PendingAction;
+  /** Votes for it that count, and how many it needs. */
+  readonly votes: number;
+  readonly needed: number;
+}
+
+/**
+ * Records a vote and, on the home, decides the action when the votes suffice: it executes in the same transaction, so it
+ * executes once. PENDING_ACTION_NOT_FOUND; PENDING_ACTION_STATE_INVALID for a decided action; GOVERNANCE_REFUSED for a
+ * voter who may not decide; NOT_HOME on another node; the failure of the action itself, which changes nothing.
+ */
+export function* decideVotePending(command: VotePending, context: DecisionContext): Deciding<PendingOutcome> {
+  const row = yield* pendingRow(command.pendingId);
+  if (row === null) return notFound();
+  const pending = row.image;
+  const late = stateProblem(pending, context);
+  if (late !== null) return failed(late);
+  const refused = yield* voterProblem(pending, command.agentId);
+  if (refused !== null) return failed(refused);
+  const home = yield* otherHome(row.id);
+  if (home !== null && command.recordOnly !== true) return failed(home);
+  const vote: Vote = {
+    rest: NO_REST,
+    pending_id: pending.pending_id,
+    namespace: pending.namespace,
+    agent_id: command.agentId,
+    voter: command.agentId.toLowerCase(),
+    decision: command.decision,
+    remember: command.remember,
+    voted_at: context.now,
+  };
+  const votes = (yield* votesOn(pending)).filter(({ voter }) => voter !== vote.voter);
+  const subject = { id: `${vote.pending_id}|${vote.voter}`, namespace: vote.namespace };
+  const written = yield* putRecord(voteKind, subject, vote);
+  const cast = [...votes, vote];
+  if (home !== null) return decided(tally(pending, cast), [written]);
+  return merged(yield* settled(row, cast, context), [written]);
+}
+
+/** Does nothing for an action that is decided, or that votes do not decide yet. NOT_HOME on another node. */
+export function* decideSettlePending(
+  { pendingId }: SettlePending,
+  context: DecisionContext,
+): Deciding<PendingOutcome> {
+  const row = yield* pendingRow(pendingId);
+  if (row === null) return notFound();
+  const home = yield* otherHome(row.id);
+  if (home !== null) return failed(home);
+  const votes = yield* votesOn(row.image);
+  if (row.image.status !== 'pending') return decided(tally(row.image, votes), []);
+  const isLate = row.image.expires_at <= context.now;
+  if (!isLate) return yield* settled(row, votes, context);
+  const image = yield* numbered(row.id, {
+    ...row.image,
+    status: 'expired' as const,
+    decided_at: context.now,
+  });
+  return decided(tally(image, votes), [yield* putRecord(pendingKind, row, image)]);
+}
+
+/** Decides an action when its votes suffice; the command of an approved one is decided with it. */
+function* settled(
+  row: Row<PendingAction>,
+  votes: readonly Vote[],
+  context: DecisionContext,
+): Deciding<PendingOutcome> {
+  const { image: pending } = row;
+  const valid: Vote[] = [];
+  for (const vote of votes) if ((yield* voterProblem(pending, vote.agent_id)) === null) valid.push(vote);
+  const denial = valid.find(({ decision }) => decision === 'deny');
+  const approvals = valid.filter(({ decision }) => decision === 'approve').slice(0, APPROVALS_MAX);
+  const isApproved = denial === undefined && approvals.length >= neededBy(pending);
+  const deciding = denial ?? (isApproved ? approvals.at(-1) : undefined);
+  const image = yield* numbered(row.id, {
+    ...pending,
+    status: stateOf(denial, isApproved),
+    approvals: approvals.map(({ agent_id, voted_at }) => ({ agent_id, approved_at: voted_at })),
+    decided_by: deciding?.agent_id ?? null,
+    decided_at: deciding === undefined ? null : context.now,
+    remember: deciding?.remember ?? null,
+  });
+  const isNew = pendingKind.payload.text(image) !== pendingKind.payload.text(pending);
+  const mutations: Mutation[] = isNew ? [yield* putRecord(pendingKind, row, image)] : [];
+  if (deciding !== undefined) mutations.push(...(yield* memoryOf(image, deciding, context)));
+  if (denial !== undefined) mutations.push(denied(image, denial));
+  const outcome = decided(tally(image, valid), mutations);
+  if (!isApproved || !outcome.ok) return outcome;
+  return { ok: true, value: { ...outcome.value, executes: pending.command as unknown as PutAside } };
+}
+
+const stateOf = (denial: Vote | undefined, isApproved: boolean): PendingState => {
+  if (denial !== undefined) return 'rejected';
+  return isApproved ? 'approved' : 'pending';
+};
+
+/** The record of a decision that also holds for later actions. */
+function* memoryOf(
+  { namespace, action_type, requested_by: agentId }: PendingAction,
+  { decision, agent_id: by, remember }: Vote,
+  { now, governance }: DecisionContext,
+): Reading<readonly Mutation[]> {
+  if (remember === 'once' || agentId === null) return [];
+  const what = { namespace, action_type, agent_id: agentId };
+  const image: Remembered = {
+    ...what,
+    rest: NO_REST,
+    decision,
+    lasts: remember,
+    session: remember === 'session' ? governance.session : '',
+    decided_by: by,
+    decided_at: now,
+  };
+  return [yield* putRecord(rememberedKind, { id: rememberedId(what), namespace }, image)];
+}
+
+const denied = (
+  { pending_id, action_type, namespace }: PendingAction,
+  { agent_id: agentId }: Vote,
+): Mutation => ({
+  mutation: 'append-audit',
+  event: { agentId, type: 'pending_action.denied', payload: { pending_id, action_type, namespace } },
+});
+
+/** Where the home is another node: the failure that names it. */
+function* otherHome(id: string): Reading<Failure | null> {
+  const home = yield* homeOf(id);
+  const self = peerOfOrigin((yield* read('log-origin', {})).origin);
+  return home.peerId === self ? null : notHome(id, home);
+}
+
+function* pendingRow(pendingId: string): Reading<Row<PendingAction> | null> {
+  const asked = { kind: pendingKind.name, member: 'pending_id', value: pendingId, limit: 1 };
+  const [found] = yield* read('records-with', asked);
+  return found === undefined ? null : yield* recordRow(pendingKind, found.id);
+}
+
+function* votesOn({ pending_id: value }: PendingAction): Reading<readonly Vote[]> {
+  const asked = { kind: voteKind.name, member: 'pending_id', value, limit: APPROVALS_MAX };
+  const votes = (yield* read('records-with', asked)).map(({ image }) => image as Vote);
+  return [...votes].sort((a, b) => (a.voted_at < b.voted_at ? -1 : 1));
+}
+
+/** Why an agent may not decide an action (decisions, "who may decide"); null when it may. */
+function* voterProblem(
+  { requested_by: requester, approver }: PendingAction,
+  agentId: AgentId,
+): Reading<Failure | null> {
+  const refuse = (cause: string): Failure => ({
+    code: 'GOVERNANCE_REFUSED',
+    message: `${agentId} may not decide this action: ${cause}`,
+  });
+  if (requester?.toLowerCase() === agentId.toLowerCase()) return refuse('it requested the action itself');
+  const { form, agent } = approver as Partial<Approver> & { readonly agent?: unknown };
+  if (form === 'agent') return agent === agentId ? null : refuse(`only ${String(agent)} decides it`);
+  return (yield* isRegistered(agentId)) ? null : refuse('only registered agents decide; register it first');
+}
+
+function neededBy({ approver }: PendingAction): number {
+  const { form, votes } = approver as Partial<Approver> & { readonly votes?: unknown };
+  return form === 'consensus' && typeof votes === 'number' ? votes : 1;
+}
+
+function stateProblem(pending: PendingAction, { now }: DecisionContext): Failure | null {
+  const status = pending.status === 'pending' && pending.expires_at <= now ? 'expired' : pending.status;
+  if (status === 'pending') return null;
+  const message = `this action is ${status} already`;
+  return { code: 'PENDING_ACTION_STATE_INVALID', message, details: { id: pending.pending_id, status } };
+}
+
+const notFound = () => fail('PENDING_ACTION_NOT_FOUND', 'pending action not found');
+
+const tally = (pending: PendingAction, votes: readonly Vote[]): PendingOutcome => ({
+  pending,
+  votes: votes.filter(({ decision }) => decision === 'approve').length,
+  needed: neededBy(pending),
+});
+
+function merged<T>(result: Result<Decision<T>>, before: readonly Mutation[]): Result<Decision<T>> {
+  if (!result.ok) return result;
+  return { ok: true, value: { ...result.value, mutations: [...before, ...result.value.mutations] } };
+}

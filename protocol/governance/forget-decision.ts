@@ -1,0 +1,70 @@
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { read } from '../decide/reads.js';
+import { dropRecord, recordRow } from '../decide/record-writes.js';
+import type { Row } from '../decide/rows.js';
+import { type Remembered, rememberedId, rememberedKind } from '../kinds/remembered-kind.js';
+import { REMEMBERED_LIST_MAX } from '../limits.js';
+import type { AgentId } from '../meanings.js';
+import { peerOfOrigin } from '../mesh/wire.js';
+import type { Viewer } from '../ranking/types.js';
+import { fail } from '../result.js';
+
+/** Removes a decision that was remembered; later actions of that kind ask again. */
+export interface ForgetDecision {
+  readonly kind: 'forget-decision';
+  readonly namespace: string;
+  readonly actionType: string;
+  /** The agent whose actions it is about. */
+  readonly agentId: AgentId;
+  readonly viewer: Viewer;
+}
+
+/** What `forget-decision` answers. */
+export interface ForgetDecisionOutcome {
+  readonly removed: boolean;
+}
+
+/** Removes the decisions of this node that held until it ended, and it has ended. */
+export interface EndSessions {
+  readonly kind: 'end-sessions';
+}
+
+/** What `end-sessions` answers. */
+export interface EndSessionsOutcome {
+  readonly removed: number;
+}
+
+/** FORBIDDEN for a decision of another agent. */
+export function* decideForgetDecision({
+  namespace,
+  actionType,
+  agentId,
+  viewer,
+}: ForgetDecision): Deciding<ForgetDecisionOutcome> {
+  const id = rememberedId({ namespace, action_type: actionType, agent_id: agentId });
+  const row = yield* recordRow(rememberedKind, id);
+  if (row === null) return decided({ removed: false }, []);
+  if (!viewer.all && row.image.decided_by !== viewer.agentId) {
+    return fail('FORBIDDEN', 'another agent made this decision');
+  }
+  return decided({ removed: true }, [dropRecord(rememberedKind, row, 'forgotten')]);
+}
+
+/** Decisions of other nodes stay: those nodes end them. */
+export function* decideEndSessions(
+  _command: EndSessions,
+  { governance }: DecisionContext,
+): Deciding<EndSessionsOutcome> {
+  const asked = { kind: rememberedKind.name, member: 'lasts', value: 'session', limit: REMEMBERED_LIST_MAX };
+  const self = peerOfOrigin((yield* read('log-origin', {})).origin);
+  const ended: Row<Remembered>[] = [];
+  for (const { id } of yield* read('records-with', asked)) {
+    const row = yield* recordRow(rememberedKind, id);
+    if (row === null || row.image.session === governance.session) continue;
+    if (peerOfOrigin(row.stamp.origin) === self) ended.push(row);
+  }
+  return decided(
+    { removed: ended.length },
+    ended.map((row) => dropRecord(rememberedKind, row, 'session_ended')),
+  );
+}

@@ -1,0 +1,191 @@
+import type { Command } from '../commands.js';
+import type { DecisionContext } from '../decide/deciding.js';
+import { memoryById, type Reading, read } from '../decide/reads.js';
+import type { AgentId, MemoryId } from '../meanings.js';
+import { isExpired, isVisible } from '../memory/access.js';
+import { type Memory, ownerOf } from '../memory/memory.js';
+import type { Viewer } from '../ranking/types.js';
+import type { Gate } from './effective-policy.js';
+import type { PermissionOp } from './settings.js';
+
+/** One gate that an action passes. */
+export interface GatedPlace {
+  readonly gate: Gate;
+  readonly namespace: string;
+  /** The owner of the row that changes; absent for a new row, where the owner of the policy counts. */
+  readonly rowOwner?: AgentId | null;
+}
+
+/** A command as its policy sees it. */
+export interface GatedAction {
+  /** The word of the pending action and of refusals. */
+  readonly action: string;
+  readonly op: PermissionOp;
+  readonly viewer: Viewer;
+  readonly places: readonly GatedPlace[];
+  /** The memory that changes; null for several. */
+  readonly memoryId: MemoryId | null;
+  /** False for a command that cannot wait: what it would do later is not what was asked now. */
+  readonly canWait: boolean;
+  /** What rules of kind memory_write look at; null where nothing new is written. */
+  readonly written: Pick<Memory, 'title' | 'tier' | 'namespace'> | null;
+}
+
+/**
+ * What a command does that a policy can gate; null for a command that no policy gates, and for one whose rule refuses it
+ * because its memory is missing or hidden. Peers are governed by their own nodes, imports are the operator's.
+ */
+export function* gatedAction(command: Command, context: DecisionContext): Reading<GatedAction | null> {
+  switch (command.kind) {
+    case 'store-memory':
+    case 'register-entity':
+      return stored(command.memory, command.viewer);
+    case 'update-memory':
+      return yield* updated(command, command.patch.namespace, context);
+    case 'undo-edit':
+      return command.dryRun ? null : yield* updated(command, undefined, context);
+    case 'restore-memory':
+      return yield* restored(command.id, command.viewer);
+    case 'promote-memory':
+      return yield* promoted(command, context);
+    case 'delete-memory':
+      return yield* removed('delete', [command.id], command.viewer, context);
+    case 'archive-memories':
+      return yield* removed('archive', command.ids, command.viewer, context);
+    case 'resolve-memories':
+      return yield* removed('resolve', [command.loserId], command.viewer, context);
+    case 'consolidate-memories':
+      return yield* consolidated(command, context);
+    case 'forget-memories':
+      return yield* forgotten(command, context);
+    default:
+      return null;
+  }
+}
+
+type Of<K extends Command['kind']> = Extract<Command, { readonly kind: K }>;
+
+const stored = (memory: Memory, viewer: Viewer): GatedAction => ({
+  action: 'store',
+  op: 'memory_store',
+  viewer,
+  places: [{ gate: 'write', namespace: memory.namespace }],
+  memoryId: memory.id,
+  canWait: true,
+  written: memory,
+});
+
+function* updated(
+  { id, viewer }: { readonly id: MemoryId; readonly viewer: Viewer },
+  movedTo: string | undefined,
+  context: DecisionContext,
+): Reading<GatedAction | null> {
+  const row = yield* shown(id, viewer, context);
+  if (row === null) return null;
+  const place: GatedPlace = { gate: 'write', namespace: row.namespace, rowOwner: ownerOf(row) };
+  const moves = movedTo !== undefined && movedTo !== row.namespace;
+  return {
+    action: 'update',
+    op: 'memory_store',
+    viewer,
+    places: moves ? [place, { gate: 'write', namespace: movedTo }] : [place],
+    memoryId: id,
+    canWait: true,
+    written: { ...row, namespace: movedTo ?? row.namespace },
+  };
+}
+
+function* restored(id: MemoryId, viewer: Viewer): Reading<GatedAction | null> {
+  const row = yield* read('archived-memory', { id });
+  if (row === null || !isVisible(row.memory, viewer)) return null;
+  const { memory } = row;
+  return {
+    action: 'restore',
+    op: 'memory_store',
+    viewer,
+    places: [{ gate: 'write', namespace: memory.namespace, rowOwner: ownerOf(memory) }],
+    memoryId: id,
+    canWait: true,
+    written: memory,
+  };
+}
+
+function* promoted(
+  { id, viewer, vertical }: Of<'promote-memory'>,
+  context: DecisionContext,
+): Reading<GatedAction | null> {
+  const row = yield* shown(id, viewer, context);
+  if (row === null) return null;
+  const place: GatedPlace = { gate: 'promote', namespace: row.namespace, rowOwner: ownerOf(row) };
+  const clone = vertical ?? null;
+  return {
+    action: 'promote',
+    op: 'memory_store',
+    viewer,
+    places: clone === null ? [place] : [place, { gate: 'write', namespace: clone.toNamespace }],
+    memoryId: id,
+    canWait: true,
+    written: clone === null ? null : { ...row, namespace: clone.toNamespace },
+  };
+}
+
+function* removed(
+  action: 'delete' | 'archive' | 'resolve',
+  ids: readonly MemoryId[],
+  viewer: Viewer,
+  context: DecisionContext,
+): Reading<GatedAction | null> {
+  const places: GatedPlace[] = [];
+  for (const id of new Set(ids)) {
+    const row = yield* shown(id, viewer, context);
+    if (row !== null) places.push({ gate: 'delete', namespace: row.namespace, rowOwner: ownerOf(row) });
+  }
+  if (places.length === 0) return null;
+  const op = action === 'delete' ? 'memory_delete' : 'memory_archive';
+  const memoryId = ids.length === 1 ? ids[0]! : null;
+  return { action, op, viewer, places, memoryId, canWait: true, written: null };
+}
+
+function* consolidated(
+  { ids, result, viewer }: Of<'consolidate-memories'>,
+  context: DecisionContext,
+): Reading<GatedAction | null> {
+  const sources = yield* removed('archive', ids, viewer, context);
+  if (sources === null) return null;
+  return {
+    action: 'consolidate',
+    op: 'memory_consolidate',
+    viewer,
+    places: [{ gate: 'write', namespace: result.namespace }, ...sources.places],
+    memoryId: result.id,
+    canWait: true,
+    written: result,
+  };
+}
+
+/** The rows that one batch would remove. A filter may match others later, so a forget never waits. */
+function* forgotten(
+  { filter, limit }: Of<'forget-memories'>,
+  _context: DecisionContext,
+): Reading<GatedAction | null> {
+  const rows = yield* read('forgettable-memories', { filter, limit });
+  const places = new Map<string, GatedPlace>();
+  for (const row of rows) {
+    const rowOwner = ownerOf(row);
+    places.set(`${row.namespace}|${rowOwner}`, { gate: 'delete', namespace: row.namespace, rowOwner });
+  }
+  return {
+    action: 'forget',
+    op: 'memory_delete',
+    viewer: filter.viewer,
+    places: [...places.values()],
+    memoryId: null,
+    canWait: false,
+    written: null,
+  };
+}
+
+function* shown(id: MemoryId, viewer: Viewer, context: DecisionContext): Reading<Memory | null> {
+  const row = yield* memoryById(id);
+  return row === null || isExpired(row, context.now) || !isVisible(row, viewer) ? null : row;
+}

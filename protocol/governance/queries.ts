@@ -1,0 +1,99 @@
+import type { Ask } from '../ask.js';
+import type { PendingAction, PendingState } from '../kinds/pending-kind.js';
+import type { Remembered } from '../kinds/remembered-kind.js';
+import type { Rule } from '../kinds/rule-kind.js';
+import type { Instant } from '../meanings.js';
+import type { Viewer } from '../ranking/types.js';
+
+/** Questions about governance. */
+export interface GovernanceQueries {
+  readonly 'list-pendings': Ask<ListPendings, { readonly pending: readonly ShownPending[] }>;
+  readonly 'read-pending': Ask<ReadPending, { readonly pending: PendingAction | null }>;
+  readonly 'undecided-pendings': Ask<UndecidedPendings, { readonly ids: readonly string[] }>;
+  readonly 'count-pendings': Ask<CountPendings, { readonly waiting: number }>;
+  readonly 'approval-events': Ask<ApprovalEvents, ApprovalEventPage>;
+  readonly 'remembered-decisions': Ask<RememberedDecisions, { readonly remembered: readonly Remembered[] }>;
+  readonly 'list-rules': Ask<ListRules, { readonly rules: readonly Rule[] }>;
+}
+
+/**
+ * Pending actions, the newest first. A viewer sees those that it requested and those that name it as the approver; one
+ * that sees everything, all of them.
+ */
+export interface ListPendings {
+  readonly kind: 'list-pendings';
+  /** Null for every status. */
+  readonly status: PendingState | null;
+  readonly namespace: string | null;
+  readonly limit: number;
+  readonly viewer: Viewer;
+  readonly now: Instant;
+}
+
+/** A pending action with the votes on it that this node knows. */
+export interface ShownPending extends PendingAction {
+  readonly votes: number;
+}
+
+/** One action by the id that callers use; null when there is none, or the viewer may not see it. */
+export interface ReadPending {
+  readonly kind: 'read-pending';
+  readonly id: string;
+  readonly viewer: Viewer;
+}
+
+/** Ids of actions that wait. */
+export interface UndecidedPendings {
+  readonly kind: 'undecided-pendings';
+  readonly limit: number;
+}
+
+/** How many actions wait. */
+export interface CountPendings {
+  readonly kind: 'count-pendings';
+}
+
+/** Changes of pending actions after a place in the log, in the order in which this node heard of them. */
+export interface ApprovalEvents {
+  readonly kind: 'approval-events';
+  /** A commit sequence; null asks only for the end of the log. */
+  readonly after: number | null;
+  readonly limit: number;
+}
+
+/** An event of `GET /approvals/stream` (reference-http §3.9), with whom it concerns. */
+export interface ApprovalEvent {
+  /** The commit sequence of the operation. */
+  readonly id: number;
+  readonly event: 'approval_requested' | 'approval_decided';
+  readonly pending: PendingAction;
+}
+
+export interface ApprovalEventPage {
+  readonly events: readonly ApprovalEvent[];
+  /** The place after which the next page begins. */
+  readonly through: number;
+  readonly more: boolean;
+}
+
+/** Decisions that are remembered, by namespace. */
+export interface RememberedDecisions {
+  readonly kind: 'remembered-decisions';
+  readonly limit: number;
+}
+
+/** True when a viewer may know of a pending action: it requested it, decides it by name, or sees everything. */
+export function mayKnow(
+  { requested_by: requester, approver }: Pick<PendingAction, 'requested_by' | 'approver'>,
+  { all, agentId }: Viewer,
+): boolean {
+  if (all) return true;
+  return agentId !== null && (requester === agentId || approver['agent'] === agentId);
+}
+
+/** The rules about actions, by id. */
+export interface ListRules {
+  readonly kind: 'list-rules';
+  /** Null for rules of all kinds. */
+  readonly of: string | null;
+}

@@ -1,0 +1,85 @@
+import * as limits from '../limits.js';
+import type { AgentId, Instant, MemoryId } from '../meanings.js';
+import { nameOf } from './home.js';
+import { isObject, isText, isTextOrNull, oneOf, type Rest } from './payload.js';
+import { recordKind } from './record-kind.js';
+import { instant, orNull, shallowJson, textOf } from './replicated-value.js';
+
+export const PENDING_STATES = ['pending', 'approved', 'rejected', 'expired'] as const;
+export type PendingState = (typeof PENDING_STATES)[number];
+
+/** A vote that the home has counted. */
+export interface Approval {
+  readonly agent_id: AgentId;
+  readonly approved_at: Instant;
+}
+
+/**
+ * An action that waits for its approval (interface §2.6). Only its home, the node that received the request, decides it
+ * and executes it. Its id is `<home>/<pending id>`.
+ */
+export interface PendingAction {
+  /** The id that callers use. */
+  readonly pending_id: string;
+  readonly action_type: string;
+  readonly namespace: string;
+  /** The memory that the action changes; the new one of a store. */
+  readonly memory_id: MemoryId | null;
+  /** The command that runs when the action is approved. */
+  readonly command: Readonly<Record<string, unknown>>;
+  /** Who may decide: the approver of the policy when the action was requested. */
+  readonly approver: Readonly<Record<string, unknown>>;
+  readonly requested_by: AgentId | null;
+  readonly requested_at: Instant;
+  readonly expires_at: Instant;
+  readonly status: PendingState;
+  readonly approvals: readonly Approval[];
+  readonly decided_by: AgentId | null;
+  readonly decided_at: Instant | null;
+  /** How long the decision is remembered: once, session or forever; null before it. */
+  readonly remember: string | null;
+  readonly rest: Rest;
+}
+
+const WORD = textOf(limits.REPLICATED_WORD_BYTES_MAX);
+const isApproval = (value: unknown): boolean =>
+  isObject(value) && isText(value['agent_id']) && isText(value['approved_at']);
+
+export const pendingKind = recordKind<PendingAction>({
+  name: 'pending',
+  members: {
+    pending_id: { accepts: isText, admits: WORD, default: '' },
+    action_type: { accepts: isText, admits: WORD, default: '' },
+    namespace: { accepts: isText, admits: textOf(limits.HEADER_TEXT_LENGTH_MAX), default: '' },
+    memory_id: { accepts: isTextOrNull, admits: orNull(WORD), default: null },
+    command: { accepts: isObject, admits: shallowJson(limits.PENDING_COMMAND_BYTES_MAX), default: {} },
+    approver: { accepts: isObject, admits: shallowJson(limits.GOVERNANCE_BYTES_MAX), default: {} },
+    requested_by: { accepts: isTextOrNull, admits: orNull(WORD), default: null },
+    requested_at: { accepts: isText, admits: instant, default: '' },
+    expires_at: { accepts: isText, admits: instant, default: '' },
+    status: { accepts: oneOf(PENDING_STATES), default: 'pending' },
+    approvals: {
+      accepts: (value) => Array.isArray(value) && value.every(isApproval),
+      admits: (value) => Array.isArray(value) && value.length <= limits.APPROVALS_MAX,
+      default: [],
+    },
+    decided_by: { accepts: isTextOrNull, admits: orNull(WORD), default: null },
+    decided_at: { accepts: isTextOrNull, admits: orNull(instant), default: null },
+    remember: { accepts: isTextOrNull, admits: orNull(WORD), default: null },
+  },
+  // The home is part of the id, and the image does not name it.
+  idOf: () => null,
+  owner: 'requested_by',
+  losers: 'dropped',
+  writer: 'home',
+  // The stream of approvals is read from the log.
+  superseded: 'kept',
+  exported: false,
+  indexes: [
+    { name: 'pending_id', members: ['pending_id'] },
+    { name: 'pending_status', members: ['status', 'requested_at'] },
+  ],
+});
+
+/** The id that callers use, of the id of the record. */
+export const pendingIdOf = (id: string): string => nameOf(id);

@@ -1,0 +1,48 @@
+import * as limits from '../limits.js';
+import type { AgentId, Instant } from '../meanings.js';
+import { isText, oneOf, type Rest } from './payload.js';
+import { recordKind } from './record-kind.js';
+import { instant, textOf } from './replicated-value.js';
+
+/** A decision that also holds for later actions of the same agent (interface §4.9, `remember`). */
+export interface Remembered {
+  readonly namespace: string;
+  readonly action_type: string;
+  /** The agent that requested the action. */
+  readonly agent_id: AgentId;
+  readonly decision: 'approve' | 'deny';
+  readonly lasts: 'session' | 'forever';
+  /** The run of the node that it ends with; empty for one that holds until it is removed. */
+  readonly session: string;
+  readonly decided_by: AgentId;
+  readonly decided_at: Instant;
+  readonly rest: Rest;
+}
+
+const WORD = textOf(limits.REPLICATED_WORD_BYTES_MAX);
+
+export const rememberedKind = recordKind<Remembered>({
+  name: 'remembered',
+  members: {
+    namespace: { accepts: isText, admits: textOf(limits.HEADER_TEXT_LENGTH_MAX), default: '' },
+    action_type: { accepts: isText, admits: WORD, default: '' },
+    agent_id: { accepts: isText, admits: WORD, default: '' },
+    decision: { accepts: oneOf(['approve', 'deny']), default: 'deny' },
+    lasts: { accepts: oneOf(['session', 'forever']), default: 'forever' },
+    session: { accepts: isText, admits: WORD, default: '' },
+    decided_by: { accepts: isText, admits: WORD, default: '' },
+    decided_at: { accepts: isText, admits: instant, default: '' },
+  },
+  idOf: (image) => rememberedId(image),
+  owner: 'decided_by',
+  losers: 'dropped',
+  exported: true,
+  indexes: [{ name: 'remembered_lasts', members: ['lasts'] }],
+});
+
+export const rememberedId = ({
+  action_type,
+  agent_id,
+  namespace,
+}: Pick<Remembered, 'action_type' | 'agent_id' | 'namespace'>): string =>
+  `${action_type}|${agent_id}|${namespace}`;

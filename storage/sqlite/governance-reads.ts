@@ -1,0 +1,44 @@
+import type { Standard } from '../../protocol/kinds/standard-kind.js';
+import { standardKind } from '../../protocol/kinds/standard-kind.js';
+import type { AgentId } from '../../protocol/meanings.js';
+import type { Connection } from './connection.js';
+import { DamagedRowError } from './damage.js';
+import { memberSql, type RecordSqlRow, recordImageOf } from './kinds/record-table.js';
+import { Statements } from './statements.js';
+
+/** What decisions read about policies. */
+export class GovernanceReads {
+  private readonly texts: Statements;
+
+  constructor(db: Connection) {
+    this.texts = new Statements(db);
+  }
+
+  hasPolicies(): boolean {
+    return this.texts.get(`SELECT 1 FROM records WHERE kind = 'standard' LIMIT 1`).get() !== undefined;
+  }
+
+  /** Throws DamagedRowError for a standard that cannot be read, so a damaged policy refuses. */
+  standards(namespaces: readonly string[]): readonly Standard[] {
+    const rows = this.texts
+      .get(
+        `SELECT id, payload FROM records WHERE kind = 'standard' AND id IN (SELECT value FROM json_each(?))`,
+      )
+      .all(JSON.stringify(namespaces)) as (RecordSqlRow & { readonly id: string })[];
+    return rows.map((row) => {
+      const standard = recordImageOf(standardKind, row) as Standard | null;
+      if (standard === null) throw new DamagedRowError(standardKind.name, row.id);
+      return standard;
+    });
+  }
+
+  openPendings(requestedBy: AgentId | null, limit: number): number {
+    return this.texts
+      .get(
+        `SELECT count(*) FROM (SELECT 1 FROM records WHERE kind = 'pending'
+           AND ${memberSql('status')} = 'pending' AND owner_id IS ? LIMIT ?)`,
+      )
+      .pluck()
+      .get(requestedBy, limit) as number;
+  }
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import {
+  type DaemonProcess,
+  freePort,
+  startDaemonProcess,
+  temporaryFolder,
+} from '../../support/daemon-process.js';
+import { run } from '../cli/cli-process.js';
+
+type Row = Record<string, unknown>;
+
+const RULES = `[[permissions.rules]]
+namespace_pattern = "closed/**"
+op = "memory_store"
+decision = "deny"
+reason = "it is closed"
+[[permissions.rules]]
+namespace_pattern = "closed/open"
+op = "memory_store"
+decision = "allow"
+[[permissions.rules]]
+namespace_pattern = "asked"
+op = "memory_store"
+agent_pattern = "ai:*"
+decision = "ask"
+`;
+
+async function withDaemon(
+  config: string,
+  env: Record<string, string>,
+  use: (daemon: DaemonProcess) => Promise<void>,
+): Promise<void> {
+  const home = temporaryFolder('permissions');
+  writeFileSync(join(home, 'config.toml'), config, { mode: 0o600 });
+  const daemon = await startDaemonProcess(home, await freePort(), env);
+  try {
+    await use(daemon);
+  } finally {
+    await daemon.end('SIGTERM');
+  }
+}
+
+async function call({ base }: DaemonProcess, agent: string, method: string, path: string, body?: unknown) {
+  const response = await fetch(`${base}${path}`, {
+    method,
+    headers: { 'content-type': 'application/json', 'x-agent-id': agent },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Row };
+}
+const store = (daemon: DaemonProcess, namespace: string, agent = 'ai:coder') =>
+  call(daemon, agent, 'POST', '/memories', { namespace, title: `by ${agent}`, content: 'c' });
+
+describe('permission rules of the configuration', { timeout: 120_000 }, () => {
+  it('deny, ask and leave alone what they do not name', () =>
+    withDaemon(RULES, {}, async (daemon) => {
+      for (const namespace of ['closed/a', 'closed/a/b', 'closed/open']) {
+        const { status, body } = await store(daemon, namespace);
+        assert.deepEqual([status, body['code']], [403, 'GOVERNANCE_REFUSED'], namespace);
+        assert.match(String(body['error']), /it is closed/);
+      }
+      assert.equal((await store(daemon, 'closed')).status, 201);
+      assert.equal((await store(daemon, 'asked', 'human:one')).status, 201);
+      const asked = await store(daemon, 'asked');
+      assert.deepEqual([asked.status, asked.body['status']], [202, 'pending']);
+    }));
+
+  for (const [mode, statuses] of [
+    ['enforce', [403, 202, 202]],
+    ['advisory', [201, 201, 201]],
+    ['off', [201, 201, 201]],
+  ] as const) {
+    it(`decide ${mode === 'enforce' ? 'in' : 'nothing in'} the mode ${mode}, which capabilities tell`, () =>
+      withDaemon(RULES, { SVC_PERMISSIONS_MODE: mode }, async (daemon) => {
+        const governance = { write: 'approve' };
+        await call(daemon, 'ai:owner', 'POST', '/namespaces/team/standard', { governance });
+        const told = [];
+        for (const namespace of ['closed/a', 'asked', 'team'])
+          told.push((await store(daemon, namespace)).status);
+        assert.deepEqual(told, statuses);
+        const { body } = await call(daemon, 'ai:coder', 'GET', '/capabilities');
+        assert.equal((body['permissions'] as Row)['mode'], mode);
+        assert.equal(body['pending_requests'], statuses.filter((status) => status === 202).length);
+      }));
+  }
+
+  it('keep the node from starting when one of them is wrong', async () => {
+    for (const [wrong, says] of [
+      ['op = "memory_burn"\nnamespace_pattern = "a"\ndecision = "deny"', /table 1 needs an op of/],
+      ['op = "memory_store"\ndecision = "deny"', /table 1 needs a namespace_pattern/],
+      ['op = "memory_store"\nnamespace_pattern = "a"\ndecision = "refuse"', /table 1 needs a decision/],
+      ['op = "memory_store"\nnamespace_pattern = "a"\ndecision = "deny"\nwho = "x"', /unknown key "who"/],
+    ] as const) {
+      const home = temporaryFolder('permissions-wrong');
+      writeFileSync(join(home, 'config.toml'), `[[permissions.rules]]\n${wrong}\n`, { mode: 0o600 });
+      const { code, err } = await run(home, ['list']);
+      assert.equal(code, 78, err);
+      assert.match(err, says);
+    }
+  });
+});

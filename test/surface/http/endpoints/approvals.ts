@@ -1,0 +1,113 @@
+import { type EndpointRow, INVALID, memory } from './row.js';
+
+const UNKNOWN = { status: 404, code: 'PENDING_ACTION_NOT_FOUND' } as const;
+const waiting = (title: string, keep: string): EndpointRow => ({
+  section: '4.2',
+  what: 'waits for approval',
+  method: 'POST',
+  path: '/memories',
+  body: memory(title, { namespace: 'asked' }),
+  status: 202,
+  shape: { pending_id: 'string' },
+  holds: {
+    status: 'pending',
+    reason: 'governance requires approval',
+    action: 'store',
+    namespace: 'asked',
+  },
+  keep,
+});
+
+export const approvals: readonly EndpointRow[] = [
+  {
+    section: '4.7',
+    what: 'a policy that asks',
+    method: 'POST',
+    path: '/namespaces/asked/standard',
+    body: { governance: { write: 'approve', approver: { agent: 'ai:lead' } } },
+    status: 201,
+  },
+  waiting('to be approved', 'P'),
+  waiting('to be rejected', 'Q'),
+  {
+    section: '4.9',
+    what: 'actions that wait',
+    method: 'GET',
+    path: '/pending?status=pending&limit=10',
+    status: 200,
+    shape: {
+      pending: [
+        {
+          id: 'string',
+          action_type: 'string',
+          namespace: 'string',
+          status: 'string',
+          approvals: 'array',
+          payload: 'object',
+          requested_by: 'string',
+          requested_at: 'string',
+        },
+      ],
+    },
+    holds: { count: 2, owner_scope: 'ai:alice' },
+  },
+  {
+    section: '4.9',
+    what: 'in no state',
+    method: 'GET',
+    path: '/pending?status=open',
+    ...INVALID,
+  },
+  {
+    section: '8',
+    what: 'above the limit',
+    method: 'GET',
+    path: '/pending?limit=1001',
+    ...INVALID,
+  },
+  {
+    section: '4.9',
+    what: 'approve as the requester',
+    method: 'POST',
+    path: '/pending/{P}/approve',
+    status: 403,
+    code: 'GOVERNANCE_REFUSED',
+  },
+  {
+    section: '4.9',
+    what: 'approve',
+    method: 'POST',
+    path: '/pending/{P}/approve',
+    as: 'ai:lead',
+    status: 200,
+    shape: { id: 'string', memory_id: 'string' },
+    holds: { approved: true, executed: true, decided_by: 'ai:lead' },
+  },
+  {
+    section: '4.9',
+    what: 'approve again',
+    method: 'POST',
+    path: '/pending/{P}/approve',
+    as: 'ai:lead',
+    status: 409,
+    code: 'PENDING_ACTION_STATE_INVALID',
+  },
+  {
+    section: '4.9',
+    what: 'reject',
+    method: 'POST',
+    path: '/pending/{Q}/reject',
+    as: 'ai:lead',
+    status: 200,
+    shape: { id: 'string' },
+    holds: { rejected: true, decided_by: 'ai:lead' },
+  },
+  {
+    section: '4.9',
+    what: 'reject an unknown action',
+    method: 'POST',
+    path: '/pending/none/reject',
+    as: 'ai:lead',
+    ...UNKNOWN,
+  },
+];
