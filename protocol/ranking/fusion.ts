@@ -25,6 +25,8 @@ export interface Candidate {
 /** A row in the order of a ranking. */
 export interface FusedRow {
   readonly rid: number;
+  /** Sum of the weighted evidence, bounded. */
+  readonly raw: number;
   readonly score: number;
   /** The evidence of the row as a share of the best row's, 0 to 1. */
   readonly share: number;
@@ -74,21 +76,41 @@ export function fuse(
   const semantic = semanticWeight(strength, weights);
   const peak = weights.semanticPeak * (1 - explained);
   const rows = candidates.map((candidate) => {
-    const raw =
+    const sum =
       (candidate.lexical + candidate.lexicalContext) * scale +
       semantic * (candidate.semantic ?? 0) +
       peak * Math.max(0, (candidate.semantic ?? 0) - weights.semanticPeakFrom) +
       weights.semanticContext * (candidate.semanticContext ?? 0) +
       boostOf(candidate, weights);
+    const raw = Math.min(20, Math.max(-20, Number.isFinite(sum) ? sum : 0));
     return { rid: candidate.rid, raw, score: squash(raw) };
   });
-  rows.sort((left, right) => right.score - left.score || right.rid - left.rid);
+  rows.sort((left, right) => right.raw - left.raw || right.rid - left.rid);
   const most = rows[0]?.raw ?? 0;
-  return rows.map(({ rid, raw, score }) => ({ rid, score, share: most > 0 ? Math.max(0, raw / most) : 1 }));
+  return rows.map((row) => ({ ...row, share: most > 0 ? Math.max(0, row.raw / most) : 1 }));
 }
 
-/** Maps any number into (0, 1) without changing the order. */
-function squash(raw: number): number {
-  const bounded = Math.min(20, Math.max(-20, Number.isFinite(raw) ? raw : 0));
-  return 1 / (1 + Math.exp(-bounded));
+/** Rows that `reorderFirst` moves; more of them lose what the neighbours say in a conversation. */
+const REORDERED_ROWS = 5;
+
+/**
+ * Orders the first rows also by `ownOdds`, the log odds that a row by itself answers, the more the less of the query
+ * words explain. Scores and shares stay with the places, so that they never rise.
+ */
+export function reorderFirst(
+  rows: readonly FusedRow[],
+  strength: number,
+  weights: RankingWeights,
+  ownOdds: (rid: number) => number,
+): FusedRow[] {
+  const weight = weights.own * (1 - explainedShare(strength, weights));
+  if (weight === 0) return [...rows];
+  const moved = rows
+    .slice(0, REORDERED_ROWS)
+    .map(({ rid, raw }) => ({ rid, raw: raw + weight * ownOdds(rid) }))
+    .sort((left, right) => right.raw - left.raw);
+  return rows.map((row, place) => ({ ...row, rid: moved[place]?.rid ?? row.rid }));
 }
+
+/** Maps a number into (0, 1) without changing the order. */
+const squash = (raw: number): number => 1 / (1 + Math.exp(-raw));

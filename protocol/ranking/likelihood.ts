@@ -49,9 +49,13 @@ export function featuresOf(evidence: AnswerEvidence): number[] {
 
 /** How likely an answer holds what the query asks for, 0 to 1. */
 export function likelihood(evidence: AnswerEvidence): number {
+  return 1 / (1 + Math.exp(-logOdds(evidence)));
+}
+
+/** The same as the logarithm of the odds. */
+export function logOdds(evidence: AnswerEvidence): number {
   const weights = evidence.standings.length === 0 ? WORDS_ONLY : WITH_MEANING;
-  const sum = featuresOf(evidence).reduce((total, feature, at) => total + feature * (weights[at] ?? 0), 0);
-  return 1 / (1 + Math.exp(-sum));
+  return featuresOf(evidence).reduce((total, feature, at) => total + feature * (weights[at] ?? 0), 0);
 }
 
 /**

@@ -72,6 +72,6 @@ export interface RankedRow {
   readonly rid: number;
   /** How likely the row answers the query, 0 to 1; descending. */
   readonly score: number;
-  /** Its evidence as a share of the best row's, 0 to 1. */
+  /** The evidence of its place as a share of the best row's, 0 to 1. */
   readonly share: number;
 }

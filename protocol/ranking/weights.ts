@@ -42,6 +42,8 @@ export interface RankingWeights {
   readonly strengthPower: number;
   /** Added to the semantic weight as lexical evidence goes to zero. */
   readonly semanticAlone: number;
+  /** For each log odds that a row by itself answers, as lexical evidence goes to zero; moves the first rows of a hybrid answer. */
+  readonly own: number;
   /** The weight of a query word that no row contains when evidence is measured, as a share of a rare word's weight. */
   readonly unknownWord: number;
   /** Bounds of the boosts; together they stay below the weight of one rare word. */
@@ -76,6 +78,7 @@ export const RANKING_WEIGHTS: RankingWeights = {
   strengthFull: 0.5,
   strengthPower: 1.3,
   semanticAlone: 0.2,
+  own: 0.5,
   unknownWord: 1,
   boostTier: 0.01,
   boostPriority: 0.02,

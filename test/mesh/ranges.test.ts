@@ -101,6 +101,9 @@ describe('questions about ranges', () => {
         ['standard', 0],
         ['adoption', 0],
         ['alias', 0],
+        ['pending', 0],
+        ['vote', 0],
+        ['remembered', 0],
         ['rule', 0],
       ],
     );

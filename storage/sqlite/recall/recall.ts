@@ -3,12 +3,19 @@ import { VECTOR_CANDIDATES_MAX } from '../../../protocol/limits.js';
 import { confidenceTierOf } from '../../../protocol/memory/confidence.js';
 import type { RankedMemories, SearchMemories } from '../../../protocol/memory/queries.js';
 import { isFiltered } from '../../../protocol/ranking/filter.js';
-import { type Candidate, type FusedRow, fuse, semanticWeight } from '../../../protocol/ranking/fusion.js';
+import {
+  type Candidate,
+  type FusedRow,
+  fuse,
+  reorderFirst,
+  semanticWeight,
+} from '../../../protocol/ranking/fusion.js';
 import { type LexicalEvidence, LexicalScorer, PairWeights } from '../../../protocol/ranking/lexical.js';
 import {
   type AnswerEvidence,
   JUDGED_ROWS,
   likelihood,
+  logOdds,
   rowScore,
 } from '../../../protocol/ranking/likelihood.js';
 import { analyseQuery } from '../../../protocol/ranking/query.js';
@@ -89,6 +96,12 @@ export interface JudgedAnswer {
 export const judgedAnswer = (database: Database, request: RecallRequest): JudgedAnswer =>
   new Recall(database, request, RANKING_WEIGHTS).judged(request.vectors);
 
+/** The rows that an answer is judged by: its first ones before filters. */
+function judgedOf(candidates: readonly Candidate[], ranked: readonly FusedRow[]): Candidate[] {
+  const first = new Set(ranked.slice(0, JUDGED_ROWS).map(({ rid }) => rid));
+  return candidates.filter(({ rid }) => first.has(rid));
+}
+
 class Recall {
   readonly #request: RecallRequest;
   readonly #weights: RankingWeights;
@@ -142,10 +155,10 @@ class Recall {
     // The ranking covers all rows; filters remove rows from it and never change their order.
     const candidates = this.#candidates();
     const strength = this.#strength();
-    const fused = fuse(candidates, strength, this.#weights);
-    const likely = likelihood(this.#evidence(candidates, fused));
+    const ranked = this.#ranked(candidates, strength);
+    const likely = likelihood(this.#evidence(judgedOf(candidates, ranked)));
     const { limit, minScore = 0 } = this.#request;
-    const passing = fused.filter(({ rid }) => this.#passes(rid)).slice(0, limit);
+    const passing = ranked.filter(({ rid }) => this.#passes(rid)).slice(0, limit);
     const rows = passing
       .map(({ rid, share }): RankedRow => ({ rid, score: rowScore(likely, share), share }))
       .filter(({ score }) => score >= minScore);
@@ -164,9 +177,9 @@ class Recall {
   judged(vectors: VectorEvidence | null): JudgedAnswer {
     this.#examine(vectors);
     const candidates = this.#candidates();
-    const fused = fuse(candidates, this.#strength(), this.#weights);
-    const rows = fused.filter(({ rid }) => this.#passes(rid)).slice(0, this.#request.limit);
-    return { evidence: this.#evidence(candidates, fused), rows };
+    const ranked = this.#ranked(candidates, this.#strength());
+    const rows = ranked.filter(({ rid }) => this.#passes(rid)).slice(0, this.#request.limit);
+    return { evidence: this.#evidence(judgedOf(candidates, ranked)), rows };
   }
 
   /** Loads and scores the rows that may answer; the answer is the hits of the vector index. */
@@ -319,8 +332,19 @@ class Recall {
     return candidates;
   }
 
-  /** What speaks for the answer, in its first rows before filters. */
-  #evidence(candidates: readonly Candidate[], fused: readonly FusedRow[]): AnswerEvidence {
+  /** Best first. Only meaning tells more of a row by itself than the fusion has used: words alone gain nothing by it. */
+  #ranked(candidates: readonly Candidate[], strength: number): FusedRow[] {
+    const fused = fuse(candidates, strength, this.#weights);
+    if (this.#cosines === null) return fused;
+    return reorderFirst(fused, strength, this.#weights, (rid) => {
+      const evidence = this.#evidence(candidates.filter((candidate) => candidate.rid === rid));
+      // A row without a vector is weighed like one of average meaning.
+      return logOdds(evidence.standings.length > 0 ? evidence : { ...evidence, standings: [0] });
+    });
+  }
+
+  /** What speaks for an answer of these rows. */
+  #evidence(rows: readonly Candidate[]): AnswerEvidence {
     const { telling, found, rarest } = this.#postings;
     let asked = 0;
     let unknown = 0;
@@ -332,13 +356,11 @@ class Recall {
       if (this.#analysis.terms[term]?.name === true) unknownNames += weight;
     });
     const share = asked > 0 ? 1 / asked : 0;
-    const judged = new Set(fused.slice(0, JUDGED_ROWS).map(({ rid }) => rid));
     let [together, lexical, context] = [0, 0, 0];
-    for (const candidate of candidates) {
-      if (!judged.has(candidate.rid)) continue;
-      together = Math.max(together, this.#scored.get(candidate.rid)?.evidence.together ?? 0);
-      lexical = Math.max(lexical, candidate.lexical);
-      context = Math.max(context, candidate.lexicalContext);
+    for (const row of rows) {
+      together = Math.max(together, this.#scored.get(row.rid)?.evidence.together ?? 0);
+      lexical = Math.max(lexical, row.lexical);
+      context = Math.max(context, row.lexicalContext);
     }
     return {
       together: together * share,
@@ -347,15 +369,15 @@ class Recall {
       context: context * share,
       unknown: unknown * share,
       unknownNames: unknownNames * share,
-      standings: this.#standings(judged),
+      standings: this.#standings(rows),
     };
   }
 
   /** Highest first. */
-  #standings(rids: ReadonlySet<number>): number[] {
+  #standings(rows: readonly Candidate[]): number[] {
     const cosines = this.#cosines;
     if (cosines === null) return [];
-    const standings = [...rids].map((rid) => cosines.standing(rid)).filter((one) => one !== null);
+    const standings = rows.map(({ rid }) => cosines.standing(rid)).filter((one) => one !== null);
     return standings.sort((left, right) => right - left);
   }
 

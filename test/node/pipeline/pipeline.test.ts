@@ -117,7 +117,8 @@ describe('a call', () => {
         attestation: { level: 'claimed', signer: null, signature: null, envelope: null },
         nowMs: NOW_MS,
         now: '2026-07-28T12:00:00.000Z',
-        services,
+        // The store puts aside what needs an approval.
+        services: { ...services, store: seen[0]!.call.services.store },
         profile: 'core',
         progress,
       },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Command, OutcomeOf } from '../../../protocol/commands.js';
-import { CHAIN, decide } from '../../../protocol/decide/chain.js';
+import { allowAll, CHAIN, type Chain, decide } from '../../../protocol/decide/chain.js';
 import type { Decision, DecisionContext } from '../../../protocol/decide/deciding.js';
 import type { Mutation, Remove, Write } from '../../../protocol/decide/mutations.js';
 import type { LastEdit, ReadRequest } from '../../../protocol/decide/reads.js';
@@ -86,13 +86,16 @@ const contextOf = ({ nowMs = NOW_MS, kinds = KINDS }: Held): DecisionContext => 
   ruleTrust: TRUST_ALL,
 });
 
+/** The chain without its policy, which has tests of its own (test/protocol/governance). */
+const UNGOVERNED: Chain = { ...CHAIN, policy: allowAll };
+
 /** Drives the decision of a command over rows in memory; nothing is applied. */
 export function decideOver<C extends Command>(
   command: C,
   rows: readonly MemoryRow[] = [],
   options: Omit<Held, 'rows'> = {},
 ): Outcome<OutcomeOf<C>> {
-  const { value, reads } = driven((context) => decide(command, context, CHAIN), { ...options, rows });
+  const { value, reads } = driven((context) => decide(command, context, UNGOVERNED), { ...options, rows });
   return { result: value as Result<Decision<OutcomeOf<C>>>, reads };
 }
 
@@ -175,6 +178,10 @@ function answerOf(request: ReadRequest, held: Held): unknown {
           ({ kind, image }) => kind === request.kind && memberOf(image, request.member) === request.value,
         )
         .slice(0, request.limit);
+    case 'standards-of':
+      return subjects
+        .filter(({ kind, id }) => kind === 'standard' && request.namespaces.includes(id))
+        .map(({ image }) => image);
     // No links lead anywhere: the real engine's tests have cycles.
     case 'leads-back':
       return 'no';

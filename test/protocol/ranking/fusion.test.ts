@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { boostOf, type Candidate, fuse } from '../../../protocol/ranking/fusion.js';
+import { boostOf, type Candidate, fuse, reorderFirst } from '../../../protocol/ranking/fusion.js';
 import { inverseFrequency } from '../../../protocol/ranking/lexical.js';
 import { RANKING_WEIGHTS } from '../../../protocol/ranking/weights.js';
 
@@ -81,6 +81,34 @@ test('semantics carries where no word overlaps, and lexical evidence leads where
   assert.equal(fuse([worded, similar], 1, RANKING_WEIGHTS)[0]?.rid, 1);
   assert.equal(fuse([worded, similar], 0.15, RANKING_WEIGHTS)[0]?.rid, 2);
   assert.equal(fuse([{ ...worded, lexical: 0 }, similar], 0, RANKING_WEIGHTS)[0]?.rid, 2);
+});
+
+test('the odds of single rows move the first rows only where words explain little, and scores stay with the places', () => {
+  const odds = fc.array(fc.double({ min: -20, max: 20, noNaN: true }), { minLength: 41, maxLength: 41 });
+  fc.assert(
+    fc.property(candidates, odds, fc.double({ min: 0, max: 1, noNaN: true }), (rows, own, strength) => {
+      const fused = fuse(rows, strength, RANKING_WEIGHTS);
+      const ordered = reorderFirst(fused, strength, RANKING_WEIGHTS, (rid) => own[rid]!);
+      const places = (some: typeof fused) => some.map(({ score, share }) => [score, share]);
+      assert.deepEqual(places(ordered), places(fused));
+      const rids = (some: typeof fused) => some.map(({ rid }) => rid);
+      assert.deepEqual(rids(ordered).sort(), rids(fused).sort());
+      assert.deepEqual(rids(ordered).slice(5), rids(fused).slice(5));
+      if (strength >= RANKING_WEIGHTS.strengthFull) assert.deepEqual(ordered, fused);
+      assert.deepEqual(rids(reorderFirst(fused, strength, RANKING_WEIGHTS, () => 1)), rids(fused));
+    }),
+  );
+  const worded = { ...plain, rid: 1, lexical: 5 };
+  const likelier = { ...plain, rid: 2, lexical: 4 };
+  const first = (strength: number) =>
+    reorderFirst(
+      fuse([worded, likelier], strength, RANKING_WEIGHTS),
+      strength,
+      RANKING_WEIGHTS,
+      (rid) => rid,
+    )[0];
+  assert.equal(first(0.2)?.rid, 2);
+  assert.equal(first(0.5)?.rid, 1);
 });
 
 test('equal rows come newest first', () => {
