@@ -178,6 +178,8 @@ function answerOf(request: ReadRequest, held: Held): unknown {
           ({ kind, image }) => kind === request.kind && memberOf(image, request.member) === request.value,
         )
         .slice(0, request.limit);
+    case 'holds-others':
+      return false;
     case 'standards-of':
       return subjects
         .filter(({ kind, id }) => kind === 'standard' && request.namespaces.includes(id))
