@@ -36,6 +36,10 @@ export const memoryPendingList = defineOperation({
   output: z.object({
     pending: z.array(pending),
     count: z.int(),
+    truncated: z
+      .boolean()
+      .optional()
+      .describe('True when older actions are left out, because the answer would be too long'),
     owner_scope: z.string().nullable().describe('Null for a caller that sees all'),
   }),
   effect: 'read',
@@ -75,6 +79,7 @@ export const memoryPendingList = defineOperation({
     return ok({
       pending: rows,
       count: rows.length,
+      ...(listed.value.truncated ? { truncated: true } : {}),
       owner_scope: viewer.all ? null : caller.agentId,
     });
   },

@@ -11,6 +11,8 @@ export const PENDINGS_OPEN_MAX = 1000;
 /** Pending actions in one answer (interface §8). */
 export const PENDING_LIST_DEFAULT = 100;
 export const PENDING_LIST_MAX = 1000;
+/** Text of the actions in one answer; the newest come first, and the first one always. */
+export const PENDING_LIST_BYTES_MAX = 4_194_304;
 export const REMEMBERED_LIST_MAX = 1000;
 /** How long an action waits for its approval (decisions, "after a deny"). */
 export const PENDING_SECONDS_MAX = 86_400;

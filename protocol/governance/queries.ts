@@ -7,7 +7,10 @@ import type { Viewer } from '../ranking/types.js';
 
 /** Questions about governance. */
 export interface GovernanceQueries {
-  readonly 'list-pendings': Ask<ListPendings, { readonly pending: readonly ShownPending[] }>;
+  readonly 'list-pendings': Ask<
+    ListPendings,
+    { readonly pending: readonly ShownPending[]; readonly truncated: boolean }
+  >;
   readonly 'read-pending': Ask<ReadPending, { readonly pending: PendingAction | null }>;
   readonly 'undecided-pendings': Ask<UndecidedPendings, { readonly ids: readonly string[] }>;
   readonly 'count-pendings': Ask<CountPendings, { readonly waiting: number }>;
@@ -18,7 +21,7 @@ export interface GovernanceQueries {
 
 /**
  * Pending actions, the newest first. A viewer sees those that it requested and those that name it as the approver; one
- * that sees everything, all of them.
+ * that sees everything, all of them. Truncated where the actions are too long for one answer.
  */
 export interface ListPendings {
   readonly kind: 'list-pendings';

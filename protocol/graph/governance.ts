@@ -1,6 +1,6 @@
 import { agentIdProblem } from '../ids.js';
 import { isCount, isInteger, isObject, isText, oneOf } from '../kinds/payload.js';
-import { GOVERNANCE_BYTES_MAX } from '../limits.js';
+import { APPROVALS_MAX, GOVERNANCE_BYTES_MAX } from '../limits.js';
 import { fail, ok, type Result } from '../result.js';
 import { utf8Bytes } from '../utf8.js';
 
@@ -35,7 +35,7 @@ const POSITIVE: Check = {
 };
 const APPROVER: Check = {
   accepts: isApprover,
-  says: '"human", {"agent": "<id>"} or {"consensus": <a number from 1>}',
+  says: '"human", {"agent": "<id>"} or {"consensus": <a number from 1 to 1000>}',
 };
 
 /** The members that this release knows (reference-mcp-cli §4); others are kept as they are. */
@@ -113,7 +113,7 @@ function isApprover(value: unknown): boolean {
   if (more.length > 0) return false;
   return form === 'agent'
     ? isText(given) && agentIdProblem(given) === null
-    : form === 'consensus' && POSITIVE.accepts(given);
+    : form === 'consensus' && POSITIVE.accepts(given) && (given as number) <= APPROVALS_MAX;
 }
 
 function isPositive(value: unknown): boolean {

@@ -10,6 +10,7 @@ import {
 import { parsedObject } from '../../../protocol/kinds/payload.js';
 import { type PendingAction, pendingKind } from '../../../protocol/kinds/pending-kind.js';
 import { type Remembered, rememberedKind } from '../../../protocol/kinds/remembered-kind.js';
+import { PENDING_LIST_BYTES_MAX } from '../../../protocol/limits.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { memberSql, type RecordSqlRow, recordImageOf } from '../kinds/record-table.js';
 import type { QueryParts } from './query-parts.js';
@@ -19,20 +20,29 @@ const REQUESTED = memberSql('requested_at');
 
 export function listPendings({ statements }: QueryParts, query: ListPendings): Answers['list-pendings'] {
   const { status, namespace, viewer, limit } = query;
-  const rows = statements
+  const found = statements
     .get(
       `SELECT payload FROM records WHERE kind = 'pending'${status === null ? '' : ` AND ${STATUS} = @status`}
          AND (@namespace IS NULL OR namespace = @namespace)
          AND (@all = 1 OR owner_id = @agent OR json_extract(payload, '$.approver.agent') = @agent)
        ORDER BY ${REQUESTED} DESC, id LIMIT @limit`,
     )
-    .all({
+    .iterate({
       namespace,
       limit,
       all: viewer.all ? 1 : 0,
       agent: viewer.agentId,
       ...(status === null ? {} : { status }),
-    }) as RecordSqlRow[];
+    }) as IterableIterator<RecordSqlRow>;
+  const rows: RecordSqlRow[] = [];
+  let bytes = 0;
+  let truncated = false;
+  for (const row of found) {
+    bytes += row.payload.length;
+    truncated = rows.length > 0 && bytes > PENDING_LIST_BYTES_MAX;
+    if (truncated) break;
+    rows.push(row);
+  }
   const votes = statements
     .get(
       `SELECT count(*) FROM records WHERE kind = 'vote' AND ${memberSql('pending_id')} = ?
@@ -43,7 +53,7 @@ export function listPendings({ statements }: QueryParts, query: ListPendings): A
     const image = recordImageOf(pendingKind, row) as PendingAction | null;
     return image === null ? [] : [{ ...image, votes: votes.get(image.pending_id) as number }];
   });
-  return { pending };
+  return { pending, truncated };
 }
 
 export function readPending(

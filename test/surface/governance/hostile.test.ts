@@ -56,6 +56,25 @@ const approve = (agent: string, { body }: { readonly body: Row }, remember = 'on
   call(agent, 'POST', `/pending/${body['pending_id']}/approve`, { remember });
 
 describe('an agent that looks for a way around a policy', { timeout: 120_000 }, () => {
+  it('gets no answer without bound for many long actions', async () => {
+    await govern(OWNER, 'long', { write: 'approve' });
+    const content = 'x'.repeat(60_000);
+    for (let n = 0; n < 80; n += 1) {
+      const asked = await call('ai:long', 'POST', '/memories', {
+        namespace: 'long',
+        title: `t${n}`,
+        content,
+      });
+      assert.equal(asked.status, 202);
+    }
+    const { body } = await call('ai:long', 'GET', '/pending?limit=1000');
+    assert.equal(body['truncated'], true);
+    assert.ok(JSON.stringify(body).length < 5_000_000);
+    assert.ok(Number(body['count']) > 50);
+    const [first] = body['pending'] as Row[];
+    assert.equal(((first!['payload'] as Row)['memory'] as Row)['title'], 't79');
+  });
+
   it('does not have a consensus remembered that only it wants remembered', async () => {
     await govern(OWNER, 'many', { write: 'approve', approver: { consensus: 2 } });
     const first = await store(CODER, 'many', 'one');
