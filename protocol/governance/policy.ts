@@ -45,7 +45,7 @@ export function* policy(command: Command, context: DecisionContext): Reading<Pol
 
 /**
  * What an approval lets a command do that was put aside. The rules about writes still count, and rows of others are changed
- * only where a policy says so now: a question of a permission rule gives nobody more rights.
+ * only where a policy says so now: a question of a permission rule gives no caller more rights.
  */
 export function* approvedPolicy(command: Command, context: DecisionContext): Reading<PolicyVerdict> {
   const action = yield* gatedAction(command, context);
