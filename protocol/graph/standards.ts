@@ -145,7 +145,7 @@ function* takesOver(image: Standard, before: Standard | null, viewer: Viewer): R
     image[member] !== null && (before === null || before[member] === null);
   if (viewer.all || !(begins('governance') || begins('parent_namespace'))) return null;
   const { namespace } = image;
-  if (!(yield* read('holds-others', { namespace, agentId: viewer.agentId }))) return null;
+  if (!(yield* read('holds-others', { namespace, viewer }))) return null;
   const message = `"${namespace}" holds memories of other agents: only an admin or the operator sets its first policy or parent`;
   return { code: 'FORBIDDEN', message };
 }

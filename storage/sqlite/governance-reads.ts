@@ -1,10 +1,12 @@
 import type { Standard } from '../../protocol/kinds/standard-kind.js';
 import { standardKind } from '../../protocol/kinds/standard-kind.js';
 import type { AgentId } from '../../protocol/meanings.js';
+import type { Viewer } from '../../protocol/ranking/types.js';
 import type { Connection } from './connection.js';
 import { DamagedRowError } from './damage.js';
 import { memberSql, type RecordSqlRow, recordImageOf } from './kinds/record-table.js';
 import { Statements } from './statements.js';
+import { visibleRows } from './visibility.js';
 
 /** What decisions read about policies. */
 export class GovernanceReads {
@@ -32,14 +34,15 @@ export class GovernanceReads {
     });
   }
 
-  holdsOthers(namespace: string, agentId: AgentId | null): boolean {
+  holdsOthers(namespace: string, viewer: Viewer, now: string): boolean {
+    const gate = visibleRows('m', viewer, now);
     const row = this.texts
       .get(
-        `SELECT 1 FROM namespaces JOIN memories USING (ns_id)
-         WHERE (name = @namespace OR name > @namespace || '/' AND name < @namespace || '0')
-           AND owner_id IS NOT NULL AND owner_id IS NOT @agentId LIMIT 1`,
+        `SELECT 1 FROM namespaces n JOIN memories m USING (ns_id)
+         WHERE (n.name = @namespace OR n.name > @namespace || '/' AND n.name < @namespace || '0')
+           AND m.owner_id IS NOT NULL AND m.owner_id IS NOT @agent AND ${gate.sql} LIMIT 1`,
       )
-      .get({ namespace, agentId });
+      .get({ ...gate.parameters, namespace, agent: viewer.agentId });
     return row !== undefined;
   }
 

@@ -154,7 +154,7 @@ export class DecisionReads {
       'records-with': ({ kind, member, value, limit }) => tables.records(kind).rowsWith(member, value, limit),
       'has-policies': () => this.governance.hasPolicies(),
       'standards-of': ({ namespaces }) => this.governance.standards(namespaces),
-      'holds-others': ({ namespace, agentId }) => this.governance.holdsOthers(namespace, agentId),
+      'holds-others': ({ namespace, viewer }, { now }) => this.governance.holdsOthers(namespace, viewer, now),
       'open-pendings': ({ requestedBy, limit }) => this.governance.openPendings(requestedBy, limit),
       rules: ({ ruleKind, skipDamaged }) => this.rules.of(ruleKind, skipDamaged),
       'leads-back': ({ link, rowsMax }) => this.cycles.leadsBack(link, rowsMax),

@@ -189,6 +189,8 @@ const VARYING = new Set([
   'registered_at',
   // Who attested a row is part of its metadata.
   'current_storage_bytes',
+  // An attested row holds more than a claimed one.
+  'current_written_bytes_today',
   'last_seen_at',
   'attest_level',
   'attested_by',
