@@ -5,7 +5,7 @@ import { screenOf, sentenceOf } from './screen.js';
 
 const NOTES_MAX = 5;
 const ESC = '\u001b';
-/** The screen beside the one of the shell, without a cursor; and back. */
+/** The alternate screen of the terminal, without a cursor; and back. */
 const ENTER = `${ESC}[?1049h${ESC}[?25l`;
 const LEAVE = `${ESC}[?25h${ESC}[?1049l`;
 const CLEAR = `${ESC}[H${ESC}[2J`;

@@ -24,7 +24,7 @@ import {
   signedRule,
 } from './rule-parts.js';
 
-/** Only its owner may read the operator's key, and nobody may change it. */
+/** The operator's key is readable only by its owner, and not writable. */
 const OPERATOR_KEY_MODE = 0o400;
 
 /** Makes the key pair with which the operator signs rules. */

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 export class EventStream {
   constructor(private readonly response: ServerResponse) {}
 
-  /** Sends pieces that are shared with other streams, and copies none of them. */
+  /** Sends pieces without copying them: other streams send the same ones. */
   send(pieces: readonly Uint8Array[]): void {
     if (this.response.writableEnded) return;
     for (const piece of pieces) this.response.write(piece);

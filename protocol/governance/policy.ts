@@ -111,7 +111,7 @@ function* refusalAt(
   return owner !== null && owner === viewer.agentId ? null : `only the owner may ${gate} in "${namespace}"`;
 }
 
-/** What an approver had remembered for such an action; null when somebody must be asked. */
+/** What an approver had remembered for such an action; null when an approver must be asked. */
 function* remembered(
   { action, viewer }: GatedAction,
   { namespace }: GatedPlace,

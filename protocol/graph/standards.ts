@@ -160,7 +160,7 @@ function* loosening(image: Standard, viewer: Viewer): Reading<Failure | null> {
   const after = policiesOf(image.namespace, yield* standardsAbove(image.namespace, image));
   // The standard of the namespace itself is the caller's to change.
   const above = policiesOf(image.namespace, (at) => (at === image.namespace ? null : now(at)));
-  // The policy of a named parent can change later, when nobody looks at this namespace.
+  // The policy of a named parent can change later, without a check of this namespace.
   const left = above.find(
     ({ namespace, set_by: owner }) => namespace !== EVERYWHERE && owner !== viewer.agentId,
   );

@@ -5,7 +5,7 @@
 export interface AnswerEvidence {
   /** Share of the query in one passage of a row, together with its title and tags. */
   readonly together: number;
-  /** The words of that passage, counted in words that one row alone holds. */
+  /** The words of that passage, counted in words that only one row holds. */
   readonly words: number;
   /** Lexical score, pairs and phrases included, as a share. */
   readonly lexical: number;

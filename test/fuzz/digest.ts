@@ -36,7 +36,7 @@ export function digestOf(path: string, without: readonly string[] = []): string 
   }
 }
 
-/** The last process that closes a database removes its log file, and in that moment nobody can open it for reading. */
+/** The last process that closes a database removes its log file; at that moment it cannot be opened for reading. */
 function opened(path: string, triesLeft = 5): Database.Database {
   try {
     return new Database(path, { readonly: true });

@@ -51,7 +51,7 @@ interface Executed {
 
 /**
  * Only the home decides an action, and it executes it once. A home that took over may execute what the lost one executed
- * and told nobody, and a home whose disk was lost may have forgotten that it did.
+ * without telling another node, and a home whose disk was lost may have forgotten that it did.
  */
 function checkExecutions({ world, ledger, checks }: EndParts, adopted: ReadonlySet<string>): void {
   const operations = [...ledger.operations.values()];

@@ -332,7 +332,7 @@ class Recall {
     return candidates;
   }
 
-  /** Best first. Only meaning tells more of a row by itself than the fusion has used: words alone gain nothing by it. */
+  /** Best first. Only vectors tell more about one row than the fusion has used; an answer by words only keeps its order. */
   #ranked(candidates: readonly Candidate[], strength: number): FusedRow[] {
     const fused = fuse(candidates, strength, this.#weights);
     if (this.#cosines === null) return fused;

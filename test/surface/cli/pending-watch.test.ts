@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => node.end());
 
-/** The program beside the test, and what it prints. */
+/** The program as a process of its own, and what it prints. */
 class Watching {
   out = '';
   err = '';
