@@ -55,30 +55,35 @@ const reset = async (one: Replica, dryRun = false) =>
 
 const lastStamp = ({ db }: Replica) => db.prepare('SELECT hlc FROM log_state').pluck().get() as string;
 
+const WORDS = ['store', 'update', 'delete', 'archive', 'restore', 'promote', 'link', 'sync'] as const;
+
 interface Action {
-  readonly what: string;
+  readonly what: (typeof WORDS)[number];
   readonly which: number;
   readonly wait: number;
 }
 
-const actions = fc.array(
+const actions: fc.Arbitrary<Action[]> = fc.array(
   fc.record({
-    what: fc.constantFrom(
-      'store',
-      'update',
-      'update',
-      'delete',
-      'archive',
-      'restore',
-      'promote',
-      'link',
-      'sync',
-    ),
+    what: fc.constantFrom(...WORDS, 'update'),
     which: fc.nat({ max: 3 }),
     wait: fc.nat({ max: 2000 }),
   }),
   { maxLength: 14 },
 );
+
+const on = (what: Action['what']): Action => ({ what, which: 2, wait: 0 });
+
+/** Histories that once ended wrong. */
+const KEPT = [
+  // The store over the tombstone left the archived copy of the delete in the archive of one node.
+  {
+    common: [on('store')],
+    ahead: [],
+    other: [on('delete'), on('store')],
+    stuck: [on('archive'), on('restore')],
+  },
+];
 
 async function act(one: Replica, other: Replica, ids: readonly string[], { what, which, wait }: Action) {
   one.nowMs += wait;
@@ -137,7 +142,7 @@ describe('M4 a log whose clock was ahead', () => {
         await assertEqual([a, b]);
         for (const one of [a, b]) await one.store.close();
       }),
-      { numRuns: 80 },
+      { numRuns: 80, examples: KEPT.map((each): [typeof each] => [each]) },
     );
     assert.ok(restamped > 150, `only ${restamped} operations were restamped`);
   });
