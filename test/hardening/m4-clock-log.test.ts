@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { systemRandom } from '../../node/seams.js';
 import { aMemory, deleting, linking, OPERATOR, storing, updating } from '../support/memories.js';
+import fc from '../support/properties.js';
 import { type Replica, replica } from '../support/replicas.js';
 
 const START_MS = 1_772_000_000_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { applyBudget, countsWithin } from '../../protocol/ranking/budget.js';
+import fc from '../support/properties.js';
 
 const row = (content: string) => ({ memory: { content } });
 const rowsOf = (...lengths: number[]) => lengths.map((length) => row('x'.repeat(length)));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { canonicalJson } from '../../protocol/canonical-json.js';
+import fc from '../support/properties.js';
 
 /** The same value with the keys of every object in the opposite order. */
 function turned(value: unknown): unknown {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { type CborValue, encodeCborMap } from '../../protocol/cbor.js';
+import fc from '../support/properties.js';
 
 const hex = (map: Readonly<Record<string, CborValue>>) => Buffer.from(encodeCborMap(map)).toString('hex');
 

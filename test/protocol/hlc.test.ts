@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { formatHlc, HLC_ZERO, hlcMs, nextHlc } from '../../protocol/hlc.js';
+import fc from '../support/properties.js';
 
 const WALL_MS = 1_785_240_000_000;
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import {
   agentIdProblem,
   hasControlCharacter,
@@ -9,6 +8,7 @@ import {
   RESERVED_PRINCIPALS,
   withAncestors,
 } from '../../protocol/ids.js';
+import fc from '../support/properties.js';
 
 const repeated = (length: number) => 'x'.repeat(length);
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { canonicalJson } from '../../protocol/canonical-json.js';
 import { type Kind, wordsOf } from '../../protocol/kinds/kind.js';
 import { KINDS, Kinds } from '../../protocol/kinds/kinds.js';
@@ -16,6 +15,7 @@ import {
 import { sameDots } from '../../protocol/replication/derive.js';
 import { removalPayload, versionOf } from '../../protocol/replication/payloads.js';
 import { joinVersions, outOfScopeVersion, settle } from '../../protocol/replication/versions.js';
+import fc from '../support/properties.js';
 import { lampKind, MORE_KINDS, stickerKind } from '../support/throwaway-kinds.js';
 import { histories, shapeOf, valuesOf } from '../support/version-sets.js';
 

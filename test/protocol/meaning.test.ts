@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import fc from 'fast-check';
 import { canonicalJson } from '../../protocol/canonical-json.js';
 import { homeNumberOf } from '../../protocol/kinds/home.js';
 import { type Kind, wordsOf } from '../../protocol/kinds/kind.js';
@@ -16,6 +15,7 @@ import { KIND_FACTS, type KindFacts, MEMORY } from '../support/kind-facts.js';
 import { copyOf, type Meaning } from '../support/meaning.js';
 import { meaningOf } from '../support/meaning-of.js';
 import { aMemory } from '../support/memories.js';
+import fc from '../support/properties.js';
 import { MORE_KINDS, THROWAWAY_FACTS } from '../support/throwaway-kinds.js';
 import type { Json, Told } from '../support/told.js';
 import { histories } from '../support/version-sets.js';

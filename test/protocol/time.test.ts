@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { canonicalInstant, instantAfter, instantFromMs, parseRfc3339Ms } from '../../protocol/time.js';
+import fc from '../support/properties.js';
 
 const ACCEPTED: readonly (readonly [text: string, canonical: string])[] = [
   ['2026-07-28T12:00:00Z', '2026-07-28T12:00:00.000Z'],

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { Relation } from '../../protocol/graph/link.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
 import { instantFromMs } from '../../protocol/time.js';
 import { linking, OPERATOR, storing, tenant } from '../support/memories.js';
+import fc from '../support/properties.js';
 import { type Replica, replica } from '../support/replicas.js';
 import { GraphModel, type ModelMemory } from './graph-model.js';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { LinkCycles } from '../../storage/sqlite/link-cycles.js';
+import fc from '../support/properties.js';
 import { type Replica, replica } from '../support/replicas.js';
 
 const key = (source: number, target: number) => ({

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { Link } from '../../protocol/graph/link.js';
 import { type LinkSqlRow, linkFromSql } from '../../storage/sqlite/kinds/link-table.js';
 import { linking, OPERATOR, storing } from '../support/memories.js';
+import fc from '../support/properties.js';
 import { type Replica, replica } from '../support/replicas.js';
 import { HAVE, tombstones } from './kind-cases.js';
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { systemCrypto } from '../../node/seams.js';
 import { epochPayload } from '../../protocol/mesh/epoch-notice.js';
 import type { WireOperation } from '../../protocol/mesh/wire.js';
 import { instantFromMs } from '../../protocol/time.js';
 import { aMemory, deleting, OPERATOR, storing, updating } from '../support/memories.js';
+import fc from '../support/properties.js';
 import { type Replica, replica, verified } from '../support/replicas.js';
 
 const START_MS = 1_772_000_000_000;

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import fc from 'fast-check';
 import { RELATIONS } from '../../protocol/graph/link.js';
 import { type Kind, wordsOf } from '../../protocol/kinds/kind.js';
 import type { MemoryImage } from '../../protocol/kinds/memory-kind.js';
@@ -8,6 +7,7 @@ import { editStamp, type Facts, type LiveVersion, type Version } from '../../pro
 import { KINDS as MEMORY_KINDS, TIERS } from '../../protocol/memory/memory.js';
 import { joinVersions, settle } from '../../protocol/replication/versions.js';
 import { joined, type VersionVector } from '../../protocol/version-vector.js';
+import fc from './properties.js';
 
 /** Values of all sorts; of each member those are taken that it accepts. */
 const POOL: readonly unknown[] = [

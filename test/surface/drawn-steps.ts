@@ -1,5 +1,5 @@
-import fc from 'fast-check';
 import { OPERATIONS } from '../../node/operations/registry.js';
+import fc from '../support/properties.js';
 
 /** One call of an operation; `#n` in a text stands for the id that step n stored, on each store its own. */
 export interface Step {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../support/properties.js';
 import { INPUTS, SHARED, step } from './drawn-steps.js';
 import { openSurfaces, type Surfaces } from './three-surfaces.js';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { isOutcomeUnknown, PendingReplies, type PendingReply } from '../../../actors/core/ask.js';
 import { ok, type Result } from '../../../protocol/result.js';
+import fc from '../../support/properties.js';
 import { FakeScheduler } from '../fake-scheduler.js';
 
 const setUp = (onExpired?: (count: number) => void) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { type BackoffPolicy, backoffDelayMs, nextAttempt } from '../../../actors/core/backoff.js';
+import fc from '../../support/properties.js';
 
 const policy: BackoffPolicy = { initialMs: 100, maxMs: 5000, jitter: 0.5, stableMs: 60_000 };
 

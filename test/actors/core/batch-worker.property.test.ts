@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { BatchWorker } from '../../../actors/core/batch-worker.js';
 import { ok, type Result } from '../../../protocol/result.js';
+import fc from '../../support/properties.js';
 import { FakeScheduler } from '../fake-scheduler.js';
 import { FakePort } from './fake-port.js';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { type Lane, Mailbox } from '../../../actors/core/mailbox.js';
+import fc from '../../support/properties.js';
 
 interface Message {
   readonly id: number;

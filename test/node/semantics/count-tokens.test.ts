@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { countTokens } from 'gpt-tokenizer/encoding/cl100k_base';
 import { systemClock, systemScheduler } from '../../../node/seams.js';
 import { loadTokenCounting, partsOf } from '../../../node/semantics/count-tokens.js';
 import { ThreadTokenCounter } from '../../../node/semantics/thread-token-counter.js';
+import fc from '../../support/properties.js';
 
 const count = loadTokenCounting();
 const counter = () => new ThreadTokenCounter({ clock: systemClock, scheduler: systemScheduler });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { foldedAlias } from '../../../protocol/graph/entity.js';
 import { mergedGovernance, shownGovernance } from '../../../protocol/graph/governance.js';
 import { standardChain } from '../../../protocol/graph/standard-chain.js';
 import { type TaxonomyNode, taxonomyOf } from '../../../protocol/graph/taxonomy.js';
+import fc from '../../support/properties.js';
 
 describe('the form in which aliases are compared', () => {
   it('is one for the spellings of one name', () => {

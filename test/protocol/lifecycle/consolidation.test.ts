@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import {
   audienceOf,
   commonKind,
@@ -11,6 +10,7 @@ import { contradictionPairs, potentialContradictions } from '../../../protocol/l
 import { CONTENT_BYTES_MAX, TAGS_MAX } from '../../../protocol/limits.js';
 import { excerpt, utf8Bytes } from '../../../protocol/utf8.js';
 import { aMemory } from '../../support/memories.js';
+import fc from '../../support/properties.js';
 
 const owned = (agent: string | null, scope?: string, namespace = 'a/b') =>
   aMemory({

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { Mutation } from '../../../protocol/decide/mutations.js';
 import type { DatabaseOwner } from '../../../protocol/decide/rows.js';
+import fc from '../../support/properties.js';
 import { decideOver, NOW_MS, onlyMutation, taken } from '../decide/answerer.js';
 
 type Role = DatabaseOwner['role'];

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
-import fc from 'fast-check';
 import { isExpired, isVisible, mayChange, mayDelete } from '../../../protocol/memory/access.js';
 import type { Viewer } from '../../../protocol/ranking/types.js';
 import { SCHEMA } from '../../../storage/sqlite/schema.js';
 import { visibleRows } from '../../../storage/sqlite/visibility.js';
 import { aMemory, OPERATOR, tenant } from '../../support/memories.js';
+import fc from '../../support/properties.js';
 import { at, NOW } from '../decide/answerer.js';
 
 const db = new Database(':memory:');

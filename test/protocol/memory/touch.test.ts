@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { Mutation, Write } from '../../../protocol/decide/mutations.js';
 import {
   ACCESS_COUNT_MAX,
@@ -11,6 +10,7 @@ import {
 import type { LifePolicy } from '../../../protocol/memory/life-policy.js';
 import type { Memory, MemoryRow } from '../../../protocol/memory/memory.js';
 import type { TouchMemories } from '../../../protocol/memory/touch.js';
+import fc from '../../support/properties.js';
 import { aRow, at, decideOver, NOW, NOW_MS, taken } from '../decide/answerer.js';
 
 const POLICY: LifePolicy = { extendSeconds: EXTEND_SECONDS, promoteAccessCount: PROMOTE_ACCESS_COUNT };

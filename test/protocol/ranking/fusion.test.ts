@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { boostOf, type Candidate, fuse, reorderFirst } from '../../../protocol/ranking/fusion.js';
 import { inverseFrequency } from '../../../protocol/ranking/lexical.js';
 import { RANKING_WEIGHTS } from '../../../protocol/ranking/weights.js';
+import fc from '../../support/properties.js';
 
 const plain: Candidate = {
   rid: 1,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import {
   type AnswerEvidence,
   likelihood,
   RECALL_MIN_SCORE,
   rowScore,
 } from '../../../protocol/ranking/likelihood.js';
+import fc from '../../support/properties.js';
 
 const share = fc.double({ min: 0, max: 1, noNaN: true });
 const sum = fc.double({ min: 0, max: 32, noNaN: true });

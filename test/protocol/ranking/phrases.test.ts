@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { LexicalScorer, PairWeights } from '../../../protocol/ranking/lexical.js';
 import { PhraseMatcher } from '../../../protocol/ranking/phrases.js';
 import { analyseQuery, QUERY_PHRASES_MAX } from '../../../protocol/ranking/query.js';
 import { TextMatcher } from '../../../protocol/ranking/text-match.js';
 import { RANKING_WEIGHTS } from '../../../protocol/ranking/weights.js';
+import fc from '../../support/properties.js';
 
 function countOfPhrases(query: string, text: string): number {
   const analysis = analyseQuery(query);

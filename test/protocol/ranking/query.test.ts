@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
-import fc from 'fast-check';
 import { stemOf } from '../../../protocol/ranking/porter.js';
 import { analyseQuery, QUERY_TERMS_MAX, quoted } from '../../../protocol/ranking/query.js';
 import { TextMatcher } from '../../../protocol/ranking/text-match.js';
 import { wordsOf } from '../../../protocol/ranking/tokens.js';
+import fc from '../../support/properties.js';
 
 const TEXTS = [
   "don't Café über-cool 你好世界 naïve_x C++ 3.14 ½ ² O’Neil ＡＢＣ İstanbul ß Ångström emoji😀test",

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { confidenceTierOf } from '../../../protocol/memory/confidence.js';
 import type { RecallFilter, VectorEvidence } from '../../../protocol/ranking/types.js';
 import { recall } from '../../../storage/sqlite/recall/recall.js';
+import fc from '../../support/properties.js';
 import { request, type TestRow, TestStore } from './store.js';
 
 const instants = [

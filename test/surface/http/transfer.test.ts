@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { after, before, describe, it, test } from 'node:test';
-import fc from 'fast-check';
 import { systemCrypto } from '../../../node/seams.js';
 import { writeEnvelopeBytes } from '../../../protocol/agents/write-envelope.js';
 import { RELATIONS } from '../../../protocol/graph/link.js';
 import { EXPORT_MEMORIES_MAX } from '../../../protocol/limits.js';
 import { KINDS, SCOPES, TIERS } from '../../../protocol/memory/memory.js';
 import { storing } from '../../support/memories.js';
+import fc from '../../support/properties.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 type Json = Record<string, unknown>;
