@@ -74,9 +74,9 @@ const actions: fc.Arbitrary<Action[]> = fc.array(
 
 const on = (what: Action['what']): Action => ({ what, which: 2, wait: 0 });
 
-/** Histories that once ended wrong. */
+/** Histories that the audit once misjudged. */
 const KEPT = [
-  // The store over the tombstone left the archived copy of the delete in the archive of one node.
+  // The store over the tombstone leaves the archived copy of the delete, and the restore that comes later too.
   {
     common: [on('store')],
     ahead: [],

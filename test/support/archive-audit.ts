@@ -43,7 +43,9 @@ function archivedBy(operations: readonly Told[], own: string): Json | null | und
       continue;
     }
     if (now.removal !== null && now.removal.by !== operation) continue;
-    if (now.removal === null) copy = word === 'restore' ? null : undefined;
+    // A store over a tombstone leaves a copy, and a restore that comes from elsewhere to a living row leaves it too.
+    const drops = word === 'restore' && (origin === own || copy !== undefined);
+    if (now.removal === null) copy = drops ? null : undefined;
     else copy = (word === 'archive' ? copyOf(MEMORY, operation) : null) ?? undefined;
   }
   return copy;

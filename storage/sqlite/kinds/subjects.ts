@@ -42,10 +42,12 @@ export class Subjects {
       before === null
         ? table.insert(place, written, now)
         : table.replace(this.rowOf(id, namespace, before, seen), place, written, how, now);
-    // A subject that this node never knew has no tombstone, siblings or archived copy.
-    const known = Object.keys(seen).length > 0;
-    if (before === null && (known || word === 'restore')) this.revive(name, id, image, rid);
-    if (known) this.replicas.keepSiblings(name, id, []);
+    // A subject that this node never knew has neither tombstone nor siblings.
+    if (Object.keys(seen).length > 0) {
+      if (before === null) this.tables.tombstones.drop(name, id);
+      this.replicas.keepSiblings(name, id, []);
+    }
+    if (word === 'restore') table.takeBack(image, rid);
     this.log.append(stamp, { kind: word, namespace, subject: id, seen, payload: written.text, rid });
     return written;
   }
