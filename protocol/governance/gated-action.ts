@@ -4,6 +4,7 @@ import { memoryById, type Reading, read } from '../decide/reads.js';
 import type { AgentId, MemoryId } from '../meanings.js';
 import { isExpired, isVisible } from '../memory/access.js';
 import { type Memory, ownerOf } from '../memory/memory.js';
+import { sharedNamespace } from '../messages/mail.js';
 import type { Viewer } from '../ranking/types.js';
 import type { Gate } from './effective-policy.js';
 import type { PermissionOp } from './settings.js';
@@ -39,7 +40,10 @@ export function* gatedAction(command: Command, context: DecisionContext): Readin
   switch (command.kind) {
     case 'store-memory':
     case 'register-entity':
+    case 'send-message':
       return stored(command.memory, command.viewer);
+    case 'share-memory':
+      return yield* shared(command, context);
     case 'update-memory':
       return yield* updated(command, command.patch.namespace, context);
     case 'undo-edit':
@@ -79,6 +83,14 @@ const stored = (memory: Memory, viewer: Viewer): GatedAction => ({
   canWait: true,
   written: memory,
 });
+
+function* shared(
+  { id, copyId, from, to, viewer }: Of<'share-memory'>,
+  context: DecisionContext,
+): Reading<GatedAction | null> {
+  const row = yield* shown(id, viewer, context);
+  return row === null ? null : stored({ ...row, id: copyId, namespace: sharedNamespace(from, to) }, viewer);
+}
 
 function* updated(
   { id, viewer }: { readonly id: MemoryId; readonly viewer: Viewer },
