@@ -268,12 +268,6 @@ export const EXPORT_LINKS_MAX = 20_000;
 /** The cursor of a record contains its id. */
 export const EXPORT_CURSOR_LENGTH_MAX = 8192;
 export const IMPORT_MEMORIES_MAX = 1000;
-/** Messages in one look at an inbox (reference-http §1, row 59). */
-export const INBOX_LIMIT_DEFAULT = 50;
-export const INBOX_LIMIT_MAX = 500;
-/** Messages that one call marks as read, and that one transaction marks. */
-export const MARK_READ_IDS_MAX = 500;
-export const MARK_READ_BATCH_MAX = 100;
 /** Records that one request may read by their ids. */
 export const READ_RECORDS_MAX = 1000;
 /** One memory of an imported file, as JSON text. */

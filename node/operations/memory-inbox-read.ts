@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MARK_READ_BATCH_MAX, MARK_READ_IDS_MAX } from '../../protocol/limits.js';
+import { MARK_READ_BATCH_MAX, MARK_READ_IDS_MAX } from '../../protocol/messages/limits.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';

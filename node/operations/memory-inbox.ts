@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { INBOX_LIMIT_DEFAULT, INBOX_LIMIT_MAX } from '../../protocol/limits.js';
+import { INBOX_LIMIT_DEFAULT, INBOX_LIMIT_MAX } from '../../protocol/messages/limits.js';
 import { inboxOf } from '../../protocol/messages/mail.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { ReadCall } from '../pipeline/call.js';
