@@ -53,7 +53,7 @@ export const memoryInbox = defineOperation({
   }),
   effect: 'read',
   guards: {},
-  http: [{ method: 'GET', path: '/inbox', fields: 'query' }],
+  http: [{ method: 'GET', path: '/inbox', fields: 'query', agentId: 'claim' }],
   mcp: { description: 'Show messages to the caller' },
   cli: {
     command: 'inbox',
@@ -83,15 +83,12 @@ export const memoryInbox = defineOperation({
   },
 });
 
-/** The agent whose inbox is asked for: the caller, or for admins and the operator the one that they name. */
+/** The agent whose inbox is asked for: the caller, or the one that the operator or an admin names on this machine. */
 function ownerOfInbox(call: ReadCall, named: string | null): Result<string> {
   const { caller } = call;
   if (named !== null && named !== caller.agentId) {
     if (caller.viewer.all || caller.admin) return ok(named);
-    return fail(
-      'agent_id_query_header_mismatch',
-      'agent_id does not match the caller: an inbox shows to its own agent',
-    );
+    return fail('FORBIDDEN', `the inbox of ${named} shows to ${named} and to the operator`);
   }
   return mailAgent(call);
 }
