@@ -15,3 +15,18 @@ export function mailAgent({ caller, surface }: ReadCall): Result<string> {
   }
   return ok(agentId);
 }
+
+/** The agent whose own inbox is meant. VALIDATION_FAILED on a command line without one: each process has an id of its own. */
+export function inboxAgent(call: ReadCall): Result<string> {
+  const { caller, surface } = call;
+  if (surface === 'cli' && caller.claimed === 'made') {
+    return fail(
+      'VALIDATION_FAILED',
+      'an inbox belongs to an agent: name it with --agent-id or SVC_AGENT_ID',
+      {
+        fields: ['agent_id'],
+      },
+    );
+  }
+  return mailAgent(call);
+}

@@ -4,7 +4,7 @@ import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
-import { mailAgent } from './mail-caller.js';
+import { inboxAgent } from './mail-caller.js';
 import { resolveId } from './resolve-id.js';
 
 /** Marks messages of the caller's inbox as read (POST /inbox/read). Nothing else marks them. */
@@ -35,10 +35,10 @@ export const memoryInboxRead = defineOperation({
     command: 'inbox-read',
     view: 'message',
     message: ({ marked, agent_id }) => `marked as read: ${marked} of ${agent_id}`,
-    examples: ['inbox-read --ids 3f2a,77b0', 'inbox-read --all'],
+    examples: ['inbox-read --ids 3f2a,77b0', 'inbox-read --all --agent-id ai:reviewer'],
   },
   run: async (call, { ids = [], all }) => {
-    const agent = mailAgent(call);
+    const agent = inboxAgent(call);
     if (!agent.ok) return failed(agent.error);
     if (all === ids.length > 0) {
       return fail('VALIDATION_FAILED', 'name messages in ids, or mark all of them with all', {

@@ -6,7 +6,7 @@ import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { omittedDamaged } from './filter.js';
-import { mailAgent } from './mail-caller.js';
+import { inboxAgent } from './mail-caller.js';
 
 const message = z.object({
   id: z.string(),
@@ -90,5 +90,5 @@ function ownerOfInbox(call: ReadCall, named: string | null): Result<string> {
     if (caller.viewer.all || caller.admin) return ok(named);
     return fail('FORBIDDEN', `the inbox of ${named} shows to ${named} and to the operator`);
   }
-  return mailAgent(call);
+  return inboxAgent(call);
 }
