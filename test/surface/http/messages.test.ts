@@ -343,3 +343,20 @@ describe('a shared copy', () => {
     await refused('FORBIDDEN', ALICE, 'PUT', `/memories/${copy}`, { scope: 'collective' });
   });
 });
+
+describe('messages under a quota', () => {
+  it('are paid by their sender', async () => {
+    const small = await openHttpNode({ maxMemoriesPerDay: 2 });
+    const send = (from: string) => {
+      const body = { target_agent_id: BOB, title: 't', payload: 'p' };
+      return small.send('POST', '/api/v1/notify', body, { 'x-agent-id': from });
+    };
+    try {
+      const statuses = [];
+      for (const from of [ALICE, ALICE, ALICE, EVE]) statuses.push((await send(from)).status);
+      assert.deepEqual(statuses, [201, 201, 429, 201]);
+    } finally {
+      await small.close();
+    }
+  });
+});
