@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MARK_READ_BATCH_MAX, MARK_READ_IDS_MAX } from '../../protocol/messages/limits.js';
+import { MARK_READ_BATCH_MAX, MARK_READ_IDS_MAX, UNREAD_IDS_MAX } from '../../protocol/messages/limits.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
@@ -71,31 +71,39 @@ async function markNamed(call: Call, agentId: string, given: readonly string[]):
     else if (id.error.code === 'NOT_FOUND') missing.push(prefix);
     else return failed(id.error);
   }
-  let marked = 0;
-  for (let at = 0; at < known.length; at += MARK_READ_BATCH_MAX) {
-    const done = await mark(call, agentId, known.slice(at, at + MARK_READ_BATCH_MAX));
-    if (!done.ok) return failed(done.error);
-    marked += done.value.marked.length;
-    missing.push(...done.value.missing);
-  }
+  const done = await markBatches(call, agentId, known);
+  if (!done.ok) return failed(done.error);
+  const { marked } = done.value;
+  missing.push(...done.value.missing);
   return missing.length === new Set(given).size
     ? fail('NOT_FOUND', 'no such message in this inbox')
     : ok({ marked, missing });
 }
 
-/** Marks page by page. A message that comes meanwhile may be marked too. */
+/** Marks what is unread. A message that comes meanwhile may be marked too. */
 async function markAll(call: Call, agentId: string): Promise<Result<Marked>> {
   for (let marked = 0; ; ) {
-    const query = { kind: 'list-inbox', agentId, unreadOnly: true, limit: MARK_READ_BATCH_MAX } as const;
-    const found = await call.services.store.query({ ...query, now: call.now });
+    const query = { kind: 'unread-messages', agentId, limit: UNREAD_IDS_MAX, now: call.now } as const;
+    const found = await call.services.store.query(query);
     if (!found.ok) return failed(found.error);
-    const ids = found.value.messages.map(({ id }) => id);
-    const done = await mark(call, agentId, ids);
+    const done = await markBatches(call, agentId, found.value.ids);
     if (!done.ok) return failed(done.error);
-    marked += done.value.marked.length;
-    if (done.value.marked.length === 0) return ok({ marked, missing: [] });
+    marked += done.value.marked;
+    if (found.value.ids.length < UNREAD_IDS_MAX || done.value.marked === 0)
+      return ok({ marked, missing: [] });
   }
 }
 
-const mark = (call: Call, reader: string, ids: readonly string[]) =>
-  call.services.store.execute({ kind: 'mark-read', ids, reader, viewer: call.caller.viewer });
+async function markBatches(call: Call, reader: string, ids: readonly string[]): Promise<Result<Marked>> {
+  const { viewer } = call.caller;
+  let marked = 0;
+  const missing: string[] = [];
+  for (let at = 0; at < ids.length; at += MARK_READ_BATCH_MAX) {
+    const batch = ids.slice(at, at + MARK_READ_BATCH_MAX);
+    const done = await call.services.store.execute({ kind: 'mark-read', ids: batch, reader, viewer });
+    if (!done.ok) return failed(done.error);
+    marked += done.value.marked.length;
+    missing.push(...done.value.missing);
+  }
+  return ok({ marked, missing });
+}

@@ -13,6 +13,7 @@ export interface MessageQueries {
       readonly truncated: boolean;
     }
   >;
+  readonly 'unread-messages': Ask<UnreadMessages, { readonly ids: readonly MemoryId[] }>;
   readonly 'inbox-events': Ask<InboxEvents, InboxEventPage>;
   readonly 'spent-receipts': Ask<SpentReceipts, { readonly ids: readonly MemoryId[] }>;
 }
@@ -38,6 +39,14 @@ export interface ListInbox {
   readonly kind: 'list-inbox';
   readonly agentId: AgentId;
   readonly unreadOnly: boolean;
+  readonly limit: number;
+  readonly now: Instant;
+}
+
+/** The ids of messages to an agent that it has not marked. */
+export interface UnreadMessages {
+  readonly kind: 'unread-messages';
+  readonly agentId: AgentId;
   readonly limit: number;
   readonly now: Instant;
 }

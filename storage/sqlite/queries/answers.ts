@@ -17,7 +17,7 @@ import { consolidationGroups, countExpired, countForgettable } from './life.js';
 import { linksOfMemory, namedLinks, newestLinks } from './links.js';
 import { listMemories } from './list.js';
 import { findLookAlikes, flaggedDuplicates, reviewWritten } from './look-alikes.js';
-import { inboxEvents, listInbox, spentReceipts } from './messages.js';
+import { inboxEvents, listInbox, spentReceipts, unreadMessages } from './messages.js';
 import { countNamespaces } from './namespaces.js';
 import { recallObservations } from './observations.js';
 import { listPeerProgress } from './peer-progress.js';
@@ -141,6 +141,7 @@ export const ANSWERS: {
   'remembered-decisions': scan(rememberedDecisions),
 
   'list-inbox': scan(listInbox),
+  'unread-messages': scan(unreadMessages),
   'inbox-events': scan(inboxEvents),
   'spent-receipts': scan(spentReceipts),
 

@@ -5,6 +5,7 @@ import type {
   InboxMessage,
   ListInbox,
   SpentReceipts,
+  UnreadMessages,
 } from '../../../protocol/messages/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { memberSql } from '../kinds/record-table.js';
@@ -12,19 +13,20 @@ import { readPage } from '../page.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { QueryParts } from './query-parts.js';
 
-/** When the addressee of a message marked it; a receipt of another reader does not count. */
-const READ_AT = `(SELECT ${memberSql('read_at')} FROM records WHERE kind = 'receipt' AND id = m.id
-  AND owner_id = m.addressee_id)`;
+/** The receipt of a message; one of another reader does not count. */
+const RECEIPT = `FROM records WHERE kind = 'receipt' AND id = m.id AND owner_id = m.addressee_id`;
+const READ_AT = `(SELECT ${memberSql('read_at')} ${RECEIPT})`;
 const ALIVE = '(m.expires_at IS NULL OR m.expires_at > @now)';
+/** The rows of an inbox. */
+const INBOX = `memories m WHERE m.addressee_id = @agentId AND m.namespace = @namespace AND ${ALIVE}`;
+const UNREAD = `AND NOT EXISTS (SELECT 1 ${RECEIPT})`;
+const NEWEST_FIRST = 'ORDER BY m.created_at DESC, m.created_hlc DESC, m.id DESC';
 
 export function listInbox({ statements }: QueryParts, query: ListInbox): Answers['list-inbox'] {
   const { agentId, unreadOnly, limit, now } = query;
   const cursor = statements
     .get(
-      `SELECT ${SELECT_ROW}, ${READ_AT} AS read_at FROM memories m
-       WHERE m.ns_id = (SELECT ns_id FROM namespaces WHERE name = @namespace) AND m.addressee_id = @agentId AND ${ALIVE}
-         ${unreadOnly ? `AND ${READ_AT} IS NULL` : ''}
-       ORDER BY m.created_at DESC, m.created_hlc DESC, m.id DESC LIMIT @limit`,
+      `SELECT ${SELECT_ROW}, ${READ_AT} AS read_at FROM ${INBOX} ${unreadOnly ? UNREAD : ''} ${NEWEST_FIRST} LIMIT @limit`,
     )
     .iterate({ namespace: inboxOf(agentId), agentId, now, limit }) as Iterable<SqlRow>;
   const readAt = new Map<unknown, unknown>();
@@ -34,6 +36,17 @@ export function listInbox({ statements }: QueryParts, query: ListInbox): Answers
     truncated,
     ...(damaged === undefined ? {} : { damaged }),
   };
+}
+
+export function unreadMessages(
+  { statements }: QueryParts,
+  { agentId, limit, now }: UnreadMessages,
+): Answers['unread-messages'] {
+  const ids = statements
+    .get(`SELECT m.id FROM ${INBOX} ${UNREAD} ${NEWEST_FIRST} LIMIT @limit`)
+    .pluck()
+    .all({ namespace: inboxOf(agentId), agentId, now, limit }) as string[];
+  return { ids };
 }
 
 function* noting(cursor: Iterable<SqlRow>, readAt: Map<unknown, unknown>): Iterable<SqlRow> {
