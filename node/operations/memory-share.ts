@@ -30,7 +30,8 @@ export const memoryShare = defineOperation({
   mcp: { description: 'Copy a memory for an agent' },
   cli: {
     command: 'share',
-    flags: { source_memory_id: 'memory-id', target_agent_id: 'target-agent' },
+    aliases: { memory_id: 'source_memory_id', target_agent: 'target_agent_id' },
+    shown: { source_memory_id: 'memory_id', target_agent_id: 'target_agent' },
     view: 'message',
     message: (output) =>
       `shared: ${output['shared_memory_id']} with ${output['target_agent_id']} (ns=${output['target_namespace']})`,
