@@ -118,7 +118,7 @@ const PACKAGES: Readonly<
   messages: {
     routes: ['POST /share', 'POST /notify', 'GET /inbox', 'POST /inbox/read', 'GET /inbox/stream'],
     tools: ['memory_notify', 'memory_inbox', 'memory_inbox_read', 'memory_share'],
-    commands: ['share', 'notify', 'inbox', 'inbox-read'],
+    commands: ['share', 'notify', 'inbox', 'inbox-read', 'inbox-watch'],
   },
 };
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
-import { temporaryFolder } from '../../support/daemon-process.js';
+import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
+import { event, until } from '../../support/wait.js';
 import { McpProcess } from '../mcp/mcp-process.js';
 import { run } from './cli-process.js';
 
@@ -99,5 +101,35 @@ describe('messages on one machine', { timeout: 120_000 }, () => {
     assert.ok((await tool(BOB, 'memory_get', { id: copy })).ok);
     assert.equal((await tool(EVE, 'memory_get', { id: copy })).ok, false);
     assert.equal((await cli(EVE, ['share', ...flags])).code, 1);
+  });
+
+  it('are printed as they come, unread ones first, and are not marked by that', async () => {
+    const notify = async (title: string) => {
+      const body = { target_agent_id: 'ai:watched', title, payload: 'p' };
+      return (JSON.parse((await tool(ALICE, 'memory_notify', body)).text) as Row)['id'];
+    };
+    const waits = [await notify('one'), await notify('two')];
+    const child = spawn(process.execPath, [MAIN, 'inbox-watch', '--json'], {
+      env: cleanEnvironment(home, { SVC_AGENT_ID: 'ai:watched' }),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let out = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      out += text;
+    });
+    const ids = () =>
+      out
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => (JSON.parse(line) as Row)['id']);
+    await until('what waits is printed', () => ids().length === 2, { seen: () => out });
+    const came = await notify('three');
+    await until('what comes is printed', () => ids().length === 3, { seen: () => out });
+    assert.deepEqual(ids(), [...waits, came]);
+    const exit = event('the command ends', child, 'exit');
+    child.kill('SIGINT');
+    const [code] = (await exit) as [number];
+    assert.equal(code, 0);
+    assert.match((await cli('ai:watched', ['inbox', '--unread-only'])).out, /count +3/);
   });
 });
