@@ -26,6 +26,9 @@ import { decideDelete, decideExpire, decideForget } from './memory/remove.js';
 import { decideStore } from './memory/store.js';
 import { decideTouch } from './memory/touch.js';
 import { decideUpdate } from './memory/update.js';
+import { decideDropReceipts, decideMarkRead } from './messages/receipts.js';
+import { decideSendMessage } from './messages/send-message.js';
+import { decideShareMemory } from './messages/share-memory.js';
 import { decideAdoptPeer } from './replication/adopt.js';
 import { decideApplyOperations, decideRetryParked } from './replication/apply-operations.js';
 import { decideBeginEpoch } from './replication/begin-epoch.js';
@@ -87,6 +90,10 @@ export const RULES = {
   'settle-pending': decideSettlePending,
   'forget-decision': decideForgetDecision,
   'end-sessions': decideEndSessions,
+  'send-message': decideSendMessage,
+  'share-memory': decideShareMemory,
+  'mark-read': decideMarkRead,
+  'drop-receipts': decideDropReceipts,
   'adopt-peer': decideAdoptPeer,
   'receive-memory': decideReceive,
   'save-peer-progress': decidePeerProgress,

@@ -5,6 +5,7 @@ import type { GraphQueries } from './graph/queries.js';
 import type { LifecycleQueries } from './lifecycle/queries.js';
 import type { MaintenanceQueries } from './maintenance/queries.js';
 import type { MemoryQueries } from './memory/queries.js';
+import type { MessageQueries } from './messages/queries.js';
 import type { ReplicationQueries } from './replication/queries.js';
 import type { RepairQueries } from './replication/repair-queries.js';
 import type { TransferQueries } from './transfer/queries.js';
@@ -20,6 +21,7 @@ export interface Queries
     GraphQueries,
     NamesQueries,
     GovernanceQueries,
+    MessageQueries,
     TransferQueries,
     MaintenanceQueries,
     ReplicationQueries,

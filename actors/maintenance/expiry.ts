@@ -2,14 +2,15 @@ import { GC_BATCH_MAX, GC_INTERVAL_MS, REMOVE_BATCH_MAX } from '../../protocol/l
 import type { Failure } from '../../protocol/result.js';
 import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
+import { dropReceipts } from './drop-receipts.js';
 import { unpinRemoved } from './unpin-removed.js';
 
 const RETRY_MS = GC_INTERVAL_MS / 30;
 const DAMAGED_RETRY_MS = 1000;
 
 /**
- * One round of garbage collection: removes expired memories, unpins removed ones from standards, and purges memories archived at `purgeBefore` or earlier
- * (null: none). It uses a bounded batch in each transaction, in the background lane (interface §3). Readers hide
+ * One round of garbage collection: removes expired memories, unpins removed ones from standards, drops the receipts
+ * of removed messages, and purges memories archived at `purgeBefore` or earlier (null: none). It uses a bounded batch in each transaction, in the background lane (interface §3). Readers hide
  * expired rows anyway, so a late round is not visible.
  */
 export async function expiryRound(
@@ -26,6 +27,8 @@ export async function expiryRound(
   if (result.value.more) return { afterMs: 0 };
   const unpinned = await unpinRemoved(store, { lane: 'background' });
   if (!unpinned.ok) return { afterMs: retryMs(unpinned.error) };
+  const dropped = await dropReceipts(store, { lane: 'background' });
+  if (!dropped.ok) return { afterMs: retryMs(dropped.error) };
   return purgeBefore === null ? { afterMs: GC_INTERVAL_MS } : purgeRound(store, purgeBefore);
 }
 

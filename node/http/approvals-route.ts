@@ -1,7 +1,8 @@
-import type { ApprovalStream } from '../../actors/approvals/approval-stream.js';
+import type { ApprovalStream } from '../../actors/streams/approval-stream.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
-import { fail, failed, ok } from '../../protocol/result.js';
+import { ok } from '../../protocol/result.js';
 import { type Caller, isMadeId } from '../identity/caller.js';
+import { logStreamRoute } from './log-stream-route.js';
 import type { StreamRoute } from './stream-route.js';
 
 const DESCRIPTION =
@@ -11,24 +12,14 @@ const DESCRIPTION =
 
 /** `GET /approvals/stream` (interface §4.9). */
 export function approvalsRoute(approvals: Pick<ApprovalStream, 'admit'>): StreamRoute {
-  return {
-    kind: 'stream',
+  return logStreamRoute({
     name: 'approvals_stream',
     path: '/approvals/stream',
     summary: 'Follow the changes of pending actions.',
     description: DESCRIPTION,
-    open: async ({ caller, lastEventId }) => {
-      const after = lastEventId === null ? null : Number(lastEventId);
-      if (after !== null && !(/^\d{1,15}$/.test(lastEventId!) && Number.isSafeInteger(after))) {
-        return fail('VALIDATION_FAILED', 'Last-Event-ID must be the id of an event of this stream', {
-          fields: ['Last-Event-ID'],
-        });
-      }
-      const admitted = await approvals.admit(viewerOf(caller), after);
-      if (!admitted.ok) return failed(admitted.error);
-      return ok((stream) => stream.onClose(admitted.value.begin(stream).leave));
-    },
-  };
+    stream: approvals,
+    viewerOf: (caller) => ok(viewerOf(caller)),
+  });
 }
 
 /** Who does not name an agent sees no event: a made id may be anybody's. */

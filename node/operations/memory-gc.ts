@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { dropReceipts } from '../../actors/maintenance/drop-receipts.js';
 import { unpinRemoved } from '../../actors/maintenance/unpin-removed.js';
 import * as limits from '../../protocol/limits.js';
 import { failed, ok } from '../../protocol/result.js';
@@ -50,6 +51,8 @@ export const memoryGc = defineOperation({
     );
     if (!removed.ok) return failed(removed.error);
     const unpinned = await unpinRemoved(store);
-    return unpinned.ok ? ok({ expired_deleted: removed.value, dry_run: false }) : failed(unpinned.error);
+    if (!unpinned.ok) return failed(unpinned.error);
+    const dropped = await dropReceipts(store);
+    return dropped.ok ? ok({ expired_deleted: removed.value, dry_run: false }) : failed(dropped.error);
   },
 });

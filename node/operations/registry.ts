@@ -34,6 +34,8 @@ import { memoryGet } from './memory-get.js';
 import { memoryGetLinks } from './memory-get-links.js';
 import { memoryGetTaxonomy } from './memory-get-taxonomy.js';
 import { memoryImport } from './memory-import.js';
+import { memoryInbox } from './memory-inbox.js';
+import { memoryInboxRead } from './memory-inbox-read.js';
 import { memoryKgInvalidate } from './memory-kg-invalidate.js';
 import { memoryLineage } from './memory-lineage.js';
 import { memoryLink } from './memory-link.js';
@@ -44,6 +46,7 @@ import {
   memoryNamespaceSetStandard,
 } from './memory-namespace-standard.js';
 import { memoryNamespaces } from './memory-namespaces.js';
+import { memoryNotify } from './memory-notify.js';
 import { memoryPendingApprove } from './memory-pending-approve.js';
 import { memoryPendingList } from './memory-pending-list.js';
 import { memoryPendingReject } from './memory-pending-reject.js';
@@ -54,6 +57,7 @@ import { memoryRecallObservations } from './memory-recall-observations.js';
 import { memoryResolve } from './memory-resolve.js';
 import { memoryRuleList } from './memory-rule-list.js';
 import { memorySearch } from './memory-search.js';
+import { memoryShare } from './memory-share.js';
 import { memoryStats } from './memory-stats.js';
 import { memoryStore } from './memory-store.js';
 import { memoryUndoEdit } from './memory-undo-edit.js';
@@ -122,6 +126,10 @@ export const OPERATIONS: readonly Operation[] = [
   verifySignedEventsChain,
   memoryRuleList,
   memoryCheckAgentAction,
+  memoryNotify,
+  memoryInbox,
+  memoryInboxRead,
+  memoryShare,
   memoryBulk,
   memoryExport,
   memoryImport,

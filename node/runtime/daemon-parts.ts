@@ -1,10 +1,12 @@
 import { dirname } from 'node:path';
-import { ApprovalStream } from '../../actors/approvals/approval-stream.js';
+import { ApprovalStream } from '../../actors/streams/approval-stream.js';
+import { InboxStream } from '../../actors/streams/inbox-stream.js';
 import type { Log } from '../../protocol/seams.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { lifePolicyOf } from '../config/life-policy.js';
 import type { Settings } from '../config/settings.js';
 import { approvalsRoute } from '../http/approvals-route.js';
+import { inboxRoute } from '../http/inbox-route.js';
 import { createHttpSurface, type HttpSurface } from '../http/server.js';
 import { loadMachineIdentity, type MachineIdentity } from '../identity/machine-key.js';
 import { MeshNode } from '../mesh/mesh-node.js';
@@ -42,6 +44,7 @@ export interface DaemonParts {
   readonly semantic: Semantics | null;
   readonly duties: OwnerDuties;
   readonly approvals: ApprovalStream;
+  readonly inbox: InboxStream;
   readonly mesh: MeshNode;
   readonly services: Services;
   readonly http: HttpSurface;
@@ -90,19 +93,21 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     condition: () => ({ ...condition.read(), federation: mesh.condition() }),
     replication,
   };
-  const approvals = new ApprovalStream({
+  const streamParts = {
     store: storage.store,
     policy: BACKGROUND_POLICY,
     clock: systemClock,
     scheduler: systemScheduler,
-  });
+  };
+  const approvals = new ApprovalStream(streamParts);
+  const inbox = new InboxStream(streamParts);
   const http = createHttpSurface({
     services,
     operations: OPERATIONS,
     metrics,
     inflightMax: settings.maxInflightRequests,
     peerRoutes: mesh.routes,
-    streamRoutes: [approvalsRoute(approvals)],
+    streamRoutes: [approvalsRoute(approvals), inboxRoute(inbox)],
     tls: files.tls,
     upgrade: mesh.callsAtApi ? mesh.upgrade : null,
   });
@@ -118,6 +123,7 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     semantic,
     duties,
     approvals,
+    inbox,
     mesh,
     services,
     http,

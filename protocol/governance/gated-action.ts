@@ -4,6 +4,7 @@ import { memoryById, type Reading, read } from '../decide/reads.js';
 import type { AgentId, MemoryId } from '../meanings.js';
 import { isExpired, isVisible } from '../memory/access.js';
 import { type Memory, ownerOf } from '../memory/memory.js';
+import { sharedNamespace } from '../messages/mail.js';
 import type { Viewer } from '../ranking/types.js';
 import type { Gate } from './effective-policy.js';
 import type { PermissionOp } from './settings.js';
@@ -55,6 +56,8 @@ type GateOfCommand<K extends Command['kind']> = (
 const GATES: { readonly [K in Command['kind']]: GateOfCommand<K> | Ungated } = {
   'store-memory': storing,
   'register-entity': storing,
+  'send-message': storing,
+  'share-memory': shared,
   'update-memory': (command, context) => updated(command, command.patch.namespace, context),
   'undo-edit': undone,
   'restore-memory': ({ id, viewer }) => restored(id, viewer),
@@ -73,6 +76,7 @@ const GATES: { readonly [K in Command['kind']]: GateOfCommand<K> | Ungated } = {
   'invalidate-link': 'no memory',
   'drop-links': 'no memory',
   'use-nonce': 'no memory',
+  'mark-read': 'no memory',
   'purge-archive': 'no memory',
   'set-standard': 'governance',
   'clear-standard': 'governance',
@@ -92,6 +96,7 @@ const GATES: { readonly [K in Command['kind']]: GateOfCommand<K> | Ungated } = {
   'begin-epoch': 'operator',
   'reset-clock': 'operator',
   'expire-memories': 'upkeep',
+  'drop-receipts': 'upkeep',
   'put-embeddings': 'upkeep',
   'flag-near-duplicates': 'upkeep',
   'plan-encoder': 'upkeep',
@@ -121,7 +126,7 @@ export function* gatedAction(command: Command, context: DecisionContext): Readin
 }
 
 // biome-ignore lint/correctness/useYield: other gates read; this one reads nothing.
-function* storing({ memory, viewer }: Of<'store-memory' | 'register-entity'>): Reading<GatedAction> {
+function* storing({ memory, viewer }: Pick<Of<'store-memory'>, 'memory' | 'viewer'>): Reading<GatedAction> {
   return {
     action: 'store',
     op: 'memory_store',
@@ -137,6 +142,15 @@ function* undone(command: Of<'undo-edit'>, context: DecisionContext): Reading<Ga
   if (command.dryRun) return null;
   const edit = yield* read('last-edit', { id: command.id });
   return yield* updated(command, edit?.before?.namespace, context);
+}
+
+function* shared(
+  { id, copyId, from, to, viewer }: Of<'share-memory'>,
+  context: DecisionContext,
+): Reading<GatedAction | null> {
+  const row = yield* shown(id, viewer, context);
+  if (row === null) return null;
+  return yield* storing({ memory: { ...row, id: copyId, namespace: sharedNamespace(from, to) }, viewer });
 }
 
 function* updated(

@@ -4,6 +4,7 @@ import type { Kind, Role } from './kind.js';
 import { linkKind } from './link-kind.js';
 import { memoryKind } from './memory-kind.js';
 import { pendingKind } from './pending-kind.js';
+import { receiptKind } from './receipt-kind.js';
 import { rememberedKind } from './remembered-kind.js';
 import { ruleKind } from './rule-kind.js';
 import { standardKind } from './standard-kind.js';
@@ -60,4 +61,5 @@ export const KINDS = new Kinds([
   voteKind,
   rememberedKind,
   ruleKind,
+  receiptKind,
 ]);

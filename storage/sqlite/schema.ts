@@ -155,6 +155,10 @@ function laterColumn(name: string): string {
   return `${name} TEXT GENERATED ALWAYS AS (iif(json_valid(rest), rest ->> '$.${name}', NULL)) VIRTUAL`;
 }
 
+/** The messages to an agent, the newest first. Databases without it get it when they are opened for writing. */
+export const ADDRESSEE_INDEX = `CREATE INDEX memories_addressee ON memories
+  (addressee_id, created_at DESC, created_hlc DESC, id DESC) WHERE addressee_id IS NOT NULL`;
+
 /** The links of a memory in the order in which a walk takes them. Databases without it get it likewise. */
 export const WALK_INDEX = `CREATE INDEX memory_links_walk ON memory_links
   (source_id, coalesce(valid_from, created_at), created_at, target_id, relation)`;
@@ -199,6 +203,7 @@ CREATE INDEX memories_created_at ON memories (created_at, id);
 CREATE INDEX memories_expires_at ON memories (expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX memories_source_uri ON memories (source_uri) WHERE source_uri IS NOT NULL;
 CREATE INDEX memories_unembedded ON memories (rid) WHERE embed_state = 0;
+${ADDRESSEE_INDEX};
 
 CREATE VIRTUAL TABLE memories_fts USING fts5 (
   title, content, tags, nst,

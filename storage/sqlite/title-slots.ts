@@ -1,3 +1,4 @@
+import { isMail } from '../../protocol/messages/mail.js';
 import type { Connection } from './connection.js';
 
 interface Holder {
@@ -10,6 +11,8 @@ interface Holder {
  * Decides which row holds a (title, namespace) when replicas made several rows with it: the row created first, then by
  * id. The others carry its id in `conflict_of` and take its place when it is removed (design: mesh, "Merging").
  * Computed only from the rows, so every node gets the same result.
+ *
+ * Messages and shared copies may share a title: each of them names itself in `conflict_of`, and none holds the title.
  */
 export class TitleSlots {
   private readonly statements;
@@ -38,12 +41,14 @@ export class TitleSlots {
    * The value of `conflict_of` for a row that takes a title, until `settle` runs: the id of another holder, or null.
    */
   rivalOf(id: string, title: string, namespace: string): string | null {
+    if (isMail(namespace)) return id;
     const holder = this.statements.current.get(title, namespace);
     return holder === undefined || holder.id === id ? null : holder.id;
   }
 
   /** Assigns a title to its holder, after rows with it were added, changed or removed. */
   settle(title: string, namespace: string): void {
+    if (isMail(namespace)) return;
     if (this.statements.others.get(title, namespace) === undefined) return;
     const holders = this.statements.all.all(title, namespace, title, namespace);
     const winner = holders[0]!;

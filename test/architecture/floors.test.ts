@@ -19,7 +19,7 @@ const ENGINE_USERS = /^node\/(runtime\/|threads\/|doctor\/examine-node\.ts$)/;
  * neighbours in its row. '' holds the files that lie in no folder.
  */
 const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  actors: [['core'], ['approvals', 'storage', 'maintenance'], ['mesh']],
+  actors: [['core'], ['streams', 'storage', 'maintenance'], ['mesh']],
   node: [
     [''],
     ['config'],

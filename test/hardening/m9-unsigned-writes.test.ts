@@ -56,6 +56,9 @@ describe('M9 attestation required by name', () => {
         ['POST', '/consolidate', { ids: [id, id], title: 'both' }],
         ['POST', '/links', { source_id: id, target_id: id }],
         ['DELETE', '/links', { source_id: id, target_id: id }],
+        ['POST', '/notify', { target_agent_id: 'ai:other', title: 't', payload: 'p' }],
+        ['POST', '/inbox/read', { all: true }],
+        ['POST', '/share', { source_memory_id: id, target_agent_id: 'ai:other' }],
         ['POST', '/kg/invalidate', { source_id: id, target_id: id, relation: 'advances' }],
       ] as const) {
         const answer = await node.send(method, `/api/v1${path}`, body, headers);

@@ -105,6 +105,7 @@ describe('questions about ranges', () => {
         ['vote', 0],
         ['remembered', 0],
         ['rule', 0],
+        ['receipt', 0],
       ],
     );
     const compare = async (fields: object) =>

@@ -123,6 +123,11 @@ it('every kind of write of one node is applied by another, and both have one roo
   await run(from, 'memory_namespace_clear_standard', { namespace: 'b' });
   const exported = { title: 'imported', content: 'from elsewhere' };
   await run(from, 'memory_import', { memories: [exported] });
+  await run(from, 'memory_share', { source_memory_id: winner, target_agent_id: 'ai:other' });
+  const message = { target_agent_id: 'ai:local', title: 'ready' };
+  for (const payload of ['one', 'two']) await run(from, 'memory_notify', { ...message, payload });
+  await run(from, 'memory_inbox_read', { all: true });
+  await run(from, 'memory_notify', { ...message, payload: 'three' });
 
   const { operations, skipped, root } = await carry(from, to);
   const asked = { alias: 'countess', namespace: 'people' };
@@ -135,6 +140,16 @@ it('every kind of write of one node is applied by another, and both have one roo
     shown,
   );
   assert.equal(shown['count'], 1);
+  const inbox = await run(from, 'memory_inbox', { agent_id: 'ai:local' });
+  assert.deepEqual(await run(to, 'memory_inbox', { agent_id: 'ai:local' }), inbox);
+  assert.deepEqual(
+    (inbox['messages'] as { payload: string; read: boolean }[]).map(({ payload, read }) => [payload, read]),
+    [
+      ['three', false],
+      ['two', true],
+      ['one', true],
+    ],
+  );
   assert.ok(operations > 20, `only ${operations} operations`);
   assert.equal(skipped, 0);
   const there = await to.send(relay.pull(`cursor=${encodeCursor({ [`${peerId}/x`]: 0 })}`));

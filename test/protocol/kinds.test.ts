@@ -30,6 +30,7 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   vote: [],
   remembered: [],
   rule: [],
+  receipt: [],
   sticker: ['colour'],
   lamp: ['home_number'],
 };

@@ -8,6 +8,7 @@ import type { Kind } from '../../protocol/kinds/kind.js';
 import { linkKind } from '../../protocol/kinds/link-kind.js';
 import { memoryKind } from '../../protocol/kinds/memory-kind.js';
 import { pendingKind } from '../../protocol/kinds/pending-kind.js';
+import { receiptKind } from '../../protocol/kinds/receipt-kind.js';
 import { rememberedKind } from '../../protocol/kinds/remembered-kind.js';
 import { type Rule, ruleKind } from '../../protocol/kinds/rule-kind.js';
 import { standardKind } from '../../protocol/kinds/standard-kind.js';
@@ -194,6 +195,10 @@ export const CASES: readonly Case[] = [
       await one.run({ kind: 'remove-rule', id: 'R1', signature: null, by: 'ai:operator' });
     },
   },
+  recordCase(receiptKind, { id: 'm1', namespace: '_messages/ai:b' }, (version) => ({
+    ...{ memory_id: 'm1', reader: 'ai:b', read_at: INSTANT, rest: {} },
+    updated_at: `2026-01-0${version}T00:00:00.000Z`,
+  })),
   recordCase(stickerKind, { id: 'a sticker', namespace: 'team' }, (version) =>
     aSticker({ text: `text ${version}`, score: version, rest: { zeta: version } }),
   ),

@@ -8,7 +8,7 @@ export interface HeardEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** A client of `GET /approvals/stream`, which reads as the standard says (an id without data moves the place only). */
+/** A client of a stream of events, by default `GET /approvals/stream`, which reads as the standard says (an id without data moves the place only). */
 export class EventListener {
   readonly events: HeardEvent[] = [];
   /** Lines that are comments. */
@@ -35,10 +35,14 @@ export class EventListener {
   static open(
     base: string,
     agent: string | null,
-    { lastEventId, headers = {} }: { lastEventId?: string | number; headers?: Record<string, string> } = {},
+    {
+      lastEventId,
+      headers = {},
+      path = '/approvals/stream',
+    }: { lastEventId?: string | number; headers?: Record<string, string>; path?: string } = {},
   ): Promise<EventListener> {
     return new Promise((resolve, reject) => {
-      const asking = request(`${base}/approvals/stream`, {
+      const asking = request(`${base}${path}`, {
         agent: false,
         headers: {
           ...(agent === null ? {} : { 'x-agent-id': agent }),

@@ -146,6 +146,12 @@ export const RULE = recordFacts(
   { id: '{rule_id}' },
 );
 
+export const RECEIPT = recordFacts(
+  'receipt',
+  { memory_id: '', reader: null, read_at: '', updated_at: '' },
+  { id: '{memory_id}' },
+);
+
 /** Every kind that a node replicates. */
 export const KIND_FACTS: readonly KindFacts[] = [
   MEMORY,
@@ -157,4 +163,5 @@ export const KIND_FACTS: readonly KindFacts[] = [
   VOTE,
   REMEMBERED,
   RULE,
+  RECEIPT,
 ];

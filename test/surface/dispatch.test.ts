@@ -115,6 +115,11 @@ const PACKAGES: Readonly<
       'governance check-action',
     ],
   },
+  messages: {
+    routes: ['POST /share', 'POST /notify', 'GET /inbox', 'POST /inbox/read', 'GET /inbox/stream'],
+    tools: ['memory_notify', 'memory_inbox', 'memory_inbox_read', 'memory_share'],
+    commands: ['share', 'notify', 'inbox', 'inbox-read', 'inbox-watch'],
+  },
 };
 
 describe('finished packages of the interface', { timeout: 180_000 }, () => {

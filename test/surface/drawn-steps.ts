@@ -120,6 +120,32 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
     { kind: fc.constantFrom('bash', 'custom', 'dance'), enabled_only: fc.boolean() },
     { requiredKeys: [] },
   ),
+  memory_notify: fc.record(
+    {
+      target_agent_id: mostly(fc.constantFrom('ai:parity', 'ai:other'), 'bad agent', 'a//b'),
+      title: mostly(fc.constantFrom('alpha', 'ready'), ' ', 'x'.repeat(600)),
+      payload: mostly(sentence, ' '),
+      priority: mostly(fc.integer({ min: 0, max: 12 }), 2.5),
+      tier: mostly(fc.constantFrom('short', 'mid', 'long'), 'eternal'),
+    },
+    { requiredKeys: ['target_agent_id', 'title', 'payload'] },
+  ),
+  memory_inbox: fc.record(
+    {
+      agent_id: fc.constant('ai:parity'),
+      unread_only: fc.boolean(),
+      limit: mostly(fc.integer({ min: 1, max: 3 }), 0, 501),
+    },
+    { requiredKeys: [] },
+  ),
+  memory_inbox_read: fc.record(
+    { ids: fc.array(id, { minLength: 1, maxLength: 3 }), all: fc.boolean() },
+    { requiredKeys: [] },
+  ),
+  memory_share: fc.record({
+    source_memory_id: id,
+    target_agent_id: mostly(fc.constantFrom('ai:other', 'ai:third'), 'ai:parity', 'bad agent'),
+  }),
   memory_check_agent_action: fc.record(
     {
       kind: mostly(
@@ -318,6 +344,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
 
 const WEIGHTS: Readonly<Record<string, number>> = {
   memory_store: 8,
+  memory_notify: 3,
   memory_recall: 2,
   memory_delete: 2,
   memory_archive_restore: 2,

@@ -66,10 +66,10 @@ async function open(surfaces: readonly Side[]): Promise<Surfaces> {
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 /** Fields that name a memory. */
-const ID_FIELDS = ['id', 'source_id', 'target_id', 'memory_id'];
+const ID_FIELDS = ['id', 'source_id', 'target_id', 'memory_id', 'source_memory_id'];
 
-/** Operations whose `id` is that of a new memory. */
-const MAKES_A_ROW = new Set(['memory_store', 'memory_consolidate']);
+/** Operations whose answer names a new memory. */
+const MAKES_A_ROW = new Set(['memory_store', 'memory_consolidate', 'memory_notify', 'memory_share']);
 
 /** What the sides share: a home of their own, and the names of the ids that they have handed out. */
 abstract class Side {
@@ -82,7 +82,7 @@ abstract class Side {
 
   async outcome(operation: Operation, input: Row): Promise<Outcome> {
     const raw = await this.call(operation, this.withIds(input));
-    const { id } = raw.body;
+    const { id = raw.body['shared_memory_id'] } = raw.body;
     if (MAKES_A_ROW.has(operation.name) && raw.ok && typeof id === 'string' && !this.ids.has(id)) {
       this.ids.set(id, `#${this.ids.size}`);
     }
@@ -187,6 +187,9 @@ const VARYING = new Set([
   'original_expires_at',
   'access_count',
   'registered_at',
+  'delivered_at',
+  'read_at',
+  'shared_at',
   // Who attested a row is part of its metadata.
   'current_storage_bytes',
   // An attested row holds more than a claimed one.

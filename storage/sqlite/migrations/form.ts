@@ -23,6 +23,7 @@ import { DEFAULT_LIMITS, QuotaLedger } from '../quota-ledger.js';
 import { DecisionReads } from '../reads.js';
 import { runDecision } from '../run-decision.js';
 import {
+  ADDRESSEE_INDEX,
   DATABASE_FORM,
   LINK_COLUMNS,
   NEAR_DUPLICATE_TABLES,
@@ -70,7 +71,7 @@ export function upgradeForm(db: Connection, options: OpenOptions): void {
     throw new DatabaseRefusedError('a newer release wrote this database: install a newer release');
   }
   addLinkColumns(db);
-  db.exec(WALK_INDEX.replace('INDEX', 'INDEX IF NOT EXISTS'));
+  for (const index of [WALK_INDEX, ADDRESSEE_INDEX]) db.exec(index.replace('INDEX', 'INDEX IF NOT EXISTS'));
   createRecordIndexes(db);
   expectTextRules(db);
 }

@@ -17,6 +17,7 @@ import { consolidationGroups, countExpired, countForgettable } from './life.js';
 import { linksOfMemory, namedLinks, newestLinks } from './links.js';
 import { listMemories } from './list.js';
 import { findLookAlikes, flaggedDuplicates, reviewWritten } from './look-alikes.js';
+import { inboxEvents, listInbox, spentReceipts, unreadMessages } from './messages.js';
 import { countNamespaces } from './namespaces.js';
 import { recallObservations } from './observations.js';
 import { listPeerProgress } from './peer-progress.js';
@@ -138,6 +139,11 @@ export const ANSWERS: {
   'count-pendings': lookup(countPendings),
   'approval-events': scan(approvalEvents),
   'remembered-decisions': scan(rememberedDecisions),
+
+  'list-inbox': scan(listInbox),
+  'unread-messages': scan(unreadMessages),
+  'inbox-events': scan(inboxEvents),
+  'spent-receipts': scan(spentReceipts),
 
   'export-memories': scan(exportMemories),
   'export-links': scan(exportLinks),

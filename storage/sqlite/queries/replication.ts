@@ -227,7 +227,7 @@ export function listConflicts({ statements }: QueryParts, { limit }: ListConflic
     .all(limit) as ConflictRow[];
   const hidden = statements
     .get(
-      `SELECT id, namespace, title, conflict_of FROM memories WHERE conflict_of IS NOT NULL
+      `SELECT id, namespace, title, conflict_of FROM memories WHERE conflict_of <> id
        ORDER BY namespace, title, id LIMIT ?`,
     )
     .all(limit - lost.length) as HiddenRow[];

@@ -101,4 +101,37 @@ describe('permission rules of the configuration', { timeout: 120_000 }, () => {
       assert.match(err, says);
     }
   });
+
+  it('hold for messages and shared copies, which are stores in their namespaces', () => {
+    const rule = (pattern: string, decision: string) =>
+      `[[permissions.rules]]\nnamespace_pattern = "${pattern}"\nop = "memory_store"\ndecision = "${decision}"\n`;
+    const rules =
+      rule('_messages/ai:closed', 'deny') + rule('_messages/ai:asked', 'ask') + rule('_shared/**', 'ask');
+    return withDaemon(rules, { SVC_REQUIRE_AGENT_ATTESTATION: '0' }, async (daemon) => {
+      await call(daemon, 'ai:lead', 'POST', '/agents', { agent_id: 'ai:lead', agent_type: 'ai:test' });
+      const notify = (to: string) =>
+        call(daemon, 'ai:coder', 'POST', '/notify', { target_agent_id: to, title: 't', payload: 'p' });
+      assert.equal((await notify('ai:closed')).body['code'], 'GOVERNANCE_REFUSED');
+      assert.equal((await notify('ai:open')).status, 201);
+      const stored = await call(daemon, 'ai:coder', 'POST', '/memories', {
+        title: 's',
+        content: 'c',
+        scope: 'private',
+      });
+      const sharing = { source_memory_id: stored.body['id'], target_agent_id: 'ai:asked' };
+      for (const waiting of [
+        await notify('ai:asked'),
+        await call(daemon, 'ai:coder', 'POST', '/share', sharing),
+      ]) {
+        assert.equal(waiting.status, 202, JSON.stringify(waiting.body));
+        const path = `/pending/${waiting.body['pending_id']}/approve`;
+        const approved = await call(daemon, 'ai:lead', 'POST', path, {});
+        assert.equal(approved.body['executed'], true, JSON.stringify(approved.body));
+      }
+      const inbox = await call(daemon, 'ai:asked', 'GET', '/inbox');
+      assert.equal(inbox.body['count'], 1);
+      const copies = `/memories?namespace=${encodeURIComponent('_shared/ai:coder->ai:asked')}`;
+      assert.equal((await call(daemon, 'ai:asked', 'GET', copies)).body['count'], 1);
+    });
+  });
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createConnection, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { ApprovalStream } from '../../../actors/approvals/approval-stream.js';
 import type { RunningChild } from '../../../actors/core/child.js';
+import { ApprovalStream } from '../../../actors/streams/approval-stream.js';
 import { approvalsRoute } from '../../../node/http/approvals-route.js';
 import { BACKGROUND_POLICY } from '../../../node/restart-policies.js';
 import { systemClock, systemScheduler } from '../../../node/seams.js';

@@ -9,6 +9,7 @@ import { lifeCycle } from './endpoints/life-cycle.js';
 import { links } from './endpoints/links.js';
 import { memories } from './endpoints/memories.js';
 import { memoryRules } from './endpoints/memory-rules.js';
+import { messages } from './endpoints/messages.js';
 import { names } from './endpoints/names.js';
 import { recall } from './endpoints/recall.js';
 import type { EndpointRow } from './endpoints/row.js';
@@ -33,6 +34,7 @@ export const ENDPOINT_ROWS: readonly EndpointRow[] = [
   ...agents,
   ...names,
   ...approvals,
+  ...messages,
   ...transfer,
   ...further,
   ...lastly,

@@ -108,6 +108,11 @@ const SAMPLES: Readonly<Record<string, Omit<RecordImage, 'kind'>>> = {
       rest: { later: 7 },
     },
   },
+  receipt: {
+    id: 'm1',
+    namespace: '_messages/ai:reader',
+    image: { memory_id: 'm1', reader: 'ai:reader', read_at: DATE, updated_at: DATE, rest: { later: 7 } },
+  },
   rule: {
     id: 'R1',
     namespace: '_mesh',

@@ -1,4 +1,3 @@
-import { type ApprovalEvent, mayKnow } from '../../protocol/governance/queries.js';
 import { CHANGE_POLL_MS } from '../../protocol/limits.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
@@ -7,14 +6,11 @@ import type { ReadStore } from '../../storage/port.js';
 import type { ChildSpec } from '../core/child.js';
 import { loopChild, type NextRound, type Wake } from '../core/loop.js';
 import type { RestartPolicy } from '../core/restart-policy.js';
-import { beginFrame, eventFrame, KEEPALIVE, keepaliveFrame, LAGGED, laggedFrame } from './frames.js';
+import { beginFrame, KEEPALIVE, keepaliveFrame, LAGGED, laggedFrame } from './frames.js';
 import {
-  STREAM_EVENTS_PER_ROUND,
   STREAM_KEEPALIVE_MS,
-  STREAM_LISTENERS_MAX,
   STREAM_PAGES_PER_ROUND,
   STREAM_REPLAY_OPERATIONS_MAX,
-  STREAM_UNREAD_BYTES_MAX,
 } from './stream-limits.js';
 
 /** Where the events of one listener go. */
@@ -42,7 +38,35 @@ export interface Admission {
   begin(sink: Sink): { leave(): void };
 }
 
-export interface ApprovalStreamParts {
+/** An event as it is sent, and who may hear it. */
+export interface StreamEvent {
+  /** The commit sequence of its operation. */
+  readonly id: number;
+  readonly frame: Uint8Array;
+  mayHear(viewer: Viewer): boolean;
+}
+
+/** Events after a place in the log. */
+export interface StreamPage {
+  readonly events: readonly StreamEvent[];
+  /** The place after which the next page begins. */
+  readonly through: number;
+  readonly more: boolean;
+}
+
+/** What one stream tells, and how much of it waits for a listener. */
+export interface StreamOf {
+  readonly name: string;
+  /** What a client does that finds no place. */
+  readonly instead: string;
+  readonly listenersMax: number;
+  /** Bytes that wait for one listener; beyond it the listener is cut. */
+  readonly unreadBytesMax: number;
+  /** Null when the store does not answer now. */
+  page(after: number): Promise<StreamPage | null>;
+}
+
+export interface LogStreamParts {
   readonly store: Pick<ReadStore, 'query'>;
   readonly policy: RestartPolicy;
   readonly clock: Clock;
@@ -56,11 +80,12 @@ export interface ApprovalStreamParts {
 const IDLE_MS = 60_000;
 
 /**
- * The stream of approvals (interface §6.3): one reader of the log for all listeners. A listener is live, or behind: it
- * named the event that it got last, and gets those since from the log. The listeners outlive a failed round.
+ * A stream of events of the log: one reader of the log for all listeners. A listener is live, or behind: it named the
+ * event that it got last, and gets those since from the log. The listeners outlive a failed round.
  */
-export class ApprovalStream {
-  readonly #parts: ApprovalStreamParts;
+export class LogStream {
+  readonly #parts: LogStreamParts;
+  readonly #of: StreamOf;
   readonly #listeners = new Set<Listener>();
   /** Admitted, and not begun yet. */
   #coming = 0;
@@ -72,11 +97,12 @@ export class ApprovalStream {
   readonly spec: ChildSpec;
   readonly #wake: Wake;
 
-  constructor(parts: ApprovalStreamParts) {
+  constructor(parts: LogStreamParts, of: StreamOf) {
     this.#parts = parts;
+    this.#of = of;
     const { policy, clock, scheduler } = parts;
     const { spec, wake } = loopChild({
-      id: 'approval-stream',
+      id: `${of.name}-stream`,
       policy,
       clock,
       scheduler,
@@ -95,9 +121,9 @@ export class ApprovalStream {
    * when there are too many listeners.
    */
   async admit(viewer: Viewer, after: number | null): Promise<Result<Admission>> {
-    const max = this.#parts.listenersMax ?? STREAM_LISTENERS_MAX;
+    const max = this.#parts.listenersMax ?? this.#of.listenersMax;
     if (this.#listeners.size + this.#coming >= max) {
-      const message = `${max} listeners have this stream open already; poll GET /pending instead`;
+      const message = `${max} listeners have this stream open already; ${this.#of.instead} instead`;
       return failed({ code: 'OVERLOADED', message, details: { max_listeners: max } });
     }
     this.#coming += 1;
@@ -107,7 +133,7 @@ export class ApprovalStream {
       const end = position.value.commitSequence;
       const known = after !== null && after <= end && end - after <= STREAM_REPLAY_OPERATIONS_MAX;
       const from = known ? after : end;
-      const first = after === null || known ? beginFrame(from) : laggedFrame(end);
+      const first = after === null || known ? beginFrame(this.#of.name, from) : laggedFrame(end);
       return ok({ begin: (sink) => this.#begin({ sink, viewer, after: from, stalledAt: null }, first, end) });
     } finally {
       this.#coming -= 1;
@@ -146,10 +172,10 @@ export class ApprovalStream {
     const from = this.#place;
     const position = await this.#parts.store.query({ kind: 'log-position' });
     if (!position.ok || position.value.commitSequence <= from) return true;
-    const page = await this.#page(from);
+    const page = await this.#of.page(from);
     if (page === null) return true;
     const through = page.more ? page.through : Math.max(page.through, position.value.commitSequence);
-    this.#send(page.frames, through, from);
+    this.#send(page.events, through, from);
     this.#place = through;
     return !page.more;
   }
@@ -162,13 +188,13 @@ export class ApprovalStream {
     for (let pages = 0; pages < STREAM_PAGES_PER_ROUND; pages += 1) {
       const from = this.#furthestBehind();
       if (from === null) return true;
-      const page = await this.#page(from);
+      const page = await this.#of.page(from);
       if (page === null) return true;
       const through = page.more ? Math.min(page.through, this.#place) : this.#place;
-      const frames = page.frames.filter(({ id }) => id <= through);
+      const events = page.events.filter(({ id }) => id <= through);
       for (const listener of this.#listeners) {
         if (listener.after < through && listener.after >= from && listener.sink.unread() === 0)
-          this.#give(listener, frames, through);
+          this.#give(listener, events, through);
       }
     }
     return false;
@@ -182,26 +208,18 @@ export class ApprovalStream {
     return least < this.#place ? least : null;
   }
 
-  async #page(after: number) {
-    const query = { kind: 'approval-events', after, limit: STREAM_EVENTS_PER_ROUND } as const;
-    const found = await this.#parts.store.query(query, { lane: 'background' });
-    if (!found.ok) return null;
-    const { events, through, more } = found.value;
-    return { through, more, frames: events.map((event) => ({ ...event, frame: eventFrame(event) })) };
-  }
-
   /** Sends events to every listener that has got those up to `from`. */
-  #send(frames: readonly Framed[], through: number, from: number): void {
+  #send(events: readonly StreamEvent[], through: number, from: number): void {
     for (const listener of this.#listeners) {
       if (listener.after < from) continue;
-      this.#give(listener, frames, through);
-      if (listener.sink.unread() > STREAM_UNREAD_BYTES_MAX) this.#cutOff(listener);
+      this.#give(listener, events, through);
+      if (listener.sink.unread() > this.#of.unreadBytesMax) this.#cutOff(listener);
     }
   }
 
-  #give(listener: Listener, frames: readonly Framed[], through: number): void {
-    const seen = frames
-      .filter(({ id, pending }) => id > listener.after && mayKnow(pending, listener.viewer))
+  #give(listener: Listener, events: readonly StreamEvent[], through: number): void {
+    const seen = events
+      .filter((event) => event.id > listener.after && event.mayHear(listener.viewer))
       .map(({ frame }) => frame);
     listener.after = Math.max(listener.after, through);
     if (seen.length > 0) listener.sink.send(seen);
@@ -236,5 +254,3 @@ export class ApprovalStream {
     }
   }
 }
-
-type Framed = ApprovalEvent & { readonly frame: Uint8Array };

@@ -1,0 +1,79 @@
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import type { Mutation } from '../decide/mutations.js';
+import { memoryById, read } from '../decide/reads.js';
+import { dropRecord, putRecord, recordRow } from '../decide/record-writes.js';
+import { memoryKind } from '../kinds/memory-kind.js';
+import { NO_REST } from '../kinds/payload.js';
+import { type Receipt, receiptKind } from '../kinds/receipt-kind.js';
+import type { AgentId, MemoryId } from '../meanings.js';
+import { isExpired } from '../memory/access.js';
+import { addresseeOf } from '../memory/memory.js';
+import type { Viewer } from '../ranking/types.js';
+import { inboxOf } from './mail.js';
+
+/** Marks messages of an inbox as read. */
+export interface MarkRead {
+  readonly kind: 'mark-read';
+  readonly ids: readonly MemoryId[];
+  /** The agent whose inbox it is. */
+  readonly reader: AgentId;
+  readonly viewer: Viewer;
+}
+
+/** What `mark-read` answers. */
+export interface MarkReadOutcome {
+  /** Messages that were unread before. */
+  readonly marked: readonly MemoryId[];
+  /** Ids that name no message of the inbox. */
+  readonly missing: readonly MemoryId[];
+}
+
+/** Drops the receipts of messages that are gone. */
+export interface DropReceipts {
+  readonly kind: 'drop-receipts';
+  readonly ids: readonly MemoryId[];
+}
+
+/** What `drop-receipts` answers. */
+export interface DropReceiptsOutcome {
+  readonly dropped: number;
+}
+
+/** Marks messages. Only the addressee reads a message, so those that it sent are missing too. */
+export function* decideMarkRead(
+  { ids, reader }: MarkRead,
+  { now }: DecisionContext,
+): Deciding<MarkReadOutcome> {
+  const inbox = inboxOf(reader);
+  const [marked, missing, mutations]: [MemoryId[], MemoryId[], Mutation[]] = [[], [], []];
+  for (const id of new Set(ids)) {
+    const message = yield* memoryById(id);
+    if (
+      message === null ||
+      isExpired(message, now) ||
+      message.namespace !== inbox ||
+      addresseeOf(message) !== reader
+    ) {
+      missing.push(id);
+      continue;
+    }
+    if ((yield* recordRow(receiptKind, id))?.image.reader === reader) continue;
+    const receipt: Receipt = { memory_id: id, reader, read_at: now, updated_at: now, rest: NO_REST };
+    mutations.push(yield* putRecord(receiptKind, message, receipt));
+    marked.push(id);
+  }
+  return decided({ marked, missing }, mutations);
+}
+
+/** Drops receipts. One whose message is here, in the archive or on its way stays. */
+export function* decideDropReceipts({ ids }: DropReceipts): Deciding<DropReceiptsOutcome> {
+  const mutations: Mutation[] = [];
+  for (const id of ids) {
+    const row = yield* recordRow(receiptKind, id);
+    if (row === null || (yield* memoryById(id)) !== null) continue;
+    if ((yield* read('archived-memory', { id })) !== null) continue;
+    if ((yield* read('tombstone', { kind: memoryKind.name, id })) === null) continue;
+    mutations.push(dropRecord(receiptKind, row, 'memory_removed'));
+  }
+  return decided({ dropped: mutations.length }, mutations);
+}
