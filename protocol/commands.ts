@@ -38,6 +38,8 @@ import { decideNoteSuspects, decideSettleSuspects } from './replication/suspects
 import { decideUseNonce } from './replication/use-nonce.js';
 import { decideImport } from './transfer/import-memory.js';
 import { decideImportRecord } from './transfer/import-record.js';
+import { decidePruneEvents, decideRecordDelivery, decideResendEvents } from './webhooks/deliveries.js';
+import { decideSubscribe, decideUnsubscribe } from './webhooks/subscribe.js';
 
 /**
  * Each command with its rule. A command is plain data, so it crosses threads and sockets unchanged. It is declared next
@@ -87,6 +89,11 @@ export const RULES = {
   'settle-pending': decideSettlePending,
   'forget-decision': decideForgetDecision,
   'end-sessions': decideEndSessions,
+  subscribe: decideSubscribe,
+  unsubscribe: decideUnsubscribe,
+  'record-delivery': decideRecordDelivery,
+  'resend-events': decideResendEvents,
+  'prune-events': decidePruneEvents,
   'adopt-peer': decideAdoptPeer,
   'receive-memory': decideReceive,
   'save-peer-progress': decidePeerProgress,

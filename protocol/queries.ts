@@ -8,6 +8,7 @@ import type { MemoryQueries } from './memory/queries.js';
 import type { ReplicationQueries } from './replication/queries.js';
 import type { RepairQueries } from './replication/repair-queries.js';
 import type { TransferQueries } from './transfer/queries.js';
+import type { WebhookQueries } from './webhooks/queries.js';
 
 /**
  * Every query that a store answers without a change, as plain data, grouped by features. Every query that returns
@@ -20,6 +21,7 @@ export interface Queries
     GraphQueries,
     NamesQueries,
     GovernanceQueries,
+    WebhookQueries,
     TransferQueries,
     MaintenanceQueries,
     ReplicationQueries,

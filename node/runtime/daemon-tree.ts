@@ -7,7 +7,7 @@ import { gaugesChild } from './gauges.js';
 
 /** Starts the supervision tree of a daemon: storage, then maintenance. From now on the condition shows its children. */
 export function startTree(parts: DaemonParts): Supervisor {
-  const { storage, condition, duties, approvals, semantic } = parts;
+  const { storage, condition, duties, approvals, webhooks, semantic } = parts;
   const seams = { clock: systemClock, scheduler: systemScheduler, random: systemRandom };
   const tree = startSupervisor({
     ...seams,
@@ -25,6 +25,7 @@ export function startTree(parts: DaemonParts): Supervisor {
         children: [
           ...duties.children(),
           approvals.spec,
+          webhooks.spec,
           gaugesChild({ ...parts, embeds: semantic !== null }),
         ],
       }),
