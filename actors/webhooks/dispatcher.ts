@@ -1,6 +1,7 @@
 import {
   CHANGE_POLL_MS,
   SUBSCRIPTION_HISTORY_SECONDS,
+  SUBSCRIPTION_PRUNE_MAX,
   SUBSCRIPTION_PRUNE_MS,
 } from '../../protocol/limits.js';
 import type { Clock, Log, Scheduler } from '../../protocol/seams.js';
@@ -133,7 +134,9 @@ export class WebhookDispatcher {
     const totals = await store.query({ kind: 'webhook-totals' }, { lane: 'background' });
     if (!totals.ok || totals.value.subscriptions === 0) return;
     const before = instantAfter(instantFromMs(clock.nowMs()), -SUBSCRIPTION_HISTORY_SECONDS);
-    await store.execute({ kind: 'prune-events', before }, { lane: 'background' });
+    const asked = { kind: 'prune-events', before, limit: SUBSCRIPTION_PRUNE_MAX } as const;
+    const pruned = await store.execute(asked, { lane: 'background' });
+    if (pruned.ok && pruned.value.more) this.#prunedMs = Number.NEGATIVE_INFINITY;
   }
 
   async #stop(): Promise<void> {

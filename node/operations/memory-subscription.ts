@@ -47,6 +47,7 @@ const shownOf = ({
   secret_hash: _hash,
   sees_all: _all,
   failures_in_row: _row,
+  ended_count: _ended,
   ...subscription
 }: Subscription): z.output<typeof shown> => ({ ...subscription, agent_id: subscription.created_by });
 

@@ -99,7 +99,11 @@ export type Mutation =
   | { readonly mutation: 'put-event'; readonly event: OutboxEvent }
   | { readonly mutation: 'add-dead-letter'; readonly event: OutboxEvent; readonly lastFailedAt: string }
   | { readonly mutation: 'drop-dead-letters'; readonly correlationIds: readonly string[] }
-  | { readonly mutation: 'prune-events'; readonly before: string }
+  | {
+      /** Removes ended events from the history. */
+      readonly mutation: 'drop-events';
+      readonly events: readonly Pick<OutboxEvent, 'subscription_id' | 'seq'>[];
+    }
   | { readonly mutation: 'record-recall'; readonly observation: RecallObservation }
   | { readonly mutation: 'consume-recall'; readonly consumption: RecallConsumption }
   | { readonly mutation: 'prune-observations'; readonly before: string; readonly limit: number }

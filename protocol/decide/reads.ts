@@ -197,6 +197,11 @@ export interface Reads {
     },
     readonly OutboxEvent[]
   >;
+  /** Ended events that are older than an instant, or more than a subscription's history keeps. */
+  'prunable-events': Ask<
+    { readonly before: Instant; readonly limit: number },
+    readonly Pick<OutboxEvent, 'subscription_id' | 'seq'>[]
+  >;
   'count-dead-letters': Ask<{ readonly correlationIds: readonly string[] }, number>;
 
   /** Whether links of the same relation that were not invalidated lead from the target of a link to its source. */

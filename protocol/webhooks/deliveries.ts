@@ -1,4 +1,4 @@
-import { type Deciding, type DecisionContext, type Done, decided } from '../decide/deciding.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { read } from '../decide/reads.js';
 import {
@@ -45,6 +45,7 @@ export interface ResendEventsOutcome {
 export interface PruneEvents {
   readonly kind: 'prune-events';
   readonly before: Instant;
+  readonly limit: number;
 }
 
 /** Counts an attempt. The one after the last wait that fails makes the event a dead letter. */
@@ -75,6 +76,7 @@ function acknowledged(subscription: Subscription, event: OutboxEvent, now: Insta
     dispatch_count: subscription.dispatch_count + 1,
     failures_in_row: 0,
     pending_count: subscription.pending_count - 1,
+    ended_count: subscription.ended_count + 1,
   };
   return decided<RecordDeliveryOutcome>({ became: 'ack', quarantined: false }, [
     { mutation: 'put-event', event: { ...event, delivery_status: 'ack', last_error: null } },
@@ -94,6 +96,7 @@ function givenUp(subscription: Subscription, event: OutboxEvent, now: Instant) {
     failures_in_row: failures,
     status: quarantined ? 'quarantined' : subscription.status,
     pending_count: subscription.pending_count - 1,
+    ended_count: subscription.ended_count + 1,
     dlq_count: subscription.dlq_count + (hasRoom ? 1 : 0),
     dropped_count: subscription.dropped_count + (hasRoom ? 0 : 1),
   };
@@ -124,6 +127,7 @@ export function* decideResendEvents(
     status: 'active',
     failures_in_row: 0,
     pending_count: subscription.pending_count + again.length,
+    ended_count: subscription.ended_count - again.length,
     dlq_count: subscription.dlq_count - removed,
   };
   return decided({ resent: again.length }, [
@@ -144,7 +148,7 @@ export function* decideResendEvents(
   ]);
 }
 
-// biome-ignore lint/correctness/useYield: the engine finds the rows.
-export function* decidePruneEvents({ before }: PruneEvents): Deciding<Done> {
-  return decided({}, [{ mutation: 'prune-events', before }]);
+export function* decidePruneEvents({ before, limit }: PruneEvents): Deciding<{ readonly more: boolean }> {
+  const events = yield* read('prunable-events', { before, limit });
+  return decided({ more: events.length === limit }, [{ mutation: 'drop-events', events }]);
 }

@@ -33,7 +33,7 @@ export function* emitEvents(
 function enqueue(subscription: Subscription, events: readonly WebhookEvent[]): Mutation[] {
   const { id: subscriptionId, status } = subscription;
   const mutations: Mutation[] = [];
-  let { pending_count, dlq_count, dropped_count, failure_count } = subscription;
+  let { pending_count, dlq_count, dropped_count, ended_count, failure_count } = subscription;
   for (const event of events) {
     const refusal = refusalOf(status, pending_count);
     if (refusal === null) pending_count += 1;
@@ -41,11 +41,14 @@ function enqueue(subscription: Subscription, events: readonly WebhookEvent[]): M
     const isDropped = refusal !== null && dlq_count >= SUBSCRIPTION_DEAD_LETTERS_MAX;
     if (isDropped) dropped_count += 1;
     else {
-      if (refusal !== null) dlq_count += 1;
+      if (refusal !== null) {
+        dlq_count += 1;
+        ended_count += 1;
+      }
       mutations.push({ mutation: 'add-event', subscriptionId, event, refusal });
     }
   }
-  const counted = { ...subscription, pending_count, dlq_count, dropped_count, failure_count };
+  const counted = { ...subscription, pending_count, dlq_count, dropped_count, ended_count, failure_count };
   return [...mutations, { mutation: 'put-subscription', subscription: counted }];
 }
 

@@ -56,6 +56,7 @@ export function* decideSubscribe(
     pending_count: 0,
     dlq_count: 0,
     dropped_count: 0,
+    ended_count: 0,
   };
   return decided({ subscription: made }, [{ mutation: 'add-subscription', subscription: made }]);
 }

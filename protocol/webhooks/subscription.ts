@@ -36,6 +36,8 @@ export interface Subscription extends Filter {
   readonly pending_count: number;
   readonly dlq_count: number;
   readonly dropped_count: number;
+  /** Events in its history: delivered or failed, and not removed yet. */
+  readonly ended_count: number;
 }
 
 /** What the owner of a subscription may see. */

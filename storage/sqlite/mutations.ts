@@ -180,7 +180,7 @@ export class Mutations {
       'put-event': ({ event }) => webhooks.putEvent(event),
       'add-dead-letter': ({ event, lastFailedAt }) => webhooks.addDeadLetter(event, lastFailedAt),
       'drop-dead-letters': ({ correlationIds }) => webhooks.dropDeadLetters(correlationIds),
-      'prune-events': ({ before }) => webhooks.prune(before),
+      'drop-events': ({ events }) => webhooks.dropEvents(events),
     } satisfies Partial<Appliers>;
   }
 

@@ -164,6 +164,7 @@ export class DecisionReads {
       subscription: ({ id }) => webhooks.subscription(id),
       'outbox-event': ({ seq }) => webhooks.event(seq),
       'failed-events': (asked) => webhooks.failed(asked),
+      'prunable-events': ({ before, limit }) => webhooks.prunable(before, limit),
       'count-dead-letters': ({ correlationIds }) => webhooks.countDeadLetters(correlationIds),
       'leads-back': ({ link, rowsMax }) => this.cycles.leadsBack(link, rowsMax),
       'log-origin': () => log.own(),

@@ -1,6 +1,5 @@
 import type { DecisionContext } from '../../protocol/decide/deciding.js';
 import type { Mutation } from '../../protocol/decide/mutations.js';
-import { SUBSCRIPTION_HISTORY_MAX, SUBSCRIPTION_PRUNE_MAX } from '../../protocol/limits.js';
 import { bodyOf, correlationId, type OutboxEvent } from '../../protocol/webhooks/outbox.js';
 import type { Subscription } from '../../protocol/webhooks/subscription.js';
 import type { Connection } from './connection.js';
@@ -9,7 +8,7 @@ import { Statements } from './statements.js';
 const COLUMNS = [
   ...['id', 'url', 'events', 'secret_hash', 'namespace_filter', 'agent_filter', 'created_by', 'sees_all'],
   ...['created_at', 'last_dispatched_at', 'dispatch_count', 'failure_count', 'failures_in_row', 'status'],
-  ...['pending_count', 'dlq_count', 'dropped_count'],
+  ...['pending_count', 'dlq_count', 'dropped_count', 'ended_count'],
 ] as const satisfies readonly (keyof Subscription)[];
 
 /** Writes subscriptions, the outbox of their events and their dead letters. Local to this node. */
@@ -34,7 +33,8 @@ export class WebhookLedger {
       .get(
         `UPDATE subscriptions SET last_dispatched_at = @last_dispatched_at, dispatch_count = @dispatch_count,
            failure_count = @failure_count, failures_in_row = @failures_in_row, status = @status,
-           pending_count = @pending_count, dlq_count = @dlq_count, dropped_count = @dropped_count
+           pending_count = @pending_count, dlq_count = @dlq_count, dropped_count = @dropped_count,
+           ended_count = @ended_count
          WHERE id = @id`,
       )
       .run(boundOf(subscription));
@@ -110,24 +110,13 @@ export class WebhookLedger {
       .run(JSON.stringify(correlationIds));
   }
 
-  /** Removes ended events from before an instant, and the oldest of each subscription beyond its limit. */
-  prune(before: string): void {
-    this.texts
-      .get(
-        `DELETE FROM subscription_events WHERE seq IN (SELECT seq FROM subscription_events
-           WHERE delivery_status <> 'pending' AND delivered_at < ? LIMIT ${SUBSCRIPTION_PRUNE_MAX})`,
-      )
-      .run(before);
-    this.texts
-      .get(
-        `DELETE FROM subscription_events WHERE seq IN (
-           SELECT e.seq FROM subscriptions s JOIN subscription_events e ON e.subscription_id = s.id
-           WHERE e.delivery_status <> 'pending' AND e.seq <= (SELECT seq FROM subscription_events
-             WHERE subscription_id = s.id ORDER BY seq DESC
-             LIMIT 1 OFFSET ${SUBSCRIPTION_HISTORY_MAX} + s.pending_count)
-           LIMIT ${SUBSCRIPTION_PRUNE_MAX})`,
-      )
-      .run();
+  dropEvents(events: readonly Pick<OutboxEvent, 'subscription_id' | 'seq'>[]): void {
+    const drop = this.texts.get('DELETE FROM subscription_events WHERE seq = ?');
+    const count = this.texts.get('UPDATE subscriptions SET ended_count = ended_count - 1 WHERE id = ?');
+    for (const { subscription_id, seq } of events) {
+      drop.run(seq);
+      count.run(subscription_id);
+    }
   }
 
   private listChanged(): void {

@@ -1,4 +1,5 @@
 import type { Reads } from '../../protocol/decide/reads.js';
+import { SUBSCRIPTION_HISTORY_MAX } from '../../protocol/limits.js';
 import type { OutboxEvent } from '../../protocol/webhooks/outbox.js';
 import type { Filter, Subscription } from '../../protocol/webhooks/subscription.js';
 import type { Connection } from './connection.js';
@@ -11,6 +12,9 @@ export const subscriptionFromSql = (row: SubscriptionSqlRow): Subscription => ({
   ...row,
   sees_all: row.sees_all === 1,
 });
+
+/** Later than every instant. */
+const ALWAYS = '~';
 
 /**
  * What decisions read about webhooks. Every write asks which subscriptions there are, so their filters are kept in memory
@@ -59,5 +63,23 @@ export class WebhookReads {
       .get('SELECT count(*) FROM subscription_dlq WHERE correlation_id IN (SELECT value FROM json_each(?))')
       .pluck()
       .get(JSON.stringify(correlationIds)) as number;
+  }
+
+  prunable(before: string, limit: number): Reads['prunable-events']['answer'] {
+    const found: Pick<OutboxEvent, 'subscription_id' | 'seq'>[] = [];
+    const ended = this.texts.get('SELECT id, ended_count FROM subscriptions WHERE ended_count > 0');
+    const old = this.texts.get(
+      `SELECT subscription_id, seq FROM subscription_events
+       WHERE subscription_id = ? AND delivery_status <> 'pending' AND delivered_at < ?
+       ORDER BY delivered_at LIMIT ?`,
+    );
+    for (const { id, ended_count } of ended.all() as Pick<Subscription, 'id' | 'ended_count'>[]) {
+      const room = limit - found.length;
+      const surplus = Math.min(room, ended_count - SUBSCRIPTION_HISTORY_MAX);
+      const rows = surplus > 0 ? old.all(id, ALWAYS, surplus) : old.all(id, before, room);
+      found.push(...(rows as typeof found));
+      if (found.length >= limit) break;
+    }
+    return found;
   }
 }

@@ -17,7 +17,8 @@ CREATE TABLE subscriptions (
   status TEXT NOT NULL,
   pending_count INTEGER NOT NULL,
   dlq_count INTEGER NOT NULL,
-  dropped_count INTEGER NOT NULL
+  dropped_count INTEGER NOT NULL,
+  ended_count INTEGER NOT NULL
 );
 
 CREATE TABLE subscription_events (
@@ -37,7 +38,8 @@ CREATE TABLE subscription_events (
 CREATE INDEX subscription_events_history ON subscription_events (subscription_id, seq);
 CREATE INDEX subscription_events_pending ON subscription_events (subscription_id, seq)
   WHERE delivery_status = 'pending';
-CREATE INDEX subscription_events_ended ON subscription_events (delivered_at) WHERE delivery_status <> 'pending';
+CREATE INDEX subscription_events_ended ON subscription_events (subscription_id, delivered_at)
+  WHERE delivery_status <> 'pending';
 
 CREATE TABLE subscription_dlq (
   id INTEGER PRIMARY KEY,

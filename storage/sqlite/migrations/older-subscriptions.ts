@@ -44,6 +44,7 @@ export function moveSubscriptions(db: Connection, now: string): void {
       pending_count: 0,
       dlq_count: 0,
       dropped_count: 0,
+      ended_count: 0,
     };
     ledger.addSubscription(moved);
   }

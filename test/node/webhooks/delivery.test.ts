@@ -189,4 +189,56 @@ describe('webhooks of a daemon', { timeout: 180_000 }, () => {
     assert.deepEqual(order, stored);
     assert.ok(refused.size >= 3);
   });
+
+  it('serves other subscriptions, and writes, while receivers do not answer', async () => {
+    const silent = await WebhookReceiver.open();
+    silent.reply = () => undefined;
+    const medianOf = async (label: string) => {
+      const took: number[] = [];
+      for (let n = 0; n < 40; n += 1) {
+        const beganMs = performance.now();
+        await node.store(`${label} ${n}`);
+        took.push(performance.now() - beganMs);
+      }
+      return took.sort((a, b) => a - b)[20]!;
+    };
+    try {
+      await node.subscribe(receiver.url);
+      const alone = await medianOf('quick');
+      await forNext(40);
+      for (let n = 0; n < 8; n += 1) await node.subscribe(silent.url);
+      const beside = await medianOf('beside silence');
+      await forNext(40);
+      assert.ok(silent.got.length >= 8 && silent.got.length <= 16, `${silent.got.length} are under way`);
+      assert.ok(beside < 5 * alone + 20, `a write took ${beside} ms, and ${alone} ms before`);
+    } finally {
+      await silent.close();
+    }
+  });
+
+  it('tells of approvals only those whom they concern', async () => {
+    const governance = { write: 'approve', approver: 'human' };
+    await node.done(OTHER, 'POST', '/namespaces/asked/standard', { governance });
+    for (const agent_id of [OWNER, OTHER])
+      await node.done(agent_id, 'POST', '/agents', { agent_id, agent_type: 'ai:test' });
+    await node.subscribe(receiver.url);
+    await node.subscribe(receiver.url, { events: 'approval_requested,approval_decided' }, 'ai:third');
+    const said = await node.done(OWNER, 'POST', '/memories', {
+      ...{ title: 'asked for', content: 'words', namespace: 'asked' },
+    });
+    const pending = String(said['pending_id']);
+    await node.done(OTHER, 'POST', `/pending/${pending}/approve`);
+    const got = await forNext(3);
+    const [requested, decided, stored] = ['approval_requested', 'approval_decided', 'memory_store'].map(
+      (name) => got.find(({ body }) => body.event === name)?.body,
+    );
+    assert.deepEqual([requested!['memory_id'], requested!['agent_id']], [pending, OWNER]);
+    assert.deepEqual([requested!['action_type'], requested!['status']], ['store', 'pending']);
+    assert.deepEqual(
+      [decided!['memory_id'], decided!['decision'], decided!['decided_by'], decided!['status']],
+      [pending, 'approve', OTHER, 'approved'],
+    );
+    assert.equal(stored!['memory_id'], requested!['target_memory_id']);
+    assert.equal(got.length, 3, 'the third agent hears nothing');
+  });
 });
