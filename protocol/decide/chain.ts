@@ -32,11 +32,7 @@ export interface Chain {
    * Notices to other parties about the changes of a command, those that its rule has applied already included, as
    * mutations that are applied with them.
    */
-  readonly events: (
-    command: Command,
-    changes: readonly Mutation[],
-    context: DecisionContext,
-  ) => Reading<readonly Mutation[]>;
+  readonly events: (command: Command, changes: readonly Mutation[]) => Reading<readonly Mutation[]>;
   /**
    * Commands that the home of a subject accepts from other nodes. Each check reads the sent value and answers null for
    * another shape.
@@ -63,12 +59,12 @@ export function* decide(
   const ruled = yield* watched(ruling(command, permitting, rules), applied);
   const put = ruled.ok ? ruled.value.executes : undefined;
   if (put === undefined) {
-    const heard = yield* announced(command, ruled, applied, events, context);
+    const heard = yield* announced(command, ruled, applied, events);
     return yield* chargeWrites(command, heard, context);
   }
   const late = put as Command;
   const whole = yield* watched(withPutAside(ruled, late, context, rules), applied);
-  return yield* chargeWrites(command, yield* announced(late, whole, applied, events, context), context);
+  return yield* chargeWrites(command, yield* announced(late, whole, applied, events), context);
 }
 
 /** The rule of a command, with the checks that follow it. */
@@ -129,12 +125,11 @@ function* announced(
   result: Result<Decision<Outcome>>,
   applied: readonly Mutation[],
   events: Chain['events'],
-  context: DecisionContext,
 ): Deciding<Outcome> {
   if (!result.ok) return result;
   const { value, mutations } = result.value;
   const changes = applied.length === 0 ? mutations : [...applied, ...mutations];
-  const heard = yield* events(command, changes, context);
+  const heard = yield* events(command, changes);
   return heard.length === 0 ? result : { ok: true, value: { value, mutations: [...mutations, ...heard] } };
 }
 

@@ -1,5 +1,4 @@
 import type { Command } from '../commands.js';
-import type { DecisionContext } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { type Reading, read } from '../decide/reads.js';
 import { SUBSCRIPTION_DEAD_LETTERS_MAX, SUBSCRIPTION_PENDING_MAX } from '../limits.js';
@@ -10,15 +9,11 @@ import type { WebhookEvent } from './webhook-event.js';
 const NONE: readonly Mutation[] = [];
 
 /** Puts the events of a decision into the outbox of each subscription that gets them, in the same transaction. */
-export function* emitEvents(
-  command: Command,
-  mutations: readonly Mutation[],
-  context: DecisionContext,
-): Reading<readonly Mutation[]> {
+export function* emitEvents(command: Command, mutations: readonly Mutation[]): Reading<readonly Mutation[]> {
   if (!mutations.some(canBeEvent)) return NONE;
   const filters = yield* read('subscription-filters', {});
   if (filters.length === 0) return NONE;
-  const announced = yield* announcementsOf(command, mutations, context);
+  const announced = yield* announcementsOf(command, mutations);
   const queued: Mutation[] = [];
   for (const filter of filters) {
     const heard = announced.filter((each) => hears(filter, each)).map(({ event }) => event);

@@ -1,6 +1,5 @@
 import { AGENTS_NAMESPACE } from '../agents/agent.js';
 import type { Command } from '../commands.js';
-import type { DecisionContext } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById, type Reading } from '../decide/reads.js';
 import { mayKnow } from '../governance/queries.js';
@@ -9,7 +8,7 @@ import { withAncestors } from '../ids.js';
 import { linkKind } from '../kinds/link-kind.js';
 import { memoryKind } from '../kinds/memory-kind.js';
 import { type PendingAction, type PendingState, pendingKind } from '../kinds/pending-kind.js';
-import { isExpired, isVisible } from '../memory/access.js';
+import { isVisible } from '../memory/access.js';
 import { type Memory, ownerOf, TIERS } from '../memory/memory.js';
 import type { EventType } from './event-types.js';
 import type { Announcement, WebhookEvent } from './webhook-event.js';
@@ -38,7 +37,6 @@ export const canBeEvent = (mutation: Mutation): boolean =>
 export function* announcementsOf(
   command: Command,
   mutations: readonly Mutation[],
-  context: DecisionContext,
 ): Reading<readonly Announcement[]> {
   const changes = mutations.flatMap((mutation) => changeOf(mutation) ?? []);
   const written = new Map<string, Memory>();
@@ -46,7 +44,7 @@ export function* announcementsOf(
     if (kind === memoryKind.name && after !== null) written.set(id, after as Memory);
   const found: Announcement[] = [];
   for (const change of changes) {
-    const announced = yield* announcementOf(change, command, written, context);
+    const announced = yield* announcementOf(change, command, written);
     if (announced !== null) found.push(announced);
   }
   return found;
@@ -79,23 +77,18 @@ function* announcementOf(
   change: Change,
   command: Command,
   written: ReadonlyMap<string, Memory>,
-  context: DecisionContext,
 ): Reading<Announcement | null> {
   switch (change.kind) {
     case memoryKind.name:
-      return yield* memoryEvent(change, command, context);
+      return yield* memoryEvent(change, command);
     case linkKind.name:
-      return yield* linkEvent(change, written, context);
+      return yield* linkEvent(change, written);
     default:
       return pendingEvent(change);
   }
 }
 
-function* memoryEvent(
-  { before, after, reason }: Change,
-  command: Command,
-  context: DecisionContext,
-): Reading<Announcement | null> {
+function* memoryEvent({ before, after, reason }: Change, command: Command): Reading<Announcement | null> {
   const was = before as Memory | null;
   const is = after as Memory | null;
   if ((is ?? was)?.namespace === AGENTS_NAMESPACE) return null;
@@ -104,14 +97,14 @@ function* memoryEvent(
     if (was === null || reason === 'consolidate') return null;
     return ofMemory('memory_delete', was, { title: was.title, tier: was.tier, reason });
   }
-  if (was === null) return yield* newMemoryEvent(is, context);
+  if (was === null) return yield* newMemoryEvent(is);
   if (TIERS.indexOf(is.tier) > TIERS.indexOf(was.tier))
     return ofMemory('memory_promote', is, { mode: 'tier', tier: is.tier });
   return command.kind === 'store-memory' ? ofMemory('memory_store', is, {}) : null;
 }
 
 /** A memory that was not there before: stored, joined from others, or the clone of one below. */
-function* newMemoryEvent(memory: Memory, { now }: DecisionContext): Reading<Announcement> {
+function* newMemoryEvent(memory: Memory): Reading<Announcement> {
   const sources = memory.metadata['derived_from'];
   if (!Array.isArray(sources) || sources.length === 0) return ofMemory('memory_store', memory, {});
   if (memory.source === 'consolidation') {
@@ -122,7 +115,6 @@ function* newMemoryEvent(memory: Memory, { now }: DecisionContext): Reading<Anno
   const source = sources.length === 1 && typeof id === 'string' ? yield* memoryById(id) : null;
   const isClone =
     source !== null &&
-    !isExpired(source, now) &&
     source.title === memory.title &&
     withAncestors(source.namespace).slice(1).includes(memory.namespace);
   if (!isClone) return ofMemory('memory_store', memory, {});
@@ -139,7 +131,6 @@ const ofMemory = (event: EventType, memory: Memory, details: WebhookEvent['detai
 function* linkEvent(
   { before, after }: Change,
   written: ReadonlyMap<string, Memory>,
-  { now }: DecisionContext,
 ): Reading<Announcement | null> {
   const was = before as Link | null;
   const is = after as Link | null;
@@ -151,7 +142,7 @@ function* linkEvent(
   const { source_id, target_id, relation, valid_until, believed_until } = is;
   const source = written.get(source_id) ?? (yield* memoryById(source_id));
   const target = written.get(target_id) ?? (yield* memoryById(target_id));
-  if (source === null || target === null || isExpired(source, now) || isExpired(target, now)) return null;
+  if (source === null || target === null) return null;
   const previous = believed_until === null ? {} : { previous_valid_until: believed_until };
   return {
     event: {
