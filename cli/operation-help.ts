@@ -110,6 +110,9 @@ function documentation(operation: CliOperation, field: string, schema: FieldSche
     ...(standard === undefined || isEmpty(standard) ? [] : [`default ${textOf(standard)}`]),
     ...otherNames(operation, field).map((name) => `also --${name}`),
     ...(operation.cli.stdin?.includes(field) === true ? ['- reads standard input'] : []),
+    ...(operation.cli.secrets?.includes(field) === true
+      ? ['given as - for standard input, env:<variable> or file:<path>']
+      : []),
     ...(valueWord(schema) === 'list' ? ['separated by commas, or repeated'] : []),
   ];
   const doc = schema.description ?? kebab(field).replaceAll('-', ' ');

@@ -1,4 +1,6 @@
 import type { Readable } from 'node:stream';
+import { variableOf } from '../node/config/load-settings.js';
+import { readSecretFile, type SecretFileProblem } from '../node/config/secret-file.js';
 import { coerceText, fieldTypes } from '../node/pipeline/coerce.js';
 import { REQUEST_BODY_BYTES_MAX } from '../protocol/limits.js';
 import { fail, failed, ok, type Result } from '../protocol/result.js';
@@ -28,7 +30,11 @@ export async function operationInput(
   const input: Input = { ...operation.cli.defaults };
   let stdinTakenBy: string | null = null;
   for (const [field, texts] of typed.value) {
-    if (texts.at(-1) === '-' && operation.cli.stdin?.includes(field) === true) {
+    if (operation.cli.secrets?.includes(field) === true) {
+      const secret = await secretFrom(texts.at(-1)!, `--${kebab(field)}`, stdin);
+      if (!secret.ok) return failed(secret.error);
+      input[field] = secret.value;
+    } else if (texts.at(-1) === '-' && operation.cli.stdin?.includes(field) === true) {
       if (stdinTakenBy !== null) {
         return fail(
           'INVALID_ARGUMENT',
@@ -85,6 +91,35 @@ function coerce(operation: CliOperation, field: string, typed: readonly string[]
     return typeof value === 'string' ? value.split(',') : (value as unknown[]);
   });
 }
+
+/** A secret from where the argument says; the argument itself would show in the list of processes. */
+async function secretFrom(source: string, flag: string, stdin: Readable): Promise<Result<string>> {
+  if (source === '-') {
+    const text = await readText(stdin);
+    return text.ok ? ok(text.value.split(/\r?\n/, 1)[0]!) : text;
+  }
+  if (source.startsWith('env:')) {
+    const value = variableOf(source.slice(4));
+    if (value !== null) return ok(value);
+    return fail('INVALID_ARGUMENT', `${flag}: the variable that it names is not set`);
+  }
+  if (source.startsWith('file:')) {
+    const read = readSecretFile(source.slice(5));
+    if (read.ok) return ok(read.secret.reveal());
+    return fail('INVALID_ARGUMENT', `${flag}: the file that it names ${FILE_PROBLEMS[read.problem]}`);
+  }
+  return fail(
+    'INVALID_ARGUMENT',
+    `${flag} takes no secret, because other users can read arguments: give - for standard input, env:<variable> or file:<path>`,
+  );
+}
+
+const FILE_PROBLEMS: Readonly<Record<SecretFileProblem, string>> = {
+  missing: 'does not exist',
+  unreadable: 'cannot be read',
+  'lax-mode': 'may be read by others: chmod 400 it',
+  empty: 'has no secret on its first line',
+};
 
 async function readText(stdin: Readable): Promise<Result<string>> {
   const chunks: Uint8Array[] = [];

@@ -41,6 +41,8 @@ import { decideNoteSuspects, decideSettleSuspects } from './replication/suspects
 import { decideUseNonce } from './replication/use-nonce.js';
 import { decideImport } from './transfer/import-memory.js';
 import { decideImportRecord } from './transfer/import-record.js';
+import { decidePruneEvents, decideRecordDelivery, decideResendEvents } from './webhooks/deliveries.js';
+import { decideSubscribe, decideUnsubscribe } from './webhooks/subscribe.js';
 
 /**
  * Each command with its rule. A command is plain data, so it crosses threads and sockets unchanged. It is declared next
@@ -94,6 +96,11 @@ export const RULES = {
   'share-memory': decideShareMemory,
   'mark-read': decideMarkRead,
   'drop-receipts': decideDropReceipts,
+  subscribe: decideSubscribe,
+  unsubscribe: decideUnsubscribe,
+  'record-delivery': decideRecordDelivery,
+  'resend-events': decideResendEvents,
+  'prune-events': decidePruneEvents,
   'adopt-peer': decideAdoptPeer,
   'receive-memory': decideReceive,
   'save-peer-progress': decidePeerProgress,

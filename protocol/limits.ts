@@ -443,7 +443,6 @@ export const CAMPAIGN_FILE_BYTES_MAX = 64 * 1024 * 1024;
 // The mesh
 /** An operation stamped further ahead of the receiver's clock than this is refused (design: mesh). */
 export const CLOCK_AHEAD_MS_MAX = 60_000;
-
 // Anti-entropy and scrub (design: mesh)
 /** Time between two comparisons of the replicated rows with one peer. */
 export const ENTROPY_INTERVAL_MS = 60_000;
@@ -497,3 +496,4 @@ export const LOCAL_PROBE_MS = 200;
 export const LOCAL_HUNG_REST_MS = 10_000;
 
 export * from './governance/limits.js';
+export * from './webhooks/limits.js';

@@ -9,6 +9,7 @@ import type { MessageQueries } from './messages/queries.js';
 import type { ReplicationQueries } from './replication/queries.js';
 import type { RepairQueries } from './replication/repair-queries.js';
 import type { TransferQueries } from './transfer/queries.js';
+import type { WebhookQueries } from './webhooks/queries.js';
 
 /**
  * Every query that a store answers without a change, as plain data, grouped by features. Every query that returns
@@ -22,6 +23,7 @@ export interface Queries
     NamesQueries,
     GovernanceQueries,
     MessageQueries,
+    WebhookQueries,
     TransferQueries,
     MaintenanceQueries,
     ReplicationQueries,

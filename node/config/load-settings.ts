@@ -59,6 +59,9 @@ export function loadSettings(flags: SettingFlags = {}, sources: ConfigSources = 
   return settings;
 }
 
+/** The value of a variable that an argument names; null when it is not set or empty. */
+export const variableOf = (name: string): string | null => given(process.env[name]) ?? null;
+
 /** The configuration and all its problems; never throws. */
 export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSources = {}): Configuration {
   const env = sources.env ?? process.env;

@@ -1,9 +1,8 @@
 import { publicKeyFromText } from '../../protocol/agents/key-text.js';
 import { PERMISSION_MODES } from '../../protocol/governance/settings.js';
+import * as limits from '../../protocol/limits.js';
 import { permissionRuleOf } from './permission-rule.js';
 import type { SettingRows } from './setting-row.js';
-
-const WEBHOOKS = 'Validated now, read when webhooks come.';
 
 const keyProblem = (text: string) =>
   publicKeyFromText(text) === null ? 'must be the base64 of a public key of 32 bytes' : null;
@@ -17,7 +16,7 @@ export const GATE_ROWS = {
     default: false,
     env: 'SVC_ALLOW_LOOPBACK_WEBHOOKS',
     config: 'subscriptions.allow_loopback_webhooks',
-    doc: `Let webhooks go to this machine. ${WEBHOOKS}`,
+    doc: 'Let webhooks go to this machine.',
   },
   webhookHmacSecret: {
     type: 'secret',
@@ -30,7 +29,15 @@ export const GATE_ROWS = {
     type: 'boolean',
     default: false,
     env: 'SVC_SSRF_GUARD_ALLOW_DNS_FAIL',
-    doc: `Permit a webhook whose host name cannot be resolved. ${WEBHOOKS}`,
+    doc: 'Count a host name of a webhook that cannot be resolved as a failure of the network, not as a refusal. Nothing is sent to it either way.',
+  },
+  webhookDispatchConcurrency: {
+    type: 'integer',
+    default: limits.WEBHOOK_CONCURRENCY,
+    min: 1,
+    max: limits.WEBHOOK_CONCURRENCY_MAX,
+    env: 'SVC_WEBHOOK_DISPATCH_CONCURRENCY',
+    doc: 'Subscriptions whose events are sent at the same time; each subscription gets its own one after the other.',
   },
   governanceFailOpenOnError: {
     type: 'boolean',

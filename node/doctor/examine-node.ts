@@ -24,6 +24,7 @@ import { checkCapabilities } from './check-node.js';
 import { checkRemote } from './check-remote.js';
 import { checkStorage } from './check-storage.js';
 import { checkTools, type ToolTokens, toolTokens } from './check-tools.js';
+import { checkWebhooks } from './check-webhooks.js';
 import { type DoctorReport, type Section, SectionBuilder, worst } from './report.js';
 
 /** Sections that are examined only on request. */
@@ -64,6 +65,7 @@ export async function examineNode(
     checkIdentity(settings),
     checkLimits(settings),
     checkGovernance(content, settings, systemCrypto),
+    checkWebhooks(content, settings, nowMs, daemonLives),
     embeddings,
     llm,
     capabilities,

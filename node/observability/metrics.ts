@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { WebhookTotals } from '../../protocol/webhooks/queries.js';
 import { MeshMetrics } from './mesh-metrics.js';
 
 /** Upper bounds of the latency buckets, in seconds. */
@@ -76,6 +77,20 @@ export class Metrics {
     registers: [this.#registry],
   });
 
+  readonly #webhookAttempts = new Counter({
+    name: 'svc_webhook_attempts_total',
+    help: 'Attempts to deliver an event, by what became of the event: ack, retry, dead, dropped, gone',
+    labelNames: ['outcome'] as const,
+    registers: [this.#registry],
+  });
+  readonly #webhooks: Readonly<Record<keyof WebhookTotals, Gauge>> = {
+    subscriptions: this.#gauge('svc_webhook_subscriptions', 'Subscriptions to events'),
+    quarantined: this.#gauge('svc_webhook_quarantined', 'Subscriptions whose receiver failed too often'),
+    pending: this.#gauge('svc_webhook_pending', 'Events that wait for their delivery'),
+    dead: this.#gauge('svc_webhook_dlq_depth', 'Events that could not be delivered'),
+    dropped: this.#gauge('svc_webhook_dropped', 'Events that found no room among those'),
+  };
+
   /** Metrics of replication; absent on a node without replication. */
   get mesh(): MeshMetrics {
     this.#mesh ??= new MeshMetrics(this.#registry);
@@ -118,6 +133,15 @@ export class Metrics {
 
   authenticationFailed(reason: 'key' | 'backoff'): void {
     this.#authFailures.inc({ reason });
+  }
+
+  webhookAttempt(outcome: string): void {
+    this.#webhookAttempts.inc({ outcome });
+  }
+
+  setWebhooks(totals: WebhookTotals): void {
+    for (const name of Object.keys(this.#webhooks) as (keyof WebhookTotals)[])
+      this.#webhooks[name].set(totals[name]);
   }
 
   /** A message of a peer was answered with an error code. */

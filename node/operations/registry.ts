@@ -60,6 +60,13 @@ import { memorySearch } from './memory-search.js';
 import { memoryShare } from './memory-share.js';
 import { memoryStats } from './memory-stats.js';
 import { memoryStore } from './memory-store.js';
+import {
+  memoryListSubscriptions,
+  memorySubscribe,
+  memorySubscriptionDlqList,
+  memorySubscriptionReplay,
+  memoryUnsubscribe,
+} from './memory-subscription.js';
 import { memoryUndoEdit } from './memory-undo-edit.js';
 import { memoryUnlink } from './memory-unlink.js';
 import { memoryUpdate } from './memory-update.js';
@@ -105,6 +112,11 @@ export const OPERATIONS: readonly Operation[] = [
   decideApproval,
   pendingRemembered,
   pendingRevoke,
+  memorySubscribe,
+  memoryUnsubscribe,
+  memoryListSubscriptions,
+  memorySubscriptionReplay,
+  memorySubscriptionDlqList,
   kgQuery,
   kgTimeline,
   findPaths,

@@ -79,6 +79,11 @@ export interface CliBinding {
   readonly values?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Fields whose value `-` is read from standard input. */
   readonly stdin?: readonly string[];
+  /**
+   * Fields that other users of the machine must not see among the arguments: the value is `-` for standard input,
+   * `env:<variable>` or `file:<path>`.
+   */
+  readonly secrets?: readonly string[];
   readonly omit?: readonly string[];
   readonly defaults?: Readonly<Record<string, unknown>>;
   readonly shape?: Shape;

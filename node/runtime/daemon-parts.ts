@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { ApprovalStream } from '../../actors/streams/approval-stream.js';
 import { InboxStream } from '../../actors/streams/inbox-stream.js';
+import { WebhookDispatcher } from '../../actors/webhooks/dispatcher.js';
 import type { Log } from '../../protocol/seams.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { lifePolicyOf } from '../config/life-policy.js';
@@ -16,9 +17,10 @@ import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import type { Services } from '../pipeline/call.js';
 import { clockProblem } from '../pipeline/clock-problem.js';
 import { BACKGROUND_POLICY } from '../restart-policies.js';
-import { systemClock, systemRandom, systemScheduler } from '../seams.js';
+import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import { ThreadTokenCounter } from '../semantics/thread-token-counter.js';
+import { WebhookSender } from '../webhooks/sender.js';
 import { DaemonCondition } from './daemon-condition.js';
 import { DaemonStorage } from './daemon-storage.js';
 import { DatabaseDamage } from './database-damage.js';
@@ -45,6 +47,7 @@ export interface DaemonParts {
   readonly duties: OwnerDuties;
   readonly approvals: ApprovalStream;
   readonly inbox: InboxStream;
+  readonly webhooks: WebhookDispatcher;
   readonly mesh: MeshNode;
   readonly services: Services;
   readonly http: HttpSurface;
@@ -124,11 +127,32 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     duties,
     approvals,
     inbox,
+    webhooks: dispatcherOf(services, duties, metrics),
     mesh,
     services,
     http,
     local: new LocalSocket(services, log),
   };
+}
+
+/** Only the owner of the database delivers, so that no two processes send one event at the same time. */
+function dispatcherOf(
+  { store, settings, log }: Services,
+  duties: OwnerDuties,
+  metrics: Metrics,
+): WebhookDispatcher {
+  const seams = { clock: systemClock, scheduler: systemScheduler };
+  const sender = new WebhookSender({ ...seams, settings, crypto: systemCrypto });
+  return new WebhookDispatcher({
+    ...seams,
+    store,
+    log,
+    send: (delivery, stopping) => sender.send(delivery, stopping),
+    owns: () => duties.owned,
+    concurrency: settings.webhookDispatchConcurrency,
+    onAttempt: (became) => metrics.webhookAttempt(became),
+    policy: BACKGROUND_POLICY,
+  });
 }
 
 function dutiesOf(

@@ -7,7 +7,7 @@ import { gaugesChild } from './gauges.js';
 
 /** Starts the supervision tree of a daemon: storage, then maintenance. From now on the condition shows its children. */
 export function startTree(parts: DaemonParts): Supervisor {
-  const { storage, condition, duties, approvals, inbox, semantic } = parts;
+  const { storage, condition, duties, approvals, inbox, webhooks, semantic } = parts;
   const seams = { clock: systemClock, scheduler: systemScheduler, random: systemRandom };
   const tree = startSupervisor({
     ...seams,
@@ -26,6 +26,7 @@ export function startTree(parts: DaemonParts): Supervisor {
           ...duties.children(),
           approvals.spec,
           inbox.spec,
+          webhooks.spec,
           gaugesChild({ ...parts, embeds: semantic !== null }),
         ],
       }),

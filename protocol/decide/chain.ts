@@ -2,6 +2,7 @@ import { type Command, type Outcomes, RULES } from '../commands.js';
 import { votePendingOf } from '../governance/forwarded-vote.js';
 import { approvedPolicy, type PolicyVerdict, policy } from '../governance/policy.js';
 import { fail, failed, type Result } from '../result.js';
+import { emitEvents } from '../webhooks/emit.js';
 import { audited } from './audit.js';
 import { chargeWrites } from './charge-writes.js';
 import type { Deciding, Decision, DecisionContext } from './deciding.js';
@@ -28,12 +29,11 @@ export interface Chain {
   readonly rules: Rules;
   /** Governance: runs before the rule and says whether the command is refused now. */
   readonly policy: (command: Command, context: DecisionContext) => Reading<PolicyVerdict>;
-  /** Notices to other parties about a decision, as mutations that are applied with it. */
-  readonly events: (
-    command: Command,
-    decision: Decision<Outcome>,
-    context: DecisionContext,
-  ) => readonly Mutation[];
+  /**
+   * Notices to other parties about the changes of a command, those that its rule has applied already included, as
+   * mutations that are applied with them.
+   */
+  readonly events: (command: Command, changes: readonly Mutation[]) => Reading<readonly Mutation[]>;
   /**
    * Commands that the home of a subject accepts from other nodes. Each check reads the sent value and answers null for
    * another shape.
@@ -56,10 +56,16 @@ export function* decide(
   const said = yield* policy(command, context);
   if (said.verdict === 'refuse') return failed(said.failure);
   const permitting = said.verdict === 'permit' ? { ...context, permitted: true } : context;
-  const ruled = yield* ruling(command, permitting, rules);
+  const applied: Mutation[] = [];
+  const ruled = yield* watched(ruling(command, permitting, rules), applied);
   const put = ruled.ok ? ruled.value.executes : undefined;
-  const whole = put === undefined ? ruled : yield* withPutAside(ruled, put as Command, context, rules);
-  return yield* chargeWrites(command, announced(command, whole, events, context), context);
+  if (put === undefined) {
+    const heard = yield* announced(command, ruled, applied, events);
+    return yield* chargeWrites(command, heard, context);
+  }
+  const late = put as Command;
+  const whole = yield* watched(withPutAside(ruled, late, context, rules), applied);
+  return yield* chargeWrites(command, yield* announced(late, whole, applied, events), context);
 }
 
 /** The rule of a command, with the checks that follow it. */
@@ -105,22 +111,33 @@ function outgrows(mutation: Mutation, { kinds }: DecisionContext): boolean {
   return !payload.admits(mutation.image) && (mutation.before === null || payload.admits(mutation.before));
 }
 
-function announced(
+/** Runs a rule, and collects the mutations that it applies while it runs. */
+function* watched(rule: Deciding<Outcome>, applied: Mutation[]): Deciding<Outcome> {
+  let step = rule.next();
+  while (!step.done) {
+    if (step.value.read === 'after') for (const mutation of step.value.mutations) applied.push(mutation);
+    step = rule.next((yield step.value) as never);
+  }
+  return step.value;
+}
+
+function* announced(
   command: Command,
   result: Result<Decision<Outcome>>,
+  applied: readonly Mutation[],
   events: Chain['events'],
-  context: DecisionContext,
-): Result<Decision<Outcome>> {
+): Deciding<Outcome> {
   if (!result.ok) return result;
   const { value, mutations } = result.value;
-  const heard = events(command, result.value, context);
+  const changes = applied.length === 0 ? mutations : [...applied, ...mutations];
+  const heard = yield* events(command, changes);
   return heard.length === 0 ? result : { ok: true, value: { value, mutations: [...mutations, ...heard] } };
 }
 
-/** The chain of this release. It sends no events yet. */
+/** The chain of this release. */
 export const CHAIN: Chain = {
   rules: RULES,
   policy,
-  events: () => [],
+  events: emitEvents,
   forwarded: { 'vote-pending': votePendingOf },
 };

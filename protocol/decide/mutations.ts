@@ -15,6 +15,9 @@ import type { SavePeerProgress } from '../replication/peer-progress.js';
 import type { UsedNonce } from '../replication/used-nonce.js';
 import type { HistoricEdit } from '../replication/versions.js';
 import type { VersionVector } from '../version-vector.js';
+import type { OutboxEvent } from '../webhooks/outbox.js';
+import type { Subscription } from '../webhooks/subscription.js';
+import type { WebhookEvent } from '../webhooks/webhook-event.js';
 import type { DatabaseOwner, Row } from './rows.js';
 
 /**
@@ -79,6 +82,28 @@ export type Mutation =
       readonly expiresAtMs: number;
     }
   | { readonly mutation: 'append-audit'; readonly event: AuditEvent }
+  | { readonly mutation: 'add-subscription'; readonly subscription: Subscription }
+  /** Stores the counts and the status of a subscription. */
+  | { readonly mutation: 'put-subscription'; readonly subscription: Subscription }
+  /** Removes a subscription with its events and dead letters. */
+  | { readonly mutation: 'drop-subscription'; readonly id: string }
+  | {
+      /** Puts an event into the outbox of a subscription. The engine gives it its place and its correlation id. */
+      readonly mutation: 'add-event';
+      readonly subscriptionId: string;
+      readonly event: WebhookEvent;
+      /** Why it is a dead letter at once; null for one that waits. */
+      readonly refusal: string | null;
+    }
+  /** Stores the state of the delivery of an event. */
+  | { readonly mutation: 'put-event'; readonly event: OutboxEvent }
+  | { readonly mutation: 'add-dead-letter'; readonly event: OutboxEvent; readonly lastFailedAt: string }
+  | { readonly mutation: 'drop-dead-letters'; readonly correlationIds: readonly string[] }
+  | {
+      /** Removes ended events from the history. */
+      readonly mutation: 'drop-events';
+      readonly events: readonly Pick<OutboxEvent, 'subscription_id' | 'seq'>[];
+    }
   | { readonly mutation: 'record-recall'; readonly observation: RecallObservation }
   | { readonly mutation: 'consume-recall'; readonly consumption: RecallConsumption }
   | { readonly mutation: 'prune-observations'; readonly before: string; readonly limit: number }

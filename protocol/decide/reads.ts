@@ -18,6 +18,8 @@ import type { LoggedOperation } from '../replication/derive.js';
 import type { UsedNonce } from '../replication/used-nonce.js';
 import type { HistoricEdit, SubjectPlace } from '../replication/versions.js';
 import type { VersionVector } from '../version-vector.js';
+import type { OutboxEvent } from '../webhooks/outbox.js';
+import type { Filter, Subscription } from '../webhooks/subscription.js';
 import type { Mutation } from './mutations.js';
 import type { DatabaseOwner, Row } from './rows.js';
 
@@ -180,6 +182,27 @@ export interface Reads {
   'open-pendings': Ask<{ readonly requestedBy: AgentId | null; readonly limit: number }, number>;
   /** The rules about actions of a kind, or of all kinds; one more than `RULES_MAX` at most. */
   rules: Ask<{ readonly ruleKind: string | null; readonly skipDamaged: boolean }, readonly Rule[]>;
+
+  /** Which events each subscription gets, the oldest subscription first. */
+  'subscription-filters': Ask<Nothing, readonly Filter[]>;
+  subscription: Ask<{ readonly id: string }, Subscription | null>;
+  'outbox-event': Ask<{ readonly seq: number }, OutboxEvent | null>;
+  /** Failed events of a subscription that were sent again less often than a number, the oldest first. */
+  'failed-events': Ask<
+    {
+      readonly subscriptionId: string;
+      readonly since: Instant;
+      readonly limit: number;
+      readonly replaysBelow: number;
+    },
+    readonly OutboxEvent[]
+  >;
+  /** Ended events that are older than an instant, or more than a subscription's history keeps. */
+  'prunable-events': Ask<
+    { readonly before: Instant; readonly limit: number },
+    readonly Pick<OutboxEvent, 'subscription_id' | 'seq'>[]
+  >;
+  'count-dead-letters': Ask<{ readonly correlationIds: readonly string[] }, number>;
 
   /** Whether links of the same relation that were not invalidated lead from the target of a link to its source. */
   'leads-back': Ask<{ readonly link: LinkKey; readonly rowsMax: number }, 'yes' | 'no' | 'unknown'>;

@@ -76,6 +76,9 @@ const GATES: { readonly [K in Command['kind']]: GateOfCommand<K> | Ungated } = {
   'invalidate-link': 'no memory',
   'drop-links': 'no memory',
   'use-nonce': 'no memory',
+  subscribe: 'no memory',
+  unsubscribe: 'no memory',
+  'resend-events': 'no memory',
   'mark-read': 'no memory',
   'purge-archive': 'no memory',
   'set-standard': 'governance',
@@ -112,6 +115,8 @@ const GATES: { readonly [K in Command['kind']]: GateOfCommand<K> | Ungated } = {
   'note-suspects': 'upkeep',
   'settle-suspects': 'upkeep',
   'drop-payloads': 'upkeep',
+  'record-delivery': 'upkeep',
+  'prune-events': 'upkeep',
   'receive-memory': 'peer',
   'apply-operations': 'peer',
 };

@@ -17,6 +17,7 @@ import type { QuotaLedger } from './quota-ledger.js';
 import { ReplicaRows } from './replica-rows.js';
 import { RowRepair } from './row-repair.js';
 import { Suspects } from './suspects.js';
+import { WebhookLedger } from './webhook-ledger.js';
 
 type Names = Mutation['mutation'];
 
@@ -36,6 +37,7 @@ export class Mutations {
   private readonly suspects;
   private readonly nearDuplicates;
   private readonly encoders;
+  private readonly webhooks;
   private readonly appliers: Appliers;
 
   constructor(
@@ -55,6 +57,7 @@ export class Mutations {
     this.suspects = new Suspects(db);
     this.nearDuplicates = new NearDuplicates(db);
     this.encoders = new EncoderLedger(db);
+    this.webhooks = new WebhookLedger(db);
     this.statements = {
       countAccess: db.prepare('UPDATE memories SET access_count = ?, last_accessed_at = ? WHERE id = ?'),
       embedState: db.prepare('UPDATE memories SET embed_state = ? WHERE rid = ?'),
@@ -93,6 +96,7 @@ export class Mutations {
       ...this.subjectAppliers(),
       ...this.memoryAppliers(),
       ...this.ledgerAppliers(),
+      ...this.webhookAppliers(),
       ...this.logAppliers(),
     };
   }
@@ -162,6 +166,21 @@ export class Mutations {
         statements.putOwner.run(holder, role, fencing, expiresAtMs);
       },
       'note-integrity': ({ name, facts }, { now }) => repair.note(name, facts, now),
+    } satisfies Partial<Appliers>;
+  }
+
+  /** Mutations of the tables of webhooks, which do not replicate. */
+  private webhookAppliers() {
+    const { webhooks } = this;
+    return {
+      'add-subscription': ({ subscription }) => webhooks.addSubscription(subscription),
+      'put-subscription': ({ subscription }) => webhooks.putSubscription(subscription),
+      'drop-subscription': ({ id }) => webhooks.dropSubscription(id),
+      'add-event': (mutation, context) => webhooks.addEvent(mutation, context),
+      'put-event': ({ event }) => webhooks.putEvent(event),
+      'add-dead-letter': ({ event, lastFailedAt }) => webhooks.addDeadLetter(event, lastFailedAt),
+      'drop-dead-letters': ({ correlationIds }) => webhooks.dropDeadLetters(correlationIds),
+      'drop-events': ({ events }) => webhooks.dropEvents(events),
     } satisfies Partial<Appliers>;
   }
 

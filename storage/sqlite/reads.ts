@@ -31,6 +31,7 @@ import { RuleReads } from './rule-reads.js';
 import { Statements } from './statements.js';
 import { SubjectReads } from './subject-reads.js';
 import { NO_SUSPECT, SUSPECT_MEMORIES } from './suspects.js';
+import { WebhookReads } from './webhook-reads.js';
 
 interface OwnerRow {
   holder: string;
@@ -62,6 +63,7 @@ export class DecisionReads {
   private readonly governance;
   private readonly encoders;
   private readonly rules;
+  private readonly webhooks;
   private readonly answers: Answers;
 
   constructor(
@@ -75,6 +77,7 @@ export class DecisionReads {
     this.subjects = new SubjectReads(db, tables, crypto);
     this.encoders = new EncoderLedger(db);
     this.rules = new RuleReads(db, tables);
+    this.webhooks = new WebhookReads(db);
     this.texts = new Statements(db);
     this.cycles = new LinkCycles(db);
     this.governance = new GovernanceReads(db);
@@ -114,7 +117,7 @@ export class DecisionReads {
   }
 
   private answersOf(): Answers {
-    const { subjects, log, tables } = this;
+    const { subjects, log, tables, webhooks } = this;
     return {
       'memory-by-id': ({ id }) => oneRow(this.byId.get(id)),
       'memory-life': ({ id }) => this.life.get(id) ?? null,
@@ -157,6 +160,12 @@ export class DecisionReads {
       'holds-others': ({ namespace, viewer }, { now }) => this.governance.holdsOthers(namespace, viewer, now),
       'open-pendings': ({ requestedBy, limit }) => this.governance.openPendings(requestedBy, limit),
       rules: ({ ruleKind, skipDamaged }) => this.rules.of(ruleKind, skipDamaged),
+      'subscription-filters': () => webhooks.filters(),
+      subscription: ({ id }) => webhooks.subscription(id),
+      'outbox-event': ({ seq }) => webhooks.event(seq),
+      'failed-events': (asked) => webhooks.failed(asked),
+      'prunable-events': ({ before, limit }) => webhooks.prunable(before, limit),
+      'count-dead-letters': ({ correlationIds }) => webhooks.countDeadLetters(correlationIds),
       'leads-back': ({ link, rowsMax }) => this.cycles.leadsBack(link, rowsMax),
       'log-origin': () => log.own(),
       'log-ahead': (_request, { nowMs }) => log.ahead(nowMs),

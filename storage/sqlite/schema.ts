@@ -13,6 +13,7 @@ import { TEXT_INDEX_ROW, TEXT_INDEX_TABLE } from './text-index.js';
  */
 
 import { EMBEDDINGS_TABLE, ENCODER_TABLES } from './encoder-tables.js';
+import { SUBSCRIPTION_TABLES } from './webhook-tables.js';
 
 /** Columns that a live and an archived memory share, in table order (interface §2.1, reference-http §8). */
 export const MEMORY_COLUMNS = `
@@ -219,6 +220,8 @@ ${EMBEDDINGS_TABLE}
 ${ENCODER_TABLES}
 
 ${NEAR_DUPLICATE_TABLES.trim()}
+
+${SUBSCRIPTION_TABLES}
 
 CREATE TABLE memory_links (
   source_id TEXT NOT NULL,

@@ -19,11 +19,11 @@ const ENGINE_USERS = /^node\/(runtime\/|threads\/|doctor\/examine-node\.ts$)/;
  * neighbours in its row. '' holds the files that lie in no folder.
  */
 const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  actors: [['core'], ['streams', 'storage', 'maintenance'], ['mesh']],
+  actors: [['core'], ['streams', 'storage', 'maintenance', 'webhooks'], ['mesh']],
   node: [
     [''],
     ['config'],
-    ['identity', 'observability', 'semantics'],
+    ['identity', 'observability', 'semantics', 'webhooks'],
     ['pipeline', 'threads'],
     ['bindings', 'transfer'],
     ['operations'],

@@ -190,7 +190,7 @@ CREATE TABLE recall_observations (
 `;
 
 /** Tables of version 49 that an upgrade to 55 leaves exactly as they are, unless 55 names them meanwhile. */
-export const SURVIVING_TABLES = ['entity_aliases', 'pending_actions', 'subscriptions', 'sync_state'] as const;
+export const SURVIVING_TABLES = ['entity_aliases', 'pending_actions', 'sync_state'] as const;
 
 /** Inserts a row given as an object. */
 export function insert(db: Database.Database, table: string, row: Row): void {

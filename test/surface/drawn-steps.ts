@@ -339,6 +339,33 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
     },
     { requiredKeys: ['id'] },
   ),
+  memory_subscribe: fc.record(
+    {
+      url: mostly(
+        fc.constantFrom('https://example.org/hook', 'https://example.org/'),
+        'http://example.org/',
+        'https://10.0.0.1/',
+        'https://localhost/',
+        'hook',
+      ),
+      events: mostly(fc.constantFrom('*', 'memory_store, memory_delete'), 'memory_eaten'),
+      secret: fc.constant('s3cret'),
+      namespace_filter: mostly(namespace, 'a//b'),
+      // Nothing is sent, so that the counts do not depend on the time.
+      agent_filter: fc.constant('ai:other'),
+    },
+    { requiredKeys: ['url', 'agent_filter'] },
+  ),
+  memory_unsubscribe: fc.record({ id }),
+  memory_list_subscriptions: fc.constant({}),
+  memory_subscription_replay: fc.record(
+    { subscription_id: id, since: mostly(instant, 'yesterday'), resend: fc.boolean() },
+    { requiredKeys: ['subscription_id', 'since'] },
+  ),
+  memory_subscription_dlq_list: fc.record(
+    { subscription_id: id, limit: mostly(fc.integer({ min: 1, max: 5 }), 0) },
+    { requiredKeys: [] },
+  ),
   memory_dependents_of_invalidated: fc.record({ memory_id: id }),
 };
 
@@ -349,6 +376,7 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   memory_delete: 2,
   memory_archive_restore: 2,
   memory_link: 4,
+  memory_subscribe: 2,
 };
 
 /** Any step of any shared operation, stores more often than others. */

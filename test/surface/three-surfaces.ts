@@ -65,11 +65,17 @@ async function open(surfaces: readonly Side[]): Promise<Surfaces> {
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-/** Fields that name a memory. */
-const ID_FIELDS = ['id', 'source_id', 'target_id', 'memory_id', 'source_memory_id'];
+/** Fields that name something that a step made. */
+const ID_FIELDS = ['id', 'source_id', 'target_id', 'memory_id', 'source_memory_id', 'subscription_id'];
 
-/** Operations whose answer names a new memory. */
-const MAKES_A_ROW = new Set(['memory_store', 'memory_consolidate', 'memory_notify', 'memory_share']);
+/** Operations whose answer names something new. */
+const MAKES_A_ROW = new Set([
+  'memory_store',
+  'memory_consolidate',
+  'memory_notify',
+  'memory_share',
+  'memory_subscribe',
+]);
 
 /** What the sides share: a home of their own, and the names of the ids that they have handed out. */
 abstract class Side {
@@ -321,14 +327,19 @@ class CliSide extends ServedSide {
     const placed = gap === -1 ? places : places.slice(0, gap);
     const flags = Object.entries(input)
       .filter(([field]) => !placed.includes(field))
-      .map(
-        ([field, value]) =>
-          `--${field.replaceAll('_', '-')}=${typeof value === 'object' ? textOf(value) : value}`,
-      );
+      .map(([field, value]) => {
+        const isSecret = binding.secrets?.includes(field) === true;
+        const text = isSecret ? 'env:GIVEN_SECRET' : typeof value === 'object' ? textOf(value) : value;
+        return `--${field.replaceAll('_', '-')}=${text}`;
+      });
     const positionals = placed.map((field) => String(input[field]));
     const args = [MAIN, ...binding.command.split(' '), '--json', ...flags, '--', ...positionals];
     const child = spawn(process.execPath, args, {
-      env: cleanEnvironment(this.home, { SVC_AGENT_ID: AGENT, SVC_ADMIN_AGENT_IDS: AGENT }),
+      env: cleanEnvironment(this.home, {
+        SVC_AGENT_ID: AGENT,
+        SVC_ADMIN_AGENT_IDS: AGENT,
+        GIVEN_SECRET: String(input[binding.secrets?.[0] ?? ''] ?? ''),
+      }),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);

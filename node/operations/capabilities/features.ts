@@ -1,4 +1,5 @@
 import { KINDS } from '../../../protocol/memory/memory.js';
+import { WEBHOOK_EVENTS } from '../../../protocol/webhooks/event-types.js';
 import type { Settings } from '../../config/settings.js';
 import { VERSION } from '../../version.js';
 import type { Facts } from './facts.js';
@@ -56,16 +57,6 @@ export function features(facts: Facts) {
     reflection_boost: { boost: 1, per_depth_increment: 0, max_depth_cap: 0 },
   };
 }
-
-const WEBHOOK_EVENTS = [
-  'memory_store',
-  'memory_promote',
-  'memory_delete',
-  'memory_link_created',
-  'memory_link_invalidated',
-  'memory_consolidated',
-  'approval_requested',
-] as const;
 
 /** The sections that v2 adds (reference-http §6). */
 export function sections({ has, families }: Facts, counters: RuntimeCounters, { permissionsMode }: Settings) {

@@ -8,11 +8,11 @@ export interface RuntimeCounters {
   /** Vectors that the index dropped for lack of room: it never does. */
   readonly hnsw_evictions: number;
   readonly dlq_depth: number;
-  /** Hooks and webhook subscriptions that are registered. */
+  /** Subscriptions to events that the caller may see. */
   readonly registered_hooks: number;
 }
 
-/** Counts what exists. Hooks come with a later part of the service; until then they are 0. */
+/** Counts what exists. */
 export async function runtimeCounters(call: ReadCall): Promise<RuntimeCounters> {
   const { services } = call;
   return {
@@ -20,7 +20,7 @@ export async function runtimeCounters(call: ReadCall): Promise<RuntimeCounters> 
     pending_requests: await waitingActions(call),
     hnsw_evictions: 0,
     dlq_depth: services.condition().federation?.dlq_depth ?? 0,
-    registered_hooks: 0,
+    registered_hooks: await subscriptions(call),
   };
 }
 
@@ -30,6 +30,12 @@ async function activeRules(call: ReadCall): Promise<number> {
   if (!found.ok) return 0;
   const { rules, trust } = found.value;
   return rules.filter((rule) => isInForce(rule, trust)).length;
+}
+
+/** 0 while they cannot be counted. */
+async function subscriptions({ services, caller }: ReadCall): Promise<number> {
+  const found = await services.store.query({ kind: 'list-subscriptions', viewer: caller.viewer });
+  return found.ok ? found.value.subscriptions.length : 0;
 }
 
 /** Actions that wait for approval; 0 while they cannot be counted. */

@@ -5,6 +5,7 @@ import type { EmbeddingFacts } from '../../../protocol/maintenance/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { SCHEMA_VERSION } from '../../../protocol/schema-version.js';
 import type { Crypto } from '../../../protocol/seams.js';
+import type { WebhookTotals } from '../../../protocol/webhooks/queries.js';
 import { diskFailure } from '../../disk-failure.js';
 import { AUDIT_COLUMNS } from '../audit-chain.js';
 import { auditHeadPath, readAuditHead } from '../audit-head.js';
@@ -15,6 +16,7 @@ import { tailsAhead } from '../log-ahead.js';
 import { embeddingProgress } from '../queries/embeddings.js';
 import { listRules } from '../queries/rules.js';
 import { integrityNotes } from '../queries/scrub.js';
+import { webhookTotals } from '../queries/webhooks.js';
 import { Statements } from '../statements.js';
 import { WAITING_TEXTS } from '../text-index.js';
 import { inspectLog, type LogFacts } from './inspect-log.js';
@@ -28,6 +30,12 @@ export interface DatabaseFacts {
   /** Null for a database of another schema version. */
   readonly content: ContentFacts | null;
   readonly audit: AuditReport | null;
+}
+
+/** The subscriptions and their outbox. */
+export interface WebhookFacts extends WebhookTotals {
+  /** When the oldest event that waits happened. */
+  readonly oldestPendingAt: string | null;
 }
 
 export interface ContentFacts {
@@ -62,6 +70,8 @@ export interface ContentFacts {
   readonly log: LogFacts;
   /** Memories that are flagged as nearly the same as another one. */
   readonly nearDuplicates: number;
+  /** Null in a database that no release with webhooks has opened. */
+  readonly webhooks: WebhookFacts | null;
   /** Rows that were found damaged and wait for their repair. */
   readonly suspects: number;
   /** The rules about actions; null when one cannot be read. */
@@ -179,8 +189,16 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
     nearDuplicates: hasTable(db, 'near_duplicates')
       ? count('SELECT count(DISTINCT rid) AS n FROM near_duplicates')
       : 0,
+    webhooks: hasTable(db, 'subscriptions') ? webhooksOf(db) : null,
     suspects: hasTable(db, 'suspects') ? count('SELECT count(*) AS n FROM suspects') : 0,
   };
+}
+
+function webhooksOf(db: Connection): WebhookFacts {
+  const oldest = db
+    .prepare("SELECT min(delivered_at) AS at FROM subscription_events WHERE delivery_status = 'pending'")
+    .get() as { at: string | null };
+  return { ...webhookTotals({ statements: new Statements(db) }), oldestPendingAt: oldest.at };
 }
 
 function rulesOf(db: Connection): readonly Rule[] | null {

@@ -32,7 +32,9 @@ import {
   WRITTEN_COLUMN,
 } from '../schema.js';
 import { addTextIndex, expectTextRules } from '../text-index.js';
-import { dropAside, setAside } from './tables.js';
+import { SUBSCRIPTION_TABLES } from '../webhook-tables.js';
+import { moveSubscriptions } from './older-subscriptions.js';
+import { dropAside, setAside, tableNames } from './tables.js';
 
 /**
  * Upgrades a database of an earlier form of schema 55 to the present form, in one transaction. Safe when several
@@ -43,6 +45,7 @@ export function upgradeForm(db: Connection, options: OpenOptions): void {
     addWrittenBytes(db);
     createEncoderTables(db);
     addNearDuplicates(db);
+    addSubscriptions(db, options);
   }
   if (formOf(db) < DATABASE_FORM) {
     db.pragma('foreign_keys = OFF');
@@ -117,16 +120,29 @@ function addColumn(db: Connection, table: string, column: string): void {
 }
 
 /** Rows that are here already are not compared: that would be hours of work for something that nobody asked for. */
-function addNearDuplicates(db: Connection): void {
-  const there = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'near_duplicates'");
-  if (there.get() !== undefined) return;
+const addNearDuplicates = (db: Connection): void =>
+  addTables(db, 'near_duplicates', () => {
+    db.exec(NEAR_DUPLICATE_TABLES);
+    db.exec('INSERT INTO near_duplicates_through SELECT 1, commit_sequence FROM log_state');
+  });
+
+/** A database that came from an older schema may still have that schema's table of subscriptions. */
+const addSubscriptions = (db: Connection, { nowMs }: OpenOptions): void =>
+  addTables(db, 'subscription_changes', () => {
+    const isOlder = tableNames(db, 'table').includes('subscriptions');
+    if (isOlder) setAside(db, 'subscriptions');
+    db.exec(SUBSCRIPTION_TABLES);
+    if (isOlder) moveSubscriptions(db, instantFromMs(nowMs));
+  });
+
+/** Runs the statements that a database needs which lacks a table. */
+function addTables(db: Connection, table: string, add: () => void): void {
+  const there = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?");
+  if (there.get(table) !== undefined) return;
   db.exec('BEGIN IMMEDIATE');
   try {
     // Another process may have made them meanwhile.
-    if (there.get() === undefined) {
-      db.exec(NEAR_DUPLICATE_TABLES);
-      db.exec('INSERT INTO near_duplicates_through SELECT 1, commit_sequence FROM log_state');
-    }
+    if (there.get(table) === undefined) add();
     db.exec('COMMIT');
   } catch (error) {
     db.exec('ROLLBACK');

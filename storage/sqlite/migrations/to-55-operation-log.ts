@@ -9,6 +9,7 @@ import { memoryToSql, ROW_COLUMNS } from '../rows.js';
 import { SCHEMA } from '../schema.js';
 import { type Engine, engineOf, standardsOf } from './form.js';
 import { memoryFromOlderRow, OLDER_MEMORY_COLUMNS, type OlderRow } from './older-memory.js';
+import { moveSubscriptions } from './older-subscriptions.js';
 import { olderInstant, olderTextOrNull } from './older-values.js';
 import type { MigrationContext, MigrationStep } from './step.js';
 import {
@@ -48,6 +49,7 @@ export const to55: MigrationStep = {
     startLog(db, context.options, `migrated from schema ${context.from}`);
     for (const table of aside) {
       if (table === 'recall_observations') moveObservations(db, context.now);
+      else if (table === 'subscriptions') moveSubscriptions(db, context.now);
       else if (!MOVED_APART.has(table)) moveOtherTable(db, table, context.now);
     }
     // Counted again from the rows: older releases never subtracted the bytes of deleted rows.

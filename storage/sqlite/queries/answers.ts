@@ -57,6 +57,14 @@ import { memoriesSince } from './since.js';
 import { attachedStandards, readStandards, removedStandards } from './standards.js';
 import { storeStats } from './stats.js';
 import { supersededPayloads } from './superseded.js';
+import {
+  deadLetters,
+  dueSubscriptions,
+  listSubscriptions,
+  nextDelivery,
+  subscriptionEvents,
+  webhookTotals,
+} from './webhooks.js';
 
 /** How a query is answered, and whether it costs less than a message to a thread. */
 interface Answering<Q, A> {
@@ -144,6 +152,12 @@ export const ANSWERS: {
   'unread-messages': scan(unreadMessages),
   'inbox-events': scan(inboxEvents),
   'spent-receipts': scan(spentReceipts),
+  'list-subscriptions': scan(listSubscriptions),
+  'subscription-events': scan(subscriptionEvents),
+  'dead-letters': scan(deadLetters),
+  'due-subscriptions': lookup(dueSubscriptions),
+  'next-delivery': lookup(nextDelivery),
+  'webhook-totals': scan(webhookTotals),
 
   'export-memories': scan(exportMemories),
   'export-links': scan(exportLinks),

@@ -14,6 +14,7 @@ import type { Encoders } from '../../../protocol/maintenance/encoder-ref.js';
 import type { Memory, MemoryRow } from '../../../protocol/memory/memory.js';
 import type { Result } from '../../../protocol/result.js';
 import type { VersionVector } from '../../../protocol/version-vector.js';
+import type { Subscription } from '../../../protocol/webhooks/subscription.js';
 import { aMemory, UNLIMITED } from '../../support/memories.js';
 
 export const NOW = '2026-07-28T12:00:00.000Z';
@@ -75,6 +76,7 @@ export interface Held {
   /** What removed subjects had seen. */
   readonly tombstones?: readonly (Subject & { readonly seen: VersionVector })[];
   readonly kinds?: Kinds;
+  readonly subscriptions?: readonly Subscription[];
 }
 
 const contextOf = ({ nowMs = NOW_MS, kinds = KINDS }: Held): DecisionContext => ({
@@ -109,7 +111,8 @@ export function driven<T>(
   const deciding = begin(contextOf(held)) as Generator<ReadRequest, T, unknown>;
   let step = deciding.next();
   while (!step.done) {
-    reads.push(step.value);
+    // Every change asks for them; tests of events look at what comes of it.
+    if (step.value.read !== 'subscription-filters') reads.push(step.value);
     step = deciding.next(answerOf(step.value, held));
   }
   assert.equal(JSON.stringify({ ...held, kinds: null }), before, 'a decision is pure');
@@ -184,6 +187,10 @@ function answerOf(request: ReadRequest, held: Held): unknown {
       return subjects
         .filter(({ kind, id }) => kind === 'standard' && request.namespaces.includes(id))
         .map(({ image }) => image);
+    case 'subscription-filters':
+      return held.subscriptions ?? [];
+    case 'subscription':
+      return held.subscriptions?.find(({ id }) => id === request.id) ?? null;
     // No links lead anywhere: the real engine's tests have cycles.
     case 'leads-back':
       return 'no';

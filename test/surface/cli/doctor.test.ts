@@ -357,6 +357,7 @@ describe('doctor', { concurrency: 2 }, () => {
         'Identity and admin',
         'Limits',
         'Governance',
+        'Webhook',
         'Embeddings reachability',
         'LLM reachability',
         'Capabilities',
@@ -366,7 +367,7 @@ describe('doctor', { concurrency: 2 }, () => {
     );
     assert.deepEqual(
       report.sections.filter(({ severity }) => severity === 'N/A').map(({ name }) => name),
-      ['Embeddings reachability', 'LLM reachability', 'Mesh'],
+      ['Webhook', 'Embeddings reachability', 'LLM reachability', 'Mesh'],
     );
     assert.match(report.generated_at, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
   });

@@ -14,12 +14,13 @@ import { names } from './endpoints/names.js';
 import { recall } from './endpoints/recall.js';
 import type { EndpointRow } from './endpoints/row.js';
 import { transfer } from './endpoints/transfer.js';
+import { webhooks } from './endpoints/webhooks.js';
 
 export type { EndpointRow, Shape } from './endpoints/row.js';
 
 /**
- * The endpoint tables of the interface, sections 4.1 to 4.8, 4.9, 4.10 (export, import) and what of 4.12 is there, in
- * a useful order.
+ * The endpoint tables of the interface, sections 4.1 to 4.9, 4.10 (export, import), 4.11 and what of 4.12 is there, in a
+ * useful order.
  */
 export const ENDPOINT_ROWS: readonly EndpointRow[] = [
   ...health,
@@ -35,6 +36,7 @@ export const ENDPOINT_ROWS: readonly EndpointRow[] = [
   ...names,
   ...approvals,
   ...messages,
+  ...webhooks,
   ...transfer,
   ...further,
   ...lastly,

@@ -1,0 +1,202 @@
+import { createHmac } from 'node:crypto';
+import { lookup as systemLookup } from 'node:dns/promises';
+import { isIP, type LookupFunction } from 'node:net';
+import { Client } from 'undici';
+import { WEBHOOK_RESPONSE_BYTES_MAX, WEBHOOK_TIMEOUT_MS } from '../../protocol/limits.js';
+import type { Clock, Crypto, Scheduler } from '../../protocol/seams.js';
+import type { Delivery } from '../../protocol/webhooks/queries.js';
+import type { Settings } from '../config/settings.js';
+import { VERSION } from '../version.js';
+import { addressRefusal, hostOf, urlRefusal } from './address-guard.js';
+
+/** An address of a host, as a resolver answers it. */
+export interface Resolved {
+  readonly address: string;
+  readonly family: number;
+}
+
+export interface SenderParts {
+  readonly settings: Pick<Settings, 'allowLoopbackWebhooks' | 'ssrfGuardAllowDnsFail' | 'webhookHmacSecret'>;
+  readonly crypto: Pick<Crypto, 'sha256Hex'>;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly scheduler: Scheduler;
+  /** The resolver of the system unless given. */
+  readonly resolve?: (host: string) => Promise<readonly Resolved[]>;
+  /** Certificates that are trusted besides the public ones, PEM; for tests. */
+  readonly authorities?: readonly string[];
+  readonly timeoutMs?: number;
+}
+
+/** Why an attempt failed (reference-federation §2.3); these words stand in `last_error`. */
+export type DeliveryError =
+  | 'ssrf-rejected'
+  | 'dns-ssrf-rejected'
+  | 'no-secret'
+  | 'network'
+  | `http-${number}`
+  | 'ack-read'
+  | 'ack-decode'
+  | 'ack-status'
+  | 'ack-corr-mismatch';
+
+/** The signature of a body: HMAC-SHA-256 over `<timestamp>.<body>`, keyed with the bytes of SHA-256(secret). */
+export const signatureOf = (secretHash: string, timestamp: string, body: string): string =>
+  `sha256=${createHmac('sha256', Buffer.from(secretHash, 'hex')).update(`${timestamp}.${body}`).digest('hex')}`;
+
+/** A target that must not be called. */
+class Refused extends Error {
+  constructor(readonly why: 'ssrf-rejected' | 'dns-ssrf-rejected') {
+    super(why);
+  }
+}
+
+/**
+ * Sends events to receivers (interface §6.1). Every resolved address is checked, and the connection goes to the address
+ * that was checked. It follows no redirect, uses no proxy, and keeps neither connections nor cookies.
+ */
+export class WebhookSender {
+  readonly #parts: SenderParts;
+
+  constructor(parts: SenderParts) {
+    this.#parts = parts;
+  }
+
+  /** Sends an event once; null when the receiver acknowledged it. Never rejects. */
+  async send(delivery: Delivery, stopping?: AbortSignal): Promise<DeliveryError | null> {
+    const secretHash = delivery.secretHash ?? this.#nodeSecretHash();
+    if (secretHash === null) return 'no-secret';
+    const controller = new AbortController();
+    const abort = () => controller.abort();
+    const timer = this.#parts.scheduler.after(this.#parts.timeoutMs ?? WEBHOOK_TIMEOUT_MS, abort, {
+      keepAlive: true,
+    });
+    stopping?.addEventListener('abort', abort, { once: true });
+    try {
+      return await Promise.race([
+        this.#attempt(delivery, secretHash, controller.signal),
+        new Promise<never>((_resolve, reject) => {
+          controller.signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
+        }),
+      ]);
+    } catch (error) {
+      if (error instanceof Refused) return error.why;
+      return 'network';
+    } finally {
+      timer.cancel();
+      stopping?.removeEventListener('abort', abort);
+      // Ends a request that is still under way.
+      abort();
+    }
+  }
+
+  #nodeSecretHash(): string | null {
+    const { settings, crypto } = this.#parts;
+    return settings.webhookHmacSecret === null ? null : crypto.sha256Hex(settings.webhookHmacSecret.reveal());
+  }
+
+  async #attempt(
+    { url: address, body, correlationId }: Delivery,
+    secretHash: string,
+    signal: AbortSignal,
+  ): Promise<DeliveryError | null> {
+    const { settings, clock } = this.#parts;
+    // The settings may have changed since it was registered.
+    if (urlRefusal(address, settings.allowLoopbackWebhooks) !== null) return 'ssrf-rejected';
+    const url = new URL(address);
+    const target = await this.#addressOf(url);
+    const client = this.#clientTo(url, target);
+    const timestamp = String(Math.floor(clock.nowMs() / 1000));
+    try {
+      const answer = await client.request({
+        method: 'POST',
+        path: `${url.pathname}${url.search}`,
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': `mnemesh/${VERSION}`,
+          'x-svc-timestamp': timestamp,
+          'x-svc-correlation-id': correlationId,
+          'x-svc-signature': signatureOf(secretHash, timestamp, body),
+        },
+        body,
+        signal,
+      });
+      if (answer.statusCode < 200 || answer.statusCode > 299) return `http-${answer.statusCode}`;
+      return acknowledgement(await textOf(answer.body), correlationId);
+    } finally {
+      void client.destroy().catch(() => undefined);
+    }
+  }
+
+  /** The address that the connection goes to: the first one, after all of them were checked. */
+  async #addressOf(url: URL): Promise<Resolved> {
+    const { settings } = this.#parts;
+    const host = hostOf(url);
+    const family = isIP(host);
+    const found = family === 0 ? await this.#resolved(host) : [{ address: host, family }];
+    const [first] = found;
+    if (first === undefined) throw new Refused('dns-ssrf-rejected');
+    const mayBeHere = settings.allowLoopbackWebhooks;
+    if (found.some(({ address }) => addressRefusal(address, mayBeHere) !== null))
+      throw new Refused(family === 0 ? 'dns-ssrf-rejected' : 'ssrf-rejected');
+    // Without TLS only this machine is called, whatever its name resolves to.
+    const isHere = ({ address }: Resolved) => addressRefusal(address, false) !== null;
+    if (url.protocol === 'http:' && !found.every(isHere)) throw new Refused('dns-ssrf-rejected');
+    return first;
+  }
+
+  async #resolved(host: string): Promise<readonly Resolved[]> {
+    const resolve = this.#parts.resolve ?? ((name) => systemLookup(name, { all: true }));
+    try {
+      return await resolve(host);
+    } catch (error) {
+      // There is no address to call either way; permitted, the failure is one of the network.
+      if (this.#parts.settings.ssrfGuardAllowDnsFail) throw error;
+      throw new Refused('dns-ssrf-rejected');
+    }
+  }
+
+  #clientTo(url: URL, { address, family }: Resolved): Client {
+    const { authorities } = this.#parts;
+    const pinned: LookupFunction = (_host, options, done) => {
+      if (options.all === true) done(null, [{ address, family }]);
+      else done(null, address, family);
+    };
+    return new Client(url.origin, {
+      pipelining: 0,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: {
+        lookup: pinned,
+        timeout: WEBHOOK_TIMEOUT_MS,
+        ...(authorities === undefined ? {} : { ca: [...authorities] }),
+      },
+    });
+  }
+}
+
+/** The body of an answer; null when it is too long. */
+async function textOf(body: AsyncIterable<Uint8Array>): Promise<string | null> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > WEBHOOK_RESPONSE_BYTES_MAX) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** Null for `{"status": "ack", "correlation_id": "<same>"}`. */
+function acknowledgement(text: string | null, correlationId: string): DeliveryError | null {
+  if (text === null) return 'ack-read';
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    return 'ack-decode';
+  }
+  if (typeof answer !== 'object' || answer === null) return 'ack-decode';
+  const { status, correlation_id } = answer as Record<string, unknown>;
+  if (status !== 'ack') return 'ack-status';
+  return correlation_id === correlationId ? null : 'ack-corr-mismatch';
+}

@@ -1,0 +1,184 @@
+import { AGENTS_NAMESPACE } from '../agents/agent.js';
+import type { Command } from '../commands.js';
+import type { Mutation } from '../decide/mutations.js';
+import { memoryById, type Reading } from '../decide/reads.js';
+import { mayKnow } from '../governance/queries.js';
+import type { Link } from '../graph/link.js';
+import { withAncestors } from '../ids.js';
+import { linkKind } from '../kinds/link-kind.js';
+import { memoryKind } from '../kinds/memory-kind.js';
+import { type PendingAction, type PendingState, pendingKind } from '../kinds/pending-kind.js';
+import { isVisible } from '../memory/access.js';
+import { type Memory, ownerOf, TIERS } from '../memory/memory.js';
+import type { EventType } from './event-types.js';
+import type { Announcement, WebhookEvent } from './webhook-event.js';
+
+/** What a mutation did to one subject. */
+interface Change {
+  readonly kind: string;
+  readonly id: string;
+  readonly before: object | null;
+  readonly after: object | null;
+  /** Why the subject was removed; null while it is there. */
+  readonly reason: string | null;
+}
+
+const HEARD: ReadonlySet<string> = new Set([memoryKind.name, linkKind.name, pendingKind.name]);
+
+/** True for a mutation that can be an event. */
+export const canBeEvent = (mutation: Mutation): boolean =>
+  (mutation.mutation === 'write' || mutation.mutation === 'remove' || mutation.mutation === 'settle') &&
+  HEARD.has(mutation.kind);
+
+/**
+ * The events of the changes of a command. They follow from the images before and after, so that a node that applies an
+ * operation of a peer announces what the peer announced. Only a store that merges into a memory shows by its command.
+ */
+export function* announcementsOf(
+  command: Command,
+  mutations: readonly Mutation[],
+): Reading<readonly Announcement[]> {
+  const changes = mutations.flatMap((mutation) => changeOf(mutation) ?? []);
+  const written = new Map<string, Memory>();
+  for (const { kind, id, after } of changes)
+    if (kind === memoryKind.name && after !== null) written.set(id, after as Memory);
+  const found: Announcement[] = [];
+  for (const change of changes) {
+    const announced = yield* announcementOf(change, command, written);
+    if (announced !== null) found.push(announced);
+  }
+  return found;
+}
+
+function changeOf(mutation: Mutation): Change | null {
+  if (!canBeEvent(mutation)) return null;
+  switch (mutation.mutation) {
+    case 'write':
+      return { ...named(mutation), before: mutation.before, after: mutation.image, reason: null };
+    case 'remove':
+      return { ...named(mutation), before: mutation.before, after: null, reason: mutation.reason };
+    case 'settle': {
+      const { image, removal } = mutation.settled;
+      return {
+        ...named(mutation),
+        before: mutation.before?.image ?? null,
+        after: image,
+        reason: removal?.reason ?? null,
+      };
+    }
+    default:
+      return null;
+  }
+}
+
+const named = ({ kind, id }: { readonly kind: string; readonly id: string }) => ({ kind, id });
+
+function* announcementOf(
+  change: Change,
+  command: Command,
+  written: ReadonlyMap<string, Memory>,
+): Reading<Announcement | null> {
+  switch (change.kind) {
+    case memoryKind.name:
+      return yield* memoryEvent(change, command);
+    case linkKind.name:
+      return yield* linkEvent(change, written);
+    default:
+      return pendingEvent(change);
+  }
+}
+
+function* memoryEvent({ before, after, reason }: Change, command: Command): Reading<Announcement | null> {
+  const was = before as Memory | null;
+  const is = after as Memory | null;
+  if ((is ?? was)?.namespace === AGENTS_NAMESPACE) return null;
+  if (is === null) {
+    // A consolidation names its sources itself.
+    if (was === null || reason === 'consolidate') return null;
+    return ofMemory('memory_delete', was, { title: was.title, tier: was.tier, reason });
+  }
+  if (was === null) return yield* newMemoryEvent(is);
+  if (TIERS.indexOf(is.tier) > TIERS.indexOf(was.tier))
+    return ofMemory('memory_promote', is, { mode: 'tier', tier: is.tier });
+  return command.kind === 'store-memory' ? ofMemory('memory_store', is, {}) : null;
+}
+
+/** A memory that was not there before: stored, joined from others, or the clone of one below. */
+function* newMemoryEvent(memory: Memory): Reading<Announcement> {
+  const sources = memory.metadata['derived_from'];
+  if (!Array.isArray(sources) || sources.length === 0) return ofMemory('memory_store', memory, {});
+  if (memory.source === 'consolidation') {
+    const details = { source_ids: sources, source_count: sources.length };
+    return ofMemory('memory_consolidated', memory, details);
+  }
+  const [id] = sources as readonly unknown[];
+  const source = sources.length === 1 && typeof id === 'string' ? yield* memoryById(id) : null;
+  const isClone =
+    source !== null &&
+    source.title === memory.title &&
+    withAncestors(source.namespace).slice(1).includes(memory.namespace);
+  if (!isClone) return ofMemory('memory_store', memory, {});
+  const details = { mode: 'vertical', to_namespace: memory.namespace, clone_id: memory.id };
+  const { event, isShownTo } = ofMemory('memory_promote', source, details);
+  return { event, isShownTo: (viewer) => isShownTo(viewer) && isVisible(memory, viewer) };
+}
+
+const ofMemory = (event: EventType, memory: Memory, details: WebhookEvent['details']): Announcement => ({
+  event: { event, memory_id: memory.id, namespace: memory.namespace, agent_id: ownerOf(memory), details },
+  isShownTo: (viewer) => isVisible(memory, viewer),
+});
+
+function* linkEvent(
+  { before, after }: Change,
+  written: ReadonlyMap<string, Memory>,
+): Reading<Announcement | null> {
+  const was = before as Link | null;
+  const is = after as Link | null;
+  if (is === null) return null;
+  const isEnded = is.retired_at !== null && was?.retired_at === null;
+  const isMade =
+    is.retired_at === null && (was === null || was.retired_at !== null || was.created_at !== is.created_at);
+  if (!isEnded && !isMade) return null;
+  const { source_id, target_id, relation, valid_until, believed_until } = is;
+  const source = written.get(source_id) ?? (yield* memoryById(source_id));
+  const target = written.get(target_id) ?? (yield* memoryById(target_id));
+  if (source === null || target === null) return null;
+  const previous = believed_until === null ? {} : { previous_valid_until: believed_until };
+  return {
+    event: {
+      event: isEnded ? 'memory_link_invalidated' : 'memory_link_created',
+      memory_id: source_id,
+      namespace: source.namespace,
+      agent_id: is.observed_by,
+      details: isEnded ? { target_id, relation, valid_until, ...previous } : { target_id, relation },
+    },
+    isShownTo: (viewer) => isVisible(source, viewer) && isVisible(target, viewer),
+  };
+}
+
+const DECISIONS: Readonly<Record<Exclude<PendingState, 'pending'>, string>> = {
+  approved: 'approve',
+  rejected: 'deny',
+  expired: 'expired',
+};
+
+function pendingEvent({ before, after }: Change): Announcement | null {
+  const was = before as PendingAction | null;
+  const is = after as PendingAction | null;
+  if (is === null || (was !== null && was.status === is.status)) return null;
+  const { pending_id, namespace, action_type, requested_by, requested_at, status, memory_id } = is;
+  const target = memory_id === null ? {} : { target_memory_id: memory_id };
+  const common = { action_type, requested_at, status, ...target };
+  const { decided_by, remember } = is;
+  return {
+    event: {
+      event: status === 'pending' ? 'approval_requested' : 'approval_decided',
+      memory_id: pending_id,
+      namespace,
+      agent_id: requested_by,
+      details:
+        status === 'pending' ? common : { ...common, decision: DECISIONS[status], decided_by, remember },
+    },
+    isShownTo: (viewer) => mayKnow(is, viewer),
+  };
+}

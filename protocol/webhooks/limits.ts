@@ -1,0 +1,35 @@
+// Webhooks: a part of the one list of limits, which holds it (protocol/limits.ts)
+
+/** One attempt to deliver an event: name resolution, connection, request and answer. */
+export const WEBHOOK_TIMEOUT_MS = 5000;
+/** The waits after failed attempts; after the attempt that follows the last one, the event is a dead letter. */
+export const WEBHOOK_RETRY_MS = [200, 1000, 5000] as const;
+/** A longer answer of a receiver is no acknowledgement. */
+export const WEBHOOK_RESPONSE_BYTES_MAX = 65_536;
+/** Subscriptions that are served at the same time. */
+export const WEBHOOK_CONCURRENCY = 32;
+export const WEBHOOK_CONCURRENCY_MAX = 4096;
+/** Events in a row that became dead letters, after which a subscription is quarantined. */
+export const WEBHOOK_FAILURES_IN_ROW_MAX = 20;
+/** How often one event may be sent again on request; after that it is poison. */
+export const WEBHOOK_REPLAYS_MAX = 100;
+
+export const SUBSCRIPTIONS_PER_AGENT_MAX = 100;
+export const SUBSCRIPTIONS_MAX = 1000;
+export const SUBSCRIPTION_URL_BYTES_MAX = 2048;
+export const SUBSCRIPTION_SECRET_BYTES_MAX = 1024;
+/** Events of one subscription that wait; further ones become dead letters at once. */
+export const SUBSCRIPTION_PENDING_MAX = 100_000;
+/** Dead letters of one subscription; further ones are dropped and counted. */
+export const SUBSCRIPTION_DEAD_LETTERS_MAX = 10_000;
+/** How long, and how many, delivered and failed events of one subscription are kept for a replay. */
+export const SUBSCRIPTION_HISTORY_SECONDS = 7 * 86_400;
+export const SUBSCRIPTION_HISTORY_MAX = 10_000;
+/** Rows that one transaction removes from the history, and the time between two looks. */
+export const SUBSCRIPTION_PRUNE_MAX = 1000;
+export const SUBSCRIPTION_PRUNE_MS = 60_000;
+/** Events, or dead letters, in one answer, and the bytes of their bodies. */
+export const SUBSCRIPTION_PAGE = 100;
+export const SUBSCRIPTION_PAGE_MAX = 1000;
+/** Events that one call sends again. */
+export const SUBSCRIPTION_RESEND_MAX = 1000;

@@ -1,0 +1,56 @@
+import type { Instant } from '../meanings.js';
+import type { WebhookEvent } from './webhook-event.js';
+
+/** An event on its way to one subscription, and afterwards a row of its history. */
+export interface OutboxEvent {
+  /** The order in which the subscription gets its events. */
+  readonly seq: number;
+  readonly subscription_id: string;
+  /** The same for every attempt, so that a receiver knows an event that it has had. */
+  readonly correlation_id: string;
+  readonly event_type: string;
+  /** The body as it is sent. */
+  readonly payload: string;
+  /** When it happened; the body says so too. */
+  readonly delivered_at: Instant;
+  readonly delivery_status: 'pending' | 'ack' | 'failed';
+  readonly attempts: number;
+  /** Wall clock, in milliseconds. */
+  readonly next_attempt_ms: number;
+  readonly last_error: string | null;
+  readonly first_failed_at: Instant | null;
+  /** How often its owner had it sent again. */
+  readonly replays: number;
+}
+
+/** An event that was given up. */
+export interface DeadLetter {
+  readonly subscription_id: string;
+  readonly correlation_id: string;
+  readonly event_type: string;
+  readonly payload: string;
+  readonly retry_count: number;
+  readonly last_error: string;
+  readonly first_failed_at: Instant;
+  readonly last_failed_at: Instant;
+}
+
+/**
+ * The id of an event of a subscription: a UUID of version 7. Its place in the outbox and the random part of the id of the
+ * subscription make it unique.
+ */
+export function correlationId(subscriptionId: string, seq: number, nowMs: number): string {
+  const time = Math.max(0, nowMs).toString(16).padStart(12, '0').slice(-12);
+  const place = (seq % 2 ** 42).toString(16).padStart(11, '0');
+  const random = subscriptionId
+    .replaceAll(/[^0-9a-f]/g, '')
+    .slice(-7)
+    .padStart(7, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${place.slice(0, 3)}-8${random.slice(0, 3)}-${random.slice(3)}${place.slice(3)}`;
+}
+
+/** The body of an event (reference-http §5.4): flat, the same for every attempt. */
+export function bodyOf(event: WebhookEvent, correlation_id: string, delivered_at: Instant): string {
+  const { details, ...envelope } = event;
+  return JSON.stringify({ ...envelope, delivered_at, correlation_id, ...details });
+}

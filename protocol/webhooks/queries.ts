@@ -1,0 +1,73 @@
+import type { Ask } from '../ask.js';
+import type { Instant } from '../meanings.js';
+import type { Viewer } from '../ranking/types.js';
+import type { DeadLetter, OutboxEvent } from './outbox.js';
+import type { Subscription } from './subscription.js';
+
+/** Questions about webhooks. */
+export interface WebhookQueries {
+  readonly 'list-subscriptions': Ask<ListSubscriptions, { readonly subscriptions: readonly Subscription[] }>;
+  readonly 'subscription-events': Ask<SubscriptionEvents, { readonly events: readonly OutboxEvent[] }>;
+  readonly 'dead-letters': Ask<DeadLetters, { readonly entries: readonly (DeadLetter & { id: number })[] }>;
+  readonly 'due-subscriptions': Ask<DueSubscriptions, { readonly ids: readonly string[] }>;
+  readonly 'next-delivery': Ask<NextDelivery, { readonly delivery: Delivery | null }>;
+  readonly 'webhook-totals': Ask<{ readonly kind: 'webhook-totals' }, WebhookTotals>;
+}
+
+/** The subscriptions of an agent, or all of them for a caller that sees everything; the oldest first. */
+export interface ListSubscriptions {
+  readonly kind: 'list-subscriptions';
+  readonly viewer: Viewer;
+}
+
+/** The events of a subscription since an instant, the oldest first; nothing for another than its owner. */
+export interface SubscriptionEvents {
+  readonly kind: 'subscription-events';
+  readonly subscriptionId: string;
+  readonly since: Instant;
+  readonly limit: number;
+  readonly viewer: Viewer;
+}
+
+/** Dead letters of a subscription, or of all of the caller's subscriptions, the newest first. */
+export interface DeadLetters {
+  readonly kind: 'dead-letters';
+  readonly subscriptionId: string | null;
+  readonly limit: number;
+  readonly viewer: Viewer;
+}
+
+/** Subscriptions whose next event may be sent now, without those that are being served. */
+export interface DueSubscriptions {
+  readonly kind: 'due-subscriptions';
+  readonly nowMs: number;
+  readonly limit: number;
+  readonly except: readonly string[];
+}
+
+/** The next event of a subscription, if it may be sent now. */
+export interface NextDelivery {
+  readonly kind: 'next-delivery';
+  readonly subscriptionId: string;
+  readonly nowMs: number;
+}
+
+/** What the sender needs of an event and its subscription. */
+export interface Delivery {
+  readonly subscriptionId: string;
+  readonly seq: number;
+  readonly correlationId: string;
+  readonly url: string;
+  readonly body: string;
+  /** Lower-case hex; null where the secret of the node signs. */
+  readonly secretHash: string | null;
+}
+
+/** Over all subscriptions of the node. */
+export interface WebhookTotals {
+  readonly subscriptions: number;
+  readonly quarantined: number;
+  readonly pending: number;
+  readonly dead: number;
+  readonly dropped: number;
+}

@@ -1,0 +1,61 @@
+import type { AgentId, Instant } from '../meanings.js';
+import type { Viewer } from '../ranking/types.js';
+import { ALL_EVENTS } from './event-types.js';
+import type { Announcement } from './webhook-event.js';
+
+/** What decides which events a subscription gets; it never changes. */
+export interface Filter {
+  readonly id: string;
+  /** `*`, or names of events with commas between them. */
+  readonly events: string;
+  /** Equality, no pattern; null for all namespaces. */
+  readonly namespace_filter: string | null;
+  /** Equality; null for all agents, and for events without one. */
+  readonly agent_filter: string | null;
+  /** The owner: events about what it may not see are not sent. */
+  readonly created_by: AgentId;
+  /** True for a subscription of the operator, which gets the events of all agents. */
+  readonly sees_all: boolean;
+}
+
+/** A subscription to events (interface §2.7). Local to its node. */
+export interface Subscription extends Filter {
+  readonly url: string;
+  /** SHA-256 of its secret, lower-case hex; null for one that is signed with the secret of the node. */
+  readonly secret_hash: string | null;
+  readonly created_at: Instant;
+  readonly last_dispatched_at: Instant | null;
+  /** Events whose delivery has ended, and those of them that failed, with those that were not tried. */
+  readonly dispatch_count: number;
+  readonly failure_count: number;
+  /** Events that failed since the last one that was acknowledged. */
+  readonly failures_in_row: number;
+  /** A quarantined one gets nothing until its owner sends its events again. */
+  readonly status: 'active' | 'quarantined';
+  /** Events that wait, dead letters, and events that found no room among the dead letters. */
+  readonly pending_count: number;
+  readonly dlq_count: number;
+  readonly dropped_count: number;
+  /** Events in its history: delivered or failed, and not removed yet. */
+  readonly ended_count: number;
+}
+
+/** What the owner of a subscription may see. */
+export const ownerOfSubscription = ({ created_by, sees_all }: Filter): Viewer => ({
+  all: sees_all,
+  agentId: created_by,
+  asNamespace: null,
+});
+
+/** True for an event that a subscription gets. */
+export function hears(filter: Filter, { event, isShownTo }: Announcement): boolean {
+  const { events, namespace_filter: namespace, agent_filter: agent } = filter;
+  if (events !== ALL_EVENTS && !events.split(',').includes(event.event)) return false;
+  if (namespace !== null && namespace !== event.namespace) return false;
+  if (agent !== null && agent !== event.agent_id) return false;
+  return isShownTo(ownerOfSubscription(filter));
+}
+
+/** True for a caller that may see and remove a subscription. */
+export const isOwn = ({ created_by }: Filter, { all, agentId }: Viewer): boolean =>
+  all || (agentId !== null && created_by === agentId);

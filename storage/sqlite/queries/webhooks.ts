@@ -1,0 +1,100 @@
+import type { Answers } from '../../../protocol/queries.js';
+import type { Viewer } from '../../../protocol/ranking/types.js';
+import type { DeadLetter, OutboxEvent } from '../../../protocol/webhooks/outbox.js';
+import type {
+  DeadLetters,
+  Delivery,
+  DueSubscriptions,
+  ListSubscriptions,
+  NextDelivery,
+  SubscriptionEvents,
+  WebhookTotals,
+} from '../../../protocol/webhooks/queries.js';
+import { type SubscriptionSqlRow, subscriptionFromSql } from '../webhook-reads.js';
+import type { QueryParts } from './query-parts.js';
+
+/** The subscriptions `s` that a viewer may see. */
+const OWN = '(@all = 1 OR s.created_by = @agent)';
+const ownOf = ({ all, agentId }: Viewer) => ({ all: all ? 1 : 0, agent: agentId });
+
+/** A row may be sent now; a retry that lies far ahead was planned before the clock was set back. */
+const IS_DUE = '(e.next_attempt_ms <= @nowMs OR e.next_attempt_ms > @nowMs + 60000)';
+const FIRST_PENDING = `(SELECT min(seq) FROM subscription_events
+  WHERE subscription_id = s.id AND delivery_status = 'pending')`;
+
+export function listSubscriptions(
+  { statements }: QueryParts,
+  { viewer }: ListSubscriptions,
+): Answers['list-subscriptions'] {
+  const rows = statements
+    .get(`SELECT * FROM subscriptions s WHERE ${OWN} ORDER BY s.created_at, s.id`)
+    .all(ownOf(viewer)) as SubscriptionSqlRow[];
+  return { subscriptions: rows.map(subscriptionFromSql) };
+}
+
+export function subscriptionEvents(
+  { statements }: QueryParts,
+  { subscriptionId, since, limit, viewer }: SubscriptionEvents,
+): Answers['subscription-events'] {
+  const events = statements
+    .get(
+      `SELECT e.* FROM subscriptions s JOIN subscription_events e ON e.subscription_id = s.id
+       WHERE s.id = @subscriptionId AND ${OWN} AND e.delivered_at >= @since ORDER BY e.seq LIMIT @limit`,
+    )
+    .all({ ...ownOf(viewer), subscriptionId, since, limit }) as OutboxEvent[];
+  return { events };
+}
+
+export function deadLetters(
+  { statements }: QueryParts,
+  { subscriptionId, limit, viewer }: DeadLetters,
+): Answers['dead-letters'] {
+  const entries = statements
+    .get(
+      `SELECT d.* FROM subscriptions s JOIN subscription_dlq d ON d.subscription_id = s.id
+       WHERE (@subscriptionId IS NULL OR s.id = @subscriptionId) AND ${OWN} ORDER BY d.id DESC LIMIT @limit`,
+    )
+    .all({ ...ownOf(viewer), subscriptionId, limit }) as (DeadLetter & { id: number })[];
+  return { entries };
+}
+
+export function dueSubscriptions(
+  { statements }: QueryParts,
+  { nowMs, limit, except }: DueSubscriptions,
+): Answers['due-subscriptions'] {
+  const ids = statements
+    .get(
+      `SELECT s.id FROM subscriptions s JOIN subscription_events e ON e.seq = ${FIRST_PENDING}
+       WHERE s.status = 'active' AND s.pending_count > 0 AND ${IS_DUE}
+         AND s.id NOT IN (SELECT value FROM json_each(@except))
+       ORDER BY e.next_attempt_ms LIMIT @limit`,
+    )
+    .pluck()
+    .all({ nowMs, limit, except: JSON.stringify(except) }) as string[];
+  return { ids };
+}
+
+export function nextDelivery(
+  { statements }: QueryParts,
+  { subscriptionId, nowMs }: NextDelivery,
+): Answers['next-delivery'] {
+  const row = statements
+    .get(
+      `SELECT s.id AS subscriptionId, e.seq, e.correlation_id AS correlationId, s.url, e.payload AS body,
+         s.secret_hash AS secretHash
+       FROM subscriptions s JOIN subscription_events e ON e.seq = ${FIRST_PENDING}
+       WHERE s.id = @subscriptionId AND s.status = 'active' AND ${IS_DUE}`,
+    )
+    .get({ subscriptionId, nowMs }) as Delivery | undefined;
+  return { delivery: row ?? null };
+}
+
+export function webhookTotals({ statements }: Pick<QueryParts, 'statements'>): Answers['webhook-totals'] {
+  return statements
+    .get(
+      `SELECT count(*) AS subscriptions, coalesce(sum(status = 'quarantined'), 0) AS quarantined,
+         coalesce(sum(pending_count), 0) AS pending, coalesce(sum(dlq_count), 0) AS dead,
+         coalesce(sum(dropped_count), 0) AS dropped FROM subscriptions`,
+    )
+    .get() as WebhookTotals;
+}

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Services } from '../../node/pipeline/call.js';
+import {
+  SUBSCRIPTION_HISTORY_MAX,
+  WEBHOOK_FAILURES_IN_ROW_MAX,
+  WEBHOOK_REPLAYS_MAX,
+  WEBHOOK_RETRY_MS,
+} from '../../protocol/limits.js';
+import type { Viewer } from '../../protocol/ranking/types.js';
+import type { Result } from '../../protocol/result.js';
+import { aMemory } from '../support/memories.js';
+import { openTestNode } from '../support/test-node.js';
+
+const OWNER: Viewer = { all: false, agentId: 'ai:owner', asNamespace: null };
+const SINCE = '2020-01-01T00:00:00.000Z';
+const ATTEMPTS = WEBHOOK_RETRY_MS.length + 1;
+/** Long after every wait. */
+const LATER_MS = 4_000_000_000_000;
+
+const unwrap = <T>(result: Result<T>): T => {
+  assert.ok(result.ok, JSON.stringify(result));
+  return result.value;
+};
+
+describe('the outbox of webhooks', () => {
+  let services: Services;
+  let close: () => Promise<void>;
+  let stored = 0;
+  before(async () => {
+    ({ services, close } = await openTestNode());
+  });
+  after(() => close());
+
+  const subscribe = async (id: string) => {
+    const subscription = {
+      ...{ id, url: 'https://example.org/', events: '*', secret_hash: 'ab'.repeat(32) },
+      ...{ namespace_filter: id, agent_filter: null, created_by: 'ai:owner' },
+    };
+    unwrap(await services.store.execute({ kind: 'subscribe', subscription, viewer: OWNER }));
+  };
+  const store = async (namespace: string) => {
+    stored += 1;
+    const memory = aMemory({ id: `memory-${stored}`, title: `title ${stored}`, namespace });
+    const command = { kind: 'store-memory', memory, envelope: null, onConflict: 'error' } as const;
+    const said = await services.store.execute({ ...command, viewer: OWNER, archive: true });
+    assert.ok(said.ok, JSON.stringify(said));
+  };
+  const next = async (subscriptionId: string) =>
+    unwrap(await services.store.query({ kind: 'next-delivery', subscriptionId, nowMs: LATER_MS })).delivery;
+  const record = async (subscriptionId: string, error: string | null) => {
+    const delivery = await next(subscriptionId);
+    assert.ok(delivery !== null, 'an event is due');
+    const { seq } = delivery;
+    return unwrap(await services.store.execute({ kind: 'record-delivery', subscriptionId, seq, error }));
+  };
+  const giveUp = async (id: string) => {
+    for (let n = 1; n < ATTEMPTS; n += 1) assert.equal((await record(id, 'network')).became, 'retry');
+    return record(id, 'network');
+  };
+  const subscription = async (id: string) => {
+    const { subscriptions } = unwrap(
+      await services.store.query({ kind: 'list-subscriptions', viewer: OWNER }),
+    );
+    return subscriptions.find((row) => row.id === id)!;
+  };
+  const resend = async (subscriptionId: string) =>
+    unwrap(
+      await services.store.execute({
+        ...{ kind: 'resend-events', subscriptionId, since: SINCE, limit: 1000, viewer: OWNER },
+      }),
+    ).resent;
+
+  it('quarantines a subscription whose events fail in a row, and ends that with a resend', async () => {
+    await subscribe('poison');
+    for (let n = 0; n < WEBHOOK_FAILURES_IN_ROW_MAX; n += 1) await store('poison');
+    for (let n = 1; n < WEBHOOK_FAILURES_IN_ROW_MAX; n += 1) {
+      const { became, quarantined } = await giveUp('poison');
+      assert.deepEqual([became, quarantined], ['dead', false]);
+    }
+    await store('poison');
+    assert.deepEqual(await giveUp('poison'), { became: 'dead', quarantined: true });
+    assert.equal(await next('poison'), null, 'it gets nothing');
+    await store('poison');
+    const held = await subscription('poison');
+    assert.deepEqual(
+      [held.status, held.pending_count, held.dlq_count, held.failure_count, held.dispatch_count],
+      ['quarantined', 1, WEBHOOK_FAILURES_IN_ROW_MAX + 1, WEBHOOK_FAILURES_IN_ROW_MAX + 1, 20],
+    );
+    const { entries } = unwrap(
+      await services.store.query({
+        ...{ kind: 'dead-letters', subscriptionId: 'poison', limit: 1, viewer: OWNER },
+      }),
+    );
+    assert.deepEqual([entries[0]!.last_error, entries[0]!.retry_count], ['quarantined', 0]);
+
+    assert.equal(await resend('poison'), WEBHOOK_FAILURES_IN_ROW_MAX + 1);
+    const seqs: number[] = [];
+    for (let n = 0; n < WEBHOOK_FAILURES_IN_ROW_MAX + 2; n += 1) {
+      seqs.push((await next('poison'))!.seq);
+      assert.equal((await record('poison', null)).became, 'ack');
+    }
+    assert.deepEqual(
+      seqs,
+      [...seqs].sort((a, b) => a - b),
+      'in the order of the writes',
+    );
+    const ended = await subscription('poison');
+    assert.deepEqual([ended.status, ended.pending_count, ended.dlq_count], ['active', 0, 0]);
+  });
+
+  it('sends an event again a limited number of times', async () => {
+    await subscribe('often');
+    await store('often');
+    for (let n = 0; n < WEBHOOK_REPLAYS_MAX; n += 1) {
+      await giveUp('often');
+      assert.equal(await resend('often'), 1);
+    }
+    await giveUp('often');
+    assert.equal(await resend('often'), 0, 'it is poison');
+    assert.equal((await subscription('often')).dlq_count, 1);
+  });
+
+  it('waits between attempts, and not for ever where the clock was set back', async () => {
+    await subscribe('waits');
+    await store('waits');
+    const dueAt = async (nowMs: number) =>
+      unwrap(await services.store.query({ kind: 'next-delivery', subscriptionId: 'waits', nowMs })).delivery;
+    const beganMs = Date.now();
+    await record('waits', 'network');
+    assert.equal(await dueAt(beganMs - 1), null);
+    assert.notEqual(await dueAt(Date.now() + WEBHOOK_RETRY_MS[0]), null);
+    assert.notEqual(await dueAt(beganMs - 3_600_000), null);
+  });
+
+  it('ends with its subscription', async () => {
+    await subscribe('gone');
+    await store('gone');
+    const { seq } = (await next('gone'))!;
+    const gone = { kind: 'unsubscribe', id: 'gone', viewer: { ...OWNER, agentId: 'ai:other' } } as const;
+    assert.equal(unwrap(await services.store.execute(gone)).removed, false, 'another agent');
+    assert.equal(unwrap(await services.store.execute({ ...gone, viewer: OWNER })).removed, true);
+    const late = { kind: 'record-delivery', subscriptionId: 'gone', seq, error: null } as const;
+    assert.equal(unwrap(await services.store.execute(late)).became, 'gone');
+    await store('gone');
+    assert.equal(await next('gone'), null);
+  });
+
+  it('keeps so much history and no more', async () => {
+    await subscribe('history');
+    const count = 3;
+    for (let n = 0; n < count; n += 1) await store('history');
+    for (let n = 1; n < count; n += 1) await record('history', null);
+    const asked = {
+      kind: 'subscription-events',
+      subscriptionId: 'history',
+      since: SINCE,
+      limit: 10,
+    } as const;
+    const kept = async () =>
+      unwrap(await services.store.query({ ...asked, viewer: OWNER })).events.map(
+        (row) => row.delivery_status,
+      );
+    assert.deepEqual(await kept(), ['ack', 'ack', 'pending']);
+    unwrap(await services.store.execute({ kind: 'prune-events', before: SINCE, limit: 10 }));
+    assert.deepEqual(await kept(), ['ack', 'ack', 'pending'], `below ${SUBSCRIPTION_HISTORY_MAX}, and young`);
+    unwrap(
+      await services.store.execute({ kind: 'prune-events', before: '2999-01-01T00:00:00.000Z', limit: 100 }),
+    );
+    assert.deepEqual(await kept(), ['pending'], 'what waits stays');
+  });
+});

@@ -1,0 +1,126 @@
+import { type EndpointRow, INVALID } from './row.js';
+
+const URL = 'https://example.org/hook';
+const SUBSCRIPTION = {
+  id: 'string',
+  url: 'string',
+  events: 'string',
+  created_by: 'string',
+  agent_id: 'string',
+  created_at: 'string',
+  dispatch_count: 'number',
+  failure_count: 'number',
+} as const;
+const subscribe = (what: string, body: Record<string, unknown>): EndpointRow => ({
+  ...{ section: '4.11', what, method: 'POST', path: '/subscriptions', body, ...INVALID },
+});
+
+/** Subscriptions to events, their history and their dead letters. */
+export const webhooks: readonly EndpointRow[] = [
+  {
+    section: '4.11',
+    what: 'subscribe',
+    method: 'POST',
+    path: '/subscriptions',
+    // Nothing is sent to another host.
+    body: { url: URL, secret: 'a secret', events: 'memory_delete, memory_store', agent_filter: 'ai:never' },
+    status: 201,
+    shape: SUBSCRIPTION,
+    holds: {
+      events: 'memory_store,memory_delete',
+      namespace_filter: null,
+      agent_filter: 'ai:never',
+      created_by: 'ai:alice',
+      secret: undefined,
+      secret_hash: undefined,
+    },
+    keep: 'W',
+  },
+  subscribe('without a secret', { url: URL }),
+  subscribe('to an event that does not exist', { url: URL, secret: 's', events: 'memory_eaten' }),
+  subscribe('one of such a list', { url: URL, secret: 's', event_types: ['memory_store', 'x'] }),
+  subscribe('without TLS', { url: 'http://example.org/', secret: 's' }),
+  subscribe('a private address', { url: 'https://192.168.1.1/', secret: 's' }),
+  subscribe('this machine', { url: 'http://localhost:1/', secret: 's' }),
+  {
+    ...subscribe('without an owner', { url: URL, secret: 's' }),
+    ...{ as: null, status: 403, code: 'FORBIDDEN' },
+  },
+  {
+    section: '4.11',
+    what: 'own subscriptions',
+    method: 'GET',
+    path: '/subscriptions',
+    status: 200,
+    shape: { subscriptions: [SUBSCRIPTION], count: 'number' },
+    holds: { count: 1 },
+  },
+  {
+    section: '4.11',
+    what: 'those of another agent do not show',
+    method: 'GET',
+    path: '/subscriptions',
+    as: 'ai:bob',
+    status: 200,
+    holds: { subscriptions: [], count: 0 },
+  },
+  {
+    section: '4.12',
+    what: 'events since',
+    method: 'POST',
+    path: '/memory_subscription_replay',
+    body: { subscription_id: '{W}', since: '2020-01-01T00:00:00Z' },
+    status: 200,
+    shape: { subscription_id: 'string', since: 'string', events: 'array' },
+    holds: { count: 0, resent: 0 },
+  },
+  {
+    section: '4.12',
+    what: 'events since no instant',
+    method: 'POST',
+    path: '/memory_subscription_replay',
+    body: { subscription_id: '{W}', since: 'yesterday' },
+    ...INVALID,
+  },
+  {
+    section: '4.12',
+    what: 'dead letters',
+    method: 'POST',
+    path: '/memory_subscription_dlq_list',
+    body: { subscription_id: '{W}' },
+    status: 200,
+    holds: { count: 0, limit: 100, entries: [] },
+  },
+  {
+    section: '4.12',
+    what: 'dead letters above the limit',
+    method: 'POST',
+    path: '/memory_subscription_dlq_list',
+    body: { limit: 1001 },
+    ...INVALID,
+  },
+  {
+    section: '4.11',
+    what: 'of another agent',
+    method: 'DELETE',
+    path: '/subscriptions?id={W}',
+    as: 'ai:bob',
+    status: 200,
+    holds: { removed: false, deleted: false },
+  },
+  {
+    section: '4.11',
+    what: 'unsubscribe',
+    method: 'DELETE',
+    path: '/subscriptions?id={W}',
+    status: 200,
+    holds: { removed: true, deleted: true },
+  },
+  {
+    section: '4.11',
+    what: 'unsubscribe a wrong id',
+    method: 'DELETE',
+    path: '/subscriptions?id=a%2Fb',
+    ...INVALID,
+  },
+];
