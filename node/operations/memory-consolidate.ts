@@ -5,9 +5,10 @@ import type { Tier } from '../../protocol/memory/memory.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { instantAfter } from '../../protocol/time.js';
 import { ttlSecondsOf } from '../config/life-policy.js';
-import type { Call } from '../pipeline/call.js';
+import type { Call, ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
+import { aroundOperation } from '../pipeline/operation-hooks.js';
 import { resolveId } from './resolve-id.js';
 
 const PREVIEW_LENGTH = 200;
@@ -71,6 +72,30 @@ export const memoryConsolidate = defineOperation({
     message: (output) => `consolidated ${output['consolidated']} memories: ${output['id']}`,
     examples: ['consolidate 3f2a,9b1c --title "Deploy rules"'],
   },
+  hooks: aroundOperation({
+    pre: [
+      {
+        event: 'pre_consolidate',
+        firings: (fieldsIn: Input, _seen, call) => {
+          const namespace = placeOf(call, fieldsIn);
+          return [{ namespace, payload: { namespace, candidate_ids: fieldsIn.ids } }];
+        },
+        apply: (asked, { candidate_ids, ...delta }) => ({
+          ...{ ...asked, ...delta },
+          ...(candidate_ids === undefined ? {} : { ids: candidate_ids }),
+        }),
+      },
+    ],
+    post: [
+      {
+        event: 'post_consolidate',
+        firings: ({ answer, input: fieldsIn, call }) => {
+          const namespace = placeOf(call, fieldsIn);
+          return [{ namespace, payload: { namespace, merged_ids: fieldsIn.ids, result_id: answer['id'] } }];
+        },
+      },
+    ],
+  }),
   run: async (call, fieldsIn) => {
     if (fieldsIn.use_llm) {
       return fail('UNAVAILABLE', 'no language model is configured; without use_llm a plain summary is made');
@@ -100,6 +125,11 @@ export const memoryConsolidate = defineOperation({
     });
   },
 });
+
+type Input = z.output<typeof input>;
+
+const placeOf = (call: ReadCall, { namespace }: Input): string =>
+  namespace ?? call.services.settings.defaultNamespace;
 
 /** The input of a consolidation. */
 interface ConsolidationRequest extends Pick<ConsolidateMemories, 'ids' | 'summary' | 'onConflict'> {

@@ -1,9 +1,12 @@
 import { dirname } from 'node:path';
 import { ApprovalStream } from '../../actors/approvals/approval-stream.js';
+import { questionFrame } from '../../actors/hooks/question-frame.js';
+import { Questions } from '../../actors/hooks/questions.js';
 import type { Log } from '../../protocol/seams.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { lifePolicyOf } from '../config/life-policy.js';
 import type { Settings } from '../config/settings.js';
+import { type OpenHooks, openHooks } from '../hooks/open-hooks.js';
 import { approvalsRoute } from '../http/approvals-route.js';
 import { createHttpSurface, type HttpSurface } from '../http/server.js';
 import { loadMachineIdentity, type MachineIdentity } from '../identity/machine-key.js';
@@ -14,7 +17,7 @@ import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import type { Services } from '../pipeline/call.js';
 import { clockProblem } from '../pipeline/clock-problem.js';
 import { BACKGROUND_POLICY } from '../restart-policies.js';
-import { systemClock, systemRandom, systemScheduler } from '../seams.js';
+import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import { ThreadTokenCounter } from '../semantics/thread-token-counter.js';
 import { DaemonCondition } from './daemon-condition.js';
@@ -42,6 +45,7 @@ export interface DaemonParts {
   readonly semantic: Semantics | null;
   readonly duties: OwnerDuties;
   readonly approvals: ApprovalStream;
+  readonly hooks: OpenHooks;
   readonly mesh: MeshNode;
   readonly services: Services;
   readonly http: HttpSurface;
@@ -65,8 +69,10 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
   });
   const touches = new DeferredTouches(storage.store, systemScheduler, log, lifePolicyOf(settings));
   const semantic = openSemantics(settings, storage.store, log);
+  const hooks = openDaemonHooks(settings, storage, log, (frame) => approvals.tell(frame));
   const own = servicesOf(identity, {
     store: storage.store,
+    hooks: hooks.hooks,
     semantic: semantic?.role ?? NO_SEMANTICS,
     tokens: new ThreadTokenCounter({ clock: systemClock, scheduler: systemScheduler }),
     touches,
@@ -118,11 +124,28 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     semantic,
     duties,
     approvals,
+    hooks,
     mesh,
     services,
     http,
     local: new LocalSocket(services, log),
   };
+}
+
+/** Questions of hooks go to the operators who follow the stream of approvals. */
+function openDaemonHooks(
+  settings: Settings,
+  { store }: DaemonStorage,
+  log: Log,
+  tell: (frame: Uint8Array) => void,
+): OpenHooks {
+  const seams = { clock: systemClock, scheduler: systemScheduler };
+  const questions = new Questions({
+    ...seams,
+    random: systemRandom,
+    announce: (question) => tell(questionFrame(question)),
+  });
+  return openHooks({ ...seams, settings, store, crypto: systemCrypto, log, questions, startsNow: true });
 }
 
 function dutiesOf(

@@ -19,12 +19,12 @@ const ENGINE_USERS = /^node\/(runtime\/|threads\/|doctor\/examine-node\.ts$)/;
  * neighbours in its row. '' holds the files that lie in no folder.
  */
 const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  actors: [['core'], ['approvals', 'storage', 'maintenance'], ['mesh']],
+  actors: [['core'], ['approvals', 'hooks', 'storage', 'maintenance'], ['mesh']],
   node: [
     [''],
     ['config'],
     ['identity', 'observability', 'semantics'],
-    ['pipeline', 'threads'],
+    ['hooks', 'pipeline', 'threads'],
     ['bindings', 'transfer'],
     ['operations'],
     ['http', 'mcp', 'local'],

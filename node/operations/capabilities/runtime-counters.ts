@@ -12,7 +12,7 @@ export interface RuntimeCounters {
   readonly registered_hooks: number;
 }
 
-/** Counts what exists. Hooks come with a later part of the service; until then they are 0. */
+/** Counts what exists. */
 export async function runtimeCounters(call: ReadCall): Promise<RuntimeCounters> {
   const { services } = call;
   return {
@@ -20,7 +20,7 @@ export async function runtimeCounters(call: ReadCall): Promise<RuntimeCounters> 
     pending_requests: await waitingActions(call),
     hnsw_evictions: 0,
     dlq_depth: services.condition().federation?.dlq_depth ?? 0,
-    registered_hooks: 0,
+    registered_hooks: services.hooks.report().length,
   };
 }
 
