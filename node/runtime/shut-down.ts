@@ -12,6 +12,8 @@ export async function shutDown(parts: DaemonParts, tree: Supervisor | null): Pro
   const { settings, log, identity, http, local, mesh, hooks, touches, duties, storage, files } = parts;
   const graceMs = settings.shutdownGraceMs;
   const deadlineMs = systemClock.monotonicMs() + graceMs;
+  // Calls that wait for an operator are answered now.
+  hooks.hooks.questions?.close();
   await Promise.all([http.drain(graceMs), mesh.drain(graceMs), local.drain(graceMs)]);
   await attempt(log, 'mesh', () => mesh.close());
   await attempt(log, 'hooks', () => hooks.close());
