@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { type Fields, type HookedNode, openHookedNode } from '../../support/hooked-node.js';
+import { HOOK_CHILDREN_MAX, HOOK_WAITING_MAX } from '../../../actors/hooks/limits.js';
+import { bindKey } from '../../support/agents.js';
+import { CALLER, type Fields, type HookedNode, openHookedNode } from '../../support/hooked-node.js';
 import { HookHome } from '../../support/hooks.js';
+import { tenant } from '../../support/memories.js';
+import { aRule } from '../../support/rules.js';
+import { agentKey, signedStoreBody } from '../../support/signing.js';
 import { until } from '../../support/wait.js';
 
 const nodes: HookedNode[] = [];
@@ -126,16 +131,96 @@ describe('hooks before a store', { timeout: 120_000 }, () => {
     await node.run('memory_update', { id, content: 'nothing secret' });
   });
 
-  it('refuse a rewrite of what the author has signed', async () => {
+  it('refuse a rewrite of what the author has signed, and take one of the rest', async () => {
     const home = new HookHome();
-    home.register({ event: 'pre_store', command: home.noting(modify({ title: 'Other' })).command });
+    home.register(
+      { event: 'pre_store', command: home.noting(modify({ title: 'Other' })).command, namespace: 'title' },
+      { event: 'pre_store', command: home.noting(modify({ tags: ['hooked'] })).command, namespace: 'tags' },
+    );
     const node = await open(home);
-    const { code } = await node.refused('memory_store', {
-      ...NOTE,
-      signature: 'AAAA',
-      created_at: '2026-01-01T00:00:00Z',
+    const key = agentKey('ai:author');
+    await bindKey(node.services.store, key);
+    const author = { ...CALLER, agentId: key.agentId, viewer: tenant(key.agentId), local: false };
+    const store = (namespace: string) => {
+      const { agent_id: _, ...body } = signedStoreBody(key, { ...NOTE, namespace }, new Date().toISOString());
+      return node.call('memory_store', body, author);
+    };
+    const refused = await store('title');
+    assert.equal(refused.ok ? '' : refused.error.code, 'ATTESTATION_FAILED');
+    assert.match(
+      refused.ok ? '' : refused.error.message,
+      /a hook rewrote title, which the author has signed/,
+    );
+    const stored = await store('tags');
+    assert.ok(stored.ok, JSON.stringify(stored));
+    const { memory } = (await node.run('memory_get', { id: stored.value['id'] })) as { memory: Fields };
+    assert.deepEqual(memory['tags'], ['hooked']);
+    assert.equal((memory['metadata'] as Fields)['attest_level'], 'agent_attested');
+  });
+
+  it('rewrite before the machine signs', async () => {
+    const home = new HookHome();
+    home.register({ event: 'pre_store', command: home.noting(modify({ content: 'rewritten' })).command });
+    const node = await open(home);
+    const { id } = await node.run('memory_store', NOTE);
+    const { memory } = (await node.run('memory_get', { id })) as { memory: Fields };
+    assert.equal(memory['content'], 'rewritten');
+    assert.equal((memory['metadata'] as Fields)['attest_level'], 'agent_attested');
+  });
+
+  it('decide about each row of a bulk', async () => {
+    const home = new HookHome();
+    home.register({ event: 'pre_store', command: home.noting(deny()).command, namespace: 'secret' });
+    const node = await open(home);
+    const rows = ['a', 'secret', 'b'].map((namespace) => ({ ...NOTE, namespace }));
+    const { created, results } = await node.run('memory_store_bulk', { memories: rows });
+    assert.equal(created, 2);
+    assert.deepEqual(
+      (results as Fields[]).map((row) => row['code']),
+      [undefined, 'HOOK_VETO', undefined],
+    );
+  });
+
+  it('are not started where a rule of the operator refuses their program', async () => {
+    const home = new HookHome();
+    const { command, events } = home.noting();
+    home.register(
+      { event: 'pre_store', command },
+      { event: 'pre_store', command, namespace: 'closed', fail_mode: 'closed' },
+    );
+    const node = await open(home);
+    const rule = aRule('R1', { rule_kind: 'process_spawn', matcher: { binary: command } });
+    const put = await node.services.store.execute({
+      kind: 'put-rule',
+      rule,
+      replaces: null,
+      by: 'ai:operator',
     });
-    assert.equal(code, 'ATTESTATION_FAILED');
+    assert.ok(put.ok, JSON.stringify(put));
+    await node.run('memory_store', NOTE);
+    const { details } = await node.refused('memory_store', { ...NOTE, namespace: 'closed' });
+    assert.equal(details?.['hook_code'], 503);
+    assert.match(String(details?.['reason']), /the rule R1 refuses to start it/);
+    assert.deepEqual(events(), []);
+  });
+
+  it('answer OVERLOADED where one that must agree has no room', async () => {
+    const home = new HookHome();
+    home.register({ event: 'pre_store', command: home.sh('sleep 1'), fail_mode: 'closed', timeout_ms: 3000 });
+    const node = await open(home);
+    const calls = HOOK_CHILDREN_MAX + HOOK_WAITING_MAX + 1;
+    const codes = await Promise.all(
+      Array.from({ length: calls }, async (_, n) => {
+        const answer = await node.call('memory_store', { ...NOTE, title: `note ${n}` });
+        return answer.ok ? 'stored' : answer.error.code;
+      }),
+    );
+    assert.equal(codes.filter((code) => code === 'OVERLOADED').length, 1);
+    const stored = codes.filter((code) => code === 'stored').length;
+    assert.ok(stored >= HOOK_CHILDREN_MAX && stored < 5 * HOOK_CHILDREN_MAX, `${stored} stored`);
+    assert.equal(codes.filter((code) => code === 'HOOK_VETO').length, calls - stored - 1);
+    const { memories } = (await node.run('memory_list', { limit: 1000 })) as { memories: Fields[] };
+    assert.equal(memories.length, stored);
   });
 });
 

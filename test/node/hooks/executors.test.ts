@@ -47,7 +47,10 @@ const problemOf = (output: HookOutput): string => {
 describe('a hook that is started for each event', { timeout: 60_000 }, () => {
   it('gets the line, and nothing of the environment but what it is given', async () => {
     const home = new HookHome();
-    const hook = exec(home.node(`process.stdout.write(JSON.stringify(process.env)); process.stdin.resume()`), home);
+    const hook = exec(
+      home.node(`process.stdout.write(JSON.stringify(process.env)); process.stdin.resume()`),
+      home,
+    );
     assert.deepEqual(JSON.parse(textOf(await hook.run('{}', 5000))), { LANG: 'C' });
   });
 
@@ -86,7 +89,9 @@ describe('a hook that is started for each event', { timeout: 60_000 }, () => {
 
   it('tells the end of its standard error, without secrets', async () => {
     const home = new HookHome();
-    const script = home.sh('head -c 9000 /dev/zero | tr "\\0" "." >&2; echo " api_key=hunter2 broken" >&2; exit 7');
+    const script = home.sh(
+      'head -c 9000 /dev/zero | tr "\\0" "." >&2; echo " api_key=hunter2 broken" >&2; exit 7',
+    );
     const problem = problemOf(await exec(script, home).run('{}', 5000));
     assert.match(problem, /^it ended with code 7: \.+ api_key=\[redacted\] broken$/);
     assert.ok(problem.length < 4300);
@@ -137,7 +142,10 @@ describe('a hook whose child stays', { timeout: 60_000 }, () => {
     const home = new HookHome();
     const log = join(home.home, 'starts');
     writeFileSync(log, '');
-    const hook = daemon(home, `require('node:fs').appendFileSync('${log}', Date.now() + '\\n'); process.exit(1)`);
+    const hook = daemon(
+      home,
+      `require('node:fs').appendFileSync('${log}', Date.now() + '\\n'); process.exit(1)`,
+    );
     const problems: string[] = [];
     await until('it rests', async () => {
       const output = await hook.run('{}', 5000);
@@ -147,7 +155,8 @@ describe('a hook whose child stays', { timeout: 60_000 }, () => {
     const starts = readFileSync(log, 'utf8').trim().split('\n').map(Number);
     assert.equal(starts.length, 5);
     const gaps = starts.slice(1).map((at, index) => at - starts[index]!);
-    for (const [index, least] of [100, 200, 400, 800].entries()) assert.ok(gaps[index]! >= least - 20, String(gaps));
+    for (const [index, least] of [100, 200, 400, 800].entries())
+      assert.ok(gaps[index]! >= least - 20, String(gaps));
     assert.match(problems.at(-1)!, /it failed 5 times in a row and rests: it ended with code 1/);
     hook.revive();
     assert.doesNotMatch(problemOf(await hook.run('{}', 5000)), /rests/);
@@ -155,9 +164,15 @@ describe('a hook whose child stays', { timeout: 60_000 }, () => {
 
   it('that floods, or writes what no event asked for, is ended', async () => {
     const home = new HookHome();
-    const flood = daemon(home, `const piece = 'x'.repeat(65536); for (;;) require('node:fs').writeSync(1, piece);`);
+    const flood = daemon(
+      home,
+      `const piece = 'x'.repeat(65536); for (;;) require('node:fs').writeSync(1, piece);`,
+    );
     assert.match(problemOf(await flood.run('{}', 5000)), /wrote a line of more than 262144 bytes|ended/);
-    const chatty = daemon(home, `process.stdin.once('data', () => process.stdout.write('{}\\n{}\\n')); setInterval(() => {}, 1000);`);
+    const chatty = daemon(
+      home,
+      `process.stdin.once('data', () => process.stdout.write('{}\\n{}\\n')); setInterval(() => {}, 1000);`,
+    );
     assert.equal(textOf(await chatty.run('{}', 5000)), '{}');
     await until('it is ended', async () => {
       const output = await chatty.run('{}', 1000);
