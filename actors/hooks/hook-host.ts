@@ -55,14 +55,14 @@ export class HookHost implements Hooks {
     return this.#parts.askTimeoutMs;
   }
 
-  /** Takes other hooks from now on. Those that did not change keep their child and their figures. */
-  replace(specs: readonly HookSpec[]): void {
+  /** Takes other hooks from now on. Those that did not change keep their figures and, unless told otherwise, their child. */
+  replace(specs: readonly HookSpec[], restarts = false): void {
     const before = [...this.#hooks];
     const hooks = specs.map((spec) => {
       const at = before.findIndex((hook) => hook.isSame(spec));
       if (at < 0) return new RegisteredHook(spec, this.#parts.executorOf(spec), this.#parts.log);
       const [known] = before.splice(at, 1);
-      known!.keep(spec);
+      known!.keep(spec, restarts);
       return known!;
     });
     this.#hooks = hooks;

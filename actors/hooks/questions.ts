@@ -26,7 +26,7 @@ export interface QuestionsParts {
   readonly announce: (question: OpenQuestion) => void;
 }
 
-/** What was answered; `by` is `default` where nobody did in time. */
+/** What was answered; `by` is `default` where no operator did in time. */
 export interface Answered {
   readonly answer: string | null;
   readonly by: 'operator' | 'default';

@@ -21,8 +21,8 @@ export interface HookSpec {
 /** Runs the program of a hook. Never rejects. */
 export interface Executor {
   run(line: string, budgetMs: number): Promise<HookOutput>;
-  /** Forgets failed starts, so that the next run tries again. */
-  revive?(): void;
+  /** Forgets failed starts, so that the next run tries again; `restarts` gives it a new child, after the run under way. */
+  revive?(restarts: boolean): void;
   /** Ends its children and theirs. */
   close(): Promise<void>;
 }
@@ -51,9 +51,9 @@ export class RegisteredHook implements ChainHook {
   }
 
   /** The file was read again, and the hook is still in it. */
-  keep(spec: HookSpec): void {
+  keep(spec: HookSpec, restarts: boolean): void {
     this.spec = spec;
-    this.executor.revive?.();
+    this.executor.revive?.(restarts);
   }
 
   get command(): string {

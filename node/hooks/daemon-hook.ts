@@ -15,6 +15,9 @@ import { endProblem, HookProcess } from './hook-process.js';
 
 const BACKOFF: BackoffPolicy = { initialMs: 100, maxMs: 5000, jitter: 0, stableMs: 0 };
 
+/** Longer than any run takes. */
+const RESTART_WITHIN_MS = 60_000;
+
 /** How long a child has to end when its input has. */
 const GOODBYE_MS = 200;
 
@@ -57,9 +60,21 @@ export class DaemonHook implements Executor {
     return this.#ask(line, untilMs, budgetMs, release);
   }
 
-  revive(): void {
+  revive(restarts: boolean): void {
     this.#failures = 0;
     this.#nextStartMs = Number.NEGATIVE_INFINITY;
+    if (restarts) void this.#restart();
+  }
+
+  /** In its turn, so that no event is lost. */
+  async #restart(): Promise<void> {
+    const release = await this.#turns.take(this.parts.clock.monotonicMs() + RESTART_WITHIN_MS);
+    if (typeof release === 'string') return;
+    const process = this.#process;
+    this.#process = null;
+    process?.end();
+    await this.#start();
+    release();
   }
 
   async close(): Promise<void> {

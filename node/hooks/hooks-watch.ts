@@ -1,7 +1,9 @@
+import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { HookHost } from '../../actors/hooks/hook-host.js';
 import { HOOK_LOOK_MS } from '../../actors/hooks/limits.js';
 import type { Clock, Log } from '../../protocol/seams.js';
+import { statOf } from '../config/file-modes.js';
 import { readHooksFile, writableByAll } from '../config/hooks-file.js';
 
 export interface HooksWatchParts {
@@ -22,14 +24,13 @@ export class HooksWatch {
   /** Registers what the file says now. Called once, before any event is fired. */
   begin(host: HookHost): void {
     this.#host = host;
-    this.#read(true);
+    this.#read('first');
     this.#nextMs = this.parts.clock.monotonicMs() + HOOK_LOOK_MS;
-    void this.#changed();
   }
 
-  /** Reads the file whether or not it has changed. */
+  /** Reads the file whether or not it has changed, and starts every child again. */
   reload(): void {
-    this.#read(false);
+    this.#read('asked');
   }
 
   /** Looks at the file behind the call, at most once a second. */
@@ -38,32 +39,30 @@ export class HooksWatch {
     if (nowMs < this.#nextMs || this.#isLooking) return;
     this.#nextMs = nowMs + HOOK_LOOK_MS;
     this.#isLooking = true;
-    void this.#changed().then((changed) => {
-      this.#isLooking = false;
-      if (changed) this.#read(false);
-    });
+    void stat(this.parts.path)
+      .catch(() => null)
+      .then((now) => {
+        this.#isLooking = false;
+        if (stateOf(now) !== this.#seen) this.#read('changed');
+      });
   }
 
-  async #changed(): Promise<boolean> {
-    const before = this.#seen;
-    this.#seen = await stat(this.parts.path).then(
-      ({ mtimeMs, ctimeMs, size, ino }) => `${mtimeMs} ${ctimeMs} ${size} ${ino}`,
-      () => 'absent',
-    );
-    return before !== this.#seen;
-  }
-
-  #read(isFirst: boolean): void {
+  #read(why: 'first' | 'changed' | 'asked'): void {
     const { path, log } = this.parts;
     const host = this.#host!;
+    // Before the text, so that a change between the two is seen at the next look.
+    this.#seen = stateOf(statOf(path));
     const { specs, problems: wrong } = readHooksFile(path);
     const problems = [...wrong, ...writableByAll(path)];
     if (problems.length > 0) {
-      host.refuse(problems.join('; '), isFirst);
+      host.refuse(problems.join('; '), why === 'first');
       log.error({ path, problems }, 'the file of hooks cannot be used: the hooks before it stay in force');
       return;
     }
-    host.replace(specs);
-    if (!isFirst) log.info({ path, hooks: specs.length }, 'the file of hooks was read');
+    host.replace(specs, why === 'asked');
+    if (why !== 'first') log.info({ path, hooks: specs.length }, 'the file of hooks was read');
   }
 }
+
+const stateOf = (stat: Stats | null): string =>
+  stat === null ? 'absent' : `${stat.mtimeMs} ${stat.ctimeMs} ${stat.size} ${stat.ino}`;

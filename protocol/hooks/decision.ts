@@ -6,7 +6,7 @@ export type HookPayload = Readonly<Record<string, unknown>>;
 export interface HookAsk {
   readonly prompt: string;
   readonly options: readonly string[];
-  /** The answer that counts when nobody gives one in time; null denies. */
+  /** The answer that counts when no operator gives one in time; null denies. */
   readonly default: string | null;
 }
 

@@ -209,6 +209,77 @@ describe('hooks of a daemon', { timeout: 180_000 }, () => {
     }
   });
 
+  it('change under traffic, and lose no write that was acknowledged', async () => {
+    const home = new HookHome();
+    const crash = home.sh('kill -9 $$');
+    const tags = (tag: string) =>
+      home.noting(JSON.stringify({ action: 'modify', delta: { tags: [tag] } })).command;
+    const [a, b] = [tags('a'), tags('b')];
+    const registered = (command: string) =>
+      home.register(
+        { event: 'pre_store', command },
+        { event: 'pre_store', command: crash, mode: 'daemon' },
+        { event: 'post_store', command: crash },
+      );
+    registered(a);
+    const node = await Node.start(home);
+    try {
+      let isOver = false;
+      const stored: unknown[] = [];
+      const write = async (writer: number) => {
+        for (let n = 0; !isOver; n += 1) {
+          const { status, body } = await node.store(`${writer}-${n}`);
+          assert.equal(status, 201, JSON.stringify(body));
+          stored.push(body['id']);
+        }
+      };
+      const writers = [write(1), write(2), write(3)];
+      for (const command of [b, a, b]) {
+        const { length: before } = stored;
+        registered(command);
+        node.daemon.child.kill('SIGHUP');
+        await until('more is stored', () => stored.length > before + 10);
+      }
+      isOver = true;
+      await Promise.all(writers);
+      const seen = new Set<unknown>();
+      for (const id of stored) {
+        const { body } = await node.send('GET', `/memories/${id}`);
+        for (const tag of (body['memory'] as Row)['tags'] as string[]) seen.add(tag);
+      }
+      assert.deepEqual([...seen].toSorted(), ['a', 'b']);
+      const last = await node.store('last');
+      const { body } = await node.send('GET', `/memories/${last.body['id']}`);
+      assert.deepEqual((body['memory'] as Row)['tags'], ['b']);
+    } finally {
+      await node.end();
+    }
+  });
+
+  it('are read again at a hang-up by an MCP server that works by itself', async () => {
+    const home = new HookHome();
+    home.register({
+      event: 'pre_store',
+      command: home.noting('{"action":"deny","reason":"closed"}').command,
+    });
+    const mcp = new McpProcess({ home: home.home });
+    const store = async (id: number) =>
+      textOf(await mcp.call(id, 'memory_store', { title: `note ${id}`, content: 'x' }));
+    assert.match(await store(1), /HOOK_VETO/);
+    home.register();
+    mcp.child.kill('SIGHUP');
+    let id = 1;
+    await untilAnswer(
+      'the hook has gone',
+      () => {
+        id += 1;
+        return store(id);
+      },
+      (said) => !said.includes('HOOK_VETO'),
+    );
+    assert.equal(await mcp.end(), 0);
+  });
+
   it('that are there before a file that cannot be read leave writes refused and reads free', async () => {
     const home = new HookHome();
     home.write('[[hook]\n');

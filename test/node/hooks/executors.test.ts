@@ -158,8 +158,18 @@ describe('a hook whose child stays', { timeout: 60_000 }, () => {
     for (const [index, least] of [100, 200, 400, 800].entries())
       assert.ok(gaps[index]! >= least - 20, String(gaps));
     assert.match(problems.at(-1)!, /it failed 5 times in a row and rests: it ended with code 1/);
-    hook.revive();
+    hook.revive(false);
     assert.doesNotMatch(problemOf(await hook.run('{}', 5000)), /rests/);
+  });
+
+  it('is another one after a restart, which waits for the event under way', async () => {
+    const hook = daemon(new HookHome(), ...ECHO);
+    const { pid } = await said(hook, { n: 1 });
+    const underWay = said(hook, { n: 2, wait: 100 });
+    hook.revive(true);
+    const [second, third] = [await underWay, await said(hook, { n: 3 })];
+    assert.deepEqual(second, { n: 2, pid });
+    assert.notEqual(third.pid, pid);
   });
 
   it('that floods, or writes what no event asked for, is ended', async () => {
