@@ -340,6 +340,29 @@ describe('hooks of reads', { timeout: 120_000 }, () => {
     });
   });
 
+  it('widen a query on the hot path with a program that stays', async () => {
+    const home = new HookHome();
+    const delta = { content: 'ferry', namespace: 'harbour', priority: 1 };
+    const command = home.node(
+      `require('node:readline').createInterface({ input: process.stdin }).on('line', () => {`,
+      `  console.log('${modify(delta)}');`,
+      `});`,
+    );
+    home.register({ event: 'pre_recall_expand', command, mode: 'daemon' });
+    const node = await open(home);
+    for (const title of ['one', 'two'])
+      await node.run('memory_store', {
+        title: `ferry ${title}`,
+        content: 'the ferry leaves',
+        namespace: 'harbour',
+      });
+    // The program may not have started yet when the first recall comes.
+    await until('the query is widened', async () => {
+      const found = await node.run('memory_recall', { context: 'train', namespace: 'rail' });
+      return found['count'] === 1;
+    });
+  });
+
   it('go on when their hook is slow', async () => {
     const home = new HookHome();
     home.register({ event: 'pre_recall_expand', command: home.sh('sleep 30'), mode: 'exec' });
