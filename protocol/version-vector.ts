@@ -19,7 +19,8 @@ export function includes(vector: VersionVector, origin: Origin, seq: number): bo
 export function joined(vectors: Iterable<VersionVector>): VersionVector {
   const join: Record<string, number> = {};
   for (const vector of vectors) {
-    for (const [origin, seq] of Object.entries(vector)) join[origin] = Math.max(join[origin] ?? 0, seq);
+    for (const [origin, seq] of Object.entries(vector))
+      join[origin] = Object.hasOwn(join, origin) ? Math.max(join[origin]!, seq) : seq;
   }
   return join;
 }

@@ -31,54 +31,113 @@ export interface GatedAction {
   readonly written: Pick<Memory, 'title' | 'tier' | 'namespace'> | null;
 }
 
-/**
- * What a command does that a policy can gate; null for a command that no policy gates, and for one whose rule refuses it
- * because its memory is missing or hidden. Peers are governed by their own nodes, imports are the operator's.
- */
-export function* gatedAction(command: Command, context: DecisionContext): Reading<GatedAction | null> {
-  switch (command.kind) {
-    case 'store-memory':
-    case 'register-entity':
-      return stored(command.memory, command.viewer);
-    case 'update-memory':
-      return yield* updated(command, command.patch.namespace, context);
-    case 'undo-edit':
-      if (command.dryRun) return null;
-      return yield* updated(
-        command,
-        (yield* read('last-edit', { id: command.id }))?.before?.namespace,
-        context,
-      );
-    case 'restore-memory':
-      return yield* restored(command.id, command.viewer);
-    case 'promote-memory':
-      return yield* promoted(command, context);
-    case 'delete-memory':
-      return yield* removed('delete', [command.id], command.viewer, context);
-    case 'archive-memories':
-      return yield* removed('archive', command.ids, command.viewer, context);
-    case 'resolve-memories':
-      return yield* removed('resolve', [command.loserId], command.viewer, context);
-    case 'consolidate-memories':
-      return yield* consolidated(command, context);
-    case 'forget-memories':
-      return yield* forgotten(command, context);
-    default:
-      return null;
-  }
-}
-
 type Of<K extends Command['kind']> = Extract<Command, { readonly kind: K }>;
 
-const stored = (memory: Memory, viewer: Viewer): GatedAction => ({
-  action: 'store',
-  op: 'memory_store',
-  viewer,
-  places: [{ gate: 'write', namespace: memory.namespace }],
-  memoryId: memory.id,
-  canWait: true,
-  written: memory,
-});
+/** Why no policy gates a command. */
+type Ungated =
+  /** It changes no live memory: links, agents, quotas, archived copies, what a recall answered. */
+  | 'no memory'
+  /** It is governance itself, with checks of its own. */
+  | 'governance'
+  /** The operator imports, repairs or moves what is there. */
+  | 'operator'
+  /** The node does its own work. */
+  | 'upkeep'
+  /** It comes from another node, which has governed it. */
+  | 'peer';
+
+type GateOfCommand<K extends Command['kind']> = (
+  command: Of<K>,
+  context: DecisionContext,
+) => Reading<GatedAction | null>;
+
+/** Every command with what a policy gates of it, or why it gates nothing. */
+const GATES: { readonly [K in Command['kind']]: GateOfCommand<K> | Ungated } = {
+  'store-memory': storing,
+  'register-entity': storing,
+  'update-memory': (command, context) => updated(command, command.patch.namespace, context),
+  'undo-edit': undone,
+  'restore-memory': ({ id, viewer }) => restored(id, viewer),
+  'promote-memory': promoted,
+  'delete-memory': ({ id, viewer }, context) => removed('delete', [id], viewer, context),
+  'archive-memories': ({ ids, viewer }, context) => removed('archive', ids, viewer, context),
+  'resolve-memories': ({ loserId, viewer }, context) => removed('resolve', [loserId], viewer, context),
+  'consolidate-memories': consolidated,
+  'forget-memories': forgotten,
+  'touch-memories': 'no memory',
+  'prune-observations': 'no memory',
+  'register-agent': 'no memory',
+  'bind-agent-key': 'no memory',
+  'ensure-quota': 'no memory',
+  'create-link': 'no memory',
+  'invalidate-link': 'no memory',
+  'drop-links': 'no memory',
+  'use-nonce': 'no memory',
+  'purge-archive': 'no memory',
+  'set-standard': 'governance',
+  'clear-standard': 'governance',
+  'unpin-removed': 'governance',
+  'put-rule': 'governance',
+  'remove-rule': 'governance',
+  'check-action': 'governance',
+  'request-approval': 'governance',
+  'vote-pending': 'governance',
+  'settle-pending': 'governance',
+  'forget-decision': 'governance',
+  'end-sessions': 'governance',
+  'import-memory': 'operator',
+  'import-link': 'operator',
+  'import-record': 'operator',
+  'adopt-peer': 'operator',
+  'begin-epoch': 'operator',
+  'reset-clock': 'operator',
+  'expire-memories': 'upkeep',
+  'put-embeddings': 'upkeep',
+  'flag-near-duplicates': 'upkeep',
+  'plan-encoder': 'upkeep',
+  'switch-encoder': 'upkeep',
+  'requeue-embeddings': 'upkeep',
+  'claim-ownership': 'upkeep',
+  'release-ownership': 'upkeep',
+  'reindex-texts': 'upkeep',
+  'save-peer-progress': 'upkeep',
+  'retry-parked': 'upkeep',
+  'repair-subjects': 'upkeep',
+  'note-integrity': 'upkeep',
+  'note-suspects': 'upkeep',
+  'settle-suspects': 'upkeep',
+  'drop-payloads': 'upkeep',
+  'receive-memory': 'peer',
+  'apply-operations': 'peer',
+};
+
+/**
+ * What a command does that a policy can gate; null for a command that no policy gates, and for one whose rule refuses it
+ * because its memory is missing or hidden.
+ */
+export function* gatedAction(command: Command, context: DecisionContext): Reading<GatedAction | null> {
+  const gate = GATES[command.kind] as GateOfCommand<Command['kind']> | Ungated;
+  return typeof gate === 'string' ? null : yield* gate(command as never, context);
+}
+
+// biome-ignore lint/correctness/useYield: other gates read; this one reads nothing.
+function* storing({ memory, viewer }: Of<'store-memory' | 'register-entity'>): Reading<GatedAction> {
+  return {
+    action: 'store',
+    op: 'memory_store',
+    viewer,
+    places: [{ gate: 'write', namespace: memory.namespace }],
+    memoryId: memory.id,
+    canWait: true,
+    written: memory,
+  };
+}
+
+function* undone(command: Of<'undo-edit'>, context: DecisionContext): Reading<GatedAction | null> {
+  if (command.dryRun) return null;
+  const edit = yield* read('last-edit', { id: command.id });
+  return yield* updated(command, edit?.before?.namespace, context);
+}
 
 function* updated(
   { id, viewer }: { readonly id: MemoryId; readonly viewer: Viewer },

@@ -52,8 +52,15 @@ export type SqlRow = Record<string, SqlValue>;
 const EMPTY_ARRAY: readonly never[] = [];
 const EMPTY_OBJECT = {};
 
+/** `ifEmpty` is shared by all rows whose value is empty. */
 function parseJson<T>(text: SqlValue, ifEmpty: T): T {
-  if (text === null || text === '[]' || text === '{}') return ifEmpty;
+  return text === null || text === '[]' || text === '{}' ? ifEmpty : parsedJson<T>(text);
+}
+
+/** Null only for a column that holds nothing: an empty object is a value. */
+const parseOrNull = <T>(text: SqlValue): T | null => (text === null ? null : parsedJson<T>(text));
+
+function parsedJson<T>(text: SqlValue): T {
   const value: unknown = JSON.parse(text as string);
   if (typeof value !== 'object' || value === null)
     throw new TypeError('a column cannot hold an array or an object');
@@ -120,13 +127,13 @@ function parsed(row: SqlRow): MemoryRow {
     persona_version: row['persona_version'] as number | null,
     citations: parseJson(row['citations']!, EMPTY_ARRAY),
     source_uri: row['source_uri'] as string | null,
-    source_span: parseJson(row['source_span']!, null),
+    source_span: parseOrNull(row['source_span']!),
     confidence_source: row['confidence_source'] as string,
-    confidence_signals: parseJson(row['confidence_signals']!, null),
+    confidence_signals: parseOrNull(row['confidence_signals']!),
     confidence_decayed_at: row['confidence_decayed_at'] as string | null,
     mentioned_entity_id: row['mentioned_entity_id'] as string | null,
     version: row['version'] as number,
-    write_signature: parseJson(row['write_signature']!, null),
+    write_signature: parseOrNull(row['write_signature']!),
     created_hlc: row['created_hlc'] as string,
     edited: row['edited'] as string,
     rest: restFromSql(row['rest']!),

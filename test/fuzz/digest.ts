@@ -10,9 +10,22 @@ const OWN_TABLES: ReadonlySet<string> = new Set([
   'near_duplicates_through',
 ]);
 
-/** A hash of every row for each table, a line each; the database is opened read-only. */
-export function digestOf(path: string, without: readonly string[] = []): string {
-  const db = opened(path);
+/**
+ * A hash of every row for each table, a line each; the database is opened read-only. The last process that closes a
+ * database removes its log file: in that moment neither the file can be opened nor its first page be read.
+ */
+export function digestOf(path: string, without: readonly string[] = [], triesLeft = 20): string {
+  try {
+    return digestNow(path, without);
+  } catch (error) {
+    if (triesLeft === 0 || (error as { code?: unknown }).code !== 'SQLITE_CANTOPEN') throw error;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+    return digestOf(path, without, triesLeft - 1);
+  }
+}
+
+function digestNow(path: string, without: readonly string[]): string {
+  const db = new Database(path, { readonly: true });
   try {
     const tables = db
       .prepare(
@@ -33,17 +46,6 @@ export function digestOf(path: string, without: readonly string[] = []): string 
     return lines.join('\n');
   } finally {
     db.close();
-  }
-}
-
-/** The last process that closes a database removes its log file; at that moment it cannot be opened for reading. */
-function opened(path: string, triesLeft = 5): Database.Database {
-  try {
-    return new Database(path, { readonly: true });
-  } catch (error) {
-    if (triesLeft === 0 || (error as { code?: unknown }).code !== 'SQLITE_CANTOPEN') throw error;
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
-    return opened(path, triesLeft - 1);
   }
 }
 

@@ -148,6 +148,12 @@ export class FileSurface implements Surface {
     }
   }
 
+  /** A command that writes makes the database; one that imports nothing does not. */
+  async #create(): Promise<void> {
+    const { code, err } = await run(this.#home, ['store', '--title', 'kept', '--content', 'kept']);
+    if (code !== 0) fault('the first store failed', err);
+  }
+
   /** The command line says what is wrong in a sentence, and a refused import changes nothing. */
   async #command(args: readonly string[], config: string, input: Buffer | null): Promise<void> {
     const configPath = join(this.#home, 'command.toml');
@@ -155,7 +161,7 @@ export class FileSurface implements Surface {
     const file = join(this.#home, 'export.json');
     if (input !== null) writeFileSync(file, input);
     const database = join(this.#home, 'mnemesh.db');
-    if (!existsSync(database)) await run(this.#home, ['import'], { stdin: '{"memories":[]}' });
+    if (!existsSync(database)) await this.#create();
     const before = input === null ? '' : digestOf(database);
     const env: Record<string, string> = { SVC_CONFIG: configPath };
     const { code, out, err } = await run(this.#home, input === null ? args : [...args, file], { env });

@@ -3,11 +3,13 @@ import { spawn } from 'node:child_process';
 import { readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { cleanEnvironment, MAIN, temporaryFolder } from '../support/daemon-process.js';
 import { event, until } from '../support/wait.js';
 import { run } from '../surface/cli/cli-process.js';
 
 const ROWS = 1000;
+const STOPS_WITHIN_MS = 300;
 
 async function filledHome(): Promise<{ readonly home: string; readonly to: string }> {
   const home = temporaryFolder('l6');
@@ -81,10 +83,13 @@ describe('L6 a backup that was killed', () => {
     assert.equal((await run(home, ['restore', '--from', path])).code, 0);
   });
 
-  it('L6 is told from one that still runs', async () => {
+  it('L6 is told from one that still runs', async (context) => {
     const { home, to } = await filledHome();
     const running = await begun(home, to);
+    context.after(() => running.kill('SIGKILL'));
     running.kill('SIGSTOP');
+    // The signal arrives a little later.
+    await delay(STOPS_WITHIN_MS);
     const own = partials(to);
     const { unfinished } = await backUp(home, to);
     assert.equal(unfinished, 0);

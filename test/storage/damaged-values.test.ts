@@ -204,3 +204,19 @@ it('a conflict whose payload is damaged is listed without its text, beside the o
   damage.run(first.op_id);
   assert.deepEqual(await conflicts(), [{ ...first, lost: null }, second]);
 });
+
+describe('a memory with an empty object in a member that may be null', () => {
+  it('is no damaged row: it is read, changed and received with it', async () => {
+    const [one, two] = [replica('a', START_MS), replica('b', START_MS)];
+    const memory = aMemory({ confidence_signals: {} });
+    await one.run({ kind: 'import-memory', memory, archive: true });
+    await one.run(updating(memory.id, { content: 'changed' }));
+    await two.apply(await one.read());
+    for (const each of [one, two]) {
+      assert.deepEqual(each.audit(), []);
+      const sql = 'SELECT confidence_signals FROM memories WHERE id = ?';
+      assert.equal(each.db.prepare(sql).pluck().get(memory.id), '{}');
+    }
+    await two.run(updating(memory.id, { content: 'changed there' }));
+  });
+});

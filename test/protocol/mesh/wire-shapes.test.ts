@@ -54,6 +54,8 @@ const EDGES: readonly (readonly [member: object, taken: boolean])[] = [
   [{ seen: seenOf(limits.HEADER_ORIGINS_SEEN_MAX + 1) }, false],
   [{ seen: { 'o/1': -1 } }, false],
   [{ seen: [] }, false],
+  [{ seen: { toString: 1 } }, false],
+  [{ seen: { '': 1 } }, false],
   [{ payloadHash: OPERATION.payloadHash.toUpperCase() }, false],
   [{ prevHash: 'x' }, false],
   [{ payload: undefined }, false],
@@ -88,7 +90,8 @@ describe('the shapes that nodes send', () => {
     for (const [have, taken] of [
       [{ [OPERATION.origin]: 0 }, true],
       [{ [ORIGIN_LONG]: 1 }, false],
-      [{ o: -1 }, false],
+      [{ 'o/1': -1 }, false],
+      [JSON.parse('{"constructor": 1}') as object, false],
       [[], false],
     ] as const) {
       const reply = { have, still: true, wall_clock: AT };

@@ -80,3 +80,15 @@ describe("one subject's operations", () => {
     assert.ok(losses > 1000);
   });
 });
+
+describe('a version vector', () => {
+  it('joins names that every object has, as rows of earlier releases may hold them', () => {
+    assert.deepEqual(
+      joined([{ toString: 3 }, { toString: 5, constructor: 1 }] as unknown as VersionVector[]),
+      {
+        toString: 5,
+        constructor: 1,
+      },
+    );
+  });
+});
