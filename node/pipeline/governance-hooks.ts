@@ -1,4 +1,5 @@
 import type { Command } from '../../protocol/commands.js';
+import { isGated } from '../../protocol/governance/gated-action.js';
 import type { HookPayload } from '../../protocol/hooks/decision.js';
 import type { MemoryId } from '../../protocol/meanings.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
@@ -27,6 +28,7 @@ export async function governedPlace(
   store: Pick<ReadStore, 'query'>,
   now: string,
 ): Promise<GovernedPlace | null> {
+  if (!isGated(command.kind)) return null;
   const at = async (action: string, id: MemoryId, viewer: Viewer): Promise<GovernedPlace | null> => {
     const found = await store.query({ kind: 'get-memory', id, linksMax: 0, viewer, now });
     return found.ok ? { action, namespace: found.value.memory.namespace, memoryId: id } : null;
@@ -57,7 +59,7 @@ export async function governedPlace(
     case 'forget-memories':
       return { action: 'forget', namespace: command.filter.namespace ?? '', memoryId: null };
     default:
-      return null;
+      return { action: command.kind, namespace: '', memoryId: null };
   }
 }
 
