@@ -113,18 +113,19 @@ async function runOne(
       return decision;
     }
     hook.note({ tookMs, outcome: 'failed', problem: decoded.problem });
-    return closed(hook, HOOK_FAILED_CODE, decoded.problem);
+    return closed(hook, HOOK_FAILED_CODE, 'failed');
   }
   if (output.kind === 'timeout') {
     const problem = `it did not answer in ${Math.max(0, Math.round(budgetMs))} ms`;
     hook.note({ tookMs, outcome: 'timeout', problem });
-    return closed(hook, HOOK_TIMEOUT_CODE, problem);
+    return closed(hook, HOOK_TIMEOUT_CODE, 'did not answer in time');
   }
   const problem = output.kind === 'busy' ? 'too many of its runs wait already' : output.problem;
   hook.note({ tookMs, outcome: output.kind, problem });
-  const said = closed(hook, HOOK_FAILED_CODE, problem);
+  const said = closed(hook, HOOK_FAILED_CODE, 'failed');
   return said !== null && output.kind === 'busy' ? { ...said, busy: true } : said;
 }
 
-const closed = ({ failMode }: ChainHook, code: number, problem: string): Denied | null =>
-  failMode === 'open' ? null : { action: 'deny', reason: `a hook that must agree failed: ${problem}`, code };
+/** Callers do not hear why: the problem may quote the standard error of a program, or name files of the operator. */
+const closed = ({ failMode }: ChainHook, code: number, what: string): Denied | null =>
+  failMode === 'open' ? null : { action: 'deny', reason: `a hook that must agree ${what}`, code };

@@ -32,8 +32,8 @@ export class HookHost implements Hooks {
   readonly #parts: HookHostParts;
   #hooks: readonly RegisteredHook[] = [];
   #byEvent = new Map<HookEvent, RegisteredHook[]>();
-  /** Why no file could be used so far; then nothing guards the writes, and they are refused. */
-  #unguarded: string | null = null;
+  /** True while no file could be used; then nothing guards the writes, and they are refused. */
+  #isUnguarded = false;
   readonly #waiting = new Mailbox<Happened>({
     messagesMax: HOOK_EVENTS_WAITING_MAX,
     bytesMax: HOOK_EVENTS_WAITING_BYTES_MAX,
@@ -73,25 +73,26 @@ export class HookHost implements Hooks {
       this.#byEvent.set(event, [...(this.#byEvent.get(event) ?? []), hook]);
     }
     this.problem = null;
-    this.#unguarded = null;
+    this.#isUnguarded = false;
     for (const hook of before) this.#retire(hook);
   }
 
   /** The file cannot be used. The hooks stay; without any file so far, writes are refused until it is corrected. */
   refuse(problem: string, isFirst: boolean): void {
     this.problem = problem;
-    if (isFirst) this.#unguarded = problem;
+    if (isFirst) this.#isUnguarded = true;
   }
 
   has(event: HookEvent): boolean {
     this.#parts.look();
-    return this.#byEvent.has(event) || (this.#unguarded !== null && guardsWrites(event));
+    return this.#byEvent.has(event) || (this.#isUnguarded && guardsWrites(event));
   }
 
   fire(fired: Fired, endMs = Number.POSITIVE_INFINITY): Promise<ChainResult> {
     const { event } = fired;
-    if (this.#unguarded !== null && guardsWrites(event)) {
-      const reason = `the hooks cannot be used, so writes are refused: ${this.#unguarded}`;
+    if (this.#isUnguarded && guardsWrites(event)) {
+      const reason =
+        'the file of hooks cannot be used, so writes are refused; "hooks check" on the node says why';
       return Promise.resolve({ kind: 'deny', reason, code: HOOK_FAILED_CODE, command: null, busy: false });
     }
     const hooks = this.#byEvent.get(event) ?? [];

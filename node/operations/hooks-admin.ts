@@ -45,7 +45,9 @@ export const hookList = defineOperation({
     },
     examples: ['hooks list', 'hooks list --json'],
   },
-  run: async ({ services: { hooks } }) => {
+  run: async (call) => {
+    if (!isOperator(call)) return onlyOperators();
+    const { hooks } = call.services;
     const rows = [...hooks.report()];
     return ok({ count: rows.length, events_dropped: hooks.dropped, problem: hooks.problem, hooks: rows });
   },
@@ -124,8 +126,8 @@ export const hookAnswer = defineOperation({
   },
 });
 
-/** A process that is bound to an agent is not the operator's; prompts can hold what other agents wrote. */
+/** A process that is bound to an agent is not the operator's; prompts and problems can hold what other agents wrote. */
 const isOperator = ({ caller }: ReadCall): boolean => caller.admin || caller.viewer.all;
 
 const onlyOperators = () =>
-  fail('ADMIN_REQUIRED', 'admin role required: the questions of hooks are for the operator');
+  fail('ADMIN_REQUIRED', 'admin role required: hooks are the matter of the operator');

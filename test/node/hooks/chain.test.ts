@@ -200,7 +200,9 @@ describe('hooks before a store', { timeout: 120_000 }, () => {
     await node.run('memory_store', NOTE);
     const { details } = await node.refused('memory_store', { ...NOTE, namespace: 'closed' });
     assert.equal(details?.['hook_code'], 503);
-    assert.match(String(details?.['reason']), /the rule R1 refuses to start it/);
+    assert.equal(details?.['reason'], 'a hook that must agree failed');
+    const { hooks } = (await node.run('hook_list', {})) as { hooks: readonly Fields[] };
+    for (const hook of hooks) assert.equal(hook['last_problem'], 'the rule R1 refuses to start it');
     assert.deepEqual(events(), []);
   });
 

@@ -113,7 +113,8 @@ describe('other hooks', () => {
     );
     const denied = await host.fire({ event: 'pre_delete', namespace: null, payload: {} });
     assert.equal(denied.kind, 'deny');
-    assert.match(denied.kind === 'deny' ? denied.reason : '', /line 3/);
+    assert.match(denied.kind === 'deny' ? denied.reason : '', /the file of hooks cannot be used/);
+    assert.equal(host.problem, 'line 3');
     host.replace([]);
     assert.equal(host.has('pre_store'), false);
     await host.close();
