@@ -31,7 +31,7 @@ export const doctorCommand = defineCommand({
       kind: 'switch',
       doc: 'With --tokens: only the count of each tool, separated by tabs',
     },
-    { name: 'hooks', kind: 'switch', doc: 'Also examine hooks.toml; this release does not fire hooks yet' },
+    { name: 'hooks', kind: 'switch', doc: 'Also examine hooks.toml, and the figures of the daemon' },
     settingFlag('host', 'Address that serve would bind (default {default})'),
     settingFlag('port', 'Port that serve would bind (default {default})'),
   ],

@@ -28,19 +28,26 @@ async function serveMcp(parsed: ParsedArguments): Promise<Result<number>> {
   const configuration = inspectConfiguration(...settingSources(parsed, flags.value));
   warnOfLooseModes(configuration, stderrLog(settings.logLevel));
   const stop = new AbortController();
-  onSignals(systemClock, () => stop.abort());
+  let reload = () => {};
+  onSignals(
+    systemClock,
+    () => stop.abort(),
+    () => reload(),
+  );
   const { localIdentity } = await import('../node/identity/local-caller.js');
   const { openRunner } = await import('../node/runtime/open-runner.js');
   const { serveStdio } = await import('../node/mcp/serve-stdio.js');
   const { compileEarly } = await import('../node/runtime/compile-early.js');
   compileEarly();
+  const runner = openRunner(settings, async () => {
+    const { openInlineNode } = await import('../node/runtime/inline-node.js');
+    return openInlineNode(settings, 'mcp');
+  });
+  reload = () => void runner.reloadHooks();
   await serveStdio({
     profile: settings.profile,
     identity: localIdentity(settings, { hostname: hostname(), pid: process.pid }, systemRandom),
-    runner: openRunner(settings, async () => {
-      const { openInlineNode } = await import('../node/runtime/inline-node.js');
-      return openInlineNode(settings, 'mcp');
-    }),
+    runner,
     input: process.stdin,
     output: process.stdout,
     scheduler: systemScheduler,

@@ -41,6 +41,7 @@ export const NATIVE_COMMANDS: CommandTable = {
   'rules remove': async () => (await import('./rules/change-commands.js')).removeCommand,
   'rules keygen': async () => (await import('./rules/key-commands.js')).keygenCommand,
   'rules sign-seed': async () => (await import('./rules/key-commands.js')).signSeedCommand,
+  'hooks check': async () => (await import('./hooks/check-command.js')).checkCommand,
   'governance install-defaults': async () =>
     (await import('./governance/install-defaults-command.js')).installDefaultsCommand,
   'governance migrate-to-permissions': async () =>

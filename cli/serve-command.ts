@@ -34,12 +34,14 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   warnOfLooseModes(configuration, stderrLog(settings.logLevel));
 
   let stop: (() => Promise<void>) | null = null;
+  let reload: (() => void) | null = null;
   let stopAsked = false;
   // Installed before the start, so that a signal during the start also ends the node cleanly.
-  onSignals(systemClock, () => {
+  const end = () => {
     stopAsked = true;
     stop?.().catch(() => undefined);
-  });
+  };
+  onSignals(systemClock, end, () => reload?.());
   const { keepYoungGenerationSmall } = await import('../node/runtime/heap.js');
   keepYoungGenerationSmall();
   const { compileEarly } = await import('../node/runtime/compile-early.js');
@@ -47,6 +49,7 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   const { startDaemon } = await import('../node/runtime/daemon.js');
   const daemon = await startDaemon(settings);
   stop = () => daemon.stop();
+  reload = () => daemon.reloadHooks();
   if (stopAsked) void daemon.stop();
   const url = urlOf(daemon.address, settings.tlsCert !== null);
   await terminal.print(

@@ -4,12 +4,16 @@ import type { Clock } from '../protocol/seams.js';
 /** Under npm, Ctrl-C reaches this process twice: from the terminal, and passed on by npm. */
 const SAME_KEYSTROKE_MS = 500;
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const ENDS = ['SIGINT', 'SIGTERM'] as const;
 
-/** Calls `stop` at the first signal that asks for an end; a second one ends the process at once with 128 + signal. */
-export function onSignals(clock: Clock, stop: () => void): void {
+/**
+ * Calls `stop` at the first signal that asks for an end; a second one ends the process at once with 128 + signal. A hang-up
+ * calls `reload` where there is something to read again, and asks for an end otherwise.
+ */
+export function onSignals(clock: Clock, stop: () => void, reload?: () => void): void {
   let firstMs: number | null = null;
-  for (const signal of SIGNALS) {
+  if (reload !== undefined) process.on('SIGHUP', reload);
+  for (const signal of reload === undefined ? ([...ENDS, 'SIGHUP'] as const) : ENDS) {
     process.on(signal, () => {
       const nowMs = clock.monotonicMs();
       if (firstMs === null) {

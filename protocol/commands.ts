@@ -11,6 +11,7 @@ import { decideInvalidateLink } from './graph/invalidate-link.js';
 import { decideDropLinks, decideImportLink } from './graph/links.js';
 import { decideRegisterEntity } from './graph/register-entity.js';
 import { decideClearStandard, decideSetStandard, decideUnpinRemoved } from './graph/standards.js';
+import { decideNoteVeto } from './hooks/note-veto.js';
 import { decideArchive, decidePurge, decideRestore } from './lifecycle/archive.js';
 import { decideConsolidate } from './lifecycle/consolidate.js';
 import { decideResolve } from './lifecycle/resolve.js';
@@ -101,6 +102,7 @@ export const RULES = {
   'record-delivery': decideRecordDelivery,
   'resend-events': decideResendEvents,
   'prune-events': decidePruneEvents,
+  'note-veto': decideNoteVeto,
   'adopt-peer': decideAdoptPeer,
   'receive-memory': decideReceive,
   'save-peer-progress': decidePeerProgress,

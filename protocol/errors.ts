@@ -104,6 +104,8 @@ export const ERRORS = {
   APPROVAL_REQUIRED: { http: 403, exit: 1 },
   /** The action was put aside; every surface answers it as accepted. */
   APPROVAL_PENDING: { http: 202, exit: 0 },
+  /** A hook denies the call, or one that must agree failed. */
+  HOOK_VETO: { http: 403, exit: 1 },
   PENDING_ACTION_NOT_FOUND: { http: 404, exit: 1 },
   /** The action was decided, or it expired. */
   PENDING_ACTION_STATE_INVALID: { http: 409, exit: 1 },

@@ -151,6 +151,15 @@ export class LogStream {
     return { leave: () => this.#listeners.delete(listener) };
   }
 
+  /** Sends a frame that is not of the log to the listeners that see everything. */
+  tell(frame: Uint8Array): void {
+    for (const listener of this.#listeners) {
+      if (!listener.viewer.all) continue;
+      listener.sink.send([frame]);
+      if (listener.sink.unread() > this.#of.unreadBytesMax) this.#cutOff(listener);
+    }
+  }
+
   get #isIdle(): boolean {
     return this.#listeners.size === 0 && this.#cut.every((sinks) => sinks.length === 0);
   }

@@ -56,6 +56,10 @@ export function sentenceOf(change: PendingChange): string {
   if (change['event'] === 'approval_requested') {
     return `${text('requested_by')} requests: ${text('action_type')} in ${text('namespace')} (${text('pending_id')})`;
   }
+  if (change['event'] === 'hook_question') {
+    const options = (change['options'] as readonly string[] | undefined)?.join(' or ') ?? '';
+    return `a hook asks: ${text('prompt')}; "hooks answer ${text('id')}" takes ${oneLine(options)}`;
+  }
   if (change['event'] !== 'approval_decided') return 'changes are missing: the list was read again';
   if (change['decision'] === 'expired') return `expired: ${text('pending_id')}`;
   const did = change['decision'] === 'approve' ? 'approves' : 'denies';

@@ -1,42 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
+import type { HookSpec } from '../../actors/hooks/registered-hook.js';
+import { type HookEvent, isHookEvent, usualMode } from '../../protocol/hooks/events.js';
 import { parseToml } from './config-file.js';
 import type { Table } from './config-table.js';
-
-/** Events that a hook may name (reference-mcp-cli §3.1). */
-export const HOOK_EVENTS: readonly string[] = [
-  'pre_store',
-  'post_store',
-  'post_recall',
-  'post_search',
-  'pre_delete',
-  'post_delete',
-  'pre_promote',
-  'post_promote',
-  'pre_link',
-  'post_link',
-  'pre_consolidate',
-  'post_consolidate',
-  'pre_governance_decision',
-  'post_governance_decision',
-  'on_index_eviction',
-  'pre_recall_expand',
-  'pre_reflect',
-  'post_reflect',
-  'pre_compaction',
-  'on_compaction_rollback',
-  'pre_signal_send',
-  'post_signal_ack',
-];
-
-/** Events of older files that nothing ever fires. */
-export const HOOK_EVENTS_REMOVED: readonly string[] = [
-  'pre_recall',
-  'pre_search',
-  'pre_archive',
-  'pre_transcript_store',
-  'post_transcript_store',
-];
+import { modeText, statOf } from './file-modes.js';
 
 const TIMEOUT_MS_MAX = 30_000;
 const PRIORITY_MAX = 2 ** 31 - 1;
@@ -54,14 +22,17 @@ export interface HooksFile {
   readonly path: string;
   readonly state: 'absent' | 'read' | 'unreadable' | 'invalid';
   readonly hooks: readonly HookEntry[];
+  /** Those that are switched on and valid. */
+  readonly specs: readonly HookSpec[];
   /** What is wrong; a problem of a field names `hook[<index>].<field>`, and none quotes a value. */
   readonly problems: readonly string[];
 }
 
-/** Reads `hooks.toml` next to the configuration file and checks every hook (reference-mcp-cli §3.3). */
-export function readHooksFile(configPath: string): HooksFile {
-  const path = join(dirname(configPath), 'hooks.toml');
-  const none = (state: HooksFile['state'], ...problems: string[]) => ({ path, state, hooks: [], problems });
+/** Reads a file of hooks and checks every hook (reference-mcp-cli §3.3). */
+export function readHooksFile(path: string): HooksFile {
+  const none = (state: HooksFile['state'], ...problems: string[]) => ({
+    ...{ path, state, hooks: [], specs: [], problems },
+  });
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -81,8 +52,20 @@ export function readHooksFile(configPath: string): HooksFile {
     path,
     state: 'read',
     hooks: checked.map(({ hook }) => hook),
+    specs: checked.flatMap(({ spec }) => spec ?? []),
     problems: [...strange, ...checked.flatMap(({ problems }) => problems)],
   };
+}
+
+/** Where a command lies: a path with a slash counts from the folder of the file, a name is searched in PATH. */
+export const commandPath = (command: string, folder: string): string =>
+  command.includes('/') && !isAbsolute(command) ? join(folder, command) : command;
+
+/** Why a file is not used in which every user could name programs to run; empty when it may be used. */
+export function writableByAll(path: string): string[] {
+  const stat = statOf(path);
+  if (stat === null || (stat.mode & 0o002) === 0) return [];
+  return [`${path} (${modeText(stat)}) may be written by every user of this machine; chmod 600 it`];
 }
 
 type Rule = readonly [field: string, required: boolean, problem: (value: unknown) => string | null];
@@ -99,12 +82,7 @@ const whole = (least: number, most: number) => (value: unknown) =>
 const oneOf = (choices: readonly string[]) => (value: unknown) =>
   choices.includes(value as string) ? null : `must be ${choices.join(' or ')}`;
 
-function eventProblem(value: unknown): string | null {
-  if (HOOK_EVENTS.includes(value as string)) return null;
-  return HOOK_EVENTS_REMOVED.includes(value as string)
-    ? 'is an event that is never fired'
-    : 'is not a known event';
-}
+const eventProblem = (value: unknown) => (isHookEvent(value) ? null : 'is not a known event');
 
 const RULES: readonly Rule[] = [
   ['event', true, eventProblem],
@@ -120,7 +98,7 @@ const RULES: readonly Rule[] = [
 function check(
   row: unknown,
   index: number,
-): { readonly hook: HookEntry; readonly problems: readonly string[] } {
+): { readonly hook: HookEntry; readonly spec: HookSpec | null; readonly problems: readonly string[] } {
   const isTable = typeof row === 'object' && row !== null && !Array.isArray(row);
   const table: Table = isTable ? (row as Table) : {};
   const known = RULES.map(([field]) => field);
@@ -130,14 +108,31 @@ function check(
     return why === null ? [] : [`hook[${index}].${field} ${why}`];
   });
   const unknown = Object.keys(table).filter((key) => !known.includes(key));
+  problems.push(...unknown.map((key) => `hook[${index}].${key} is not a field of a hook`));
   const { event, command, enabled } = table;
   return {
+    spec: problems.length === 0 && enabled === true ? specOf(table, index) : null,
     hook: {
       index,
       event: eventProblem(event) === null ? String(event) : null,
       command: isText(command) ? String(command) : null,
       enabled: enabled === true,
     },
-    problems: [...problems, ...unknown.map((key) => `hook[${index}].${key} is not a field of a hook`)],
+    problems,
+  };
+}
+
+/** The hook of a valid entry. */
+function specOf(table: Table, index: number): HookSpec {
+  const event = table['event'] as HookEvent;
+  return {
+    index,
+    event,
+    command: String(table['command']),
+    priority: Number(table['priority']),
+    timeoutMs: Number(table['timeout_ms']),
+    mode: (table['mode'] as HookSpec['mode'] | undefined) ?? usualMode(event),
+    namespace: String(table['namespace']),
+    failMode: (table['fail_mode'] as HookSpec['failMode'] | undefined) ?? 'open',
   };
 }

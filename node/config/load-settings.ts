@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { agentIdProblem } from '../../protocol/ids.js';
 import { StartRefusedError } from '../../protocol/start-refused.js';
 import { stderrLog } from '../log.js';
@@ -91,6 +91,8 @@ export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSo
     origins.set('home', { source: 'environment', name: homeVariable });
   }
   vendorKey(settings, env, origins);
+  settings['hooksPath'] = join(dirname(resolve(file.path)), 'hooks.toml');
+  settings['hookEnvironment'] = hookEnvironment(env);
   const completed = complete(settings as unknown as Settings, problems, origins);
   const variables = Object.keys(env).filter((name) => name.startsWith('SVC_'));
   const searchPath = env['PATH'] ?? '';
@@ -110,6 +112,18 @@ function vendorKey(
   settings['embedApiKey'] = new Secret(key);
   origins.set('embedApiKey', { source: 'environment', name });
 }
+
+/** What programs of hooks get of the environment: where things are, the user, the language and the time zone. */
+const HOOK_VARIABLES: ReadonlySet<string> = new Set([
+  ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LC_CTYPE'],
+]);
+
+const hookEnvironment = (env: Environment): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) =>
+      HOOK_VARIABLES.has(name) && value !== undefined ? [[name, value]] : [],
+    ),
+  );
 
 /** Path of the configuration file in force, whether or not it exists. */
 export function configPathOf(flags: SettingFlags, sources: ConfigSources): string {

@@ -25,6 +25,15 @@ export const GATE_ROWS = {
     config: 'hooks.subscription.hmac_secret',
     doc: 'Secret that signs decisions over `POST /approvals/{pending_id}`, and all webhooks, hexadecimal. Without it every signed decision is refused.',
   },
+  hookAskTimeoutMs: {
+    type: 'integer',
+    default: 20_000,
+    min: 0,
+    max: 600_000,
+    unit: 'ms',
+    config: 'hooks.ask_timeout_ms',
+    doc: 'How long a question of a hook waits for the operator before its default applies; never longer than the request. 0 applies the default at once.',
+  },
   ssrfGuardAllowDnsFail: {
     type: 'boolean',
     default: false,

@@ -2,6 +2,7 @@
  * The settings of a node (interface §2.12, decisions "Names and places"). Each is one row of a section. The
  * settings object, the defaults, the readers of flags, variables and files, and the documentation come from the rows.
  */
+import { join } from 'node:path';
 import { CALLER_ROWS } from './rows-callers.js';
 import { FEDERATION_ROWS } from './rows-federation.js';
 import { GATE_ROWS } from './rows-gates.js';
@@ -36,6 +37,10 @@ type Merged<Sections> = Sections extends readonly [infer First, ...infer Rest]
 export interface Settings extends SettingsOf<Merged<typeof SECTIONS>> {
   /** True when the operator set it, so routes without a signature refuse as well (decisions, "which routes"). */
   readonly requireAttestationEverywhere: boolean;
+  /** The file of hooks, beside the configuration file. */
+  readonly hooksPath: string;
+  /** The environment of the programs of hooks: nothing that could hold a secret. */
+  readonly hookEnvironment: Readonly<Record<string, string>>;
 }
 
 /** A row with its name in the program. */
@@ -49,5 +54,6 @@ export const SETTINGS: readonly Setting[] = SECTIONS.flatMap((section) =>
 /** The settings of a home in which nothing is configured. */
 export function defaultsIn(home: string): Settings {
   const rows = Object.fromEntries(SETTINGS.map((row) => [row.key, defaultOf(row, home)]));
-  return { ...rows, home, requireAttestationEverywhere: false } as Settings;
+  const hooks = { hooksPath: join(home, 'hooks.toml'), hookEnvironment: {} };
+  return { ...rows, home, requireAttestationEverywhere: false, ...hooks } as Settings;
 }

@@ -26,6 +26,7 @@ import { checkStorage } from './check-storage.js';
 import { checkTools, type ToolTokens, toolTokens } from './check-tools.js';
 import { checkWebhooks } from './check-webhooks.js';
 import { type DoctorReport, type Section, SectionBuilder, worst } from './report.js';
+import { runningHooks } from './running-hooks.js';
 
 /** Sections that are examined only on request. */
 export interface MoreSections {
@@ -50,6 +51,7 @@ export async function examineNode(
   const content = inspection?.ok === true ? inspection.facts.content : null;
   const owner = content?.owner ?? null;
   const daemonLives = owner !== null && owner.role === 'daemon' && owner.expiresAtMs > nowMs;
+  const running = more.hooks === true && daemonLives ? await runningHooks(settings) : null;
   const [embeddings, llm, capabilities, mesh] = await Promise.all([
     checkEmbeddings(settings, systemScheduler),
     checkLlm(settings, systemScheduler),
@@ -72,7 +74,7 @@ export async function examineNode(
     checkAudit(inspection?.ok === true ? inspection.facts : null, keys.peerId),
     withIntegrity(mesh.section, content, settings, nowMs),
     ...(more.tokens === undefined ? [] : [checkTools(countToolTokens(more.tokens))]),
-    ...(more.hooks === true ? [checkHooks(configuration.file.path, configuration.searchPath)] : []),
+    ...(more.hooks === true ? [checkHooks(settings.hooksPath, configuration.searchPath, running)] : []),
   ]);
 }
 

@@ -13,6 +13,8 @@ import type { LocalCall } from './messages.js';
 /** A node that this process opens when no daemon serves it. */
 export interface OwnNode {
   readonly services: Services;
+  /** Reads the file of hooks again. */
+  reloadHooks?(): void;
   close(): Promise<void>;
 }
 
@@ -81,6 +83,11 @@ export class LocalRunner {
       this.leave(daemon);
     }
     return this.runHere(operation, { ...request, key, again });
+  }
+
+  /** Where this process runs the operations, it reads the file of hooks again; a daemon is told by itself. */
+  async reloadHooks(): Promise<void> {
+    (await this.node?.catch(() => null))?.reloadHooks?.();
   }
 
   /** Closes what is open; calls under way must have ended. */

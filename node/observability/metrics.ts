@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { WebhookTotals } from '../../protocol/webhooks/queries.js';
+import { HookMetrics } from './hook-metrics.js';
 import { MeshMetrics } from './mesh-metrics.js';
 
 /** Upper bounds of the latency buckets, in seconds. */
@@ -15,6 +16,7 @@ export class Metrics {
   readonly #registry = new Registry();
   #processMetrics = false;
   #mesh: MeshMetrics | null = null;
+  #hooks: HookMetrics | null = null;
 
   readonly #requests = new Counter({
     name: 'svc_requests_total',
@@ -95,6 +97,12 @@ export class Metrics {
   get mesh(): MeshMetrics {
     this.#mesh ??= new MeshMetrics(this.#registry);
     return this.#mesh;
+  }
+
+  /** Metrics of hooks; absent on a node that never had one. */
+  get hooks(): HookMetrics {
+    this.#hooks ??= new HookMetrics(this.#registry);
+    return this.#hooks;
   }
 
   /** Counts an answered request; the operation is `none` when no route matched. */

@@ -8,6 +8,8 @@ import { ttlSecondsOf } from '../config/life-policy.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
+import { aroundOperation } from '../pipeline/operation-hooks.js';
+import { namedMemory } from './hooked.js';
 import { inBatches } from './in-batches.js';
 import { shownMemories } from './shown-memories.js';
 
@@ -112,6 +114,21 @@ export const memoryArchive = defineOperation({
   effect: 'write',
   guards: { attestation: 'by-name' },
   http: [{ method: 'POST', path: '/archive', fields: 'body', arrayBody: 'ids' }],
+  hooks: aroundOperation({
+    look: async (call, { ids }: { readonly ids: readonly string[] }) =>
+      Promise.all(ids.map((id) => namedMemory(call, id))),
+    pre: [
+      {
+        event: 'pre_archive',
+        firings: ({ ids }, memories) =>
+          ids.map((id, at) => ({ namespace: memories[at]?.namespace ?? null, payload: { id } })),
+        apply: (asked, { id }, at) => ({
+          ...asked,
+          ids: (asked['ids'] as readonly unknown[]).map((before, place) => (place === at ? id : before)),
+        }),
+      },
+    ],
+  }),
   run: async (call, input) => {
     const result = await call.services.store.execute({
       kind: 'archive-memories',

@@ -5,10 +5,10 @@ import { failed, ok } from '../../protocol/result.js';
 import { excerpt } from '../../protocol/utf8.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
-import { consolidation } from './memory-consolidate.js';
+import { consolidation, hookedConsolidation as joined } from './memory-consolidate.js';
 
 /** Refusals that concern only one group; the others continue. */
-const GROUP_FAILURES: ReadonlySet<string> = new Set(['NOT_FOUND', 'FORBIDDEN', 'CONFLICT']);
+const GROUP_FAILURES: ReadonlySet<string> = new Set(['NOT_FOUND', 'FORBIDDEN', 'CONFLICT', 'HOOK_VETO']);
 
 /** Joins memories of one namespace with the same first tag (reference-mcp-cli §2.2). Only on the command line. */
 export const memoryAutoConsolidate = defineOperation({
@@ -66,7 +66,8 @@ export const memoryAutoConsolidate = defineOperation({
     let consolidated = 0;
     for (const [index, group] of found.value.groups.entries()) {
       call.progress(index, found.value.groups.length);
-      const result = await store.execute(
+      const result = await joined(
+        call,
         consolidation(call, {
           ids: group.ids,
           title: titleOf(group),

@@ -1,16 +1,24 @@
 import { z } from 'zod';
-import { type ConsolidateMemories, notFoundOf } from '../../protocol/lifecycle/consolidate.js';
+import {
+  type ConsolidateMemories,
+  type ConsolidateMemoriesOutcome,
+  notFoundOf,
+} from '../../protocol/lifecycle/consolidate.js';
 import * as limits from '../../protocol/limits.js';
 import type { Tier } from '../../protocol/memory/memory.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { instantAfter } from '../../protocol/time.js';
 import { ttlSecondsOf } from '../config/life-policy.js';
-import type { Call } from '../pipeline/call.js';
+import type { Call, ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
+import { aroundOperation } from '../pipeline/operation-hooks.js';
+import { consult, vetoOf } from '../pipeline/run-hooks.js';
 import { resolveId } from './resolve-id.js';
 
 const PREVIEW_LENGTH = 200;
+const BEFORE = 'pre_consolidate';
+const AFTER = 'post_consolidate';
 
 const input = z.object({
   ids: z
@@ -71,6 +79,30 @@ export const memoryConsolidate = defineOperation({
     message: (output) => `consolidated ${output['consolidated']} memories: ${output['id']}`,
     examples: ['consolidate 3f2a,9b1c --title "Deploy rules"'],
   },
+  hooks: aroundOperation({
+    pre: [
+      {
+        event: BEFORE,
+        firings: (fieldsIn: Input, _seen, call) => {
+          const namespace = placeOf(call, fieldsIn);
+          return [{ namespace, payload: { namespace, candidate_ids: fieldsIn.ids } }];
+        },
+        apply: (asked, { candidate_ids, ...delta }) => ({
+          ...{ ...asked, ...delta },
+          ...(candidate_ids === undefined ? {} : { ids: candidate_ids }),
+        }),
+      },
+    ],
+    post: [
+      {
+        event: AFTER,
+        firings: ({ answer, input: fieldsIn, call }) => {
+          const namespace = placeOf(call, fieldsIn);
+          return [{ namespace, payload: { namespace, merged_ids: fieldsIn.ids, result_id: answer['id'] } }];
+        },
+      },
+    ],
+  }),
   run: async (call, fieldsIn) => {
     if (fieldsIn.use_llm) {
       return fail('UNAVAILABLE', 'no language model is configured; without use_llm a plain summary is made');
@@ -101,6 +133,11 @@ export const memoryConsolidate = defineOperation({
   },
 });
 
+type Input = z.output<typeof input>;
+
+const placeOf = (call: ReadCall, { namespace }: Input): string =>
+  namespace ?? call.services.settings.defaultNamespace;
+
 /** The input of a consolidation. */
 interface ConsolidationRequest extends Pick<ConsolidateMemories, 'ids' | 'summary' | 'onConflict'> {
   readonly title: string;
@@ -129,6 +166,29 @@ export function consolidation(call: Call, request: ConsolidationRequest): Consol
     viewer: caller.viewer,
     archive: services.settings.archiveOnGc,
   };
+}
+
+/** Joins one group of several, with the hooks around it, which decide and rewrite nothing. */
+export async function hookedConsolidation(
+  { services, caller, now }: Call,
+  command: ConsolidateMemories,
+): Promise<Result<ConsolidateMemoriesOutcome>> {
+  const { ids, result: made } = command;
+  const { namespace } = made;
+  const { hooks, store, clock, log } = services;
+  const hookRun = { hooks, store, clock, log, agentId: caller.agentId, now, endMs: undefined };
+  if (hooks.has(BEFORE)) {
+    const payload = { namespace, candidate_ids: ids };
+    const verdict = await consult(hookRun, { event: BEFORE, namespace, payload });
+    if ('denial' in verdict) return failed(vetoOf(BEFORE, verdict.denial));
+  }
+  const joined = await store.execute(command);
+  if (joined.ok && hooks.has(AFTER)) {
+    const payload = { namespace, merged_ids: ids, result_id: joined.value.memory.id };
+    const firings = () => Promise.resolve([{ event: AFTER, namespace, payload } as const]);
+    hooks.later({ bytes: ids.join().length, firings });
+  }
+  return joined;
 }
 
 /** Full ids, each once; NOT_FOUND names those that are unknown as they were given. */

@@ -1,7 +1,10 @@
 import { z } from 'zod';
+import type { MemoryRow } from '../../protocol/memory/memory.js';
 import { failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
+import { aroundOperation } from '../pipeline/operation-hooks.js';
+import { namedMemory } from './hooked.js';
 import { resolveId } from './resolve-id.js';
 
 /** Deletes a memory; the archive keeps a copy unless the archive is off (interface §3, §4.2). */
@@ -24,6 +27,11 @@ export const memoryDelete = defineOperation({
       `deleted: ${output['id']}${output['archived'] === true ? ' (a copy is in the archive)' : ''}`,
     examples: ['delete 3f2a'],
   },
+  hooks: aroundOperation({
+    look: (call, { id }: { readonly id: string }) => namedMemory(call, id),
+    pre: [{ event: 'pre_delete', firings: (_input, memory) => deleted(memory) }],
+    post: [{ event: 'post_delete', firings: ({ seen }) => deleted(seen) }],
+  }),
   run: async (call, input) => {
     const id = await resolveId(call, input.id);
     if (!id.ok) return failed(id.error);
@@ -37,3 +45,6 @@ export const memoryDelete = defineOperation({
     return ok({ deleted: true, id: result.value.id, archived: result.value.archived });
   },
 });
+
+const deleted = (memory: MemoryRow | null) =>
+  memory === null ? [] : [{ namespace: memory.namespace, payload: { id: memory.id } }];

@@ -8,8 +8,10 @@ import { excerpt } from '../../protocol/utf8.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
+import { aroundOperation } from '../pipeline/operation-hooks.js';
 import { derivedId } from './derived-id.js';
 import { alias, canonicalName, entityOutput } from './entity-fields.js';
+import { writtenMemory } from './hooked.js';
 
 const input = z.object({
   canonical_name: canonicalName.describe('Name of the entity, unique in its namespace'),
@@ -57,6 +59,32 @@ export const memoryEntityRegister = defineOperation({
       'entity-register --canonical-name "Ada Lovelace" --namespace people --aliases Ada,"Countess Lovelace"',
     ],
   },
+  hooks: aroundOperation({
+    pre: [
+      {
+        event: 'pre_store',
+        firings: ({ canonical_name: title, namespace, aliases, metadata }: Input) => [
+          {
+            namespace,
+            payload: { title, namespace, content: textOf(title, aliases), tags: [ENTITY_TAG], metadata },
+          },
+        ],
+        // The text and the tag of an entity follow from its names.
+        apply: (asked, { title, namespace, metadata }) => ({
+          ...asked,
+          ...(title === undefined ? {} : { canonical_name: title }),
+          ...(namespace === undefined ? {} : { namespace }),
+          ...(metadata === undefined ? {} : { metadata }),
+        }),
+      },
+    ],
+    post: [
+      {
+        event: 'post_store',
+        firings: ({ answer, call }) => writtenMemory(call, String(answer['entity_id'])),
+      },
+    ],
+  }),
   run: async (call, given) => {
     const command = registration(call, given);
     if (!command.ok) return failed(command.error);

@@ -6,7 +6,9 @@ import { fail, failed, ok } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
+import { aroundOperation } from '../pipeline/operation-hooks.js';
 import { attestedLinks } from './attested-links.js';
+import { namedMemory } from './hooked.js';
 import { LINK_ALIASES, relation, sourceId, targetId } from './link-fields.js';
 import { resolveId } from './resolve-id.js';
 
@@ -57,6 +59,27 @@ export const memoryLink = defineOperation({
       `${created === true ? 'linked' : 'linked already'}: ${source_id} ${relation} ${target_id}`,
     examples: ['link 3f2a 9b1c --relation depends_on'],
   },
+  hooks: aroundOperation({
+    look: (call, { source_id }: Input) => namedMemory(call, source_id),
+    pre: [
+      {
+        event: 'pre_link',
+        firings: ({ source_id, target_id, relation: kind }, source) =>
+          source === null
+            ? []
+            : [{ namespace: source.namespace, payload: { source_id, target_id, relation: kind } }],
+        apply: (asked, delta) => ({ ...asked, ...delta }),
+      },
+    ],
+    post: [
+      {
+        event: 'post_link',
+        firings: ({ answer: { linked: _, ...whole }, seen }) => [
+          { namespace: seen?.namespace ?? null, payload: whole },
+        ],
+      },
+    ],
+  }),
   run: link,
 });
 

@@ -1,7 +1,10 @@
 import { z } from 'zod';
+import type { MemoryRow, Tier } from '../../protocol/memory/memory.js';
 import { failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
+import { aroundOperation } from '../pipeline/operation-hooks.js';
+import { namedMemory } from './hooked.js';
 import { resolveId } from './resolve-id.js';
 
 /**
@@ -44,6 +47,11 @@ export const memoryPromote = defineOperation({
         : `promoted: ${output['id']} [${output['tier']}]`,
     examples: ['promote 3f2a', 'promote 3f2a --to-namespace team'],
   },
+  hooks: aroundOperation({
+    look: (call, { id }: Asked) => namedMemory(call, id),
+    pre: [{ event: 'pre_promote', firings: (asked, memory) => promotion(asked, memory) }],
+    post: [{ event: 'post_promote', firings: ({ input, seen }) => promotion(input, seen) }],
+  }),
   run: async (call, input) => {
     const id = await resolveId(call, input.id);
     if (!id.ok) return failed(id.error);
@@ -66,3 +74,16 @@ export const memoryPromote = defineOperation({
     return ok({ promoted: true, mode: 'tier' as const, id: memory.id, tier: memory.tier });
   },
 });
+
+interface Asked {
+  readonly id: string;
+  readonly target_tier: Tier;
+  readonly to_namespace?: string | undefined;
+}
+
+/** A clone keeps the tier of its original. */
+const promotion = ({ target_tier, to_namespace }: Asked, memory: MemoryRow | null) => {
+  if (memory === null) return [];
+  const to_tier = to_namespace === undefined ? target_tier : memory.tier;
+  return [{ namespace: memory.namespace, payload: { id: memory.id, from_tier: memory.tier, to_tier } }];
+};

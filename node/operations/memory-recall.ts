@@ -16,6 +16,7 @@ import type { TokenCounter } from '../semantics/token-counter.js';
 import { attachedOutput, attachedStandards } from './attached-standards.js';
 import { attestedLinks } from './attested-links.js';
 import { omittedDamaged } from './filter.js';
+import { recallHooks } from './recall-hooks.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
 import { judgedMemories } from './shown-memories.js';
 import { emptyAbove } from './subtree.js';
@@ -39,7 +40,7 @@ export const memoryRecall = defineOperation({
         .and(z.looseObject({ score: z.number(), passage: z.string().optional() })),
     ),
     count: z.int(),
-    mode: z.enum(['hybrid', 'keyword']),
+    mode: z.enum(['hybrid', 'keyword', 'denied_by_hook']),
     tokens_used: z.int(),
     budget_tokens: z.int().optional(),
     truncated: z.literal(true).optional(),
@@ -87,6 +88,7 @@ export const memoryRecall = defineOperation({
     omit: ['accept_provenance'],
     examples: ['recall "when may we deploy?"'],
   },
+  hooks: recallHooks,
   run: recall,
 });
 

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { fail, failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
+import { aroundOperation } from '../pipeline/operation-hooks.js';
 import { filterFields, filterFor, omittedDamaged, pageEnd } from './filter.js';
+import { given } from './hooked.js';
 import { shownMemories } from './shown-memories.js';
 import { emptyAbove } from './subtree.js';
 
@@ -42,6 +44,25 @@ export const memorySearch = defineOperation({
     view: 'memories',
     examples: ['search "deploy window"'],
   },
+  hooks: aroundOperation({
+    pre: [
+      {
+        event: 'pre_search',
+        firings: ({ query, namespace, limit, tags }: Asked) => [
+          { namespace: namespace ?? null, payload: given({ query, namespace, limit, tags }) },
+        ],
+        apply: (asked, delta) => ({ ...asked, ...delta }),
+      },
+    ],
+    post: [
+      {
+        event: 'post_search',
+        firings: ({ answer, input: { query = '', namespace } }) => [
+          { namespace: namespace ?? null, payload: { query, memories: answer['results'] } },
+        ],
+      },
+    ],
+  }),
   run: async (call, input) => {
     const query = input.query?.trim() ?? '';
     if (query === '' && input.source_uri === undefined) {
@@ -69,3 +90,10 @@ export const memorySearch = defineOperation({
     });
   },
 });
+
+interface Asked {
+  readonly query?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly tags?: unknown;
+}

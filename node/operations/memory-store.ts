@@ -6,11 +6,13 @@ import { ON_CONFLICT } from '../../protocol/memory/on-conflict.js';
 import { fail, failed, ok } from '../../protocol/result.js';
 import { instantAfter } from '../../protocol/time.js';
 import { ttlSecondsOf } from '../config/life-policy.js';
-import type { Call } from '../pipeline/call.js';
+import type { Call, ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
+import { aroundOperation } from '../pipeline/operation-hooks.js';
 import { attestMemory } from './attest-memory.js';
 import { besideFindings, repetition, type StoreFindings } from './before-store.js';
+import { given, writtenMemory } from './hooked.js';
 import { shownMemory } from './shown-memories.js';
 
 const input = z.object({
@@ -113,8 +115,30 @@ export const memoryStore = defineOperation({
     message: storedMessage,
     examples: ['store --title "Deploy window" --content "Sundays, 02:00 to 04:00 UTC"'],
   },
+  hooks: aroundOperation({
+    pre: [
+      {
+        event: 'pre_store',
+        firings: (fieldsIn: Input, _seen, call) => [
+          { namespace: placeOf(call, fieldsIn), payload: deltaOf(call, fieldsIn) },
+        ],
+        apply: (asked, delta) => ({ ...asked, ...delta }),
+      },
+    ],
+    post: [{ event: 'post_store', firings: ({ answer, call }) => writtenMemory(call, String(answer['id'])) }],
+  }),
   run: store,
 });
+
+const placeOf = (call: ReadCall, fieldsIn: Input): string =>
+  fieldsIn.namespace ?? call.services.settings.defaultNamespace;
+
+/** What hooks may rewrite of a new memory. */
+function deltaOf(call: ReadCall, fieldsIn: Input) {
+  const { tier, title, content, tags, priority, confidence, source, expires_at, metadata } = fieldsIn;
+  const stated = { tier, title, content, tags, priority, confidence, source, expires_at, metadata };
+  return given({ ...stated, namespace: placeOf(call, fieldsIn) });
+}
 
 async function store(call: Call, fieldsIn: Input) {
   const expiry = expiryOf(fieldsIn, call.now, ttlSecondsOf(call.services.settings));

@@ -5,6 +5,8 @@ import { instantAfter } from '../../protocol/time.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
+import { aroundOperation } from '../pipeline/operation-hooks.js';
+import { given, namedMemory, writtenMemory } from './hooked.js';
 import { resolveId } from './resolve-id.js';
 import { shownMemory } from './shown-memories.js';
 
@@ -91,6 +93,26 @@ export const memoryUpdate = defineOperation({
     },
     examples: ['update 3f2a --priority 8'],
   },
+  // A guard of what is stored would be passed by without it.
+  hooks: aroundOperation({
+    look: (call, { id }: Input) => namedMemory(call, id),
+    pre: [
+      {
+        event: 'pre_store',
+        firings: (fieldsIn, memory) =>
+          memory === null
+            ? []
+            : [{ namespace: fieldsIn.namespace ?? memory.namespace, payload: deltaOf(fieldsIn) }],
+        apply: (asked, delta) => ({ ...asked, ...delta }),
+      },
+    ],
+    post: [
+      {
+        event: 'post_store',
+        firings: ({ call, seen }) => (seen === null ? [] : writtenMemory(call, seen.id)),
+      },
+    ],
+  }),
   run: async (call, fieldsIn) => {
     const { id, expected_version, agent_id, ttl_secs: ttlSecs, ...given } = fieldsIn;
     // As in a store, an instant takes precedence over a time to live.
@@ -108,6 +130,13 @@ export const memoryUpdate = defineOperation({
     return update(call, id, patchOf(changes), expected_version ?? null);
   },
 });
+
+/** What changes, as far as hooks may rewrite it. */
+function deltaOf(fieldsIn: Input) {
+  const { tier, namespace, title, content, tags, priority, confidence, source, expires_at, metadata } =
+    fieldsIn;
+  return given({ tier, namespace, title, content, tags, priority, confidence, source, expires_at, metadata });
+}
 
 async function update(call: Call, prefix: string, patch: MemoryPatch, expected: number | null) {
   if (Object.keys(patch).length === 0)

@@ -13,6 +13,7 @@ import { decideApproval } from './decide-approval.js';
 import { dependentsOfInvalidated } from './dependents-of-invalidated.js';
 import { memoryLoadFamily, memorySmartLoad } from './family-loaders.js';
 import { findPaths } from './find-paths.js';
+import { hookAnswer, hookList, hookQuestions } from './hooks-admin.js';
 import { kgQuery } from './kg-query.js';
 import { kgTimeline } from './kg-timeline.js';
 import { memoryAgentList } from './memory-agent-list.js';
@@ -142,6 +143,9 @@ export const OPERATIONS: readonly Operation[] = [
   memoryInbox,
   memoryInboxRead,
   memoryShare,
+  hookList,
+  hookQuestions,
+  hookAnswer,
   memoryBulk,
   memoryExport,
   memoryImport,

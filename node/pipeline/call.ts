@@ -1,3 +1,4 @@
+import type { Hooks } from '../../actors/hooks/hooks.js';
 import type { QuorumOutcome } from '../../actors/mesh/parts.js';
 import type { SignedEnvelope } from '../../protocol/agents/signed-envelope.js';
 import type { Chain } from '../../protocol/decide/chain.js';
@@ -84,6 +85,7 @@ export interface ReadServices {
   readonly recallSessions: RecallSessions;
   readonly verifications: Verifications;
   readonly storeAdvice: StoreAdvice;
+  readonly hooks: Hooks;
   readonly settings: Settings;
   readonly clock: Clock;
   readonly random: Random;

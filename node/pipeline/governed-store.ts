@@ -6,15 +6,33 @@ import type { AnswerOf, Query } from '../../protocol/queries.js';
 import { type Failure, failed, ok, type Result } from '../../protocol/result.js';
 import type { Random } from '../../protocol/seams.js';
 import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
+import { afterGovernance, beforeGovernance, governedPlace, isGovernanceHeard } from './governance-hooks.js';
+import type { HookRun } from './run-hooks.js';
 
 /** A store that puts commands aside that need an approval, and answers such a command with PENDING. */
 export class GovernedStore implements Store {
   constructor(
     private readonly store: Store,
-    private readonly parts: { readonly random: Random; readonly requestedBy: AgentId | null },
+    private readonly parts: {
+      readonly random: Random;
+      readonly requestedBy: AgentId | null;
+      readonly hookRun: HookRun;
+    },
   ) {}
 
   async execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
+    const { hookRun } = this.parts;
+    if (!isGovernanceHeard(hookRun)) return this.#governed(command, options);
+    const place = await governedPlace(command, this.store, hookRun.now);
+    if (place === null) return this.#governed(command, options);
+    const denied = await beforeGovernance(hookRun, place);
+    if (denied !== null) return failed(denied);
+    const result = await this.#governed(command, options);
+    afterGovernance(hookRun, place, result.ok ? null : result.error);
+    return result;
+  }
+
+  async #governed<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
     const result = await this.store.execute(command, options);
     if (result.ok || result.error.code !== 'APPROVAL_REQUIRED') return result;
     const { details } = result.error;

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Picture } from '../../protocol/graph/pictures.js';
 import type { Result } from '../../protocol/result.js';
 import type { Call, ReadCall } from './call.js';
+import type { OperationHooks } from './operation-hooks.js';
 
 /** Tool families, in their fixed order (reference-mcp-cli §1.1). */
 export const FAMILIES = [
@@ -159,6 +160,8 @@ export interface Operation<
   readonly http?: readonly HttpBinding[];
   readonly mcp?: McpBinding;
   readonly cli?: CliBinding;
+  /** The hook events before and after it. */
+  readonly hooks?: OperationHooks<z.output<I>>;
   readonly run: (call: CallOf<E>, input: z.output<I>) => Promise<Result<z.input<O>>>;
 }
 

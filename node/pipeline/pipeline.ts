@@ -4,14 +4,16 @@ import type { Store } from '../../storage/port.js';
 import type { Caller } from '../identity/caller.js';
 import { attest } from './attest.js';
 import { boundedServices } from './bounded-services.js';
-import type { ProgressReport, ReadServices, Services, Surface } from './call.js';
+import type { Attestation, Call, ProgressReport, ReadServices, Services, Surface } from './call.js';
 import { clockProblem } from './clock-problem.js';
-import { GovernedStore, pendingAnswer } from './governed-store.js';
+import { GovernedStore, pendingAnswer, waitsForApproval } from './governed-store.js';
 import { HomeStore } from './home-store.js';
+import { afterRun, beforeRun, hooksOf } from './hooked-call.js';
 import { keyedRandom } from './keyed-random.js';
 import type { Operation } from './operation.js';
 import { parseInput } from './parse.js';
 import { RecordingStore, withQuorum } from './replicate.js';
+import type { HookRun } from './run-hooks.js';
 import { signAsAgent } from './sign-as-agent.js';
 
 /** A call from a surface: aliases are resolved, values are not checked yet. */
@@ -42,7 +44,7 @@ const UNHEARD: ProgressReport = () => undefined;
 export type Answer = Result<Record<string, unknown>>;
 
 /**
- * The only way to run an operation: gate, parse, attest, run, wait for the quorum. Exceptions are bugs: they are reported
+ * The only way to run an operation: gate, parse, attest, hooks, run, wait for the quorum. Exceptions are bugs: they are reported
  * with their stack and answered INTERNAL with hidden text.
  */
 export async function runOperation(
@@ -64,42 +66,105 @@ export async function runOperation(
     if (ahead !== null) return failed(ahead);
 
     const nowMs = services.clock.nowMs();
-    const input = signAsAgent(parsed.value, request.caller, nowMs, services);
-    if (!input.ok) return failed(input.error);
-    const attestation = await attest(operation, input.value, request.caller, nowMs, services);
-    if (!attestation.ok) return failed(attestation.error);
-
-    const keyed =
-      request.key === undefined ? services : { ...services, random: keyedRandom(request.key, services) };
-    const bounded = request.deadlineMs === undefined ? keyed : boundedServices(keyed, request.deadlineMs);
-    const recording =
-      replication === undefined ? null : new RecordingStore(new HomeStore(bounded.store, replication));
-    const governed = new GovernedStore(recording ?? bounded.store, {
-      random: bounded.random,
-      requestedBy: request.caller.agentId,
-    });
-    const call = {
-      again: request.again === true,
-      surface: request.surface,
-      caller: request.caller,
-      attestation: attestation.value,
-      nowMs,
-      now: instantFromMs(nowMs),
-      services: servicesFor(operation, bounded, governed),
-      profile: request.profile ?? 'full',
-      progress: request.progress ?? UNHEARD,
-    };
-    const result = await operation.run(call, input.value);
-    const said = result.ok ? ok(result.value as Record<string, unknown>) : pendingAnswer(result.error);
-    if (!said.ok) return said;
-    const answer = said.value;
-    if (recording === null || replication === undefined || operation.quorum === 'none') return ok(answer);
-    return await withQuorum(answer, recording, replication, services, request.deadlineMs);
+    const attested = await attestedInput(operation, parsed.value, request, nowMs, services);
+    return attested.ok
+      ? await runAttested(operation, request, services, nowMs, attested.value)
+      : failed(attested.error);
   } catch (error) {
     services.log.error({ err: error, operation: operation.name }, 'operation failed unexpectedly');
     return fail('INTERNAL', 'internal server error');
   }
 }
+
+type Input = Readonly<Record<string, unknown>>;
+
+interface Attested {
+  readonly input: Input;
+  readonly attestation: Attestation;
+}
+
+async function attestedInput(
+  operation: Operation,
+  parsed: Input,
+  { caller }: Request,
+  nowMs: number,
+  services: Services,
+): Promise<Result<Attested>> {
+  const input = signAsAgent(parsed, caller, nowMs, services);
+  if (!input.ok) return failed(input.error);
+  const attestation = await attest(operation, input.value, caller, nowMs, services);
+  return attestation.ok
+    ? ok({ input: input.value, attestation: attestation.value })
+    : failed(attestation.error);
+}
+
+/** Runs the hooks before an operation and the operation, waits for the quorum, and tells the hooks after it. */
+async function runAttested(
+  operation: Operation,
+  request: Request,
+  services: Services,
+  nowMs: number,
+  attested: Attested,
+): Promise<Answer> {
+  const replication = operation.effect === 'write' ? services.replication : undefined;
+  const keyed =
+    request.key === undefined ? services : { ...services, random: keyedRandom(request.key, services) };
+  const bounded = request.deadlineMs === undefined ? keyed : boundedServices(keyed, request.deadlineMs);
+  const recording =
+    replication === undefined ? null : new RecordingStore(new HomeStore(bounded.store, replication));
+  const hookRun = hookRunOf(request, nowMs, services);
+  const governed = new GovernedStore(recording ?? bounded.store, {
+    random: bounded.random,
+    requestedBy: request.caller.agentId,
+    hookRun,
+  });
+  let { input } = attested;
+  let call: Call = {
+    again: request.again === true,
+    surface: request.surface,
+    caller: request.caller,
+    attestation: attested.attestation,
+    nowMs,
+    now: instantFromMs(nowMs),
+    services: servicesFor(operation, bounded, governed),
+    profile: request.profile ?? 'full',
+    progress: request.progress ?? UNHEARD,
+  };
+  const around = hooksOf(operation, services);
+  let seen: unknown;
+  if (around !== null) {
+    const parse = (given: Input) => parseInput(operation, given, request.unknownFields);
+    const hooked = await beforeRun(around, hookRun, call, { input, given: request.input }, parse);
+    if (hooked.kind === 'answer') return hooked.answer;
+    seen = hooked.seen;
+    if (hooked.isRewritten) {
+      const again = await attestedInput(operation, hooked.input, request, nowMs, services);
+      if (!again.ok) return failed(again.error);
+      input = again.value.input;
+      call = { ...call, attestation: again.value.attestation };
+    }
+  }
+  const result = await operation.run(call, input);
+  const said = result.ok ? ok(result.value as Record<string, unknown>) : pendingAnswer(result.error);
+  if (!said.ok) return said;
+  const answer = said.value;
+  if (around !== null && !waitsForApproval(answer)) {
+    // Their reads have no part in the deadline of the caller.
+    const later = { ...call, services: withoutWriting(services) };
+    afterRun(around, hookRun, later, { answer, input, seen });
+  }
+  if (recording === null || replication === undefined || operation.quorum === 'none') return ok(answer);
+  return await withQuorum(answer, recording, replication, services, request.deadlineMs);
+}
+
+const hookRunOf = (
+  { caller, deadlineMs }: Request,
+  nowMs: number,
+  { hooks, store, clock, log }: Services,
+): HookRun => ({
+  ...{ hooks, store, clock, log },
+  ...{ agentId: caller.agentId, now: instantFromMs(nowMs), endMs: deadlineMs },
+});
 
 /** Services with the store of the call: one that records what a write appends, or one that cannot write. */
 function servicesFor({ effect }: Operation, services: Services, store: Store): Services {

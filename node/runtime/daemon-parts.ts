@@ -1,4 +1,6 @@
 import { dirname } from 'node:path';
+import { questionFrame } from '../../actors/hooks/question-frame.js';
+import { Questions } from '../../actors/hooks/questions.js';
 import { ApprovalStream } from '../../actors/streams/approval-stream.js';
 import { InboxStream } from '../../actors/streams/inbox-stream.js';
 import { WebhookDispatcher } from '../../actors/webhooks/dispatcher.js';
@@ -6,6 +8,7 @@ import type { Log } from '../../protocol/seams.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { lifePolicyOf } from '../config/life-policy.js';
 import type { Settings } from '../config/settings.js';
+import { type OpenHooks, openHooks } from '../hooks/open-hooks.js';
 import { approvalsRoute } from '../http/approvals-route.js';
 import { inboxRoute } from '../http/inbox-route.js';
 import { createHttpSurface, type HttpSurface } from '../http/server.js';
@@ -48,6 +51,7 @@ export interface DaemonParts {
   readonly approvals: ApprovalStream;
   readonly inbox: InboxStream;
   readonly webhooks: WebhookDispatcher;
+  readonly hooks: OpenHooks;
   readonly mesh: MeshNode;
   readonly services: Services;
   readonly http: HttpSurface;
@@ -71,8 +75,10 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
   });
   const touches = new DeferredTouches(storage.store, systemScheduler, log, lifePolicyOf(settings));
   const semantic = openSemantics(settings, storage.store, log);
+  const hooks = openDaemonHooks(settings, storage, log, (frame) => approvals.tell(frame));
   const own = servicesOf(identity, {
     store: storage.store,
+    hooks: hooks.hooks,
     semantic: semantic?.role ?? NO_SEMANTICS,
     tokens: new ThreadTokenCounter({ clock: systemClock, scheduler: systemScheduler }),
     touches,
@@ -96,14 +102,7 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     condition: () => ({ ...condition.read(), federation: mesh.condition() }),
     replication,
   };
-  const streamParts = {
-    store: storage.store,
-    policy: BACKGROUND_POLICY,
-    clock: systemClock,
-    scheduler: systemScheduler,
-  };
-  const approvals = new ApprovalStream(streamParts);
-  const inbox = new InboxStream(streamParts);
+  const { approvals, inbox } = openStreams(storage);
   const http = createHttpSurface({
     services,
     operations: OPERATIONS,
@@ -128,11 +127,18 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     approvals,
     inbox,
     webhooks: dispatcherOf(services, duties, metrics),
+    hooks,
     mesh,
     services,
     http,
     local: new LocalSocket(services, log),
   };
+}
+
+/** The streams of events that listeners follow over HTTP. */
+function openStreams({ store }: DaemonStorage) {
+  const parts = { store, policy: BACKGROUND_POLICY, clock: systemClock, scheduler: systemScheduler };
+  return { approvals: new ApprovalStream(parts), inbox: new InboxStream(parts) };
 }
 
 /** Only the owner of the database delivers, so that no two processes send one event at the same time. */
@@ -153,6 +159,22 @@ function dispatcherOf(
     onAttempt: (became) => metrics.webhookAttempt(became),
     policy: BACKGROUND_POLICY,
   });
+}
+
+/** Questions of hooks go to the operators who follow the stream of approvals. */
+function openDaemonHooks(
+  settings: Settings,
+  { store }: DaemonStorage,
+  log: Log,
+  tell: (frame: Uint8Array) => void,
+): OpenHooks {
+  const seams = { clock: systemClock, scheduler: systemScheduler };
+  const questions = new Questions({
+    ...seams,
+    random: systemRandom,
+    announce: (question) => tell(questionFrame(question)),
+  });
+  return openHooks({ ...seams, settings, store, crypto: systemCrypto, log, questions, startsNow: true });
 }
 
 function dutiesOf(

@@ -18,6 +18,8 @@ export interface Daemon {
   readonly stopped: Promise<number>;
   /** Stops accepting, answers open requests, writes pending data, checkpoints. A second call is harmless. */
   stop(): Promise<void>;
+  /** Reads the file of hooks again. */
+  reloadHooks(): void;
   /** Children of the supervision tree, for tests and `doctor`. */
   children(): readonly ChildStatus[];
   /** Ends the writer thread without warning, as a crash would; for fault tests. */
@@ -59,6 +61,7 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
     settings,
     stopped: life.ended,
     stop: () => life.end(0),
+    reloadHooks: () => parts.hooks.reload(),
     children: () => parts.condition.children(),
     crashWriter: () => parts.storage.crashWriter(),
     crashReaders: () => parts.storage.crashReaders(),

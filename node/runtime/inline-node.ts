@@ -2,12 +2,14 @@ import { dirname } from 'node:path';
 import type { Log } from '../../protocol/seams.js';
 import { DamageWatch } from '../../storage/damage-watch.js';
 import { makeFolder } from '../../storage/make-folder.js';
+import type { Store } from '../../storage/port.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { lifePolicyOf } from '../config/life-policy.js';
 import { nodeGovernance } from '../config/node-governance.js';
 import { quotaLimits } from '../config/quota-limits.js';
 import { ruleSettings } from '../config/rule-settings.js';
 import type { Settings } from '../config/settings.js';
+import { type OpenHooks, openHooks } from '../hooks/open-hooks.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
 import type { MembersOnDisk } from '../mesh/members-on-disk.js';
@@ -26,6 +28,8 @@ import { DeferredTouches } from './touch-queue.js';
 /** A node without a daemon: the store runs in this thread. */
 export interface InlineNode {
   readonly services: Services;
+  /** Reads the file of hooks again. */
+  reloadHooks(): void;
   /** Writes what is pending and closes the database. */
   close(): Promise<void>;
 }
@@ -81,8 +85,10 @@ export async function openInlineNode(
   const touches = new DeferredTouches(store, systemScheduler, log, lifePolicyOf(settings));
   const semantics = openSemantics(settings, store, log);
   const semantic = semantics?.role ?? NO_SEMANTICS;
+  const hooks = openInlineHooks(settings, store, log, role);
   const services = servicesOf(identity, {
     store,
+    hooks: hooks.hooks,
     semantic,
     tokens: inlineTokenCounter(),
     touches,
@@ -117,14 +123,20 @@ export async function openInlineNode(
       : null;
   return {
     services,
+    reloadHooks: hooks.reload,
     async close() {
-      await touches.close();
-      await background?.close();
-      await semantic.close();
-      await store.close();
+      await hooks.close();
+      for (const part of [touches, background, semantic, store]) await part?.close();
     },
   };
 }
+
+/** No operator can answer the questions of hooks here. The children of a command begin with the first event. */
+const openInlineHooks = (settings: Settings, store: Store, log: Log, role: 'mcp' | 'cli'): OpenHooks =>
+  openHooks({
+    ...{ settings, store, log, questions: null, startsNow: role === 'mcp' },
+    ...{ clock: systemClock, scheduler: systemScheduler, crypto: systemCrypto },
+  });
 
 /** Rows without a vector that a command embeds before it asks, and for how long. */
 const COMMAND_BATCH_ROWS = 16;

@@ -8,7 +8,16 @@ import { RememberedVerifications } from './verifications.js';
 /** What differs between a daemon and an inline node. */
 type OwnParts = Pick<
   Services,
-  'store' | 'semantic' | 'tokens' | 'touches' | 'settings' | 'log' | 'condition' | 'catalogue' | 'isMember'
+  | 'store'
+  | 'hooks'
+  | 'semantic'
+  | 'tokens'
+  | 'touches'
+  | 'settings'
+  | 'log'
+  | 'condition'
+  | 'catalogue'
+  | 'isMember'
 >;
 
 /** The services of a node: its own parts, and what every node of this machine shares. */

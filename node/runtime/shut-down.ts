@@ -9,11 +9,14 @@ import { checkpoint } from './database-file.js';
  * part that fails to stop is logged and does not prevent the stop of others. `tree` is null when it never started.
  */
 export async function shutDown(parts: DaemonParts, tree: Supervisor | null): Promise<void> {
-  const { settings, log, identity, http, local, mesh, touches, duties, storage, files } = parts;
+  const { settings, log, identity, http, local, mesh, hooks, touches, duties, storage, files } = parts;
   const graceMs = settings.shutdownGraceMs;
   const deadlineMs = systemClock.monotonicMs() + graceMs;
+  // Calls that wait for an operator are answered now.
+  hooks.hooks.questions?.close();
   await Promise.all([http.drain(graceMs), mesh.drain(graceMs), local.drain(graceMs)]);
   await attempt(log, 'mesh', () => mesh.close());
+  await attempt(log, 'hooks', () => hooks.close());
   await attempt(log, 'touches', () => touches.close());
   await attempt(log, 'semantics', () => duties.close());
   await attempt(log, 'supervisor', async () => tree?.stop());

@@ -112,6 +112,7 @@ const GATES: { readonly [K in Command['kind']]: GateOfCommand<K> | Ungated } = {
   'retry-parked': 'upkeep',
   'repair-subjects': 'upkeep',
   'note-integrity': 'upkeep',
+  'note-veto': 'upkeep',
   'note-suspects': 'upkeep',
   'settle-suspects': 'upkeep',
   'drop-payloads': 'upkeep',
@@ -120,6 +121,9 @@ const GATES: { readonly [K in Command['kind']]: GateOfCommand<K> | Ungated } = {
   'receive-memory': 'peer',
   'apply-operations': 'peer',
 };
+
+/** True for a command that a policy can gate. */
+export const isGated = (kind: Command['kind']): boolean => typeof GATES[kind] !== 'string';
 
 /**
  * What a command does that a policy can gate; null for a command that no policy gates, and for one whose rule refuses it

@@ -19,12 +19,12 @@ const ENGINE_USERS = /^node\/(runtime\/|threads\/|doctor\/examine-node\.ts$)/;
  * neighbours in its row. '' holds the files that lie in no folder.
  */
 const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  actors: [['core'], ['streams', 'storage', 'maintenance', 'webhooks'], ['mesh']],
+  actors: [['core'], ['hooks', 'streams', 'storage', 'maintenance', 'webhooks'], ['mesh']],
   node: [
     [''],
     ['config'],
     ['identity', 'observability', 'semantics', 'webhooks'],
-    ['pipeline', 'threads'],
+    ['hooks', 'pipeline', 'threads'],
     ['bindings', 'transfer'],
     ['operations'],
     ['http', 'mcp', 'local'],

@@ -1,3 +1,4 @@
+import { NO_HOOKS } from '../../actors/hooks/hooks.js';
 import { lifePolicyOf } from '../../node/config/life-policy.js';
 import { loadSettings } from '../../node/config/load-settings.js';
 import { quotaLimits } from '../../node/config/quota-limits.js';
@@ -218,6 +219,7 @@ export class SimNode {
       tokens: quarters,
       touches: new DeferredTouches(wrapped, scheduler, log, lifePolicyOf(settings)),
       recallSessions: new RememberedSessions(),
+      hooks: NO_HOOKS,
       verifications: new RememberedVerifications(),
       storeAdvice: { begin: () => true, end: () => undefined, within: (look) => look },
       settings,

@@ -1,3 +1,4 @@
+import { HOOK_EVENT_NAMES } from '../../../protocol/hooks/events.js';
 import { KINDS } from '../../../protocol/memory/memory.js';
 import { WEBHOOK_EVENTS } from '../../../protocol/webhooks/event-types.js';
 import type { Settings } from '../../config/settings.js';
@@ -65,7 +66,7 @@ export function sections({ has, families }: Facts, counters: RuntimeCounters, { 
     hooks: {
       registered_count: counters.registered_hooks,
       webhook_events: has('memory_subscribe') ? [...WEBHOOK_EVENTS] : [],
-      hook_events_count: 0,
+      hook_events_count: HOOK_EVENT_NAMES.length,
     },
     compaction: planned(false),
     approval: {

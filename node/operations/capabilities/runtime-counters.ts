@@ -8,7 +8,7 @@ export interface RuntimeCounters {
   /** Vectors that the index dropped for lack of room: it never does. */
   readonly hnsw_evictions: number;
   readonly dlq_depth: number;
-  /** Subscriptions to events that the caller may see. */
+  /** Programs in `hooks.toml`, and subscriptions to events that the caller may see. */
   readonly registered_hooks: number;
 }
 
@@ -20,7 +20,7 @@ export async function runtimeCounters(call: ReadCall): Promise<RuntimeCounters> 
     pending_requests: await waitingActions(call),
     hnsw_evictions: 0,
     dlq_depth: services.condition().federation?.dlq_depth ?? 0,
-    registered_hooks: await subscriptions(call),
+    registered_hooks: services.hooks.report().length + (await subscriptions(call)),
   };
 }
 

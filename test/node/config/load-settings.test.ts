@@ -69,9 +69,22 @@ describe('the settings', () => {
       SETTINGS.flatMap((row) => (row.env === undefined || row.env === 'SVC_HOME' ? [] : [[row.env, '']])),
     );
     assert.deepEqual(
-      { ...load(env), home: '', dbPath: '', keyDir: '' },
-      { ...load(), home: '', dbPath: '', keyDir: '' },
+      { ...load(env), home: '', dbPath: '', keyDir: '', hooksPath: '' },
+      { ...load(), home: '', dbPath: '', keyDir: '', hooksPath: '' },
     );
+  });
+
+  it('give hooks a path beside the file, and of the environment only what holds no secret', () => {
+    const env = {
+      PATH: '/bin',
+      LANG: 'C',
+      SVC_API_KEY: 'k',
+      AWS_SECRET_ACCESS_KEY: 'k',
+      NODE_OPTIONS: '-r x',
+    };
+    const { hookEnvironment, hooksPath, home } = load(env);
+    assert.deepEqual(hookEnvironment, { PATH: '/bin', LANG: 'C' });
+    assert.equal(hooksPath, join(home, 'hooks.toml'));
   });
 
   it('never take an empty SVC_HOME for the current folder', () => {
@@ -267,6 +280,8 @@ describe('the configuration file', () => {
     catchup_interval_secs = 9
     peer_fingerprints = "/pem/pins"
     hints = false
+    [hooks]
+    ask_timeout_ms = 5000
     [hooks.subscription]
     hmac_secret = "00ff"
     [permissions]
@@ -323,6 +338,7 @@ describe('the configuration file', () => {
     payloadKeptMs: 2_592_000_000,
     recallScopeLimit: 5,
     allowLoopbackWebhooks: true,
+    hookAskTimeoutMs: 5000,
     webhookHmacSecret: 'secret:00ff',
     permissionsMode: 'off',
     permissionRules: [

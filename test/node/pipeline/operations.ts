@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { NO_HOOKS } from '../../../actors/hooks/hooks.js';
 import type { Caller } from '../../../node/identity/caller.js';
 import type { Services } from '../../../node/pipeline/call.js';
 import { defineOperation, type Guards, type Operation } from '../../../node/pipeline/operation.js';
@@ -31,5 +32,5 @@ export function aCaller(changes: Partial<Caller> = {}): Caller {
 
 /** Services of which an operation under test uses only those that are given. */
 export function someServices(parts: Partial<Services>): Services {
-  return parts as Services;
+  return { hooks: NO_HOOKS, ...parts } as Services;
 }

@@ -5,9 +5,9 @@ import { describe, it } from 'node:test';
 import { countTokens } from 'gpt-tokenizer/encoding/cl100k_base';
 import { listedTools } from '../../../node/bindings/profile.js';
 import { toolRow } from '../../../node/bindings/tool-list.js';
-import { HOOK_EVENTS, HOOK_EVENTS_REMOVED } from '../../../node/config/hooks-file.js';
 import type { DoctorReport, Section } from '../../../node/doctor/report.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
+import { HOOK_EVENT_NAMES } from '../../../protocol/hooks/events.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { commandsIn, run } from './cli-process.js';
 
@@ -105,9 +105,14 @@ describe('doctor --hooks', () => {
     return { hooks, codes: hooks.findings.map(({ code }) => code) };
   };
 
-  it('knows the 22 events of the reference, and the five that nothing fires', () => {
-    assert.equal(HOOK_EVENTS.length, 22);
-    assert.equal(HOOK_EVENTS_REMOVED.length, 5);
+  it('accepts the 27 events of the reference', async () => {
+    assert.equal(HOOK_EVENT_NAMES.length, 27);
+    const { hooks, codes } = await examine(
+      freshHome(),
+      HOOK_EVENT_NAMES.map((event) => hook({ event })).join(''),
+    );
+    assert.deepEqual([hooks.severity, codes], ['INFO', []]);
+    assert.equal(new Map(hooks.facts).get('switched on'), '27');
   });
 
   it('says that nothing is configured', async () => {
@@ -116,20 +121,18 @@ describe('doctor --hooks', () => {
     assert.deepEqual(codes, []);
   });
 
-  it('warns that hooks which are switched on are not fired', async () => {
+  it('finds nothing wrong with a hook that can run, switched on or off', async () => {
     const home = freshHome();
-    const on = await examine(home, hook());
-    assert.equal(on.hooks.severity, 'WARN');
-    assert.deepEqual(on.codes, ['HOOKS_NOT_RUN']);
-    const off = await examine(home, hook({ enabled: false }));
-    assert.deepEqual([off.hooks.severity, off.codes], ['INFO', []]);
+    for (const enabled of [true, false]) {
+      const { hooks, codes } = await examine(home, hook({ enabled }));
+      assert.deepEqual([hooks.severity, codes], ['INFO', []]);
+    }
   });
 
   it('names the field that is wrong', async () => {
     const home = freshHome();
     const cases: readonly (readonly [Parameters<typeof hook>[0], string])[] = [
       [{ event: 'pre_breakfast' }, 'hook[0].event is not a known event'],
-      [{ event: 'pre_archive' }, 'hook[0].event is an event that is never fired'],
       [{ event: null }, 'hook[0].event is missing'],
       [{ command: ' ' }, 'hook[0].command must be text and not empty'],
       [{ priority: 1.5 }, 'hook[0].priority must be a whole number'],
@@ -159,11 +162,11 @@ describe('doctor --hooks', () => {
     const script = join(home, 'guard.sh');
     writeFileSync(script, '#!/bin/sh\n', { mode: 0o600 });
     const bad = await examine(home, hook({ command: script }) + hook({ command: 'no-such-program' }));
-    assert.deepEqual(bad.codes, ['HOOK_COMMAND', 'HOOK_COMMAND', 'HOOKS_NOT_RUN']);
+    assert.deepEqual(bad.codes, ['HOOK_COMMAND', 'HOOK_COMMAND']);
     assert.match(bad.hooks.findings[0]!.message, /is not executable/);
     assert.match(bad.hooks.findings[1]!.message, /does not exist/);
     const named = await examine(home, hook({ command: 'sh' }));
-    assert.deepEqual(named.codes, ['HOOKS_NOT_RUN']);
+    assert.deepEqual(named.codes, []);
     const open = await examine(home, hook({ enabled: false }), 0o666);
     assert.deepEqual(open.codes, ['HOOKS_FILE_WRITABLE']);
   });

@@ -4,6 +4,7 @@ import { archive } from './endpoints/archive.js';
 import { further } from './endpoints/further.js';
 import { graph } from './endpoints/graph.js';
 import { health } from './endpoints/health.js';
+import { hooks } from './endpoints/hooks.js';
 import { lastly, toConsolidate } from './endpoints/lastly.js';
 import { lifeCycle } from './endpoints/life-cycle.js';
 import { links } from './endpoints/links.js';
@@ -37,6 +38,7 @@ export const ENDPOINT_ROWS: readonly EndpointRow[] = [
   ...approvals,
   ...messages,
   ...webhooks,
+  ...hooks,
   ...transfer,
   ...further,
   ...lastly,

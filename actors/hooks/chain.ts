@@ -1,0 +1,131 @@
+import {
+  decodeDecision,
+  HOOK_FAILED_CODE,
+  HOOK_TIMEOUT_CODE,
+  type HookAsk,
+  type HookDecision,
+  type HookPayload,
+} from '../../protocol/hooks/decision.js';
+import type { HookEvent } from '../../protocol/hooks/events.js';
+import type { Clock } from '../../protocol/seams.js';
+
+/** What became of one run of a hook. */
+export type HookOutput =
+  | { readonly kind: 'said'; readonly text: string }
+  | { readonly kind: 'timeout' }
+  /** Too many runs wait already. */
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'failed'; readonly problem: string };
+
+/** A hook, as far as the chain needs it. */
+export interface ChainHook {
+  readonly command: string;
+  readonly timeoutMs: number;
+  readonly failMode: 'open' | 'closed';
+  /** Whether it is about calls in a namespace; null for a call that names none. */
+  readonly isAbout: (namespace: string | null) => boolean;
+  readonly run: (line: string, budgetMs: number) => Promise<HookOutput>;
+  /** Hears how a run went. */
+  readonly note: (run: RunNote) => void;
+}
+
+export interface RunNote {
+  readonly tookMs: number;
+  readonly outcome: 'allow' | 'modify' | 'deny' | 'ask_user' | 'timeout' | 'busy' | 'failed';
+  /** What went wrong, or was ignored; null when nothing. */
+  readonly problem: string | null;
+}
+
+export interface QueuedAsk extends HookAsk {
+  readonly origin_command: string;
+}
+
+export interface HookDenial {
+  readonly reason: string;
+  readonly code: number;
+  /** The hook that denies; null where the file of hooks cannot be used. */
+  readonly command: string | null;
+  /** True when the hook could not be run for lack of room. */
+  readonly busy: boolean;
+}
+
+/** What all hooks of an event together decide (reference-mcp-cli §3.4). An empty delta changes nothing. */
+export type ChainResult =
+  | { readonly kind: 'allow'; readonly delta: HookPayload }
+  | ({ readonly kind: 'deny' } & HookDenial)
+  | { readonly kind: 'ask'; readonly queued: readonly QueuedAsk[]; readonly delta: HookPayload };
+
+/** What is fired. */
+export interface Fired {
+  readonly event: HookEvent;
+  readonly namespace: string | null;
+  readonly payload: HookPayload;
+}
+
+/**
+ * Runs hooks in their order. A modify changes what the next hook sees; the first deny ends the chain; an allow or a modify
+ * takes back the questions before it. A hook that fails has no say, unless it is fail-closed: then it denies.
+ */
+export async function runChain(
+  hooks: readonly ChainHook[],
+  { event, namespace, payload }: Fired,
+  deadlineMs: number,
+  clock: Pick<Clock, 'monotonicMs'>,
+): Promise<ChainResult> {
+  let delta: HookPayload = {};
+  let queued: QueuedAsk[] = [];
+  for (const hook of hooks) {
+    const moved = delta['namespace'];
+    if (!hook.isAbout(typeof moved === 'string' ? moved : namespace)) continue;
+    const line = JSON.stringify({ event, payload: { ...payload, ...delta } });
+    const said = await runOne(hook, line, event, deadlineMs, clock);
+    if (said === null) continue;
+    if (said.action === 'deny') {
+      const { reason, code } = said;
+      return { kind: 'deny', reason, code, command: hook.command, busy: 'busy' in said };
+    }
+    if (said.action === 'ask_user') queued.push({ ...said.ask, origin_command: hook.command });
+    else queued = [];
+    if (said.action === 'modify') delta = { ...delta, ...said.delta };
+  }
+  return queued.length > 0 ? { kind: 'ask', queued, delta } : { kind: 'allow', delta };
+}
+
+type Denied = Extract<HookDecision, { readonly action: 'deny' }> & { readonly busy?: true };
+
+/** What one hook decides; null for one that failed and is fail-open. */
+async function runOne(
+  hook: ChainHook,
+  line: string,
+  event: HookEvent,
+  deadlineMs: number,
+  clock: Pick<Clock, 'monotonicMs'>,
+): Promise<Exclude<HookDecision, { readonly action: 'deny' }> | Denied | null> {
+  const beganMs = clock.monotonicMs();
+  const budgetMs = Math.min(hook.timeoutMs, deadlineMs - beganMs);
+  const output: HookOutput = budgetMs > 0 ? await hook.run(line, budgetMs) : { kind: 'timeout' };
+  const tookMs = clock.monotonicMs() - beganMs;
+  if (output.kind === 'said') {
+    const decoded = decodeDecision(output.text, event);
+    if ('decision' in decoded) {
+      const { decision, warning = null } = decoded;
+      hook.note({ tookMs, outcome: decision.action, problem: warning });
+      return decision;
+    }
+    hook.note({ tookMs, outcome: 'failed', problem: decoded.problem });
+    return closed(hook, HOOK_FAILED_CODE, 'failed');
+  }
+  if (output.kind === 'timeout') {
+    const problem = `it did not answer in ${Math.max(0, Math.round(budgetMs))} ms`;
+    hook.note({ tookMs, outcome: 'timeout', problem });
+    return closed(hook, HOOK_TIMEOUT_CODE, 'did not answer in time');
+  }
+  const problem = output.kind === 'busy' ? 'too many of its runs wait already' : output.problem;
+  hook.note({ tookMs, outcome: output.kind, problem });
+  const said = closed(hook, HOOK_FAILED_CODE, 'failed');
+  return said !== null && output.kind === 'busy' ? { ...said, busy: true } : said;
+}
+
+/** Callers do not hear why: the problem may quote the standard error of a program, or name files of the operator. */
+const closed = ({ failMode }: ChainHook, code: number, what: string): Denied | null =>
+  failMode === 'open' ? null : { action: 'deny', reason: `a hook that must agree ${what}`, code };

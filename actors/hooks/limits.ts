@@ -1,0 +1,28 @@
+/** Limits that only hooks have, with their units. */
+
+/** Children of the kind exec that run at the same time. */
+export const HOOK_CHILDREN_MAX = 8;
+/** Runs that wait for their child, for all hooks of the kind exec, and for each of the kind daemon. */
+export const HOOK_WAITING_MAX = 512;
+/** What a hook may write to its standard output for one run. */
+export const HOOK_OUTPUT_BYTES_MAX = 256 * 1024;
+/** The end of its standard error that is kept for the log. */
+export const HOOK_ERRORS_BYTES_MAX = 4096;
+/** Events that have happened and wait for their hooks; further ones are dropped and counted. */
+export const HOOK_EVENTS_WAITING_MAX = 256;
+export const HOOK_EVENTS_WAITING_BYTES_MAX = 16 * 1024 * 1024;
+/** Chains about what has happened that run at the same time. */
+export const HOOK_EVENTS_RUNNING_MAX = 4;
+/** How long the end of a process waits for the hooks of what has happened. */
+export const HOOK_DRAIN_MS = 5000;
+/** Questions to the operator that are open at the same time; for a further one its default applies at once. */
+export const HOOK_QUESTIONS_MAX = 100;
+/** A question ends this long before its request would be answered in any case. */
+export const HOOK_QUESTION_MARGIN_MS = 1000;
+/** Failed starts of a child in a row after which it rests, and for how long. */
+export const HOOK_STARTS_MAX = 5;
+export const HOOK_REST_MS = 30_000;
+/** A child that did not answer in time may still answer the run this long after its beginning. */
+export const HOOK_LATE_MS = 1000;
+/** How often the file of hooks is looked at while there is traffic. */
+export const HOOK_LOOK_MS = 1000;

@@ -1,0 +1,68 @@
+import type { Stats } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import type { HookHost } from '../../actors/hooks/hook-host.js';
+import { HOOK_LOOK_MS } from '../../actors/hooks/limits.js';
+import type { Clock, Log } from '../../protocol/seams.js';
+import { statOf } from '../config/file-modes.js';
+import { readHooksFile, writableByAll } from '../config/hooks-file.js';
+
+export interface HooksWatchParts {
+  readonly path: string;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly log: Log;
+}
+
+/** Reads the file of hooks, and reads it again when it has changed. */
+export class HooksWatch {
+  #host: HookHost | null = null;
+  #nextMs = Number.NEGATIVE_INFINITY;
+  #seen = '';
+  #isLooking = false;
+
+  constructor(private readonly parts: HooksWatchParts) {}
+
+  /** Registers what the file says now. Called once, before any event is fired. */
+  begin(host: HookHost): void {
+    this.#host = host;
+    this.#read('first');
+    this.#nextMs = this.parts.clock.monotonicMs() + HOOK_LOOK_MS;
+  }
+
+  /** Reads the file whether or not it has changed, and starts every child again. */
+  reload(): void {
+    this.#read('asked');
+  }
+
+  /** Looks at the file behind the call, at most once a second. */
+  look(): void {
+    const nowMs = this.parts.clock.monotonicMs();
+    if (nowMs < this.#nextMs || this.#isLooking) return;
+    this.#nextMs = nowMs + HOOK_LOOK_MS;
+    this.#isLooking = true;
+    void stat(this.parts.path)
+      .catch(() => null)
+      .then((now) => {
+        this.#isLooking = false;
+        if (stateOf(now) !== this.#seen) this.#read('changed');
+      });
+  }
+
+  #read(why: 'first' | 'changed' | 'asked'): void {
+    const { path, log } = this.parts;
+    const host = this.#host!;
+    // Before the text, so that a change between the two is seen at the next look.
+    this.#seen = stateOf(statOf(path));
+    const { specs, problems: wrong } = readHooksFile(path);
+    const problems = [...wrong, ...writableByAll(path)];
+    if (problems.length > 0) {
+      host.refuse(problems.join('; '), why === 'first');
+      log.error({ path, problems }, 'the file of hooks cannot be used: the hooks before it stay in force');
+      return;
+    }
+    host.replace(specs, why === 'asked');
+    if (why !== 'first') log.info({ path, hooks: specs.length }, 'the file of hooks was read');
+  }
+}
+
+const stateOf = (stat: Stats | null): string =>
+  stat === null ? 'absent' : `${stat.mtimeMs} ${stat.ctimeMs} ${stat.size} ${stat.ino}`;

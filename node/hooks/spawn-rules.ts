@@ -1,0 +1,59 @@
+import { HOOK_LOOK_MS } from '../../actors/hooks/limits.js';
+import type { Action } from '../../protocol/governance/action.js';
+import { trustOf } from '../../protocol/governance/rule-signature.js';
+import { evaluateRules, type RuleTrust } from '../../protocol/governance/rules.js';
+import type { Clock, Crypto } from '../../protocol/seams.js';
+import type { Store } from '../../storage/port.js';
+import { ruleSettings } from '../config/rule-settings.js';
+import type { Settings } from '../config/settings.js';
+import { freeDiskGib } from '../free-disk.js';
+
+const KIND = 'process_spawn';
+/** The principal that starts hooks. */
+const STARTER = 'system';
+
+export interface SpawnRulesParts {
+  readonly store: Pick<Store, 'query' | 'execute'>;
+  readonly settings: Settings;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly crypto: Crypto;
+}
+
+/**
+ * Asks the rules of the operator about the programs of hooks (reference-mcp-cli §3.4). What they say of a program counts for
+ * a second, so that a busy node does not ask for each event; where a rule is about it, the check is recorded as every other.
+ */
+export class SpawnRules {
+  readonly #known = new Map<string, { readonly untilMs: number; readonly said: Promise<string | null> }>();
+  readonly #trust: RuleTrust;
+
+  constructor(private readonly parts: SpawnRulesParts) {
+    this.#trust = trustOf(ruleSettings(parts.settings), parts.crypto);
+  }
+
+  /** Why a program may not be started; null where it may. */
+  refusal(command: string): Promise<string | null> {
+    const nowMs = this.parts.clock.monotonicMs();
+    const known = this.#known.get(command);
+    if (known !== undefined && nowMs < known.untilMs) return known.said;
+    const said = this.#ask(command);
+    this.#known.set(command, { untilMs: nowMs + HOOK_LOOK_MS, said });
+    return said;
+  }
+
+  async #ask(command: string): Promise<string | null> {
+    const { store, settings } = this.parts;
+    const found = await store.query({ kind: 'list-rules', of: KIND });
+    if (!found.ok)
+      return settings.governanceFailOpenOnError ? null : `the rules cannot be read: ${found.error.message}`;
+    const { rules } = found.value;
+    if (!rules.some(({ enabled }) => enabled)) return null;
+    const disk_free_gib = await freeDiskGib(settings.home);
+    const action: Action = { kind: KIND, binary: command, args: [], disk_free_gib };
+    const { decision, logged, rule_id } = evaluateRules(rules, action, this.#trust);
+    if (decision !== 'allow' || logged.length > 0) {
+      await store.execute({ kind: 'check-action', action, agentId: STARTER });
+    }
+    return decision === 'refuse' ? `the rule ${rule_id ?? 'that cannot be read'} refuses to start it` : null;
+  }
+}

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import type { HookOutput } from '../../../actors/hooks/chain.js';
+import { ChildSlots } from '../../../actors/hooks/child-slots.js';
+import type { Executor } from '../../../actors/hooks/registered-hook.js';
+import { DaemonHook } from '../../../node/hooks/daemon-hook.js';
+import { ExecHook } from '../../../node/hooks/exec-hook.js';
+import { redacted } from '../../../node/hooks/stderr-tail.js';
+import { systemClock, systemScheduler } from '../../../node/seams.js';
+import { HookHome } from '../../support/hooks.js';
+import { until } from '../../support/wait.js';
+
+const SEAMS = { clock: systemClock, scheduler: systemScheduler };
+const open: Executor[] = [];
+after(() => Promise.all(open.map((each) => each.close())));
+
+const partsOf = (home: HookHome, environment: Record<string, string> = {}) => ({
+  ...SEAMS,
+  place: { folder: home.home, environment },
+  refusal: () => Promise.resolve(null),
+});
+
+function daemon(home: HookHome, ...lines: readonly string[]): DaemonHook {
+  const hook = new DaemonHook(home.node(...lines), partsOf(home), true);
+  open.push(hook);
+  return hook;
+}
+
+function exec(command: string, home: HookHome, places = 8, waiting = 512): ExecHook {
+  const hook = new ExecHook(command, new ChildSlots(places, waiting, SEAMS), partsOf(home, { LANG: 'C' }));
+  open.push(hook);
+  return hook;
+}
+
+const textOf = (output: HookOutput): string => {
+  assert.equal(output.kind, 'said', JSON.stringify(output));
+  return output.kind === 'said' ? output.text : '';
+};
+
+const problemOf = (output: HookOutput): string => {
+  assert.equal(output.kind, 'failed', JSON.stringify(output));
+  return output.kind === 'failed' ? output.problem : '';
+};
+
+describe('a hook that is started for each event', { timeout: 60_000 }, () => {
+  it('gets the line, and nothing of the environment but what it is given', async () => {
+    const home = new HookHome();
+    const hook = exec(
+      home.node(`process.stdout.write(JSON.stringify(process.env)); process.stdin.resume()`),
+      home,
+    );
+    assert.deepEqual(JSON.parse(textOf(await hook.run('{}', 5000))), { LANG: 'C' });
+  });
+
+  it('may answer without reading', async () => {
+    const home = new HookHome();
+    const hook = exec(home.sh('exec 0<&-; echo {}'), home);
+    assert.equal(textOf(await hook.run('x'.repeat(4 * 1024 * 1024), 5000)).trim(), '{}');
+  });
+
+  it('runs at most so many at a time, and too many that wait are refused', async () => {
+    const home = new HookHome();
+    const log = join(home.home, 'log');
+    writeFileSync(log, '');
+    const hook = exec(home.sh(`echo + >> '${log}'; sleep 0.2; echo - >> '${log}'`), home, 2, 4);
+    const outputs = await Promise.all(Array.from({ length: 8 }, () => hook.run('{}', 10_000)));
+    assert.deepEqual(
+      outputs.map(({ kind }) => kind),
+      ['said', 'said', 'said', 'said', 'said', 'said', 'busy', 'busy'],
+    );
+    let running = 0;
+    let most = 0;
+    for (const mark of readFileSync(log, 'utf8').trim().split('\n')) {
+      running += mark === '+' ? 1 : -1;
+      most = Math.max(most, running);
+    }
+    assert.equal(most, 2);
+  });
+
+  it('that waits too long for its place is late', async () => {
+    const home = new HookHome();
+    const hook = exec(home.sh('sleep 1'), home, 1);
+    const first = hook.run('{}', 5000);
+    assert.equal((await hook.run('{}', 200)).kind, 'timeout');
+    assert.equal((await first).kind, 'said');
+  });
+
+  it('tells the end of its standard error, without secrets', async () => {
+    const home = new HookHome();
+    const script = home.sh(
+      'head -c 9000 /dev/zero | tr "\\0" "." >&2; echo " api_key=hunter2 broken" >&2; exit 7',
+    );
+    const problem = problemOf(await exec(script, home).run('{}', 5000));
+    assert.match(problem, /^it ended with code 7: \.+ api_key=\[redacted\] broken$/);
+    assert.ok(problem.length < 4300);
+    assert.equal(redacted('sent Qm9vayBvZiBzZWNyZXRzIDEyMzQ1 away'), 'sent [redacted] away');
+  });
+});
+
+const ECHO = [
+  `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {`,
+  `  const { wait = 0, ...said } = JSON.parse(line);`,
+  `  setTimeout(() => console.log(JSON.stringify({ ...said, pid: process.pid })), wait);`,
+  `});`,
+];
+
+describe('a hook whose child stays', { timeout: 60_000 }, () => {
+  const said = async (hook: DaemonHook, line: object, budgetMs = 5000) =>
+    JSON.parse(textOf(await hook.run(JSON.stringify(line), budgetMs))) as { n: number; pid: number };
+
+  it('answers event by event, with the same child', async () => {
+    const hook = daemon(new HookHome(), ...ECHO);
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => said(hook, { n, wait: n === 0 ? 100 : 0 })),
+    );
+    assert.deepEqual(
+      answers.map(({ n }) => n),
+      Array.from({ length: 50 }, (_, n) => n),
+    );
+    assert.equal(new Set(answers.map(({ pid }) => pid)).size, 1);
+  });
+
+  it('that answers late loses that event, and keeps its child', async () => {
+    const hook = daemon(new HookHome(), ...ECHO);
+    const { pid } = await said(hook, { n: 1 });
+    assert.equal((await hook.run('{"n":2,"wait":300}', 50)).kind, 'timeout');
+    assert.deepEqual(await said(hook, { n: 3 }), { n: 3, pid });
+  });
+
+  it('that does not answer at all is started again', async () => {
+    const hook = daemon(new HookHome(), ...ECHO);
+    const { pid } = await said(hook, { n: 1 });
+    assert.equal((await hook.run('{"n":2,"wait":60000}', 50)).kind, 'timeout');
+    const again = await said(hook, { n: 3 });
+    assert.equal(again.n, 3);
+    assert.notEqual(again.pid, pid);
+  });
+
+  it('that crashes is started again, later each time, and rests after five failures', async () => {
+    const home = new HookHome();
+    const log = join(home.home, 'starts');
+    writeFileSync(log, '');
+    const hook = daemon(
+      home,
+      `require('node:fs').appendFileSync('${log}', Date.now() + '\\n'); process.exit(1)`,
+    );
+    const problems: string[] = [];
+    await until('it rests', async () => {
+      const output = await hook.run('{}', 5000);
+      problems.push(problemOf(output));
+      return /rests/.test(problems.at(-1)!);
+    });
+    const starts = readFileSync(log, 'utf8').trim().split('\n').map(Number);
+    assert.equal(starts.length, 5);
+    const gaps = starts.slice(1).map((at, index) => at - starts[index]!);
+    for (const [index, least] of [100, 200, 400, 800].entries())
+      assert.ok(gaps[index]! >= least - 20, String(gaps));
+    assert.match(problems.at(-1)!, /it failed 5 times in a row and rests: it ended with code 1/);
+    hook.revive(false);
+    assert.doesNotMatch(problemOf(await hook.run('{}', 5000)), /rests/);
+  });
+
+  it('is another one after a restart, which waits for the event under way', async () => {
+    const hook = daemon(new HookHome(), ...ECHO);
+    const { pid } = await said(hook, { n: 1 });
+    const underWay = said(hook, { n: 2, wait: 100 });
+    hook.revive(true);
+    const [second, third] = [await underWay, await said(hook, { n: 3 })];
+    assert.deepEqual(second, { n: 2, pid });
+    assert.notEqual(third.pid, pid);
+  });
+
+  it('that floods, or writes what no event asked for, is ended', async () => {
+    const home = new HookHome();
+    const flood = daemon(
+      home,
+      `const piece = 'x'.repeat(65536); for (;;) require('node:fs').writeSync(1, piece);`,
+    );
+    assert.match(problemOf(await flood.run('{}', 5000)), /wrote a line of more than 262144 bytes|ended/);
+    const chatty = daemon(
+      home,
+      `process.stdin.once('data', () => process.stdout.write('{}\\n{}\\n')); setInterval(() => {}, 1000);`,
+    );
+    assert.equal(textOf(await chatty.run('{}', 5000)), '{}');
+    await until('it is ended', async () => {
+      const output = await chatty.run('{}', 1000);
+      return output.kind === 'said';
+    });
+  });
+});
+
+describe('places for children', () => {
+  it('are given in the order of arrival, and given back once', async () => {
+    const slots = new ChildSlots(1, 2, SEAMS);
+    const first = await slots.take(Number.POSITIVE_INFINITY);
+    assert.equal(typeof first, 'function');
+    const order: number[] = [];
+    const wait = async (n: number) => {
+      const release = await slots.take(systemClock.monotonicMs() + 5000);
+      order.push(n);
+      (release as () => void)();
+    };
+    const waiting = [wait(1), wait(2)];
+    assert.equal(await slots.take(systemClock.monotonicMs() + 5000), 'busy');
+    (first as () => void)();
+    (first as () => void)();
+    await Promise.all(waiting);
+    assert.deepEqual(order, [1, 2]);
+  });
+});
