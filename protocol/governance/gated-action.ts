@@ -131,7 +131,8 @@ export const isGated = (kind: Command['kind']): boolean => typeof GATES[kind] !=
  */
 export function* gatedAction(command: Command, context: DecisionContext): Reading<GatedAction | null> {
   const gate = GATES[command.kind] as GateOfCommand<Command['kind']> | Ungated;
-  return typeof gate === 'string' ? null : yield* gate(command as never, context);
+  // A store with rules of its own, as the simulator's, may have other commands.
+  return typeof gate === 'function' ? yield* gate(command as never, context) : null;
 }
 
 // biome-ignore lint/correctness/useYield: other gates read; this one reads nothing.
