@@ -7,6 +7,7 @@ import { linkEnvelopeBytes } from '../../protocol/graph/link-envelope.js';
 import type { Standard } from '../../protocol/kinds/standard-kind.js';
 import { memoryJson } from '../../protocol/memory/memory.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
+import type { Store } from '../../storage/port.js';
 import { aMemory, OPERATOR, storing } from '../support/memories.js';
 import { openReceiverNode, type ReceiverNode } from '../support/receiver-node.js';
 import { agentKey } from '../support/signing.js';
@@ -412,6 +413,26 @@ describe('since', () => {
     const others = Array.from({ length: 30 }, (_, index) => ({ title: `${index}`, updated_at: at(1) }));
     await put(node, ...others, { title: 'within', namespace: 'team', updated_at: at(2) });
     assert.deepEqual(titles(await since(node, 'limit=2')), ['within']);
+  });
+
+  it('looks behind many rows of one instant in few looks, however small the page is', async () => {
+    let looks = 0;
+    const counted = (store: Store): Store => ({
+      execute: (command, options) => store.execute(command, options),
+      query: (query, options) => {
+        if (query.kind === 'memories-since') looks += 1;
+        return store.query(query, options);
+      },
+      selfCheck: (cursor, options) => store.selfCheck(cursor, options),
+      close: () => store.close(),
+    });
+    const peers = [peer.asPeer({ allowedNamespaces: ['team'] })];
+    const node = await openReceiverNode({ peers, wrap: counted });
+    opened.push(node);
+    const rows = Array.from({ length: 400 }, (_, index) => ({ title: `${index}`, updated_at: at(1) }));
+    await put(node, ...rows, { title: 'within', namespace: 'team', updated_at: at(2) });
+    assert.deepEqual(titles(await since(node, 'limit=1')), ['within']);
+    assert.ok(looks > 0 && looks < 10, `${looks} looks`);
   });
 
   it('without a scope is an empty page', async () => {

@@ -30,18 +30,21 @@ export class LegacySince {
     const denied = peer.pullDenied === true;
     let after = { updated_at: updatedSince ?? '', id: LAST };
     let more = !denied;
+    // The rows of one instant are sorted for each look, so a small page takes more with each.
+    let rows = Math.min(limit + 1, ROWS_AT_ONCE);
     while (more && !page.full && page.examined < SYNC_ROWS_EXAMINED_MAX) {
       const read = await this.#store.query({
         kind: 'memories-since',
         after,
         now: instantFromMs(this.#clock.nowMs()),
-        limit: Math.min(limit + 1, ROWS_AT_ONCE),
+        limit: rows,
       });
       if (!read.ok) return failed(read.error);
       for (const row of read.value.memories) page.take(row);
       const { last } = read.value;
       more = read.value.more && last !== null;
       if (last !== null) after = last;
+      rows = Math.min(4 * rows, ROWS_AT_ONCE);
     }
     const { memories } = page;
     return ok({
