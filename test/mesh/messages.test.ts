@@ -10,6 +10,8 @@ import type { ProcessNode } from './processes/process-node.js';
 const PATIENT = { withinMs: 60_000 } as const;
 const [ALICE, BOB, EVE] = ['ai:alice', 'ai:bob', 'ai:eve'];
 type Row = Record<string, unknown>;
+/** Also while the other node cannot be reached: then it gets the write later. */
+const isStored = ({ status }: { readonly status: number }) => status === 201 || status === 202;
 
 describe('messages in a mesh', { timeout: 180_000 }, () => {
   let mesh: ProcessMesh;
@@ -18,6 +20,7 @@ describe('messages in a mesh', { timeout: 180_000 }, () => {
   before(async () => {
     mesh = await ProcessMesh.form(2);
     [one, two] = [mesh.nodes[0]!, mesh.nodes[1]!];
+    await mesh.drain(60_000);
   });
   after(() => mesh.close());
 
@@ -34,7 +37,7 @@ describe('messages in a mesh', { timeout: 180_000 }, () => {
   const notify = async (node: ProcessNode, title: string) => {
     const body = { target_agent_id: BOB, title, payload: 'text' };
     const sent = await call(node, ALICE, 'POST', '/notify', body);
-    assert.equal(sent.status, 201, JSON.stringify(sent.body));
+    assert.ok(isStored(sent), JSON.stringify(sent.body));
     return String(sent.body['id']);
   };
   const messageOn = async (node: ProcessNode, id: string) =>
@@ -73,7 +76,7 @@ describe('messages in a mesh', { timeout: 180_000 }, () => {
     assert.equal((await messageOn(one, read))?.['read'], true);
     assert.equal((await messageOn(one, unread))?.['read'], false);
     await until('the receipt is there', async () => (await messageOn(two, read))?.['read'] === true, PATIENT);
-    assert.equal((await call(two, BOB, 'DELETE', `/memories/${read}`)).status, 200);
+    assert.ok((await call(two, BOB, 'DELETE', `/memories/${read}`)).status < 300);
     await until('the message is gone', async () => (await messageOn(one, read)) === undefined, PATIENT);
   });
 
@@ -81,7 +84,7 @@ describe('messages in a mesh', { timeout: 180_000 }, () => {
     const body = { title: 'to share', content: 'shared text', namespace: 'plans' };
     const stored = await call(one, ALICE, 'POST', '/memories', { ...body, metadata: { scope: 'private' } });
     const id = String(stored.body['id'] ?? (stored.body['memory'] as Row | undefined)?.['id']);
-    assert.equal(stored.status, 201, JSON.stringify(stored.body));
+    assert.ok(isStored(stored), JSON.stringify(stored.body));
     const on = (node: ProcessNode) => call(node, ALICE, 'GET', `/memories/${id}`);
     await until('the memory is there', async () => (await on(two)).status === 200, PATIENT);
     const sharing = { source_memory_id: id, target_agent_id: BOB };
@@ -91,4 +94,6 @@ describe('messages in a mesh', { timeout: 180_000 }, () => {
     for (const node of [one, two])
       assert.equal((await call(node, BOB, 'GET', `/memories/${first}`)).status, 200);
   });
+
+  it('leave databases that agree with their logs', () => mesh.end());
 });
