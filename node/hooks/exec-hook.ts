@@ -13,6 +13,8 @@ export interface ExecutorParts {
   readonly scheduler: Scheduler;
 }
 
+const SHUTTING_DOWN: HookOutput = { kind: 'failed', problem: 'the node is shutting down' };
+
 /** Pauses before a start that failed for want of resources is repeated. */
 const RETRY_MS = [10, 50, 200, 1000];
 
@@ -57,10 +59,14 @@ export class ExecHook implements Executor {
   async #start(untilMs: number): Promise<HookProcess | HookOutput> {
     const { clock, scheduler, place } = this.parts;
     for (let tries = 0; ; tries += 1) {
-      if (this.#isClosed) return { kind: 'failed', problem: 'the node is shutting down' };
+      if (this.#isClosed) return SHUTTING_DOWN;
       const started = new HookProcess(this.command, place);
       const why = await started.started;
-      if (why === null) return started;
+      if (why === null && !this.#isClosed) return started;
+      if (why === null) {
+        started.end();
+        return SHUTTING_DOWN;
+      }
       const pauseMs = RETRY_MS[tries];
       if (!why.transient || pauseMs === undefined) return { kind: 'failed', problem: why.problem };
       if (clock.monotonicMs() + pauseMs >= untilMs) return { kind: 'timeout' };

@@ -176,6 +176,24 @@ describe('hooks of a daemon', { timeout: 180_000 }, () => {
     }
   });
 
+  it('get it before their request ends, and when the node stops', async () => {
+    const home = new HookHome();
+    writeFileSync(join(home.home, 'config.toml'), 'request_timeout_secs = 3\n', { mode: 0o600 });
+    const asking = { action: 'ask_user', prompt: 'May it?', options: ['yes', 'no'], default: 'yes' };
+    home.register({ event: 'pre_store', command: home.noting(JSON.stringify(asking)).command });
+    const node = await Node.start(home);
+    try {
+      assert.equal((await node.store('a')).status, 201);
+      const waiting = node.store('b');
+      await node.question();
+      const ended = node.end();
+      assert.equal((await waiting).status, 201);
+      await ended;
+    } finally {
+      await node.end();
+    }
+  });
+
   it('are read again after a change of the file, at a hang-up, and never from an invalid file', async () => {
     const home = new HookHome();
     const deny = (reason: string) => home.noting(JSON.stringify({ action: 'deny', reason })).command;
