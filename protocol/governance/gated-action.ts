@@ -36,7 +36,7 @@ type Of<K extends Command['kind']> = Extract<Command, { readonly kind: K }>;
 
 /** Why no policy gates a command. */
 type Ungated =
-  /** It changes no live memory: links, agents, quotas, archived copies, what a recall answered. */
+  /** It changes no live memory: links, agents, quotas, subscriptions, archived copies, what a recall answered. */
   | 'no memory'
   /** It is governance itself, with checks of its own. */
   | 'governance'
@@ -81,6 +81,9 @@ const GATES: { readonly [K in Command['kind']]: GateOfCommand<K> | Ungated } = {
   'resend-events': 'no memory',
   'mark-read': 'no memory',
   'purge-archive': 'no memory',
+  subscribe: 'no memory',
+  unsubscribe: 'no memory',
+  'resend-events': 'no memory',
   'set-standard': 'governance',
   'clear-standard': 'governance',
   'unpin-removed': 'governance',

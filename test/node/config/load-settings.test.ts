@@ -165,6 +165,7 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_FED_CERT_PEER_BINDING: [['enforce', 'enforce']],
   SVC_ALLOW_LOOPBACK_WEBHOOKS: [['1', true]],
   SVC_SSRF_GUARD_ALLOW_DNS_FAIL: [['1', true]],
+  SVC_WEBHOOK_DISPATCH_CONCURRENCY: [['4096', 4096]],
   SVC_GOVERNANCE_FAIL_OPEN_ON_ERROR: [['1', true]],
   SVC_PERMISSIONS_MODE: [['advisory', 'advisory']],
   SVC_PASSPHRASE_FILE_ALLOW_LAX_PERMS: [['1', true]],

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  SUBSCRIPTION_DEAD_LETTERS_MAX,
+  SUBSCRIPTION_PENDING_MAX,
+  SUBSCRIPTIONS_PER_AGENT_MAX,
+} from '../../../protocol/limits.js';
+import { eventList } from '../../../protocol/webhooks/event-types.js';
+import { correlationId } from '../../../protocol/webhooks/outbox.js';
+import type { Subscription } from '../../../protocol/webhooks/subscription.js';
+import { deleting, storing, tenant } from '../../support/memories.js';
+import { aRow, decideOver, NOW, refused, taken } from '../decide/answerer.js';
+
+const aSubscription = (fields: Partial<Subscription> = {}): Subscription => ({
+  id: 'one',
+  url: 'https://example.org/',
+  events: '*',
+  secret_hash: null,
+  namespace_filter: null,
+  agent_filter: null,
+  created_by: 'ai:owner' as never,
+  sees_all: false,
+  created_at: NOW,
+  last_dispatched_at: null,
+  dispatch_count: 0,
+  failure_count: 0,
+  failures_in_row: 0,
+  status: 'active',
+  pending_count: 0,
+  dlq_count: 0,
+  dropped_count: 0,
+  ended_count: 0,
+  ...fields,
+});
+
+/** What a store adds for a subscription, and the counts afterwards. */
+function stored(fields: Partial<Subscription>) {
+  const { mutations } = taken(
+    decideOver(storing({ title: 'new' }), [], { subscriptions: [aSubscription(fields)] }),
+  );
+  const added = mutations.flatMap((each) => (each.mutation === 'add-event' ? [each.refusal] : []));
+  const counted = mutations.flatMap((each) =>
+    each.mutation === 'put-subscription' ? [each.subscription] : [],
+  );
+  return { added, counted: counted[0] };
+}
+
+describe('the events of a decision', () => {
+  it('wait in the outbox of a subscription that takes them', () => {
+    const { added, counted } = stored({});
+    assert.deepEqual(added, [null]);
+    assert.deepEqual([counted!.pending_count, counted!.failure_count], [1, 0]);
+  });
+
+  it('are dead letters at once where it is quarantined or takes no more, and dropped beyond their limit', () => {
+    for (const [fields, refusal] of [
+      [{ status: 'quarantined' }, 'quarantined'],
+      [{ pending_count: SUBSCRIPTION_PENDING_MAX }, 'outbox-full'],
+    ] as const) {
+      const { added, counted } = stored(fields);
+      assert.deepEqual(added, [refusal]);
+      assert.deepEqual([counted!.dlq_count, counted!.ended_count, counted!.failure_count], [1, 1, 1]);
+      const full = stored({ ...fields, dlq_count: SUBSCRIPTION_DEAD_LETTERS_MAX });
+      assert.deepEqual(full.added, []);
+      assert.deepEqual([full.counted!.dropped_count, full.counted!.failure_count], [1, 1]);
+    }
+  });
+
+  it('are none of a subscription that filters them out, or whose owner may not see the memory', () => {
+    for (const fields of [
+      { events: 'memory_delete,approval_requested' },
+      { namespace_filter: 'globa' },
+      { agent_filter: 'ai:owner' },
+    ])
+      assert.deepEqual(stored(fields), { added: [], counted: undefined });
+    const metadata = { agent_id: 'ai:writer', scope: 'private' };
+    const row = aRow({ id: 'private', metadata });
+    const heardBy = (subscription: Subscription) =>
+      taken(decideOver(deleting('private'), [row], { subscriptions: [subscription] })).mutations.length;
+    assert.equal(heardBy(aSubscription()), 1, 'only the removal');
+    assert.equal(heardBy(aSubscription({ created_by: 'ai:writer' as never })), 3);
+    assert.equal(heardBy(aSubscription({ sees_all: true })), 3);
+  });
+
+  it('read one list where nothing is subscribed', () => {
+    const { reads, result } = decideOver(storing({ title: 'new' }));
+    assert.ok(result.ok);
+    assert.ok(!reads.some(({ read }) => read === 'subscription'));
+  });
+});
+
+describe('a subscription', () => {
+  it('names known events, once each and in one order', () => {
+    assert.deepEqual(eventList(['memory_delete ', 'memory_store', 'memory_delete']), {
+      events: 'memory_store,memory_delete',
+    });
+    for (const all of [[], [''], ['memory_store', '*']]) assert.deepEqual(eventList(all), { events: '*' });
+    assert.deepEqual(eventList(['memory_store', 'memory_stored']), { unknown: 'memory_stored' });
+  });
+
+  it('is refused beyond the number that an agent may have', () => {
+    const subscriptions = Array.from({ length: SUBSCRIPTIONS_PER_AGENT_MAX }, (_, n) =>
+      aSubscription({ id: `s${n}` }),
+    );
+    const { id: _id, ...rest } = aSubscription();
+    const command = (by: string) => ({
+      ...({ kind: 'subscribe', viewer: tenant(by) } as const),
+      subscription: { ...rest, id: 'further', created_by: by as never },
+    });
+    assert.equal(refused(decideOver(command('ai:owner'), [], { subscriptions })).code, 'QUOTA_EXCEEDED');
+    assert.ok(decideOver(command('ai:other'), [], { subscriptions }).result.ok);
+  });
+});
+
+describe('a correlation id', () => {
+  it('is a UUID of version 7 that no other place and subscription has', () => {
+    const ids = new Set<string>();
+    for (const subscription of [
+      '5f0c4c1e-7c5f-4d52-9a3e-0123456789ab',
+      '0c0ffee0-0000-4000-8000-00000abcdef0',
+    ])
+      for (const seq of [1, 2, 255, 4096, 2 ** 32, 2 ** 40])
+        ids.add(correlationId(subscription, seq, 1_785_240_000_000));
+    assert.equal(ids.size, 12);
+    for (const id of ids)
+      assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+});

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type Database from 'better-sqlite3';
+import { systemCrypto } from '../../node/seams.js';
+import { openDatabase } from '../../storage/sqlite/open-database.js';
+import { temporaryFolder } from '../support/daemon-process.js';
+
+const NEW_TABLES = ['subscription_events', 'subscription_dlq', 'subscriptions', 'subscription_changes'];
+const OLDER = `CREATE TABLE subscriptions (
+  id TEXT PRIMARY KEY, url TEXT NOT NULL, events TEXT NOT NULL DEFAULT '*', secret_hash TEXT, namespace_filter TEXT,
+  agent_filter TEXT, created_by TEXT, created_at TEXT NOT NULL, last_dispatched_at TEXT,
+  dispatch_count INTEGER NOT NULL DEFAULT 0, failure_count INTEGER NOT NULL DEFAULT 0, event_types TEXT
+)`;
+
+const open = (path: string) =>
+  openDatabase({
+    path,
+    identity: { peerId: 'peer-webhooks' },
+    nowMs: Date.parse('2026-07-01T00:00:00Z'),
+    crypto: systemCrypto,
+    freshEpoch: 'webhooks',
+    busyTimeoutMs: 1000,
+  });
+
+const objectsOf = (db: Database.Database) =>
+  db.prepare("SELECT name, sql FROM sqlite_schema WHERE tbl_name LIKE 'subscription%' ORDER BY name").all();
+
+/** A database of this form as a release without webhooks left it, and the objects that a fresh one has. */
+function withoutWebhooks(name: string, more: (db: Database.Database) => void) {
+  const path = join(temporaryFolder('webhook-tables'), name);
+  const fresh = open(path);
+  const objects = objectsOf(fresh);
+  for (const table of NEW_TABLES) fresh.exec(`DROP TABLE ${table}`);
+  more(fresh);
+  fresh.close();
+  return { path, objects };
+}
+
+describe('a database of a release without webhooks', () => {
+  it('gets the tables when it is opened for writing', () => {
+    const { path, objects } = withoutWebhooks('plain.db', () => undefined);
+    const db = open(path);
+    assert.deepEqual(objectsOf(db), objects);
+    assert.equal(db.prepare('SELECT revision FROM subscription_changes').pluck().get(), 0);
+    db.close();
+  });
+
+  it('keeps the subscriptions that came with an older schema', () => {
+    const { path, objects } = withoutWebhooks('older.db', (db) => {
+      db.exec(OLDER);
+      db.exec(`INSERT INTO subscriptions (id, url, secret_hash, namespace_filter, created_at)
+        VALUES ('a', 'https://example.test/a', 'ab', '', '2026-01-02 00:00:00')`);
+      db.exec(`INSERT INTO subscriptions (id, url, created_by, created_at, dispatch_count, event_types)
+        VALUES ('b', 'https://example.test/b', 'ai:b', 'then', 7, '["memory_store","memory_delete"]')`);
+    });
+    const db = open(path);
+    assert.deepEqual(objectsOf(db), objects);
+    const columns =
+      'id, events, secret_hash, namespace_filter, created_by, created_at, dispatch_count, sees_all';
+    assert.deepEqual(db.prepare(`SELECT ${columns} FROM subscriptions ORDER BY id`).raw().all(), [
+      ['a', '*', 'ab', null, 'ai:migrate', '2026-01-02T00:00:00.000Z', 0, 0],
+      ['b', 'memory_store,memory_delete', null, null, 'ai:b', '2026-07-01T00:00:00.000Z', 7, 0],
+    ]);
+    db.close();
+  });
+});
