@@ -81,9 +81,6 @@ const GATES: { readonly [K in Command['kind']]: GateOfCommand<K> | Ungated } = {
   'resend-events': 'no memory',
   'mark-read': 'no memory',
   'purge-archive': 'no memory',
-  subscribe: 'no memory',
-  unsubscribe: 'no memory',
-  'resend-events': 'no memory',
   'set-standard': 'governance',
   'clear-standard': 'governance',
   'unpin-removed': 'governance',
@@ -126,7 +123,7 @@ const GATES: { readonly [K in Command['kind']]: GateOfCommand<K> | Ungated } = {
 };
 
 /** True for a command that a policy can gate. */
-export const isGated = (kind: Command['kind']): boolean => typeof GATES[kind] !== 'string';
+export const isGated = (kind: Command['kind']): boolean => typeof GATES[kind] === 'function';
 
 /**
  * What a command does that a policy can gate; null for a command that no policy gates, and for one whose rule refuses it
