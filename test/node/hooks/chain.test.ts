@@ -271,7 +271,7 @@ describe('a hook that fails', { timeout: 120_000 }, () => {
     const beganMs = performance.now();
     const { details } = await node.refused('memory_search', { query: 'x' });
     const tookMs = performance.now() - beganMs;
-    assert.ok(tookMs > 1900 && tookMs < 4000, `${tookMs} ms`);
+    assert.ok(tookMs > 1900 && tookMs < 10_000, `${tookMs} ms`);
     assert.equal(details?.['hook_code'], 504);
   });
 });
