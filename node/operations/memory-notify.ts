@@ -9,6 +9,8 @@ import { ttlSecondsOf } from '../config/life-policy.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
+import { aroundOperation } from '../pipeline/operation-hooks.js';
+import { given, writtenMemory } from './hooked.js';
 import { mailAgent } from './mail-caller.js';
 
 const input = z.object({
@@ -22,6 +24,8 @@ const input = z.object({
     .describe('Priority, 1 to 10; other numbers count as the nearest'),
   tier: fields.tier.default('mid').describe('How long it is kept: short, mid or long'),
 });
+
+type Input = z.output<typeof input>;
 
 /** Sends a message to the inbox of an agent (interface §4.12, POST /notify). */
 export const memoryNotify = defineOperation({
@@ -52,16 +56,33 @@ export const memoryNotify = defineOperation({
       'notify --target-agent-id ai:reviewer --title "Ready" --payload "Branch parser, please review"',
     ],
   },
-  run: async (call, given) => {
+  hooks: aroundOperation({
+    pre: [
+      {
+        event: 'pre_store',
+        firings: ({ target_agent_id: to, title, payload: content, priority, tier }: Input) => {
+          const namespace = inboxOf(to);
+          return [{ namespace, payload: { tier, namespace, title, content, tags: [MESSAGE_TAG], priority } }];
+        },
+        // To whom it goes, and its tag, are no choice.
+        apply: (asked, { title, content, priority, tier }) => ({
+          ...asked,
+          ...given({ title, payload: content, priority, tier }),
+        }),
+      },
+    ],
+    post: [{ event: 'post_store', firings: ({ answer, call }) => writtenMemory(call, String(answer['id'])) }],
+  }),
+  run: async (call, asked) => {
     const from = mailAgent(call);
     if (!from.ok) return failed(from.error);
-    const { target_agent_id: to, tier } = given;
+    const { target_agent_id: to, tier } = asked;
     const namespace = inboxOf(to);
     const problem = addressProblem(namespace, to);
     if (problem !== null) return fail('VALIDATION_FAILED', problem, { fields: ['target_agent_id'] });
     const sent = await call.services.store.execute({
       kind: 'send-message',
-      memory: messageOf(call, from.value, given),
+      memory: messageOf(call, from.value, asked),
       viewer: call.caller.viewer,
       ...(call.again ? { again: true } : {}),
     });
@@ -70,8 +91,8 @@ export const memoryNotify = defineOperation({
   },
 });
 
-function messageOf(call: Call, from: string, given: z.output<typeof input>): Memory {
-  const { target_agent_id: to, title, payload, priority, tier } = given;
+function messageOf(call: Call, from: string, asked: Input): Memory {
+  const { target_agent_id: to, title, payload, priority, tier } = asked;
   const seconds = ttlSecondsOf(call.services.settings)[tier];
   return newMemory(call.now, {
     id: call.services.random.uuid(),

@@ -3,8 +3,17 @@ import { addressProblem, sharedNamespace } from '../../protocol/messages/mail.js
 import { fail, failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
+import { aroundOperation } from '../pipeline/operation-hooks.js';
 import { derivedId } from './derived-id.js';
+import { namedMemory, writtenMemory } from './hooked.js';
 import { mailAgent } from './mail-caller.js';
+
+const input = z.object({
+  source_memory_id: fields.memoryId.describe('Memory to copy, or a prefix of its id'),
+  target_agent_id: fields.agentId.describe('Agent that gets the copy'),
+});
+
+type Input = z.output<typeof input>;
 
 /** Copies a memory for another agent (interface §4.12, POST /share). */
 export const memoryShare = defineOperation({
@@ -12,10 +21,7 @@ export const memoryShare = defineOperation({
   family: 'power',
   summary: 'Copy a memory for another agent.',
   core: false,
-  input: z.object({
-    source_memory_id: fields.memoryId.describe('Memory to copy, or a prefix of its id'),
-    target_agent_id: fields.agentId.describe('Agent that gets the copy'),
-  }),
+  input,
   output: z.object({
     shared_memory_id: z.string(),
     source_memory_id: z.string(),
@@ -37,6 +43,28 @@ export const memoryShare = defineOperation({
       `shared: ${output['shared_memory_id']} with ${output['target_agent_id']} (ns=${output['target_namespace']})`,
     examples: ['share --memory-id 3f2a --target-agent ai:reviewer'],
   },
+  hooks: aroundOperation({
+    look: (call, { source_memory_id: id }: Input) => namedMemory(call, id),
+    pre: [
+      {
+        event: 'pre_store',
+        // The copy is as the memory is, so nothing is rewritten.
+        firings: ({ target_agent_id: to }, memory, call) => {
+          const from = mailAgent(call);
+          if (memory === null || !from.ok) return [];
+          const namespace = sharedNamespace(from.value, to);
+          const { tier, title, content, tags, priority, confidence } = memory;
+          return [{ namespace, payload: { tier, namespace, title, content, tags, priority, confidence } }];
+        },
+      },
+    ],
+    post: [
+      {
+        event: 'post_store',
+        firings: ({ answer, call }) => writtenMemory(call, String(answer['shared_memory_id'])),
+      },
+    ],
+  }),
   run: async (call, { source_memory_id: prefix, target_agent_id: to }) => {
     const agent = mailAgent(call);
     if (!agent.ok) return failed(agent.error);

@@ -13,6 +13,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   look: async () => (await import('./look.js')).lookBench,
   agents: async () => (await import('./agents.js')).agentsBench,
   recall: async () => (await import('./recall.js')).recallBench,
+  events: async () => (await import('./events.js')).eventsBench,
   graph: async () => (await import('./graph.js')).graphBench,
   mixed: async () => (await import('./mixed.js')).mixedBench,
   hybrid: async () => (await import('./hybrid.js')).hybridBench,
