@@ -99,10 +99,10 @@ export class HookHost implements Hooks {
       return Promise.resolve({ kind: 'deny', reason, code: HOOK_FAILED_CODE, command: null, busy: false });
     }
     const hooks = this.#byEvent.get(event) ?? [];
-    const { clock } = this.#parts;
+    const { clock, scheduler } = this.#parts;
     const ownMs = clock.monotonicMs() + CLASS_DEADLINES_MS[hookEventRow(event).class];
     const release = hooks.map((hook) => hook.use());
-    return runChain(hooks, fired, Math.min(ownMs, endMs), clock).finally(() => {
+    return runChain(hooks, fired, Math.min(ownMs, endMs), { clock, scheduler }).finally(() => {
       for (const done of release) done();
     });
   }

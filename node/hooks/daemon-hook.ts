@@ -56,6 +56,7 @@ export class DaemonHook implements Executor {
     try {
       const problem = await this.#connect(untilMs);
       if (problem !== null) return problem;
+      if (clock.monotonicMs() >= untilMs) return { kind: 'timeout' };
       isAsked = true;
       return await this.#ask(line, untilMs, budgetMs, release);
     } finally {

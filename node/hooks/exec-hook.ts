@@ -33,6 +33,7 @@ export class ExecHook implements Executor {
     const untilMs = this.parts.clock.monotonicMs() + budgetMs;
     const refusal = await this.parts.refusal(this.command);
     if (refusal !== null) return { kind: 'failed', problem: refusal };
+    if (this.parts.clock.monotonicMs() >= untilMs) return { kind: 'timeout' };
     const release = await this.slots.take(untilMs);
     if (typeof release === 'string') return { kind: release };
     let started: HookProcess | HookOutput | null = null;

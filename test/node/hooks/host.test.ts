@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { HookHost, type HookHostParts } from '../../../actors/hooks/hook-host.js';
 import { HOOK_EVENTS_RUNNING_MAX, HOOK_EVENTS_WAITING_MAX } from '../../../actors/hooks/limits.js';
 import { Questions } from '../../../actors/hooks/questions.js';
-import type { HookSpec } from '../../../actors/hooks/registered-hook.js';
+import type { Executor, HookSpec } from '../../../actors/hooks/registered-hook.js';
 import { stderrLog } from '../../../node/log.js';
 import { systemClock, systemRandom, systemScheduler } from '../../../node/seams.js';
 import { until, within } from '../../support/wait.js';
@@ -184,5 +184,31 @@ describe('hooks whose node stops', { timeout: 60_000 }, () => {
     });
     host.replace([pre('stuck')]);
     await within('the end', host.close(), { withinMs: 5000 });
+  });
+});
+
+describe('a run of a hook', { timeout: 60_000 }, () => {
+  const store = { event: 'pre_store', namespace: 'a', payload: {} } as const;
+  const must = spec({ event: 'pre_store', failMode: 'closed', timeoutMs: 100 });
+  const openWith = (run: Executor['run']) => {
+    const { host } = openHost({ executorOf: () => ({ run, close: () => Promise.resolve() }) });
+    host.replace([must]);
+    return host;
+  };
+
+  it('ends with its budget, wherever it waits', async () => {
+    const host = openWith(() => new Promise(() => undefined));
+    const denied = await within('the denial', host.fire(store), { withinMs: 5000 });
+    assert.deepEqual([denied.kind, denied.kind === 'deny' && denied.code], ['deny', 504]);
+    assert.equal(host.report()[0]?.timeouts, 1);
+    await host.close();
+  });
+
+  it('that rejects has failed', async () => {
+    const host = openWith(() => Promise.reject(new Error('no rules')));
+    const denied = await host.fire(store);
+    assert.deepEqual([denied.kind, denied.kind === 'deny' && denied.code], ['deny', 503]);
+    assert.match(host.report()[0]?.last_problem ?? '', /could not be run: Error: no rules/);
+    await host.close();
   });
 });
