@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Hooks } from '../../actors/hooks/hooks.js';
 import type { WebhookTotals } from '../../protocol/webhooks/queries.js';
 import { HookMetrics } from './hook-metrics.js';
 import { MeshMetrics } from './mesh-metrics.js';
@@ -99,10 +100,10 @@ export class Metrics {
     return this.#mesh;
   }
 
-  /** Metrics of hooks; absent on a node that never had one. */
-  get hooks(): HookMetrics {
-    this.#hooks ??= new HookMetrics(this.#registry);
-    return this.#hooks;
+  /** Shows the figures of hooks; absent on a node that never had one. */
+  showHooks(hooks: Pick<Hooks, 'report' | 'dropped'>): void {
+    if (hooks.report().length > 0) this.#hooks ??= new HookMetrics(this.#registry);
+    this.#hooks?.show(hooks);
   }
 
   /** Counts an answered request; the operation is `none` when no route matched. */

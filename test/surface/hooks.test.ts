@@ -332,8 +332,8 @@ describe('hooks of a daemon', { timeout: 180_000 }, () => {
         [2, 2],
       ]);
       const metrics = await (await fetch(`${node.daemon.base}/metrics`)).text();
-      assert.match(metrics, /svc_hook_events_fired_total\{hook="0",event="pre_store",[^}]*\} 2/);
-      assert.match(metrics, /svc_hook_events_dropped_total\{hook="1",event="pre_store",[^}]*\} 2/);
+      assert.match(metrics, /svc_hook_events_fired_total\{hook="0",event="pre_store"\} 2/);
+      assert.match(metrics, /svc_hook_events_dropped_total\{hook="1",event="pre_store"\} 2/);
       assert.match(metrics, /svc_hook_mean_latency_us\{hook="0",[^}]*\} [1-9]/);
       const doctor = await run(home.home, ['doctor', '--hooks', '--json']);
       assert.match(doctor.out, /events_fired 2, events_dropped 2/);

@@ -99,6 +99,26 @@ describe('a hook that is started for each event', { timeout: 60_000 }, () => {
     assert.ok(problem.length < 4300);
     assert.equal(redacted('sent Qm9vayBvZiBzZWNyZXRzIDEyMzQ1 away'), 'sent [redacted] away');
   });
+
+  it('hides a secret after a scheme, in quotes, and after a name that only contains the word', () => {
+    const secret = 'open sesame';
+    const texts: readonly (readonly [string, string])[] = [
+      ['Authorization: Bearer sk-sesame\nfailed', 'Authorization: [redacted]\nfailed'],
+      ['authorization=Digest username="sesame", response="sesame"', 'authorization=[redacted]'],
+      ['{"Authorization":"Basic sesame","code":7}', '{"Authorization":[redacted],"code":7}'],
+      ['with authorization sesame failed', 'with authorization [redacted] failed'],
+      ['sent Bearer sesame to it', 'sent Bearer [redacted] to it'],
+      ['AWS_SECRET_ACCESS_KEY=sesame broken', 'AWS_SECRET_ACCESS_KEY=[redacted] broken'],
+      ['secretAccessKey: sesame', 'secretAccessKey: [redacted]'],
+      [`password="${secret}" failed`, 'password=[redacted] failed'],
+      [`password = '${secret}' failed`, 'password = [redacted] failed'],
+      [`{"api_key": "open \\"sesame\\"", "code": 7}`, '{"api_key": [redacted], "code": 7}'],
+      [`"{\\"token\\":\\"${secret}\\",\\"code\\":7}"`, '"{\\"token\\":[redacted],\\"code\\":7}"'],
+      [`token "${secret}`, 'token [redacted]'],
+      ['the tokenizer failed at line 3', 'the tokenizer failed at line 3'],
+    ];
+    for (const [text, shown] of texts) assert.equal(redacted(text), shown);
+  });
 });
 
 const ECHO = [
