@@ -72,7 +72,7 @@ export const memorySubscribe = defineOperation({
   input: subscribeInput,
   output: shown,
   effect: 'write',
-  guards: {},
+  guards: { attestation: 'by-name' },
   http: [
     {
       method: 'POST',
@@ -148,7 +148,7 @@ export const memoryUnsubscribe = defineOperation({
   input: z.object({ id: subscriptionId }),
   output: z.object({ id: z.string(), removed: z.boolean(), deleted: z.boolean() }),
   effect: 'write',
-  guards: {},
+  guards: { attestation: 'by-name' },
   http: [{ method: 'DELETE', path: '/subscriptions', fields: 'query' }],
   mcp: { description: 'End a subscription' },
   cli: {

@@ -37,11 +37,15 @@ export interface DeadLetters {
   readonly viewer: Viewer;
 }
 
-/** Subscriptions whose next event may be sent now, without those that are being served. */
+/**
+ * Subscriptions whose next event may be sent now, without those that are being served: of each owner at most `ofOwner`,
+ * the served ones included, and every owner's first before any owner's second.
+ */
 export interface DueSubscriptions {
   readonly kind: 'due-subscriptions';
   readonly nowMs: number;
   readonly limit: number;
+  readonly ofOwner: number;
   readonly except: readonly string[];
 }
 

@@ -56,6 +56,6 @@ export function hears(filter: Filter, { event, isShownTo }: Announcement): boole
   return isShownTo(ownerOfSubscription(filter));
 }
 
-/** True for a caller that may see and remove a subscription. */
-export const isOwn = ({ created_by }: Filter, { all, agentId }: Viewer): boolean =>
-  all || (agentId !== null && created_by === agentId);
+/** True for a caller that may see and remove a subscription. One that sees everything is its operator's only. */
+export const isOwn = ({ created_by, sees_all }: Filter, { all, agentId }: Viewer): boolean =>
+  all || (!sees_all && agentId !== null && created_by === agentId);

@@ -120,7 +120,7 @@ export class WebhookLedger {
   }
 
   private listChanged(): void {
-    this.texts.get('UPDATE subscription_changes SET revision = revision + 1').run();
+    this.texts.get('UPDATE subscription_changes SET revision = abs(random() % 9007199254740991)').run();
   }
 }
 

@@ -5,7 +5,7 @@ import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon
 import { run } from '../surface/cli/cli-process.js';
 import { openHttpNode } from '../surface/http/http-node.js';
 
-/** Writes about agents, their keys, quotas and subscriptions, checks of actions, and the bulk store, which asks for the signature of each row. */
+/** Writes about agents, their keys and quotas, the replay of events, checks of actions, and the bulk store, which asks for the signature of each row. */
 const WITHOUT_ROWS = [
   'agent_bind_key',
   'agent_revoke_key',
@@ -14,9 +14,7 @@ const WITHOUT_ROWS = [
   'memory_check_agent_action',
   'memory_quota_status',
   'memory_store_bulk',
-  'memory_subscribe',
   'memory_subscription_replay',
-  'memory_unsubscribe',
 ];
 
 describe('M9 attestation required by name', () => {

@@ -14,7 +14,8 @@ import { type SubscriptionSqlRow, subscriptionFromSql } from '../webhook-reads.j
 import type { QueryParts } from './query-parts.js';
 
 /** The subscriptions `s` that a viewer may see. */
-const OWN = '(@all = 1 OR s.created_by = @agent)';
+/** What sees everything is its operator's only, whose name other callers can give. */
+const OWN = '(@all = 1 OR (s.sees_all = 0 AND s.created_by = @agent))';
 const ownOf = ({ all, agentId }: Viewer) => ({ all: all ? 1 : 0, agent: agentId });
 
 /** A row may be sent now; a retry that lies far ahead was planned before the clock was set back. */
@@ -60,17 +61,20 @@ export function deadLetters(
 
 export function dueSubscriptions(
   { statements }: QueryParts,
-  { nowMs, limit, except }: DueSubscriptions,
+  { nowMs, limit, ofOwner, except }: DueSubscriptions,
 ): Answers['due-subscriptions'] {
   const ids = statements
     .get(
-      `SELECT s.id FROM subscriptions s JOIN subscription_events e ON e.seq = ${FIRST_PENDING}
-       WHERE s.status = 'active' AND s.pending_count > 0 AND ${IS_DUE}
-         AND s.id NOT IN (SELECT value FROM json_each(@except))
-       ORDER BY e.next_attempt_ms LIMIT @limit`,
+      `SELECT id FROM (
+         SELECT s.id, e.next_attempt_ms, s.id IN (SELECT value FROM json_each(@except)) AS served,
+           row_number() OVER (PARTITION BY s.created_by
+             ORDER BY s.id IN (SELECT value FROM json_each(@except)) DESC, e.next_attempt_ms) AS place
+         FROM subscriptions s JOIN subscription_events e ON e.seq = ${FIRST_PENDING}
+         WHERE s.status = 'active' AND s.pending_count > 0 AND ${IS_DUE})
+       WHERE served = 0 AND place <= @ofOwner ORDER BY place, next_attempt_ms LIMIT @limit`,
     )
     .pluck()
-    .all({ nowMs, limit, except: JSON.stringify(except) }) as string[];
+    .all({ nowMs, limit, ofOwner, except: JSON.stringify(except) }) as string[];
   return { ids };
 }
 
