@@ -109,6 +109,82 @@ describe('the outbox of webhooks', () => {
     assert.deepEqual([ended.status, ended.pending_count, ended.dlq_count], ['active', 0, 0]);
   });
 
+  it('keeps a subscription that sees everything from callers who give the name of its maker', async () => {
+    const operator: Viewer = { all: true, agentId: null, asNamespace: null };
+    const subscription = {
+      ...{ id: 'operator', url: 'https://example.org/', events: '*', secret_hash: null },
+      ...{ namespace_filter: 'operator', agent_filter: null, created_by: 'ai:made@host' },
+    };
+    unwrap(await services.store.execute({ kind: 'subscribe', subscription, viewer: operator }));
+    await store('operator');
+    const seen = async (viewer: Viewer) => {
+      const asked = { subscriptionId: 'operator', since: SINCE, limit: 10, viewer };
+      const { subscriptions } = unwrap(await services.store.query({ kind: 'list-subscriptions', viewer }));
+      const { events } = unwrap(await services.store.query({ kind: 'subscription-events', ...asked }));
+      return [subscriptions.some(({ id }) => id === 'operator'), events.length];
+    };
+    const namesake: Viewer = { all: false, agentId: 'ai:made@host', asNamespace: null };
+    assert.deepEqual(await seen(namesake), [false, 0]);
+    const removed = { kind: 'unsubscribe', id: 'operator' } as const;
+    assert.equal(unwrap(await services.store.execute({ ...removed, viewer: namesake })).removed, false);
+    assert.deepEqual(await seen(operator), [true, 1]);
+    assert.equal(unwrap(await services.store.execute({ ...removed, viewer: operator })).removed, true);
+  });
+
+  it('shares the places of deliveries among owners, whatever waits for one of them', async () => {
+    const subscriptionOf = async (id: string, owner: string) => {
+      const viewer: Viewer = { all: false, agentId: owner, asNamespace: null };
+      const subscription = {
+        ...{ id, url: 'https://example.org/', events: '*', secret_hash: null },
+        ...{ namespace_filter: 'shared', agent_filter: null, created_by: owner },
+      };
+      unwrap(await services.store.execute({ kind: 'subscribe', subscription, viewer }));
+    };
+    for (const n of [1, 2, 3, 4]) await subscriptionOf(`busy-${n}`, 'ai:busy');
+    await subscriptionOf('quiet-1', 'ai:quiet');
+    await store('shared');
+    const due = async (limit: number, except: readonly string[]) => {
+      const asked = { nowMs: LATER_MS, limit, ofOwner: 2, except };
+      return unwrap(await services.store.query({ kind: 'due-subscriptions', ...asked })).ids.filter(
+        (id) => id.startsWith('busy') || id.startsWith('quiet'),
+      );
+    };
+    const begun = await due(100, []);
+    assert.equal(begun.filter((id) => id.startsWith('busy')).length, 2);
+    assert.ok(begun.includes('quiet-1'));
+    const served = begun.filter((id) => id.startsWith('busy'));
+    assert.deepEqual(await due(100, served), ['quiet-1'], 'those that are served count');
+  });
+
+  it('announces every removal, whatever its reason, and a clone without its source as a store', async () => {
+    const heard = async (id: string) => {
+      const asked = { subscriptionId: id, since: SINCE, limit: 100, viewer: OWNER };
+      const { events } = unwrap(await services.store.query({ kind: 'subscription-events', ...asked }));
+      return events.map(({ event_type }) => event_type);
+    };
+    await subscribe('removals');
+    await store('removals');
+    const ids = [`memory-${stored}`];
+    const all: Viewer = { all: true, agentId: null, asNamespace: null };
+    const archived = { kind: 'archive-memories', ids, viewer: all, reason: 'consolidate' } as const;
+    assert.deepEqual(unwrap(await services.store.execute(archived)).archived, ids);
+    assert.deepEqual(await heard('removals'), ['memory_store', 'memory_delete']);
+
+    await subscribe('team');
+    const hidden = aMemory({
+      ...{ id: 'hidden', title: 'plan', namespace: 'team/below' },
+      metadata: { agent_id: 'ai:other', scope: 'private' },
+    });
+    const clone = aMemory({
+      ...{ id: 'clone', title: 'plan', namespace: 'team', metadata: { derived_from: ['hidden'] } },
+    });
+    for (const memory of [hidden, clone]) {
+      const command = { kind: 'store-memory', memory, envelope: null, onConflict: 'error' } as const;
+      unwrap(await services.store.execute({ ...command, viewer: all, archive: true }));
+    }
+    assert.deepEqual(await heard('team'), ['memory_store']);
+  });
+
   it('sends an event again a limited number of times', async () => {
     await subscribe('often');
     await store('often');
