@@ -28,3 +28,11 @@ export async function writtenMemory(call: ReadCall, id: string) {
   const shown: object = await shownMemory(call, memory);
   return [{ namespace: memory.namespace, payload: { ...shown } }];
 }
+
+/** What hooks hear before a memory is copied into a namespace; nothing where there is none. */
+export function copied(memory: MemoryRow | null, namespace: string | undefined) {
+  if (memory === null || namespace === undefined) return [];
+  const { tier, title, content, tags, priority, confidence, source, metadata } = memory;
+  const payload = { tier, namespace, title, content, tags, priority, confidence, source, metadata };
+  return [{ namespace, payload }];
+}
