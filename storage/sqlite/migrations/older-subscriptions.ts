@@ -23,6 +23,14 @@ interface OlderSubscription {
   readonly event_types: string | null;
 }
 
+/**
+ * Drops the events and dead letters of an older release, which this one cannot send: they do not fit the outbox, and the
+ * counts of their subscriptions do not hold them.
+ */
+export function dropOlderEvents(db: Connection): void {
+  for (const table of ['subscription_dlq', 'subscription_events']) db.exec(`DROP TABLE IF EXISTS ${table}`);
+}
+
 /** Moves the subscriptions of an older schema, whose table was set aside. */
 export function moveSubscriptions(db: Connection, now: string): void {
   const ledger = new WebhookLedger(db);
