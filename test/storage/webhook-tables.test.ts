@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type Database from 'better-sqlite3';
 import { systemCrypto } from '../../node/seams.js';
+import { inspectDatabase } from '../../storage/sqlite/inspect/inspect-database.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 
@@ -82,5 +83,33 @@ describe('a database of a release without webhooks', () => {
       assert.deepEqual(db.prepare(`SELECT * FROM ${table}`).all(), []);
     assert.deepEqual(db.pragma('foreign_key_check'), []);
     db.close();
+  });
+
+  it('hears the events that older subscriptions name, in whatever form', () => {
+    const named: Readonly<Record<string, readonly [events: string, types: string | null, moved: string]>> = {
+      blanks: [' memory_store , memory_delete', null, 'memory_store,memory_delete'],
+      empty: ['memory_store,,', null, 'memory_store'],
+      star: ['memory_store, *', null, '*'],
+      starInList: ['memory_store', '["memory_delete", " * "]', '*'],
+      unknown: ['memory_stored', null, 'memory_stored'],
+    };
+    const { path } = withoutWebhooks('names.db', (db) => {
+      db.exec(OLDER);
+      const add = db.prepare(
+        "INSERT INTO subscriptions (id, url, events, event_types, created_at) VALUES (?, 'https://a.test/', ?, ?, '')",
+      );
+      for (const [id, [events, types]] of Object.entries(named)) add.run(id, events, types);
+    });
+    const db = open(path);
+    const moved = Object.fromEntries(db.prepare('SELECT id, events FROM subscriptions').raw().all() as []);
+    assert.deepEqual(moved, Object.fromEntries(Object.entries(named).map(([id, [, , to]]) => [id, to])));
+    db.close();
+  });
+
+  it('is inspected as it is, also with the tables of an older schema', () => {
+    const { path } = withoutWebhooks('inspected.db', (db) => db.exec(OLDER));
+    const found = inspectDatabase(path, '2026-07-01T00:00:00.000Z', systemCrypto, null);
+    assert.ok(found.ok, JSON.stringify(found));
+    assert.equal(found.facts.content!.webhooks, null);
   });
 });
