@@ -41,7 +41,7 @@ export interface ResendEventsOutcome {
   readonly resent: number;
 }
 
-/** Removes delivered and failed events that are too old or too many. */
+/** Removes delivered and failed events that are too old or too many, with their dead letters. */
 export interface PruneEvents {
   readonly kind: 'prune-events';
   readonly before: Instant;

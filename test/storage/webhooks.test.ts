@@ -169,4 +169,24 @@ describe('the outbox of webhooks', () => {
     );
     assert.deepEqual(await kept(), ['pending'], 'what waits stays');
   });
+
+  it('removes a dead letter with its event, which could not be sent again', async () => {
+    await subscribe('letters');
+    await store('letters');
+    await giveUp('letters');
+    const letters = async () => {
+      const asked = { kind: 'dead-letters', subscriptionId: 'letters', limit: 10, viewer: OWNER } as const;
+      return unwrap(await services.store.query(asked)).entries.length;
+    };
+    const counts = async () => {
+      const { dlq_count, ended_count, pending_count } = await subscription('letters');
+      return [await letters(), dlq_count, ended_count, pending_count];
+    };
+    assert.deepEqual(await counts(), [1, 1, 1, 0]);
+    unwrap(
+      await services.store.execute({ kind: 'prune-events', before: '2999-01-01T00:00:00.000Z', limit: 100 }),
+    );
+    assert.deepEqual(await counts(), [0, 0, 0, 0]);
+    assert.equal(await resend('letters'), 0);
+  });
 });
