@@ -2,6 +2,8 @@
 
 /** One attempt to deliver an event: name resolution, connection, request and answer. */
 export const WEBHOOK_TIMEOUT_MS = 5000;
+/** Host names that are resolved at the same time. */
+export const WEBHOOK_LOOKUPS_MAX = 2;
 /** The waits after failed attempts; after the attempt that follows the last one, the event is a dead letter. */
 export const WEBHOOK_RETRY_MS = [200, 1000, 5000] as const;
 /** A longer answer of a receiver is no acknowledgement. */
