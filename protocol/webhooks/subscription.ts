@@ -32,7 +32,7 @@ export interface Subscription extends Filter {
   readonly failures_in_row: number;
   /** A quarantined one gets nothing until its owner sends its events again. */
   readonly status: 'active' | 'quarantined';
-  /** Events that wait, dead letters, and events that found no room among the dead letters. */
+  /** Events that wait, dead letters, and events that found no room or waited too long behind a quarantine. */
   readonly pending_count: number;
   readonly dlq_count: number;
   readonly dropped_count: number;

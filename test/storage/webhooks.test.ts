@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Services } from '../../node/pipeline/call.js';
 import {
+  PAGE_BYTES_MAX,
   SUBSCRIPTION_HISTORY_MAX,
   WEBHOOK_FAILURES_IN_ROW_MAX,
   WEBHOOK_REPLAYS_MAX,
@@ -9,8 +10,13 @@ import {
 } from '../../protocol/limits.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
 import type { Result } from '../../protocol/result.js';
+import { openDatabase } from '../../storage/sqlite/open-database.js';
+import { deadLetters, subscriptionEvents } from '../../storage/sqlite/queries/webhooks.js';
+import { Statements } from '../../storage/sqlite/statements.js';
+import { WebhookLedger } from '../../storage/sqlite/webhook-ledger.js';
 import { aMemory } from '../support/memories.js';
 import { openTestNode } from '../support/test-node.js';
+import { openOptions } from './older-databases.js';
 
 const OWNER: Viewer = { all: false, agentId: 'ai:owner', asNamespace: null };
 const SINCE = '2020-01-01T00:00:00.000Z';
@@ -244,5 +250,78 @@ describe('the outbox of webhooks', () => {
       await services.store.execute({ kind: 'prune-events', before: '2999-01-01T00:00:00.000Z', limit: 100 }),
     );
     assert.deepEqual(await kept(), ['pending'], 'what waits stays');
+  });
+
+  it('removes a dead letter with its event, which could not be sent again', async () => {
+    await subscribe('letters');
+    await store('letters');
+    await giveUp('letters');
+    const letters = async () => {
+      const asked = { kind: 'dead-letters', subscriptionId: 'letters', limit: 10, viewer: OWNER } as const;
+      return unwrap(await services.store.query(asked)).entries.length;
+    };
+    const counts = async () => {
+      const { dlq_count, ended_count, pending_count } = await subscription('letters');
+      return [await letters(), dlq_count, ended_count, pending_count];
+    };
+    assert.deepEqual(await counts(), [1, 1, 1, 0]);
+    unwrap(
+      await services.store.execute({ kind: 'prune-events', before: '2999-01-01T00:00:00.000Z', limit: 100 }),
+    );
+    assert.deepEqual(await counts(), [0, 0, 0, 0]);
+    assert.equal(await resend('letters'), 0);
+  });
+
+  it('keeps what waits behind a quarantine as long as the history, and counts what it drops', async () => {
+    await subscribe('held');
+    for (let n = 0; n < WEBHOOK_FAILURES_IN_ROW_MAX + 2; n += 1) await store('held');
+    for (let n = 0; n < WEBHOOK_FAILURES_IN_ROW_MAX; n += 1) await giveUp('held');
+    const counts = async () => {
+      const { status, pending_count, ended_count, dlq_count, dropped_count } = await subscription('held');
+      return [status, pending_count, ended_count, dlq_count, dropped_count];
+    };
+    const prune = async (before: string, limit: number) =>
+      unwrap(await services.store.execute({ kind: 'prune-events', before, limit })).more;
+    const held = WEBHOOK_FAILURES_IN_ROW_MAX;
+    await prune(SINCE, 100);
+    assert.deepEqual(await counts(), ['quarantined', 2, held, held, 0], 'all are young');
+    await prune('2999-01-01T00:00:00.000Z', 1000);
+    assert.deepEqual(await counts(), ['quarantined', 0, 0, 0, 2]);
+    assert.equal(await resend('held'), 0);
+    await store('held');
+    assert.equal((await record('held', null)).became, 'ack', 'a later event is sent');
+  });
+});
+
+describe('the pages of events and dead letters', () => {
+  it('end before their bodies exceed a page, and say so', () => {
+    const db = openDatabase(openOptions(':memory:', Date.now()));
+    const ledger = new WebhookLedger(db);
+    const context = { now: '2026-07-01T00:00:00.000Z', nowMs: 0 } as never;
+    const none = { dispatch_count: 0, failure_count: 0, failures_in_row: 0, last_dispatched_at: null };
+    ledger.addSubscription({
+      ...{ id: 'one', url: 'https://example.org/', events: '*', secret_hash: null, namespace_filter: null },
+      ...{ agent_filter: null, created_by: 'ai:owner', sees_all: false, created_at: SINCE, status: 'active' },
+      ...{ ...none, pending_count: 0, dlq_count: 0, dropped_count: 0, ended_count: 0 },
+    });
+    const title = 'x'.repeat(PAGE_BYTES_MAX / 4);
+    const event = {
+      event: 'memory_delete',
+      memory_id: 'm',
+      namespace: 'n',
+      agent_id: null,
+      details: { title },
+    };
+    for (let n = 0; n < 5; n += 1)
+      ledger.addEvent({ subscriptionId: 'one', event, refusal: 'outbox-full' } as never, context);
+    const parts = { statements: new Statements(db) } as never;
+    const asked = { subscriptionId: 'one', since: SINCE, viewer: OWNER } as const;
+    const events = subscriptionEvents(parts, { kind: 'subscription-events', ...asked, limit: 10 });
+    assert.deepEqual([events.events.length, events.truncated], [3, true]);
+    const letters = deadLetters(parts, { kind: 'dead-letters', ...asked, limit: 10 });
+    assert.deepEqual([letters.entries.length, letters.truncated], [3, true]);
+    const few = deadLetters(parts, { kind: 'dead-letters', ...asked, limit: 2 });
+    assert.deepEqual([few.entries.length, few.truncated], [2, false]);
+    db.close();
   });
 });

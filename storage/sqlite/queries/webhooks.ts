@@ -1,5 +1,7 @@
+import { PAGE_BYTES_MAX } from '../../../protocol/limits.js';
 import type { Answers } from '../../../protocol/queries.js';
 import type { Viewer } from '../../../protocol/ranking/types.js';
+import { utf8Bytes } from '../../../protocol/utf8.js';
 import type { DeadLetter, OutboxEvent } from '../../../protocol/webhooks/outbox.js';
 import type {
   DeadLetters,
@@ -37,26 +39,40 @@ export function subscriptionEvents(
   { statements }: QueryParts,
   { subscriptionId, since, limit, viewer }: SubscriptionEvents,
 ): Answers['subscription-events'] {
-  const events = statements
+  const rows = statements
     .get(
       `SELECT e.* FROM subscriptions s JOIN subscription_events e ON e.subscription_id = s.id
        WHERE s.id = @subscriptionId AND ${OWN} AND e.delivered_at >= @since ORDER BY e.seq LIMIT @limit`,
     )
-    .all({ ...ownOf(viewer), subscriptionId, since, limit }) as OutboxEvent[];
-  return { events };
+    .iterate({ ...ownOf(viewer), subscriptionId, since, limit }) as Iterable<OutboxEvent>;
+  const { page: events, truncated } = pageOf(rows);
+  return { events, truncated };
 }
 
 export function deadLetters(
   { statements }: QueryParts,
   { subscriptionId, limit, viewer }: DeadLetters,
 ): Answers['dead-letters'] {
-  const entries = statements
+  const rows = statements
     .get(
       `SELECT d.* FROM subscriptions s JOIN subscription_dlq d ON d.subscription_id = s.id
        WHERE (@subscriptionId IS NULL OR s.id = @subscriptionId) AND ${OWN} ORDER BY d.id DESC LIMIT @limit`,
     )
-    .all({ ...ownOf(viewer), subscriptionId, limit }) as (DeadLetter & { id: number })[];
-  return { entries };
+    .iterate({ ...ownOf(viewer), subscriptionId, limit }) as Iterable<DeadLetter & { id: number }>;
+  const { page: entries, truncated } = pageOf(rows);
+  return { entries, truncated };
+}
+
+/** Rows until their bodies would exceed a page; the first one is always taken. */
+function pageOf<T extends { readonly payload: string }>(rows: Iterable<T>) {
+  const page: T[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    bytes += utf8Bytes(row.payload);
+    if (bytes > PAGE_BYTES_MAX && page.length > 0) return { page, truncated: true };
+    page.push(row);
+  }
+  return { page, truncated: false };
 }
 
 export function dueSubscriptions(
