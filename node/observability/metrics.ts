@@ -91,7 +91,10 @@ export class Metrics {
     quarantined: this.#gauge('svc_webhook_quarantined', 'Subscriptions whose receiver failed too often'),
     pending: this.#gauge('svc_webhook_pending', 'Events that wait for their delivery'),
     dead: this.#gauge('svc_webhook_dlq_depth', 'Events that could not be delivered'),
-    dropped: this.#gauge('svc_webhook_dropped', 'Events that found no room among those'),
+    dropped: this.#gauge(
+      'svc_webhook_dropped',
+      'Events that found no room among those, or waited too long in quarantine',
+    ),
   };
 
   /** Metrics of replication; absent on a node without replication. */

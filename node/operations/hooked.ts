@@ -1,5 +1,6 @@
-import { type MemoryRow, memoryJson } from '../../protocol/memory/memory.js';
+import type { MemoryRow } from '../../protocol/memory/memory.js';
 import type { ReadCall } from '../pipeline/call.js';
+import { shownMemory } from './shown-memories.js';
 
 /** The members of a payload that a call gives. */
 export const given = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
@@ -23,5 +24,15 @@ export async function namedMemory(
 /** A memory that was just written, whole, as its hooks hear it; none when it has gone since. */
 export async function writtenMemory(call: ReadCall, id: string) {
   const memory = await namedMemory(call, id);
-  return memory === null ? [] : [{ namespace: memory.namespace, payload: { ...memoryJson(memory) } }];
+  if (memory === null) return [];
+  const shown: object = await shownMemory(call, memory);
+  return [{ namespace: memory.namespace, payload: { ...shown } }];
+}
+
+/** What hooks hear before a memory is copied into a namespace; nothing where there is none. */
+export function copied(memory: MemoryRow | null, namespace: string | undefined) {
+  if (memory === null || namespace === undefined) return [];
+  const { tier, title, content, tags, priority, confidence, source, metadata } = memory;
+  const payload = { tier, namespace, title, content, tags, priority, confidence, source, metadata };
+  return [{ namespace, payload }];
 }

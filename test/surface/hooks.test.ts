@@ -402,6 +402,26 @@ describe('the hooks of docs/hooks.md', { timeout: 180_000 }, () => {
     assert.equal(changed.body['code'], 'HOOK_VETO');
   });
 
+  it('refuse secrets in metadata, messages and joined memories too', async () => {
+    const [one, two] = [await node.store('half of it'), await node.store('the other half')];
+    const ids = [one.body['id'], two.body['id']];
+    const content = 'AWS_SECRET_ACCESS_KEY=abcdefghijkl';
+    const answers = [
+      await node.store('in metadata', { metadata: { password: 'hunter22x' } }),
+      await node.send('POST', '/notify', { target_agent_id: 'ai:b', title: 'here', payload: content }),
+      await node.send('POST', '/consolidate', { ids, title: 'joined', summary: content }),
+    ];
+    for (const { status, body } of answers) assert.deepEqual([status, body['code']], [403, 'HOOK_VETO']);
+  });
+
+  it('leave the tags of a memory whose change names none', async () => {
+    const stored = await node.store('kept tags', { tags: ['own'] });
+    const path = `/memories/${stored.body['id']}`;
+    await node.send('PUT', path, { content: 'changed', namespace: 'team/alpha' });
+    const { body } = await node.send('GET', path);
+    assert.ok(((body['memory'] as Row)['tags'] as string[]).includes('own'));
+  });
+
   it('add tags by namespace and text', async () => {
     const stored = await node.store('tagged', {
       ...{ content: 'see src/main.ts', namespace: 'team/alpha', tags: ['own'] },
