@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
+import { appendFileSync, rmSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -87,7 +87,8 @@ describe('a file of hooks that is written', { timeout: 60_000 }, () => {
   it('is not taken as it was in the middle', async () => {
     const home = new HookHome();
     home.register(guard('a'));
-    const { path, watch, host, look, commands } = openWatch(home);
+    let { path, watch, host, look, commands } = openWatch(home);
+    appendFileSync(path, '# a line\n'.repeat(10_000));
     const writer = new Worker(
       `const { utimesSync } = require('node:fs');
        const { parentPort, workerData } = require('node:worker_threads');
@@ -96,7 +97,11 @@ describe('a file of hooks that is written', { timeout: 60_000 }, () => {
       { eval: true, workerData: path },
     );
     await event('the file is written', writer, 'message');
-    watch.begin(host);
+    await until('a read meets a write', () => {
+      ({ path, watch, host, look, commands } = openWatch(home));
+      watch.begin(host);
+      return host.problem !== null;
+    });
     await writer.terminate();
     assert.match(host.problem!, /changed while it was read/);
     const denied = await host.fire({ event: 'pre_store', namespace: null, payload: {} });
