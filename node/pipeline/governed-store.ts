@@ -6,7 +6,7 @@ import type { AnswerOf, Query } from '../../protocol/queries.js';
 import { type Failure, failed, ok, type Result } from '../../protocol/result.js';
 import type { Random } from '../../protocol/seams.js';
 import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
-import { afterGovernance, beforeGovernance, governedPlace, isGovernanceHeard } from './governance-hooks.js';
+import { afterGovernance, beforeGovernance, governedAction, isGovernanceHeard } from './governance-hooks.js';
 import type { HookRun } from './run-hooks.js';
 
 /** A store that puts commands aside that need an approval, and answers such a command with PENDING. */
@@ -23,12 +23,14 @@ export class GovernedStore implements Store {
   async execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
     const { hookRun } = this.parts;
     if (!isGovernanceHeard(hookRun)) return this.#governed(command, options);
-    const place = await governedPlace(command, this.store, hookRun.now);
-    if (place === null) return this.#governed(command, options);
-    const denied = await beforeGovernance(hookRun, place);
+    const heard = await governedAction(command, this.store, hookRun.now);
+    if (!heard.ok) return failed(heard.error);
+    const action = heard.value;
+    if (action === null) return this.#governed(command, options);
+    const denied = await beforeGovernance(hookRun, action);
     if (denied !== null) return failed(denied);
     const result = await this.#governed(command, options);
-    afterGovernance(hookRun, place, result.ok ? null : result.error);
+    afterGovernance(hookRun, action, result.ok ? null : result.error);
     return result;
   }
 
