@@ -113,11 +113,9 @@ async function runAttested(
   const recording =
     replication === undefined ? null : new RecordingStore(new HomeStore(bounded.store, replication));
   const hookRun = hookRunOf(request, nowMs, services);
-  const governed = new GovernedStore(recording ?? bounded.store, {
-    random: bounded.random,
-    requestedBy: request.caller.agentId,
-    hookRun,
-  });
+  const own = recording ?? bounded.store;
+  const parts = { random: bounded.random, requestedBy: request.caller.agentId, hookRun };
+  const store = operation.ofRows === true ? own : new GovernedStore(own, parts);
   let { input } = attested;
   let call: Call = {
     again: request.again === true,
@@ -126,7 +124,8 @@ async function runAttested(
     attestation: attested.attestation,
     nowMs,
     now: instantFromMs(nowMs),
-    services: servicesFor(operation, bounded, governed),
+    services: servicesFor(operation, bounded, store),
+    ...(request.deadlineMs === undefined ? {} : { deadlineMs: request.deadlineMs }),
     profile: request.profile ?? 'full',
     progress: request.progress ?? UNHEARD,
   };
