@@ -65,6 +65,8 @@ export interface Fired {
   readonly event: HookEvent;
   readonly namespace: string | null;
   readonly payload: HookPayload;
+  /** True for what may concern every namespace: it meets every hook of the event, whatever its pattern. */
+  readonly everywhere?: true;
 }
 
 /**
@@ -73,7 +75,7 @@ export interface Fired {
  */
 export async function runChain(
   hooks: readonly ChainHook[],
-  { event, namespace, payload }: Fired,
+  { event, namespace, payload, everywhere }: Fired,
   deadlineMs: number,
   seams: ChainSeams,
 ): Promise<ChainResult> {
@@ -81,7 +83,8 @@ export async function runChain(
   let queued: QueuedAsk[] = [];
   for (const hook of hooks) {
     const moved = delta['namespace'];
-    if (!hook.isAbout(typeof moved === 'string' ? moved : namespace)) continue;
+    const isAbout = everywhere === true || hook.isAbout(typeof moved === 'string' ? moved : namespace);
+    if (!isAbout) continue;
     const line = JSON.stringify({ event, payload: { ...payload, ...delta } });
     const said = await runOne(hook, line, event, deadlineMs, seams);
     if (said === null) continue;

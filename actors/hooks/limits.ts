@@ -28,3 +28,5 @@ export const HOOK_REST_MS = 30_000;
 export const HOOK_LATE_MS = 1000;
 /** How often the file of hooks is looked at while there is traffic. */
 export const HOOK_LOOK_MS = 1000;
+/** Memories that one call looks up at the same time before its hooks run. */
+export const HOOK_LOOKUPS_AT_ONCE = 8;

@@ -6,6 +6,7 @@ import type { Services } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
 import { parseInput } from '../pipeline/parse.js';
 import { type Answer, type Request, runOperation } from '../pipeline/pipeline.js';
+import { OUTCOME_UNKNOWN } from '../pipeline/repeated-call.js';
 import { signAsAgent } from '../pipeline/sign-as-agent.js';
 import { type DaemonConnection, findDaemon } from './daemon-connection.js';
 import type { LocalCall } from './messages.js';
@@ -29,9 +30,6 @@ export interface LocalRunnerParts {
 
 /** A call of this machine; its surface is never HTTP. */
 export type LocalRequest = Request & { readonly surface: 'mcp' | 'cli' };
-
-const UNKNOWN =
-  'the node ended before it answered, so the outcome is unknown: read the memory before you try again';
 
 /** What a node of this process would find wrong with the input comes first. */
 function tooLong(operation: Operation, { input, unknownFields }: LocalRequest): Answer {
@@ -77,7 +75,7 @@ export class LocalRunner {
       if (answer === 'too-long') return tooLong(operation, request);
       if (answer === 'lost') {
         const repeatable = operation.effect === 'read' || operation.repeatable?.(request.input) === true;
-        if (!repeatable || tries === limits.LOCAL_TRIES_MAX) return fail('ACTOR_RESTARTED', UNKNOWN);
+        if (!repeatable || tries === limits.LOCAL_TRIES_MAX) return fail('ACTOR_RESTARTED', OUTCOME_UNKNOWN);
         again = true;
       } else if (answer.ok || answer.error.code !== 'SHUTTING_DOWN') return answer;
       this.leave(daemon);

@@ -9,7 +9,7 @@ import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { aroundOperation } from '../pipeline/operation-hooks.js';
-import { namedMemory } from './hooked.js';
+import { namedMemories } from './hooked.js';
 import { inBatches } from './in-batches.js';
 import { shownMemories } from './shown-memories.js';
 
@@ -115,8 +115,7 @@ export const memoryArchive = defineOperation({
   guards: { attestation: 'by-name' },
   http: [{ method: 'POST', path: '/archive', fields: 'body', arrayBody: 'ids' }],
   hooks: aroundOperation({
-    look: async (call, { ids }: { readonly ids: readonly string[] }) =>
-      Promise.all(ids.map((id) => namedMemory(call, id))),
+    look: (call, { ids }: { readonly ids: readonly string[] }) => namedMemories(call, ids),
     pre: [
       {
         event: 'pre_archive',

@@ -1,32 +1,31 @@
 import type { MemoryRow } from '../../protocol/memory/memory.js';
+import type { Result } from '../../protocol/result.js';
 import type { ReadCall } from '../pipeline/call.js';
+import { seenMemories, seenMemory } from '../pipeline/seen-memories.js';
 import { shownMemory } from './shown-memories.js';
 
 /** The members of a payload that a call gives. */
 export const given = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
-/** The memory that a call names by its id or a prefix; null where the caller sees none. */
-export async function namedMemory(
-  { services, caller, now }: ReadCall,
-  id: string,
-): Promise<MemoryRow | null> {
-  const found = await services.store.query({
-    kind: 'get-memory',
-    id,
-    linksMax: 0,
-    viewer: caller.viewer,
-    now,
-  });
-  return found.ok ? found.value.memory : null;
-}
+const lookingFor = ({ services: { store }, caller: { viewer }, now }: ReadCall) => ({ store, viewer, now });
 
-/** A memory that was just written, whole, as its hooks hear it; none when it has gone since. */
+/** The memory that a call names by its id or a prefix; null where the caller sees none. */
+export const namedMemory = (call: ReadCall, id: string): Promise<Result<MemoryRow | null>> =>
+  seenMemory(lookingFor(call), id);
+
+/** The same for each of many ids. */
+export const namedMemories = (
+  call: ReadCall,
+  ids: readonly string[],
+): Promise<Result<readonly (MemoryRow | null)[]>> => seenMemories(lookingFor(call), ids);
+
+/** A memory that was just written, whole, as its hooks hear it; none when it cannot be read any more. */
 export async function writtenMemory(call: ReadCall, id: string) {
-  const memory = await namedMemory(call, id);
-  if (memory === null) return [];
-  const shown: object = await shownMemory(call, memory);
-  return [{ namespace: memory.namespace, payload: { ...shown } }];
+  const found = await namedMemory(call, id);
+  if (!found.ok || found.value === null) return [];
+  const shown: object = await shownMemory(call, found.value);
+  return [{ namespace: found.value.namespace, payload: { ...shown } }];
 }
 
 /** What hooks hear before a memory is copied into a namespace; nothing where there is none. */

@@ -8,7 +8,9 @@ import { defineOperation } from '../pipeline/operation.js';
 import { consolidation, hookedConsolidation as joined } from './memory-consolidate.js';
 
 /** Refusals that concern only one group; the others continue. */
-const GROUP_FAILURES: ReadonlySet<string> = new Set(['NOT_FOUND', 'FORBIDDEN', 'CONFLICT', 'HOOK_VETO']);
+const GROUP_FAILURES: ReadonlySet<string> = new Set([
+  ...['NOT_FOUND', 'FORBIDDEN', 'CONFLICT', 'HOOK_VETO', 'OVERLOADED'],
+]);
 
 /** Joins memories of one namespace with the same first tag (reference-mcp-cli §2.2). Only on the command line. */
 export const memoryAutoConsolidate = defineOperation({
@@ -81,7 +83,7 @@ export const memoryAutoConsolidate = defineOperation({
         consolidated += result.value.consolidated;
         groups.push({ ...shown(group), id: result.value.memory.id });
       } else if (GROUP_FAILURES.has(result.error.code)) {
-        // A member changed its owner or was removed after the groups were read.
+        // A member changed its owner or was removed after the groups were read, or a hook denies or has no room.
         groups.push({ ...shown(group), error: result.error.message });
       } else {
         return failed(result.error);

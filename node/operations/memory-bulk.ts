@@ -42,6 +42,7 @@ export const memoryBulk = defineOperation({
   effect: 'write',
   // Each row is checked, and reports its events, by itself.
   guards: {},
+  ofRows: true,
   http: [{ method: 'POST', path: '/memories/bulk', fields: 'body', arrayBody: 'memories' }],
   run: async (call, { memories }) => {
     const cap = call.services.settings.pageSizeMax;
@@ -117,6 +118,7 @@ async function storeRow(call: Call, row: unknown, services: Services): Promise<A
       // Results of many rows carry no advice, and no row waits for a comparison.
       input: { ...collected.value.input, force: true, detect_conflicts: false },
       unknownFields: 'refuse',
+      ...(call.deadlineMs === undefined ? {} : { deadlineMs: call.deadlineMs }),
     },
     services,
   );

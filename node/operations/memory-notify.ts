@@ -45,6 +45,7 @@ export const memoryNotify = defineOperation({
   effect: 'write',
   guards: { attestation: 'by-name' },
   repeatable: () => true,
+  storesKeyed: true,
   http: [{ method: 'POST', path: '/notify', fields: 'body', aliases: { content: 'payload' }, status: 201 }],
   mcp: { description: 'Send a message to an agent', aliases: { content: 'payload' } },
   cli: {

@@ -88,6 +88,7 @@ export const memoryStore = defineOperation({
   guards: { attestation: 'required' },
   // A merge into another row leaves no row with the id of the call, so nothing shows that it was done.
   repeatable: ({ on_conflict }) => on_conflict !== 'merge',
+  storesKeyed: true,
   http: [
     {
       method: 'POST',

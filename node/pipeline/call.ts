@@ -172,6 +172,8 @@ export interface Call<S extends ReadServices = Services> {
   readonly profile: 'core' | 'full';
   /** True for a call that was sent before and not answered: what it has stored already is found by its id. */
   readonly again: boolean;
+  /** When the caller is answered in any case, in monotonic milliseconds. */
+  readonly deadlineMs?: number;
   /** Reports how far a long operation is, and the total when it is known. */
   readonly progress: ProgressReport;
 }

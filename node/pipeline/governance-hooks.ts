@@ -1,17 +1,27 @@
+import type { Fired } from '../../actors/hooks/chain.js';
 import type { Command } from '../../protocol/commands.js';
 import { isGated } from '../../protocol/governance/gated-action.js';
 import type { HookPayload } from '../../protocol/hooks/decision.js';
-import type { MemoryId } from '../../protocol/meanings.js';
+import type { HookEvent } from '../../protocol/hooks/events.js';
+import { subtreeRoot } from '../../protocol/ids.js';
+import type { Instant, MemoryId } from '../../protocol/meanings.js';
+import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
+import { sharedNamespace } from '../../protocol/messages/mail.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
-import type { Failure } from '../../protocol/result.js';
-import type { ReadStore } from '../../storage/port.js';
+import { type Failure, failed, ok, type Result } from '../../protocol/result.js';
+import type { Store } from '../../storage/port.js';
 import { consult, type HookRun, vetoOf } from './run-hooks.js';
+import { isNotSeen, seenMemories } from './seen-memories.js';
 
-/** What a policy is asked about, as hooks hear it. */
-export interface GovernedPlace {
+/** What a policy is asked about, as hooks hear it: once for each namespace. */
+export interface GovernedAction {
   readonly action: string;
-  readonly namespace: string;
+  /** The namespaces that it changes, each once. */
+  readonly namespaces: readonly string[];
+  /** Null for several. */
   readonly memoryId: MemoryId | null;
+  /** True where it may change other namespaces too, so that every hook of the event is asked. */
+  readonly everywhere?: true;
 }
 
 const BEFORE = 'pre_governance_decision';
@@ -20,73 +30,132 @@ const AFTER = 'post_governance_decision';
 export const isGovernanceHeard = ({ hooks }: HookRun): boolean => hooks.has(BEFORE) || hooks.has(AFTER);
 
 /**
- * The place of a command that policies gate (`gatedAction`); null for others, and for one about no memory that is there. The
- * namespace is empty where the command names none.
+ * What hooks hear of a command that policies gate, with the namespaces that its policy looks at (`gatedAction`); null for
+ * other commands, and for one about no memory that is there.
  */
-export async function governedPlace(
+export async function governedAction(
   command: Command,
-  store: Pick<ReadStore, 'query'>,
-  now: string,
-): Promise<GovernedPlace | null> {
-  if (!isGated(command.kind)) return null;
-  const at = async (action: string, id: MemoryId, viewer: Viewer): Promise<GovernedPlace | null> => {
-    const found = await store.query({ kind: 'get-memory', id, linksMax: 0, viewer, now });
-    return found.ok ? { action, namespace: found.value.memory.namespace, memoryId: id } : null;
-  };
+  store: Pick<Store, 'query' | 'execute'>,
+  now: Instant,
+): Promise<Result<GovernedAction | null>> {
+  if (!isGated(command.kind)) return ok(null);
+  const change = (action: string, ids: readonly MemoryId[], viewer: Viewer, more: readonly string[] = []) =>
+    changeOf({ action, ids: [...new Set(ids)], more }, { store, viewer, now });
   switch (command.kind) {
     case 'store-memory':
     case 'register-entity':
-      return { action: 'store', namespace: command.memory.namespace, memoryId: command.memory.id };
+    case 'send-message':
+      return ok(storing(command.memory.namespace, command.memory.id));
+    case 'share-memory':
+      return ok(storing(sharedNamespace(command.from, command.to), command.copyId));
     case 'update-memory':
-      return at('update', command.id, command.viewer);
-    case 'promote-memory':
-      return at('promote', command.id, command.viewer);
-    case 'delete-memory':
-      return at('delete', command.id, command.viewer);
-    case 'restore-memory':
-      return { action: 'restore', namespace: '', memoryId: command.id };
+      return change('update', [command.id], command.viewer, given(command.patch.namespace));
     case 'undo-edit':
-      return command.dryRun ? null : at('update', command.id, command.viewer);
+      return command.dryRun
+        ? ok(null)
+        : undoing(command, store, (more) => change('update', [command.id], command.viewer, more));
+    case 'promote-memory':
+      return change('promote', [command.id], command.viewer, given(command.vertical?.toNamespace));
+    case 'delete-memory':
+      return change('delete', [command.id], command.viewer);
+    case 'archive-memories':
+      return change('archive', command.ids, command.viewer);
     case 'resolve-memories':
-      return at('resolve', command.loserId, command.viewer);
-    case 'consolidate-memories':
-      return { action: 'consolidate', namespace: command.result.namespace, memoryId: command.result.id };
-    case 'archive-memories': {
-      const [first] = command.ids;
-      const place = first === undefined ? null : await at('archive', first, command.viewer);
-      return place === null ? null : { ...place, memoryId: command.ids.length === 1 ? place.memoryId : null };
+      return change('resolve', [command.loserId], command.viewer);
+    case 'consolidate-memories': {
+      const { ids, result, viewer } = command;
+      const sources = await change('consolidate', ids, viewer, [result.namespace]);
+      return sources.ok && sources.value !== null ? ok({ ...sources.value, memoryId: result.id }) : sources;
     }
+    case 'restore-memory':
+      return restoring(command, store);
     case 'forget-memories':
-      return { action: 'forget', namespace: command.filter.namespace ?? '', memoryId: null };
+      return ok(forgetting(command.filter));
     default:
-      return { action: command.kind, namespace: '', memoryId: null };
+      return ok({ action: command.kind, namespaces: [''], memoryId: null, everywhere: true });
   }
 }
 
-const payloadOf = ({ agentId }: HookRun, { action, namespace, memoryId }: GovernedPlace): HookPayload => ({
-  ...{ namespace, action, agent_id: agentId },
-  ...(memoryId === null ? {} : { memory_id: memoryId }),
+type Of<K extends Command['kind']> = Extract<Command, { readonly kind: K }>;
+
+const given = (namespace: string | undefined): readonly string[] =>
+  namespace === undefined ? [] : [namespace];
+
+const storing = (namespace: string, memoryId: MemoryId): GovernedAction => ({
+  ...{ action: 'store', namespaces: [namespace], memoryId },
 });
 
+/** An action on memories that are there, and on `more` namespaces. */
+async function changeOf(
+  {
+    action,
+    ids,
+    more,
+  }: { readonly action: string; readonly ids: readonly MemoryId[]; readonly more: readonly string[] },
+  looking: Parameters<typeof seenMemories>[0],
+): Promise<Result<GovernedAction | null>> {
+  const rows = await seenMemories(looking, ids);
+  if (!rows.ok) return failed(rows.error);
+  const there = rows.value.flatMap((row) => given(row?.namespace));
+  if (there.length === 0) return ok(null);
+  const namespaces = [...new Set([...there, ...more])];
+  return ok({ action, namespaces, memoryId: ids.length === 1 ? ids[0]! : null });
+}
+
+/** An undo moves the memory back to where it was. */
+async function undoing(
+  command: Of<'undo-edit'>,
+  store: Pick<Store, 'execute'>,
+  change: (more: readonly string[]) => Promise<Result<GovernedAction | null>>,
+): Promise<Result<GovernedAction | null>> {
+  const undone = await store.execute({ ...command, dryRun: true });
+  return undone.ok ? change([undone.value.memory.namespace]) : failed(undone.error);
+}
+
+async function restoring(
+  { id, viewer }: Of<'restore-memory'>,
+  store: Pick<Store, 'query'>,
+): Promise<Result<GovernedAction | null>> {
+  const found = await store.query({ kind: 'find-archived', id, viewer });
+  if (found.ok) return ok({ action: 'restore', namespaces: [found.value.namespace], memoryId: id });
+  return isNotSeen(found.error) ? ok(null) : failed(found.error);
+}
+
+/** A forget that is not about one namespace may remove memories of every one. */
+const forgetting = ({ namespace }: ForgetFilter): GovernedAction => ({
+  ...{ action: 'forget', namespaces: [namespace ?? ''], memoryId: null },
+  ...(namespace === null || subtreeRoot(namespace) !== null ? { everywhere: true } : {}),
+});
+
+const firingsOf = (
+  event: HookEvent,
+  { action, namespaces, everywhere }: GovernedAction,
+  said: HookPayload,
+): readonly Fired[] =>
+  namespaces.map((namespace) => ({
+    ...{ event, namespace, payload: { namespace, action, ...said } },
+    ...(everywhere === true ? { everywhere } : {}),
+  }));
+
 /** Null when the policy may decide. */
-export async function beforeGovernance(run: HookRun, place: GovernedPlace): Promise<Failure | null> {
-  const { namespace } = place;
-  const verdict = await consult(run, { event: BEFORE, namespace, payload: payloadOf(run, place) });
-  return 'denial' in verdict ? vetoOf(BEFORE, verdict.denial) : null;
+export async function beforeGovernance(run: HookRun, action: GovernedAction): Promise<Failure | null> {
+  const { memoryId } = action;
+  const said = { agent_id: run.agentId, ...(memoryId === null ? {} : { memory_id: memoryId }) };
+  for (const fired of firingsOf(BEFORE, action, said)) {
+    const verdict = await consult(run, fired);
+    if ('denial' in verdict) return vetoOf(BEFORE, verdict.denial);
+  }
+  return null;
 }
 
 /** Tells what the policy decided; a command that failed for another reason was not decided about. */
-export function afterGovernance(run: HookRun, place: GovernedPlace, failure: Failure | null): void {
+export function afterGovernance(run: HookRun, action: GovernedAction, failure: Failure | null): void {
   const outcome = outcomeOf(failure);
   if (outcome === null || !run.hooks.has(AFTER)) return;
-  const { memory_id: _id, ...said } = payloadOf(run, place);
   const reason = failure === null ? {} : { reason: failure.message };
   const pending = outcome === 'ask' ? { pending_id: failure?.details?.['pending_id'] } : {};
-  const payload = { ...said, outcome, ...reason, ...pending };
-  run.hooks.later({
-    bytes: failure?.message.length ?? 0,
-    firings: () => Promise.resolve([{ event: AFTER, namespace: place.namespace, payload }]),
-  });
+  const firings = firingsOf(AFTER, action, { agent_id: run.agentId, outcome, ...reason, ...pending });
+  run.hooks.later({ bytes: failure?.message.length ?? 0, firings: () => Promise.resolve(firings) });
 }
 
 function outcomeOf(failure: Failure | null): 'allow' | 'deny' | 'ask' | null {

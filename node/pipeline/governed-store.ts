@@ -6,11 +6,14 @@ import type { AnswerOf, Query } from '../../protocol/queries.js';
 import { type Failure, failed, ok, type Result } from '../../protocol/result.js';
 import type { Random } from '../../protocol/seams.js';
 import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
-import { afterGovernance, beforeGovernance, governedPlace, isGovernanceHeard } from './governance-hooks.js';
+import { afterGovernance, beforeGovernance, governedAction, isGovernanceHeard } from './governance-hooks.js';
 import type { HookRun } from './run-hooks.js';
 
 /** A store that puts commands aside that need an approval, and answers such a command with PENDING. */
 export class GovernedStore implements Store {
+  /** A long forget is several commands, which hooks let pass as one; a denial in the middle would undo nothing. */
+  #mayForget = false;
+
   constructor(
     private readonly store: Store,
     private readonly parts: {
@@ -23,12 +26,18 @@ export class GovernedStore implements Store {
   async execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
     const { hookRun } = this.parts;
     if (!isGovernanceHeard(hookRun)) return this.#governed(command, options);
-    const place = await governedPlace(command, this.store, hookRun.now);
-    if (place === null) return this.#governed(command, options);
-    const denied = await beforeGovernance(hookRun, place);
-    if (denied !== null) return failed(denied);
+    const heard = await governedAction(command, this.store, hookRun.now);
+    if (!heard.ok) return failed(heard.error);
+    const action = heard.value;
+    if (action === null) return this.#governed(command, options);
+    const isLaterBatch = this.#mayForget && command.kind === 'forget-memories';
+    if (!isLaterBatch) {
+      const denied = await beforeGovernance(hookRun, action);
+      if (denied !== null) return failed(denied);
+    }
+    this.#mayForget ||= command.kind === 'forget-memories';
     const result = await this.#governed(command, options);
-    afterGovernance(hookRun, place, result.ok ? null : result.error);
+    if (!(isLaterBatch && result.ok)) afterGovernance(hookRun, action, result.ok ? null : result.error);
     return result;
   }
 

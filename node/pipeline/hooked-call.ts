@@ -33,7 +33,9 @@ export async function beforeRun(
   begun: { readonly input: Fields; readonly given: Fields },
   parse: (given: Fields) => Result<Fields>,
 ): Promise<Hooked> {
-  const seen = await around.look?.(call, begun.input);
+  const looked = (await around.look?.(call, begun.input)) ?? ok(undefined);
+  if (!looked.ok) return { kind: 'answer', answer: failed(looked.error) };
+  const seen = looked.value;
   let { input, given } = begun;
   let isRewritten = false;
   for (const { event, firings, apply } of around.pre ?? []) {

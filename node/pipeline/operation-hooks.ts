@@ -1,6 +1,7 @@
 import type { HookDenial } from '../../actors/hooks/chain.js';
 import type { HookPayload } from '../../protocol/hooks/decision.js';
 import type { HookEvent } from '../../protocol/hooks/events.js';
+import type { Result } from '../../protocol/result.js';
 import type { ReadCall } from './call.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -34,8 +35,8 @@ export interface PostEvent<Input, Seen> {
 
 /** The hook events around an operation. */
 export interface OperationHooks<Input, Seen = unknown> {
-  /** Reads what the payloads need; asked only when a hook has one of the events. */
-  readonly look?: (call: ReadCall, input: Input) => Promise<Seen>;
+  /** Reads what the payloads need; asked only when a hook has one of the events. A failure answers the call. */
+  readonly look?: (call: ReadCall, input: Input) => Promise<Result<Seen>>;
   readonly pre?: readonly PreEvent<Input, Seen>[];
   readonly post?: readonly PostEvent<Input, Seen>[];
   /** The answer to a call that a hook denies; HOOK_VETO unless given. */

@@ -153,6 +153,10 @@ export interface Operation<
   readonly quorum?: 'none';
   /** True for input of a write that may run again under the key of a call that was not answered. */
   readonly repeatable?: (input: Readonly<Record<string, unknown>>) => boolean;
+  /** True where the memory that it stores has the first id that the key of the call makes: a repeated call finds it there. */
+  readonly storesKeyed?: true;
+  /** True where each row is a call of its own: policies and their hooks decide about it there. */
+  readonly ofRows?: true;
   /** The key of the answer whose rows the TOON formats print; the input then has a `format`. */
   readonly rows?: 'memories' | 'results' | 'archived';
   /** The graph in an answer, or in the part of one; the input then has a `format`. */

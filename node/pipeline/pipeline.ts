@@ -1,3 +1,4 @@
+import type { Instant } from '../../protocol/meanings.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
@@ -12,6 +13,7 @@ import { afterRun, beforeRun, hooksOf } from './hooked-call.js';
 import { keyedRandom } from './keyed-random.js';
 import type { Operation } from './operation.js';
 import { parseInput } from './parse.js';
+import { hooksOfRepeated, repeatedFailure } from './repeated-call.js';
 import { RecordingStore, withQuorum } from './replicate.js';
 import type { HookRun } from './run-hooks.js';
 import { signAsAgent } from './sign-as-agent.js';
@@ -67,9 +69,9 @@ export async function runOperation(
 
     const nowMs = services.clock.nowMs();
     const attested = await attestedInput(operation, parsed.value, request, nowMs, services);
-    return attested.ok
-      ? await runAttested(operation, request, services, nowMs, attested.value)
-      : failed(attested.error);
+    if (!attested.ok) return failed(attested.error);
+    const answer = await runAttested(operation, request, services, nowMs, attested.value);
+    return request.again === true && operation.effect === 'write' ? repeatedFailure(answer) : answer;
   } catch (error) {
     services.log.error({ err: error, operation: operation.name }, 'operation failed unexpectedly');
     return fail('INTERNAL', 'internal server error');
@@ -112,12 +114,14 @@ async function runAttested(
   const bounded = request.deadlineMs === undefined ? keyed : boundedServices(keyed, request.deadlineMs);
   const recording =
     replication === undefined ? null : new RecordingStore(new HomeStore(bounded.store, replication));
-  const hookRun = hookRunOf(request, nowMs, services);
-  const governed = new GovernedStore(recording ?? bounded.store, {
-    random: bounded.random,
-    requestedBy: request.caller.agentId,
-    hookRun,
-  });
+  const now = instantFromMs(nowMs);
+  const mayBeStored = operation.storesKeyed === true && operation.repeatable?.(attested.input) === true;
+  const hooks = mayBeStored ? await hooksOfRepeated(request, bounded, now) : ok(services.hooks);
+  if (!hooks.ok) return failed(hooks.error);
+  const hookRun = hookRunOf(request, now, { ...services, hooks: hooks.value });
+  const own = recording ?? bounded.store;
+  const parts = { random: bounded.random, requestedBy: request.caller.agentId, hookRun };
+  const store = operation.ofRows === true ? own : new GovernedStore(own, parts);
   let { input } = attested;
   let call: Call = {
     again: request.again === true,
@@ -125,8 +129,9 @@ async function runAttested(
     caller: request.caller,
     attestation: attested.attestation,
     nowMs,
-    now: instantFromMs(nowMs),
-    services: servicesFor(operation, bounded, governed),
+    now,
+    services: servicesFor(operation, bounded, store),
+    ...(request.deadlineMs === undefined ? {} : { deadlineMs: request.deadlineMs }),
     profile: request.profile ?? 'full',
     progress: request.progress ?? UNHEARD,
   };
@@ -159,11 +164,11 @@ async function runAttested(
 
 const hookRunOf = (
   { caller, deadlineMs }: Request,
-  nowMs: number,
+  now: Instant,
   { hooks, store, clock, log }: Services,
 ): HookRun => ({
   ...{ hooks, store, clock, log },
-  ...{ agentId: caller.agentId, now: instantFromMs(nowMs), endMs: deadlineMs },
+  ...{ agentId: caller.agentId, now, endMs: deadlineMs },
 });
 
 /** Services with the store of the call: one that records what a write appends, or one that cannot write. */

@@ -108,6 +108,11 @@ export class DecisionReads {
     this.answers = this.answersOf();
   }
 
+  /** Clears what is kept between commands, because the transaction in which it was read was rolled back. */
+  forget(): void {
+    this.webhooks.forget();
+  }
+
   /** Answers a read of a decision. */
   answer<K extends Exclude<ReadName, 'after'>>(
     request: { readonly read: K } & Reads[K]['request'],

@@ -128,7 +128,7 @@ export class WebhookLedger {
   }
 
   private listChanged(): void {
-    this.texts.get('UPDATE subscription_changes SET revision = abs(random() % 9007199254740991)').run();
+    this.texts.get('UPDATE subscription_changes SET revision = revision + 1').run();
   }
 }
 

@@ -30,6 +30,11 @@ export class WebhookReads {
     this.revisionNow = db.prepare<[], number>('SELECT revision FROM subscription_changes').pluck();
   }
 
+  /** Clears what is kept, because the transaction in which it was read was rolled back: its revision comes again. */
+  forget(): void {
+    this.kept = null;
+  }
+
   filters(): readonly Filter[] {
     const revision = this.revisionNow.get() as number;
     if (this.kept?.revision !== revision) {

@@ -205,6 +205,7 @@ export class Writer {
     this.quotas.clear();
     this.digests.clear();
     this.mutations.forgetNamespaces();
+    this.reads.forget();
     this.audit.takeHead();
     return this.failureOf(failure, timed.nowMs);
   }
@@ -260,6 +261,7 @@ export class Writer {
   private abandon(): void {
     this.audit.forget();
     this.mutations.forgetNamespaces();
+    this.reads.forget();
     if (this.db.inTransaction) this.sql.rollback.run();
   }
 }

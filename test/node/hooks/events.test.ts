@@ -84,7 +84,11 @@ describe('the 27 events', { timeout: 120_000 }, () => {
       namespace: 'asked',
       governance: { write: 'approve', approver: 'human' },
     });
-    const { length: count } = hooks.get('post_governance_decision')!.events();
+    const told = () => hooks.get('post_governance_decision')!.events().length;
+    await until('the decisions so far are told', () => {
+      return told() === hooks.get('pre_governance_decision')!.events().length;
+    });
+    const count = told();
     const stored = await node.call(
       'memory_store',
       { title: 'waits', content: 'x', namespace: 'asked' },
