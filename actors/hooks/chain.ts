@@ -7,7 +7,7 @@ import {
   type HookPayload,
 } from '../../protocol/hooks/decision.js';
 import type { HookEvent } from '../../protocol/hooks/events.js';
-import type { Clock } from '../../protocol/seams.js';
+import type { Clock, Scheduler } from '../../protocol/seams.js';
 
 /** What became of one run of a hook. */
 export type HookOutput =
@@ -55,6 +55,11 @@ export type ChainResult =
   | ({ readonly kind: 'deny' } & HookDenial)
   | { readonly kind: 'ask'; readonly queued: readonly QueuedAsk[]; readonly delta: HookPayload };
 
+export interface ChainSeams {
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly scheduler: Scheduler;
+}
+
 /** What is fired. */
 export interface Fired {
   readonly event: HookEvent;
@@ -72,7 +77,7 @@ export async function runChain(
   hooks: readonly ChainHook[],
   { event, namespace, payload, everywhere }: Fired,
   deadlineMs: number,
-  clock: Pick<Clock, 'monotonicMs'>,
+  seams: ChainSeams,
 ): Promise<ChainResult> {
   let delta: HookPayload = {};
   let queued: QueuedAsk[] = [];
@@ -81,7 +86,7 @@ export async function runChain(
     const isAbout = everywhere === true || hook.isAbout(typeof moved === 'string' ? moved : namespace);
     if (!isAbout) continue;
     const line = JSON.stringify({ event, payload: { ...payload, ...delta } });
-    const said = await runOne(hook, line, event, deadlineMs, clock);
+    const said = await runOne(hook, line, event, deadlineMs, seams);
     if (said === null) continue;
     if (said.action === 'deny') {
       const { reason, code } = said;
@@ -102,11 +107,12 @@ async function runOne(
   line: string,
   event: HookEvent,
   deadlineMs: number,
-  clock: Pick<Clock, 'monotonicMs'>,
+  { clock, scheduler }: ChainSeams,
 ): Promise<Exclude<HookDecision, { readonly action: 'deny' }> | Denied | null> {
   const beganMs = clock.monotonicMs();
   const budgetMs = Math.min(hook.timeoutMs, deadlineMs - beganMs);
-  const output: HookOutput = budgetMs > 0 ? await hook.run(line, budgetMs) : { kind: 'timeout' };
+  const output: HookOutput =
+    budgetMs > 0 ? await runWithin(hook, line, budgetMs, scheduler) : { kind: 'timeout' };
   const tookMs = clock.monotonicMs() - beganMs;
   if (output.kind === 'said') {
     const decoded = decodeDecision(output.text, event);
@@ -127,6 +133,25 @@ async function runOne(
   hook.note({ tookMs, outcome: output.kind, problem });
   const said = closed(hook, HOOK_FAILED_CODE, 'failed');
   return said !== null && output.kind === 'busy' ? { ...said, busy: true } : said;
+}
+
+/** A run does not outlast its budget, wherever it waits. */
+function runWithin(
+  hook: ChainHook,
+  line: string,
+  budgetMs: number,
+  scheduler: Scheduler,
+): Promise<HookOutput> {
+  return new Promise((resolve) => {
+    const timer = scheduler.after(budgetMs, () => resolve({ kind: 'timeout' }), { keepAlive: true });
+    const settle = (output: HookOutput) => {
+      timer.cancel();
+      resolve(output);
+    };
+    hook
+      .run(line, budgetMs)
+      .then(settle, (error: unknown) => settle({ kind: 'failed', problem: `it could not be run: ${error}` }));
+  });
 }
 
 /** Callers do not hear why: the problem may quote the standard error of a program, or name files of the operator. */

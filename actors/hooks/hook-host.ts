@@ -6,6 +6,7 @@ import { type ChainResult, type Fired, runChain } from './chain.js';
 import type { Happened, HookReport, Hooks } from './hooks.js';
 import {
   HOOK_DRAIN_MS,
+  HOOK_END_MS,
   HOOK_EVENTS_RUNNING_MAX,
   HOOK_EVENTS_WAITING_BYTES_MAX,
   HOOK_EVENTS_WAITING_MAX,
@@ -34,6 +35,7 @@ export class HookHost implements Hooks {
   #byEvent = new Map<HookEvent, RegisteredHook[]>();
   /** True while no file could be used; then nothing guards the writes, and they are refused. */
   #isUnguarded = false;
+  #isClosed = false;
   readonly #waiting = new Mailbox<Happened>({
     messagesMax: HOOK_EVENTS_WAITING_MAX,
     bytesMax: HOOK_EVENTS_WAITING_BYTES_MAX,
@@ -57,6 +59,7 @@ export class HookHost implements Hooks {
 
   /** Takes other hooks from now on. Those that did not change keep their figures and, unless told otherwise, their child. */
   replace(specs: readonly HookSpec[], restarts = false): void {
+    if (this.#isClosed) return;
     const before = [...this.#hooks];
     const hooks = specs.map((spec) => {
       const at = before.findIndex((hook) => hook.isSame(spec));
@@ -96,10 +99,10 @@ export class HookHost implements Hooks {
       return Promise.resolve({ kind: 'deny', reason, code: HOOK_FAILED_CODE, command: null, busy: false });
     }
     const hooks = this.#byEvent.get(event) ?? [];
-    const { clock } = this.#parts;
+    const { clock, scheduler } = this.#parts;
     const ownMs = clock.monotonicMs() + CLASS_DEADLINES_MS[hookEventRow(event).class];
     const release = hooks.map((hook) => hook.use());
-    return runChain(hooks, fired, Math.min(ownMs, endMs), clock).finally(() => {
+    return runChain(hooks, fired, Math.min(ownMs, endMs), { clock, scheduler }).finally(() => {
       for (const done of release) done();
     });
   }
@@ -135,22 +138,31 @@ export class HookHost implements Hooks {
     this.#leaving.add(leaving);
   }
 
-  /** Waits a little for what has happened to be told, then ends every child. */
+  /**
+   * Waits a little for what has happened to be told, then ends every child. The hooks stay registered and fail from then on,
+   * so that no call that still runs passes by one that must agree.
+   */
   async close(): Promise<void> {
     this.#parts.questions?.close();
-    let timer: { cancel(): void } | null = null;
-    const late = new Promise<void>((resolve) => {
-      timer = this.#parts.scheduler.after(HOOK_DRAIN_MS, resolve, { keepAlive: true });
-    });
-    await Promise.race([Promise.allSettled(this.#running), late]);
-    timer!.cancel();
+    await this.#settled(this.#running, HOOK_DRAIN_MS);
+    this.#isClosed = true;
     this.#waiting.close(() => {
       this.dropped += 1;
     });
-    const hooks = this.#hooks;
-    this.#hooks = [];
-    this.#byEvent = new Map();
-    await Promise.allSettled([...hooks.map((hook) => hook.end()), ...this.#leaving]);
+    const ends = [...this.#hooks.map((hook) => hook.end()), ...this.#leaving];
+    const isOver = await this.#settled(ends, HOOK_END_MS);
+    if (!isOver) this.#parts.log.warn({}, 'a program of a hook did not end and is left behind');
+  }
+
+  /** False when that takes longer. */
+  async #settled(ends: Iterable<Promise<void>>, withinMs: number): Promise<boolean> {
+    let timer: { cancel(): void } | null = null;
+    const late = new Promise<boolean>((resolve) => {
+      timer = this.#parts.scheduler.after(withinMs, () => resolve(false), { keepAlive: true });
+    });
+    const isOver = await Promise.race([Promise.allSettled(ends).then(() => true), late]);
+    timer!.cancel();
+    return isOver;
   }
 }
 

@@ -15,6 +15,8 @@ export const HOOK_EVENTS_WAITING_BYTES_MAX = 16 * 1024 * 1024;
 export const HOOK_EVENTS_RUNNING_MAX = 4;
 /** How long the end of a process waits for the hooks of what has happened. */
 export const HOOK_DRAIN_MS = 5000;
+/** How long it then waits for the children, one of which may not be ended. */
+export const HOOK_END_MS = 5000;
 /** Questions to the operator that are open at the same time; for a further one its default applies at once. */
 export const HOOK_QUESTIONS_MAX = 100;
 /** A question ends this long before its request would be answered in any case. */

@@ -43,6 +43,7 @@ export const usualAnswer = ({ default: usual }: Pick<QueuedAsk, 'default'>): Ans
 /** The questions of hooks to the operator. They live in this process, with the calls that wait for them. */
 export class Questions {
   readonly #parts: QuestionsParts;
+  #isClosed = false;
   readonly #open = new Map<string, { question: OpenQuestion; settle: (answered: Answered) => void }>();
 
   constructor(parts: QuestionsParts) {
@@ -59,7 +60,8 @@ export class Questions {
     asked: QueuedAsk,
     waitMs: number,
   ): Promise<Answered> {
-    if (waitMs <= 0 || this.#open.size >= HOOK_QUESTIONS_MAX) return Promise.resolve(usualAnswer(asked));
+    const isFull = this.#open.size >= HOOK_QUESTIONS_MAX;
+    if (waitMs <= 0 || isFull || this.#isClosed) return Promise.resolve(usualAnswer(asked));
     const { clock, scheduler, random, announce } = this.#parts;
     const question: OpenQuestion = {
       id: random.uuid(),
@@ -103,8 +105,9 @@ export class Questions {
     return ok({ question, permitted });
   }
 
-  /** Applies the default to all open questions. */
+  /** Applies the default to all open questions, and to every question from now on. */
   close(): void {
+    this.#isClosed = true;
     for (const { question, settle } of [...this.#open.values()]) settle(usualAnswer(question));
   }
 }

@@ -38,6 +38,7 @@ export class RegisteredHook implements ChainHook {
   /** Chains that use it. */
   #users = 0;
   #whenUnused: (() => void) | null = null;
+  #hasEnded = false;
 
   constructor(
     public spec: HookSpec,
@@ -74,6 +75,7 @@ export class RegisteredHook implements ChainHook {
   }
 
   run(line: string, budgetMs: number): Promise<HookOutput> {
+    if (this.#hasEnded) return Promise.resolve({ kind: 'failed', problem: 'the node is shutting down' });
     return this.executor.run(line, budgetMs);
   }
 
@@ -113,6 +115,7 @@ export class RegisteredHook implements ChainHook {
   }
 
   end(): Promise<void> {
+    this.#hasEnded = true;
     return this.executor.close();
   }
 

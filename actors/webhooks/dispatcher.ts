@@ -28,6 +28,10 @@ export interface DispatcherParts {
   readonly log: Log;
 }
 
+/** Of the subscriptions that are served at a time, those of one owner: slow receivers of one must not hold up the others. */
+const OWNER_SHARE = 0.25;
+/** Events after which a subscription lets others have its turn. */
+const EVENTS_PER_TURN = 16;
 /** How often a process that does not own the database looks whether it does. */
 const NOT_OWNER_MS = 1000;
 /** A subscription whose result could not be recorded rests, so that its receiver does not get the event without end. */
@@ -66,7 +70,8 @@ export class WebhookDispatcher {
     if (!owns()) return { afterMs: NOT_OWNER_MS };
     const limit = concurrency - this.#busy.size;
     if (limit > 0) {
-      const asked = { nowMs: clock.nowMs(), limit, except: [...this.#busy.keys()] };
+      const ofOwner = Math.ceil(concurrency * OWNER_SHARE);
+      const asked = { nowMs: clock.nowMs(), limit, ofOwner, except: [...this.#busy.keys()] };
       const due = await store.query({ kind: 'due-subscriptions', ...asked }, { lane: 'background' });
       for (const id of due.ok ? due.value.ids : []) this.#begin(id);
     }
@@ -88,10 +93,10 @@ export class WebhookDispatcher {
     this.#busy.set(id, served);
   }
 
-  /** Sends the events of a subscription until none is due. */
+  /** Sends the events of a subscription until none is due, or its turn is over. */
   async #serve(id: string, stopping: AbortSignal): Promise<void> {
     const { store, clock, owns, send, onAttempt, log } = this.#parts;
-    while (!stopping.aborted && owns()) {
+    for (let sent = 0; sent < EVENTS_PER_TURN && !stopping.aborted && owns(); sent += 1) {
       const found = await store.query({ kind: 'next-delivery', subscriptionId: id, nowMs: clock.nowMs() });
       const delivery = found.ok ? found.value.delivery : null;
       if (delivery === null) return;

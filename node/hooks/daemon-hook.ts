@@ -44,7 +44,7 @@ export class DaemonHook implements Executor {
     startNow: boolean,
   ) {
     this.#turns = new ChildSlots(1, HOOK_WAITING_MAX, parts);
-    if (startNow) void this.#start();
+    if (startNow) this.#behind(this.#start());
   }
 
   async run(line: string, budgetMs: number): Promise<HookOutput> {
@@ -52,29 +52,41 @@ export class DaemonHook implements Executor {
     const untilMs = clock.monotonicMs() + budgetMs;
     const release = await this.#turns.take(untilMs);
     if (typeof release === 'string') return { kind: release };
-    const problem = await this.#connect(untilMs);
-    if (problem !== null) {
-      release();
-      return problem;
+    let isAsked = false;
+    try {
+      const problem = await this.#connect(untilMs);
+      if (problem !== null) return problem;
+      if (clock.monotonicMs() >= untilMs) return { kind: 'timeout' };
+      isAsked = true;
+      return await this.#ask(line, untilMs, budgetMs, release);
+    } finally {
+      // An event that was asked gives its turn back with its answer, which may be late.
+      if (!isAsked) release();
     }
-    return this.#ask(line, untilMs, budgetMs, release);
   }
 
   revive(restarts: boolean): void {
     this.#failures = 0;
     this.#nextStartMs = Number.NEGATIVE_INFINITY;
-    if (restarts) void this.#restart();
+    if (restarts) this.#behind(this.#restart());
+  }
+
+  #behind(starting: Promise<unknown>): void {
+    starting.catch((error: Error) => this.#failed(error.message));
   }
 
   /** In its turn, so that no event is lost. */
   async #restart(): Promise<void> {
     const release = await this.#turns.take(this.parts.clock.monotonicMs() + RESTART_WITHIN_MS);
     if (typeof release === 'string') return;
-    const process = this.#process;
-    this.#process = null;
-    process?.end();
-    await this.#start();
-    release();
+    try {
+      const process = this.#process;
+      this.#process = null;
+      process?.end();
+      await this.#start();
+    } finally {
+      release();
+    }
   }
 
   async close(): Promise<void> {
@@ -113,7 +125,11 @@ export class DaemonHook implements Executor {
     if (refusal !== null) return refusal;
     if (this.#process !== null) return null;
     if (this.#isClosed) return 'the node is shutting down';
-    const started = new HookProcess(this.command, this.parts.place);
+    const started = HookProcess.start(this.command, this.parts.place);
+    if (!(started instanceof HookProcess)) {
+      this.#failed(started.problem);
+      return started.problem;
+    }
     this.#process = started;
     const lines = new LineSplitter(HOOK_OUTPUT_BYTES_MAX);
     started.child.stdout.on('data', (chunk: Buffer) => {
@@ -151,14 +167,19 @@ export class DaemonHook implements Executor {
   #ended(process: HookProcess, problem: string): void {
     if (this.#process !== process) return;
     this.#process = null;
+    this.#failed(problem);
+    const reply = this.#reply;
+    this.#reply = null;
+    reply?.({ kind: 'failed', problem });
+  }
+
+  /** The next start waits, longer after each failure in a row. */
+  #failed(problem: string): void {
     this.#lastProblem = problem;
     this.#failures += 1;
     const rests = this.#failures >= HOOK_STARTS_MAX;
     const pauseMs = rests ? HOOK_REST_MS : backoffDelayMs(BACKOFF, this.#failures - 1, 0);
     this.#nextStartMs = this.parts.clock.monotonicMs() + pauseMs;
-    const reply = this.#reply;
-    this.#reply = null;
-    reply?.({ kind: 'failed', problem });
   }
 
   /**

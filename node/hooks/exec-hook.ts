@@ -33,13 +33,16 @@ export class ExecHook implements Executor {
     const untilMs = this.parts.clock.monotonicMs() + budgetMs;
     const refusal = await this.parts.refusal(this.command);
     if (refusal !== null) return { kind: 'failed', problem: refusal };
+    if (this.parts.clock.monotonicMs() >= untilMs) return { kind: 'timeout' };
     const release = await this.slots.take(untilMs);
     if (typeof release === 'string') return { kind: release };
-    const started = await this.#start(untilMs);
-    if (!(started instanceof HookProcess)) {
-      release();
-      return started;
+    let started: HookProcess | HookOutput | null = null;
+    try {
+      started = await this.#start(untilMs);
+    } finally {
+      if (!(started instanceof HookProcess)) release();
     }
+    if (!(started instanceof HookProcess)) return started;
     this.#running.add(started);
     // A place is free again when the process has gone, not when its time is over.
     void started.closed.then(() => {
@@ -60,15 +63,15 @@ export class ExecHook implements Executor {
     const { clock, scheduler, place } = this.parts;
     for (let tries = 0; ; tries += 1) {
       if (this.#isClosed) return SHUTTING_DOWN;
-      const started = new HookProcess(this.command, place);
-      const why = await started.started;
-      if (why === null && !this.#isClosed) return started;
-      if (why === null) {
+      const process = HookProcess.start(this.command, place);
+      const started = process instanceof HookProcess ? ((await process.started) ?? process) : process;
+      if (started instanceof HookProcess) {
+        if (!this.#isClosed) return started;
         started.end();
         return SHUTTING_DOWN;
       }
       const pauseMs = RETRY_MS[tries];
-      if (!why.transient || pauseMs === undefined) return { kind: 'failed', problem: why.problem };
+      if (!started.transient || pauseMs === undefined) return { kind: 'failed', problem: started.problem };
       if (clock.monotonicMs() + pauseMs >= untilMs) return { kind: 'timeout' };
       await new Promise<void>((resolve) => {
         scheduler.after(pauseMs, resolve, { keepAlive: true });

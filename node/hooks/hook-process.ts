@@ -1,4 +1,4 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { StderrTail } from './stderr-tail.js';
 
 /** How the program of a hook is started. */
@@ -17,7 +17,6 @@ const TRANSIENT: ReadonlySet<string> = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'E
  * system has no such groups, only the program itself is ended.
  */
 export class HookProcess {
-  readonly child: ChildProcessWithoutNullStreams;
   readonly errors = new StderrTail();
   /** Resolves when it runs, with the reason when it cannot be started. */
   readonly started: Promise<StartProblem | null>;
@@ -25,24 +24,13 @@ export class HookProcess {
   readonly closed: Promise<{ readonly code: number | null; readonly signal: string | null }>;
   #isEnded = false;
 
-  constructor(command: string, { folder, environment }: HookPlace) {
-    this.child = spawn(command, [], {
-      cwd: folder,
-      env: { ...environment },
-      stdio: 'pipe',
-      detached: true,
-      windowsHide: true,
-    });
-    const { child } = this;
+  private constructor(readonly child: ChildProcessWithoutNullStreams) {
     child.stderr.on('data', (chunk: Buffer) => this.errors.push(chunk));
     // A program that does not read its input closes the pipe.
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => undefined);
     this.started = new Promise((resolve) => {
       child.once('spawn', () => resolve(null));
-      child.once('error', (error: NodeJS.ErrnoException) => {
-        const code = error.code ?? 'unknown';
-        resolve({ problem: `it cannot be started: ${code}`, transient: TRANSIENT.has(code) });
-      });
+      child.once('error', (error) => resolve(startProblem(error)));
     });
     this.closed = new Promise((resolve) => {
       child.once('close', (code, signal) => {
@@ -52,6 +40,24 @@ export class HookProcess {
         resolve({ code, signal });
       });
     });
+  }
+
+  /** Some failures of a start are known at once, and others only when `started` resolves. */
+  static start(command: string, { folder, environment }: HookPlace): HookProcess | StartProblem {
+    let child: ChildProcess;
+    try {
+      child = spawn(command, [], {
+        cwd: folder,
+        env: { ...environment },
+        stdio: 'pipe',
+        detached: true,
+        windowsHide: true,
+      });
+    } catch (error) {
+      return startProblem(error);
+    }
+    child.on('error', () => undefined);
+    return isPiped(child) ? new HookProcess(child) : startProblem({ code: 'EMFILE' });
   }
 
   /** Ends it and the processes that it started. */
@@ -77,6 +83,15 @@ export interface StartProblem {
   readonly problem: string;
   readonly transient: boolean;
 }
+
+function startProblem(error: unknown): StartProblem {
+  const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
+  return { problem: `it cannot be started: ${code}`, transient: TRANSIENT.has(code) };
+}
+
+/** A child has no streams when no file can be opened any more. */
+const isPiped = (child: ChildProcess): child is ChildProcessWithoutNullStreams =>
+  Boolean(child.stdin && child.stdout && child.stderr);
 
 /** Why a program that ended failed; null for one that ended in good order. */
 export async function endProblem(process: HookProcess): Promise<string | null> {

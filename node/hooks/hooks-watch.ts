@@ -12,12 +12,20 @@ export interface HooksWatchParts {
   readonly log: Log;
 }
 
-/** Reads the file of hooks, and reads it again when it has changed. */
+/**
+ * Reads the file of hooks, and reads it again when it has changed. A file that is being written may lack guards: it counts
+ * when two looks and both sides of the read show the same.
+ */
 export class HooksWatch {
   #host: HookHost | null = null;
   #nextMs = Number.NEGATIVE_INFINITY;
+  /** The state of the file that was read. */
   #seen = '';
+  /** The state at the last look. */
+  #looked = '';
   #isLooking = false;
+  /** How many hooks are in force. */
+  #inForce = 0;
 
   constructor(private readonly parts: HooksWatchParts) {}
 
@@ -37,28 +45,37 @@ export class HooksWatch {
   look(): void {
     const nowMs = this.parts.clock.monotonicMs();
     if (nowMs < this.#nextMs || this.#isLooking) return;
-    this.#nextMs = nowMs + HOOK_LOOK_MS;
     this.#isLooking = true;
     void stat(this.parts.path)
       .catch(() => null)
       .then((now) => {
         this.#isLooking = false;
-        if (stateOf(now) !== this.#seen) this.#read('changed');
+        this.#nextMs = this.parts.clock.monotonicMs() + HOOK_LOOK_MS;
+        const state = stateOf(now);
+        const isStill = state === this.#looked;
+        this.#looked = state;
+        if (isStill && state !== this.#seen) this.#read('changed');
       });
   }
 
   #read(why: 'first' | 'changed' | 'asked'): void {
     const { path, log } = this.parts;
     const host = this.#host!;
-    // Before the text, so that a change between the two is seen at the next look.
-    this.#seen = stateOf(statOf(path));
+    const before = stateOf(statOf(path));
     const { specs, problems: wrong } = readHooksFile(path);
+    const after = stateOf(statOf(path));
+    // A file that changed meanwhile is read at a later look.
+    this.#seen = before === after ? after : '';
     const problems = [...wrong, ...writableByAll(path)];
+    if (before !== after) problems.push(`${path} changed while it was read; it is read again`);
+    else if (why === 'changed' && specs.length === 0 && problems.length === 0 && this.#inForce > 0)
+      problems.push(`${path} has no hook any more; send SIGHUP or restart the node if that is meant`);
     if (problems.length > 0) {
       host.refuse(problems.join('; '), why === 'first');
       log.error({ path, problems }, 'the file of hooks cannot be used: the hooks before it stay in force');
       return;
     }
+    this.#inForce = specs.length;
     host.replace(specs, why === 'asked');
     if (why !== 'first') log.info({ path, hooks: specs.length }, 'the file of hooks was read');
   }

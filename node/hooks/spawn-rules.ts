@@ -2,7 +2,7 @@ import { HOOK_LOOK_MS } from '../../actors/hooks/limits.js';
 import type { Action } from '../../protocol/governance/action.js';
 import { trustOf } from '../../protocol/governance/rule-signature.js';
 import { evaluateRules, type RuleTrust } from '../../protocol/governance/rules.js';
-import type { Clock, Crypto } from '../../protocol/seams.js';
+import type { Clock, Crypto, Log } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import { ruleSettings } from '../config/rule-settings.js';
 import type { Settings } from '../config/settings.js';
@@ -17,6 +17,7 @@ export interface SpawnRulesParts {
   readonly settings: Settings;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly crypto: Crypto;
+  readonly log: Log;
 }
 
 /**
@@ -51,9 +52,19 @@ export class SpawnRules {
     const disk_free_gib = await freeDiskGib(settings.home);
     const action: Action = { kind: KIND, binary: command, args: [], disk_free_gib };
     const { decision, logged, rule_id } = evaluateRules(rules, action, this.#trust);
-    if (decision !== 'allow' || logged.length > 0) {
-      await store.execute({ kind: 'check-action', action, agentId: STARTER });
-    }
+    if (decision !== 'allow' || logged.length > 0) void this.#record(action);
     return decision === 'refuse' ? `the rule ${rule_id ?? 'that cannot be read'} refuses to start it` : null;
+  }
+
+  /** Behind the answer, which does not wait for a write. */
+  async #record(action: Action): Promise<void> {
+    const { store, log } = this.parts;
+    const title = 'the check of a program of a hook could not be recorded';
+    try {
+      const noted = await store.execute({ kind: 'check-action', action, agentId: STARTER });
+      if (!noted.ok) log.error({ code: noted.error.code }, title);
+    } catch (error) {
+      log.error({ err: error }, title);
+    }
   }
 }

@@ -15,9 +15,21 @@ export class StderrTail {
   }
 }
 
-const NAMED = /((?:password|passwd|secret|token|api[_-]?key|authorization|bearer)["']?\s*[:= ]\s*)\S+/gi;
+/** With an end that was cut off, a quoted value goes to the end of the text. */
+const QUOTED = String.raw`"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?|\\+["'][^"'\\]*\\*["']?`;
+const SECRET = 'pass(?:word|wd|phrase)|secret|token|credential|(?:api|access|private)[_-]?key|bearer';
+/** Schemes have their secret after them, and the parameters of some go to the end of the line. */
+const HEADER = new RegExp(String.raw`(authorization\\*["']?\s*[:=]\s*)(?:${QUOTED}|[^\r\n]+)`, 'gi');
+/** Names that only begin like a secret need a sign before the value, so that prose stays. */
+const NAMED = new RegExp(
+  String.raw`((?:${SECRET})[\w.-]*\\*["']?\s*[:=]\s*|(?:${SECRET}|authorization)["']?\s+)(?:${QUOTED}|\S+)`,
+  'gi',
+);
 const LONG = /[A-Za-z0-9+/_=-]{24,}/g;
 
 /** Replaces values after words such as "token", and long runs of letters and digits, by [redacted]. */
 export const redacted = (text: string): string =>
-  text.replace(NAMED, '$1[redacted]').replace(LONG, (run) => (/\d/.test(run) ? '[redacted]' : run));
+  text
+    .replace(HEADER, '$1[redacted]')
+    .replace(NAMED, '$1[redacted]')
+    .replace(LONG, (run) => (/\d/.test(run) ? '[redacted]' : run));

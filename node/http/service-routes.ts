@@ -71,7 +71,7 @@ function metricsRoute({ services, metrics, inflight, streams }: ServiceRouteOpti
     reply: async () => {
       metrics.setInflight(inflight());
       metrics.setStreams(streams());
-      if (services.hooks.report().length > 0) metrics.hooks.show(services.hooks);
+      metrics.showHooks(services.hooks);
       const { pendingEmbeddings } = services.condition();
       if (pendingEmbeddings !== null) metrics.setPendingEmbedding(pendingEmbeddings);
       return { status: 200, contentType: metrics.contentType, body: await metrics.render() };

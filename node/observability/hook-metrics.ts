@@ -1,10 +1,13 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Hooks } from '../../actors/hooks/hooks.js';
 
-const LABELS = ['hook', 'event', 'command'] as const;
+const LABELS = ['hook', 'event'] as const;
 type Label = (typeof LABELS)[number];
 
-/** What a node counts about its hooks; a file has few of them, so each has its labels. */
+/**
+ * What a node counts about its hooks; a file has few of them, so each has its labels. A label does not name the program: not
+ * everyone who reads metrics may know paths of this machine.
+ */
 export class HookMetrics {
   readonly #fired: Counter<Label>;
   readonly #dropped: Counter<Label>;
@@ -48,8 +51,8 @@ export class HookMetrics {
       this.#untold,
     ])
       each.reset();
-    for (const { index, event, command, ...figures } of hooks.report()) {
-      const labels = { hook: String(index), event, command };
+    for (const { index, event, ...figures } of hooks.report()) {
+      const labels = { hook: String(index), event };
       this.#fired.inc(labels, figures.events_fired);
       this.#dropped.inc(labels, figures.events_dropped);
       this.#timeouts.inc(labels, figures.timeouts);

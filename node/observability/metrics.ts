@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Hooks } from '../../actors/hooks/hooks.js';
 import type { WebhookTotals } from '../../protocol/webhooks/queries.js';
 import { HookMetrics } from './hook-metrics.js';
 import { MeshMetrics } from './mesh-metrics.js';
@@ -90,7 +91,10 @@ export class Metrics {
     quarantined: this.#gauge('svc_webhook_quarantined', 'Subscriptions whose receiver failed too often'),
     pending: this.#gauge('svc_webhook_pending', 'Events that wait for their delivery'),
     dead: this.#gauge('svc_webhook_dlq_depth', 'Events that could not be delivered'),
-    dropped: this.#gauge('svc_webhook_dropped', 'Events that found no room among those'),
+    dropped: this.#gauge(
+      'svc_webhook_dropped',
+      'Events that found no room among those, or waited too long in quarantine',
+    ),
   };
 
   /** Metrics of replication; absent on a node without replication. */
@@ -99,10 +103,10 @@ export class Metrics {
     return this.#mesh;
   }
 
-  /** Metrics of hooks; absent on a node that never had one. */
-  get hooks(): HookMetrics {
-    this.#hooks ??= new HookMetrics(this.#registry);
-    return this.#hooks;
+  /** Shows the figures of hooks; absent on a node that never had one. */
+  showHooks(hooks: Pick<Hooks, 'report' | 'dropped'>): void {
+    if (hooks.report().length > 0) this.#hooks ??= new HookMetrics(this.#registry);
+    this.#hooks?.show(hooks);
   }
 
   /** Counts an answered request; the operation is `none` when no route matched. */

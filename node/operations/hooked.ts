@@ -1,7 +1,8 @@
-import { type MemoryRow, memoryJson } from '../../protocol/memory/memory.js';
+import type { MemoryRow } from '../../protocol/memory/memory.js';
 import type { Result } from '../../protocol/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 import { seenMemories, seenMemory } from '../pipeline/seen-memories.js';
+import { shownMemory } from './shown-memories.js';
 
 /** The members of a payload that a call gives. */
 export const given = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
@@ -23,5 +24,15 @@ export const namedMemories = (
 export async function writtenMemory(call: ReadCall, id: string) {
   const found = await namedMemory(call, id);
   if (!found.ok || found.value === null) return [];
-  return [{ namespace: found.value.namespace, payload: { ...memoryJson(found.value) } }];
+  const memory = found.value;
+  const shown: object = await shownMemory(call, memory);
+  return [{ namespace: memory.namespace, payload: { ...shown } }];
+}
+
+/** What hooks hear before a memory is copied into a namespace; nothing where there is none. */
+export function copied(memory: MemoryRow | null, namespace: string | undefined) {
+  if (memory === null || namespace === undefined) return [];
+  const { tier, title, content, tags, priority, confidence, source, metadata } = memory;
+  const payload = { tier, namespace, title, content, tags, priority, confidence, source, metadata };
+  return [{ namespace, payload }];
 }

@@ -14,6 +14,7 @@ import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { aroundOperation } from '../pipeline/operation-hooks.js';
 import { consult, vetoOf } from '../pipeline/run-hooks.js';
+import { given, writtenMemory } from './hooked.js';
 import { resolveId } from './resolve-id.js';
 
 const PREVIEW_LENGTH = 200;
@@ -92,8 +93,21 @@ export const memoryConsolidate = defineOperation({
           ...(candidate_ids === undefined ? {} : { ids: candidate_ids }),
         }),
       },
+      {
+        event: 'pre_store',
+        firings: (fieldsIn: Input, _seen, call) => {
+          const { title, summary: content, tier } = fieldsIn;
+          const namespace = placeOf(call, fieldsIn);
+          return [{ namespace, payload: given({ tier, namespace, title, content }) }];
+        },
+        apply: (asked, { title, content: summary, tier }) => ({
+          ...asked,
+          ...given({ title, summary, tier }),
+        }),
+      },
     ],
     post: [
+      { event: 'post_store', firings: ({ answer, call }) => writtenMemory(call, String(answer['id'])) },
       {
         event: AFTER,
         firings: ({ answer, input: fieldsIn, call }) => {

@@ -4,7 +4,7 @@ import { failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { aroundOperation } from '../pipeline/operation-hooks.js';
-import { namedMemory } from './hooked.js';
+import { copied, namedMemory, writtenMemory } from './hooked.js';
 import { resolveId } from './resolve-id.js';
 
 /**
@@ -49,8 +49,19 @@ export const memoryPromote = defineOperation({
   },
   hooks: aroundOperation({
     look: (call, { id }: Asked) => namedMemory(call, id),
-    pre: [{ event: 'pre_promote', firings: (asked, memory) => promotion(asked, memory) }],
-    post: [{ event: 'post_promote', firings: ({ input, seen }) => promotion(input, seen) }],
+    pre: [
+      { event: 'pre_promote', firings: (asked, memory) => promotion(asked, memory) },
+      // A clone is as the memory is, so nothing is rewritten.
+      { event: 'pre_store', firings: ({ to_namespace: to }, memory) => copied(memory, to) },
+    ],
+    post: [
+      { event: 'post_promote', firings: ({ input, seen }) => promotion(input, seen) },
+      {
+        event: 'post_store',
+        firings: ({ answer, call }) =>
+          answer['mode'] === 'vertical' ? writtenMemory(call, String(answer['clone_id'])) : [],
+      },
+    ],
   }),
   run: async (call, input) => {
     const id = await resolveId(call, input.id);

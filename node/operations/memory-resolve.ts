@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
+import { aroundOperation } from '../pipeline/operation-hooks.js';
+import { namedMemory } from './hooked.js';
 import { resolveId } from './resolve-id.js';
 
 /** Keeps one memory and archives the one that it supersedes (reference-mcp-cli §2.2). Only on the command line. */
@@ -24,6 +26,16 @@ export const memoryResolve = defineOperation({
     message: (output) => `resolved: ${output['winner']} supersedes ${output['loser']}`,
     examples: ['resolve 3f2a 9b1c'],
   },
+  hooks: aroundOperation({
+    look: (call, { loser }: { readonly loser: string }) => namedMemory(call, loser),
+    pre: [
+      {
+        event: 'pre_archive',
+        firings: (_asked, memory) =>
+          memory === null ? [] : [{ namespace: memory.namespace, payload: { id: memory.id } }],
+      },
+    ],
+  }),
   run: async (call, input) => {
     const winner = await resolveId(call, input.winner);
     if (!winner.ok) return failed(winner.error);

@@ -5,7 +5,7 @@ import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { aroundOperation } from '../pipeline/operation-hooks.js';
 import { derivedId } from './derived-id.js';
-import { namedMemory, writtenMemory } from './hooked.js';
+import { copied, namedMemory, writtenMemory } from './hooked.js';
 import { mailAgent } from './mail-caller.js';
 
 const input = z.object({
@@ -51,10 +51,7 @@ export const memoryShare = defineOperation({
         // The copy is as the memory is, so nothing is rewritten.
         firings: ({ target_agent_id: to }, memory, call) => {
           const from = mailAgent(call);
-          if (memory === null || !from.ok) return [];
-          const namespace = sharedNamespace(from.value, to);
-          const { tier, title, content, tags, priority, confidence } = memory;
-          return [{ namespace, payload: { tier, namespace, title, content, tags, priority, confidence } }];
+          return from.ok ? copied(memory, sharedNamespace(from.value, to)) : [];
         },
       },
     ],

@@ -39,7 +39,9 @@ const shown = z.object({
   status: z.enum(['active', 'quarantined']).describe('A quarantined one gets nothing until a resend'),
   pending_count: z.int().describe('Events that wait'),
   dlq_count: z.int().describe('Dead letters'),
-  dropped_count: z.int().describe('Events that found no room among the dead letters'),
+  dropped_count: z
+    .int()
+    .describe('Events that found no room among the dead letters, or waited too long in quarantine'),
 });
 
 /** A subscription as its owner sees it: without any part of its secret. */
@@ -72,7 +74,7 @@ export const memorySubscribe = defineOperation({
   input: subscribeInput,
   output: shown,
   effect: 'write',
-  guards: {},
+  guards: { attestation: 'by-name' },
   http: [
     {
       method: 'POST',
@@ -148,7 +150,7 @@ export const memoryUnsubscribe = defineOperation({
   input: z.object({ id: subscriptionId }),
   output: z.object({ id: z.string(), removed: z.boolean(), deleted: z.boolean() }),
   effect: 'write',
-  guards: {},
+  guards: { attestation: 'by-name' },
   http: [{ method: 'DELETE', path: '/subscriptions', fields: 'query' }],
   mcp: { description: 'End a subscription' },
   cli: {
@@ -202,7 +204,12 @@ export const memoryListSubscriptions = defineOperation({
   },
 });
 
+const truncated = z.literal(true).describe('A limit on bytes ended the list early').optional();
+
 const body = z.looseObject({}).describe('The body as it is sent');
+
+const ending = (page: { readonly truncated: boolean }) =>
+  page.truncated ? { truncated: true as const } : {};
 
 /** Reads the events of a subscription since an instant, and sends failed ones again (POST /memory_subscription_replay). */
 export const memorySubscriptionReplay = defineOperation({
@@ -233,6 +240,7 @@ export const memorySubscriptionReplay = defineOperation({
         payload: body,
       }),
     ),
+    truncated,
   }),
   effect: 'write',
   guards: {},
@@ -276,7 +284,8 @@ export const memorySubscriptionReplay = defineOperation({
       replays: event.replays,
       payload: JSON.parse(event.payload) as Record<string, unknown>,
     }));
-    return ok({ subscription_id: subscriptionId, since, count: events.length, resent, events });
+    const counted = { subscription_id: subscriptionId, since, count: events.length, resent, events };
+    return ok({ ...counted, ...ending(found.value) });
   },
 });
 
@@ -307,6 +316,7 @@ export const memorySubscriptionDlqList = defineOperation({
         last_failed_at: z.string(),
       }),
     ),
+    truncated,
   }),
   effect: 'read',
   guards: {},
@@ -335,6 +345,6 @@ export const memorySubscriptionDlqList = defineOperation({
       ...entry,
       payload: JSON.parse(entry.payload) as Record<string, unknown>,
     }));
-    return ok({ count: entries.length, subscription_id, limit, entries });
+    return ok({ count: entries.length, subscription_id, limit, entries, ...ending(found.value) });
   },
 });

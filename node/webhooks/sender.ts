@@ -8,12 +8,7 @@ import type { Delivery } from '../../protocol/webhooks/queries.js';
 import type { Settings } from '../config/settings.js';
 import { VERSION } from '../version.js';
 import { addressRefusal, hostOf, urlRefusal } from './address-guard.js';
-
-/** An address of a host, as a resolver answers it. */
-export interface Resolved {
-  readonly address: string;
-  readonly family: number;
-}
+import { Lookups, type Resolved } from './lookups.js';
 
 export interface SenderParts {
   readonly settings: Pick<Settings, 'allowLoopbackWebhooks' | 'ssrfGuardAllowDnsFail' | 'webhookHmacSecret'>;
@@ -56,9 +51,11 @@ class Refused extends Error {
  */
 export class WebhookSender {
   readonly #parts: SenderParts;
+  readonly #lookups: Lookups;
 
   constructor(parts: SenderParts) {
     this.#parts = parts;
+    this.#lookups = new Lookups(parts.resolve ?? ((name) => systemLookup(name, { all: true })));
   }
 
   /** Sends an event once; null when the receiver acknowledged it. Never rejects. */
@@ -103,7 +100,7 @@ export class WebhookSender {
     // The settings may have changed since it was registered.
     if (urlRefusal(address, settings.allowLoopbackWebhooks) !== null) return 'ssrf-rejected';
     const url = new URL(address);
-    const target = await this.#addressOf(url);
+    const target = await this.#addressOf(url, signal);
     const client = this.#clientTo(url, target);
     const timestamp = String(Math.floor(clock.nowMs() / 1000));
     try {
@@ -128,11 +125,11 @@ export class WebhookSender {
   }
 
   /** The address that the connection goes to: the first one, after all of them were checked. */
-  async #addressOf(url: URL): Promise<Resolved> {
+  async #addressOf(url: URL, signal: AbortSignal): Promise<Resolved> {
     const { settings } = this.#parts;
     const host = hostOf(url);
     const family = isIP(host);
-    const found = family === 0 ? await this.#resolved(host) : [{ address: host, family }];
+    const found = family === 0 ? await this.#resolved(host, signal) : [{ address: host, family }];
     const [first] = found;
     if (first === undefined) throw new Refused('dns-ssrf-rejected');
     const mayBeHere = settings.allowLoopbackWebhooks;
@@ -144,11 +141,11 @@ export class WebhookSender {
     return first;
   }
 
-  async #resolved(host: string): Promise<readonly Resolved[]> {
-    const resolve = this.#parts.resolve ?? ((name) => systemLookup(name, { all: true }));
+  async #resolved(host: string, signal: AbortSignal): Promise<readonly Resolved[]> {
     try {
-      return await resolve(host);
+      return await this.#lookups.of(host, signal);
     } catch (error) {
+      signal.throwIfAborted();
       // There is no address to call either way; permitted, the failure is one of the network.
       if (this.#parts.settings.ssrfGuardAllowDnsFail) throw error;
       throw new Refused('dns-ssrf-rejected');

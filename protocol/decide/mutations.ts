@@ -100,7 +100,7 @@ export type Mutation =
   | { readonly mutation: 'add-dead-letter'; readonly event: OutboxEvent; readonly lastFailedAt: string }
   | { readonly mutation: 'drop-dead-letters'; readonly correlationIds: readonly string[] }
   | {
-      /** Removes ended events from the history. */
+      /** Removes events, with their dead letters; those that waited count as dropped. */
       readonly mutation: 'drop-events';
       readonly events: readonly Pick<OutboxEvent, 'subscription_id' | 'seq'>[];
     }

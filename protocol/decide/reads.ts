@@ -197,7 +197,10 @@ export interface Reads {
     },
     readonly OutboxEvent[]
   >;
-  /** Ended events that are older than an instant, or more than a subscription's history keeps. */
+  /**
+   * Ended events that are older than an instant, or more than a subscription's history keeps, and events older than that
+   * which wait behind a quarantine.
+   */
   'prunable-events': Ask<
     { readonly before: Instant; readonly limit: number },
     readonly Pick<OutboxEvent, 'subscription_id' | 'seq'>[]

@@ -41,7 +41,10 @@ export interface ResendEventsOutcome {
   readonly resent: number;
 }
 
-/** Removes delivered and failed events that are too old or too many. */
+/**
+ * Removes delivered and failed events that are too old or too many, with their dead letters, and events that wait behind a
+ * quarantine too long.
+ */
 export interface PruneEvents {
   readonly kind: 'prune-events';
   readonly before: Instant;

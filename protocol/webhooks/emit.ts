@@ -1,8 +1,15 @@
 import type { Command } from '../commands.js';
 import type { Mutation } from '../decide/mutations.js';
 import { type Reading, read } from '../decide/reads.js';
-import { SUBSCRIPTION_DEAD_LETTERS_MAX, SUBSCRIPTION_PENDING_MAX } from '../limits.js';
+import {
+  SUBSCRIPTION_DEAD_LETTERS_MAX,
+  SUBSCRIPTION_PENDING_MAX,
+  WEBHOOK_BODY_BYTES_MAX,
+} from '../limits.js';
+import { instantFromMs } from '../time.js';
+import { utf8Bytes } from '../utf8.js';
 import { announcementsOf, canBeEvent } from './events.js';
+import { bodyOf, correlationId } from './outbox.js';
 import { hears, type Subscription } from './subscription.js';
 import type { WebhookEvent } from './webhook-event.js';
 
@@ -13,7 +20,8 @@ export function* emitEvents(command: Command, mutations: readonly Mutation[]): R
   if (!mutations.some(canBeEvent)) return NONE;
   const filters = yield* read('subscription-filters', {});
   if (filters.length === 0) return NONE;
-  const announced = yield* announcementsOf(command, mutations);
+  const all = yield* announcementsOf(command, mutations);
+  const announced = all.map((each) => ({ ...each, event: bounded(each.event) }));
   const queued: Mutation[] = [];
   for (const filter of filters) {
     const heard = announced.filter((each) => hears(filter, each)).map(({ event }) => event);
@@ -51,4 +59,36 @@ function enqueue(subscription: Subscription, events: readonly WebhookEvent[]): M
 function refusalOf(status: Subscription['status'], pending: number): string | null {
   if (status === 'quarantined') return 'quarantined';
   return pending >= SUBSCRIPTION_PENDING_MAX ? 'outbox-full' : null;
+}
+
+/** The bytes of the body of an event, whatever its delivery adds. */
+const bodyBytes = (event: WebhookEvent): number =>
+  utf8Bytes(bodyOf(event, correlationId('', 0, 0), instantFromMs(0)));
+
+/** The event with as much of its details as a body may hold: clients choose some of them. */
+export function bounded(event: WebhookEvent): WebhookEvent {
+  if (bodyBytes(event) <= WEBHOOK_BODY_BYTES_MAX) return event;
+  const kept: Record<string, unknown> = { truncated: true };
+  let room = WEBHOOK_BODY_BYTES_MAX - bodyBytes({ ...event, details: kept });
+  const take = (name: string, value: unknown) => {
+    const bytes = utf8Bytes(JSON.stringify({ [name]: value })) - 1;
+    if (bytes > room) return;
+    room -= bytes;
+    kept[name] = value;
+  };
+  const details = Object.entries(event.details).filter(([, value]) => value !== undefined);
+  for (const [name, value] of details) if (!Array.isArray(value)) take(name, value);
+  for (const [name, value] of details)
+    if (Array.isArray(value)) take(name, beginningOf(value, room - utf8Bytes(name) - 6));
+  return { ...event, details: kept };
+}
+
+/** The items of a list from its beginning that fit. */
+function beginningOf(list: readonly unknown[], bytesMax: number): readonly unknown[] {
+  let bytes = 0;
+  const end = list.findIndex((item) => {
+    bytes += utf8Bytes(JSON.stringify(item)) + 1;
+    return bytes > bytesMax;
+  });
+  return end === -1 ? list : list.slice(0, end);
 }

@@ -43,10 +43,7 @@ export function* announcementsOf(
   for (const { kind, id, after } of changes)
     if (kind === memoryKind.name && after !== null) written.set(id, after as Memory);
   const found: Announcement[] = [];
-  for (const change of changes) {
-    const announced = yield* announcementOf(change, command, written);
-    if (announced !== null) found.push(announced);
-  }
+  for (const change of changes) found.push(...(yield* announcementOf(change, command, written)));
   return found;
 }
 
@@ -77,7 +74,7 @@ function* announcementOf(
   change: Change,
   command: Command,
   written: ReadonlyMap<string, Memory>,
-): Reading<Announcement | null> {
+): Reading<readonly Announcement[]> {
   switch (change.kind) {
     case memoryKind.name:
       return yield* memoryEvent(change, command);
@@ -88,28 +85,31 @@ function* announcementOf(
   }
 }
 
-function* memoryEvent({ before, after, reason }: Change, command: Command): Reading<Announcement | null> {
+function* memoryEvent({ before, after, reason }: Change, command: Command): Reading<readonly Announcement[]> {
   const was = before as Memory | null;
   const is = after as Memory | null;
-  if ((is ?? was)?.namespace === AGENTS_NAMESPACE) return null;
+  if ((is ?? was)?.namespace === AGENTS_NAMESPACE) return [];
   if (is === null) {
-    // A consolidation names its sources itself.
-    if (was === null || reason === 'consolidate') return null;
-    return ofMemory('memory_delete', was, { title: was.title, tier: was.tier, reason });
+    if (was === null) return [];
+    return [ofMemory('memory_delete', was, { title: was.title, tier: was.tier, reason })];
   }
   if (was === null) return yield* newMemoryEvent(is);
   if (TIERS.indexOf(is.tier) > TIERS.indexOf(was.tier))
-    return ofMemory('memory_promote', is, { mode: 'tier', tier: is.tier });
-  return command.kind === 'store-memory' ? ofMemory('memory_store', is, {}) : null;
+    return [ofMemory('memory_promote', is, { mode: 'tier', tier: is.tier })];
+  return command.kind === 'store-memory' ? [ofMemory('memory_store', is, {})] : [];
 }
 
-/** A memory that was not there before: stored, joined from others, or the clone of one below. */
-function* newMemoryEvent(memory: Memory): Reading<Announcement> {
+/**
+ * A memory that was not there before: stored, joined from others, or the clone of one below. Who does not see the memory
+ * below hears of a store, so that nothing of it shows by what they hear.
+ */
+function* newMemoryEvent(memory: Memory): Reading<readonly Announcement[]> {
   const sources = memory.metadata['derived_from'];
-  if (!Array.isArray(sources) || sources.length === 0) return ofMemory('memory_store', memory, {});
+  const stored = ofMemory('memory_store', memory, {});
+  if (!Array.isArray(sources) || sources.length === 0) return [stored];
   if (memory.source === 'consolidation') {
     const details = { source_ids: sources, source_count: sources.length };
-    return ofMemory('memory_consolidated', memory, details);
+    return [ofMemory('memory_consolidated', memory, details)];
   }
   const [id] = sources as readonly unknown[];
   const source = sources.length === 1 && typeof id === 'string' ? yield* memoryById(id) : null;
@@ -117,10 +117,13 @@ function* newMemoryEvent(memory: Memory): Reading<Announcement> {
     source !== null &&
     source.title === memory.title &&
     withAncestors(source.namespace).slice(1).includes(memory.namespace);
-  if (!isClone) return ofMemory('memory_store', memory, {});
+  if (!isClone) return [stored];
   const details = { mode: 'vertical', to_namespace: memory.namespace, clone_id: memory.id };
   const { event, isShownTo } = ofMemory('memory_promote', source, details);
-  return { event, isShownTo: (viewer) => isShownTo(viewer) && isVisible(memory, viewer) };
+  return [
+    { event, isShownTo: (viewer) => isShownTo(viewer) && isVisible(memory, viewer) },
+    { ...stored, isShownTo: (viewer) => !isShownTo(viewer) && isVisible(memory, viewer) },
+  ];
 }
 
 const ofMemory = (event: EventType, memory: Memory, details: WebhookEvent['details']): Announcement => ({
@@ -131,20 +134,20 @@ const ofMemory = (event: EventType, memory: Memory, details: WebhookEvent['detai
 function* linkEvent(
   { before, after }: Change,
   written: ReadonlyMap<string, Memory>,
-): Reading<Announcement | null> {
+): Reading<readonly Announcement[]> {
   const was = before as Link | null;
   const is = after as Link | null;
-  if (is === null) return null;
+  if (is === null) return [];
   const isEnded = is.retired_at !== null && was?.retired_at === null;
   const isMade =
     is.retired_at === null && (was === null || was.retired_at !== null || was.created_at !== is.created_at);
-  if (!isEnded && !isMade) return null;
+  if (!isEnded && !isMade) return [];
   const { source_id, target_id, relation, valid_until, believed_until } = is;
   const source = written.get(source_id) ?? (yield* memoryById(source_id));
   const target = written.get(target_id) ?? (yield* memoryById(target_id));
-  if (source === null || target === null) return null;
+  if (source === null || target === null) return [];
   const previous = believed_until === null ? {} : { previous_valid_until: believed_until };
-  return {
+  const announced: Announcement = {
     event: {
       event: isEnded ? 'memory_link_invalidated' : 'memory_link_created',
       memory_id: source_id,
@@ -154,6 +157,7 @@ function* linkEvent(
     },
     isShownTo: (viewer) => isVisible(source, viewer) && isVisible(target, viewer),
   };
+  return [announced];
 }
 
 const DECISIONS: Readonly<Record<Exclude<PendingState, 'pending'>, string>> = {
@@ -162,15 +166,15 @@ const DECISIONS: Readonly<Record<Exclude<PendingState, 'pending'>, string>> = {
   expired: 'expired',
 };
 
-function pendingEvent({ before, after }: Change): Announcement | null {
+function pendingEvent({ before, after }: Change): readonly Announcement[] {
   const was = before as PendingAction | null;
   const is = after as PendingAction | null;
-  if (is === null || (was !== null && was.status === is.status)) return null;
+  if (is === null || (was !== null && was.status === is.status)) return [];
   const { pending_id, namespace, action_type, requested_by, requested_at, status, memory_id } = is;
   const target = memory_id === null ? {} : { target_memory_id: memory_id };
   const common = { action_type, requested_at, status, ...target };
   const { decided_by, remember } = is;
-  return {
+  const announced: Announcement = {
     event: {
       event: status === 'pending' ? 'approval_requested' : 'approval_decided',
       memory_id: pending_id,
@@ -181,4 +185,5 @@ function pendingEvent({ before, after }: Change): Announcement | null {
     },
     isShownTo: (viewer) => mayKnow(is, viewer),
   };
+  return [announced];
 }

@@ -2,10 +2,14 @@
 
 /** One attempt to deliver an event: name resolution, connection, request and answer. */
 export const WEBHOOK_TIMEOUT_MS = 5000;
+/** Host names that are resolved at the same time. */
+export const WEBHOOK_LOOKUPS_MAX = 2;
 /** The waits after failed attempts; after the attempt that follows the last one, the event is a dead letter. */
 export const WEBHOOK_RETRY_MS = [200, 1000, 5000] as const;
 /** A longer answer of a receiver is no acknowledgement. */
 export const WEBHOOK_RESPONSE_BYTES_MAX = 65_536;
+/** The body of one event; longer lists in it are cut, and `truncated` says so. */
+export const WEBHOOK_BODY_BYTES_MAX = 8192;
 /** Subscriptions that are served at the same time. */
 export const WEBHOOK_CONCURRENCY = 32;
 export const WEBHOOK_CONCURRENCY_MAX = 4096;
@@ -22,7 +26,10 @@ export const SUBSCRIPTION_SECRET_BYTES_MAX = 1024;
 export const SUBSCRIPTION_PENDING_MAX = 100_000;
 /** Dead letters of one subscription; further ones are dropped and counted. */
 export const SUBSCRIPTION_DEAD_LETTERS_MAX = 10_000;
-/** How long, and how many, delivered and failed events of one subscription are kept for a replay. */
+/**
+ * How long, and how many, delivered and failed events of one subscription are kept for a replay. Events that wait behind a
+ * quarantine are kept as long.
+ */
 export const SUBSCRIPTION_HISTORY_SECONDS = 7 * 86_400;
 export const SUBSCRIPTION_HISTORY_MAX = 10_000;
 /** Rows that one transaction removes from the history, and the time between two looks. */

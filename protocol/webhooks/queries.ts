@@ -7,11 +7,22 @@ import type { Subscription } from './subscription.js';
 /** Questions about webhooks. */
 export interface WebhookQueries {
   readonly 'list-subscriptions': Ask<ListSubscriptions, { readonly subscriptions: readonly Subscription[] }>;
-  readonly 'subscription-events': Ask<SubscriptionEvents, { readonly events: readonly OutboxEvent[] }>;
-  readonly 'dead-letters': Ask<DeadLetters, { readonly entries: readonly (DeadLetter & { id: number })[] }>;
+  readonly 'subscription-events': Ask<
+    SubscriptionEvents,
+    { readonly events: readonly OutboxEvent[] } & Ending
+  >;
+  readonly 'dead-letters': Ask<
+    DeadLetters,
+    { readonly entries: readonly (DeadLetter & { id: number })[] } & Ending
+  >;
   readonly 'due-subscriptions': Ask<DueSubscriptions, { readonly ids: readonly string[] }>;
   readonly 'next-delivery': Ask<NextDelivery, { readonly delivery: Delivery | null }>;
   readonly 'webhook-totals': Ask<{ readonly kind: 'webhook-totals' }, WebhookTotals>;
+}
+
+/** True for a page that ended early because of its bytes. */
+interface Ending {
+  readonly truncated: boolean;
 }
 
 /** The subscriptions of an agent, or all of them for a caller that sees everything; the oldest first. */
@@ -37,11 +48,15 @@ export interface DeadLetters {
   readonly viewer: Viewer;
 }
 
-/** Subscriptions whose next event may be sent now, without those that are being served. */
+/**
+ * Subscriptions whose next event may be sent now, without those that are being served: of each owner at most `ofOwner`,
+ * the served ones included, and every owner's first before any owner's second.
+ */
 export interface DueSubscriptions {
   readonly kind: 'due-subscriptions';
   readonly nowMs: number;
   readonly limit: number;
+  readonly ofOwner: number;
   readonly except: readonly string[];
 }
 

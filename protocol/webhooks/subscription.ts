@@ -32,7 +32,7 @@ export interface Subscription extends Filter {
   readonly failures_in_row: number;
   /** A quarantined one gets nothing until its owner sends its events again. */
   readonly status: 'active' | 'quarantined';
-  /** Events that wait, dead letters, and events that found no room among the dead letters. */
+  /** Events that wait, dead letters, and events that found no room or waited too long behind a quarantine. */
   readonly pending_count: number;
   readonly dlq_count: number;
   readonly dropped_count: number;
@@ -56,6 +56,6 @@ export function hears(filter: Filter, { event, isShownTo }: Announcement): boole
   return isShownTo(ownerOfSubscription(filter));
 }
 
-/** True for a caller that may see and remove a subscription. */
-export const isOwn = ({ created_by }: Filter, { all, agentId }: Viewer): boolean =>
-  all || (agentId !== null && created_by === agentId);
+/** True for a caller that may see and remove a subscription. One that sees everything is its operator's only. */
+export const isOwn = ({ created_by, sees_all }: Filter, { all, agentId }: Viewer): boolean =>
+  all || (!sees_all && agentId !== null && created_by === agentId);

@@ -111,16 +111,24 @@ export class WebhookLedger {
   }
 
   dropEvents(events: readonly Pick<OutboxEvent, 'subscription_id' | 'seq'>[]): void {
-    const drop = this.texts.get('DELETE FROM subscription_events WHERE seq = ?');
-    const count = this.texts.get('UPDATE subscriptions SET ended_count = ended_count - 1 WHERE id = ?');
-    for (const { subscription_id, seq } of events) {
-      drop.run(seq);
-      count.run(subscription_id);
+    const drop = this.texts.get(
+      'DELETE FROM subscription_events WHERE seq = ? RETURNING correlation_id, delivery_status',
+    );
+    const dropDeadLetter = this.texts.get('DELETE FROM subscription_dlq WHERE correlation_id = ?');
+    const count = this.texts.get(
+      `UPDATE subscriptions SET ended_count = ended_count - (1 - @waited), pending_count = pending_count - @waited,
+         dropped_count = dropped_count + @waited, dlq_count = dlq_count - @dead WHERE id = @id`,
+    );
+    for (const { subscription_id: id, seq } of events) {
+      const { correlation_id, delivery_status } = drop.get(seq) as OutboxEvent;
+      // It could not be sent again.
+      const dead = dropDeadLetter.run(correlation_id).changes;
+      count.run({ id, dead, waited: delivery_status === 'pending' ? 1 : 0 });
     }
   }
 
   private listChanged(): void {
-    this.texts.get('UPDATE subscription_changes SET revision = revision + 1').run();
+    this.texts.get('UPDATE subscription_changes SET revision = abs(random() % 9007199254740991)').run();
   }
 }
 

@@ -67,18 +67,29 @@ export class WebhookReads {
 
   prunable(before: string, limit: number): Reads['prunable-events']['answer'] {
     const found: Pick<OutboxEvent, 'subscription_id' | 'seq'>[] = [];
-    const ended = this.texts.get('SELECT id, ended_count FROM subscriptions WHERE ended_count > 0');
+    const all = this.texts.get('SELECT id, status, pending_count, ended_count FROM subscriptions');
     const old = this.texts.get(
       `SELECT subscription_id, seq FROM subscription_events
        WHERE subscription_id = ? AND delivery_status <> 'pending' AND delivered_at < ?
        ORDER BY delivered_at LIMIT ?`,
     );
-    for (const { id, ended_count } of ended.all() as Pick<Subscription, 'id' | 'ended_count'>[]) {
-      const room = limit - found.length;
-      const surplus = Math.min(room, ended_count - SUBSCRIPTION_HISTORY_MAX);
-      const rows = surplus > 0 ? old.all(id, ALWAYS, surplus) : old.all(id, before, room);
-      found.push(...(rows as typeof found));
-      if (found.length >= limit) break;
+    // The order of their places, because no index has the waiting ones by their age.
+    const held = this.texts.get(
+      `SELECT subscription_id, seq FROM (
+         SELECT subscription_id, seq, delivered_at FROM subscription_events
+         WHERE subscription_id = ? AND delivery_status = 'pending' ORDER BY seq LIMIT ?)
+       WHERE delivered_at < ?`,
+    );
+    for (const { id, status, pending_count, ended_count } of all.all() as SubscriptionSqlRow[]) {
+      const room = () => limit - found.length;
+      const surplus = Math.min(room(), ended_count - SUBSCRIPTION_HISTORY_MAX);
+      if (ended_count > 0) {
+        const rows = surplus > 0 ? old.all(id, ALWAYS, surplus) : old.all(id, before, room());
+        found.push(...(rows as typeof found));
+      }
+      if (status === 'quarantined' && pending_count > 0)
+        found.push(...(held.all(id, room(), before) as typeof found));
+      if (room() <= 0) break;
     }
     return found;
   }

@@ -5,7 +5,7 @@ import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon
 import { run } from '../surface/cli/cli-process.js';
 import { openHttpNode } from '../surface/http/http-node.js';
 
-/** Writes about agents, their keys and quotas, checks of actions, and the bulk store, which asks for the signature of each row. */
+/** Writes about agents, their keys and quotas, the replay of events, checks of actions, and the bulk store, which asks for the signature of each row. */
 const WITHOUT_ROWS = [
   'agent_bind_key',
   'agent_revoke_key',
@@ -14,6 +14,7 @@ const WITHOUT_ROWS = [
   'memory_check_agent_action',
   'memory_quota_status',
   'memory_store_bulk',
+  'memory_subscription_replay',
 ];
 
 describe('M9 attestation required by name', () => {

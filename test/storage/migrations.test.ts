@@ -207,6 +207,15 @@ for (const version of OLDER_VERSIONS) {
       assert.deepEqual(versions, [48, 49, 50, 51, 52, 53, 54, 55]);
     });
 
+    it('keeps the subscription, without the events and dead letters of the older release', () => {
+      const db = migrated(olderFile(version));
+      assert.deepEqual(all(db, 'SELECT id, pending_count, dlq_count, ended_count FROM subscriptions'), [
+        { id: uuid(701), pending_count: 0, dlq_count: 0, ended_count: 0 },
+      ]);
+      assert.deepEqual(all(db, 'SELECT * FROM subscription_events'), []);
+      assert.deepEqual(all(db, 'SELECT * FROM subscription_dlq'), []);
+    });
+
     it('leaves tables that 55 does not name untouched', () => {
       const path = olderFile(version);
       const read = (db: Connection) =>

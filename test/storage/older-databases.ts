@@ -173,6 +173,16 @@ CREATE TABLE subscriptions (
   agent_filter TEXT, created_by TEXT, created_at TEXT NOT NULL, last_dispatched_at TEXT,
   dispatch_count INTEGER NOT NULL DEFAULT 0, failure_count INTEGER NOT NULL DEFAULT 0, event_types TEXT
 );
+CREATE TABLE subscription_events (
+  id TEXT PRIMARY KEY, subscription_id TEXT NOT NULL REFERENCES subscriptions (id), correlation_id TEXT NOT NULL,
+  event_type TEXT NOT NULL, payload TEXT NOT NULL, delivered_at TEXT NOT NULL, delivery_status TEXT NOT NULL
+);
+CREATE INDEX subscription_events_history ON subscription_events (subscription_id, delivered_at);
+CREATE TABLE subscription_dlq (
+  id INTEGER PRIMARY KEY, subscription_id TEXT NOT NULL, correlation_id TEXT NOT NULL, event_type TEXT NOT NULL,
+  payload TEXT NOT NULL, retry_count INTEGER NOT NULL, last_error TEXT NOT NULL, first_failed_at TEXT NOT NULL,
+  last_failed_at TEXT NOT NULL
+);
 CREATE TABLE entity_aliases (
   entity_id TEXT NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
   alias TEXT NOT NULL, created_at TEXT NOT NULL, PRIMARY KEY (entity_id, alias)
@@ -254,6 +264,18 @@ function fill49(db: Database.Database): void {
     id: uuid(701),
     url: 'https://example.test/',
     created_at: '2026-01-02 00:00:00',
+  });
+  const event = { correlation_id: uuid(703), event_type: 'memory_store', payload: '{}' };
+  insert(db, 'subscription_events', {
+    ...event,
+    ...{ id: uuid(704), subscription_id: uuid(701), delivery_status: 'pending' },
+    delivered_at: '2026-01-02T00:00:00+00:00',
+  });
+  // Of a subscription that is gone.
+  insert(db, 'subscription_dlq', {
+    ...event,
+    ...{ subscription_id: uuid(705), retry_count: 4, last_error: 'network' },
+    ...{ first_failed_at: '2026-01-02T00:00:00+00:00', last_failed_at: '2026-01-02T00:00:06+00:00' },
   });
   insert(db, 'entity_aliases', { entity_id: uuid(1), alias: 'Łódź', created_at: '2026-01-02 00:00:00' });
   insert(db, 'entity_aliases', {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type Database from 'better-sqlite3';
 import { systemCrypto } from '../../node/seams.js';
+import { inspectDatabase } from '../../storage/sqlite/inspect/inspect-database.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 
@@ -11,7 +12,22 @@ const OLDER = `CREATE TABLE subscriptions (
   id TEXT PRIMARY KEY, url TEXT NOT NULL, events TEXT NOT NULL DEFAULT '*', secret_hash TEXT, namespace_filter TEXT,
   agent_filter TEXT, created_by TEXT, created_at TEXT NOT NULL, last_dispatched_at TEXT,
   dispatch_count INTEGER NOT NULL DEFAULT 0, failure_count INTEGER NOT NULL DEFAULT 0, event_types TEXT
+);
+CREATE TABLE subscription_events (
+  id TEXT PRIMARY KEY, subscription_id TEXT NOT NULL REFERENCES subscriptions (id), correlation_id TEXT NOT NULL,
+  event_type TEXT NOT NULL, payload TEXT NOT NULL, delivered_at TEXT NOT NULL, delivery_status TEXT NOT NULL
+);
+CREATE INDEX subscription_events_history ON subscription_events (subscription_id, delivered_at);
+CREATE TABLE subscription_dlq (
+  id INTEGER PRIMARY KEY, subscription_id TEXT NOT NULL, correlation_id TEXT NOT NULL, event_type TEXT NOT NULL,
+  payload TEXT NOT NULL, retry_count INTEGER NOT NULL, last_error TEXT NOT NULL, first_failed_at TEXT NOT NULL,
+  last_failed_at TEXT NOT NULL
 )`;
+/** What the older release had not delivered. */
+const OLDER_ROWS = `INSERT INTO subscription_events VALUES
+  ('e', 'a', 'c1', 'memory_store', '{}', '2026-01-02 00:00:00', 'pending');
+INSERT INTO subscription_dlq VALUES
+  (1, 'a', 'c2', 'memory_store', '{}', 4, 'network', '2026-01-02 00:00:00', '2026-01-02 00:00:06')`;
 
 const open = (path: string) =>
   openDatabase({
@@ -46,13 +62,14 @@ describe('a database of a release without webhooks', () => {
     db.close();
   });
 
-  it('keeps the subscriptions that came with an older schema', () => {
+  it('keeps the subscriptions that came with an older schema, without their events and dead letters', () => {
     const { path, objects } = withoutWebhooks('older.db', (db) => {
       db.exec(OLDER);
       db.exec(`INSERT INTO subscriptions (id, url, secret_hash, namespace_filter, created_at)
         VALUES ('a', 'https://example.test/a', 'ab', '', '2026-01-02 00:00:00')`);
       db.exec(`INSERT INTO subscriptions (id, url, created_by, created_at, dispatch_count, event_types)
         VALUES ('b', 'https://example.test/b', 'ai:b', 'then', 7, '["memory_store","memory_delete"]')`);
+      db.exec(OLDER_ROWS);
     });
     const db = open(path);
     assert.deepEqual(objectsOf(db), objects);
@@ -62,6 +79,37 @@ describe('a database of a release without webhooks', () => {
       ['a', '*', 'ab', null, 'ai:migrate', '2026-01-02T00:00:00.000Z', 0, 0],
       ['b', 'memory_store,memory_delete', null, null, 'ai:b', '2026-07-01T00:00:00.000Z', 7, 0],
     ]);
+    for (const table of ['subscription_events', 'subscription_dlq'])
+      assert.deepEqual(db.prepare(`SELECT * FROM ${table}`).all(), []);
+    assert.deepEqual(db.pragma('foreign_key_check'), []);
     db.close();
+  });
+
+  it('hears the events that older subscriptions name, in whatever form', () => {
+    const named: Readonly<Record<string, readonly [events: string, types: string | null, moved: string]>> = {
+      blanks: [' memory_store , memory_delete', null, 'memory_store,memory_delete'],
+      empty: ['memory_store,,', null, 'memory_store'],
+      star: ['memory_store, *', null, '*'],
+      starInList: ['memory_store', '["memory_delete", " * "]', '*'],
+      unknown: ['memory_stored', null, 'memory_stored'],
+    };
+    const { path } = withoutWebhooks('names.db', (db) => {
+      db.exec(OLDER);
+      const add = db.prepare(
+        "INSERT INTO subscriptions (id, url, events, event_types, created_at) VALUES (?, 'https://a.test/', ?, ?, '')",
+      );
+      for (const [id, [events, types]] of Object.entries(named)) add.run(id, events, types);
+    });
+    const db = open(path);
+    const moved = Object.fromEntries(db.prepare('SELECT id, events FROM subscriptions').raw().all() as []);
+    assert.deepEqual(moved, Object.fromEntries(Object.entries(named).map(([id, [, , to]]) => [id, to])));
+    db.close();
+  });
+
+  it('is inspected as it is, also with the tables of an older schema', () => {
+    const { path } = withoutWebhooks('inspected.db', (db) => db.exec(OLDER));
+    const found = inspectDatabase(path, '2026-07-01T00:00:00.000Z', systemCrypto, null);
+    assert.ok(found.ok, JSON.stringify(found));
+    assert.equal(found.facts.content!.webhooks, null);
   });
 });

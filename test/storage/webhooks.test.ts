@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Services } from '../../node/pipeline/call.js';
 import {
+  PAGE_BYTES_MAX,
   SUBSCRIPTION_HISTORY_MAX,
   WEBHOOK_FAILURES_IN_ROW_MAX,
   WEBHOOK_REPLAYS_MAX,
@@ -9,8 +10,13 @@ import {
 } from '../../protocol/limits.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
 import type { Result } from '../../protocol/result.js';
+import { openDatabase } from '../../storage/sqlite/open-database.js';
+import { deadLetters, subscriptionEvents } from '../../storage/sqlite/queries/webhooks.js';
+import { Statements } from '../../storage/sqlite/statements.js';
+import { WebhookLedger } from '../../storage/sqlite/webhook-ledger.js';
 import { aMemory } from '../support/memories.js';
 import { openTestNode } from '../support/test-node.js';
+import { openOptions } from './older-databases.js';
 
 const OWNER: Viewer = { all: false, agentId: 'ai:owner', asNamespace: null };
 const SINCE = '2020-01-01T00:00:00.000Z';
@@ -109,6 +115,82 @@ describe('the outbox of webhooks', () => {
     assert.deepEqual([ended.status, ended.pending_count, ended.dlq_count], ['active', 0, 0]);
   });
 
+  it('keeps a subscription that sees everything from callers who give the name of its maker', async () => {
+    const operator: Viewer = { all: true, agentId: null, asNamespace: null };
+    const subscription = {
+      ...{ id: 'operator', url: 'https://example.org/', events: '*', secret_hash: null },
+      ...{ namespace_filter: 'operator', agent_filter: null, created_by: 'ai:made@host' },
+    };
+    unwrap(await services.store.execute({ kind: 'subscribe', subscription, viewer: operator }));
+    await store('operator');
+    const seen = async (viewer: Viewer) => {
+      const asked = { subscriptionId: 'operator', since: SINCE, limit: 10, viewer };
+      const { subscriptions } = unwrap(await services.store.query({ kind: 'list-subscriptions', viewer }));
+      const { events } = unwrap(await services.store.query({ kind: 'subscription-events', ...asked }));
+      return [subscriptions.some(({ id }) => id === 'operator'), events.length];
+    };
+    const namesake: Viewer = { all: false, agentId: 'ai:made@host', asNamespace: null };
+    assert.deepEqual(await seen(namesake), [false, 0]);
+    const removed = { kind: 'unsubscribe', id: 'operator' } as const;
+    assert.equal(unwrap(await services.store.execute({ ...removed, viewer: namesake })).removed, false);
+    assert.deepEqual(await seen(operator), [true, 1]);
+    assert.equal(unwrap(await services.store.execute({ ...removed, viewer: operator })).removed, true);
+  });
+
+  it('shares the places of deliveries among owners, whatever waits for one of them', async () => {
+    const subscriptionOf = async (id: string, owner: string) => {
+      const viewer: Viewer = { all: false, agentId: owner, asNamespace: null };
+      const subscription = {
+        ...{ id, url: 'https://example.org/', events: '*', secret_hash: null },
+        ...{ namespace_filter: 'shared', agent_filter: null, created_by: owner },
+      };
+      unwrap(await services.store.execute({ kind: 'subscribe', subscription, viewer }));
+    };
+    for (const n of [1, 2, 3, 4]) await subscriptionOf(`busy-${n}`, 'ai:busy');
+    await subscriptionOf('quiet-1', 'ai:quiet');
+    await store('shared');
+    const due = async (limit: number, except: readonly string[]) => {
+      const asked = { nowMs: LATER_MS, limit, ofOwner: 2, except };
+      return unwrap(await services.store.query({ kind: 'due-subscriptions', ...asked })).ids.filter(
+        (id) => id.startsWith('busy') || id.startsWith('quiet'),
+      );
+    };
+    const begun = await due(100, []);
+    assert.equal(begun.filter((id) => id.startsWith('busy')).length, 2);
+    assert.ok(begun.includes('quiet-1'));
+    const served = begun.filter((id) => id.startsWith('busy'));
+    assert.deepEqual(await due(100, served), ['quiet-1'], 'those that are served count');
+  });
+
+  it('announces every removal, whatever its reason, and a clone without its source as a store', async () => {
+    const heard = async (id: string) => {
+      const asked = { subscriptionId: id, since: SINCE, limit: 100, viewer: OWNER };
+      const { events } = unwrap(await services.store.query({ kind: 'subscription-events', ...asked }));
+      return events.map(({ event_type }) => event_type);
+    };
+    await subscribe('removals');
+    await store('removals');
+    const ids = [`memory-${stored}`];
+    const all: Viewer = { all: true, agentId: null, asNamespace: null };
+    const archived = { kind: 'archive-memories', ids, viewer: all, reason: 'consolidate' } as const;
+    assert.deepEqual(unwrap(await services.store.execute(archived)).archived, ids);
+    assert.deepEqual(await heard('removals'), ['memory_store', 'memory_delete']);
+
+    await subscribe('team');
+    const hidden = aMemory({
+      ...{ id: 'hidden', title: 'plan', namespace: 'team/below' },
+      metadata: { agent_id: 'ai:other', scope: 'private' },
+    });
+    const clone = aMemory({
+      ...{ id: 'clone', title: 'plan', namespace: 'team', metadata: { derived_from: ['hidden'] } },
+    });
+    for (const memory of [hidden, clone]) {
+      const command = { kind: 'store-memory', memory, envelope: null, onConflict: 'error' } as const;
+      unwrap(await services.store.execute({ ...command, viewer: all, archive: true }));
+    }
+    assert.deepEqual(await heard('team'), ['memory_store']);
+  });
+
   it('sends an event again a limited number of times', async () => {
     await subscribe('often');
     await store('often');
@@ -168,5 +250,78 @@ describe('the outbox of webhooks', () => {
       await services.store.execute({ kind: 'prune-events', before: '2999-01-01T00:00:00.000Z', limit: 100 }),
     );
     assert.deepEqual(await kept(), ['pending'], 'what waits stays');
+  });
+
+  it('removes a dead letter with its event, which could not be sent again', async () => {
+    await subscribe('letters');
+    await store('letters');
+    await giveUp('letters');
+    const letters = async () => {
+      const asked = { kind: 'dead-letters', subscriptionId: 'letters', limit: 10, viewer: OWNER } as const;
+      return unwrap(await services.store.query(asked)).entries.length;
+    };
+    const counts = async () => {
+      const { dlq_count, ended_count, pending_count } = await subscription('letters');
+      return [await letters(), dlq_count, ended_count, pending_count];
+    };
+    assert.deepEqual(await counts(), [1, 1, 1, 0]);
+    unwrap(
+      await services.store.execute({ kind: 'prune-events', before: '2999-01-01T00:00:00.000Z', limit: 100 }),
+    );
+    assert.deepEqual(await counts(), [0, 0, 0, 0]);
+    assert.equal(await resend('letters'), 0);
+  });
+
+  it('keeps what waits behind a quarantine as long as the history, and counts what it drops', async () => {
+    await subscribe('held');
+    for (let n = 0; n < WEBHOOK_FAILURES_IN_ROW_MAX + 2; n += 1) await store('held');
+    for (let n = 0; n < WEBHOOK_FAILURES_IN_ROW_MAX; n += 1) await giveUp('held');
+    const counts = async () => {
+      const { status, pending_count, ended_count, dlq_count, dropped_count } = await subscription('held');
+      return [status, pending_count, ended_count, dlq_count, dropped_count];
+    };
+    const prune = async (before: string, limit: number) =>
+      unwrap(await services.store.execute({ kind: 'prune-events', before, limit })).more;
+    const held = WEBHOOK_FAILURES_IN_ROW_MAX;
+    await prune(SINCE, 100);
+    assert.deepEqual(await counts(), ['quarantined', 2, held, held, 0], 'all are young');
+    await prune('2999-01-01T00:00:00.000Z', 1000);
+    assert.deepEqual(await counts(), ['quarantined', 0, 0, 0, 2]);
+    assert.equal(await resend('held'), 0);
+    await store('held');
+    assert.equal((await record('held', null)).became, 'ack', 'a later event is sent');
+  });
+});
+
+describe('the pages of events and dead letters', () => {
+  it('end before their bodies exceed a page, and say so', () => {
+    const db = openDatabase(openOptions(':memory:', Date.now()));
+    const ledger = new WebhookLedger(db);
+    const context = { now: '2026-07-01T00:00:00.000Z', nowMs: 0 } as never;
+    const none = { dispatch_count: 0, failure_count: 0, failures_in_row: 0, last_dispatched_at: null };
+    ledger.addSubscription({
+      ...{ id: 'one', url: 'https://example.org/', events: '*', secret_hash: null, namespace_filter: null },
+      ...{ agent_filter: null, created_by: 'ai:owner', sees_all: false, created_at: SINCE, status: 'active' },
+      ...{ ...none, pending_count: 0, dlq_count: 0, dropped_count: 0, ended_count: 0 },
+    });
+    const title = 'x'.repeat(PAGE_BYTES_MAX / 4);
+    const event = {
+      event: 'memory_delete',
+      memory_id: 'm',
+      namespace: 'n',
+      agent_id: null,
+      details: { title },
+    };
+    for (let n = 0; n < 5; n += 1)
+      ledger.addEvent({ subscriptionId: 'one', event, refusal: 'outbox-full' } as never, context);
+    const parts = { statements: new Statements(db) } as never;
+    const asked = { subscriptionId: 'one', since: SINCE, viewer: OWNER } as const;
+    const events = subscriptionEvents(parts, { kind: 'subscription-events', ...asked, limit: 10 });
+    assert.deepEqual([events.events.length, events.truncated], [3, true]);
+    const letters = deadLetters(parts, { kind: 'dead-letters', ...asked, limit: 10 });
+    assert.deepEqual([letters.entries.length, letters.truncated], [3, true]);
+    const few = deadLetters(parts, { kind: 'dead-letters', ...asked, limit: 2 });
+    assert.deepEqual([few.entries.length, few.truncated], [2, false]);
+    db.close();
   });
 });

@@ -189,7 +189,8 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
     nearDuplicates: hasTable(db, 'near_duplicates')
       ? count('SELECT count(DISTINCT rid) AS n FROM near_duplicates')
       : 0,
-    webhooks: hasTable(db, 'subscriptions') ? webhooksOf(db) : null,
+    // An older schema has a table `subscriptions` too.
+    webhooks: hasTable(db, 'subscription_changes') ? webhooksOf(db) : null,
     suspects: hasTable(db, 'suspects') ? count('SELECT count(*) AS n FROM suspects') : 0,
   };
 }

@@ -33,7 +33,7 @@ import {
 } from '../schema.js';
 import { addTextIndex, expectTextRules } from '../text-index.js';
 import { SUBSCRIPTION_TABLES } from '../webhook-tables.js';
-import { moveSubscriptions } from './older-subscriptions.js';
+import { dropOlderEvents, moveSubscriptions } from './older-subscriptions.js';
 import { dropAside, setAside, tableNames } from './tables.js';
 
 /**
@@ -126,9 +126,10 @@ const addNearDuplicates = (db: Connection): void =>
     db.exec('INSERT INTO near_duplicates_through SELECT 1, commit_sequence FROM log_state');
   });
 
-/** A database that came from an older schema may still have that schema's table of subscriptions. */
+/** A database that came from an older schema may still have that schema's tables of webhooks. */
 const addSubscriptions = (db: Connection, { nowMs }: OpenOptions): void =>
   addTables(db, 'subscription_changes', () => {
+    dropOlderEvents(db);
     const isOlder = tableNames(db, 'table').includes('subscriptions');
     if (isOlder) setAside(db, 'subscriptions');
     db.exec(SUBSCRIPTION_TABLES);

@@ -1,3 +1,4 @@
+import { ALL_EVENTS } from '../../../protocol/webhooks/event-types.js';
 import type { Subscription } from '../../../protocol/webhooks/subscription.js';
 import type { Connection } from '../connection.js';
 import { WebhookLedger } from '../webhook-ledger.js';
@@ -23,6 +24,14 @@ interface OlderSubscription {
   readonly event_types: string | null;
 }
 
+/**
+ * Drops the events and dead letters of an older release, which this one cannot send: they do not fit the outbox, and the
+ * counts of their subscriptions do not hold them.
+ */
+export function dropOlderEvents(db: Connection): void {
+  for (const table of ['subscription_dlq', 'subscription_events']) db.exec(`DROP TABLE IF EXISTS ${table}`);
+}
+
 /** Moves the subscriptions of an older schema, whose table was set aside. */
 export function moveSubscriptions(db: Connection, now: string): void {
   const ledger = new WebhookLedger(db);
@@ -31,7 +40,7 @@ export function moveSubscriptions(db: Connection, now: string): void {
     const named = event_types === null ? null : listOf(event_types);
     const moved: Subscription = {
       ...row,
-      events: named === null ? row.events : named.join(','),
+      events: eventsOf(named ?? row.events.split(',')),
       // An empty filter of older releases meant none.
       namespace_filter: row.namespace_filter === '' ? null : row.namespace_filter,
       agent_filter: row.agent_filter === '' ? null : row.agent_filter,
@@ -49,6 +58,12 @@ export function moveSubscriptions(db: Connection, now: string): void {
     ledger.addSubscription(moved);
   }
   dropAside(db, 'subscriptions');
+}
+
+/** Older releases took every name; unknown ones stay, and match no event. */
+function eventsOf(names: readonly string[]): string {
+  const trimmed = names.map((name) => name.trim()).filter((name) => name !== '');
+  return trimmed.includes(ALL_EVENTS) ? ALL_EVENTS : trimmed.join(',');
 }
 
 function listOf(text: string): readonly string[] | null {

@@ -9,7 +9,7 @@ import { memoryToSql, ROW_COLUMNS } from '../rows.js';
 import { SCHEMA } from '../schema.js';
 import { type Engine, engineOf, standardsOf } from './form.js';
 import { memoryFromOlderRow, OLDER_MEMORY_COLUMNS, type OlderRow } from './older-memory.js';
-import { moveSubscriptions } from './older-subscriptions.js';
+import { dropOlderEvents, moveSubscriptions } from './older-subscriptions.js';
 import { olderInstant, olderTextOrNull } from './older-values.js';
 import type { MigrationContext, MigrationStep } from './step.js';
 import {
@@ -43,6 +43,7 @@ export const to55: MigrationStep = {
     // Standards become records.
     const known = new Set([...schemaTables('table'), 'namespace_meta']);
     for (const table of schemaTables('virtual')) db.exec(`DROP TABLE IF EXISTS "${table}"`);
+    dropOlderEvents(db);
     const aside = tableNames(db, 'table').filter((name) => known.has(name));
     for (const table of aside) setAside(db, table);
     db.exec(SCHEMA);

@@ -1,5 +1,7 @@
+import { PAGE_BYTES_MAX } from '../../../protocol/limits.js';
 import type { Answers } from '../../../protocol/queries.js';
 import type { Viewer } from '../../../protocol/ranking/types.js';
+import { utf8Bytes } from '../../../protocol/utf8.js';
 import type { DeadLetter, OutboxEvent } from '../../../protocol/webhooks/outbox.js';
 import type {
   DeadLetters,
@@ -14,7 +16,8 @@ import { type SubscriptionSqlRow, subscriptionFromSql } from '../webhook-reads.j
 import type { QueryParts } from './query-parts.js';
 
 /** The subscriptions `s` that a viewer may see. */
-const OWN = '(@all = 1 OR s.created_by = @agent)';
+/** What sees everything is its operator's only, whose name other callers can give. */
+const OWN = '(@all = 1 OR (s.sees_all = 0 AND s.created_by = @agent))';
 const ownOf = ({ all, agentId }: Viewer) => ({ all: all ? 1 : 0, agent: agentId });
 
 /** A row may be sent now; a retry that lies far ahead was planned before the clock was set back. */
@@ -36,41 +39,58 @@ export function subscriptionEvents(
   { statements }: QueryParts,
   { subscriptionId, since, limit, viewer }: SubscriptionEvents,
 ): Answers['subscription-events'] {
-  const events = statements
+  const rows = statements
     .get(
       `SELECT e.* FROM subscriptions s JOIN subscription_events e ON e.subscription_id = s.id
        WHERE s.id = @subscriptionId AND ${OWN} AND e.delivered_at >= @since ORDER BY e.seq LIMIT @limit`,
     )
-    .all({ ...ownOf(viewer), subscriptionId, since, limit }) as OutboxEvent[];
-  return { events };
+    .iterate({ ...ownOf(viewer), subscriptionId, since, limit }) as Iterable<OutboxEvent>;
+  const { page: events, truncated } = pageOf(rows);
+  return { events, truncated };
 }
 
 export function deadLetters(
   { statements }: QueryParts,
   { subscriptionId, limit, viewer }: DeadLetters,
 ): Answers['dead-letters'] {
-  const entries = statements
+  const rows = statements
     .get(
       `SELECT d.* FROM subscriptions s JOIN subscription_dlq d ON d.subscription_id = s.id
        WHERE (@subscriptionId IS NULL OR s.id = @subscriptionId) AND ${OWN} ORDER BY d.id DESC LIMIT @limit`,
     )
-    .all({ ...ownOf(viewer), subscriptionId, limit }) as (DeadLetter & { id: number })[];
-  return { entries };
+    .iterate({ ...ownOf(viewer), subscriptionId, limit }) as Iterable<DeadLetter & { id: number }>;
+  const { page: entries, truncated } = pageOf(rows);
+  return { entries, truncated };
+}
+
+/** Rows until their bodies would exceed a page; the first one is always taken. */
+function pageOf<T extends { readonly payload: string }>(rows: Iterable<T>) {
+  const page: T[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    bytes += utf8Bytes(row.payload);
+    if (bytes > PAGE_BYTES_MAX && page.length > 0) return { page, truncated: true };
+    page.push(row);
+  }
+  return { page, truncated: false };
 }
 
 export function dueSubscriptions(
   { statements }: QueryParts,
-  { nowMs, limit, except }: DueSubscriptions,
+  { nowMs, limit, ofOwner, except }: DueSubscriptions,
 ): Answers['due-subscriptions'] {
   const ids = statements
     .get(
-      `SELECT s.id FROM subscriptions s JOIN subscription_events e ON e.seq = ${FIRST_PENDING}
-       WHERE s.status = 'active' AND s.pending_count > 0 AND ${IS_DUE}
-         AND s.id NOT IN (SELECT value FROM json_each(@except))
-       ORDER BY e.next_attempt_ms LIMIT @limit`,
+      `SELECT id FROM (
+         SELECT s.id, e.next_attempt_ms, s.id IN (SELECT value FROM json_each(@except)) AS served,
+           row_number() OVER (PARTITION BY s.created_by
+             ORDER BY s.id IN (SELECT value FROM json_each(@except)) DESC, e.next_attempt_ms) AS place
+         FROM subscriptions s JOIN subscription_events e ON e.seq = ${FIRST_PENDING}
+         WHERE s.status = 'active' AND s.pending_count > 0 AND ${IS_DUE})
+       WHERE served = 0 AND place <= @ofOwner ORDER BY place, next_attempt_ms LIMIT @limit`,
     )
     .pluck()
-    .all({ nowMs, limit, except: JSON.stringify(except) }) as string[];
+    .all({ nowMs, limit, ofOwner, except: JSON.stringify(except) }) as string[];
   return { ids };
 }
 

@@ -77,19 +77,6 @@ describe('the 27 events', { timeout: 120_000 }, () => {
     assert.equal((await last('post_store', 4))['title'], 'Ada');
   });
 
-  it('tell of messages and shared copies', async () => {
-    const count = () => hooks.get('pre_store')!.events().length;
-    const before = count();
-    const sent = { target_agent_id: 'ai:b', title: 'hello', payload: 'a text' };
-    await node.run('memory_notify', sent);
-    const message = await last('pre_store', before + 1);
-    assert.deepEqual([message['namespace'], message['content']], ['_messages/ai:b', 'a text']);
-    await node.run('memory_share', { source_memory_id: two, target_agent_id: 'ai:b' });
-    const copy = await last('pre_store', before + 2);
-    assert.match(String(copy['namespace']), /^_shared\/.*->ai:b$/);
-    assert.equal(copy['content'], 'the ferry leaves');
-  });
-
   it('tell of decisions of policies', async () => {
     const asked = await last('pre_governance_decision');
     assert.deepEqual(Object.keys(asked).toSorted(), ['action', 'agent_id', 'memory_id', 'namespace']);
@@ -126,6 +113,19 @@ describe('the 27 events', { timeout: 120_000 }, () => {
         .some(({ payload }) => payload['title'] === 'waits'),
       false,
     );
+  });
+
+  it('tell of messages and shared copies', async () => {
+    const count = () => hooks.get('pre_store')!.events().length;
+    const before = count();
+    const sent = { target_agent_id: 'ai:b', title: 'hello', payload: 'a text' };
+    await node.run('memory_notify', sent);
+    const message = await last('pre_store', before + 1);
+    assert.deepEqual([message['namespace'], message['content']], ['_messages/ai:b', 'a text']);
+    await node.run('memory_share', { source_memory_id: two, target_agent_id: 'ai:b' });
+    const copy = await last('pre_store', before + 2);
+    assert.match(String(copy['namespace']), /^_shared\/.*->ai:b$/);
+    assert.equal(copy['content'], 'the ferry leaves');
   });
 
   it('tell of recalls and searches', async () => {

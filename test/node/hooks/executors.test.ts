@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import type { HookOutput } from '../../../actors/hooks/chain.js';
 import { ChildSlots } from '../../../actors/hooks/child-slots.js';
 import type { Executor } from '../../../actors/hooks/registered-hook.js';
@@ -97,6 +99,26 @@ describe('a hook that is started for each event', { timeout: 60_000 }, () => {
     assert.ok(problem.length < 4300);
     assert.equal(redacted('sent Qm9vayBvZiBzZWNyZXRzIDEyMzQ1 away'), 'sent [redacted] away');
   });
+
+  it('hides a secret after a scheme, in quotes, and after a name that only contains the word', () => {
+    const secret = 'open sesame';
+    const texts: readonly (readonly [string, string])[] = [
+      ['Authorization: Bearer sk-sesame\nfailed', 'Authorization: [redacted]\nfailed'],
+      ['authorization=Digest username="sesame", response="sesame"', 'authorization=[redacted]'],
+      ['{"Authorization":"Basic sesame","code":7}', '{"Authorization":[redacted],"code":7}'],
+      ['with authorization sesame failed', 'with authorization [redacted] failed'],
+      ['sent Bearer sesame to it', 'sent Bearer [redacted] to it'],
+      ['AWS_SECRET_ACCESS_KEY=sesame broken', 'AWS_SECRET_ACCESS_KEY=[redacted] broken'],
+      ['secretAccessKey: sesame', 'secretAccessKey: [redacted]'],
+      [`password="${secret}" failed`, 'password=[redacted] failed'],
+      [`password = '${secret}' failed`, 'password = [redacted] failed'],
+      [`{"api_key": "open \\"sesame\\"", "code": 7}`, '{"api_key": [redacted], "code": 7}'],
+      [`"{\\"token\\":\\"${secret}\\",\\"code\\":7}"`, '"{\\"token\\":[redacted],\\"code\\":7}"'],
+      [`token "${secret}`, 'token [redacted]'],
+      ['the tokenizer failed at line 3', 'the tokenizer failed at line 3'],
+    ];
+    for (const [text, shown] of texts) assert.equal(redacted(text), shown);
+  });
 });
 
 const ECHO = [
@@ -188,6 +210,112 @@ describe('a hook whose child stays', { timeout: 60_000 }, () => {
       const output = await chatty.run('{}', 1000);
       return output.kind === 'said';
     });
+  });
+});
+
+/** Ways in which a start fails at once, with what makes it succeed. */
+const REFUSED_STARTS: readonly (readonly [
+  string,
+  (home: HookHome) => { command: string; mend: () => void },
+])[] = [
+  [
+    'ENOTDIR',
+    (home) => {
+      const script = home.sh('while read line; do echo {}; done');
+      const mend = () => {
+        renameSync(script, `${script}.sh`);
+        mkdirSync(script);
+        renameSync(`${script}.sh`, join(script, 'hook'));
+      };
+      return { command: join(script, 'hook'), mend };
+    },
+  ],
+  [
+    'ETXTBSY',
+    (home) => {
+      const command = home.sh('while read line; do echo {}; done');
+      const writer = openSync(command, 'r+');
+      return { command, mend: () => closeSync(writer) };
+    },
+  ],
+];
+
+/** Runs the hooks when no file can be opened any more, and again when one can. */
+const WITHOUT_FILES = `
+import { closeSync, openSync } from 'node:fs';
+const [at, folder, command] = process.argv.slice(-3);
+const load = (path) => import(new URL(path, at));
+const { ExecHook } = await load('node/hooks/exec-hook.js');
+const { DaemonHook } = await load('node/hooks/daemon-hook.js');
+const { ChildSlots } = await load('actors/hooks/child-slots.js');
+const { systemClock: clock, systemScheduler: scheduler } = await load('node/seams.js');
+const parts = { clock, scheduler, place: { folder, environment: {} }, refusal: async () => null };
+const exec = new ExecHook(command, new ChildSlots(1, 8, parts), parts);
+const files = [];
+try {
+  for (;;) files.push(openSync('/dev/null'));
+} catch {}
+const daemon = new DaemonHook(command, parts, true);
+const without = [await exec.run('{}\\n', 200), await daemon.run('{}', 3000)];
+for (const file of files) closeSync(file);
+const again = [await exec.run('{}\\n', 5000), await daemon.run('{}', 5000)];
+console.log(JSON.stringify([without, again].map((runs) => runs.map(({ kind }) => kind))));
+process.exit(0);
+`;
+
+describe('a program that cannot be started', { timeout: 60_000, skip: process.platform !== 'linux' }, () => {
+  for (const [code, broken] of REFUSED_STARTS) {
+    it(`for ${code} keeps no place, and no turn`, async () => {
+      const home = new HookHome();
+      const { command, mend } = broken(home);
+      const slots = new ChildSlots(8, 512, SEAMS);
+      const failing = new ExecHook(command, slots, partsOf(home));
+      const staying = new DaemonHook(command, partsOf(home), true);
+      const good = new ExecHook(home.sh('echo {}'), slots, partsOf(home));
+      open.push(failing, staying, good);
+      const runs = (hook: Executor) => Promise.all(Array.from({ length: 8 }, () => hook.run('{}\n', 5000)));
+      for (const output of [...(await runs(failing)), ...(await runs(staying))])
+        assert.match(problemOf(output), new RegExp(`it cannot be started: ${code}$`));
+      assert.equal(textOf(await good.run('{}', 5000)).trim(), '{}');
+      mend();
+      staying.revive(false);
+      assert.equal(textOf(await failing.run('{}\n', 5000)).trim(), '{}');
+      assert.equal(textOf(await staying.run('{}', 5000)), '{}');
+      staying.revive(true);
+      assert.equal(textOf(await staying.run('{}', 5000)), '{}');
+    });
+  }
+
+  it('because its command has a NUL byte fails', async () => {
+    const home = new HookHome();
+    for (const hook of [exec('a\0b', home), new DaemonHook('a\0b', partsOf(home), true)])
+      assert.match(problemOf(await hook.run('{}', 5000)), /it cannot be started: ERR_INVALID_ARG_VALUE/);
+  });
+
+  it('for want of open files does not end the node', async () => {
+    const home = new HookHome();
+    const script = join(home.home, 'without-files.mjs');
+    writeFileSync(script, WITHOUT_FILES);
+    const command = home.sh('while read line; do echo {}; done');
+    const own = ['-c', 'ulimit -n 128; exec "$@"', 'sh', process.execPath, script];
+    const at = new URL('../../../', import.meta.url).href;
+    const { stdout } = await promisify(execFile)('sh', [...own, at, home.home, command]);
+    assert.deepEqual(JSON.parse(stdout), [
+      ['timeout', 'failed'],
+      ['said', 'said'],
+    ]);
+  });
+
+  it('is not asked about an event when its rules fail', async () => {
+    const home = new HookHome();
+    let isBroken = true;
+    const refusal = () => (isBroken ? Promise.reject(new Error('no rules')) : Promise.resolve(null));
+    const parts = { ...partsOf(home), refusal };
+    const hook = new DaemonHook(home.sh('while read line; do echo {}; done'), parts, true);
+    open.push(hook);
+    await assert.rejects(hook.run('{}', 5000), /no rules/);
+    isBroken = false;
+    assert.equal(textOf(await hook.run('{}', 5000)), '{}');
   });
 });
 

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { HookHost } from '../../../actors/hooks/hook-host.js';
+import { HookHost, type HookHostParts } from '../../../actors/hooks/hook-host.js';
 import { HOOK_EVENTS_RUNNING_MAX, HOOK_EVENTS_WAITING_MAX } from '../../../actors/hooks/limits.js';
-import type { HookSpec } from '../../../actors/hooks/registered-hook.js';
+import { Questions } from '../../../actors/hooks/questions.js';
+import type { Executor, HookSpec } from '../../../actors/hooks/registered-hook.js';
 import { stderrLog } from '../../../node/log.js';
-import { systemClock, systemScheduler } from '../../../node/seams.js';
-import { until } from '../../support/wait.js';
+import { systemClock, systemRandom, systemScheduler } from '../../../node/seams.js';
+import { until, within } from '../../support/wait.js';
 
 const spec = (more: Partial<HookSpec> = {}): HookSpec => ({
   ...{ index: 0, event: 'post_store', command: 'hook', priority: 0, timeoutMs: 5000 },
@@ -13,8 +14,9 @@ const spec = (more: Partial<HookSpec> = {}): HookSpec => ({
 });
 
 /** A host whose programs answer when they are told to, and the lines that they got. */
-function openHost() {
+function openHost(more: Partial<HookHostParts> = {}) {
   const lines: string[] = [];
+  const begun: string[] = [];
   const ended: string[] = [];
   const answers: (() => void)[] = [];
   const host = new HookHost({
@@ -24,23 +26,27 @@ function openHost() {
     questions: null,
     askTimeoutMs: 0,
     look: () => undefined,
-    executorOf: ({ command }) => ({
-      run: (line) => {
-        lines.push(line);
-        return new Promise((resolve) => {
-          answers.push(() => resolve({ kind: 'said', text: '' }));
-        });
-      },
-      close: () => {
-        ended.push(command);
-        return Promise.resolve();
-      },
-    }),
+    executorOf: ({ command }) => {
+      begun.push(command);
+      return {
+        run: (line) => {
+          lines.push(line);
+          return new Promise((resolve) => {
+            answers.push(() => resolve({ kind: 'said', text: '' }));
+          });
+        },
+        close: () => {
+          ended.push(command);
+          return Promise.resolve();
+        },
+      };
+    },
+    ...more,
   });
   const answerAll = () => {
     for (const answer of answers.splice(0)) answer();
   };
-  return { host, lines, ended, answerAll };
+  return { host, lines, begun, ended, answerAll };
 }
 
 describe('what has happened', () => {
@@ -117,6 +123,92 @@ describe('other hooks', () => {
     assert.equal(host.problem, 'line 3');
     host.replace([]);
     assert.equal(host.has('pre_store'), false);
+    await host.close();
+  });
+});
+
+describe('hooks whose node stops', { timeout: 60_000 }, () => {
+  const pre = (command: string, more: Partial<HookSpec> = {}) =>
+    spec({ event: 'pre_store', command, ...more });
+  const store = { event: 'pre_store', namespace: 'a', payload: {} } as const;
+
+  it('still guard the calls that run, and no other hooks are started', async () => {
+    const { host, lines, begun } = openHost();
+    host.replace([pre('must', { failMode: 'closed' }), spec({ event: 'pre_delete', command: 'may' })]);
+    await host.close();
+    assert.deepEqual(
+      [host.has('pre_store'), host.has('pre_delete'), host.has('pre_link')],
+      [true, true, false],
+    );
+    const denied = await host.fire(store);
+    assert.deepEqual([denied.kind, denied.kind === 'deny' && denied.code], ['deny', 503]);
+    assert.equal((await host.fire({ ...store, event: 'pre_delete' })).kind, 'allow');
+    host.replace([pre('other')]);
+    assert.deepEqual([begun, lines], [['must', 'may'], []]);
+    assert.equal((await host.fire(store)).kind, 'deny');
+  });
+
+  it('deny the rest of a chain under way', async () => {
+    const { host, lines, answerAll } = openHost();
+    host.replace([pre('may', { priority: 1 }), pre('must', { failMode: 'closed' })]);
+    const firing = host.fire(store);
+    await host.close();
+    answerAll();
+    assert.deepEqual([(await firing).kind, lines.length], ['deny', 1]);
+  });
+
+  it('ask no more questions', async () => {
+    const questions = new Questions({
+      ...{ clock: systemClock, scheduler: systemScheduler, random: systemRandom },
+      announce: () => undefined,
+    });
+    const { host } = openHost({ questions });
+    await host.close();
+    const asked = { prompt: 'May it?', options: [], default: 'yes', origin_command: 'hook' };
+    const asking = questions.ask({ event: 'pre_store', namespace: 'a' }, asked, 60_000);
+    const answered = await within('the default', asking, { withinMs: 1000 });
+    assert.deepEqual(answered, { answer: 'yes', by: 'default', permitted: true });
+    assert.deepEqual(questions.list(), []);
+  });
+
+  it('do not wait without end for a program that does not end', async () => {
+    const { host } = openHost({
+      scheduler: {
+        ...systemScheduler,
+        after: (delayMs, run, options) => systemScheduler.after(delayMs / 100, run, options),
+      },
+      executorOf: () => ({
+        run: () => Promise.resolve({ kind: 'said', text: '' }),
+        close: () => new Promise(() => undefined),
+      }),
+    });
+    host.replace([pre('stuck')]);
+    await within('the end', host.close(), { withinMs: 5000 });
+  });
+});
+
+describe('a run of a hook', { timeout: 60_000 }, () => {
+  const store = { event: 'pre_store', namespace: 'a', payload: {} } as const;
+  const must = spec({ event: 'pre_store', failMode: 'closed', timeoutMs: 100 });
+  const openWith = (run: Executor['run']) => {
+    const { host } = openHost({ executorOf: () => ({ run, close: () => Promise.resolve() }) });
+    host.replace([must]);
+    return host;
+  };
+
+  it('ends with its budget, wherever it waits', async () => {
+    const host = openWith(() => new Promise(() => undefined));
+    const denied = await within('the denial', host.fire(store), { withinMs: 5000 });
+    assert.deepEqual([denied.kind, denied.kind === 'deny' && denied.code], ['deny', 504]);
+    assert.equal(host.report()[0]?.timeouts, 1);
+    await host.close();
+  });
+
+  it('that rejects has failed', async () => {
+    const host = openWith(() => Promise.reject(new Error('no rules')));
+    const denied = await host.fire(store);
+    assert.deepEqual([denied.kind, denied.kind === 'deny' && denied.code], ['deny', 503]);
+    assert.match(host.report()[0]?.last_problem ?? '', /could not be run: Error: no rules/);
     await host.close();
   });
 });

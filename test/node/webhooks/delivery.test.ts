@@ -76,11 +76,17 @@ describe('webhooks of a daemon', { timeout: 180_000 }, () => {
       namespace: 'team/alpha',
     });
     await node.done(OWNER, 'DELETE', `/memories/${String(joined['id'])}`);
-    const got = await forNext(7);
-    const said = got.map(({ body }) => {
+    const got = await forNext(9);
+    const all = got.map(({ body }): Record<string, unknown> => {
       const { correlation_id: _c, delivered_at: _d, ...rest } = body;
       return rest;
     });
+    const sources = all.filter(({ reason }) => reason === 'consolidate');
+    assert.deepEqual(
+      sources.map(({ event, memory_id }) => [event, memory_id]),
+      [first, second].map((id) => ['memory_delete', id]),
+    );
+    const said = all.filter(({ reason }) => reason !== 'consolidate');
     const common = { namespace: 'team/alpha', agent_id: OWNER };
     const { valid_until, ...invalidated } = said[4] as Record<string, unknown>;
     assert.ok(Number.isFinite(Date.parse(String(valid_until))));

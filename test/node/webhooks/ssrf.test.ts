@@ -4,7 +4,10 @@ import { isIPv6 } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { systemClock, systemCrypto, systemScheduler } from '../../../node/seams.js';
 import { addressRefusal, urlRefusal } from '../../../node/webhooks/address-guard.js';
-import { type Resolved, type SenderParts, WebhookSender } from '../../../node/webhooks/sender.js';
+import type { Resolved } from '../../../node/webhooks/lookups.js';
+import { type SenderParts, WebhookSender } from '../../../node/webhooks/sender.js';
+import { WEBHOOK_LOOKUPS_MAX } from '../../../protocol/limits.js';
+import { until } from '../../support/wait.js';
 import { acknowledge, WebhookReceiver } from '../../support/webhook-receiver.js';
 
 /** Addresses as text that must be refused at once, whatever is resolved. */
@@ -236,6 +239,28 @@ describe('the guard of webhooks', () => {
     assert.equal(await sender({ resolve }).send(delivery(url)), 'dns-ssrf-rejected');
     const permitted = sender({ resolve, settings: { ssrfGuardAllowDnsFail: true } });
     assert.equal(await permitted.send(delivery(url)), 'network');
+  });
+
+  it('resolves few names at a time, each of them once', async () => {
+    const asked: string[] = [];
+    const answers = new Map<string, (found: readonly Resolved[]) => void>();
+    const resolve = (host: string) => {
+      asked.push(host);
+      return new Promise<readonly Resolved[]>((answer) => answers.set(host, answer));
+    };
+    const busy = sender({ resolve, timeoutMs: 1000 });
+    const urls = ['a', 'a', 'b', 'c', 'd'].map((name) => `https://${name}.example.org/`);
+    const ended = await Promise.all(urls.map((url) => busy.send(delivery(url))));
+    assert.deepEqual(ended, Array(urls.length).fill('network'), 'an attempt ends in its time');
+    assert.deepEqual(asked, ['a.example.org', 'b.example.org'], 'these lookups have not ended');
+    assert.equal(asked.length, WEBHOOK_LOOKUPS_MAX);
+    assert.equal(await busy.send(delivery(urls[0]!)), 'network', 'a further attempt waits for the same one');
+    const waiting = busy.send(delivery(urls[3]!));
+    answers.get('a.example.org')!(answered(['127.0.0.1']));
+    await until('the next name is resolved', () => asked.length === 3, { everyMs: 0 });
+    assert.equal(asked[2], 'c.example.org', 'those that gave up do not take the room');
+    answers.get('c.example.org')!(answered(['127.0.0.1']));
+    assert.equal(await waiting, 'dns-ssrf-rejected');
   });
 
   it('follows no redirect', async () => {

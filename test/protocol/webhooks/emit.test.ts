@@ -4,11 +4,15 @@ import {
   SUBSCRIPTION_DEAD_LETTERS_MAX,
   SUBSCRIPTION_PENDING_MAX,
   SUBSCRIPTIONS_PER_AGENT_MAX,
+  WEBHOOK_BODY_BYTES_MAX,
 } from '../../../protocol/limits.js';
+import { utf8Bytes } from '../../../protocol/utf8.js';
+import { bounded } from '../../../protocol/webhooks/emit.js';
 import { eventList } from '../../../protocol/webhooks/event-types.js';
-import { correlationId } from '../../../protocol/webhooks/outbox.js';
+import { bodyOf, correlationId } from '../../../protocol/webhooks/outbox.js';
 import type { Subscription } from '../../../protocol/webhooks/subscription.js';
-import { deleting, storing, tenant } from '../../support/memories.js';
+import type { WebhookEvent } from '../../../protocol/webhooks/webhook-event.js';
+import { aMemory, deleting, storing, tenant } from '../../support/memories.js';
 import { aRow, decideOver, NOW, refused, taken } from '../decide/answerer.js';
 
 const aSubscription = (fields: Partial<Subscription> = {}): Subscription => ({
@@ -86,6 +90,55 @@ describe('the events of a decision', () => {
     const { reads, result } = decideOver(storing({ title: 'new' }));
     assert.ok(result.ok);
     assert.ok(!reads.some(({ read }) => read === 'subscription'));
+  });
+});
+
+describe('the body of an event', () => {
+  const event = (details: WebhookEvent['details']): WebhookEvent => ({
+    ...{ event: 'memory_consolidated', memory_id: 'joined', namespace: 'team', agent_id: 'ai:a' },
+    details,
+  });
+  const bytes = (cut: WebhookEvent) =>
+    utf8Bytes(bodyOf(cut, correlationId('one', 1, 1_785_240_000_000), NOW));
+  const ids = Array.from({ length: 1500 }, (_, n) => `\u00e9-5f0c4c1e-7c5f-4d52-9a3e-${n}`);
+
+  it('stays as it is where it fits', () => {
+    const whole = event({ source_ids: ids.slice(0, 100), source_count: 100 });
+    assert.deepEqual(bounded(whole), whole);
+  });
+
+  it('keeps the beginning of a longer list, says so, and has almost all bytes that it may have', () => {
+    const cut = bounded(event({ source_ids: ids, source_count: ids.length }));
+    const kept = cut.details['source_ids'] as string[];
+    assert.deepEqual(cut.details, {
+      truncated: true,
+      source_count: ids.length,
+      source_ids: ids.slice(0, kept.length),
+    });
+    assert.ok(
+      bytes(cut) <= WEBHOOK_BODY_BYTES_MAX && bytes(cut) > WEBHOOK_BODY_BYTES_MAX - 64,
+      `${bytes(cut)}`,
+    );
+  });
+
+  it('does not hold one value that does not fit', () => {
+    const text = '"'.repeat(60_000);
+    assert.deepEqual(bounded(event({ source_ids: [text], source_count: 1 })).details, {
+      ...{ truncated: true, source_count: 1, source_ids: [] },
+    });
+    assert.deepEqual(bounded(event({ title: text, tier: 'long' })).details, {
+      truncated: true,
+      tier: 'long',
+    });
+  });
+
+  it('is cut before it waits', () => {
+    const memory = aMemory({ source: 'consolidation', metadata: { derived_from: ids } });
+    const command = { ...storing({ title: 'new' }), memory };
+    const { mutations } = taken(decideOver(command, [], { subscriptions: [aSubscription()] }));
+    const added = mutations.flatMap((each) => (each.mutation === 'add-event' ? [each.event] : []));
+    assert.deepEqual([added.length, added[0]?.event], [1, 'memory_consolidated']);
+    assert.ok(bytes(added[0]!) <= WEBHOOK_BODY_BYTES_MAX);
   });
 });
 
