@@ -2,16 +2,19 @@ import type { MemoryRow } from '../../protocol/memory/memory.js';
 import type { Result } from '../../protocol/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 import { seenMemories, seenMemory } from '../pipeline/seen-memories.js';
-import { shownMemory } from './shown-memories.js';
+import { type Showing, shownMemory } from './shown-memories.js';
 
 /** The members of a payload that a call gives. */
 export const given = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
-const lookingFor = ({ services: { store }, caller: { viewer }, now }: ReadCall) => ({ store, viewer, now });
+/** What of a call is needed to read a memory and show it. */
+type Looking = Showing & { readonly caller: Pick<ReadCall['caller'], 'viewer'> } & Pick<ReadCall, 'now'>;
+
+const lookingFor = ({ services: { store }, caller: { viewer }, now }: Looking) => ({ store, viewer, now });
 
 /** The memory that a call names by its id or a prefix; null where the caller sees none. */
-export const namedMemory = (call: ReadCall, id: string): Promise<Result<MemoryRow | null>> =>
+export const namedMemory = (call: Looking, id: string): Promise<Result<MemoryRow | null>> =>
   seenMemory(lookingFor(call), id);
 
 /** The same for each of many ids. */
@@ -21,7 +24,7 @@ export const namedMemories = (
 ): Promise<Result<readonly (MemoryRow | null)[]>> => seenMemories(lookingFor(call), ids);
 
 /** A memory that was just written, whole, as its hooks hear it; none when it cannot be read any more. */
-export async function writtenMemory(call: ReadCall, id: string) {
+export async function writtenMemory(call: Looking, id: string) {
   const found = await namedMemory(call, id);
   if (!found.ok || found.value === null) return [];
   const shown: object = await shownMemory(call, found.value);

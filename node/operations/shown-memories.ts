@@ -2,8 +2,13 @@ import { attesterOf, claimsAttestation, isAttested, shownAsClaimed } from '../..
 import { type Memory, memoryJson, ownerOf } from '../../protocol/memory/memory.js';
 import type { ReadCall } from '../pipeline/call.js';
 
+/** What of a call is needed to show memories. */
+export interface Showing {
+  readonly services: Pick<ReadCall['services'], 'store' | 'peerId' | 'isMember'>;
+}
+
 /** Memories as callers see them. Every answer except an export renders memories with this. */
-export async function shownMemories(call: ReadCall, memories: readonly Memory[]) {
+export async function shownMemories(call: Showing, memories: readonly Memory[]) {
   // The schema of an answer describes the members; the rendering of a memory has no type of its own.
   return (await judgedMemories(call, memories)).map((memory) => memoryJson(memory) as never);
 }
@@ -23,14 +28,14 @@ export async function flaggedMemories(call: ReadCall, memories: readonly Memory[
 }
 
 /** One memory as callers see it. */
-export async function shownMemory(call: ReadCall, memory: Memory) {
+export async function shownMemory(call: Showing, memory: Memory) {
   const [shown] = await shownMemories(call, [memory]);
   return shown!;
 }
 
 /** The memories with the attestation that this node gives them; those whose signer it does not know are claimed. */
 export async function judgedMemories<M extends Memory>(
-  { services }: ReadCall,
+  { services }: Showing,
   memories: readonly M[],
 ): Promise<readonly M[]> {
   const claiming = memories.filter(claimsAttestation);

@@ -96,7 +96,7 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     metrics,
   });
   const replication = mesh.replication();
-  const duties = dutiesOf(settings, storage, semantic, log, () => clockProblem(replication) !== null);
+  const duties = dutiesOf(own, semantic, () => clockProblem(replication) !== null);
   const services: Services = {
     ...own,
     condition: () => ({ ...condition.read(), federation: mesh.condition() }),
@@ -178,10 +178,8 @@ function openDaemonHooks(
 }
 
 function dutiesOf(
-  settings: Settings,
-  { store }: DaemonStorage,
+  { store, settings, log }: Services,
   semantic: Semantics | null,
-  log: Log,
   isClockAhead: () => boolean,
 ): OwnerDuties {
   return new OwnerDuties({

@@ -107,7 +107,7 @@ export async function openInlineNode(
   const background =
     role === 'mcp' && settings.dbPath !== ':memory:'
       ? await startBackground({
-          store,
+          store: services.store,
           role: 'mcp',
           holder: `mcp:${process.pid}:${systemRandom.uuid()}`,
           archive: settings.archiveOnGc,

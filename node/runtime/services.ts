@@ -1,4 +1,5 @@
 import type { MachineIdentity } from '../identity/machine-key.js';
+import { TellingStore } from '../operations/telling-store.js';
 import type { Services } from '../pipeline/call.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { AdviceBudget } from './advice-budget.js';
@@ -22,15 +23,18 @@ type OwnParts = Pick<
 
 /** The services of a node: its own parts, and what every node of this machine shares. */
 export function servicesOf(identity: MachineIdentity, own: OwnParts): Services {
+  const { hooks, isMember } = own;
+  const { peerId } = identity;
   return {
     ...own,
+    store: new TellingStore(own.store, { hooks, isMember, peerId, clock: systemClock }),
     recallSessions: new RememberedSessions(),
     verifications: new RememberedVerifications(),
     storeAdvice: new AdviceBudget(systemClock, systemScheduler),
     clock: systemClock,
     random: systemRandom,
     crypto: systemCrypto,
-    peerId: identity.peerId,
+    peerId,
     machineKey: identity.key,
   };
 }

@@ -97,7 +97,7 @@ function* withPutAside(
   return {
     ok: true,
     value: {
-      value,
+      value: { ...value, executed: executed.value.value },
       mutations: [...mutations, ...executed.value.mutations],
       ...(chargedTo === undefined ? {} : { chargedTo }),
     },

@@ -23,7 +23,10 @@ export interface Decision<T> {
   readonly value: T;
   /** The holder whose written bytes the writes count for; absent when they count for nobody. */
   readonly chargedTo?: string;
-  /** A command that was put aside and is decided now, in the same transaction; when it fails, nothing changes. */
+  /**
+   * A command that was put aside and is decided now, in the same transaction; when it fails, nothing changes. Its answer
+   * stands in the value as `executed`.
+   */
   readonly executes?: PutAside;
 }
 

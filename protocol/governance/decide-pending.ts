@@ -44,6 +44,8 @@ export interface PendingOutcome {
   /** Votes for it that count, and how many it needs. */
   readonly votes: number;
   readonly needed: number;
+  /** What the command of the action answered, where this decision executed it; for the node that executes it. */
+  readonly executed?: object;
 }
 
 /**

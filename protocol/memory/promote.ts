@@ -24,6 +24,8 @@ export interface PromoteMemory {
 /** What `promote-memory` answers. */
 export interface PromoteMemoryOutcome {
   readonly memory: Memory;
+  /** The promoted memory before. */
+  readonly from: Pick<Memory, 'namespace' | 'tier'>;
 }
 
 /**
@@ -43,7 +45,8 @@ export function* decidePromote(
   const tier = higherTier(row.tier, command.targetTier);
   // A long row with its own expiry keeps it until it is promoted to long again.
   const expiresAt = command.targetTier === 'long' ? null : row.expires_at;
-  if (tier === row.tier && expiresAt === row.expires_at) return decided({ memory: row }, []);
+  if (tier === row.tier && expiresAt === row.expires_at)
+    return decided({ memory: row, from: placeOf(row) }, []);
   const memory: Memory = {
     ...row,
     tier,
@@ -51,7 +54,9 @@ export function* decidePromote(
     updated_at: context.now,
     version: row.version + 1,
   };
-  return decided({ memory }, [replaceMemory(row, memory, { word: 'promote', reembed: false })]);
+  return decided({ memory, from: placeOf(row) }, [
+    replaceMemory(row, memory, { word: 'promote', reembed: false }),
+  ]);
 }
 
 /**
@@ -89,5 +94,11 @@ function* cloneInto(
   if (!room.ok) return failed(room.error);
   const charge = yield* chargeFor(clone, null, context);
   if (!charge.ok) return failed(charge.error);
-  return decided({ memory: clone }, [...room.value, ...charge.value, insertMemory(clone)]);
+  return decided({ memory: clone, from: placeOf(row) }, [
+    ...room.value,
+    ...charge.value,
+    insertMemory(clone),
+  ]);
 }
+
+const placeOf = ({ namespace, tier }: Memory) => ({ namespace, tier });

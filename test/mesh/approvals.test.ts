@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { cleanEnvironment, freePort, MAIN, temporaryFolder } from '../support/daemon-process.js';
+import { cleanEnvironment, freePort, MAIN } from '../support/daemon-process.js';
+import { HookHome } from '../support/hooks.js';
 import { event, until, untilAnswer } from '../support/wait.js';
 
 /** Actions that wait on one node and are decided on another. */
@@ -11,6 +12,8 @@ interface Node {
   readonly home: string;
   readonly port: number;
   child: ChildProcess;
+  /** The titles that its hook heard after a store. */
+  readonly told: () => readonly unknown[];
 }
 type Row = Record<string, unknown>;
 
@@ -31,10 +34,14 @@ const statusOf = async ({ port }: Node) =>
   (await (await fetch(`http://127.0.0.1:${port}/api/v1/mesh/status`)).json()) as Row;
 
 async function add(words: readonly string[], input = ''): Promise<Node> {
-  const home = temporaryFolder('mesh-approvals');
+  const hooks = new HookHome();
+  const { home } = hooks;
+  const hook = hooks.noting();
+  hooks.register({ event: 'post_store', command: hook.command });
   const port = await freePort();
   const flags = ['--url', `https://127.0.0.1:${await freePort()}`, '--serve', '--port', String(port)];
-  const node = { home, port, child: spawned(home, ['mesh', ...words, ...flags], input) };
+  const child = spawned(home, ['mesh', ...words, ...flags], input);
+  const node = { home, port, child, told: () => hook.events().map(({ payload }) => payload['title']) };
   nodes.push(node);
   await untilAnswer(
     'the node listens for others',
@@ -91,6 +98,12 @@ describe('actions that wait on one node of a mesh', { timeout: 180_000 }, () => 
   const storedOn = (node: Node, title: string) =>
     until(`${title} is stored`, async () => (await titlesOn(node)).includes(title), PATIENT);
 
+  /** Hooks after a store hear of it where it is executed, once. */
+  const toldOf = async (titles: readonly string[]) => {
+    await until('the store is told', () => home.told().includes(titles.at(-1)), PATIENT);
+    assert.deepEqual([home.told(), other.told()], [titles, []]);
+  };
+
   before(async () => {
     home = await add(['init']);
     const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'mesh', 'invite'], {
@@ -117,6 +130,7 @@ describe('actions that wait on one node of a mesh', { timeout: 180_000 }, () => 
     assert.deepEqual([status, body['approved'], body['executed']], [200, true, true], JSON.stringify(body));
     await storedOn(home, 'across');
     await storedOn(other, 'across');
+    await toldOf(['across']);
   });
 
   it('are executed once when they are approved on both at the same time', async () => {
@@ -127,6 +141,7 @@ describe('actions that wait on one node of a mesh', { timeout: 180_000 }, () => 
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409]);
     await storedOn(other, 'both');
     assert.equal((await titlesOn(home)).filter((title) => title.startsWith('both')).length, 1);
+    await toldOf(['across', 'both']);
   });
 
   it('keep a vote of the second while the first is away, and execute when it is back', async () => {
@@ -144,5 +159,6 @@ describe('actions that wait on one node of a mesh', { timeout: 180_000 }, () => 
     await storedOn(home, 'away');
     await storedOn(other, 'away');
     assert.equal((await pendingOn(other, id))?.['status'], 'approved');
+    await toldOf(['across', 'both', 'away']);
   });
 });
