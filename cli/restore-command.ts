@@ -30,7 +30,7 @@ export const restoreCommand = defineCommand({
       progress.end();
     }
     if (!done.ok) return failed(done.error);
-    const { keptAs, schemaVersion, dbEpoch } = done.value;
+    const { keptAs, schemaVersion, dbEpoch, quarantinedSubscriptions } = done.value;
     const answer = {
       restored: true,
       from,
@@ -38,12 +38,19 @@ export const restoreCommand = defineCommand({
       kept_as: keptAs,
       schema_version: schemaVersion,
       db_epoch: dbEpoch,
+      quarantined_subscriptions: quarantinedSubscriptions,
     };
     await terminal.print(
       parsed.flags.has('json')
         ? `${JSON.stringify(answer)}\n`
-        : `restored: ${settings.dbPath}${keptAs === null ? '' : `; the old database is kept as ${keptAs}`}\n`,
+        : `restored: ${settings.dbPath}${keptAs === null ? '' : `; the old database is kept as ${keptAs}`}\n${restingLine(quarantinedSubscriptions)}`,
     );
     return ok(0);
   },
 });
+
+/** What the operator must do for subscriptions that get nothing. */
+const restingLine = (count: number): string =>
+  count === 0
+    ? ''
+    : `${count} subscriptions to events are quarantined; "subscription-replay <id> <since> --resend" resumes one\n`;

@@ -27,8 +27,8 @@ export function checkWebhooks(
   if (found.quarantined > 0) {
     section.warn(
       'WEBHOOK_QUARANTINED',
-      `the receivers of ${found.quarantined} subscriptions failed too often: they get nothing`,
-      'repair the receiver, then its owner runs "mnemesh subscription-replay <id> <since> --resend"',
+      `${found.quarantined} subscriptions get nothing: their receivers failed too often, or the database came from another machine`,
+      'see that the receiver works and no other node sends to it, then its owner runs "mnemesh subscription-replay <id> <since> --resend"',
     );
   }
   if (found.dropped > 0) {

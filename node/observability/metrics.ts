@@ -88,7 +88,7 @@ export class Metrics {
   });
   readonly #webhooks: Readonly<Record<keyof WebhookTotals, Gauge>> = {
     subscriptions: this.#gauge('svc_webhook_subscriptions', 'Subscriptions to events'),
-    quarantined: this.#gauge('svc_webhook_quarantined', 'Subscriptions whose receiver failed too often'),
+    quarantined: this.#gauge('svc_webhook_quarantined', 'Quarantined subscriptions'),
     pending: this.#gauge('svc_webhook_pending', 'Events that wait for their delivery'),
     dead: this.#gauge('svc_webhook_dlq_depth', 'Events that could not be delivered'),
     dropped: this.#gauge(

@@ -65,9 +65,10 @@ export interface FreshEpoch {
 
 /**
  * Continues under another origin; inside the caller's transaction. The old origin becomes like any other node's: if
- * peers have later operations of it, they send them.
+ * peers have later operations of it, they send them. On another machine no event is sent until its owner wants it.
  */
 export function switchEpoch(db: Connection, fresh: FreshEpoch): void {
+  if (db.prepare('SELECT peer_id FROM log_state').pluck().get() !== fresh.peerId) quarantineAll(db);
   db.exec(
     `INSERT OR REPLACE INTO origins (origin, seq, head, hlc)
      SELECT peer_id || '/' || db_epoch, origin_seq, chain_head, hlc FROM log_state WHERE origin_seq > 0`,
@@ -82,6 +83,22 @@ export function switchEpoch(db: Connection, fresh: FreshEpoch): void {
   };
   recordEpoch(db, fresh, commit_sequence);
 }
+
+/** The machine before may still send the same events. */
+function quarantineAll(db: Connection): void {
+  if (hasSubscriptions(db)) db.exec("UPDATE subscriptions SET status = 'quarantined'");
+}
+
+/** How many subscriptions get nothing. */
+export function quarantinedSubscriptions(db: Connection): number {
+  const asked = "SELECT count(*) FROM subscriptions WHERE status = 'quarantined'";
+  return hasSubscriptions(db) ? (db.prepare(asked).pluck().get() as number) : 0;
+}
+
+/** False for a database of an earlier release, which has no such table, or one of another form. */
+const hasSubscriptions = (db: Connection): boolean =>
+  db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'subscription_changes'").get() !==
+  undefined;
 
 function recordEpoch(db: Connection, fresh: FreshEpoch, commitSequence: number): void {
   db.prepare(

@@ -19,7 +19,12 @@ import { AuditChain } from './audit-chain.js';
 import { AuditHeadFile, auditHeadPath } from './audit-head.js';
 import { manifestPathOf, readManifest } from './backup.js';
 import { sqliteCode } from './connection.js';
-import { DatabaseRefusedError, type OpenOptions, switchEpoch } from './database-setup.js';
+import {
+  DatabaseRefusedError,
+  type OpenOptions,
+  quarantinedSubscriptions,
+  switchEpoch,
+} from './database-setup.js';
 import { holdExclusively, inUse } from './exclusive-hold.js';
 import { OLDEST_VERSION } from './migrations/migrate.js';
 import { resetWithin } from './reset-clock.js';
@@ -52,6 +57,8 @@ export interface Restored {
   /** The new path of the former database; null when there was none before. */
   readonly keptAs: string | null;
   readonly schemaVersion: number;
+  /** Subscriptions of the restored database that get nothing, all of them where it comes from another machine. */
+  readonly quarantinedSubscriptions: number;
 }
 
 /**
@@ -75,10 +82,15 @@ export function restoreBackup(options: RestoreOptions): Result<Restored> {
     chmodSync(draft, 0o600);
     const version = checkCopy(draft, options);
     if (!version.ok) return failed(version.error);
-    if (version.value === SCHEMA_VERSION) beginEpoch(draft, options);
+    const quarantined = version.value === SCHEMA_VERSION ? beginEpoch(draft, options) : 0;
     syncToDisk(draft);
     const swapped = swap(draft, options);
-    return swapped.ok ? ok({ keptAs: swapped.value, schemaVersion: version.value }) : failed(swapped.error);
+    if (!swapped.ok) return failed(swapped.error);
+    return ok({
+      keptAs: swapped.value,
+      schemaVersion: version.value,
+      quarantinedSubscriptions: quarantined,
+    });
   } finally {
     removeFiles([draft, headBefore(draft), auditHeadPath(draft), ...SIDE_FILES.map((end) => draft + end)]);
   }
@@ -127,9 +139,9 @@ function checkCopy(copy: string, { from, skipVerify, step }: RestoreOptions): Re
 
 /**
  * The changes after the backup are gone, so the chain must not continue under the same origin. The audit chain records
- * the restore; the signed heads from before and after it wait next to the copy.
+ * the restore; the signed heads from before and after it wait next to the copy. Answers how many subscriptions get nothing.
  */
-function beginEpoch(copy: string, options: RestoreOptions): void {
+function beginEpoch(copy: string, options: RestoreOptions): number {
   const db = new Database(copy);
   try {
     db.pragma('journal_mode = DELETE');
@@ -147,6 +159,7 @@ function beginEpoch(copy: string, options: RestoreOptions): void {
       audit.append({ agentId: options.by, type: 'database.restored', payload }, options.now);
     })();
     audit.committed();
+    return quarantinedSubscriptions(db);
   } finally {
     db.close();
   }
