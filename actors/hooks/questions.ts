@@ -26,6 +26,9 @@ export interface QuestionsParts {
   readonly announce: (question: OpenQuestion) => void;
 }
 
+/** As lists show ids; a shorter beginning could mean a question that has just come. */
+const BEGINNING_LENGTH_MIN = 8;
+
 /** What was answered; `by` is `default` where no operator did in time. */
 export interface Answered {
   readonly answer: string | null;
@@ -85,14 +88,17 @@ export class Questions {
     });
   }
 
-  /** Answers an open question. NOT_FOUND for one that was answered or has expired. */
+  /** Answers the open question whose id begins so. NOT_FOUND for one that was answered or has expired. */
   answer(
     id: string,
     answer: string,
   ): Result<{ readonly question: OpenQuestion; readonly permitted: boolean }> {
-    const open = this.#open.get(id);
+    const isLong = id.length >= BEGINNING_LENGTH_MIN;
+    const found = [...this.#open.values()].filter(({ question }) => isLong && question.id.startsWith(id));
+    const [open] = found;
     if (open === undefined)
       return fail('NOT_FOUND', 'no such question is open: it was answered, or its time is over');
+    if (found.length > 1) return fail('AMBIGUOUS_ID_PREFIX', 'more than one open question begins so');
     const { question, settle } = open;
     const { options } = question;
     const chosen = options.find((option) => option.toLowerCase() === answer.trim().toLowerCase()) ?? null;

@@ -31,7 +31,11 @@ export function checkHooks(path: string, searchPath: string, running: RunningHoo
     section.fact(`hook[${index}]`, `${event}: ${command}`);
     const why = cannotRun(commandPath(command, dirname(path)), searchPath);
     if (why !== null)
-      section.warn('HOOK_COMMAND', `hook[${index}]: ${command} ${why}`, 'correct its command');
+      section.warn(
+        'HOOK_COMMAND',
+        `hook[${index}]: ${command} ${why}`,
+        'correct its command, or make the file executable (chmod +x)',
+      );
   }
   if (running !== null) tellFigures(section, running);
   return section.done();

@@ -96,7 +96,7 @@ export const hookAnswer = defineOperation({
   summary: 'Answer a question of a hook.',
   core: false,
   input: z.object({
-    id: z.string().max(64).describe('Id of the question'),
+    id: z.string().max(64).describe('Id of the question, or its beginning'),
     answer: z
       .string()
       .min(1)
@@ -122,7 +122,8 @@ export const hookAnswer = defineOperation({
       return fail('NOT_FOUND', 'no question can be open: no daemon serves this database');
     const answered = questions.answer(id, answer);
     if (!answered.ok) return failed(answered.error);
-    return ok({ answered: true as const, id, permitted: answered.value.permitted });
+    const { question, permitted } = answered.value;
+    return ok({ answered: true as const, id: question.id, permitted });
   },
 });
 

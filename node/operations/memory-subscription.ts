@@ -5,7 +5,7 @@ import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { utf8Bytes } from '../../protocol/utf8.js';
 import { ALL_EVENTS, EVENT_TYPES, eventList } from '../../protocol/webhooks/event-types.js';
 import type { Subscription } from '../../protocol/webhooks/subscription.js';
-import type { Call } from '../pipeline/call.js';
+import type { Call, ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { urlRefusal } from '../webhooks/address-guard.js';
@@ -13,7 +13,22 @@ import { urlRefusal } from '../webhooks/address-guard.js';
 const subscriptionId = z
   .string()
   .refine((id) => memoryIdProblem(id) === null, 'must be the id of a subscription')
-  .describe('Id of a subscription');
+  .describe('Id of a subscription, or its beginning');
+
+const UUID_LENGTH = 36;
+/** As lists show ids; a shorter beginning could be a slip. */
+const BEGINNING_LENGTH_MIN = 8;
+
+/** The id of the caller's subscription that begins so; an unknown one stays as it was given. */
+async function ownSubscription({ services, caller }: ReadCall, given: string): Promise<Result<string>> {
+  if (given.length >= UUID_LENGTH || given.length < BEGINNING_LENGTH_MIN) return ok(given);
+  const listed = await services.store.query({ kind: 'list-subscriptions', viewer: caller.viewer });
+  if (!listed.ok) return failed(listed.error);
+  const found = listed.value.subscriptions.filter(({ id }) => id.startsWith(given));
+  return found.length > 1
+    ? fail('AMBIGUOUS_ID_PREFIX', 'more than one of your subscriptions begins so: give the whole id')
+    : ok(found[0]?.id ?? given);
+}
 
 const secret = z
   .string()
@@ -161,11 +176,14 @@ export const memoryUnsubscribe = defineOperation({
       removed === true ? `unsubscribed: ${id}` : `you have no subscription ${id}; nothing was removed`,
     examples: ['unsubscribe 0190c3f2-7d1a-4c5e-9b1d-2f3a4b5c6d7e'],
   },
-  run: async ({ services, caller }, { id }) => {
-    const gone = await services.store.execute({ kind: 'unsubscribe', id, viewer: caller.viewer });
+  run: async (call, asked) => {
+    const { services, caller } = call;
+    const id = await ownSubscription(call, asked.id);
+    if (!id.ok) return failed(id.error);
+    const gone = await services.store.execute({ kind: 'unsubscribe', id: id.value, viewer: caller.viewer });
     if (!gone.ok) return failed(gone.error);
     const { removed } = gone.value;
-    return ok({ id, removed, deleted: removed });
+    return ok({ id: id.value, removed, deleted: removed });
   },
 });
 
@@ -260,8 +278,12 @@ export const memorySubscriptionReplay = defineOperation({
     },
     examples: ['subscription-replay 0190c3f2-7d1a-4c5e-9b1d-2f3a4b5c6d7e 2026-01-01T00:00:00Z --resend'],
   },
-  run: async ({ services, caller }, { subscription_id: subscriptionId, since, limit, resend }) => {
+  run: async (call, { subscription_id: asked, since, limit, resend }) => {
+    const { services, caller } = call;
     const { viewer } = caller;
+    const id = await ownSubscription(call, asked);
+    if (!id.ok) return failed(id.error);
+    const subscriptionId = id.value;
     let resent = 0;
     if (resend) {
       const again = await services.store.execute({
@@ -335,8 +357,12 @@ export const memorySubscriptionDlqList = defineOperation({
     },
     examples: ['subscription-dlq-list --subscription-id 0190c3f2-7d1a-4c5e-9b1d-2f3a4b5c6d7e'],
   },
-  run: async ({ services, caller }, { subscription_id = null, limit }) => {
+  run: async (call, { subscription_id: asked, limit }) => {
+    const { services, caller } = call;
     const { viewer } = caller;
+    const id = asked === undefined ? ok(null) : await ownSubscription(call, asked);
+    if (!id.ok) return failed(id.error);
+    const subscription_id = id.value;
     const found = await services.store.query({
       ...{ kind: 'dead-letters', subscriptionId: subscription_id, limit, viewer },
     });

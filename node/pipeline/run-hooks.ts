@@ -56,12 +56,18 @@ async function askAll(run: HookRun, fired: Fired, { queued }: Asking): Promise<H
       : usualAnswer(asked);
     const permitted = answered.permitted || (isRead(fired.event) && answered.answer === null);
     if (permitted) continue;
-    const reason =
-      answered.by === 'operator' ? 'the operator denied it' : 'the operator did not permit it in time';
+    const missing = waits ? 'the operator did not permit it in time' : notAsked(fired.event);
+    const reason = answered.by === 'operator' ? 'the operator denied it' : missing;
     return { reason, code: HOOK_DENY_CODE, command: asked.origin_command, busy: false };
   }
   return null;
 }
+
+/** Why a question got its default at once. */
+const notAsked = (event: HookEvent): string =>
+  isRead(event)
+    ? 'it asks the operator, for whom a read does not wait'
+    : 'it asks the operator, who can answer only while a daemon runs ("mnemesh serve")';
 
 const isRead = (event: HookEvent): boolean => ['read', 'hot'].includes(hookEventRow(event).class);
 

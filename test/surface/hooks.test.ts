@@ -131,7 +131,13 @@ describe('hooks of a daemon', { timeout: 180_000 }, () => {
       assert.equal(tenant.body['code'], 'ADMIN_REQUIRED');
       const wrong = await node.send('POST', `/hooks/questions/${id}`, { answer: 'perhaps' });
       assert.equal(wrong.body['code'], 'VALIDATION_FAILED');
-      const answered = await node.send('POST', `/hooks/questions/${id}`, { answer: 'Allow' });
+      const tooShort = await node.send('POST', `/hooks/questions/${String(id).slice(0, 7)}`, {
+        answer: 'allow',
+      });
+      assert.equal(tooShort.status, 404);
+      const answered = await node.send('POST', `/hooks/questions/${String(id).slice(0, 8)}`, {
+        answer: 'Allow',
+      });
       assert.deepEqual([answered.status, answered.body['permitted']], [200, true]);
       assert.equal((await storing).status, 201);
       const again = await node.send('POST', `/hooks/questions/${id}`, { answer: 'allow' });

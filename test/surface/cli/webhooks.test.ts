@@ -93,8 +93,15 @@ describe('webhooks on the command line', { timeout: 180_000 }, () => {
     }
     const dead = await told(['subscription-dlq-list']);
     assert.equal(dead['count'], 0);
-    const gone = await run(home, ['unsubscribe', ids[0]!]);
-    assert.match(gone.out, /unsubscribed/);
+    const listedId = ids[0]!.slice(0, 8);
+    assert.equal((await told(['subscription-replay', listedId, '2020-01-01T00:00:00Z']))['count'], 1);
+    assert.equal(
+      (await told(['subscription-dlq-list', '--subscription-id', listedId]))['subscription_id'],
+      ids[0],
+    );
+    assert.equal((await told(['unsubscribe', listedId.slice(0, 7)]))['removed'], false);
+    const gone = await run(home, ['unsubscribe', listedId]);
+    assert.equal(gone.out, `unsubscribed: ${ids[0]}\n`);
     assert.equal((await told(['list-subscriptions']))['count'], 2);
   });
 
