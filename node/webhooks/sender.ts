@@ -167,6 +167,8 @@ export class WebhookSender {
       connect: {
         lookup: pinned,
         timeout: WEBHOOK_TIMEOUT_MS,
+        // Whatever NODE_TLS_REJECT_UNAUTHORIZED says: a body goes to its receiver only.
+        rejectUnauthorized: true,
         // The name that TLS asks for has no final dot (RFC 6066).
         ...(isIP(host) === 0 ? { servername: host } : {}),
         ...(authorities === undefined ? {} : { ca: [...authorities] }),

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { KeyAndCertificate } from '../../../node/mesh/forming/certificate.js';
@@ -8,7 +10,7 @@ import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../
 import { WebhookSender } from '../../../node/webhooks/sender.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { testAuthority } from '../../support/mesh.js';
-import { until } from '../../support/wait.js';
+import { event, until, within } from '../../support/wait.js';
 import { WebhookDaemon } from '../../support/webhook-daemon.js';
 import { type ServerCertificate, WebhookReceiver } from '../../support/webhook-receiver.js';
 
@@ -47,11 +49,12 @@ describe('a webhook over TLS', { timeout: 120_000 }, () => {
   }
 
   /** Sends an event to a name, which resolves to this machine; null when it was acknowledged. */
-  const send = (url: string, trusted?: readonly KeyAndCertificate[]) =>
+  const send = (url: string, trusted?: readonly KeyAndCertificate[], timeoutMs?: number) =>
     new WebhookSender({
       ...{ clock: systemClock, scheduler: systemScheduler, crypto: systemCrypto },
       settings: { allowLoopbackWebhooks: true, ssrfGuardAllowDnsFail: false, webhookHmacSecret: null },
       resolve: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(trusted === undefined ? {} : { authorities: trusted.map(({ cert }) => cert) }),
     }).send({
       ...{ subscriptionId: 's', seq: 1, correlationId: CORRELATION, url },
@@ -113,6 +116,30 @@ describe('a webhook over TLS', { timeout: 120_000 }, () => {
     await refused([authority]);
     receiver.names.splice(0);
     await refused(undefined);
+  });
+
+  it('is not sent to a stranger because the environment switches the check off', async () => {
+    receiver.certificate = certificateOf(NAME, { by: other });
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    try {
+      await refused([authority]);
+    } finally {
+      delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+    }
+  });
+
+  it('ends in its time where the receiver does not answer the handshake', async () => {
+    const mute = createServer(() => undefined).listen(0, '127.0.0.1');
+    await event('the mute server listens', mute, 'listening');
+    const connected = once(mute, 'connection') as Promise<[Socket]>;
+    const { port } = mute.address() as AddressInfo;
+    assert.equal(await send(`https://${NAME}:${port}/`, [authority], 300), 'network');
+    const [socket] = await connected;
+    await within(
+      'the connection ends',
+      socket.destroyed ? Promise.resolve([]) : once(socket.resume(), 'close'),
+    );
+    mute.close();
   });
 
   it('is not sent without TLS to an address with https', async () => {
