@@ -116,7 +116,9 @@ export class WebhookDispatcher {
     }
     if (acknowledged.length === 0 && failed === null) return false;
     await this.#record({ kind: 'record-deliveries', subscriptionId: id, acknowledged, failed });
-    return failed === null && (acknowledged.length < deliveries.length || deliveries.length === EVENTS_PER_TURN);
+    return (
+      failed === null && (acknowledged.length < deliveries.length || deliveries.length === EVENTS_PER_TURN)
+    );
   }
 
   async #record(ended: RecordDeliveries): Promise<void> {
