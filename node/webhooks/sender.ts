@@ -17,7 +17,7 @@ export interface SenderParts {
   readonly scheduler: Scheduler;
   /** The resolver of the system unless given. */
   readonly resolve?: (host: string) => Promise<readonly Resolved[]>;
-  /** Certificates that are trusted besides the public ones, PEM; for tests. */
+  /** Certificates that are trusted instead of the public ones, PEM; for tests. */
   readonly authorities?: readonly string[];
   readonly timeoutMs?: number;
 }
@@ -100,8 +100,7 @@ export class WebhookSender {
     // The settings may have changed since it was registered.
     if (urlRefusal(address, settings.allowLoopbackWebhooks) !== null) return 'ssrf-rejected';
     const url = new URL(address);
-    const target = await this.#addressOf(url, signal);
-    const client = this.#clientTo(url, target);
+    const client = this.#clientTo(url, await this.#addressesOf(url, signal));
     const timestamp = String(Math.floor(clock.nowMs() / 1000));
     try {
       const answer = await client.request({
@@ -124,8 +123,8 @@ export class WebhookSender {
     }
   }
 
-  /** The address that the connection goes to: the first one, after all of them were checked. */
-  async #addressOf(url: URL, signal: AbortSignal): Promise<Resolved> {
+  /** The addresses that the connection may go to: the first one of each family, after all of them were checked. */
+  async #addressesOf(url: URL, signal: AbortSignal): Promise<readonly [Resolved, ...Resolved[]]> {
     const { settings } = this.#parts;
     const host = hostOf(url);
     const family = isIP(host);
@@ -138,7 +137,8 @@ export class WebhookSender {
     // Without TLS only this machine is called, whatever its name resolves to.
     const isHere = ({ address }: Resolved) => addressRefusal(address, false) !== null;
     if (url.protocol === 'http:' && !found.every(isHere)) throw new Refused('dns-ssrf-rejected');
-    return first;
+    const second = found.find((other) => other.family !== first.family);
+    return second === undefined ? [first] : [first, second];
   }
 
   async #resolved(host: string, signal: AbortSignal): Promise<readonly Resolved[]> {
@@ -152,12 +152,14 @@ export class WebhookSender {
     }
   }
 
-  #clientTo(url: URL, { address, family }: Resolved): Client {
+  #clientTo(url: URL, addresses: readonly [Resolved, ...Resolved[]]): Client {
     const { authorities } = this.#parts;
+    const [{ address, family }] = addresses;
     const pinned: LookupFunction = (_host, options, done) => {
-      if (options.all === true) done(null, [{ address, family }]);
+      if (options.all === true) done(null, [...addresses]);
       else done(null, address, family);
     };
+    const host = hostOf(url);
     return new Client(url.origin, {
       pipelining: 0,
       headersTimeout: 0,
@@ -165,6 +167,8 @@ export class WebhookSender {
       connect: {
         lookup: pinned,
         timeout: WEBHOOK_TIMEOUT_MS,
+        // The name that TLS asks for has no final dot (RFC 6066).
+        ...(isIP(host) === 0 ? { servername: host } : {}),
         ...(authorities === undefined ? {} : { ca: [...authorities] }),
       },
     });

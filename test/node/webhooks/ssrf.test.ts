@@ -227,6 +227,14 @@ describe('the guard of webhooks', () => {
     assert.equal(receiver.got.length, before);
   });
 
+  it('connects to an address of the other family where the first one does not answer', async () => {
+    const resolve = () => Promise.resolve(answered(['::1', '127.0.0.1']));
+    const here = sender({ resolve, settings: { allowLoopbackWebhooks: true } });
+    const before = receiver.got.length;
+    assert.equal(await here.send(delivery(`http://localhost:${receiver.port}/`)), null);
+    assert.equal(receiver.got.length, before + 1);
+  });
+
   it('sends without TLS only to this machine, whatever its name resolves to', async () => {
     const resolve = () => Promise.resolve(answered(['93.184.216.34']));
     const there = sender({ resolve, settings: { allowLoopbackWebhooks: true } });
