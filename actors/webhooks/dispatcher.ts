@@ -13,10 +13,17 @@ import type { ChildSpec } from '../core/child.js';
 import { loopChild, type NextRound, type Wake } from '../core/loop.js';
 import type { RestartPolicy } from '../core/restart-policy.js';
 
+/** How events of one subscription reach their receiver. */
+export interface ReceiverConnection {
+  /** Sends an event once: null when it was acknowledged, else why not. Never rejects; ends when the signal says so. */
+  send(delivery: Delivery, stopping?: AbortSignal): Promise<string | null>;
+  close(): void;
+}
+
 export interface DispatcherParts {
   readonly store: Pick<Store, 'query' | 'execute'>;
-  /** Sends an event once: null when it was acknowledged, else why not. Ends when the signal says so. */
-  readonly send: (delivery: Delivery, stopping: AbortSignal) => Promise<string | null>;
+  /** A connection for the events of one turn. */
+  readonly open: () => ReceiverConnection;
   /** True while this process is the one that delivers for the database. */
   readonly owns: () => boolean;
   /** Subscriptions that are served at the same time. */
@@ -99,26 +106,43 @@ export class WebhookDispatcher {
 
   /** Sends events of a subscription, and records what became of them. True when more are due. */
   async #turn(id: string, stopping: AbortSignal): Promise<boolean> {
-    const { store, clock, owns, send } = this.#parts;
+    const { store, clock } = this.#parts;
     const asked = { subscriptionId: id, nowMs: clock.nowMs(), limit: EVENTS_PER_TURN };
     const found = await store.query({ kind: 'next-deliveries', ...asked });
-    const untilMs = clock.monotonicMs() + TURN_MS;
     const deliveries = found.ok ? found.value.deliveries : [];
-    const acknowledged: number[] = [];
-    let failed: RecordDeliveries['failed'] = null;
-    for (const delivery of deliveries) {
-      if (stopping.aborted || !owns()) break;
-      const error = await send(delivery, stopping);
-      if (error === null) acknowledged.push(delivery.seq);
-      // What the stop has cut off is sent again.
-      else if (!stopping.aborted) failed = { seq: delivery.seq, error };
-      if (error !== null || clock.monotonicMs() >= untilMs) break;
-    }
+    const { acknowledged, failed } = await this.#sendAll(deliveries, stopping);
     if (acknowledged.length === 0 && failed === null) return false;
     await this.#record({ kind: 'record-deliveries', subscriptionId: id, acknowledged, failed });
     return (
       failed === null && (acknowledged.length < deliveries.length || deliveries.length === EVENTS_PER_TURN)
     );
+  }
+
+  /** Sends events in their order until one fails or the time of the turn is over. */
+  async #sendAll(
+    deliveries: readonly Delivery[],
+    stopping: AbortSignal,
+  ): Promise<Pick<RecordDeliveries, 'acknowledged' | 'failed'>> {
+    const { clock, owns, open } = this.#parts;
+    const untilMs = clock.monotonicMs() + TURN_MS;
+    const acknowledged: number[] = [];
+    const connection = open();
+    try {
+      for (const delivery of deliveries) {
+        if (stopping.aborted || !owns()) break;
+        const { seq } = delivery;
+        const error = await connection.send(delivery, stopping);
+        if (error !== null) {
+          // What the stop has cut off is sent again.
+          return { acknowledged, failed: stopping.aborted ? null : { seq, error } };
+        }
+        acknowledged.push(seq);
+        if (clock.monotonicMs() >= untilMs) break;
+      }
+    } finally {
+      connection.close();
+    }
+    return { acknowledged, failed: null };
   }
 
   async #record(ended: RecordDeliveries): Promise<void> {
