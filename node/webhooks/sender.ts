@@ -48,7 +48,7 @@ class Refused extends Error {
 
 /**
  * Sends events to receivers (interface §6.1). Every resolved address is checked, and the connection goes to the address
- * that was checked. It follows no redirect, uses no proxy, and keeps neither connections nor cookies.
+ * that was checked. It follows no redirect, uses no proxy, and keeps no cookies, and a connection for one turn only.
  */
 export class WebhookSender {
   readonly #parts: SenderParts;

@@ -48,21 +48,24 @@ describe('a webhook over TLS', { timeout: 120_000 }, () => {
     return { cert, key: tlsKey.key };
   }
 
-  /** Sends an event to a name, which resolves to this machine; null when it was acknowledged. */
-  const send = (url: string, trusted?: readonly KeyAndCertificate[], timeoutMs?: number) =>
+  const sender = (trusted: readonly KeyAndCertificate[] | undefined, timeoutMs?: number) =>
     new WebhookSender({
       ...{ clock: systemClock, scheduler: systemScheduler, crypto: systemCrypto },
       settings: { allowLoopbackWebhooks: true, ssrfGuardAllowDnsFail: false, webhookHmacSecret: null },
       resolve: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(trusted === undefined ? {} : { authorities: trusted.map(({ cert }) => cert) }),
-    }).send({
-      ...{ subscriptionId: 's', seq: 1, correlationId: CORRELATION, url },
-      ...{
-        body: JSON.stringify({ correlation_id: CORRELATION, event: 'memory_store' }),
-        secretHash: 'ab'.repeat(32),
-      },
     });
+  const delivery = (url: string) => ({
+    ...{ subscriptionId: 's', seq: 1, correlationId: CORRELATION, url },
+    ...{
+      body: JSON.stringify({ correlation_id: CORRELATION, event: 'memory_store' }),
+      secretHash: 'ab'.repeat(32),
+    },
+  });
+  /** Sends an event to a name, which resolves to this machine; null when it was acknowledged. */
+  const send = (url: string, trusted?: readonly KeyAndCertificate[], timeoutMs?: number) =>
+    sender(trusted, timeoutMs).send(delivery(url));
   const address = (name = NAME) => `https://${name}:${receiver.port}/hook`;
 
   it('asks for the name and not for the address that it calls', async () => {
@@ -74,6 +77,15 @@ describe('a webhook over TLS', { timeout: 120_000 }, () => {
   it('asks for the name without the final dot of the address', async () => {
     assert.equal(await send(address(`${NAME}.`), [authority]), null);
     assert.deepEqual(receiver.names, [NAME]);
+  });
+
+  it('shares a handshake with the events of its turn only', async () => {
+    const turns = [sender([authority]).open(), sender([authority]).open()];
+    for (const turn of turns) {
+      for (let n = 0; n < 3; n += 1) assert.equal(await turn.send(delivery(address())), null);
+      turn.close();
+    }
+    assert.deepEqual([receiver.got.length, receiver.names], [6, [NAME, NAME]]);
   });
 
   it('goes to an address that the certificate names', async () => {
