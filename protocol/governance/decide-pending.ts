@@ -218,7 +218,11 @@ function stateProblem(pending: PendingAction, { now }: DecisionContext): Failure
   return { code: 'PENDING_ACTION_STATE_INVALID', message, details: { id: pending.pending_id, status } };
 }
 
-const notFound = () => fail('PENDING_ACTION_NOT_FOUND', 'pending action not found');
+const notFound = () =>
+  fail(
+    'PENDING_ACTION_NOT_FOUND',
+    'pending action not found; name it by its whole id, as "pending list --json" shows it',
+  );
 
 const tally = (pending: PendingAction, votes: readonly Vote[]): PendingOutcome => ({
   pending,
