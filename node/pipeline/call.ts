@@ -106,6 +106,8 @@ export interface ReadServices {
 /** The parts of a node that operations that write use. */
 export interface Services extends ReadServices {
   readonly store: Store;
+  /** Counts what was decided about an action that policies gate; absent where nothing is counted. */
+  readonly onDecision?: (action: string, outcome: 'allow' | 'deny' | 'ask') => void;
   /** Absent where nothing is replicated: in processes other than the daemon. */
   readonly replication?: Replication;
 }

@@ -170,14 +170,14 @@ const denied = (
   event: { agentId, type: 'pending_action.denied', payload: { pending_id, action_type, namespace } },
 });
 
-/** Where the home is another node: the failure that names it. */
-function* otherHome(id: string): Reading<Failure | null> {
+/** The failure that names the home, where that is another node; null where it is this one. */
+export function* otherHome(id: string): Reading<Failure | null> {
   const home = yield* homeOf(id);
   const self = peerOfOrigin((yield* read('log-origin', {})).origin);
   return home.peerId === self ? null : notHome(id, home);
 }
 
-function* pendingRow(pendingId: string): Reading<Row<PendingAction> | null> {
+export function* pendingRow(pendingId: string): Reading<Row<PendingAction> | null> {
   const asked = { kind: pendingKind.name, member: 'pending_id', value: pendingId, limit: 1 };
   const [found] = yield* read('records-with', asked);
   return found === undefined ? null : yield* recordRow(pendingKind, found.id);

@@ -3,7 +3,7 @@ import { Connection, type Piped } from './connection.js';
 import { Dice } from './dice.js';
 import { digestOf, settledDigest } from './digest.js';
 import { drawRequest, type FuzzRequest } from './http-requests.js';
-import { httpProblem, parse } from './oracle.js';
+import { httpProblem, isRecorded, parse } from './oracle.js';
 import { type Exchanged, exchange, type RawAnswer } from './raw-http.js';
 import { Refused } from './refused.js';
 import { fault, type Surface, type SurfaceOptions, sideBySide, Tally } from './surface.js';
@@ -19,7 +19,7 @@ const BROKEN_AT_ONCE = 48;
 
 /**
  * Drawn requests to the HTTP API: whole ones several at once over connections that stay, broken ones each on its own.
- * Every answer must be in the error table, and a refused request must change nothing.
+ * Every answer must be in the error table, and a refused request must change nothing, unless a policy refused it.
  */
 export class HttpSurface implements Surface {
   readonly #dice: Dice;
@@ -109,7 +109,8 @@ const shown = (bytes: Buffer) => JSON.stringify(bytes.toString('latin1').slice(0
 
 /** A broken request that ended without an answer may have been carried out. */
 const allRefused = (answers: readonly RawAnswer[]) =>
-  answers.length > 0 && answers.every(({ status }) => status >= 400);
+  answers.length > 0 &&
+  answers.every(({ status, body }) => status >= 400 && !(body !== null && isRecorded(body)));
 
 function harvest(value: unknown, values: Values): void {
   if (typeof value !== 'object' || value === null) return;

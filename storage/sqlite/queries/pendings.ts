@@ -5,6 +5,7 @@ import {
   mayKnow,
   type ReadPending,
   type RememberedDecisions,
+  type SpentPendings,
   type UndecidedPendings,
 } from '../../../protocol/governance/queries.js';
 import { parsedObject } from '../../../protocol/kinds/payload.js';
@@ -86,6 +87,37 @@ export function undecidedPendings(
     .pluck()
     .all({ requestedBefore, limit }) as string[];
   return { ids };
+}
+
+/** The home of an action as `homeOf` finds it (protocol/decide/home.ts). */
+const HOME = `coalesce((SELECT ${memberSql('home')} FROM records
+    WHERE kind = 'adoption' AND ${memberSql('peer_id')} = substr(p.id, 1, instr(p.id, '/') - 1)
+    ORDER BY ${memberSql('number')} DESC, 1 DESC LIMIT 1), substr(p.id, 1, instr(p.id, '/') - 1))`;
+
+export function spentPendings(
+  { statements }: QueryParts,
+  { before, limit }: SpentPendings,
+): Answers['spent-pendings'] {
+  const pendings = statements
+    .get(
+      `SELECT p.id FROM records p WHERE p.kind = 'pending' AND ${STATUS} IN ('approved', 'rejected', 'expired')
+         AND ${REQUESTED} <= @before AND ${memberSql('decided_at')} <= @before
+         AND ${HOME} = (SELECT peer_id FROM log_state WHERE singleton = 1)
+       ORDER BY p.id LIMIT @limit`,
+    )
+    .pluck()
+    .all({ before, limit }) as string[];
+  const votes = statements
+    .get(
+      `SELECT v.id FROM (SELECT id, ${memberSql('pending_id')} AS action, ${memberSql('voted_at')} AS voted_at
+           FROM records WHERE kind = 'vote') v
+       WHERE v.voted_at <= @before AND NOT EXISTS
+         (SELECT 1 FROM records WHERE kind = 'pending' AND ${memberSql('pending_id')} = v.action)
+       ORDER BY v.id LIMIT @limit`,
+    )
+    .pluck()
+    .all({ before, limit }) as string[];
+  return { pendings, votes };
 }
 
 export function countPendings({ statements }: QueryParts): Answers['count-pendings'] {
