@@ -9,11 +9,23 @@ import { aMemory, OPERATOR, storing, UNLIMITED } from './memories.js';
 
 export const GOVERNED_NOW_MS = Date.parse('2026-03-04T05:06:07.000Z');
 
-/** A database in memory with a writer that governs. */
-export function governedWriter(governance: Partial<NodeGovernance> = {}) {
+/** Where and when a database is made. */
+interface Made {
+  readonly path: string;
+  readonly peerId: string;
+  readonly nowMs: number;
+}
+
+const IN_MEMORY: Made = { path: ':memory:', peerId: 'peer-a', nowMs: GOVERNED_NOW_MS };
+
+/** A database, in memory unless it is said where, with a writer that governs. */
+export function governedWriter(
+  governance: Partial<NodeGovernance> = {},
+  { path, peerId, nowMs }: Made = IN_MEMORY,
+) {
   const db = openDatabase({
-    ...{ path: ':memory:', identity: { peerId: 'peer-a' }, nowMs: GOVERNED_NOW_MS, crypto: systemCrypto },
-    ...{ freshEpoch: 'epoch', busyTimeoutMs: 100 },
+    ...{ path, identity: { peerId }, nowMs, crypto: systemCrypto },
+    ...{ freshEpoch: '0123456789abcdef', busyTimeoutMs: 100 },
   });
   const writer = new Writer({
     ...{ db, crypto: systemCrypto, signer: null, quota: UNLIMITED },
@@ -25,7 +37,7 @@ export function governedWriter(governance: Partial<NodeGovernance> = {}) {
   let notes = 0;
   const self = {
     db,
-    nowMs: GOVERNED_NOW_MS,
+    nowMs,
     run(command: Command): Result<unknown> {
       const [result] = writer.run([{ command, nowMs: self.nowMs }]);
       return result!.ok ? ok(result!.value) : failed(result!.error);
