@@ -43,7 +43,7 @@ import { decideNoteSuspects, decideSettleSuspects } from './replication/suspects
 import { decideUseNonce } from './replication/use-nonce.js';
 import { decideImport } from './transfer/import-memory.js';
 import { decideImportRecord } from './transfer/import-record.js';
-import { decidePruneEvents, decideRecordDelivery, decideResendEvents } from './webhooks/deliveries.js';
+import { decidePruneEvents, decideRecordDeliveries, decideResendEvents } from './webhooks/deliveries.js';
 import { decideSubscribe, decideUnsubscribe } from './webhooks/subscribe.js';
 
 /**
@@ -101,7 +101,7 @@ export const RULES = {
   'drop-receipts': decideDropReceipts,
   subscribe: decideSubscribe,
   unsubscribe: decideUnsubscribe,
-  'record-delivery': decideRecordDelivery,
+  'record-deliveries': decideRecordDeliveries,
   'resend-events': decideResendEvents,
   'prune-events': decidePruneEvents,
   'note-veto': decideNoteVeto,

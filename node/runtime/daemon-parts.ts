@@ -154,7 +154,7 @@ function dispatcherOf(
     ...seams,
     store,
     log,
-    send: (delivery, stopping) => sender.send(delivery, stopping),
+    open: () => sender.open(),
     owns: () => duties.owned,
     concurrency: settings.webhookDispatchConcurrency,
     onAttempt: (became) => metrics.webhookAttempt(became),

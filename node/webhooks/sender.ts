@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { Client } from 'undici';
+import type { ReceiverConnection } from '../../actors/webhooks/dispatcher.js';
 import { WEBHOOK_RESPONSE_BYTES_MAX, WEBHOOK_TIMEOUT_MS } from '../../protocol/limits.js';
 import type { Clock, Crypto, Scheduler } from '../../protocol/seams.js';
 import type { Delivery } from '../../protocol/webhooks/queries.js';
@@ -17,7 +18,7 @@ export interface SenderParts {
   readonly scheduler: Scheduler;
   /** The resolver of the system unless given. */
   readonly resolve?: (host: string) => Promise<readonly Resolved[]>;
-  /** Certificates that are trusted besides the public ones, PEM; for tests. */
+  /** Certificates that are trusted instead of the public ones, PEM; for tests. */
   readonly authorities?: readonly string[];
   readonly timeoutMs?: number;
 }
@@ -58,8 +59,26 @@ export class WebhookSender {
     this.#lookups = new Lookups(parts.resolve ?? ((name) => systemLookup(name, { all: true })));
   }
 
-  /** Sends an event once; null when the receiver acknowledged it. Never rejects. */
-  async send(delivery: Delivery, stopping?: AbortSignal): Promise<DeliveryError | null> {
+  /** The connection of one turn, which events to one receiver share; it is made when the first is sent. */
+  open(): ReceiverConnection {
+    const line = new Line();
+    return {
+      send: (delivery, stopping) => this.#send(delivery, line, stopping),
+      close: () => line.close(),
+    };
+  }
+
+  /** Sends an event once, on a connection of its own. */
+  async send(delivery: Delivery): Promise<string | null> {
+    const connection = this.open();
+    try {
+      return await connection.send(delivery);
+    } finally {
+      connection.close();
+    }
+  }
+
+  async #send(delivery: Delivery, line: Line, stopping?: AbortSignal): Promise<DeliveryError | null> {
     const secretHash = delivery.secretHash ?? this.#nodeSecretHash();
     if (secretHash === null) return 'no-secret';
     const controller = new AbortController();
@@ -68,22 +87,26 @@ export class WebhookSender {
       keepAlive: true,
     });
     stopping?.addEventListener('abort', abort, { once: true });
+    let error: DeliveryError | null = 'network';
     try {
-      return await Promise.race([
-        this.#attempt(delivery, secretHash, controller.signal),
+      error = await Promise.race([
+        this.#attempt(delivery, secretHash, line, controller.signal),
         new Promise<never>((_resolve, reject) => {
           controller.signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
         }),
       ]);
-    } catch (error) {
-      if (error instanceof Refused) return error.why;
-      return 'network';
+    } catch (thrown) {
+      if (thrown instanceof Refused) error = thrown.why;
     } finally {
       timer.cancel();
       stopping?.removeEventListener('abort', abort);
-      // Ends a request that is still under way.
-      abort();
     }
+    if (error !== null) {
+      // Ends what is still under way.
+      abort();
+      line.close();
+    }
+    return error;
   }
 
   #nodeSecretHash(): string | null {
@@ -92,40 +115,54 @@ export class WebhookSender {
   }
 
   async #attempt(
-    { url: address, body, correlationId }: Delivery,
+    delivery: Delivery,
+    secretHash: string,
+    line: Line,
+    signal: AbortSignal,
+  ): Promise<DeliveryError | null> {
+    // The settings may have changed since it was registered.
+    if (urlRefusal(delivery.url, this.#parts.settings.allowLoopbackWebhooks) !== null) return 'ssrf-rejected';
+    const kept = line.to(delivery.url);
+    if (kept !== null) {
+      try {
+        return await this.#post(kept, delivery, secretHash, signal);
+      } catch (error) {
+        // The receiver may have closed it after the event before.
+        if (signal.aborted) throw error;
+      }
+    }
+    const url = new URL(delivery.url);
+    const client = line.keep(delivery.url, this.#clientTo(url, await this.#addressesOf(url, signal)));
+    return this.#post(client, delivery, secretHash, signal);
+  }
+
+  async #post(
+    client: Client,
+    { url, body, correlationId }: Delivery,
     secretHash: string,
     signal: AbortSignal,
   ): Promise<DeliveryError | null> {
-    const { settings, clock } = this.#parts;
-    // The settings may have changed since it was registered.
-    if (urlRefusal(address, settings.allowLoopbackWebhooks) !== null) return 'ssrf-rejected';
-    const url = new URL(address);
-    const target = await this.#addressOf(url, signal);
-    const client = this.#clientTo(url, target);
-    const timestamp = String(Math.floor(clock.nowMs() / 1000));
-    try {
-      const answer = await client.request({
-        method: 'POST',
-        path: `${url.pathname}${url.search}`,
-        headers: {
-          'content-type': 'application/json',
-          'user-agent': `mnemesh/${VERSION}`,
-          'x-svc-timestamp': timestamp,
-          'x-svc-correlation-id': correlationId,
-          'x-svc-signature': signatureOf(secretHash, timestamp, body),
-        },
-        body,
-        signal,
-      });
-      if (answer.statusCode < 200 || answer.statusCode > 299) return `http-${answer.statusCode}`;
-      return acknowledgement(await textOf(answer.body), correlationId);
-    } finally {
-      void client.destroy().catch(() => undefined);
-    }
+    const { pathname, search } = new URL(url);
+    const timestamp = String(Math.floor(this.#parts.clock.nowMs() / 1000));
+    const answer = await client.request({
+      method: 'POST',
+      path: `${pathname}${search}`,
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': `mnemesh/${VERSION}`,
+        'x-svc-timestamp': timestamp,
+        'x-svc-correlation-id': correlationId,
+        'x-svc-signature': signatureOf(secretHash, timestamp, body),
+      },
+      body,
+      signal,
+    });
+    if (answer.statusCode < 200 || answer.statusCode > 299) return `http-${answer.statusCode}`;
+    return acknowledgement(await textOf(answer.body), correlationId);
   }
 
-  /** The address that the connection goes to: the first one, after all of them were checked. */
-  async #addressOf(url: URL, signal: AbortSignal): Promise<Resolved> {
+  /** The addresses that the connection may go to: the first one of each family, after all of them were checked. */
+  async #addressesOf(url: URL, signal: AbortSignal): Promise<readonly [Resolved, ...Resolved[]]> {
     const { settings } = this.#parts;
     const host = hostOf(url);
     const family = isIP(host);
@@ -138,7 +175,8 @@ export class WebhookSender {
     // Without TLS only this machine is called, whatever its name resolves to.
     const isHere = ({ address }: Resolved) => addressRefusal(address, false) !== null;
     if (url.protocol === 'http:' && !found.every(isHere)) throw new Refused('dns-ssrf-rejected');
-    return first;
+    const second = found.find((other) => other.family !== first.family);
+    return second === undefined ? [first] : [first, second];
   }
 
   async #resolved(host: string, signal: AbortSignal): Promise<readonly Resolved[]> {
@@ -152,22 +190,48 @@ export class WebhookSender {
     }
   }
 
-  #clientTo(url: URL, { address, family }: Resolved): Client {
+  #clientTo(url: URL, addresses: readonly [Resolved, ...Resolved[]]): Client {
     const { authorities } = this.#parts;
+    const [{ address, family }] = addresses;
     const pinned: LookupFunction = (_host, options, done) => {
-      if (options.all === true) done(null, [{ address, family }]);
+      if (options.all === true) done(null, [...addresses]);
       else done(null, address, family);
     };
+    const host = hostOf(url);
     return new Client(url.origin, {
-      pipelining: 0,
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: {
         lookup: pinned,
         timeout: WEBHOOK_TIMEOUT_MS,
+        // The name that TLS asks for has no final dot (RFC 6066).
+        ...(isIP(host) === 0 ? { servername: host } : {}),
         ...(authorities === undefined ? {} : { ca: [...authorities] }),
       },
     });
+  }
+}
+
+/** A connection to the receiver of the events before. */
+class Line {
+  #url: string | null = null;
+  #client: Client | null = null;
+
+  to(url: string): Client | null {
+    return this.#url === url ? this.#client : null;
+  }
+
+  keep(url: string, client: Client): Client {
+    this.close();
+    this.#url = url;
+    this.#client = client;
+    return client;
+  }
+
+  close(): void {
+    void this.#client?.destroy().catch(() => undefined);
+    this.#url = null;
+    this.#client = null;
   }
 }
 

@@ -152,7 +152,7 @@ const GATES: { readonly [K in Command['kind']]: Gated<K> | Ungated } = {
   'note-suspects': 'upkeep',
   'settle-suspects': 'upkeep',
   'drop-payloads': 'upkeep',
-  'record-delivery': 'upkeep',
+  'record-deliveries': 'upkeep',
   'prune-events': 'upkeep',
   'receive-memory': 'peer',
   'apply-operations': 'peer',

@@ -2,9 +2,12 @@ import type { Link } from './link.js';
 import { counts, endOf, type GraphMoment, startOf } from './moment.js';
 import type { Stopped, TraversalBudget } from './traversal-budget.js';
 
-/** A link as a walk reads it, with the memory at its end; `title` is null for one that the caller may not see. */
+/** A link as a walk reads it, with the memory at its end; its members are null for one that the caller may not see. */
 export interface WalkLink
-  extends Pick<Link, 'target_id' | 'relation' | 'created_at' | 'valid_from' | 'valid_until' | 'observed_by'>,
+  extends Pick<
+      Link,
+      'source_id' | 'target_id' | 'relation' | 'created_at' | 'valid_from' | 'valid_until' | 'observed_by'
+    >,
     Partial<Pick<Link, 'retired_at' | 'believed_until'>> {
   readonly title: string | null;
   readonly target_namespace: string | null;
@@ -12,8 +15,8 @@ export interface WalkLink
 
 /** What a walk asks of the store. */
 export interface WalkSource {
-  /** The links of a memory by start, creation, target and relation (text order). */
-  linksFrom(id: string): Iterable<WalkLink>;
+  /** The links of memories, those of one after those of the other, each by start, creation, target and relation. */
+  linksFrom(ids: readonly string[]): Iterable<WalkLink>;
 }
 
 export interface WalkRequest {
@@ -53,15 +56,19 @@ interface Place {
   readonly trail: readonly string[];
 }
 
-/** A place with what decides where it comes in the answer. */
-interface Step extends Place {
+/** A link that goes on from a place, with what decides where it comes in the answer. */
+interface Step {
   readonly start: string;
-  readonly createdAt: string;
-  readonly relation: string;
-  readonly row: WalkedMemory;
+  readonly link: WalkLink;
+  readonly parent: Place;
 }
 
 export const PATH_SEPARATOR = '->';
+
+/** Memories whose links are read by one question of the store. */
+const SOURCES_AT_A_TIME = 32;
+/** Links of one memory that are passed over, before those of the next memories are asked for again. */
+const PASSED_OVER_MAX = 64;
 
 /**
  * The paths without a cycle that lead away from a memory, one row each: by depth, then start, then creation (interface
@@ -71,52 +78,113 @@ export const PATH_SEPARATOR = '->';
  * limit bounds the work also at memories with very many links.
  */
 export function walkGraph(request: WalkRequest, source: WalkSource, budget: TraversalBudget): Walked {
-  const { sourceId, maxDepth, limit } = request;
+  const { sourceId, maxDepth, limit, moment } = request;
   const found: Step[] = [];
   let level = new BestSteps(limit);
   let frontier: readonly Place[] = [{ id: sourceId, path: sourceId, trail: [sourceId] }];
   const stopped = budget.run(() => {
     for (let depth = 1; depth <= maxDepth && frontier.length > 0 && level.room > 0; depth += 1) {
-      for (const place of frontier) {
-        for (const step of stepsFrom(place, request, source, budget)) if (!level.take(step)) break;
-      }
+      takeSteps(frontier, level, request, source, budget);
       const steps = level.sorted();
       found.push(...steps);
       level = new BestSteps(limit - found.length);
       // Two links between the same memories are two rows, but one path.
-      frontier = [...new Map(steps.map((step) => [step.path, step])).values()];
+      frontier = [...new Map(steps.map(placeOf).map((place) => [place.path, place])).values()];
     }
   });
   // What a stopped walk has of its last level.
   found.push(...level.sorted());
-  return { memories: found.map(({ row }) => row), stopped };
+  return { memories: found.map((step) => walkedMemory(step, moment)), stopped };
 }
 
-/** The steps that go on from one, in the order of the answer. */
-function* stepsFrom(
-  parent: Place,
-  { moment, allowedAgents, relations }: WalkRequest,
+/** Takes the steps that go on from places, as far as the level has room for them. */
+function takeSteps(
+  frontier: readonly Place[],
+  level: BestSteps,
+  request: WalkRequest,
   source: WalkSource,
   budget: TraversalBudget,
-): Generator<Step> {
-  budget.spend();
-  for (const link of source.linksFrom(parent.id)) {
+): void {
+  const placesAt = new Map<string, Place[]>();
+  for (const place of frontier) {
     budget.spend();
-    const { target_id, relation, observed_by, title, target_namespace } = link;
-    if (title === null || target_namespace === null || !counts(link, moment)) continue;
-    if (relations !== null && !relations.has(relation)) continue;
-    if (allowedAgents !== null && (observed_by === null || !allowedAgents.has(observed_by))) continue;
-    if (parent.trail.includes(target_id)) continue;
-    const path = `${parent.path}${PATH_SEPARATOR}${target_id}`;
-    yield {
-      ...{ id: target_id, path, trail: [...parent.trail, target_id], relation },
-      ...{ start: startOf(link), createdAt: link.created_at },
-      row: {
-        ...{ target_id, relation, valid_from: link.valid_from, valid_until: endOf(link, moment) },
-        ...{ observed_by, title, target_namespace, depth: parent.trail.length, path },
-      },
-    };
+    const others = placesAt.get(place.id);
+    if (others === undefined) placesAt.set(place.id, [place]);
+    else others.push(place);
   }
+  const takes = (place: Place, link: WalkLink): boolean => {
+    budget.spend();
+    const step = stepOver(link, place, request);
+    return step === null || level.take(step);
+  };
+  const ids = [...placesAt.keys()];
+  for (let at = 0; at < ids.length; at += SOURCES_AT_A_TIME) {
+    let unread = new Set(ids.slice(at, at + SOURCES_AT_A_TIME));
+    while (unread.size > 0) unread = readLinks(unread, placesAt, source, takes);
+  }
+}
+
+/** Offers the links of memories to the places there, until those take no more; returns the memories that are left to read. */
+function readLinks(
+  unread: Set<string>,
+  placesAt: ReadonlyMap<string, readonly Place[]>,
+  source: WalkSource,
+  takes: (place: Place, link: WalkLink) => boolean,
+): Set<string> {
+  let sourceId: string | null = null;
+  let open: readonly Place[] = [];
+  let passedOver = 0;
+  for (const link of source.linksFrom([...unread])) {
+    if (link.source_id !== sourceId) {
+      sourceId = link.source_id;
+      unread.delete(sourceId);
+      open = placesAt.get(sourceId)!;
+      passedOver = 0;
+    }
+    if (open.length > 0) {
+      open = open.filter((place) => takes(place, link));
+    } else {
+      passedOver += 1;
+      if (passedOver > PASSED_OVER_MAX) return unread;
+    }
+  }
+  return new Set();
+}
+
+/** The step over a link; null for a link that the walk does not follow. */
+function stepOver(
+  link: WalkLink,
+  parent: Place,
+  { moment, allowedAgents, relations }: WalkRequest,
+): Step | null {
+  const { target_id, relation, observed_by, title } = link;
+  if (title === null || !counts(link, moment)) return null;
+  if (relations !== null && !relations.has(relation)) return null;
+  if (allowedAgents !== null && (observed_by === null || !allowedAgents.has(observed_by))) return null;
+  if (parent.trail.includes(target_id)) return null;
+  return { start: startOf(link), link, parent };
+}
+
+const pathOf = ({ link, parent }: Step): string => `${parent.path}${PATH_SEPARATOR}${link.target_id}`;
+
+function placeOf(step: Step): Place {
+  const id = step.link.target_id;
+  return { id, path: pathOf(step), trail: [...step.parent.trail, id] };
+}
+
+function walkedMemory(step: Step, moment: GraphMoment): WalkedMemory {
+  const { link, parent } = step;
+  return {
+    target_id: link.target_id,
+    relation: link.relation,
+    valid_from: link.valid_from,
+    valid_until: endOf(link, moment),
+    observed_by: link.observed_by,
+    title: link.title!,
+    target_namespace: link.target_namespace!,
+    depth: parent.trail.length,
+    path: pathOf(step),
+  };
 }
 
 /** The first steps of a level, at most `room`. */
@@ -151,9 +219,9 @@ class BestSteps {
 function inOrder(a: Step, b: Step): number {
   return (
     textOrder(a.start, b.start) ||
-    textOrder(a.createdAt, b.createdAt) ||
-    textOrder(a.path, b.path) ||
-    textOrder(a.relation, b.relation)
+    textOrder(a.link.created_at, b.link.created_at) ||
+    textOrder(pathOf(a), pathOf(b)) ||
+    textOrder(a.link.relation, b.link.relation)
   );
 }
 

@@ -1,6 +1,6 @@
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { read } from '../decide/reads.js';
+import { type Reading, read } from '../decide/reads.js';
 import {
   SUBSCRIPTION_DEAD_LETTERS_MAX,
   WEBHOOK_FAILURES_IN_ROW_MAX,
@@ -12,19 +12,21 @@ import type { Viewer } from '../ranking/types.js';
 import type { OutboxEvent } from './outbox.js';
 import { isOwn, type Subscription } from './subscription.js';
 
-/** Records how an attempt to deliver an event ended. */
-export interface RecordDelivery {
-  readonly kind: 'record-delivery';
+/** Records how attempts to deliver events of a subscription ended: acknowledged ones, then at most one that failed. */
+export interface RecordDeliveries {
+  readonly kind: 'record-deliveries';
   readonly subscriptionId: string;
-  readonly seq: number;
-  /** Why it failed; null for an acknowledged event. */
-  readonly error: string | null;
+  readonly acknowledged: readonly number[];
+  readonly failed: { readonly seq: number; readonly error: string } | null;
 }
 
-/** What became of the event: `gone` for one whose subscription was removed meanwhile. */
-export interface RecordDeliveryOutcome {
-  readonly became: 'ack' | 'retry' | 'dead' | 'dropped' | 'gone';
-  /** True when this failure quarantined the subscription. */
+/** What became of an event; `gone` for one whose subscription was removed meanwhile. */
+export type DeliveryOutcome = 'ack' | 'retry' | 'dead' | 'dropped' | 'gone';
+
+export interface RecordDeliveriesOutcome {
+  /** In the order of the command. */
+  readonly became: readonly DeliveryOutcome[];
+  /** True when the failure quarantined the subscription. */
   readonly quarantined: boolean;
 }
 
@@ -51,64 +53,95 @@ export interface PruneEvents {
   readonly limit: number;
 }
 
-/** Counts an attempt. The one after the last wait that fails makes the event a dead letter. */
-export function* decideRecordDelivery(
-  { subscriptionId, seq, error }: RecordDelivery,
+/** Counts the attempts. The one after the last wait that fails makes its event a dead letter. */
+export function* decideRecordDeliveries(
+  { subscriptionId, acknowledged, failed }: RecordDeliveries,
   { now, nowMs }: DecisionContext,
-): Deciding<RecordDeliveryOutcome> {
+): Deciding<RecordDeliveriesOutcome> {
   const subscription = yield* read('subscription', { id: subscriptionId });
+  const ended = new Ended(subscription, now);
+  for (const seq of acknowledged) ended.acknowledged(yield* waitingEvent(subscriptionId, seq));
+  if (failed !== null) ended.failed(yield* waitingEvent(subscriptionId, failed.seq), failed.error, nowMs);
+  return decided(...ended.decision());
+}
+
+function* waitingEvent(subscriptionId: string, seq: number): Reading<OutboxEvent | null> {
   const event = yield* read('outbox-event', { seq });
-  if (subscription === null || event === null || event.subscription_id !== subscriptionId)
-    return decided({ became: 'gone', quarantined: false }, []);
-  if (event.delivery_status !== 'pending') return decided({ became: 'gone', quarantined: false }, []);
-  const attempts = event.attempts + 1;
-  if (error === null) return acknowledged(subscription, { ...event, attempts }, now);
-  const failed = { ...event, attempts, last_error: error, first_failed_at: event.first_failed_at ?? now };
-  const wait = WEBHOOK_RETRY_MS[event.attempts];
-  if (wait !== undefined) {
-    const later: OutboxEvent = { ...failed, next_attempt_ms: nowMs + wait };
-    return decided({ became: 'retry', quarantined: false }, [{ mutation: 'put-event', event: later }]);
+  const waits = event?.subscription_id === subscriptionId && event.delivery_status === 'pending';
+  return waits ? event : null;
+}
+
+/** What the ends of attempts change in a subscription and its events. */
+class Ended {
+  private readonly became: DeliveryOutcome[] = [];
+  private readonly mutations: Mutation[] = [];
+  private quarantined = false;
+
+  constructor(
+    private subscription: Subscription | null,
+    private readonly now: Instant,
+  ) {}
+
+  acknowledged(event: OutboxEvent | null): void {
+    const counted = this.count(event, { failures_in_row: 0 });
+    this.became.push(counted === null ? 'gone' : 'ack');
+    if (counted !== null) this.put({ ...counted, delivery_status: 'ack', last_error: null });
   }
-  return givenUp(subscription, failed, now);
-}
 
-function acknowledged(subscription: Subscription, event: OutboxEvent, now: Instant) {
-  const counted: Subscription = {
-    ...subscription,
-    last_dispatched_at: now,
-    dispatch_count: subscription.dispatch_count + 1,
-    failures_in_row: 0,
-    pending_count: subscription.pending_count - 1,
-    ended_count: subscription.ended_count + 1,
-  };
-  return decided<RecordDeliveryOutcome>({ became: 'ack', quarantined: false }, [
-    { mutation: 'put-event', event: { ...event, delivery_status: 'ack', last_error: null } },
-    { mutation: 'put-subscription', subscription: counted },
-  ]);
-}
+  failed(event: OutboxEvent | null, error: string, nowMs: number): void {
+    if (event === null || this.subscription === null) {
+      this.became.push('gone');
+      return;
+    }
+    const tried = { ...event, last_error: error, first_failed_at: event.first_failed_at ?? this.now };
+    const wait = WEBHOOK_RETRY_MS[event.attempts];
+    if (wait === undefined) {
+      this.giveUp(tried, this.subscription);
+      return;
+    }
+    this.became.push('retry');
+    this.put({ ...tried, attempts: event.attempts + 1, next_attempt_ms: nowMs + wait });
+  }
 
-function givenUp(subscription: Subscription, event: OutboxEvent, now: Instant) {
-  const failures = subscription.failures_in_row + 1;
-  const hasRoom = subscription.dlq_count < SUBSCRIPTION_DEAD_LETTERS_MAX;
-  const quarantined = failures >= WEBHOOK_FAILURES_IN_ROW_MAX;
-  const counted: Subscription = {
-    ...subscription,
-    last_dispatched_at: now,
-    dispatch_count: subscription.dispatch_count + 1,
-    failure_count: subscription.failure_count + 1,
-    failures_in_row: failures,
-    status: quarantined ? 'quarantined' : subscription.status,
-    pending_count: subscription.pending_count - 1,
-    ended_count: subscription.ended_count + 1,
-    dlq_count: subscription.dlq_count + (hasRoom ? 1 : 0),
-    dropped_count: subscription.dropped_count + (hasRoom ? 0 : 1),
-  };
-  const mutations: Mutation[] = [
-    { mutation: 'put-event', event: { ...event, delivery_status: 'failed' } },
-    { mutation: 'put-subscription', subscription: counted },
-  ];
-  if (hasRoom) mutations.push({ mutation: 'add-dead-letter', event, lastFailedAt: now });
-  return decided<RecordDeliveryOutcome>({ became: hasRoom ? 'dead' : 'dropped', quarantined }, mutations);
+  decision(): [RecordDeliveriesOutcome, readonly Mutation[]] {
+    const { became, quarantined, mutations, subscription } = this;
+    const isCounted = became.some((each) => each !== 'gone' && each !== 'retry');
+    if (isCounted && subscription !== null) mutations.push({ mutation: 'put-subscription', subscription });
+    return [{ became, quarantined }, mutations];
+  }
+
+  private giveUp(event: OutboxEvent, subscription: Subscription): void {
+    const failuresInRow = subscription.failures_in_row + 1;
+    this.quarantined = failuresInRow >= WEBHOOK_FAILURES_IN_ROW_MAX;
+    const hasRoom = subscription.dlq_count < SUBSCRIPTION_DEAD_LETTERS_MAX;
+    const counted = this.count(event, {
+      failure_count: subscription.failure_count + 1,
+      failures_in_row: failuresInRow,
+      status: this.quarantined ? 'quarantined' : subscription.status,
+      dlq_count: subscription.dlq_count + (hasRoom ? 1 : 0),
+      dropped_count: subscription.dropped_count + (hasRoom ? 0 : 1),
+    })!;
+    this.became.push(hasRoom ? 'dead' : 'dropped');
+    this.put({ ...counted, delivery_status: 'failed' });
+    if (hasRoom) this.mutations.push({ mutation: 'add-dead-letter', event: counted, lastFailedAt: this.now });
+  }
+
+  /** The event after one more attempt, its last; null for one that waits no longer. */
+  private count(event: OutboxEvent | null, changed: Partial<Subscription>): OutboxEvent | null {
+    if (event === null || this.subscription === null) return null;
+    const { dispatch_count, pending_count, ended_count } = this.subscription;
+    this.subscription = {
+      ...this.subscription,
+      ...{ last_dispatched_at: this.now, dispatch_count: dispatch_count + 1 },
+      ...{ pending_count: pending_count - 1, ended_count: ended_count + 1 },
+      ...changed,
+    };
+    return { ...event, attempts: event.attempts + 1 };
+  }
+
+  private put(event: OutboxEvent): void {
+    this.mutations.push({ mutation: 'put-event', event });
+  }
 }
 
 /**

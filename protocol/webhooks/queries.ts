@@ -16,7 +16,7 @@ export interface WebhookQueries {
     { readonly entries: readonly (DeadLetter & { id: number })[] } & Ending
   >;
   readonly 'due-subscriptions': Ask<DueSubscriptions, { readonly ids: readonly string[] }>;
-  readonly 'next-delivery': Ask<NextDelivery, { readonly delivery: Delivery | null }>;
+  readonly 'next-deliveries': Ask<NextDeliveries, { readonly deliveries: readonly Delivery[] }>;
   readonly 'webhook-totals': Ask<{ readonly kind: 'webhook-totals' }, WebhookTotals>;
 }
 
@@ -60,11 +60,12 @@ export interface DueSubscriptions {
   readonly except: readonly string[];
 }
 
-/** The next event of a subscription, if it may be sent now. */
-export interface NextDelivery {
-  readonly kind: 'next-delivery';
+/** The next events of a subscription in their order, as far as they may be sent now. */
+export interface NextDeliveries {
+  readonly kind: 'next-deliveries';
   readonly subscriptionId: string;
   readonly nowMs: number;
+  readonly limit: number;
 }
 
 /** What the sender needs of an event and its subscription. */

@@ -10,6 +10,7 @@ import { Workspace } from './workspace.js';
 const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   start: async () => (await import('./start.js')).startBench,
   store: async () => (await import('./store.js')).storeBench,
+  policy: async () => (await import('./policy.js')).policyBench,
   look: async () => (await import('./look.js')).lookBench,
   agents: async () => (await import('./agents.js')).agentsBench,
   recall: async () => (await import('./recall.js')).recallBench,

@@ -11,7 +11,7 @@ const SEED = fuzzSeed(randomInt(2 ** 31));
 
 /** Of a thousand. */
 const SHARES = { http: 430, mcp: 90, imports: 60, files: 80, owner: 60, joins: 2, peers: 228, hints: 50 };
-const SLICES = 4;
+const SLICES = 10;
 const TIMEOUT_MS = 3_500_000 + COUNT * 5;
 
 test(`${COUNT} drawn requests and messages find no fault`, { timeout: TIMEOUT_MS }, (context) => {

@@ -595,6 +595,13 @@ describe('a pull', () => {
       peer.pull(`cursor=${page.next_cursor}&origins=${encodeURIComponent(peer.origin)}`),
     );
     assert.deepEqual([rest.json['operations'], rest.json['more'], rest.json['root']], [[], false, null]);
+    const names = ['constructor', 'toString', '__proto__', 'hasOwnProperty'];
+    const none = await node.send(peer.pull(`cursor=&origins=${names.join(',')}`));
+    assert.deepEqual(
+      [none.status, none.json['operations']],
+      [200, []],
+      'names of every object are no origins',
+    );
   });
 
   it('takes a cursor for what its sender has, unless that says that it is a place', async () => {

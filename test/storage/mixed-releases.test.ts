@@ -3,7 +3,11 @@ import { describe, it } from 'node:test';
 import type { Row } from '../../protocol/decide/rows.js';
 import { KINDS, Kinds } from '../../protocol/kinds/kinds.js';
 import { isCount, isText, isTextOrNull, type Rest } from '../../protocol/kinds/payload.js';
+import { receiptKind } from '../../protocol/kinds/receipt-kind.js';
 import { recordKind } from '../../protocol/kinds/record-kind.js';
+import { inboxOf } from '../../protocol/messages/mail.js';
+import type { InboxMessage } from '../../protocol/messages/queries.js';
+import { aMemory, deleting, OPERATOR, tenant } from '../support/memories.js';
 import { type Replica, replica } from '../support/replicas.js';
 import { aSticker, lampKind, MORE_KINDS, stickerKind } from '../support/throwaway-kinds.js';
 import { alike, HAVE, recordCase, rowOf, START_MS, sync } from './kind-cases.js';
@@ -45,6 +49,30 @@ async function pass(from: Replica, to: Replica) {
   return (await to.apply(await from.read(HAVE(to)))).parked;
 }
 
+async function sentTo(addressee: string, { run }: Replica): Promise<string> {
+  const metadata = {
+    agent_id: 'ai:a',
+    attest_level: 'claimed',
+    recipient_agent_id: addressee,
+    scope: 'private',
+  };
+  const memory = aMemory({
+    namespace: inboxOf(addressee),
+    metadata,
+  });
+  await run({ kind: 'send-message', memory, viewer: OPERATOR });
+  return memory.id;
+}
+
+/** Whether each message of the inbox was read, as a replica shows it. */
+async function readOf({ store, nowMs }: Replica): Promise<readonly boolean[]> {
+  const now = new Date(nowMs).toISOString();
+  const asked = { kind: 'list-inbox', agentId: 'ai:b', unreadOnly: false, limit: 10, now } as const;
+  const listed = await store.query(asked);
+  assert.ok(listed.ok);
+  return listed.value.messages.map(({ read }: InboxMessage) => read);
+}
+
 const recordsOf = ({ db }: Replica) =>
   db.prepare('SELECT kind, id, namespace, payload, hlc, origin, origin_seq, hex(digest) FROM records').all();
 
@@ -78,6 +106,46 @@ describe('nodes of two releases', () => {
     assert.deepEqual([text, colour], ['edited by the older one', 'red']);
     assert.deepEqual(recordsOf(newer), recordsOf(older));
     assert.deepEqual([newer.audit(), older.audit()], [[], []]);
+  });
+
+  it('keep what was read while the older one knows no receipts, and it shows that as unread', async () => {
+    const withoutReceipts = new Kinds(KINDS.all.filter(({ name }) => name !== receiptKind.name));
+    const newer = replica('a', START_MS);
+    const older = replica('b', START_MS, undefined, withoutReceipts);
+    const beyond = replica('c', START_MS);
+    const [read, gone] = [await sentTo('ai:b', newer), await sentTo('ai:b', newer)];
+    const marking = { kind: 'mark-read', ids: [read, gone], reader: 'ai:b', viewer: tenant('ai:b') } as const;
+    await newer.run(marking);
+    assert.deepEqual(
+      (await pass(newer, older)).map(({ reason }) => reason),
+      ['unknown_kind', 'unknown_kind'],
+    );
+    assert.deepEqual(
+      [await readOf(newer), await readOf(older)],
+      [
+        [true, true],
+        [false, false],
+      ],
+    );
+    assert.deepEqual(await pass(older, beyond), [], 'it passes them on');
+    assert.deepEqual(await readOf(beyond), [true, true]);
+    older.nowMs += 1000;
+    await older.run({ ...deleting(gone), archive: false });
+    const upgraded = replica('b', older.nowMs, older.db.serialize());
+    await upgraded.run({ kind: 'retry-parked', after: 0, skip: 0, limit: 10 });
+    assert.deepEqual(await readOf(upgraded), [true]);
+    await sync(upgraded, newer);
+    await alike(newer, upgraded);
+    for (const node of [newer, upgraded]) {
+      const spent = await node.store.query({ kind: 'spent-receipts', limit: 10 });
+      assert.ok(spent.ok);
+      await node.run({ kind: 'drop-receipts', ids: spent.value.ids });
+      assert.deepEqual(
+        node.db.prepare("SELECT id FROM records WHERE kind = 'receipt'").pluck().all(),
+        [read],
+        'the receipt goes with its message',
+      );
+    }
   });
 
   it('are one after the older one has become the newer', async () => {

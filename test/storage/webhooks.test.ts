@@ -52,13 +52,19 @@ describe('the outbox of webhooks', () => {
     const said = await services.store.execute({ ...command, viewer: OWNER, archive: true });
     assert.ok(said.ok, JSON.stringify(said));
   };
-  const next = async (subscriptionId: string) =>
-    unwrap(await services.store.query({ kind: 'next-delivery', subscriptionId, nowMs: LATER_MS })).delivery;
+  const due = async (subscriptionId: string, nowMs: number, limit = 1) =>
+    unwrap(await services.store.query({ kind: 'next-deliveries', subscriptionId, nowMs, limit })).deliveries;
+  const next = async (subscriptionId: string) => (await due(subscriptionId, LATER_MS))[0] ?? null;
   const record = async (subscriptionId: string, error: string | null) => {
     const delivery = await next(subscriptionId);
     assert.ok(delivery !== null, 'an event is due');
     const { seq } = delivery;
-    return unwrap(await services.store.execute({ kind: 'record-delivery', subscriptionId, seq, error }));
+    const ended =
+      error === null ? { acknowledged: [seq], failed: null } : { acknowledged: [], failed: { seq, error } };
+    const command = { kind: 'record-deliveries', subscriptionId, ...ended } as const;
+    const { became, quarantined } = unwrap(await services.store.execute(command));
+    assert.equal(became.length, 1);
+    return { became: became[0], quarantined };
   };
   const giveUp = async (id: string) => {
     for (let n = 1; n < ATTEMPTS; n += 1) assert.equal((await record(id, 'network')).became, 'retry');
@@ -206,13 +212,34 @@ describe('the outbox of webhooks', () => {
   it('waits between attempts, and not for ever where the clock was set back', async () => {
     await subscribe('waits');
     await store('waits');
-    const dueAt = async (nowMs: number) =>
-      unwrap(await services.store.query({ kind: 'next-delivery', subscriptionId: 'waits', nowMs })).delivery;
+    const dueAt = async (nowMs: number) => (await due('waits', nowMs))[0] ?? null;
     const beganMs = Date.now();
     await record('waits', 'network');
     assert.equal(await dueAt(beganMs - 1), null);
     assert.notEqual(await dueAt(Date.now() + WEBHOOK_RETRY_MS[0]), null);
     assert.notEqual(await dueAt(beganMs - 3_600_000), null);
+  });
+
+  it('records the results of a turn in one command, in the order of the events', async () => {
+    await subscribe('turn');
+    for (let n = 0; n < 4; n += 1) await store('turn');
+    const seqs = (await due('turn', LATER_MS, 3)).map(({ seq }) => seq);
+    assert.equal(seqs.length, 3);
+    const turn = { subscriptionId: 'turn', acknowledged: seqs.slice(0, 2) } as const;
+    const failed = { seq: seqs[2]!, error: 'http-500' };
+    const command = { kind: 'record-deliveries', ...turn, failed } as const;
+    const said = unwrap(await services.store.execute(command));
+    assert.deepEqual(said, { became: ['ack', 'ack', 'retry'], quarantined: false });
+    const again = unwrap(await services.store.execute({ ...command, failed: null }));
+    assert.deepEqual(again.became, ['gone', 'gone'], 'what ended stays ended');
+    const { dispatch_count, failures_in_row, pending_count } = await subscription('turn');
+    assert.deepEqual([dispatch_count, failures_in_row, pending_count], [2, 0, 2]);
+    assert.deepEqual(
+      await due('turn', Date.now() - 1, 3),
+      [],
+      'later events wait for the one that is tried again',
+    );
+    assert.equal((await due('turn', LATER_MS, 3))[0]?.seq, seqs[2]);
   });
 
   it('ends with its subscription', async () => {
@@ -222,8 +249,9 @@ describe('the outbox of webhooks', () => {
     const gone = { kind: 'unsubscribe', id: 'gone', viewer: { ...OWNER, agentId: 'ai:other' } } as const;
     assert.equal(unwrap(await services.store.execute(gone)).removed, false, 'another agent');
     assert.equal(unwrap(await services.store.execute({ ...gone, viewer: OWNER })).removed, true);
-    const late = { kind: 'record-delivery', subscriptionId: 'gone', seq, error: null } as const;
-    assert.equal(unwrap(await services.store.execute(late)).became, 'gone');
+    const ended = { acknowledged: [seq], failed: { seq: seq + 1, error: 'network' } };
+    const late = { kind: 'record-deliveries', subscriptionId: 'gone', ...ended } as const;
+    assert.deepEqual(unwrap(await services.store.execute(late)).became, ['gone', 'gone']);
     await store('gone');
     assert.equal(await next('gone'), null);
   });

@@ -40,7 +40,7 @@ export class HookHome {
     this.#scripts += 1;
     const path = join(this.#folder, `noted-${this.#scripts}`);
     writeFileSync(path, '');
-    const command = this.sh(`{ cat; echo; } >> '${path}'`, `printf '%s' '${said}'`);
+    const command = this.sh('event=$(cat)', `printf '%s\\n' "$event" >> '${path}'`, `printf '%s' '${said}'`);
     const events = () =>
       readFileSync(path, 'utf8')
         .split('\n')

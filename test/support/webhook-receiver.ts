@@ -1,6 +1,8 @@
 import { createHash, createHmac } from 'node:crypto';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { createSecureContext, type SecureContext } from 'node:tls';
 import { event } from './wait.js';
 
 /** A request that a receiver got. */
@@ -20,24 +22,57 @@ export const acknowledge: Reply = ({ body }, response) => {
   response.end(JSON.stringify({ status: 'ack', correlation_id: body.correlation_id }));
 };
 
-/** A receiver of webhooks on loopback that keeps what it gets. */
+/** The certificate of a receiver and its key, PEM. */
+export interface ServerCertificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** A receiver of webhooks on loopback that keeps what it gets; with a certificate it speaks TLS. */
 export class WebhookReceiver {
   readonly got: Got[] = [];
+  /** The name that each client of TLS asked for; null for one that gave none. */
+  readonly names: (string | null)[] = [];
   reply: Reply = acknowledge;
-  readonly #server = createServer(async (request, response) => {
+  certificate: ServerCertificate | null;
+  readonly #server: ReturnType<typeof createServer | typeof createTlsServer>;
+
+  private constructor(certificate: ServerCertificate | null) {
+    this.certificate = certificate;
+    const take = (request: IncomingMessage, response: ServerResponse) => this.#take(request, response);
+    if (certificate === null) {
+      this.#server = createServer(take);
+      return;
+    }
+    // A client that gives no name gets the first certificate.
+    this.#server = createTlsServer(
+      { ...certificate, SNICallback: (name, done) => this.#chosen(name, done) },
+      take,
+    );
+    this.#server.on('secureConnection', ({ servername }) => {
+      if (servername === false) this.names.push(null);
+    });
+  }
+
+  static async open(port = 0, certificate: ServerCertificate | null = null): Promise<WebhookReceiver> {
+    const receiver = new WebhookReceiver(certificate);
+    receiver.#server.listen(port, '127.0.0.1');
+    await event('the receiver listens', receiver.#server, 'listening');
+    return receiver;
+  }
+
+  #chosen(name: string, done: (error: null, context: SecureContext) => void): void {
+    this.names.push(name);
+    done(null, createSecureContext({ ...this.certificate! }));
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString('utf8');
     const got: Got = { headers: request.headers, text, body: JSON.parse(text) as Got['body'] };
     this.got.push(got);
     await this.reply(got, response, this);
-  });
-
-  static async open(port = 0): Promise<WebhookReceiver> {
-    const receiver = new WebhookReceiver();
-    receiver.#server.listen(port, '127.0.0.1');
-    await event('the receiver listens', receiver.#server, 'listening');
-    return receiver;
   }
 
   get port(): number {

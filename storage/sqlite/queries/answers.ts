@@ -62,7 +62,7 @@ import {
   deadLetters,
   dueSubscriptions,
   listSubscriptions,
-  nextDelivery,
+  nextDeliveries,
   subscriptionEvents,
   webhookTotals,
 } from './webhooks.js';
@@ -158,7 +158,7 @@ export const ANSWERS: {
   'subscription-events': scan(subscriptionEvents),
   'dead-letters': scan(deadLetters),
   'due-subscriptions': lookup(dueSubscriptions),
-  'next-delivery': lookup(nextDelivery),
+  'next-deliveries': lookup(nextDeliveries),
   'webhook-totals': scan(webhookTotals),
 
   'export-memories': scan(exportMemories),

@@ -37,17 +37,17 @@ export class GraphLinks {
     this.columns = `l.relation, l.created_at, l.valid_from, l.valid_until, l.observed_by${believed}`;
   }
 
-  /** The links from a memory by start, creation, target and relation, from a start on. */
-  inTimeOrder(id: string, since: string | null = null): Iterable<WalkLink> {
+  /** The links from memories by source, start, creation, target and relation (text order), from a start on. */
+  inTimeOrder(ids: readonly string[], since: string | null = null): Iterable<WalkLink> {
     const from = since === null ? {} : { since };
     return this.parts.statements
       .get(
-        `SELECT l.target_id, ${this.columns}, m.title, m.namespace AS target_namespace
+        `SELECT l.source_id, l.target_id, ${this.columns}, m.title, m.namespace AS target_namespace
          FROM memory_links l LEFT JOIN memories m ON m.id = l.target_id AND ${this.gate.sql}
-         WHERE l.source_id = @id ${since === null ? '' : `AND ${START} >= @since`}
-         ORDER BY ${START}, l.created_at, l.target_id, l.relation`,
+         WHERE l.source_id IN (SELECT value FROM json_each(@ids)) ${since === null ? '' : `AND ${START} >= @since`}
+         ORDER BY l.source_id, ${START}, l.created_at, l.target_id, l.relation`,
       )
-      .iterate({ ...this.gate.parameters, id, ...from }) as Iterable<WalkLink>;
+      .iterate({ ...this.gate.parameters, ids: JSON.stringify(ids), ...from }) as Iterable<WalkLink>;
   }
 
   /** The links from or to a memory, by the other end and relation. */

@@ -41,7 +41,7 @@ export function walkFrom(parts: QueryParts, query: WalkGraph): Result<Answers['w
       allowedAgents: allowedAgents === null ? null : new Set(allowedAgents),
       relations: relations === null ? null : new Set(relations),
     },
-    { linksFrom: (id) => links.inTimeOrder(id) },
+    { linksFrom: (ids) => links.inTimeOrder(ids) },
     budget,
   );
   return ok({ source: source.value, ...walked, spent: budget.spent });
@@ -56,7 +56,7 @@ export function timelineOf(parts: QueryParts, query: GraphTimeline): Result<Answ
   const events: TimelineEvent[] = [];
   const budget = new TraversalBudget(parts.clock);
   const stopped = budget.run(() => {
-    for (const link of new GraphLinks(parts, query, moment).inTimeOrder(source.value.id, since)) {
+    for (const link of new GraphLinks(parts, query, moment).inTimeOrder([source.value.id], since)) {
       budget.spend();
       if (until !== null && startOf(link) > until) break;
       const { target_id, relation, valid_from, observed_by, title, target_namespace } = link;

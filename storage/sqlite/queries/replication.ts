@@ -74,7 +74,8 @@ function pageOf(statements: Statements, query: ReadOperations): ReadOperationsAn
   let bytes = 0;
   let more = false;
   for (const origin of (query.origins ?? Object.keys(known)).toSorted()) {
-    const head = known[origin];
+    // A peer may ask for an origin with a name that every object has.
+    const head = Object.hasOwn(known, origin) ? known[origin] : undefined;
     const from = query.have[origin] ?? 0;
     if (head === undefined) continue;
     const upTo = Math.min(head.seq, query.upTo?.[origin] ?? head.seq);

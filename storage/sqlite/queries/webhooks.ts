@@ -8,7 +8,7 @@ import type {
   Delivery,
   DueSubscriptions,
   ListSubscriptions,
-  NextDelivery,
+  NextDeliveries,
   SubscriptionEvents,
   WebhookTotals,
 } from '../../../protocol/webhooks/queries.js';
@@ -94,19 +94,21 @@ export function dueSubscriptions(
   return { ids };
 }
 
-export function nextDelivery(
+export function nextDeliveries(
   { statements }: QueryParts,
-  { subscriptionId, nowMs }: NextDelivery,
-): Answers['next-delivery'] {
-  const row = statements
+  { subscriptionId, nowMs, limit }: NextDeliveries,
+): Answers['next-deliveries'] {
+  const rows = statements
     .get(
       `SELECT s.id AS subscriptionId, e.seq, e.correlation_id AS correlationId, s.url, e.payload AS body,
-         s.secret_hash AS secretHash
-       FROM subscriptions s JOIN subscription_events e ON e.seq = ${FIRST_PENDING}
-       WHERE s.id = @subscriptionId AND s.status = 'active' AND ${IS_DUE}`,
+         s.secret_hash AS secretHash, ${IS_DUE} AS isDue
+       FROM subscriptions s JOIN subscription_events e ON e.subscription_id = s.id
+       WHERE s.id = @subscriptionId AND s.status = 'active' AND e.delivery_status = 'pending'
+       ORDER BY e.seq LIMIT @limit`,
     )
-    .get({ subscriptionId, nowMs }) as Delivery | undefined;
-  return { delivery: row ?? null };
+    .all({ subscriptionId, nowMs, limit }) as (Delivery & { readonly isDue: number })[];
+  const later = rows.findIndex(({ isDue }) => isDue === 0);
+  return { deliveries: later < 0 ? rows : rows.slice(0, later) };
 }
 
 export function webhookTotals({ statements }: Pick<QueryParts, 'statements'>): Answers['webhook-totals'] {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { isIPv6 } from 'node:net';
+import { type AddressInfo, isIPv6 } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { systemClock, systemCrypto, systemScheduler } from '../../../node/seams.js';
 import { addressRefusal, urlRefusal } from '../../../node/webhooks/address-guard.js';
@@ -227,6 +228,14 @@ describe('the guard of webhooks', () => {
     assert.equal(receiver.got.length, before);
   });
 
+  it('connects to an address of the other family where the first one does not answer', async () => {
+    const resolve = () => Promise.resolve(answered(['::1', '127.0.0.1']));
+    const here = sender({ resolve, settings: { allowLoopbackWebhooks: true } });
+    const before = receiver.got.length;
+    assert.equal(await here.send(delivery(`http://localhost:${receiver.port}/`)), null);
+    assert.equal(receiver.got.length, before + 1);
+  });
+
   it('sends without TLS only to this machine, whatever its name resolves to', async () => {
     const resolve = () => Promise.resolve(answered(['93.184.216.34']));
     const there = sender({ resolve, settings: { allowLoopbackWebhooks: true } });
@@ -261,6 +270,33 @@ describe('the guard of webhooks', () => {
     assert.equal(asked[2], 'c.example.org', 'those that gave up do not take the room');
     answers.get('c.example.org')!(answered(['127.0.0.1']));
     assert.equal(await waiting, 'dns-ssrf-rejected');
+  });
+
+  it('sends the events of a turn on one connection, and makes another one where the receiver closed it', async () => {
+    let connections = 0;
+    let closes = false;
+    const server = createServer((request, response) => {
+      request.resume().on('end', () => {
+        const correlation_id = request.headers['x-svc-correlation-id'];
+        response.end(JSON.stringify({ status: 'ack', correlation_id }), () => {
+          // Without a word in the answer, as a receiver that restarts does.
+          if (closes) setImmediate(() => request.socket.destroy());
+        });
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    server.on('connection', () => {
+      connections += 1;
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const turn = sender({ settings: { allowLoopbackWebhooks: true } }).open();
+    for (let n = 0; n < 3; n += 1) assert.equal(await turn.send(delivery(url)), null);
+    assert.equal(connections, 1);
+    closes = true;
+    for (let n = 0; n < 3; n += 1) assert.equal(await turn.send(delivery(url)), null);
+    assert.equal(connections, 3);
+    turn.close();
+    await new Promise((resolve) => server.close(resolve));
   });
 
   it('follows no redirect', async () => {
