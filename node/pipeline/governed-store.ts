@@ -11,7 +11,6 @@ import type { Services } from './call.js';
 import {
   afterGovernance,
   beforeGovernance,
-  type HeardAction,
   heardAction,
   isGovernanceHeard,
   outcomeOf,
@@ -37,7 +36,8 @@ export class GovernedStore implements Store {
     const word = gatedWord(command);
     if (word === null) return this.store.execute(command, options);
     const { hookRun, onDecision } = this.parts;
-    const heard = await this.#heard(command);
+    const isHeard = isGovernanceHeard(hookRun);
+    const heard = isHeard ? await heardAction(command, this.store, hookRun.now) : ok(null);
     if (!heard.ok) return failed(heard.error);
     const action = heard.value;
     const isLaterBatch = this.#mayForget && command.kind === 'forget-memories';
@@ -53,12 +53,6 @@ export class GovernedStore implements Store {
     onDecision?.(word, outcome);
     if (action !== null) afterGovernance(hookRun, action, outcome, failure);
     return result;
-  }
-
-  #heard(command: Command): Promise<Result<HeardAction | null>> {
-    const { hookRun } = this.parts;
-    if (!isGovernanceHeard(hookRun)) return Promise.resolve(ok(null));
-    return heardAction(command, this.store, hookRun.now);
   }
 
   async #governed<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {

@@ -123,8 +123,8 @@ function* settled(
   });
   const isNew = pendingKind.payload.text(image) !== pendingKind.payload.text(pending);
   const mutations: Mutation[] = isNew ? [yield* putRecord(pendingKind, row, image)] : [];
-  if (deciding !== undefined) mutations.push(...(yield* memoryOf(image, deciding, context)));
-  if (denial !== undefined) mutations.push(denied(image, denial));
+  if (deciding !== undefined)
+    mutations.push(...(yield* memoryOf(image, deciding, context)), recordOf(image, deciding));
   const outcome = decided(tally(image, valid), mutations);
   if (!isApproved || !outcome.ok) return outcome;
   return { ok: true, value: { ...outcome.value, executes: pending.command as unknown as PutAside } };
@@ -162,13 +162,15 @@ function* memoryOf(
   return [yield* putRecord(rememberedKind, { id: rememberedId(what), namespace }, image)];
 }
 
-const denied = (
+/** The record of a decision in the audit chain, which stays when the action is removed. */
+function recordOf(
   { pending_id, action_type, namespace }: PendingAction,
-  { agent_id: agentId }: Vote,
-): Mutation => ({
-  mutation: 'append-audit',
-  event: { agentId, type: 'pending_action.denied', payload: { pending_id, action_type, namespace } },
-});
+  { agent_id: agentId, decision }: Vote,
+): Mutation {
+  const type = decision === 'deny' ? 'pending_action.denied' : 'pending_action.approved';
+  const payload = { pending_id, action_type, namespace };
+  return { mutation: 'append-audit', event: { agentId, type, payload } };
+}
 
 /** The failure that names the home, where that is another node; null where it is this one. */
 export function* otherHome(id: string): Reading<Failure | null> {

@@ -96,6 +96,9 @@ for (const word of WORDS) {
       assert.equal(node.refused({ ...vote, agentId: 'ai:another' }).code, 'GOVERNANCE_REFUSED');
       node.must({ ...vote, agentId: 'ai:lead' });
       assert.notDeepEqual(links(node), before);
+      assert.deepEqual(node.records('pending_action.approved'), [
+        { agent: 'ai:lead', payload: { pending_id: 'p', action_type: word, namespace: 'closed' } },
+      ]);
       assert.equal(node.refused({ ...vote, agentId: 'ai:lead' }).code, 'PENDING_ACTION_STATE_INVALID');
     });
 
