@@ -130,13 +130,13 @@ export async function beforeGovernance(run: HookRun, action: HeardAction): Promi
 }
 
 /** What was decided about an action, as hooks hear it. */
-export type Outcome = 'allow' | 'deny' | 'ask';
+export type PolicyOutcome = 'allow' | 'deny' | 'ask';
 
 /** Tells what the policy decided. */
 export function afterGovernance(
   run: HookRun,
   action: HeardAction,
-  outcome: Outcome,
+  outcome: PolicyOutcome,
   failure: Failure | null,
 ): void {
   if (!run.hooks.has(AFTER)) return;
@@ -147,7 +147,7 @@ export function afterGovernance(
 }
 
 /** Null for a command that failed for another reason: it was not decided about. */
-export function outcomeOf(failure: Failure | null): Outcome | null {
+export function outcomeOf(failure: Failure | null): PolicyOutcome | null {
   if (failure === null) return 'allow';
   if (failure.code === 'APPROVAL_PENDING') return 'ask';
   return failure.code === 'GOVERNANCE_REFUSED' ? 'deny' : null;
