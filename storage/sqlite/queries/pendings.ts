@@ -103,7 +103,7 @@ export function spentPendings(
       `SELECT p.id FROM records p WHERE p.kind = 'pending' AND ${STATUS} IN ('approved', 'rejected', 'expired')
          AND ${REQUESTED} <= @before AND ${memberSql('decided_at')} <= @before
          AND ${HOME} = (SELECT peer_id FROM log_state WHERE singleton = 1)
-       ORDER BY p.id LIMIT @limit`,
+       ORDER BY ${REQUESTED} LIMIT @limit`,
     )
     .pluck()
     .all({ before, limit }) as string[];
