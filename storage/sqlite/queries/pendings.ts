@@ -9,7 +9,7 @@ import {
   type UndecidedPendings,
 } from '../../../protocol/governance/queries.js';
 import { parsedObject } from '../../../protocol/kinds/payload.js';
-import { type PendingAction, pendingKind } from '../../../protocol/kinds/pending-kind.js';
+import { PENDING_STATES, type PendingAction, pendingKind } from '../../../protocol/kinds/pending-kind.js';
 import { type Remembered, rememberedKind } from '../../../protocol/kinds/remembered-kind.js';
 import { PENDING_LIST_BYTES_MAX } from '../../../protocol/limits.js';
 import type { Answers } from '../../../protocol/queries.js';
@@ -98,15 +98,18 @@ export function spentPendings(
   { statements }: QueryParts,
   { before, limit }: SpentPendings,
 ): Answers['spent-pendings'] {
-  const pendings = statements
+  // One status at a time, because a list of them would not be looked up in the index.
+  const decided = statements
     .get(
-      `SELECT p.id FROM records p WHERE p.kind = 'pending' AND ${STATUS} IN ('approved', 'rejected', 'expired')
+      `SELECT p.id FROM records p WHERE p.kind = 'pending' AND ${STATUS} = @status
          AND ${REQUESTED} <= @before AND ${memberSql('decided_at')} <= @before
          AND ${HOME} = (SELECT peer_id FROM log_state WHERE singleton = 1)
        ORDER BY ${REQUESTED} LIMIT @limit`,
     )
-    .pluck()
-    .all({ before, limit }) as string[];
+    .pluck();
+  const pendings = PENDING_STATES.filter((status) => status !== 'pending')
+    .flatMap((status) => decided.all({ status, before, limit }) as string[])
+    .slice(0, limit);
   const votes = statements
     .get(
       `SELECT v.id FROM (SELECT id, ${memberSql('pending_id')} AS action, ${memberSql('voted_at')} AS voted_at
