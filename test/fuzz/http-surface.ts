@@ -80,18 +80,24 @@ export class HttpSurface implements Surface {
     const places = requests.map((request, place) => ({ request, place }));
     const whole = places.filter(({ request }) => request.whole);
     const broken = places.filter(({ request }) => !request.whole);
-    const judge = (request: FuzzRequest, place: number, exchanged: Exchanged) => {
+    const judge = (request: FuzzRequest, place: number, exchanged: Exchanged, behind: FuzzRequest[] = []) => {
       const problem = httpProblem(exchanged, request.whole);
       if (problem !== null)
-        fault(problem, request.label, shown(request.bytes), this.target.daemon.errors().slice(-2000));
+        fault(
+          problem,
+          ...[request, ...behind].flatMap(({ label, bytes }) => [label, shown(bytes)]),
+          this.target.daemon.errors().slice(-2000),
+        );
       answered[place] = [...exchanged.answers];
     };
     await Promise.all([
       sideBySide(CONNECTIONS, Math.ceil(whole.length / PIPELINED), async (turn, worker) => {
         const batch = whole.slice(turn * PIPELINED, (turn + 1) * PIPELINED);
         const answers = await this.#connections[worker]!.send(batch.map(({ request }) => request));
-        for (const [index, { request, place }] of batch.entries())
-          judge(request, place, asExchanged(answers[index]!));
+        for (const [index, { request, place }] of batch.entries()) {
+          const behind = batch.slice(index + 1).map((later) => later.request);
+          judge(request, place, asExchanged(answers[index]!), behind);
+        }
       }),
       sideBySide(BROKEN_AT_ONCE, broken.length, async (turn) => {
         const { request, place } = broken[turn]!;
