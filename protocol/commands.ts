@@ -4,6 +4,7 @@ import type { Deciding } from './decide/deciding.js';
 import { decidePutRule, decideRemoveRule } from './governance/change-rules.js';
 import { decideCheckAction } from './governance/check-action.js';
 import { decideSettlePending, decideVotePending } from './governance/decide-pending.js';
+import { decideDropDecided } from './governance/drop-decided.js';
 import { decideEndSessions, decideForgetDecision } from './governance/forget-decision.js';
 import { decideRequestApproval } from './governance/request-approval.js';
 import { decideCreateLink } from './graph/create-link.js';
@@ -91,6 +92,7 @@ export const RULES = {
   'request-approval': decideRequestApproval,
   'vote-pending': decideVotePending,
   'settle-pending': decideSettlePending,
+  'drop-decided': decideDropDecided,
   'forget-decision': decideForgetDecision,
   'end-sessions': decideEndSessions,
   'send-message': decideSendMessage,

@@ -1,4 +1,10 @@
-import { PENDING_SECONDS_MAX, PENDING_SWEEP_MS, PENDINGS_SWEPT_MAX } from '../../protocol/limits.js';
+import {
+  PENDING_KEPT_SECONDS,
+  PENDING_SECONDS_MAX,
+  PENDING_SWEEP_MS,
+  PENDINGS_DROPPED_MAX,
+  PENDINGS_SWEPT_MAX,
+} from '../../protocol/limits.js';
 import type { Clock } from '../../protocol/seams.js';
 import { instantAfter, instantFromMs } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
@@ -17,4 +23,18 @@ export async function approvalsRound(store: Store, clock: Pick<Clock, 'nowMs'>):
     await store.execute({ kind: 'settle-pending', pendingId }, { lane: 'background' });
   }
   return { afterMs: PENDING_SWEEP_MS };
+}
+
+/**
+ * Removes actions that were decided long ago, and votes on them that came late, at most a batch. Answers whether there may
+ * be more; what could not be removed now waits for the next time.
+ */
+export async function dropDecided(store: Store, clock: Pick<Clock, 'nowMs'>): Promise<boolean> {
+  const before = instantAfter(instantFromMs(clock.nowMs()), -PENDING_KEPT_SECONDS);
+  const spent = await store.query({ kind: 'spent-pendings', before, limit: PENDINGS_DROPPED_MAX });
+  if (!spent.ok) return false;
+  const { pendings, votes } = spent.value;
+  if (pendings.length + votes.length === 0) return false;
+  const done = await store.execute({ kind: 'drop-decided', pendings, votes }, { lane: 'background' });
+  return done.ok && done.value.dropped > 0;
 }

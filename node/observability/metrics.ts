@@ -9,6 +9,8 @@ const DURATION_BUCKETS_S = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60,
 ];
 
+const DECISIONS = { allow: 'allowed', deny: 'refused', ask: 'pending' } as const;
+
 /**
  * The metrics of a node, in a registry of its own (interface §4.1). Parts push into it. A scrape reads only this
  * object, so that a scraper cannot load the store.
@@ -80,6 +82,14 @@ export class Metrics {
     registers: [this.#registry],
   });
 
+  readonly #policyDecisions = new Counter({
+    name: 'svc_policy_decisions_total',
+    help: 'Actions that policies and permission rules gate, by what was decided: allowed, refused, pending',
+    labelNames: ['action', 'outcome'] as const,
+    registers: [this.#registry],
+  });
+  readonly #pendingActions = this.#gauge('svc_pending_actions', 'Actions that wait for approval');
+
   readonly #webhookAttempts = new Counter({
     name: 'svc_webhook_attempts_total',
     help: 'Attempts to deliver an event, by what became of the event: ack, retry, dead, dropped, gone',
@@ -145,6 +155,14 @@ export class Metrics {
 
   authenticationFailed(reason: 'key' | 'backoff'): void {
     this.#authFailures.inc({ reason });
+  }
+
+  policyDecision(action: string, outcome: keyof typeof DECISIONS): void {
+    this.#policyDecisions.inc({ action, outcome: DECISIONS[outcome] });
+  }
+
+  setPendingActions(actions: number): void {
+    this.#pendingActions.set(actions);
   }
 
   webhookAttempt(outcome: string): void {

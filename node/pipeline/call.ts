@@ -10,6 +10,7 @@ import type { Settings } from '../config/settings.js';
 import type { Caller } from '../identity/caller.js';
 import type { SemanticIndex } from '../semantics/semantic-index.js';
 import type { TokenCounter } from '../semantics/token-counter.js';
+import type { PolicyOutcome } from './governance-hooks.js';
 import type { Forward } from './home-store.js';
 
 export type Surface = 'http' | 'mcp' | 'cli';
@@ -106,6 +107,8 @@ export interface ReadServices {
 /** The parts of a node that operations that write use. */
 export interface Services extends ReadServices {
   readonly store: Store;
+  /** Counts what was decided about an action that policies gate; absent where nothing is counted. */
+  readonly onDecision?: (action: string, outcome: PolicyOutcome) => void;
   /** Absent where nothing is replicated: in processes other than the daemon. */
   readonly replication?: Replication;
 }

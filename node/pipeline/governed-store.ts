@@ -1,12 +1,20 @@
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import type { Approver } from '../../protocol/governance/effective-policy.js';
+import { gatedWord } from '../../protocol/governance/gated-action.js';
 import type { PendingAction } from '../../protocol/kinds/pending-kind.js';
 import type { AgentId } from '../../protocol/meanings.js';
 import type { AnswerOf, Query } from '../../protocol/queries.js';
 import { type Failure, failed, ok, type Result } from '../../protocol/result.js';
 import type { Random } from '../../protocol/seams.js';
 import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
-import { afterGovernance, beforeGovernance, governedAction, isGovernanceHeard } from './governance-hooks.js';
+import type { Services } from './call.js';
+import {
+  afterGovernance,
+  beforeGovernance,
+  heardAction,
+  isGovernanceHeard,
+  outcomeOf,
+} from './governance-hooks.js';
 import type { HookRun } from './run-hooks.js';
 
 /** A store that puts commands aside that need an approval, and answers such a command with PENDING. */
@@ -20,24 +28,30 @@ export class GovernedStore implements Store {
       readonly random: Random;
       readonly requestedBy: AgentId | null;
       readonly hookRun: HookRun;
+      readonly onDecision: Services['onDecision'];
     },
   ) {}
 
   async execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
-    const { hookRun } = this.parts;
-    if (!isGovernanceHeard(hookRun)) return this.#governed(command, options);
-    const heard = await governedAction(command, this.store, hookRun.now);
+    const word = gatedWord(command);
+    if (word === null) return this.store.execute(command, options);
+    const { hookRun, onDecision } = this.parts;
+    const isHeard = isGovernanceHeard(hookRun);
+    const heard = isHeard ? await heardAction(command, this.store, hookRun.now) : ok(null);
     if (!heard.ok) return failed(heard.error);
     const action = heard.value;
-    if (action === null) return this.#governed(command, options);
     const isLaterBatch = this.#mayForget && command.kind === 'forget-memories';
-    if (!isLaterBatch) {
+    if (action !== null && !isLaterBatch) {
       const denied = await beforeGovernance(hookRun, action);
       if (denied !== null) return failed(denied);
     }
     this.#mayForget ||= command.kind === 'forget-memories';
     const result = await this.#governed(command, options);
-    if (!(isLaterBatch && result.ok)) afterGovernance(hookRun, action, result.ok ? null : result.error);
+    const failure = result.ok ? null : result.error;
+    const outcome = outcomeOf(failure);
+    if (outcome === null || (isLaterBatch && result.ok)) return result;
+    onDecision?.(word, outcome);
+    if (action !== null) afterGovernance(hookRun, action, outcome, failure);
     return result;
   }
 

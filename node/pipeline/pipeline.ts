@@ -120,7 +120,8 @@ async function runAttested(
   if (!hooks.ok) return failed(hooks.error);
   const hookRun = hookRunOf(request, now, { ...services, hooks: hooks.value });
   const own = recording ?? bounded.store;
-  const parts = { random: bounded.random, requestedBy: request.caller.agentId, hookRun };
+  const { random, onDecision } = bounded;
+  const parts = { random, requestedBy: request.caller.agentId, hookRun, onDecision };
   const store = operation.ofRows === true ? own : new GovernedStore(own, parts);
   let { input } = attested;
   let call: Call = {

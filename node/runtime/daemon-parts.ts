@@ -87,6 +87,7 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     catalogue: CATALOGUE,
     isMember: (peerId) => mesh.isMember(peerId),
     condition: () => condition.read(),
+    onDecision: (action, outcome) => metrics.policyDecision(action, outcome),
   });
   const mesh = new MeshNode({
     services: own,

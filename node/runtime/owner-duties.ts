@@ -1,6 +1,6 @@
 import type { ChildSpec } from '../../actors/core/child.js';
 import { loopChild, type Wake } from '../../actors/core/loop.js';
-import { approvalsRound } from '../../actors/maintenance/approvals.js';
+import { approvalsRound, dropDecided } from '../../actors/maintenance/approvals.js';
 import { expiryRound } from '../../actors/maintenance/expiry.js';
 import { nearDuplicatesRound, reviewFromStart } from '../../actors/maintenance/near-duplicates.js';
 import { observationsRound } from '../../actors/maintenance/observations.js';
@@ -8,6 +8,7 @@ import { type Ownership, OwnershipLease } from '../../actors/maintenance/ownersh
 import { ReindexJob } from '../../actors/maintenance/reindex.js';
 import {
   CHANGE_POLL_MS,
+  GC_INTERVAL_MS,
   NEAR_DUPLICATE_REST,
   NEAR_DUPLICATE_REST_MAX_MS,
   OWNER_TAKEOVER_MS,
@@ -172,8 +173,9 @@ export class OwnerDuties {
   }
 
   private approvals() {
-    const { store, scheduler, clock } = this.parts;
+    const { store, scheduler, clock, isClockAhead } = this.parts;
     let begun = false;
+    let dropsAtMs = Number.NEGATIVE_INFINITY;
     return loopChild({
       policy: BACKGROUND_POLICY,
       scheduler,
@@ -182,6 +184,11 @@ export class OwnerDuties {
       round: async () => {
         if (!this.owned) return { afterMs: NOT_OWNER_MS };
         if (!begun) begun = (await store.execute({ kind: 'end-sessions' }, { lane: 'background' })).ok;
+        // A clock that is ahead would take decisions of today for old ones.
+        if (clock.monotonicMs() >= dropsAtMs && isClockAhead?.() !== true) {
+          const isMore = await dropDecided(store, clock);
+          if (!isMore) dropsAtMs = clock.monotonicMs() + GC_INTERVAL_MS;
+        }
         return approvalsRound(store, clock);
       },
     });

@@ -19,6 +19,7 @@ type OwnParts = Pick<
   | 'condition'
   | 'catalogue'
   | 'isMember'
+  | 'onDecision'
 >;
 
 /** The services of a node: its own parts, and what every node of this machine shares. */

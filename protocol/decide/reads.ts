@@ -182,6 +182,11 @@ export interface Reads {
   'open-pendings': Ask<{ readonly requestedBy: AgentId | null; readonly limit: number }, number>;
   /** The rules about actions of a kind, or of all kinds; one more than `RULES_MAX` at most. */
   rules: Ask<{ readonly ruleKind: string | null; readonly skipDamaged: boolean }, readonly Rule[]>;
+  /** Refusals by policies that the audit chain records since an instant. */
+  'refusals-noted': Ask<
+    { readonly agentId: AgentId; readonly since: Instant },
+    { readonly ofAgent: number; readonly ofNode: number }
+  >;
 
   /** Which events each subscription gets, the oldest subscription first. */
   'subscription-filters': Ask<Nothing, readonly Filter[]>;

@@ -125,8 +125,8 @@ function* settled(
   });
   const isNew = pendingKind.payload.text(image) !== pendingKind.payload.text(pending);
   const mutations: Mutation[] = isNew ? [yield* putRecord(pendingKind, row, image)] : [];
-  if (deciding !== undefined) mutations.push(...(yield* memoryOf(image, deciding, context)));
-  if (denial !== undefined) mutations.push(denied(image, denial));
+  if (deciding !== undefined)
+    mutations.push(...(yield* memoryOf(image, deciding, context)), recordOf(image, deciding));
   const outcome = decided(tally(image, valid), mutations);
   if (!isApproved || !outcome.ok) return outcome;
   return { ok: true, value: { ...outcome.value, executes: pending.command as unknown as PutAside } };
@@ -164,22 +164,24 @@ function* memoryOf(
   return [yield* putRecord(rememberedKind, { id: rememberedId(what), namespace }, image)];
 }
 
-const denied = (
+/** The record of a decision in the audit chain, which stays when the action is removed. */
+function recordOf(
   { pending_id, action_type, namespace }: PendingAction,
-  { agent_id: agentId }: Vote,
-): Mutation => ({
-  mutation: 'append-audit',
-  event: { agentId, type: 'pending_action.denied', payload: { pending_id, action_type, namespace } },
-});
+  { agent_id: agentId, decision }: Vote,
+): Mutation {
+  const type = decision === 'deny' ? 'pending_action.denied' : 'pending_action.approved';
+  const payload = { pending_id, action_type, namespace };
+  return { mutation: 'append-audit', event: { agentId, type, payload } };
+}
 
-/** Where the home is another node: the failure that names it. */
-function* otherHome(id: string): Reading<Failure | null> {
+/** The failure that names the home, where that is another node; null where it is this one. */
+export function* otherHome(id: string): Reading<Failure | null> {
   const home = yield* homeOf(id);
   const self = peerOfOrigin((yield* read('log-origin', {})).origin);
   return home.peerId === self ? null : notHome(id, home);
 }
 
-function* pendingRow(pendingId: string): Reading<Row<PendingAction> | null> {
+export function* pendingRow(pendingId: string): Reading<Row<PendingAction> | null> {
   const asked = { kind: pendingKind.name, member: 'pending_id', value: pendingId, limit: 1 };
   const [found] = yield* read('records-with', asked);
   return found === undefined ? null : yield* recordRow(pendingKind, found.id);

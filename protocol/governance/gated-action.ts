@@ -1,7 +1,7 @@
 import type { Command } from '../commands.js';
-import type { DecisionContext } from '../decide/deciding.js';
 import { memoryById, type Reading, read } from '../decide/reads.js';
-import type { AgentId, MemoryId } from '../meanings.js';
+import type { LinkKey } from '../graph/link.js';
+import type { AgentId, Instant, MemoryId } from '../meanings.js';
 import { isExpired, isVisible } from '../memory/access.js';
 import { type Memory, ownerOf } from '../memory/memory.js';
 import { sharedNamespace } from '../messages/mail.js';
@@ -11,17 +11,22 @@ import type { PermissionOp } from './settings.js';
 
 /** One gate that an action passes. */
 export interface GatedPlace {
-  readonly gate: Gate;
+  /** What a policy calls it; `link` for a link, about which only permission rules say something. */
+  readonly gate: Gate | 'link';
   readonly namespace: string;
   /** The owner of the row that changes; absent for a new row, where the owner of the policy counts. */
   readonly rowOwner?: AgentId | null;
 }
 
 /** A command as its policy sees it. */
-export interface GatedAction {
+export interface GatedAction extends Looked {
   /** The word of the pending action and of refusals. */
   readonly action: string;
   readonly op: PermissionOp;
+}
+
+/** What a gate finds out about a command. */
+interface Looked {
   readonly viewer: Viewer;
   readonly places: readonly GatedPlace[];
   /** The memory that changes; null for several. */
@@ -34,9 +39,15 @@ export interface GatedAction {
 
 type Of<K extends Command['kind']> = Extract<Command, { readonly kind: K }>;
 
-/** Why no policy gates a command. */
+/** A command that policies or permission rules gate. */
+interface Gated<K extends Command['kind']> extends Pick<GatedAction, 'action' | 'op'> {
+  /** Null for a command whose rule refuses it because its memory is missing or hidden. */
+  readonly look: (command: Of<K>, now: Instant) => Reading<Looked | null>;
+}
+
+/** Why nothing gates a command. */
 type Ungated =
-  /** It changes no live memory: links, agents, quotas, subscriptions, archived copies, what a recall answered. */
+  /** It changes no live memory and no link: agents, quotas, subscriptions, archived copies, what a recall answered. */
   | 'no memory'
   /** It is governance itself, with checks of its own. */
   | 'governance'
@@ -47,34 +58,58 @@ type Ungated =
   /** It comes from another node, which has governed it. */
   | 'peer';
 
-type GateOfCommand<K extends Command['kind']> = (
-  command: Of<K>,
-  context: DecisionContext,
-) => Reading<GatedAction | null>;
-
-/** Every command with what a policy gates of it, or why it gates nothing. */
-const GATES: { readonly [K in Command['kind']]: GateOfCommand<K> | Ungated } = {
-  'store-memory': storing,
-  'register-entity': storing,
-  'send-message': storing,
-  'share-memory': shared,
-  'update-memory': (command, context) => updated(command, command.patch.namespace, context),
-  'undo-edit': undone,
-  'restore-memory': ({ id, viewer }) => restored(id, viewer),
-  'promote-memory': promoted,
-  'delete-memory': ({ id, viewer }, context) => removed('delete', [id], viewer, context),
-  'archive-memories': ({ ids, viewer }, context) => removed('archive', ids, viewer, context),
-  'resolve-memories': ({ loserId, viewer }, context) => removed('resolve', [loserId], viewer, context),
-  'consolidate-memories': consolidated,
-  'forget-memories': forgotten,
+/** Every command with what a policy or a permission rule gates of it, or why nothing does. */
+const GATES: { readonly [K in Command['kind']]: Gated<K> | Ungated } = {
+  'store-memory': { action: 'store', op: 'memory_store', look: storing },
+  'register-entity': { action: 'store', op: 'memory_store', look: storing },
+  'send-message': { action: 'store', op: 'memory_store', look: storing },
+  'share-memory': { action: 'store', op: 'memory_store', look: shared },
+  'update-memory': {
+    action: 'update',
+    op: 'memory_store',
+    look: (command, now) => updated(command, command.patch.namespace, now),
+  },
+  'undo-edit': { action: 'update', op: 'memory_store', look: undone },
+  'restore-memory': { action: 'restore', op: 'memory_store', look: restored },
+  'promote-memory': { action: 'promote', op: 'memory_store', look: promoted },
+  'delete-memory': {
+    action: 'delete',
+    op: 'memory_delete',
+    look: ({ id, viewer }, now) => removed([id], viewer, now),
+  },
+  'archive-memories': {
+    action: 'archive',
+    op: 'memory_archive',
+    look: ({ ids, viewer }, now) => removed(ids, viewer, now),
+  },
+  'resolve-memories': {
+    action: 'resolve',
+    op: 'memory_archive',
+    look: ({ loserId, viewer }, now) => removed([loserId], viewer, now),
+  },
+  'consolidate-memories': { action: 'consolidate', op: 'memory_consolidate', look: consolidated },
+  'forget-memories': { action: 'forget', op: 'memory_delete', look: forgotten },
+  'create-link': {
+    action: 'link',
+    op: 'memory_link',
+    look: ({ link, viewer }, now) => linked(link, viewer, now),
+  },
+  'invalidate-link': {
+    action: 'kg_invalidate',
+    op: 'memory_link',
+    look: ({ link, viewer }, now) => linked(link, viewer, now),
+  },
+  'drop-links': {
+    action: 'unlink',
+    op: 'memory_link',
+    look: ({ sourceId, targetId, viewer }, now) =>
+      linked({ source_id: sourceId, target_id: targetId }, viewer, now),
+  },
   'touch-memories': 'no memory',
   'prune-observations': 'no memory',
   'register-agent': 'no memory',
   'bind-agent-key': 'no memory',
   'ensure-quota': 'no memory',
-  'create-link': 'no memory',
-  'invalidate-link': 'no memory',
-  'drop-links': 'no memory',
   'use-nonce': 'no memory',
   subscribe: 'no memory',
   unsubscribe: 'no memory',
@@ -100,6 +135,7 @@ const GATES: { readonly [K in Command['kind']]: GateOfCommand<K> | Ungated } = {
   'reset-clock': 'operator',
   'expire-memories': 'upkeep',
   'drop-receipts': 'upkeep',
+  'drop-decided': 'upkeep',
   'put-embeddings': 'upkeep',
   'flag-near-duplicates': 'upkeep',
   'plan-encoder': 'upkeep',
@@ -122,24 +158,30 @@ const GATES: { readonly [K in Command['kind']]: GateOfCommand<K> | Ungated } = {
   'apply-operations': 'peer',
 };
 
-/** True for a command that a policy can gate. */
-export const isGated = (kind: Command['kind']): boolean => typeof GATES[kind] === 'function';
+const gateOf = (kind: Command['kind']): Gated<Command['kind']> | null => {
+  const gate = GATES[kind] as Gated<Command['kind']> | Ungated | undefined;
+  // A store with rules of its own, as the simulator's, may have other commands.
+  return typeof gate === 'object' ? gate : null;
+};
+
+/** The word for what a command does; null for one that nothing gates, and for a preview. */
+export const gatedWord = (command: Command): string | null =>
+  command.kind === 'undo-edit' && command.dryRun ? null : (gateOf(command.kind)?.action ?? null);
 
 /**
- * What a command does that a policy can gate; null for a command that no policy gates, and for one whose rule refuses it
- * because its memory is missing or hidden.
+ * What a command does that a policy or a permission rule can gate; null for a command that nothing gates, and for one
+ * whose rule refuses it because its memory is missing or hidden. Hooks of policies are asked with the same.
  */
-export function* gatedAction(command: Command, context: DecisionContext): Reading<GatedAction | null> {
-  const gate = GATES[command.kind] as GateOfCommand<Command['kind']> | Ungated;
-  // A store with rules of its own, as the simulator's, may have other commands.
-  return typeof gate === 'function' ? yield* gate(command as never, context) : null;
+export function* gatedAction(command: Command, now: Instant): Reading<GatedAction | null> {
+  const gate = gateOf(command.kind);
+  if (gate === null) return null;
+  const looked = yield* gate.look(command as never, now);
+  return looked === null ? null : { ...looked, action: gate.action, op: gate.op };
 }
 
 // biome-ignore lint/correctness/useYield: other gates read; this one reads nothing.
-function* storing({ memory, viewer }: Pick<Of<'store-memory'>, 'memory' | 'viewer'>): Reading<GatedAction> {
+function* storing({ memory, viewer }: Pick<Of<'store-memory'>, 'memory' | 'viewer'>): Reading<Looked> {
   return {
-    action: 'store',
-    op: 'memory_store',
     viewer,
     places: [{ gate: 'write', namespace: memory.namespace }],
     memoryId: memory.id,
@@ -148,17 +190,14 @@ function* storing({ memory, viewer }: Pick<Of<'store-memory'>, 'memory' | 'viewe
   };
 }
 
-function* undone(command: Of<'undo-edit'>, context: DecisionContext): Reading<GatedAction | null> {
+function* undone(command: Of<'undo-edit'>, now: Instant): Reading<Looked | null> {
   if (command.dryRun) return null;
   const edit = yield* read('last-edit', { id: command.id });
-  return yield* updated(command, edit?.before?.namespace, context);
+  return yield* updated(command, edit?.before?.namespace, now);
 }
 
-function* shared(
-  { id, copyId, from, to, viewer }: Of<'share-memory'>,
-  context: DecisionContext,
-): Reading<GatedAction | null> {
-  const row = yield* shown(id, viewer, context);
+function* shared({ id, copyId, from, to, viewer }: Of<'share-memory'>, now: Instant): Reading<Looked | null> {
+  const row = yield* shown(id, viewer, now);
   if (row === null) return null;
   return yield* storing({ memory: { ...row, id: copyId, namespace: sharedNamespace(from, to) }, viewer });
 }
@@ -166,15 +205,13 @@ function* shared(
 function* updated(
   { id, viewer }: { readonly id: MemoryId; readonly viewer: Viewer },
   movedTo: string | undefined,
-  context: DecisionContext,
-): Reading<GatedAction | null> {
-  const row = yield* shown(id, viewer, context);
+  now: Instant,
+): Reading<Looked | null> {
+  const row = yield* shown(id, viewer, now);
   if (row === null) return null;
   const place: GatedPlace = { gate: 'write', namespace: row.namespace, rowOwner: ownerOf(row) };
   const moves = movedTo !== undefined && movedTo !== row.namespace;
   return {
-    action: 'update',
-    op: 'memory_store',
     viewer,
     // A move takes the memory away from its namespace, as a deletion does.
     places: moves ? [place, { ...place, gate: 'delete' }, { gate: 'write', namespace: movedTo }] : [place],
@@ -184,13 +221,11 @@ function* updated(
   };
 }
 
-function* restored(id: MemoryId, viewer: Viewer): Reading<GatedAction | null> {
+function* restored({ id, viewer }: Of<'restore-memory'>): Reading<Looked | null> {
   const row = yield* read('archived-memory', { id });
   if (row === null || !isVisible(row.memory, viewer)) return null;
   const { memory } = row;
   return {
-    action: 'restore',
-    op: 'memory_store',
     viewer,
     places: [{ gate: 'write', namespace: memory.namespace, rowOwner: ownerOf(memory) }],
     memoryId: id,
@@ -199,17 +234,12 @@ function* restored(id: MemoryId, viewer: Viewer): Reading<GatedAction | null> {
   };
 }
 
-function* promoted(
-  { id, viewer, vertical }: Of<'promote-memory'>,
-  context: DecisionContext,
-): Reading<GatedAction | null> {
-  const row = yield* shown(id, viewer, context);
+function* promoted({ id, viewer, vertical }: Of<'promote-memory'>, now: Instant): Reading<Looked | null> {
+  const row = yield* shown(id, viewer, now);
   if (row === null) return null;
   const place: GatedPlace = { gate: 'promote', namespace: row.namespace, rowOwner: ownerOf(row) };
   const clone = vertical ?? null;
   return {
-    action: 'promote',
-    op: 'memory_store',
     viewer,
     places: clone === null ? [place] : [place, { gate: 'write', namespace: clone.toNamespace }],
     memoryId: id,
@@ -218,32 +248,24 @@ function* promoted(
   };
 }
 
-function* removed(
-  action: 'delete' | 'archive' | 'resolve',
-  ids: readonly MemoryId[],
-  viewer: Viewer,
-  context: DecisionContext,
-): Reading<GatedAction | null> {
+function* removed(ids: readonly MemoryId[], viewer: Viewer, now: Instant): Reading<Looked | null> {
   const places: GatedPlace[] = [];
   for (const id of new Set(ids)) {
-    const row = yield* shown(id, viewer, context);
+    const row = yield* shown(id, viewer, now);
     if (row !== null) places.push({ gate: 'delete', namespace: row.namespace, rowOwner: ownerOf(row) });
   }
   if (places.length === 0) return null;
-  const op = action === 'delete' ? 'memory_delete' : 'memory_archive';
   const memoryId = ids.length === 1 ? ids[0]! : null;
-  return { action, op, viewer, places, memoryId, canWait: true, written: null };
+  return { viewer, places, memoryId, canWait: true, written: null };
 }
 
 function* consolidated(
   { ids, result, viewer }: Of<'consolidate-memories'>,
-  context: DecisionContext,
-): Reading<GatedAction | null> {
-  const sources = yield* removed('archive', ids, viewer, context);
+  now: Instant,
+): Reading<Looked | null> {
+  const sources = yield* removed(ids, viewer, now);
   if (sources === null) return null;
   return {
-    action: 'consolidate',
-    op: 'memory_consolidate',
     viewer,
     places: [{ gate: 'write', namespace: result.namespace }, ...sources.places],
     memoryId: result.id,
@@ -253,10 +275,7 @@ function* consolidated(
 }
 
 /** The rows that one batch would remove. A filter may match others later, so a forget never waits. */
-function* forgotten(
-  { filter, limit }: Of<'forget-memories'>,
-  _context: DecisionContext,
-): Reading<GatedAction | null> {
+function* forgotten({ filter, limit }: Of<'forget-memories'>): Reading<Looked> {
   const rows = yield* read('forgettable-memories', { filter, limit });
   const places = new Map<string, GatedPlace>();
   for (const row of rows) {
@@ -264,8 +283,6 @@ function* forgotten(
     places.set(`${row.namespace}|${rowOwner}`, { gate: 'delete', namespace: row.namespace, rowOwner });
   }
   return {
-    action: 'forget',
-    op: 'memory_delete',
     viewer: filter.viewer,
     places: [...places.values()],
     memoryId: null,
@@ -274,7 +291,26 @@ function* forgotten(
   };
 }
 
-function* shown(id: MemoryId, viewer: Viewer, context: DecisionContext): Reading<Memory | null> {
+/** A link shows with both of its memories, so a rule about the namespace of either one counts. */
+function* linked(
+  { source_id, target_id }: Pick<LinkKey, 'source_id' | 'target_id'>,
+  viewer: Viewer,
+  now: Instant,
+): Reading<Looked | null> {
+  const source = yield* shown(source_id, viewer, now);
+  const target = yield* shown(target_id, viewer, now);
+  if (source === null || target === null) return null;
+  const namespaces = new Set([source.namespace, target.namespace]);
+  return {
+    viewer,
+    places: [...namespaces].map((namespace) => ({ gate: 'link', namespace })),
+    memoryId: source_id,
+    canWait: true,
+    written: null,
+  };
+}
+
+function* shown(id: MemoryId, viewer: Viewer, now: Instant): Reading<Memory | null> {
   const row = yield* memoryById(id);
-  return row === null || isExpired(row, context.now) || !isVisible(row, viewer) ? null : row;
+  return row === null || isExpired(row, now) || !isVisible(row, viewer) ? null : row;
 }

@@ -19,6 +19,13 @@ export const PENDING_SECONDS_MAX = 86_400;
 /** How often the home looks for votes of other nodes and for actions that waited too long. */
 export const PENDING_SWEEP_MS = 5000;
 export const PENDINGS_SWEPT_MAX = 1000;
+/** How long an action stays after its decision, with its votes; longer than it waits, so its late votes find it expired. */
+export const PENDING_KEPT_SECONDS = 2_592_000;
+/** Decided actions, and stray votes, that one round removes. */
+export const PENDINGS_DROPPED_MAX = 100;
+/** Refusals by policies that the audit chain records in a UTC day. */
+export const POLICY_REFUSALS_OF_AGENT_MAX = 100;
+export const POLICY_REFUSALS_OF_NODE_MAX = 1000;
 
 /** Rules about actions that a node keeps; each is read when an action of its kind is checked. */
 export const RULES_MAX = 1000;

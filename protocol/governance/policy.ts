@@ -7,6 +7,7 @@ import type { Failure } from '../result.js';
 import type { Approver, GatePolicy, PolicyProblem } from './effective-policy.js';
 import { gateOf, isRegistered } from './gate-policy.js';
 import { type GatedAction, type GatedPlace, gatedAction } from './gated-action.js';
+import { noteRefusal, type RefusedPlace } from './note-refusal.js';
 import { ruleDecision } from './permission-rules.js';
 import { hasRulesForWrites, ruleRefusal } from './rules-for-writes.js';
 
@@ -16,7 +17,12 @@ export type PolicyVerdict =
   | { readonly verdict: 'allow' }
   /** A policy lets callers change the rows of others. */
   | { readonly verdict: 'permit' }
-  | { readonly verdict: 'refuse'; readonly failure: Failure };
+  | {
+      readonly verdict: 'refuse';
+      readonly failure: Failure;
+      /** What is recorded of the refusal; absent for what must wait, and for what is recorded already. */
+      readonly refused?: RefusedPlace;
+    };
 
 const ALLOW: PolicyVerdict = { verdict: 'allow' };
 const PERMIT: PolicyVerdict = { verdict: 'permit' };
@@ -24,14 +30,15 @@ const PERMIT: PolicyVerdict = { verdict: 'permit' };
 /**
  * The policy of every command (interface §2.5, reference-federation §2.7): the rules of the operator, then the policies of
  * the namespaces. GOVERNANCE_REFUSED for what they forbid and for what cannot be evaluated; APPROVAL_REQUIRED, with the
- * action in its details, for what must wait. In the mode `advisory` nothing is refused, in `off` nothing is asked.
+ * action in its details, for what must wait. In the mode `advisory` nothing is refused, in `off` nothing is asked. What is
+ * refused is recorded in the audit chain, although the command changes nothing.
  */
 export function* policy(command: Command, context: DecisionContext): Reading<PolicyVerdict> {
   const { mode, rules, failOpen } = context.governance;
   const isGoverned = mode !== 'off' && (rules.length > 0 || (yield* read('has-policies', {})));
   const isRuled = yield* hasRulesForWrites(context);
   if (!isGoverned && !isRuled) return ALLOW;
-  const action = yield* gatedAction(command, context);
+  const action = yield* gatedAction(command, context.now);
   if (action === null) return ALLOW;
   const forbidden = isRuled ? yield* ruledOut(action, context) : null;
   if (forbidden !== null) return { verdict: 'refuse', failure: forbidden };
@@ -40,7 +47,9 @@ export function* policy(command: Command, context: DecisionContext): Reading<Pol
   if (verdict.verdict !== 'refuse') return verdict;
   if (mode === 'advisory') return ALLOW;
   const cannotEvaluate = verdict.failure.details?.['reason'] === UNREADABLE;
-  return cannotEvaluate && failOpen ? ALLOW : verdict;
+  if (cannotEvaluate && failOpen) return ALLOW;
+  if (verdict.refused !== undefined) yield* noteRefusal(action, verdict.refused, context);
+  return verdict;
 }
 
 /**
@@ -48,13 +57,13 @@ export function* policy(command: Command, context: DecisionContext): Reading<Pol
  * only where a policy says so now: a question of a permission rule gives no caller more rights.
  */
 export function* approvedPolicy(command: Command, context: DecisionContext): Reading<PolicyVerdict> {
-  const action = yield* gatedAction(command, context);
+  const action = yield* gatedAction(command, context.now);
   if (action === null) return ALLOW;
   const forbidden = yield* ruledOut(action, context);
   if (forbidden !== null) return { verdict: 'refuse', failure: forbidden };
   for (const place of action.places) {
     if (place.gate === 'write') continue;
-    const found = yield* gateOf(place);
+    const found = yield* policyAt(place);
     if ('problem' in found || found.from === null || found.level === 'owner') return ALLOW;
   }
   return PERMIT;
@@ -66,7 +75,7 @@ function* judged(action: GatedAction, context: DecisionContext): Reading<PolicyV
   for (const place of action.places) {
     const rule = ruleDecision(context.governance.rules, action, place.namespace);
     if (rule?.decision === 'deny') return refuse(action, place, rule.reason ?? 'a permission rule denies it');
-    const found = yield* gateOf(place);
+    const found = yield* policyAt(place);
     if ('problem' in found) return unreadable(found);
     const asks = rule?.decision === 'ask';
     const refusal = asks ? null : yield* refusalAt(action, place, found);
@@ -86,6 +95,13 @@ function* judged(action: GatedAction, context: DecisionContext): Reading<PolicyV
   }
   if (mustAsk !== null) return waiting(action, mustAsk);
   return permits ? PERMIT : ALLOW;
+}
+
+/** What holds at a place. Policies say nothing about links, and name who approves one that a permission rule asks about. */
+function* policyAt({ gate, namespace }: GatedPlace): Reading<GatePolicy | PolicyProblem> {
+  if (gate !== 'link') return yield* gateOf({ gate, namespace });
+  const found = yield* gateOf({ gate: 'write', namespace });
+  return 'problem' in found ? found : { ...found, level: 'any', from: null };
 }
 
 /** Why the rules about writes refuse an action; null for one that writes nothing new. */
@@ -138,19 +154,22 @@ const isSameApprover = (a: Waiting, b: Waiting): boolean =>
 
 const UNREADABLE = 'policy_unreadable';
 
-const refusal = (message: string, details: Readonly<Record<string, unknown>>): PolicyVerdict => ({
+function refuse({ action }: GatedAction, { namespace }: GatedPlace, reason: string): PolicyVerdict {
+  const message = `governance refuses to ${action} in namespace "${namespace}": ${reason}`;
+  return refusal(message, { action, namespace }, { namespace, reason });
+}
+
+function unreadable({ namespace, problem }: PolicyProblem): PolicyVerdict {
+  const message = `the policy of namespace "${namespace}" cannot be evaluated: ${problem}; set it again`;
+  const refused = { namespace, reason: UNREADABLE };
+  return refusal(message, refused, refused);
+}
+
+const refusal = (message: string, details: object, refused: RefusedPlace): PolicyVerdict => ({
   verdict: 'refuse',
-  failure: { code: 'GOVERNANCE_REFUSED', message, details },
+  failure: { code: 'GOVERNANCE_REFUSED', message, details: { ...details } },
+  refused,
 });
-
-const refuse = ({ action }: GatedAction, { namespace }: GatedPlace, cause: string): PolicyVerdict =>
-  refusal(`governance refuses to ${action} in namespace "${namespace}": ${cause}`, { action, namespace });
-
-const unreadable = ({ namespace, problem }: PolicyProblem): PolicyVerdict =>
-  refusal(`the policy of namespace "${namespace}" cannot be evaluated: ${problem}; set it again`, {
-    namespace,
-    reason: UNREADABLE,
-  });
 
 function waiting(action: GatedAction, { namespace, approver }: Waiting): PolicyVerdict {
   if (!action.canWait) {

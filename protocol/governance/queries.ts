@@ -2,7 +2,7 @@ import type { Ask } from '../ask.js';
 import type { PendingAction, PendingState } from '../kinds/pending-kind.js';
 import type { Remembered } from '../kinds/remembered-kind.js';
 import type { Rule } from '../kinds/rule-kind.js';
-import type { Instant } from '../meanings.js';
+import type { Instant, SubjectId } from '../meanings.js';
 import type { Viewer } from '../ranking/types.js';
 
 /** Questions about governance. */
@@ -13,6 +13,10 @@ export interface GovernanceQueries {
   >;
   readonly 'read-pending': Ask<ReadPending, { readonly pending: PendingAction | null }>;
   readonly 'undecided-pendings': Ask<UndecidedPendings, { readonly ids: readonly string[] }>;
+  readonly 'spent-pendings': Ask<
+    SpentPendings,
+    { readonly pendings: readonly SubjectId[]; readonly votes: readonly SubjectId[] }
+  >;
   readonly 'count-pendings': Ask<CountPendings, { readonly waiting: number }>;
   readonly 'approval-events': Ask<ApprovalEvents, ApprovalEventPage>;
   readonly 'remembered-decisions': Ask<RememberedDecisions, { readonly remembered: readonly Remembered[] }>;
@@ -49,6 +53,14 @@ export interface ReadPending {
 export interface UndecidedPendings {
   readonly kind: 'undecided-pendings';
   readonly requestedBefore: Instant;
+  readonly limit: number;
+}
+
+/** Records of actions that were decided before an instant and whose home is here, and of votes as old on no action. */
+export interface SpentPendings {
+  readonly kind: 'spent-pendings';
+  readonly before: Instant;
+  /** Of each. */
   readonly limit: number;
 }
 

@@ -29,7 +29,10 @@ export interface RequestApprovalOutcome {
   readonly pending: PendingAction;
 }
 
-/** QUOTA_EXCEEDED when too many actions of the agent wait already. */
+/**
+ * QUOTA_EXCEEDED when too many actions of the agent wait already; PENDING_ACTION_STATE_INVALID for a request that was sent
+ * before and whose action is removed: it would be executed again.
+ */
 export function* decideRequestApproval(
   { pendingId, command, action, namespace, memoryId, approver, requestedBy }: RequestApproval,
   context: DecisionContext,
@@ -39,6 +42,11 @@ export function* decideRequestApproval(
   // The call may be one that was sent before and not answered.
   const known = yield* recordRow(pendingKind, id);
   if (known !== null) return decided({ pending: known.image }, []);
+  if ((yield* read('tombstone', { kind: pendingKind.name, id })) !== null) {
+    return fail('PENDING_ACTION_STATE_INVALID', 'this action was decided long ago; send a new request', {
+      id: pendingId,
+    });
+  }
   const open = yield* read('open-pendings', { requestedBy, limit: PENDINGS_OPEN_MAX });
   if (open >= PENDINGS_OPEN_MAX) {
     return fail(

@@ -72,8 +72,6 @@ export const pendingKind = recordKind<PendingAction>({
   owner: 'requested_by',
   losers: 'dropped',
   writer: 'home',
-  // The stream of approvals is read from the log.
-  superseded: 'kept',
   exported: false,
   indexes: [
     { name: 'pending_id', members: ['pending_id'] },

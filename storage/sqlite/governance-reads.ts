@@ -1,6 +1,7 @@
+import { POLICY_REFUSAL } from '../../protocol/governance/note-refusal.js';
 import type { Standard } from '../../protocol/kinds/standard-kind.js';
 import { standardKind } from '../../protocol/kinds/standard-kind.js';
-import type { AgentId } from '../../protocol/meanings.js';
+import type { AgentId, Instant } from '../../protocol/meanings.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
 import type { Connection } from './connection.js';
 import { DamagedRowError } from './damage.js';
@@ -44,6 +45,15 @@ export class GovernanceReads {
       )
       .get({ ...gate.parameters, namespace, agent: viewer.agentId });
     return row !== undefined;
+  }
+
+  refusalsNoted(agentId: AgentId, since: Instant): { readonly ofAgent: number; readonly ofNode: number } {
+    return this.texts
+      .get(
+        `SELECT count(*) AS ofNode, coalesce(sum(agent_id = @agentId), 0) AS ofAgent FROM signed_events
+         WHERE event_type = '${POLICY_REFUSAL}' AND timestamp >= @since`,
+      )
+      .get({ agentId, since }) as { ofAgent: number; ofNode: number };
   }
 
   openPendings(requestedBy: AgentId | null, limit: number): number {

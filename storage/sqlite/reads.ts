@@ -163,6 +163,7 @@ export class DecisionReads {
       'has-policies': () => this.governance.hasPolicies(),
       'standards-of': ({ namespaces }) => this.governance.standards(namespaces),
       'holds-others': ({ namespace, viewer }, { now }) => this.governance.holdsOthers(namespace, viewer, now),
+      'refusals-noted': ({ agentId, since }) => this.governance.refusalsNoted(agentId, since),
       'open-pendings': ({ requestedBy, limit }) => this.governance.openPendings(requestedBy, limit),
       rules: ({ ruleKind, skipDamaged }) => this.rules.of(ruleKind, skipDamaged),
       'subscription-filters': () => webhooks.filters(),

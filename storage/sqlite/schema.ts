@@ -1,3 +1,4 @@
+import { POLICY_REFUSAL } from '../../protocol/governance/note-refusal.js';
 import { TEXT_INDEX_ROW, TEXT_INDEX_TABLE } from './text-index.js';
 
 /**
@@ -164,6 +165,10 @@ export const ADDRESSEE_INDEX = `CREATE INDEX memories_addressee ON memories
 export const WALK_INDEX = `CREATE INDEX memory_links_walk ON memory_links
   (source_id, coalesce(valid_from, created_at), created_at, target_id, relation)`;
 
+/** Refusals by policies, which are counted before one more is recorded. Databases without it get it likewise. */
+export const REFUSAL_INDEX = `CREATE INDEX signed_events_refusals ON signed_events (timestamp, agent_id)
+  WHERE event_type = '${POLICY_REFUSAL}'`;
+
 /**
  * The form of the database within its schema version, in SQLite's `user_version`. Opening an earlier form for writing
  * upgrades it (migrations/form.ts). Schema 55 is unreleased, so its number stays.
@@ -305,6 +310,7 @@ CREATE TABLE signed_events (
   prev_hash BLOB NOT NULL,
   form INTEGER NOT NULL DEFAULT 1
 );
+${REFUSAL_INDEX};
 CREATE TRIGGER signed_events_no_update BEFORE UPDATE ON signed_events BEGIN
   SELECT raise(ABORT, 'the audit chain is append-only');
 END;

@@ -3,7 +3,7 @@ import { Connection, type Piped } from './connection.js';
 import { Dice } from './dice.js';
 import { digestOf, settledDigest } from './digest.js';
 import { drawRequest, type FuzzRequest } from './http-requests.js';
-import { httpProblem, parse } from './oracle.js';
+import { httpProblem, isRecorded, parse } from './oracle.js';
 import { type Exchanged, exchange, type RawAnswer } from './raw-http.js';
 import { Refused } from './refused.js';
 import { fault, type Surface, type SurfaceOptions, sideBySide, Tally } from './surface.js';
@@ -19,7 +19,7 @@ const BROKEN_AT_ONCE = 48;
 
 /**
  * Drawn requests to the HTTP API: whole ones several at once over connections that stay, broken ones each on its own.
- * Every answer must be in the error table, and a refused request must change nothing.
+ * Every answer must be in the error table, and a refused request must change nothing, unless a policy refused it.
  */
 export class HttpSurface implements Surface {
   readonly #dice: Dice;
@@ -80,18 +80,24 @@ export class HttpSurface implements Surface {
     const places = requests.map((request, place) => ({ request, place }));
     const whole = places.filter(({ request }) => request.whole);
     const broken = places.filter(({ request }) => !request.whole);
-    const judge = (request: FuzzRequest, place: number, exchanged: Exchanged) => {
+    const judge = (request: FuzzRequest, place: number, exchanged: Exchanged, behind: FuzzRequest[] = []) => {
       const problem = httpProblem(exchanged, request.whole);
       if (problem !== null)
-        fault(problem, request.label, shown(request.bytes), this.target.daemon.errors().slice(-2000));
+        fault(
+          problem,
+          ...[request, ...behind].flatMap(({ label, bytes }) => [label, shown(bytes)]),
+          this.target.daemon.errors().slice(-2000),
+        );
       answered[place] = [...exchanged.answers];
     };
     await Promise.all([
       sideBySide(CONNECTIONS, Math.ceil(whole.length / PIPELINED), async (turn, worker) => {
         const batch = whole.slice(turn * PIPELINED, (turn + 1) * PIPELINED);
         const answers = await this.#connections[worker]!.send(batch.map(({ request }) => request));
-        for (const [index, { request, place }] of batch.entries())
-          judge(request, place, asExchanged(answers[index]!));
+        for (const [index, { request, place }] of batch.entries()) {
+          const behind = batch.slice(index + 1).map((later) => later.request);
+          judge(request, place, asExchanged(answers[index]!), behind);
+        }
       }),
       sideBySide(BROKEN_AT_ONCE, broken.length, async (turn) => {
         const { request, place } = broken[turn]!;
@@ -109,7 +115,8 @@ const shown = (bytes: Buffer) => JSON.stringify(bytes.toString('latin1').slice(0
 
 /** A broken request that ended without an answer may have been carried out. */
 const allRefused = (answers: readonly RawAnswer[]) =>
-  answers.length > 0 && answers.every(({ status }) => status >= 400);
+  answers.length > 0 &&
+  answers.every(({ status, body }) => status >= 400 && !(body !== null && isRecorded(body)));
 
 function harvest(value: unknown, values: Values): void {
   if (typeof value !== 'object' || value === null) return;

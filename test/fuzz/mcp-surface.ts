@@ -5,7 +5,7 @@ import { McpProcess, type Message } from '../surface/mcp/mcp-process.js';
 import { Dice } from './dice.js';
 import { digestOf, settledDigest } from './digest.js';
 import { mutate } from './mutate.js';
-import { envelopeProblem, parse } from './oracle.js';
+import { envelopeProblem, isRecorded, parse } from './oracle.js';
 import { Refused } from './refused.js';
 import { fault, type Surface, type SurfaceOptions, Tally } from './surface.js';
 import { type FieldSchema, Values } from './values.js';
@@ -47,7 +47,7 @@ export class McpSurface implements Surface {
       digestNow: () => digestOf(join(home, 'mnemesh.db')),
       send: async (lines) => {
         const answered = await this.#exchange(lines);
-        return lines.map(({ id }) => isRefusal(answered.get(id)));
+        return lines.map(({ id }) => changesNothing(answered.get(id)));
       },
       show: ({ text }) => text.toString('latin1').slice(0, 6000),
       keptMax: REPLAYED_MAX,
@@ -77,7 +77,7 @@ export class McpSurface implements Surface {
         if (!refused) harvest(message, this.#values);
       }
       for (const line of lines) {
-        if (line.id !== null && isRefusal(answered.get(line.id))) this.#refused.add(line);
+        if (line.id !== null && changesNothing(answered.get(line.id))) this.#refused.add(line);
       }
     }
   }
@@ -120,6 +120,9 @@ export class McpSurface implements Surface {
 
 const isRefusal = (message: Message | undefined) =>
   message !== undefined && (message.error !== undefined || message.result?.['isError'] === true);
+
+const changesNothing = (message: Message | undefined) =>
+  isRefusal(message) && !isRecorded(JSON.stringify(message));
 
 function drawLine(dice: Dice, values: Values, id: string): Line {
   const tool = dice.pick(TOOLS);

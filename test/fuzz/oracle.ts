@@ -41,6 +41,9 @@ function answerProblem({ status, headers, body }: RawAnswer): string | null {
   return body === null ? null : envelopeProblem(parse(body), status);
 }
 
+/** True for the refusal of a policy, which the audit chain records. */
+export const isRecorded = (answer: Buffer | string): boolean => answer.includes('GOVERNANCE_REFUSED');
+
 export function parse(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString());

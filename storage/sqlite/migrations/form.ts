@@ -27,6 +27,7 @@ import {
   DATABASE_FORM,
   LINK_COLUMNS,
   NEAR_DUPLICATE_TABLES,
+  REFUSAL_INDEX,
   REPLICA_TABLES,
   WALK_INDEX,
   WRITTEN_COLUMN,
@@ -74,7 +75,8 @@ export function upgradeForm(db: Connection, options: OpenOptions): void {
     throw new DatabaseRefusedError('a newer release wrote this database: install a newer release');
   }
   addLinkColumns(db);
-  for (const index of [WALK_INDEX, ADDRESSEE_INDEX]) db.exec(index.replace('INDEX', 'INDEX IF NOT EXISTS'));
+  for (const index of [WALK_INDEX, ADDRESSEE_INDEX, REFUSAL_INDEX])
+    db.exec(index.replace('INDEX', 'INDEX IF NOT EXISTS'));
   createRecordIndexes(db);
   expectTextRules(db);
 }

@@ -27,6 +27,7 @@ import {
   listPendings,
   readPending,
   rememberedDecisions,
+  spentPendings,
   undecidedPendings,
 } from './pendings.js';
 import { currentOwner, logPosition, namespaceIds, namespacesBelow } from './position.js';
@@ -144,6 +145,7 @@ export const ANSWERS: {
   'list-pendings': scan(listPendings),
   'read-pending': lookup(readPending),
   'undecided-pendings': lookup(undecidedPendings),
+  'spent-pendings': scan(spentPendings),
   'count-pendings': lookup(countPendings),
   'approval-events': scan(approvalEvents),
   'remembered-decisions': scan(rememberedDecisions),

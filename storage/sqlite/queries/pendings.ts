@@ -5,10 +5,11 @@ import {
   mayKnow,
   type ReadPending,
   type RememberedDecisions,
+  type SpentPendings,
   type UndecidedPendings,
 } from '../../../protocol/governance/queries.js';
 import { parsedObject } from '../../../protocol/kinds/payload.js';
-import { type PendingAction, pendingKind } from '../../../protocol/kinds/pending-kind.js';
+import { PENDING_STATES, type PendingAction, pendingKind } from '../../../protocol/kinds/pending-kind.js';
 import { type Remembered, rememberedKind } from '../../../protocol/kinds/remembered-kind.js';
 import { PENDING_LIST_BYTES_MAX } from '../../../protocol/limits.js';
 import type { Answers } from '../../../protocol/queries.js';
@@ -86,6 +87,40 @@ export function undecidedPendings(
     .pluck()
     .all({ requestedBefore, limit }) as string[];
   return { ids };
+}
+
+/** The home of an action as `homeOf` finds it (protocol/decide/home.ts). */
+const HOME = `coalesce((SELECT ${memberSql('home')} FROM records
+    WHERE kind = 'adoption' AND ${memberSql('peer_id')} = substr(p.id, 1, instr(p.id, '/') - 1)
+    ORDER BY ${memberSql('number')} DESC, 1 DESC LIMIT 1), substr(p.id, 1, instr(p.id, '/') - 1))`;
+
+export function spentPendings(
+  { statements }: QueryParts,
+  { before, limit }: SpentPendings,
+): Answers['spent-pendings'] {
+  // One status at a time, because a list of them would not be looked up in the index.
+  const decided = statements
+    .get(
+      `SELECT p.id FROM records p WHERE p.kind = 'pending' AND ${STATUS} = @status
+         AND ${REQUESTED} <= @before AND ${memberSql('decided_at')} <= @before
+         AND ${HOME} = (SELECT peer_id FROM log_state WHERE singleton = 1)
+       ORDER BY ${REQUESTED} LIMIT @limit`,
+    )
+    .pluck();
+  const pendings = PENDING_STATES.filter((status) => status !== 'pending')
+    .flatMap((status) => decided.all({ status, before, limit }) as string[])
+    .slice(0, limit);
+  const votes = statements
+    .get(
+      `SELECT v.id FROM (SELECT id, ${memberSql('pending_id')} AS action, ${memberSql('voted_at')} AS voted_at
+           FROM records WHERE kind = 'vote') v
+       WHERE v.voted_at <= @before AND NOT EXISTS
+         (SELECT 1 FROM records WHERE kind = 'pending' AND ${memberSql('pending_id')} = v.action)
+       ORDER BY v.id LIMIT @limit`,
+    )
+    .pluck()
+    .all({ before, limit }) as string[];
+  return { pendings, votes };
 }
 
 export function countPendings({ statements }: QueryParts): Answers['count-pendings'] {

@@ -28,6 +28,13 @@ async function memory(node: HookedNode, namespace: string, more: Fields = {}): P
   return String(id);
 }
 
+/** A link from a memory in `secret` to one in `open`. */
+async function linkOf(node: HookedNode): Promise<Fields> {
+  const ends = { source_id: await memory(node, 'secret'), target_id: await memory(node, 'open') };
+  await node.run('memory_link', ends);
+  return { ...ends, relation: 'related_to' };
+}
+
 /** The hooks guard `secret`, `secret/**`, messages and shared copies, and nothing else. */
 const CASES: readonly Case[] = [
   {
@@ -107,6 +114,27 @@ const CASES: readonly Case[] = [
     },
     action: 'forget',
     namespace: '',
+  },
+  {
+    name: 'a link to a memory there',
+    given: async (node) => [
+      'memory_link',
+      { source_id: await memory(node, 'open'), target_id: await memory(node, 'secret') },
+    ],
+    action: 'link',
+    namespace: 'secret',
+  },
+  {
+    name: 'an invalidation of a link',
+    given: async (node) => ['memory_kg_invalidate', await linkOf(node)],
+    action: 'kg_invalidate',
+    namespace: 'secret',
+  },
+  {
+    name: 'a deletion of a link',
+    given: async (node) => ['memory_unlink', await linkOf(node)],
+    action: 'unlink',
+    namespace: 'secret',
   },
   {
     name: 'a message',

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, isIPv6 } from 'node:net';
 import { after, before, describe, it } from 'node:test';
@@ -8,7 +7,7 @@ import { addressRefusal, urlRefusal } from '../../../node/webhooks/address-guard
 import type { Resolved } from '../../../node/webhooks/lookups.js';
 import { type SenderParts, WebhookSender } from '../../../node/webhooks/sender.js';
 import { WEBHOOK_LOOKUPS_MAX } from '../../../protocol/limits.js';
-import { until } from '../../support/wait.js';
+import { event, until } from '../../support/wait.js';
 import { acknowledge, WebhookReceiver } from '../../support/webhook-receiver.js';
 
 /** Addresses as text that must be refused at once, whatever is resolved. */
@@ -284,7 +283,7 @@ describe('the guard of webhooks', () => {
         });
       });
     }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    await event('the server listens', server, 'listening');
     server.on('connection', () => {
       connections += 1;
     });

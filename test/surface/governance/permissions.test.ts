@@ -8,6 +8,7 @@ import {
   startDaemonProcess,
   temporaryFolder,
 } from '../../support/daemon-process.js';
+import { until } from '../../support/wait.js';
 import { run } from '../cli/cli-process.js';
 
 type Row = Record<string, unknown>;
@@ -86,6 +87,59 @@ describe('permission rules of the configuration', { timeout: 120_000 }, () => {
         assert.equal(body['pending_requests'], statuses.filter((status) => status === 202).length);
       }));
   }
+
+  it('decide about links, and all of it is counted and recorded', () => {
+    const rules = ['deny', 'ask']
+      .map(
+        (decision) =>
+          `[[permissions.rules]]\nnamespace_pattern = "${decision}"\nop = "memory_link"\ndecision = "${decision}"\n`,
+      )
+      .join('');
+    return withDaemon(rules, { SVC_REQUIRE_AGENT_ATTESTATION: '0' }, async (daemon) => {
+      await call(daemon, 'ai:lead', 'POST', '/agents', { agent_id: 'ai:lead', agent_type: 'ai:test' });
+      const id = async (namespace: string, title: string) => {
+        const stored = await call(daemon, 'ai:coder', 'POST', '/memories', {
+          namespace,
+          title,
+          content: 'c',
+        });
+        return String(stored.body['id']);
+      };
+      const open = await id('open', 'one');
+      const link = async (target_id: string) =>
+        call(daemon, 'ai:coder', 'POST', '/links', { source_id: open, target_id, relation: 'related_to' });
+      assert.equal((await link(await id('open', 'two'))).status, 201);
+      const denied = await link(await id('deny', 'three'));
+      assert.deepEqual([denied.status, denied.body['code']], [403, 'GOVERNANCE_REFUSED']);
+      const asked = await link(await id('ask', 'four'));
+      assert.deepEqual(
+        [asked.status, asked.body['status'], asked.body['action'], asked.body['memory_id']],
+        [202, 'pending', 'link', open],
+      );
+      const metrics = async () => await (await fetch(new URL('/metrics', daemon.base))).text();
+      await until('the gauge counts the action', async () =>
+        /^svc_pending_actions 1$/m.test(await metrics()),
+      );
+      const approved = await call(
+        daemon,
+        'ai:lead',
+        'POST',
+        `/pending/${asked.body['pending_id']}/approve`,
+        {},
+      );
+      assert.equal(approved.body['executed'], true, JSON.stringify(approved.body));
+      const { body } = await call(daemon, 'ai:coder', 'GET', `/links/${open}`);
+      assert.equal((body['links'] as Row[]).length, 2, JSON.stringify(body));
+      await until('the gauge counts none', async () => /^svc_pending_actions 0$/m.test(await metrics()));
+      const counted = (await metrics()).match(/^svc_policy_decisions_total.*$/gm) ?? [];
+      assert.deepEqual(counted.toSorted(), [
+        'svc_policy_decisions_total{action="link",outcome="allowed"} 1',
+        'svc_policy_decisions_total{action="link",outcome="pending"} 1',
+        'svc_policy_decisions_total{action="link",outcome="refused"} 1',
+        'svc_policy_decisions_total{action="store",outcome="allowed"} 4',
+      ]);
+    });
+  });
 
   it('keep the node from starting when one of them is wrong', async () => {
     for (const [wrong, says] of [
