@@ -1,6 +1,7 @@
+import type { CreateLinkOutcome } from '../../protocol/graph/create-link.js';
 import type { Link } from '../../protocol/graph/link.js';
 import { attestationOf, type LinkAttestation, signerOf } from '../../protocol/graph/link-attestation.js';
-import type { ReadCall } from '../pipeline/call.js';
+import type { ReadCall, ReadServices } from '../pipeline/call.js';
 
 /** A link as callers see it: unset fields are left out, and the level is what this node believes. */
 export async function shownLinks(call: ReadCall, links: readonly Link[]) {
@@ -16,9 +17,19 @@ function linkJson(link: Link, { level, signedBy }: LinkAttestation) {
   return { source_id, target_id, relation, created_at, ...Object.fromEntries(set), attest_level: level };
 }
 
+/** What the answer to a link says of the link that stands now. */
+export const linkAnswer = (
+  change: CreateLinkOutcome['change'],
+  { source_id, target_id, relation, valid_from, valid_until }: Link,
+  { level }: LinkAttestation,
+) => ({
+  ...{ created: change === 'created', source_id, target_id, relation, valid_from, valid_until },
+  attest_level: level,
+});
+
 /** How each of these links is attested here. */
 export async function attestedLinks(
-  { services }: ReadCall,
+  { services }: { readonly services: Pick<ReadServices, 'crypto' | 'peerId' | 'store' | 'isMember'> },
   links: readonly Link[],
 ): Promise<readonly LinkAttestation[]> {
   const { crypto, peerId, store } = services;

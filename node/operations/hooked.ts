@@ -9,7 +9,10 @@ export const given = (fields: Readonly<Record<string, unknown>>): Record<string,
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 /** What of a call is needed to read a memory and show it. */
-type Looking = Showing & { readonly caller: Pick<ReadCall['caller'], 'viewer'> } & Pick<ReadCall, 'now'>;
+export type Looking = Showing & { readonly caller: Pick<ReadCall['caller'], 'viewer'> } & Pick<
+    ReadCall,
+    'now'
+  >;
 
 const lookingFor = ({ services: { store }, caller: { viewer }, now }: Looking) => ({ store, viewer, now });
 

@@ -7,7 +7,7 @@ import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { aroundOperation } from '../pipeline/operation-hooks.js';
-import { attestedLinks } from './attested-links.js';
+import { attestedLinks, linkAnswer } from './attested-links.js';
 import { namedMemory } from './hooked.js';
 import { LINK_ALIASES, relation, sourceId, targetId } from './link-fields.js';
 import { resolveId } from './resolve-id.js';
@@ -113,14 +113,7 @@ async function link(call: Call, asking: Input) {
     });
   }
   const [attested] = await attestedLinks(call, [stands]);
-  return ok({
-    linked: true as const,
-    created: change === 'created',
-    ...ends,
-    valid_from: stands.valid_from,
-    valid_until: stands.valid_until,
-    attest_level: attested!.level,
-  });
+  return ok({ linked: true as const, ...linkAnswer(change, stands, attested!) });
 }
 
 type Stated = Pick<Link, 'source_id' | 'target_id' | 'relation' | 'valid_from' | 'valid_until'>;

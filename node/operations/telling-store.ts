@@ -1,6 +1,7 @@
-import type { Fired } from '../../actors/hooks/chain.js';
 import type { Command, OutcomeOf, Outcomes } from '../../protocol/commands.js';
 import type { PendingOutcome } from '../../protocol/governance/decide-pending.js';
+import type { HookPayload } from '../../protocol/hooks/decision.js';
+import type { HookEvent } from '../../protocol/hooks/events.js';
 import type { PendingAction } from '../../protocol/kinds/pending-kind.js';
 import type { MemoryId } from '../../protocol/meanings.js';
 import type { AnswerOf, Query } from '../../protocol/queries.js';
@@ -9,9 +10,11 @@ import { ok, type Result } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
 import type { ReadServices } from '../pipeline/call.js';
-import { writtenMemory } from './hooked.js';
+import type { Firing } from '../pipeline/operation-hooks.js';
+import { attestedLinks, linkAnswer } from './attested-links.js';
+import { type Looking, namedMemory, writtenMemory } from './hooked.js';
 
-type TellingParts = Pick<ReadServices, 'hooks' | 'clock' | 'store' | 'peerId' | 'isMember'>;
+type TellingParts = Pick<ReadServices, 'hooks' | 'clock' | 'store' | 'peerId' | 'isMember' | 'crypto'>;
 
 /**
  * The store of a node that tells hooks what an action has done that waited for its approval. Whatever approves it (an
@@ -45,8 +48,13 @@ export class TellingStore implements Store {
   }
 }
 
-/** An event about something that was done: a memory that is read when it is told, or what is known already. */
-type Told = { readonly event: 'post_store'; readonly written: MemoryId } | Fired;
+/** An event after a command; what is read for it is read when it is told, as who requested the action would see it. */
+interface Told {
+  readonly event: HookEvent;
+  readonly firings: (
+    looking: Looking & { readonly services: TellingParts },
+  ) => readonly Firing[] | Promise<readonly Firing[]>;
+}
 
 interface Done<K extends Command['kind']> {
   readonly command: Extract<Command, { readonly kind: K }>;
@@ -61,41 +69,53 @@ const TOLD: { readonly [K in Command['kind']]?: (done: Done<K>) => readonly Told
   'send-message': ({ outcome }) => [written(outcome.id)],
   'share-memory': ({ outcome }) => [written(outcome.id)],
   'update-memory': ({ outcome }) => [written(outcome.memory.id)],
-  'delete-memory': ({ outcome: { id }, pending: { namespace } }) => [
-    { event: 'post_delete', namespace, payload: { id } },
-  ],
+  'delete-memory': ({ outcome: { id }, pending }) => [about('post_delete', pending.namespace, { id })],
   'promote-memory': ({ command, outcome: { memory, from } }) => {
     const isClone = (command.vertical ?? null) !== null;
     const to_tier = isClone ? from.tier : command.targetTier;
     const payload = { id: command.id, from_tier: from.tier, to_tier };
-    const promoted: Told = { event: 'post_promote', namespace: from.namespace, payload };
+    const promoted = about('post_promote', from.namespace, payload);
     return isClone ? [promoted, written(memory.id)] : [promoted];
   },
   'consolidate-memories': ({ command: { ids, result }, outcome: { memory } }) => {
     const { namespace } = result;
     const payload = { namespace, merged_ids: ids, result_id: memory.id };
-    return [written(memory.id), { event: 'post_consolidate', namespace, payload }];
+    return [written(memory.id), about('post_consolidate', namespace, payload)];
   },
+  'create-link': ({ outcome }) => (outcome.change === 'refused' ? [] : [linked(outcome)]),
 };
 
-const written = (id: MemoryId): Told => ({ event: 'post_store', written: id });
+const about = (event: HookEvent, namespace: string, payload: HookPayload): Told => ({
+  event,
+  firings: () => [{ namespace, payload }],
+});
 
-/** About how many bytes an event without its memory holds. */
+const written = (id: MemoryId): Told => ({
+  event: 'post_store',
+  firings: (looking) => writtenMemory(looking, id),
+});
+
+const linked = ({ change, link }: Outcomes['create-link']): Told => ({
+  event: 'post_link',
+  firings: async (looking) => {
+    const source = await namedMemory(looking, link.source_id);
+    const [attested] = await attestedLinks(looking, [link]);
+    const namespace = source.ok ? (source.value?.namespace ?? null) : null;
+    return [{ namespace, payload: linkAnswer(change, link, attested!) }];
+  },
+});
+
+/** About how many bytes an event holds while it waits. */
 const TOLD_BYTES = 4096;
 
-function tell(pending: PendingAction, outcome: object, { hooks, clock, ...services }: TellingParts): void {
+function tell(pending: PendingAction, outcome: object, services: TellingParts): void {
+  const { hooks, clock } = services;
   const command = pending.command as unknown as Command & { readonly viewer: Viewer };
   const toldOf = TOLD[command.kind] as ((done: unknown) => readonly Told[]) | undefined;
-  const now = instantFromMs(clock.nowMs());
-  for (const told of toldOf?.({ command, outcome, pending }) ?? []) {
-    const { event } = told;
+  const looking = { services, caller: { viewer: command.viewer }, now: instantFromMs(clock.nowMs()) };
+  for (const { event, firings } of toldOf?.({ command, outcome, pending }) ?? []) {
     if (!hooks.has(event)) continue;
-    // As who requested the action would see it.
-    const looking = { services, caller: { viewer: command.viewer }, now };
-    const firings = async () =>
-      'written' in told
-        ? (await writtenMemory(looking, told.written)).map((firing) => ({ event, ...firing }))
-        : [told];
-    hooks.later({ bytes: TOLD_BYTES, firings });
+    const told = async () => (await firings(looking)).map((firing) => ({ event, ...firing }));
+    hooks.later({ bytes: TOLD_BYTES, firings: told });
   }
 }

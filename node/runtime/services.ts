@@ -28,7 +28,10 @@ export function servicesOf(identity: MachineIdentity, own: OwnParts): Services {
   const { peerId } = identity;
   return {
     ...own,
-    store: new TellingStore(own.store, { hooks, isMember, peerId, clock: systemClock }),
+    store: new TellingStore(own.store, {
+      ...{ hooks, isMember, peerId },
+      ...{ clock: systemClock, crypto: systemCrypto },
+    }),
     recallSessions: new RememberedSessions(),
     verifications: new RememberedVerifications(),
     storeAdvice: new AdviceBudget(systemClock, systemScheduler),

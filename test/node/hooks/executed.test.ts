@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Caller } from '../../../node/identity/caller.js';
 import { type Fields, type HookedNode, openHookedNode } from '../../support/hooked-node.js';
 import { HookHome, type NotedEvent } from '../../support/hooks.js';
 import { until } from '../../support/wait.js';
 
-const EVENTS = ['post_store', 'post_delete', 'post_promote', 'post_consolidate'] as const;
+const EVENTS = ['post_store', 'post_delete', 'post_promote', 'post_consolidate', 'post_link'] as const;
+
+const RULE = `[[permissions.rules]]
+namespace_pattern = "ask/**"
+op = "memory_link"
+agent_pattern = "*"
+decision = "ask"
+`;
 
 const caller = (agentId: string): Caller => ({
   ...{ agentId, claimed: 'explicit', admin: false, local: true },
@@ -87,6 +96,7 @@ describe('hooks after an action that waited for its approval', { timeout: 120_00
       ...EVENTS.map((event) => ({ event, command: hook.command, namespace: 'ask/**', timeout_ms: 20_000 })),
       ...EVENTS.map((event) => ({ event, command: hook.command, namespace: 'ask', timeout_ms: 20_000 })),
     );
+    writeFileSync(join(home.home, 'config.toml'), RULE, { mode: 0o600 });
     node = await openHookedNode(home);
     for (const { agentId: agent_id } of [LEAD, SECOND])
       await node.run('memory_agent_register', { agent_id, agent_type: 'ai:test' });
@@ -132,6 +142,19 @@ describe('hooks after an action that waited for its approval', { timeout: 120_00
       }
     });
   }
+
+  it('hear of a link that a permission rule made wait', async () => {
+    const { length: count } = hook.events();
+    const [source_id, target_id] = [ids[0]!, ids[1]!];
+    const waits = await said('memory_link', { source_id, target_id, relation: 'depends_on' }, CODER);
+    assert.equal(waits['status'], 'pending', JSON.stringify(waits));
+    for (const by of [SECOND, LEAD]) await said('memory_pending_approve', { id: waits['pending_id'] }, by);
+    const [told] = await toldSince(count, 1);
+    const { created, relation, attest_level, ...ends } = told!.payload;
+    assert.deepEqual([told!.event, created, relation], ['post_link', true, 'depends_on']);
+    assert.deepEqual([ends['source_id'], ends['target_id']], [source_id, target_id]);
+    assert.equal(attest_level, 'self_signed');
+  });
 
   it('hear nothing of an action that is denied, or approved a second time', async () => {
     const { length: count } = hook.events();
