@@ -40,6 +40,8 @@ export class JoinSurface implements Surface {
   }
 
   async send(count: number): Promise<void> {
+    // In a long run the one of the turn before may have expired.
+    await this.#leave();
     for (let sent = 0; sent < count; sent += 1) {
       this.#invited ??= await this.mesh.invited();
       const request = this.#draw(this.#invited.token.secret);
