@@ -18,7 +18,8 @@ export function checkHomes(parts: EndParts): void {
       .filter(({ kind }) => kind === 'adoption.put')
       .map(({ origin, subject }) => `${peerOfOrigin(origin)} ${subject}`),
   );
-  const grants = operations.filter(({ kind }) => kind === 'lease.put');
+  // Also those whose number was given again when a disk was put back.
+  const grants = [...ledger.bySubject.values()].flat().filter(({ kind }) => kind === 'lease.put');
   for (const grant of grants) {
     const author = peerOfOrigin(grant.origin);
     const maker = makerOf(grant.subject);
