@@ -88,10 +88,19 @@ export function mergedGovernance(stored: Governance | null, given: Governance): 
   return ok(merged);
 }
 
-/** The first member of a policy that no policy can hold; null for a policy that can be evaluated. */
+const problems = new WeakMap<Governance, string | null>();
+
+/**
+ * The first member of a policy that no policy can hold; null for a policy that can be evaluated. An object is looked at once,
+ * because every command asks for the same policies.
+ */
 export function governanceProblem(governance: Governance): string | null {
+  const known = problems.get(governance);
+  if (known !== undefined) return known;
   const wrong = wrongMember(governance);
-  return wrong === null ? null : `${wrong.member} must be ${wrong.says}`;
+  const problem = wrong === null ? null : `${wrong.member} must be ${wrong.says}`;
+  problems.set(governance, problem);
+  return problem;
 }
 
 function wrongMember(governance: Governance): { readonly member: string; readonly says: string } | null {

@@ -9,12 +9,23 @@ import { memberSql, type RecordSqlRow, recordImageOf } from './kinds/record-tabl
 import { Statements } from './statements.js';
 import { visibleRows } from './visibility.js';
 
-/** What decisions read about policies. */
+/** So many parsed standards are kept. */
+const KNOWN_MAX = 1_000;
+
+/**
+ * What decisions read about policies. Every command asks for the standards above its namespace, so one is parsed again only
+ * when its text changes.
+ */
 export class GovernanceReads {
   private readonly texts: Statements;
+  private readonly standardRow;
+  private readonly known = new Map<string, { readonly payload: string; readonly standard: Standard }>();
 
   constructor(db: Connection) {
     this.texts = new Statements(db);
+    this.standardRow = db.prepare<[string], Pick<RecordSqlRow, 'payload'>>(
+      `SELECT payload FROM records WHERE kind = 'standard' AND id = ?`,
+    );
   }
 
   hasPolicies(): boolean {
@@ -23,16 +34,19 @@ export class GovernanceReads {
 
   /** Throws DamagedRowError for a standard that cannot be read, so a damaged policy refuses. */
   standards(namespaces: readonly string[]): readonly Standard[] {
-    const rows = this.texts
-      .get(
-        `SELECT id, payload FROM records WHERE kind = 'standard' AND id IN (SELECT value FROM json_each(?))`,
-      )
-      .all(JSON.stringify(namespaces)) as (RecordSqlRow & { readonly id: string })[];
-    return rows.map((row) => {
-      const standard = recordImageOf(standardKind, row) as Standard | null;
-      if (standard === null) throw new DamagedRowError(standardKind.name, row.id);
-      return standard;
-    });
+    return namespaces.flatMap((namespace) => this.standard(namespace) ?? []);
+  }
+
+  private standard(namespace: string): Standard | null {
+    const row = this.standardRow.get(namespace);
+    if (row === undefined) return null;
+    const before = this.known.get(namespace);
+    if (before?.payload === row.payload) return before.standard;
+    const standard = recordImageOf(standardKind, row) as Standard | null;
+    if (standard === null) throw new DamagedRowError(standardKind.name, namespace);
+    if (this.known.size >= KNOWN_MAX) this.known.clear();
+    this.known.set(namespace, { payload: row.payload, standard });
+    return standard;
   }
 
   holdsOthers(namespace: string, viewer: Viewer, now: string): boolean {
