@@ -1,14 +1,15 @@
 import type { Command, OutcomeOf, Outcomes } from '../../protocol/commands.js';
 import type { PendingOutcome } from '../../protocol/governance/decide-pending.js';
+import type { GatedKind } from '../../protocol/governance/gated-action.js';
 import type { HookPayload } from '../../protocol/hooks/decision.js';
 import type { HookEvent } from '../../protocol/hooks/events.js';
 import type { PendingAction } from '../../protocol/kinds/pending-kind.js';
 import type { MemoryId } from '../../protocol/meanings.js';
-import type { AnswerOf, Query } from '../../protocol/queries.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
 import { ok, type Result } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
-import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
+import { PassingStore } from '../../storage/passing-store.js';
+import type { CallOptions, Store } from '../../storage/port.js';
 import type { ReadServices } from '../pipeline/call.js';
 import type { Firing } from '../pipeline/operation-hooks.js';
 import { attestedLinks, linkAnswer } from './attested-links.js';
@@ -21,11 +22,13 @@ type TellingParts = Pick<ReadServices, 'hooks' | 'clock' | 'store' | 'peerId' | 
  * operation, another node, or a round over recorded votes) is a command of this store, so it is told once, where it was
  * executed.
  */
-export class TellingStore implements Store {
+export class TellingStore extends PassingStore {
   constructor(
-    private readonly store: Store,
+    store: Store,
     private readonly parts: Omit<TellingParts, 'store'>,
-  ) {}
+  ) {
+    super(store);
+  }
 
   async execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
     const result = await this.store.execute(command, options);
@@ -33,18 +36,6 @@ export class TellingStore implements Store {
     const { executed, ...outcome } = result.value as PendingOutcome;
     if (executed !== undefined) tell(outcome.pending, executed, { ...this.parts, store: this.store });
     return ok(outcome as OutcomeOf<C>);
-  }
-
-  query<Q extends Query>(query: Q, options?: CallOptions): Promise<Result<AnswerOf<Q>>> {
-    return this.store.query(query, options);
-  }
-
-  selfCheck(cursor: string | null, options?: CallOptions): Promise<Result<SelfCheckPage>> {
-    return this.store.selfCheck(cursor, options);
-  }
-
-  close(): Promise<void> {
-    return this.store.close();
   }
 }
 
@@ -62,8 +53,13 @@ interface Done<K extends Command['kind']> {
   readonly pending: PendingAction;
 }
 
-/** The events after each command that can wait, as its operation fires them when it does not wait. */
-const TOLD: { readonly [K in Command['kind']]?: (done: Done<K>) => readonly Told[] } = {
+/** The operation of such a command fires no event of its own. */
+function noEvent(): readonly Told[] {
+  return [];
+}
+
+/** The events after each command that can be gated, as its operation fires them when it does not wait. */
+const TOLD: { readonly [K in GatedKind]: (done: Done<K>) => readonly Told[] } = {
   'store-memory': ({ outcome }) => [written(outcome.stored.id)],
   'register-entity': ({ outcome }) => [written(outcome.entity.entity_id)],
   'send-message': ({ outcome }) => [written(outcome.id)],
@@ -83,6 +79,13 @@ const TOLD: { readonly [K in Command['kind']]?: (done: Done<K>) => readonly Told
     return [written(memory.id), about('post_consolidate', namespace, payload)];
   },
   'create-link': ({ outcome }) => (outcome.change === 'refused' ? [] : [linked(outcome)]),
+  'undo-edit': noEvent,
+  'restore-memory': noEvent,
+  'archive-memories': noEvent,
+  'resolve-memories': noEvent,
+  'forget-memories': noEvent,
+  'invalidate-link': noEvent,
+  'drop-links': noEvent,
 };
 
 const about = (event: HookEvent, namespace: string, payload: HookPayload): Told => ({
@@ -111,7 +114,7 @@ const TOLD_BYTES = 4096;
 function tell(pending: PendingAction, outcome: object, services: TellingParts): void {
   const { hooks, clock } = services;
   const command = pending.command as unknown as Command & { readonly viewer: Viewer };
-  const toldOf = TOLD[command.kind] as ((done: unknown) => readonly Told[]) | undefined;
+  const toldOf = TOLD[command.kind as GatedKind] as ((done: unknown) => readonly Told[]) | undefined;
   const looking = { services, caller: { viewer: command.viewer }, now: instantFromMs(clock.nowMs()) };
   for (const { event, firings } of toldOf?.({ command, outcome, pending }) ?? []) {
     if (!hooks.has(event)) continue;

@@ -3,10 +3,10 @@ import type { Approver } from '../../protocol/governance/effective-policy.js';
 import { gatedWord } from '../../protocol/governance/gated-action.js';
 import type { PendingAction } from '../../protocol/kinds/pending-kind.js';
 import type { AgentId } from '../../protocol/meanings.js';
-import type { AnswerOf, Query } from '../../protocol/queries.js';
 import { type Failure, failed, ok, type Result } from '../../protocol/result.js';
 import type { Random } from '../../protocol/seams.js';
-import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
+import { PassingStore } from '../../storage/passing-store.js';
+import type { CallOptions, Store } from '../../storage/port.js';
 import type { Services } from './call.js';
 import {
   afterGovernance,
@@ -18,19 +18,21 @@ import {
 import type { HookRun } from './run-hooks.js';
 
 /** A store that puts commands aside that need an approval, and answers such a command with PENDING. */
-export class GovernedStore implements Store {
+export class GovernedStore extends PassingStore {
   /** A long forget is several commands, which hooks let pass as one; a denial in the middle would undo nothing. */
   #mayForget = false;
 
   constructor(
-    private readonly store: Store,
+    store: Store,
     private readonly parts: {
       readonly random: Random;
       readonly requestedBy: AgentId | null;
       readonly hookRun: HookRun;
       readonly onDecision: Services['onDecision'];
     },
-  ) {}
+  ) {
+    super(store);
+  }
 
   async execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
     const word = gatedWord(command);
@@ -73,18 +75,6 @@ export class GovernedStore implements Store {
       options,
     );
     return failed(requested.ok ? waitsFor(requested.value.pending) : requested.error);
-  }
-
-  query<Q extends Query>(query: Q, options?: CallOptions): Promise<Result<AnswerOf<Q>>> {
-    return this.store.query(query, options);
-  }
-
-  selfCheck(cursor: string | null, options?: CallOptions): Promise<Result<SelfCheckPage>> {
-    return this.store.selfCheck(cursor, options);
-  }
-
-  close(): Promise<void> {
-    return this.store.close();
   }
 }
 

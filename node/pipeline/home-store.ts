@@ -1,8 +1,8 @@
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import type { Chain } from '../../protocol/decide/chain.js';
-import type { AnswerOf, Query } from '../../protocol/queries.js';
 import type { Result } from '../../protocol/result.js';
-import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
+import { PassingStore } from '../../storage/passing-store.js';
+import type { CallOptions, Store } from '../../storage/port.js';
 
 /** Passes a command on to another node. */
 export type Forward = (
@@ -11,11 +11,13 @@ export type Forward = (
 ) => Promise<Result<Readonly<Record<string, unknown>>>>;
 
 /** A store that passes on commands that only the home of a subject may decide, and returns the home's answer. */
-export class HomeStore implements Store {
+export class HomeStore extends PassingStore {
   constructor(
-    private readonly store: Store,
+    store: Store,
     private readonly homes: { readonly forward: Forward; readonly forwarded: Chain['forwarded'] },
-  ) {}
+  ) {
+    super(store);
+  }
 
   async execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
     const result = await this.store.execute(command, options);
@@ -23,17 +25,5 @@ export class HomeStore implements Store {
     const home = result.error.details?.['home'];
     if (typeof home !== 'string' || !Object.hasOwn(this.homes.forwarded, command.kind)) return result;
     return (await this.homes.forward(home, command)) as Result<OutcomeOf<C>>;
-  }
-
-  query<Q extends Query>(query: Q, options?: CallOptions): Promise<Result<AnswerOf<Q>>> {
-    return this.store.query(query, options);
-  }
-
-  selfCheck(cursor: string | null, options?: CallOptions): Promise<Result<SelfCheckPage>> {
-    return this.store.selfCheck(cursor, options);
-  }
-
-  close(): Promise<void> {
-    return this.store.close();
   }
 }

@@ -1,17 +1,15 @@
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import type { AnswerOf, Query } from '../../protocol/queries.js';
 import { operationId } from '../../protocol/replication/operation-log.js';
 import { type Appended, ok, type Result } from '../../protocol/result.js';
-import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
+import { PassingStore } from '../../storage/passing-store.js';
+import type { CallOptions } from '../../storage/port.js';
 import type { Replication, Services } from './call.js';
 import { waitsForApproval } from './governed-store.js';
 
 /** The store of a call, which records the operations that the call appended. */
-export class RecordingStore implements Store {
+export class RecordingStore extends PassingStore {
   /** In the order of the log; adjacent ranges are merged. */
   readonly appended: Appended[] = [];
-
-  constructor(private readonly store: Store) {}
 
   async execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
     const result = await this.store.execute(command, options);
@@ -19,16 +17,8 @@ export class RecordingStore implements Store {
     return result;
   }
 
-  query<Q extends Query>(query: Q, options?: CallOptions): Promise<Result<AnswerOf<Q>>> {
-    return this.store.query(query, options);
-  }
-
-  selfCheck(cursor: string | null, options?: CallOptions): Promise<Result<SelfCheckPage>> {
-    return this.store.selfCheck(cursor, options);
-  }
-
   /** The store belongs to the node; a call cannot close it. */
-  close(): Promise<void> {
+  override close(): Promise<void> {
     return Promise.resolve();
   }
 

@@ -59,7 +59,7 @@ type Ungated =
   | 'peer';
 
 /** Every command with what a policy or a permission rule gates of it, or why nothing does. */
-const GATES: { readonly [K in Command['kind']]: Gated<K> | Ungated } = {
+const GATES = {
   'store-memory': { action: 'store', op: 'memory_store', look: storing },
   'register-entity': { action: 'store', op: 'memory_store', look: storing },
   'send-message': { action: 'store', op: 'memory_store', look: storing },
@@ -156,7 +156,12 @@ const GATES: { readonly [K in Command['kind']]: Gated<K> | Ungated } = {
   'prune-events': 'upkeep',
   'receive-memory': 'peer',
   'apply-operations': 'peer',
-};
+} satisfies { readonly [K in Command['kind']]: Gated<K> | Ungated };
+
+/** The commands that a policy or a permission rule can gate. */
+export type GatedKind = {
+  [K in Command['kind']]: (typeof GATES)[K] extends string ? never : K;
+}[Command['kind']];
 
 const gateOf = (kind: Command['kind']): Gated<Command['kind']> | null => {
   const gate = GATES[kind] as Gated<Command['kind']> | Ungated | undefined;
