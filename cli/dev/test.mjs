@@ -1,6 +1,9 @@
-import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
 import { at, PROJECT, say } from './project.mjs';
 import './prepare.mjs';
 
@@ -21,16 +24,43 @@ if (files.length === 0) {
   say(parts.length === 0 ? 'the project has no such tests' : 'no test file matches');
   process.exit(parts.length === 0 ? 0 : 1);
 }
-const runner = spawn(
-  process.execPath,
-  [
-    '--test',
-    '--test-reporter=spec',
-    '--test-reporter-destination=stdout',
-    `--test-timeout=${TIMEOUT_MS}`,
-    ...files,
-  ],
-  { cwd: PROJECT, stdio: 'inherit' },
-);
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => runner.kill(signal));
-runner.on('exit', (code, signal) => process.exit(signal === null ? code : 1));
+// Tests that load the machine or measure time run one file at a time, the others two.
+const HEAVY = [
+  'bench',
+  'crash',
+  'fuzz',
+  'hardening',
+  'mesh',
+  'sim',
+  'surface/governance',
+  'surface/local',
+  'surface/mcp',
+];
+const isHeavy = (path) => long || HEAVY.some((folder) => path.startsWith(join('dist/test', folder, '/')));
+const groups = [
+  { files: files.filter((path) => !isHeavy(path)), concurrency: 2 },
+  { files: files.filter(isHeavy), concurrency: 1 },
+].filter((group) => group.files.length > 0);
+
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => stop.abort());
+
+const TOTAL = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)$/;
+const totals = new Map();
+
+/** The events of all groups as those of one run, with the sums of their totals at the end. */
+async function* events() {
+  for (const group of groups) {
+    for await (const event of run({ ...group, timeout: TIMEOUT_MS, signal: stop.signal })) {
+      const [, name, value] = (event.type === 'test:diagnostic' && TOTAL.exec(event.data.message)) || [];
+      if (name !== undefined) totals.set(name, (totals.get(name) ?? 0) + Number(value));
+      else yield event;
+    }
+  }
+  for (const [name, sum] of totals)
+    yield { type: 'test:diagnostic', data: { nesting: 0, message: `${name} ${sum}` } };
+}
+
+process.chdir(PROJECT);
+await pipeline(Readable.from(events()), new spec(), process.stdout, { end: false });
+process.exit(totals.get('fail') === 0 && totals.get('cancelled') === 0 ? 0 : 1);

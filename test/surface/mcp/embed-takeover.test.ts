@@ -22,6 +22,7 @@ describe('two MCP servers on one database', () => {
     const home = temporaryFolder('takeover');
     const beganMs = performance.now();
     const first = new McpProcess({ home, env: ENV });
+    context.after(() => first.child.kill('SIGKILL'));
     await first.request(1, 'initialize', {});
     for (const [at, [title, content]] of NOTES.entries()) {
       await first.call(10 + at, 'memory_store', { title, content });
@@ -37,6 +38,7 @@ describe('two MCP servers on one database', () => {
     await until('the first embeds', isEmbedded, { withinMs: LOADS_WITHIN_MS });
     const firstMs = performance.now() - beganMs;
     const second = new McpProcess({ home, env: ENV });
+    context.after(() => second.end());
     await second.request(1, 'initialize', {});
     const recall = async (context: string) => {
       id += 1;
@@ -61,6 +63,5 @@ describe('two MCP servers on one database', () => {
     const limitMs = isBusy ? Math.max(WITHIN_MS, firstMs) : WITHIN_MS;
     assert.ok(tookMs < limitMs, `${tookMs} ms`);
     context.diagnostic(`${Math.round(tookMs)} ms`);
-    await second.end();
   });
 });
