@@ -20,6 +20,8 @@ export interface LexicalEvidence {
   readonly words: number;
   /** Sum of the weights of the query words in the row. */
   readonly covered: number;
+  /** The query words in the row, a bit for each of the first 31. */
+  readonly terms: number;
   /** Pairs of query words near each other, a bit for each. */
   readonly near: number;
   /** Pairs that follow each other as in the query. */
@@ -102,6 +104,13 @@ export class LexicalScorer {
     }
   }
 
+  /** The sum of the weights of these terms, as `LexicalEvidence.terms` has them. */
+  weightOf(terms: number): number {
+    let sum = 0;
+    for (let rest = terms; rest !== 0; rest &= rest - 1) sum += this.#idf[31 - Math.clz32(rest & -rest)] ?? 0;
+    return sum;
+  }
+
   score(title: string, content: string, tags: string): LexicalEvidence {
     const weights = this.#weights;
     this.#frequency.fill(0);
@@ -116,16 +125,18 @@ export class LexicalScorer {
     const phrases = this.#phrases.match(content, body);
     let score = 0;
     let covered = 0;
+    let terms = 0;
     for (let term = 0; term < this.#terms; term++) {
       const frequency = this.#frequency[term] ?? 0;
       if (frequency === 0) continue;
       const saturated = (frequency * (weights.saturation + 1)) / (frequency + weights.saturation);
       score += (this.#idf[term] ?? 0) * saturated;
       covered += this.#idf[term] ?? 0;
+      if (term < 31) terms |= 1 << term;
     }
     if (score > 0) score += weights.passage * this.#bestPassage(body);
     const together = this.#together;
-    return { words: score, covered, near: this.#near, adjacent: this.#adjacent, phrases, together };
+    return { words: score, covered, terms, near: this.#near, adjacent: this.#adjacent, phrases, together };
   }
 
   /** Notes the terms found so far, in title and tags, and begins `together` with them. */

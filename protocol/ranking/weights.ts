@@ -26,6 +26,12 @@ export interface RankingWeights {
   readonly context: readonly number[];
   /** Rows of this many words get half of that context: a long text provides its own context. */
   readonly contextWords: number;
+  /** Share of the score of a question that goes to the row after it, in the place of the first share of `context`. */
+  readonly answer: number;
+  /** Share that a neighbour's score loses when the row itself has all the query words of that neighbour. */
+  readonly repeated: number;
+  /** Share of its own score that a row loses when it ends with a question: such a row seldom answers one. */
+  readonly question: number;
   /** Cosine, for each standard deviation above the mean of the namespace. */
   readonly semantic: number;
   /**
@@ -69,8 +75,11 @@ export const RANKING_WEIGHTS: RankingWeights = {
   adjacent: 0.9,
   adjacentWords: 3,
   phrase: 0.5,
-  context: [0.5, 0.25],
+  context: [0.7, 0.35],
   contextWords: 150,
+  answer: 1.3,
+  repeated: 0.7,
+  question: 0.4,
   semantic: 0.075,
   semanticPeak: 0.3,
   semanticPeakFrom: 2,

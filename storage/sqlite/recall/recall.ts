@@ -102,6 +102,9 @@ function judgedOf(candidates: readonly Candidate[], ranked: readonly FusedRow[])
   return candidates.filter(({ rid }) => first.has(rid));
 }
 
+/** True for a text that ends with a question mark; what is quoted or noted behind it in brackets does not count. */
+const isQuestion = (text: string): boolean => /[?？؟]["'”’)\]\s]*(?:\[[^\]]*\]\s*)?$/u.test(text.slice(-400));
+
 class Recall {
   readonly #request: RecallRequest;
   readonly #weights: RankingWeights;
@@ -311,7 +314,8 @@ class Recall {
     );
     const lexicalOf = new Map(scored.map(({ row, evidence }) => [row.rid, pairs.score(evidence)]));
     for (const { row } of scored) {
-      const lexical = lexicalOf.get(row.rid) ?? 0;
+      const share = isQuestion(row.content) ? 1 - this.#weights.question : 1;
+      const lexical = share * (lexicalOf.get(row.rid) ?? 0);
       const context = this.#contextOf(row.rid, lexicalOf);
       const semantic = this.#cosines?.deviations(row.rid) ?? null;
       // A row without a word of the query needs its own vector; its neighbours are not enough.
@@ -319,7 +323,7 @@ class Recall {
       candidates.push({
         rid: row.rid,
         lexical,
-        lexicalContext: context.lexical,
+        lexicalContext: share * context.lexical,
         semantic,
         semanticContext: context.semantic,
         tier: row.tier,
@@ -381,6 +385,19 @@ class Recall {
     return standings.sort((left, right) => right - left);
   }
 
+  /** How much of what a neighbour has of the query the row has too, by weight, 0 to 1. */
+  #repeated(rid: number, neighbour: number): number {
+    const own = this.#scored.get(rid)?.evidence.terms ?? 0;
+    const other = this.#scored.get(neighbour)?.evidence.terms ?? 0;
+    const all = this.#scorer.weightOf(other);
+    return all > 0 ? this.#scorer.weightOf(own & other) / all : 0;
+  }
+
+  #asks(rid: number): boolean {
+    const row = this.#scored.get(rid)?.row;
+    return row !== undefined && isQuestion(row.content);
+  }
+
   #contextOf(
     rid: number,
     lexicalOf: ReadonlyMap<number, number>,
@@ -395,8 +412,10 @@ class Recall {
       for (const weight of this.#weights.context) {
         const found = step.get(at);
         if (found === undefined) break;
+        const isAnswer = step === this.#previous && at === rid && this.#asks(found);
         at = found;
-        lexical += worth * weight * (lexicalOf.get(at) ?? 0);
+        const fresh = 1 - this.#weights.repeated * this.#repeated(rid, at);
+        lexical += worth * fresh * (isAnswer ? this.#weights.answer : weight) * (lexicalOf.get(at) ?? 0);
         const deviations = this.#cosines?.deviations(at) ?? null;
         if (deviations === null) continue;
         semantic += weight * deviations;
