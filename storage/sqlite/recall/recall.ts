@@ -103,7 +103,8 @@ function judgedOf(candidates: readonly Candidate[], ranked: readonly FusedRow[])
 }
 
 /** True for a text that ends with a question mark; what is quoted or noted behind it in brackets does not count. */
-const isQuestion = (text: string): boolean => /[?？؟]["'”’)\]\s]*(?:\[[^\]]*\]\s*)?$/u.test(text.slice(-400));
+const isQuestion = (text: string): boolean =>
+  /[?\uff1f\u061f]["'\u201d\u2019)\]\s]*(?:\[[^\]]*\]\s*)?$/u.test(text.slice(-400));
 
 class Recall {
   readonly #request: RecallRequest;
