@@ -101,13 +101,18 @@ export class MemoryClient {
     }
   }
 
-  /** Recalls; with `keyword`, as a node without an embedder would. */
-  async recall(namespace: string, query: string, keyword: boolean): Promise<Recalled> {
+  /** Recalls; with `keyword`, as a node without an embedder would. `minScore` is that of the operation unless given. */
+  async recall(namespace: string, query: string, keyword: boolean, minScore?: number): Promise<Recalled> {
     const semantic = keyword || this.semantics === null ? NO_SEMANTICS : this.semantics;
     for (let tries = 1; ; tries += 1) {
       const answer = await this.call(
         memoryRecall,
-        { context: query, namespace, limit: LIMIT },
+        {
+          context: query,
+          namespace,
+          limit: LIMIT,
+          ...(minScore === undefined ? {} : { min_score: minScore }),
+        },
         { ...this.services, semantic },
       );
       const { memories, mode, meta } = answer as {

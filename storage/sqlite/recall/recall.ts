@@ -44,6 +44,8 @@ const WIDENINGS_MAX = 6;
 interface Scored {
   readonly row: LoadedRow;
   readonly evidence: LexicalEvidence;
+  /** True when the row ends with a question. */
+  readonly asks: boolean;
 }
 
 /**
@@ -204,7 +206,7 @@ class Recall {
     if (missing.length === 0) return;
     for (const row of this.#rows.load(missing, passing)) {
       const evidence = this.#scorer.score(row.title, row.content, row.tags);
-      this.#scored.set(row.rid, { row, evidence });
+      this.#scored.set(row.rid, { row, evidence, asks: isQuestion(row.content) });
     }
   }
 
@@ -314,8 +316,8 @@ class Recall {
       this.#weights,
     );
     const lexicalOf = new Map(scored.map(({ row, evidence }) => [row.rid, pairs.score(evidence)]));
-    for (const { row } of scored) {
-      const share = isQuestion(row.content) ? 1 - this.#weights.question : 1;
+    for (const { row, asks } of scored) {
+      const share = asks ? 1 - this.#weights.question : 1;
       const lexical = share * (lexicalOf.get(row.rid) ?? 0);
       const context = this.#contextOf(row.rid, lexicalOf);
       const semantic = this.#cosines?.deviations(row.rid) ?? null;
@@ -394,11 +396,6 @@ class Recall {
     return all > 0 ? this.#scorer.weightOf(own & other) / all : 0;
   }
 
-  #asks(rid: number): boolean {
-    const row = this.#scored.get(rid)?.row;
-    return row !== undefined && isQuestion(row.content);
-  }
-
   #contextOf(
     rid: number,
     lexicalOf: ReadonlyMap<number, number>,
@@ -413,7 +410,7 @@ class Recall {
       for (const weight of this.#weights.context) {
         const found = step.get(at);
         if (found === undefined) break;
-        const isAnswer = step === this.#previous && at === rid && this.#asks(found);
+        const isAnswer = step === this.#previous && at === rid && this.#scored.get(found)?.asks === true;
         at = found;
         const fresh = 1 - this.#weights.repeated * this.#repeated(rid, at);
         lexical += worth * fresh * (isAnswer ? this.#weights.answer : weight) * (lexicalOf.get(at) ?? 0);

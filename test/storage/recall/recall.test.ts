@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { RANKING_WEIGHTS, type RankingWeights } from '../../../protocol/ranking/weights.js';
 import { RecallIndex, recall } from '../../../storage/sqlite/recall/recall.js';
 import { request, type TestRow, TestStore, vectors } from './store.js';
 
@@ -279,4 +280,19 @@ test('search requires every word, ranks by relevance, filters and pages', () => 
   assert.deepEqual(search('blue zebra'), []);
   const all = search('blue');
   assert.deepEqual([...search('blue', { limit: 2 }), ...search('blue', { limit: 2, offset: 2 })], all);
+});
+
+test('a question gives way to the row that answers it', () => {
+  const store = new TestStore();
+  store.add(...filler(20));
+  const [asked, answered] = store.add(
+    { title: 'turn 1', content: 'Ann: Where did you buy the violin?' },
+    { title: 'turn 2', content: 'Ben: In the little shop by the harbour, for my violin lessons.' },
+  );
+  const first = (weights: Partial<RankingWeights>) => {
+    const asks = request('where did Ben buy the violin?', { minScore: 0 });
+    return recall(store.database, asks, { ...RANKING_WEIGHTS, ...weights }).rows.map(({ rid }) => rid);
+  };
+  assert.deepEqual(first({}), [answered, asked]);
+  assert.deepEqual(first({ question: 0, answer: RANKING_WEIGHTS.context[0]! }), [asked, answered]);
 });
