@@ -5,7 +5,7 @@ import { agentKey, signedStoreBody } from '../support/signing.js';
 import { holds, type MeshTarget } from './mesh-target.js';
 import { markOf } from './peer-messages.js';
 
-/** The scoped member may neither read nor write here. */
+/** Only the node itself writes here; the scoped member may not even read it. */
 export const FORBIDDEN_NAMESPACE = 'secret/s';
 
 /** What the node itself wrote before anybody else: ids that a scope forbids, and ids that it permits. */
@@ -49,7 +49,7 @@ interface ForbiddenRow {
 
 /**
  * What a database holds against the rules: operations and rows of the scoped member outside its scope, attested rows
- * without the signature, and changes of what the scoped member may not write.
+ * without the signature, and changes of what only the node itself writes.
  */
 export function meshProblems(mesh: MeshTarget, forbiddenBefore: string | null) {
   const db = new Database(mesh.target.path, { readonly: true });
@@ -81,7 +81,7 @@ export function meshProblems(mesh: MeshTarget, forbiddenBefore: string | null) {
         'SELECT id, title, content, metadata, version, origin, origin_seq FROM memories WHERE namespace = ? ORDER BY id',
       )
       .all(FORBIDDEN_NAMESPACE) as ForbiddenRow[];
-    problems.push(...changedRows(db, mesh, forbiddenBefore, rows));
+    problems.push(...changedRows(db, forbiddenBefore, rows));
     const forbiddenRows = JSON.stringify(rows);
     return { problems, forbiddenRows };
   } finally {
@@ -90,32 +90,19 @@ export function meshProblems(mesh: MeshTarget, forbiddenBefore: string | null) {
 }
 
 /**
- * Rows of the forbidden namespace that were written, changed or removed since, unless by an operation of a member that
- * may: each with every operation on it, so that a run shows where the change came from.
+ * Rows of the forbidden namespace that were written, changed or removed since: each with every operation on it, so that a
+ * run shows where the change came from.
  */
-function changedRows(
-  db: Database.Database,
-  mesh: MeshTarget,
-  before: string | null,
-  rows: ForbiddenRow[],
-): string[] {
+function changedRows(db: Database.Database, before: string | null, rows: readonly ForbiddenRow[]): string[] {
   if (before === null) return [];
-  const mayWrite = [mesh.honest, ...mesh.hostile].filter((member) => holds(member, FORBIDDEN_NAMESPACE));
   const was = new Map((JSON.parse(before) as ForbiddenRow[]).map((row) => [row.id, JSON.stringify(row)]));
   const is = new Map(rows.map((row) => [row.id, JSON.stringify(row)]));
-  const problems: string[] = [];
-  for (const id of new Set([...was.keys(), ...is.keys()])) {
-    if (was.get(id) === is.get(id)) continue;
-    const operations = db
-      .prepare('SELECT * FROM operations WHERE subject = ? AND parked IS NULL ORDER BY commit_sequence')
-      .all(id) as { origin: string }[];
-    const last = operations.at(-1)?.origin ?? '';
-    if (mayWrite.some(({ peer }) => last.startsWith(`${peer.peerId}/`))) continue;
-    problems.push(
-      `forbidden row ${id} was ${was.get(id)} and is ${is.get(id)}: ${JSON.stringify(operations)}`,
-    );
-  }
-  return problems;
+  const changed = [...new Set([...was.keys(), ...is.keys()])].filter((id) => was.get(id) !== is.get(id));
+  const operationsOn = db.prepare('SELECT * FROM operations WHERE subject = ? ORDER BY commit_sequence');
+  return changed.map(
+    (id) =>
+      `forbidden row ${id} was ${was.get(id)} and is ${is.get(id)}: ${JSON.stringify(operationsOn.all(id))}`,
+  );
 }
 
 /** True when the signature in a row is one over its fields, by the key in the row. */
