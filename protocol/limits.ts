@@ -150,11 +150,12 @@ export const NEAR_DUPLICATES_MAX = 5;
 export const NEAR_DUPLICATE_WAIT_MS = 5;
 /** The same where the operator has near duplicates refused: then the comparison comes before the write. */
 export const NEAR_DUPLICATE_REFUSE_WAIT_MS = 50;
-/** Operations that one round of the later comparison reads, and the pause after a round with rows. */
+/** Operations that one round of the later comparison reads; it ends earlier after this time, so that no recall waits long. */
 export const NEAR_DUPLICATE_ROUND_MAX = 8;
-export const NEAR_DUPLICATE_ROUND_PAUSE_MS = 20;
-/** While rows are being written, the later comparison rests this many times as long as a round of it took, and at most so long. */
-export const NEAR_DUPLICATE_REST = 20;
+export const NEAR_DUPLICATE_ROUND_MS = 4;
+/** The later comparison rests so many times as long as a round took, more while rows are written, and at most so long. */
+export const NEAR_DUPLICATE_REST = 5;
+export const NEAR_DUPLICATE_REST_WRITING = 20;
 export const NEAR_DUPLICATE_REST_MAX_MS = 1000;
 /**
  * Titles that a store compares with its own at a time, the share of words that they must have in common, and how many

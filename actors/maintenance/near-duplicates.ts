@@ -1,4 +1,4 @@
-import { NEAR_DUPLICATE_ROUND_MAX, NEAR_DUPLICATE_ROUND_PAUSE_MS } from '../../protocol/limits.js';
+import { NEAR_DUPLICATE_ROUND_MAX } from '../../protocol/limits.js';
 import type { Instant } from '../../protocol/meanings.js';
 import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
@@ -43,5 +43,5 @@ export async function nearDuplicatesRound(
     place.noted = through;
   }
   place.through = through;
-  return { afterMs: more ? NEAR_DUPLICATE_ROUND_PAUSE_MS : IDLE_MS };
+  return { afterMs: more ? 0 : IDLE_MS };
 }

@@ -11,6 +11,7 @@ import {
   GC_INTERVAL_MS,
   NEAR_DUPLICATE_REST,
   NEAR_DUPLICATE_REST_MAX_MS,
+  NEAR_DUPLICATE_REST_WRITING,
   OWNER_TAKEOVER_MS,
 } from '../../protocol/limits.js';
 import type { Clock, Log, Random, Scheduler } from '../../protocol/seams.js';
@@ -206,14 +207,12 @@ export class OwnerDuties {
       round: async () => {
         if (!this.owned) return { afterMs: NOT_OWNER_MS };
         const beganMs = clock.monotonicMs();
-        // Every write wakes the loop; it must leave most of a busy node to the stores.
+        // Every write wakes the loop; it must leave most of a busy node to the stores, and of the reader to recalls.
         if (beganMs < restsUntilMs) return { afterMs: restsUntilMs - beganMs };
         const { afterMs } = await nearDuplicatesRound(store, place, instantFromMs(clock.nowMs()));
         const nowMs = clock.monotonicMs();
-        const isBusy = nowMs - this.changedMs < BUSY_MS;
-        const restMs = isBusy
-          ? Math.min((nowMs - beganMs) * NEAR_DUPLICATE_REST, NEAR_DUPLICATE_REST_MAX_MS)
-          : 0;
+        const times = nowMs - this.changedMs < BUSY_MS ? NEAR_DUPLICATE_REST_WRITING : NEAR_DUPLICATE_REST;
+        const restMs = Math.min((nowMs - beganMs) * times, NEAR_DUPLICATE_REST_MAX_MS);
         restsUntilMs = nowMs + restMs;
         return { afterMs: Math.max(afterMs, restMs) };
       },

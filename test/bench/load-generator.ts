@@ -3,6 +3,7 @@ import { type AgentKey, agentKey, signedStoreBody } from '../support/signing.js'
 import { HttpConnection } from './http-connection.js';
 import type { LoadAnswer, LoadFigures, LoadPlan, LoadResult, LoadStream } from './load-plan.js';
 import { percentiles } from './statistics.js';
+import { ownWord } from './words.js';
 
 const CONTENT_BYTES = 120;
 const SHED = 503;
@@ -152,7 +153,7 @@ class Client {
     const { reads, suffix } = this.stream;
     const { label, path } = reads[turn % reads.length]!;
     this.label = label;
-    const own = suffix ? `%20w${this.worker.toString(36)}x${this.sequence.toString(36)}` : '';
+    const own = suffix ? `%20${ownWord(this.worker, this.sequence)}` : '';
     return `GET ${path}${own} HTTP/1.1\r\n${this.headers()}\r\n`;
   }
 

@@ -17,6 +17,7 @@ import type { LoadFigures } from './load-plan.js';
 import type { BenchResult } from './report.js';
 import { type ServerProcess, startBareServer, startDaemonProcess, withCpu } from './servers.js';
 import { rounded } from './statistics.js';
+import { ownWord } from './words.js';
 
 const NAMESPACE = 'bench/recall';
 const QUERY = 'capacity envelope probe keyword';
@@ -103,7 +104,7 @@ function inProcessRate(path: string, durationMs: number): number {
     const result = reader.run({
       kind: 'recall-memories',
       request: {
-        query: `${QUERY} w0x${n.toString(36)}`,
+        query: `${QUERY} ${ownWord(0, n)}`,
         namespace: NAMESPACE,
         limit: LIMIT,
         tags: [],

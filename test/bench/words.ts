@@ -22,3 +22,11 @@ victory village violin visitor volume wallet warehouse weather wedding weekend w
 `
   .trim()
   .split(/\s+/);
+
+/** A word that no row has, and no other worker or request asks for: of letters only, because numbers are looked up too. */
+export const ownWord = (worker: number, sequence: number): string =>
+  `q${letters(worker)}q${letters(sequence)}`;
+
+/** A whole number in the digits `a` to `p`. */
+const letters = (value: number): string =>
+  [...value.toString(16)].map((digit) => String.fromCharCode(97 + Number.parseInt(digit, 16))).join('');

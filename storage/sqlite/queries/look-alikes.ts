@@ -1,4 +1,8 @@
-import { NEAR_DUPLICATE_CANDIDATES_MAX, NEAR_DUPLICATES_MAX } from '../../../protocol/limits.js';
+import {
+  NEAR_DUPLICATE_CANDIDATES_MAX,
+  NEAR_DUPLICATE_ROUND_MS,
+  NEAR_DUPLICATES_MAX,
+} from '../../../protocol/limits.js';
 import {
   COMPARED_LENGTH_MAX,
   LIKENESS_MIN,
@@ -58,9 +62,13 @@ export function findLookAlikes(parts: QueryParts, query: FindLookAlikes): Answer
   };
 }
 
-/** The rows that were written since a place of the log, compared with the rows of their namespaces. */
+/**
+ * The rows that were written since a place of the log, compared with the rows of their namespaces. Where look-alikes are
+ * many a row takes milliseconds, so a round ends after some time, at the earliest after one operation.
+ */
 export function reviewWritten(parts: QueryParts, query: ReviewWritten): Answers['review-written'] {
-  const { statements } = parts;
+  const { statements, clock } = parts;
+  const beganMs = clock.monotonicMs();
   const noted = statements.get('SELECT commit_sequence FROM near_duplicates_through').pluck();
   const after = query.after ?? (noted.get() as number | undefined) ?? 0;
   const operations = statements
@@ -73,7 +81,13 @@ export function reviewWritten(parts: QueryParts, query: ReviewWritten): Answers[
   const written = operations.filter(({ kind }) => WRITES.has(kind));
   const changed = new Set(written.filter(({ kind }) => kind !== 'store').map(({ subject }) => subject));
   const pairs: LookAlikePair[] = [];
-  for (const id of new Set(written.map(({ subject }) => subject))) {
+  const compared = new Set<string>();
+  let through = after;
+  for (const { place, subject: id, kind } of operations) {
+    if (through > after && clock.monotonicMs() - beganMs >= NEAR_DUPLICATE_ROUND_MS) break;
+    through = place;
+    if (!WRITES.has(kind) || compared.has(id)) continue;
+    compared.add(id);
     const row = statements
       .get(
         `SELECT m.rid, m.ns_id AS nsId, m.id, m.title, m.content
@@ -91,8 +105,8 @@ export function reviewWritten(parts: QueryParts, query: ReviewWritten): Answers[
   return {
     pairs,
     from: after,
-    through: operations.at(-1)?.place ?? after,
-    more: operations.length === query.limit,
+    through,
+    more: operations.length === query.limit || through < (operations.at(-1)?.place ?? after),
   };
 }
 
