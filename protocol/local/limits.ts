@@ -1,4 +1,4 @@
-// Limits of the calls of local processes to the daemon.
+// Calls of local processes to the daemon: a part of the one list of limits, which holds it (protocol/limits.ts)
 
 /** A call over the local socket; the MCP surface accepts the same. */
 export const LOCAL_LINE_BYTES_MAX = 16 * 1024 * 1024;
