@@ -25,10 +25,11 @@ export async function nearDuplicatesRound(
   store: Store,
   place: ReviewPlace,
   now: Instant,
+  withinMs: number | null,
 ): Promise<NextRound> {
   const limit = NEAR_DUPLICATE_ROUND_MAX;
   const reviewed = await store.query(
-    { kind: 'review-written', after: place.through, limit, now },
+    { kind: 'review-written', after: place.through, limit, withinMs, now },
     { lane: 'background' },
   );
   if (!reviewed.ok) return { afterMs: RETRY_MS };

@@ -192,7 +192,7 @@ async function store(call: Call, fieldsIn: Input) {
 /** A command that works on the database itself may be the only process, so its row would not be compared later. */
 async function flagNow({ services: { store, settings, condition, log }, now }: Call): Promise<void> {
   if (settings.nearDuplicate === 'off' || condition().writer !== 'process') return;
-  const round = await nearDuplicatesRound(store, reviewFromStart(), now);
+  const round = await nearDuplicatesRound(store, reviewFromStart(), now, null);
   log.debug({ ...round }, 'compared the rows that were written last');
 }
 

@@ -12,6 +12,7 @@ import {
   NEAR_DUPLICATE_REST,
   NEAR_DUPLICATE_REST_MAX_MS,
   NEAR_DUPLICATE_REST_WRITING,
+  NEAR_DUPLICATE_ROUND_MS,
   OWNER_TAKEOVER_MS,
 } from '../../protocol/limits.js';
 import type { Clock, Log, Random, Scheduler } from '../../protocol/seams.js';
@@ -209,10 +210,15 @@ export class OwnerDuties {
         const beganMs = clock.monotonicMs();
         // Every write wakes the loop; it must leave most of a busy node to the stores, and of the reader to recalls.
         if (beganMs < restsUntilMs) return { afterMs: restsUntilMs - beganMs };
-        const { afterMs } = await nearDuplicatesRound(store, place, instantFromMs(clock.nowMs()));
+        const { afterMs } = await nearDuplicatesRound(
+          store,
+          place,
+          instantFromMs(clock.nowMs()),
+          NEAR_DUPLICATE_ROUND_MS,
+        );
         const nowMs = clock.monotonicMs();
-        const times = nowMs - this.changedMs < BUSY_MS ? NEAR_DUPLICATE_REST_WRITING : NEAR_DUPLICATE_REST;
-        const restMs = Math.min((nowMs - beganMs) * times, NEAR_DUPLICATE_REST_MAX_MS);
+        const rests = nowMs - this.changedMs < BUSY_MS ? NEAR_DUPLICATE_REST_WRITING : NEAR_DUPLICATE_REST;
+        const restMs = Math.min((nowMs - beganMs) * rests, NEAR_DUPLICATE_REST_MAX_MS);
         restsUntilMs = nowMs + restMs;
         return { afterMs: Math.max(afterMs, restMs) };
       },

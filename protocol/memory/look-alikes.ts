@@ -35,6 +35,8 @@ export interface ReviewWritten {
   readonly after: number | null;
   /** Operations that are read. */
   readonly limit: number;
+  /** The comparison ends after this time, at the earliest after one operation; null for no such end. */
+  readonly withinMs: number | null;
   readonly now: Instant;
 }
 

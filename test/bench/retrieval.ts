@@ -18,7 +18,7 @@ export const retrievalBench: Bench = {
 interface TaskResult {
   readonly task: Task;
   readonly hybrid: Score | null;
-  /** The same recalls with `min_score` 0: the ranking without the cut that spares readers weak rows. */
+  /** The same recalls with `min_score` 0: the ranking, without the cut that leaves out weak rows. */
   readonly uncut: Score;
   readonly keyword: Score;
   readonly memories: number;

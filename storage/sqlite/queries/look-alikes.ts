@@ -1,8 +1,4 @@
-import {
-  NEAR_DUPLICATE_CANDIDATES_MAX,
-  NEAR_DUPLICATE_ROUND_MS,
-  NEAR_DUPLICATES_MAX,
-} from '../../../protocol/limits.js';
+import { NEAR_DUPLICATE_CANDIDATES_MAX, NEAR_DUPLICATES_MAX } from '../../../protocol/limits.js';
 import {
   COMPARED_LENGTH_MAX,
   LIKENESS_MIN,
@@ -62,13 +58,10 @@ export function findLookAlikes(parts: QueryParts, query: FindLookAlikes): Answer
   };
 }
 
-/**
- * The rows that were written since a place of the log, compared with the rows of their namespaces. Where look-alikes are
- * many a row takes milliseconds, so a round ends after some time, at the earliest after one operation.
- */
+/** The rows that were written since a place of the log, compared with the rows of their namespaces. */
 export function reviewWritten(parts: QueryParts, query: ReviewWritten): Answers['review-written'] {
   const { statements, clock } = parts;
-  const beganMs = clock.monotonicMs();
+  const untilMs = clock.monotonicMs() + (query.withinMs ?? Number.POSITIVE_INFINITY);
   const noted = statements.get('SELECT commit_sequence FROM near_duplicates_through').pluck();
   const after = query.after ?? (noted.get() as number | undefined) ?? 0;
   const operations = statements
@@ -84,7 +77,7 @@ export function reviewWritten(parts: QueryParts, query: ReviewWritten): Answers[
   const compared = new Set<string>();
   let through = after;
   for (const { place, subject: id, kind } of operations) {
-    if (through > after && clock.monotonicMs() - beganMs >= NEAR_DUPLICATE_ROUND_MS) break;
+    if (through > after && clock.monotonicMs() >= untilMs) break;
     through = place;
     if (!WRITES.has(kind) || compared.has(id)) continue;
     compared.add(id);
