@@ -41,6 +41,8 @@ const OWNER_SHARE = 0.25;
 const EVENTS_PER_TURN = 16;
 /** How long results wait for those of later events: after a kill, those that wait are sent again. */
 const TURN_MS = 100;
+/** How often it looks whether there is a subscription while there is none. */
+const NO_SUBSCRIPTION_MS = 250;
 /** How often a process that does not own the database looks whether it does. */
 const NOT_OWNER_MS = 1000;
 /** A subscription whose result could not be recorded rests, so that its receiver does not get the event without end. */
@@ -78,14 +80,16 @@ export class WebhookDispatcher {
     const { store, clock, owns, concurrency } = this.#parts;
     if (!owns()) return { afterMs: NOT_OWNER_MS };
     const limit = concurrency - this.#busy.size;
+    let afterMs = CHANGE_POLL_MS;
     if (limit > 0) {
       const ofOwner = Math.ceil(concurrency * OWNER_SHARE);
       const asked = { nowMs: clock.nowMs(), limit, ofOwner, except: [...this.#busy.keys()] };
       const due = await store.query({ kind: 'due-subscriptions', ...asked }, { lane: 'background' });
       for (const id of due.ok ? due.value.ids : []) this.#begin(id);
+      if (due.ok && !due.value.any) afterMs = NO_SUBSCRIPTION_MS;
     }
     await this.#prune();
-    return { afterMs: CHANGE_POLL_MS };
+    return { afterMs };
   }
 
   #begin(id: string): void {

@@ -6,15 +6,18 @@ import type { Clock } from '../../protocol/seams.js';
 import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
 import type { Services } from './call.js';
 
+type Bounded = Pick<Services, 'store' | 'tokens'>;
+
 /**
- * The same services for one call whose caller waits only until `deadlineMs` (monotonic). Commands and queries that are
- * still queued then answer DEADLINE and are never begun; a storage thread finishes what it has begun.
+ * The store and the token counter for one call whose caller waits only until `deadlineMs` (monotonic). Commands and
+ * queries that are still queued then answer DEADLINE and are never begun; a storage thread finishes what it has begun.
  */
-export function boundedServices(services: Services, deadlineMs: number): Services {
-  const { tokens } = services;
+export function boundedServices(
+  { store, tokens, clock }: Bounded & Pick<Services, 'clock'>,
+  deadlineMs: number,
+): Bounded {
   return {
-    ...services,
-    store: new BoundedStore(services.store, services.clock, deadlineMs),
+    store: new BoundedStore(store, clock, deadlineMs),
     tokens: { counts: (texts, budget) => tokens.counts(texts, budget, deadlineMs) },
   };
 }

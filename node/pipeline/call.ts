@@ -110,7 +110,7 @@ export interface Services extends ReadServices {
   /** Counts what was decided about an action that policies gate; absent where nothing is counted. */
   readonly onDecision?: (action: string, outcome: PolicyOutcome) => void;
   /** Absent where nothing is replicated: in processes other than the daemon. */
-  readonly replication?: Replication;
+  readonly replication?: Replication | undefined;
 }
 
 export interface Catalogue {

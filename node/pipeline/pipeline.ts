@@ -1,11 +1,10 @@
-import type { Instant } from '../../protocol/meanings.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
-import type { Store } from '../../storage/port.js';
+import type { ReadStore, Store } from '../../storage/port.js';
 import type { Caller } from '../identity/caller.js';
 import { attest } from './attest.js';
 import { boundedServices } from './bounded-services.js';
-import type { Attestation, Call, ProgressReport, ReadServices, Services, Surface } from './call.js';
+import type { Attestation, Call, ProgressReport, Services, Surface } from './call.js';
 import { clockProblem } from './clock-problem.js';
 import { GovernedStore, pendingAnswer, waitsForApproval } from './governed-store.js';
 import { HomeStore } from './home-store.js';
@@ -109,20 +108,31 @@ async function runAttested(
   attested: Attested,
 ): Promise<Answer> {
   const replication = operation.effect === 'write' ? services.replication : undefined;
-  const keyed =
-    request.key === undefined ? services : { ...services, random: keyedRandom(request.key, services) };
-  const bounded = request.deadlineMs === undefined ? keyed : boundedServices(keyed, request.deadlineMs);
-  const recording =
-    replication === undefined ? null : new RecordingStore(new HomeStore(bounded.store, replication));
+  const { clock, log } = services;
+  const random = request.key === undefined ? services.random : keyedRandom(request.key, services);
+  const { store: direct, tokens } =
+    request.deadlineMs === undefined ? services : boundedServices(services, request.deadlineMs);
+  const recording = replication === undefined ? null : new RecordingStore(new HomeStore(direct, replication));
   const now = instantFromMs(nowMs);
   const mayBeStored = operation.storesKeyed === true && operation.repeatable?.(attested.input) === true;
-  const hooks = mayBeStored ? await hooksOfRepeated(request, bounded, now) : ok(services.hooks);
-  if (!hooks.ok) return failed(hooks.error);
-  const hookRun = hookRunOf(request, now, { ...services, hooks: hooks.value });
-  const own = recording ?? bounded.store;
-  const { random, onDecision } = bounded;
-  const parts = { random, requestedBy: request.caller.agentId, hookRun, onDecision };
-  const store = operation.ofRows === true ? own : new GovernedStore(own, parts);
+  const looking = { hooks: services.hooks, crypto: services.crypto, random, store: direct };
+  const used = mayBeStored ? await hooksOfRepeated(request, looking, now) : ok(services.hooks);
+  if (!used.ok) return failed(used.error);
+  const hooks = used.value;
+  const { agentId } = request.caller;
+  const hookRun: HookRun = {
+    hooks,
+    store: services.store,
+    clock,
+    log,
+    agentId,
+    now,
+    endMs: request.deadlineMs,
+  };
+  const own = recording ?? direct;
+  const governing = { random, requestedBy: agentId, hookRun, onDecision: services.onDecision };
+  const isGoverned = operation.effect === 'write' && operation.ofRows !== true;
+  const store = isGoverned ? new GovernedStore(own, governing) : own;
   let { input } = attested;
   let call: Call = {
     again: request.again === true,
@@ -131,7 +141,7 @@ async function runAttested(
     attestation: attested.attestation,
     nowMs,
     now,
-    services: servicesFor(operation, bounded, store),
+    services: servicesOf(operation, services, { store, tokens, random }),
     ...(request.deadlineMs === undefined ? {} : { deadlineMs: request.deadlineMs }),
     profile: request.profile ?? 'full',
     progress: request.progress ?? UNHEARD,
@@ -156,37 +166,31 @@ async function runAttested(
   const answer = said.value;
   if (around !== null && !waitsForApproval(answer)) {
     // Their reads have no part in the deadline of the caller.
-    const later = { ...call, services: withoutWriting(services) };
+    const later = {
+      ...call,
+      services: { ...services, store: readOnly(services.store), replication: undefined },
+    };
     afterRun(around, hookRun, later, { answer, input, seen });
   }
   if (recording === null || replication === undefined || operation.quorum === 'none') return ok(answer);
   return await withQuorum(answer, recording, replication, services, request.deadlineMs);
 }
 
-const hookRunOf = (
-  { caller, deadlineMs }: Request,
-  now: Instant,
-  { hooks, store, clock, log }: Services,
-): HookRun => ({
-  ...{ hooks, store, clock, log },
-  ...{ agentId: caller.agentId, now, endMs: deadlineMs },
-});
+/** What a call has of its own in place of what the node has. */
+type OwnParts = Pick<Services, 'store' | 'tokens' | 'random'>;
 
-/** Services with the store of the call: one that records what a write appends, or one that cannot write. */
-function servicesFor({ effect }: Operation, services: Services, store: Store): Services {
-  // The declaration ties the effect to the type of `run`, so a read never uses what is missing here.
-  if (effect === 'read') return withoutWriting(services) as Services;
-  return withoutReplication(services, store);
-}
-
-function withoutWriting({ replication: _none, store, ...services }: Services): ReadServices {
-  return { ...services, store: { query: (query, options) => store.query(query, options) } };
-}
-
-/** Calls inside a call do not wait one by one: the outermost waits for all their operations. */
-function withoutReplication(
-  { replication: _outer, ...services }: Services,
-  store: Services['store'],
+/**
+ * The services of a call: a read gets a store that cannot write. Calls inside a call do not wait one by one for the
+ * quorum: the outermost waits for all their operations.
+ */
+function servicesOf(
+  { effect }: Operation,
+  services: Services,
+  { store, tokens, random }: OwnParts,
 ): Services {
-  return { ...services, store };
+  // The declaration ties the effect to the type of `run`, so a read never uses what is missing here.
+  const given = effect === 'read' ? (readOnly(store) as Store) : store;
+  return { ...services, store: given, tokens, random, replication: undefined };
 }
+
+const readOnly = (store: Store): ReadStore => ({ query: (query, options) => store.query(query, options) });

@@ -15,7 +15,7 @@ export interface WebhookQueries {
     DeadLetters,
     { readonly entries: readonly (DeadLetter & { id: number })[] } & Ending
   >;
-  readonly 'due-subscriptions': Ask<DueSubscriptions, { readonly ids: readonly string[] }>;
+  readonly 'due-subscriptions': Ask<DueSubscriptions, DueIds>;
   readonly 'next-deliveries': Ask<NextDeliveries, { readonly deliveries: readonly Delivery[] }>;
   readonly 'webhook-totals': Ask<{ readonly kind: 'webhook-totals' }, WebhookTotals>;
 }
@@ -58,6 +58,12 @@ export interface DueSubscriptions {
   readonly limit: number;
   readonly ofOwner: number;
   readonly except: readonly string[];
+}
+
+export interface DueIds {
+  readonly ids: readonly string[];
+  /** True when the node has a subscription, due or not. */
+  readonly any: boolean;
 }
 
 /** The next events of a subscription in their order, as far as they may be sent now. */

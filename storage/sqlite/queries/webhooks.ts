@@ -79,6 +79,8 @@ export function dueSubscriptions(
   { statements }: QueryParts,
   { nowMs, limit, ofOwner, except }: DueSubscriptions,
 ): Answers['due-subscriptions'] {
+  const any = statements.get('SELECT EXISTS (SELECT 1 FROM subscriptions)').pluck().get() === 1;
+  if (!any) return { ids: [], any };
   const ids = statements
     .get(
       `SELECT id FROM (
@@ -91,7 +93,7 @@ export function dueSubscriptions(
     )
     .pluck()
     .all({ nowMs, limit, ofOwner, except: JSON.stringify(except) }) as string[];
-  return { ids };
+  return { ids, any };
 }
 
 export function nextDeliveries(
