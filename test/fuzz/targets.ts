@@ -67,7 +67,7 @@ export class Target {
 
   async end(): Promise<void> {
     assert.equal(await this.daemon.end('SIGTERM'), 0, this.daemon.errors().slice(-2000));
-    assert.deepEqual(auditLog(this.path).slice(0, 20), []);
+    assert.deepEqual(auditLog(this.path, 'hostile').slice(0, 20), []);
   }
 }
 

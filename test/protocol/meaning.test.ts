@@ -17,7 +17,7 @@ import { meaningOf } from '../support/meaning-of.js';
 import { aMemory } from '../support/memories.js';
 import fc from '../support/properties.js';
 import { MORE_KINDS, THROWAWAY_FACTS } from '../support/throwaway-kinds.js';
-import type { Json, Told } from '../support/told.js';
+import { type Json, type Told, Undecided } from '../support/told.js';
 import { histories } from '../support/version-sets.js';
 
 const ID = 'm';
@@ -202,3 +202,10 @@ for (const [kind, facts] of DRAWN) {
     allMet(met);
   });
 }
+
+it('two versions that each claim to have seen the other mean nothing that the audit could know', () => {
+  const [first, second] = history(1).filter(({ word }) => word !== 'expire') as [Told, Told];
+  const claims = (one: Told, other: Told): Told => ({ ...one, seen: { [other.origin]: other.seq } });
+  const other = { ...second, origin: 'liar/e' };
+  assert.throws(() => meaningOf(MEMORY, [claims(first, other), claims(other, first)]), Undecided);
+});

@@ -4,28 +4,35 @@ import { auditArchive } from './archive-audit.js';
 import { auditChains, type OperationRow } from './chain-audit.js';
 import { KIND_FACTS, type KindFacts, MEMORY } from './kind-facts.js';
 import type { Meaning } from './meaning.js';
-import { meaningOrNull } from './meaning-of.js';
+import { meaningOf } from './meaning-of.js';
 import { type StoredRow, stampOf, storedRows } from './stored-rows.js';
 import { auditDigests, auditQuotas } from './sum-audit.js';
-import type { Told } from './told.js';
+import { type Told, Undecided, Unreadable } from './told.js';
 import { ToldLog } from './told-log.js';
+
+/** Only where members may lie can versions say of each other that they have seen them. */
+type Members = 'honest' | 'hostile';
 
 /**
  * Checks a database file against its operation log, from the rows only: integrity, no gap in any sequence, every
  * chain whole, and the rows of every kind exactly what the operations mean. Of the product it believes the hashes and the
  * form of the chain; what operations mean is in `meaning.ts`. Answers what is wrong, one line each.
  */
-export function auditLog(path: string): string[] {
+export function auditLog(path: string, members: Members = 'honest'): string[] {
   const db = new Database(path, { readonly: true });
   try {
-    return auditDatabase(db);
+    return auditDatabase(db, [], members);
   } finally {
     db.close();
   }
 }
 
 /** The same for an open database, which may hold further kinds. */
-export function auditDatabase(db: Database.Database, further: readonly KindFacts[] = []): string[] {
+export function auditDatabase(
+  db: Database.Database,
+  further: readonly KindFacts[] = [],
+  members: Members = 'honest',
+): string[] {
   const problems: string[] = [];
   const integrity = db.pragma('integrity_check', { simple: true });
   if (integrity !== 'ok') problems.push(`integrity check: ${integrity}`);
@@ -46,10 +53,13 @@ export function auditDatabase(db: Database.Database, further: readonly KindFacts
   const subjects = told.flatMap((each) => each.subjects);
   problems.push(...told.flatMap((each) => each.lost));
   const rows = storedRows(db);
+  const undecided = new Set(told.flatMap((each) => each.undecided));
+  if (members === 'honest')
+    for (const name of undecided) problems.push(`${name}: every version is one that another has seen`);
   problems.push(
-    ...auditRows(subjects, rows),
-    ...auditTombstones(subjects, db),
-    ...auditSiblings(subjects, db),
+    ...auditRows(subjects, undecided, rows),
+    ...auditTombstones(subjects, undecided, db),
+    ...auditSiblings(subjects, undecided, db),
   );
   const memories = rows.filter(({ kind }) => kind === MEMORY.name);
   problems.push(...auditArchive(db, log.ofKind(MEMORY), own), ...auditQuotas(db, memories));
@@ -65,28 +75,42 @@ interface Subject extends Meaning {
   readonly name: string;
 }
 
-/** The subjects of a kind, and those of which nothing tells any more what they are. */
-function subjectsOf(
-  kind: KindFacts,
-  told: ReadonlyMap<string, readonly Told[]>,
-): { readonly subjects: readonly Subject[]; readonly lost: readonly string[] } {
+interface Subjects {
+  readonly subjects: readonly Subject[];
+  /** What is wrong: of these nothing tells any more what they are. */
+  readonly lost: readonly string[];
+  /** Names of those whose versions say of each other that they have seen them. */
+  readonly undecided: readonly string[];
+}
+
+/** The subjects of a kind. */
+function subjectsOf(kind: KindFacts, told: ReadonlyMap<string, readonly Told[]>): Subjects {
   const subjects: Subject[] = [];
   const lost: string[] = [];
+  const undecided: string[] = [];
   for (const [id, operations] of told) {
     const name = `${kind.name} ${id}`;
     const versions = operations.filter(({ word }) => !kind.notes.includes(word));
     if (versions.length === 0) continue;
-    const meaning = meaningOrNull(kind, versions);
-    if (meaning === null) lost.push(`${name}: the log has lost what it means`);
-    else subjects.push({ name, ...meaning });
+    try {
+      subjects.push({ name, ...meaningOf(kind, versions) });
+    } catch (error) {
+      if (error instanceof Unreadable) lost.push(`${name}: the log has lost what it means`);
+      else if (error instanceof Undecided) undecided.push(name);
+      else throw error;
+    }
   }
-  return { subjects, lost };
+  return { subjects, lost, undecided };
 }
 
 const stampDue = ({ latest }: Meaning) => `${latest.hlc} ${latest.origin} ${latest.seq}`;
 
 /** Each living subject has a row, which is what its operations mean, under their stamps; there is no other row. */
-function auditRows(subjects: readonly Subject[], rows: readonly StoredRow[]): string[] {
+function auditRows(
+  subjects: readonly Subject[],
+  undecided: ReadonlySet<string>,
+  rows: readonly StoredRow[],
+): string[] {
   const problems: string[] = [];
   const left = new Map(rows.map((row) => [`${row.kind} ${row.subject}`, row]));
   for (const subject of subjects) {
@@ -107,7 +131,8 @@ function auditRows(subjects: readonly Subject[], rows: readonly StoredRow[]): st
     const due = canonicalJson([namespace, stampDue(subject), seen]);
     if (said !== due) problems.push(`${name} is stamped ${said}, its operations ${due}`);
   }
-  for (const name of left.keys()) problems.push(`${name} has a row and no operation`);
+  for (const name of left.keys())
+    if (!undecided.has(name)) problems.push(`${name} has a row and no operation`);
   return problems;
 }
 
@@ -125,7 +150,11 @@ interface TombstoneRow {
 }
 
 /** Each subject that is gone has a tombstone, which says what its operations mean; there is no other tombstone. */
-function auditTombstones(subjects: readonly Subject[], db: Database.Database): string[] {
+function auditTombstones(
+  subjects: readonly Subject[],
+  undecided: ReadonlySet<string>,
+  db: Database.Database,
+): string[] {
   const problems: string[] = [];
   const rows = db.prepare('SELECT * FROM tombstones').all() as TombstoneRow[];
   const left = new Map(rows.map((row) => [`${row.kind} ${row.id}`, row]));
@@ -148,6 +177,7 @@ function auditTombstones(subjects: readonly Subject[], db: Database.Database): s
     if (said !== due) problems.push(`the tombstone of ${name} says ${said}, its operations ${due}`);
   }
   for (const [name, { origin }] of left) {
+    if (undecided.has(name)) continue;
     // Before the log began a tombstone was not replicated.
     if (known.has(name) || origin !== '') problems.push(`${name} has a tombstone and was not removed`);
   }
@@ -155,7 +185,11 @@ function auditTombstones(subjects: readonly Subject[], db: Database.Database): s
 }
 
 /** The versions of a subject are kept while there are several. */
-function auditSiblings(subjects: readonly Subject[], db: Database.Database): string[] {
+function auditSiblings(
+  subjects: readonly Subject[],
+  undecided: ReadonlySet<string>,
+  db: Database.Database,
+): string[] {
   const problems: string[] = [];
   const rows = db.prepare('SELECT kind, subject, origin, origin_seq AS seq FROM siblings').all();
   const left = new Map<string, string[]>();
@@ -169,6 +203,7 @@ function auditSiblings(subjects: readonly Subject[], db: Database.Database): str
     const due = versions.length > 1 ? versions.map(({ origin, seq }) => `${origin}/${seq}`).sort() : [];
     if (kept !== due.join(' ')) problems.push(`${name} has siblings ${kept} and not ${due.join(' ')}`);
   }
-  for (const name of left.keys()) problems.push(`${name} has siblings and no operation`);
+  for (const name of left.keys())
+    if (!undecided.has(name)) problems.push(`${name} has siblings and no operation`);
   return problems;
 }

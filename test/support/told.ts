@@ -20,6 +20,9 @@ export interface Told {
 /** The log has lost what would say what a subject means. */
 export class Unreadable extends Error {}
 
+/** Versions each of which another says it has seen: only a member that lies makes them, and arrival decides what stands. */
+export class Undecided extends Error {}
+
 /** The payload of an operation that counts. */
 export function payloadOf({ payload, origin, seq }: Told): Json {
   if (payload === null)
@@ -46,13 +49,15 @@ export function isLater(a: Dot, b: Dot): boolean {
 export const latestOf = (operations: readonly Told[]): Told =>
   operations.reduce((best, one) => (isLater(one, best) ? one : best));
 
-/** Those that none of the others has seen. */
+/** Those that none of the others has seen; throws `Undecided` when there is none. */
 export function maximalOf(operations: readonly Told[]): readonly Told[] {
   // The newest mostly has seen all the others, so they are asked first.
   const others = operations.map((one) => ({ one, sees: covered(one) })).reverse();
-  return operations.filter(
+  const maximal = operations.filter(
     (one) => !others.some((other) => other.one !== one && hasSeen(other.sees, one.origin, one.seq)),
   );
+  if (maximal.length === 0) throw new Undecided('every version is one that another says it has seen');
+  return maximal;
 }
 
 /** What several have seen together. */

@@ -10,6 +10,7 @@ import type { Store } from '../../../storage/port.js';
 export class LegacySince {
   readonly #store: Store;
   readonly #clock: Clock;
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(store: Store, clock: Clock) {
     this.#store = store;
@@ -18,10 +19,16 @@ export class LegacySince {
 
   /**
    * The memories that changed after an instant and that a peer may have, the oldest change first. A page does not end
-   * between rows of one instant, because the next begins after it. VALIDATION_FAILED for a `since` that is not an
-   * instant.
+   * between rows of one instant, because the next begins after it: so a small limit does not make it small, and one is
+   * made at a time. VALIDATION_FAILED for a `since` that is not an instant.
    */
-  async page(peer: Peer, since: string, limit: number): Promise<Result<object>> {
+  page(peer: Peer, since: string, limit: number): Promise<Result<object>> {
+    const made = this.#last.then(() => this.#page(peer, since, limit));
+    this.#last = made.catch(() => undefined);
+    return made;
+  }
+
+  async #page(peer: Peer, since: string, limit: number): Promise<Result<object>> {
     const updatedSince = since === '' ? null : canonicalInstant(since);
     if (since !== '' && updatedSince === null) {
       return fail('VALIDATION_FAILED', 'since must be an RFC 3339 instant', { fields: ['since'] });
