@@ -9,6 +9,12 @@ import {
 } from '../support/daemon-process.js';
 import { auditLog } from '../support/log-audit.js';
 
+/**
+ * The bound of the heap of each thread. Without it V8 lets garbage of large answers lie while the machine has memory, so
+ * that resident memory says little; a leak ends the daemon.
+ */
+const HEAP_MEBIBYTES = 192;
+
 /** A daemon under drawn inputs; what belongs to it is watched over the whole run. */
 export class Target {
   readonly path: string;
@@ -30,6 +36,7 @@ export class Target {
       SVC_ADMIN_AGENT_IDS: 'ai:root',
       SVC_ADMIN_HEADER_TRUST: '1',
       SVC_LOG_LEVEL: 'error',
+      NODE_OPTIONS: `--max-old-space-size=${HEAP_MEBIBYTES}`,
       ...extra,
     });
     return new Target(daemon, port);
