@@ -48,7 +48,9 @@ export class GovernedStore extends PassingStore {
       if (denied !== null) return failed(denied);
     }
     this.#mayForget ||= command.kind === 'forget-memories';
-    const result = await this.#governed(command, options);
+    const decided = await this.store.execute(command, options);
+    const waits = !decided.ok && decided.error.code === 'APPROVAL_REQUIRED';
+    const result = waits ? await this.#putAside(command, decided.error, options) : decided;
     const failure = result.ok ? null : result.error;
     const outcome = outcomeOf(failure);
     if (outcome === null || (isLaterBatch && result.ok)) return result;
@@ -57,10 +59,11 @@ export class GovernedStore extends PassingStore {
     return result;
   }
 
-  async #governed<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
-    const result = await this.store.execute(command, options);
-    if (result.ok || result.error.code !== 'APPROVAL_REQUIRED') return result;
-    const { details } = result.error;
+  async #putAside(
+    command: Command,
+    { details }: Failure,
+    options: CallOptions | undefined,
+  ): Promise<Result<never>> {
     const requested = await this.store.execute(
       {
         kind: 'request-approval',
