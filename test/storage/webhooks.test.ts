@@ -143,6 +143,27 @@ describe('the outbox of webhooks', () => {
     assert.equal(unwrap(await services.store.execute({ ...removed, viewer: operator })).removed, true);
   });
 
+  it('says whether there is a subscription at all, due or not', async () => {
+    const fresh = await openTestNode();
+    try {
+      const isAny = async () => {
+        const asked = { nowMs: LATER_MS, limit: 1, ofOwner: 1, except: [] };
+        const due = unwrap(await fresh.services.store.query({ kind: 'due-subscriptions', ...asked }));
+        assert.deepEqual(due.ids, []);
+        return due.any;
+      };
+      assert.equal(await isAny(), false);
+      const subscription = {
+        ...{ id: 'idle', url: 'https://example.org/', events: '*', secret_hash: null },
+        ...{ namespace_filter: null, agent_filter: null, created_by: 'ai:owner' },
+      };
+      unwrap(await fresh.services.store.execute({ kind: 'subscribe', subscription, viewer: OWNER }));
+      assert.equal(await isAny(), true);
+    } finally {
+      await fresh.close();
+    }
+  });
+
   it('shares the places of deliveries among owners, whatever waits for one of them', async () => {
     const subscriptionOf = async (id: string, owner: string) => {
       const viewer: Viewer = { all: false, agentId: owner, asNamespace: null };
