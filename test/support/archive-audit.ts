@@ -4,7 +4,7 @@ import { MEMORY } from './kind-facts.js';
 import { copyOf } from './meaning.js';
 import { meaningOrNull } from './meaning-of.js';
 import { archivedCopies } from './stored-rows.js';
-import { type Json, maximalOf, type Told, Undecided } from './told.js';
+import { type Json, maximalOf, type Told } from './told.js';
 
 /** What the archive keeps of memories, as far as operations say: whether a copy is kept is otherwise each node's setting. */
 export function auditArchive(
@@ -16,22 +16,12 @@ export function auditArchive(
   const problems: string[] = [];
   for (const [subject, operations] of told) {
     if (!operations.some(({ word }) => ['archive', 'restore', 'purge'].includes(word))) continue;
-    const copy = saidCopy(operations, own);
+    const copy = archivedBy(operations, own);
     if (copy === undefined) continue;
     if ((kept.get(subject) ?? null) !== (copy && canonicalJson(copy)))
       problems.push(`the archive of ${subject} differs from the log`);
   }
   return problems;
-}
-
-/** Where versions say of each other that they have seen them, the order in which they came decides. */
-function saidCopy(operations: readonly Told[], own: string): Json | null | undefined {
-  try {
-    return archivedBy(operations, own);
-  } catch (error) {
-    if (error instanceof Undecided) return undefined;
-    throw error;
-  }
 }
 
 /** The copy that has to be there, null when there must be none, undefined when it is not said. */

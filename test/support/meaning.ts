@@ -4,8 +4,8 @@ import {
   type Json,
   joinOf,
   latestOf,
-  maximalOf,
   payloadOf,
+  standingOf,
   type Told,
   type Vector,
 } from './told.js';
@@ -90,7 +90,7 @@ const isSet = (value: unknown): boolean => value !== undefined && value !== null
  * lives beside it. A version with the member that prevails stands before those without it.
  */
 export function plainMeaning(kind: KindFacts, operations: readonly Told[]): Meaning {
-  const versions = maximalOf(operations);
+  const versions = standingOf(operations);
   const number = kind.home ? Math.max(...versions.map((one) => homeNumber(kind, one))) : 0;
   const judged = kind.home ? versions.filter((one) => homeNumber(kind, one) === number) : versions;
   const living = judged.filter((one) => !isRemoval(kind, one));

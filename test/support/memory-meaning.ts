@@ -1,6 +1,6 @@
 import type { KindFacts } from './kind-facts.js';
 import { imageOf, isRemoval, type Meaning, removalOf, standing } from './meaning.js';
-import { covered, type Dot, hasSeen, isLater, type Json, latestOf, maximalOf, type Told } from './told.js';
+import { covered, type Dot, hasSeen, isLater, type Json, latestOf, standingOf, type Told } from './told.js';
 
 const TIER_ORDER: readonly unknown[] = ['short', 'mid', 'long'];
 
@@ -69,7 +69,7 @@ function mergeOf(living: readonly Living[]): Json {
 
 /** Maximal versions, without those that a removal ends, merged member by member. */
 export function memoryMeaning(kind: KindFacts, operations: readonly Told[]): Meaning {
-  const versions = maximalOf(operations);
+  const versions = standingOf(operations);
   const removals = versions.filter((one) => isRemoval(kind, one));
   const living = versions.filter(
     (one) => !isRemoval(kind, one) && !removals.some((removal) => ends(kind, removal, one)),

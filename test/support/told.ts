@@ -49,13 +49,18 @@ export function isLater(a: Dot, b: Dot): boolean {
 export const latestOf = (operations: readonly Told[]): Told =>
   operations.reduce((best, one) => (isLater(one, best) ? one : best));
 
-/** Those that none of the others has seen; throws `Undecided` when there is none. */
+/** Those that none of the others has seen. */
 export function maximalOf(operations: readonly Told[]): readonly Told[] {
   // The newest mostly has seen all the others, so they are asked first.
   const others = operations.map((one) => ({ one, sees: covered(one) })).reverse();
-  const maximal = operations.filter(
+  return operations.filter(
     (one) => !others.some((other) => other.one !== one && hasSeen(other.sees, one.origin, one.seq)),
   );
+}
+
+/** The same for operations that mean something; throws `Undecided` when there is none. */
+export function standingOf(operations: readonly Told[]): readonly Told[] {
+  const maximal = maximalOf(operations);
   if (maximal.length === 0) throw new Undecided('every version is one that another says it has seen');
   return maximal;
 }
