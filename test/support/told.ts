@@ -20,7 +20,10 @@ export interface Told {
 /** The log has lost what would say what a subject means. */
 export class Unreadable extends Error {}
 
-/** Versions each of which another says it has seen: only a member that lies makes them, and arrival decides what stands. */
+/**
+ * Each version is one that another says it has seen, so arrival decides what stands. Only a member that lies leaves a log
+ * so; the beginning of an honest log may be so where an old backup was restored.
+ */
 export class Undecided extends Error {}
 
 /** The payload of an operation that counts. */
