@@ -7,7 +7,6 @@ import type { ByteSum } from './byte-sum.js';
 import { acceptsGzip, type CodedBody, compress, isCompressible } from './content-coding.js';
 import { EventStream } from './event-stream.js';
 import type { ExtraHeaders } from './headers.js';
-import { LINGER_BYTES_MAX, LINGER_MS } from './http-limits.js';
 
 export const JSON_TYPE = 'application/json';
 const NO_HEADERS: ExtraHeaders = [];
@@ -186,7 +185,7 @@ export class Exchange {
       this.left();
       return;
     }
-    const lingers = !this.closes && !request.complete && !isSmall(request);
+    const refusesRest = !this.closes && !request.complete && !isSmall(request);
     const headers: string[] = status === NO_CONTENT ? [] : ['content-type', contentType];
     if (status !== NO_CONTENT) headers.push('content-length', String(bytes.length));
     headers.push('cache-control', 'no-store', 'x-content-type-options', 'nosniff', ...extra);
@@ -203,13 +202,10 @@ export class Exchange {
     }
     if (status === UNAVAILABLE && !extra.includes('retry-after')) headers.push('retry-after', '1');
     const ends = (this.closes || this.#owner.draining) && this.#owner.isNewest(this);
-    if (lingers || ends) headers.push('connection', 'close');
+    if (refusesRest || ends) headers.push('connection', 'close');
     response.writeHead(status, headers);
-    if (lingers) this.#linger(bytes);
-    else {
-      response.end(bytes);
-      if (request.socket.writableLength > 0) this.#owner.unsent(this);
-    }
+    response.end(bytes);
+    if (request.socket.writableLength > 0) this.#owner.unsent(this);
   }
 
   /** The client left before it was answered. */
@@ -217,28 +213,6 @@ export class Exchange {
     if (this.state === 'finished') return;
     this.#finish();
     this.#owner.finished(this, 0);
-  }
-
-  /**
-   * Answers a client that is still sending. Closing at once would reset the connection and lose the answer, so the
-   * rest is read and discarded for a while.
-   */
-  #linger(body: Uint8Array): void {
-    const { request, response } = this;
-    let left = LINGER_BYTES_MAX;
-    const end = () => {
-      timer.cancel();
-      response.end();
-    };
-    const timer = this.#owner.scheduler.after(LINGER_MS, end);
-    response.write(body);
-    request.on('data', (chunk: Buffer) => {
-      left -= chunk.length;
-      if (left < 0) end();
-    });
-    request.once('end', end);
-    request.once('close', end);
-    request.resume();
   }
 }
 

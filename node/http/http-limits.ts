@@ -19,9 +19,8 @@ export const KEEP_ALIVE_IDLE_MS = 65_000;
 /** How long a drain tells new requests that the node is shutting down before it closes idle connections. */
 export const DRAIN_NOTICE_MS = 100;
 export const LISTEN_BACKLOG = 1024;
-/** A refused upload is still read for this long and up to this size, so that its sender can read the refusal. */
+/** What comes on a connection that ends is read for this long, so that its client can read the last answer. */
 export const LINGER_MS = 2000;
-export const LINGER_BYTES_MAX = 16 * 1024 * 1024;
 /** How often deadlines are checked. */
 export const SWEEP_INTERVAL_MS_MIN = 5;
 export const SWEEP_INTERVAL_MS_MAX = 1000;

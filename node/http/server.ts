@@ -29,6 +29,7 @@ import { Exchange, type ExchangeOwner } from './exchange.js';
 import { hostGuard } from './host-guard.js';
 import * as httpLimits from './http-limits.js';
 import { keyGate } from './key-gate.js';
+import { closeLingering } from './lingering-close.js';
 import { createTlsServer, type ListenerTls, type TlsClient, type TlsServer } from './listener-tls.js';
 import { messageFrom } from './peer-message.js';
 import type { PeerRoute } from './peer-route.js';
@@ -227,9 +228,8 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
         exchange.fail({ code: 'INVALID_REQUEST', message: 'unknown Expect header' });
       });
     });
-    server.on('connection', (socket: Socket) => this.#connections.opened(socket));
-    if (this.#tls !== null)
-      server.on('secureConnection', (socket: Socket) => this.#connections.secured(socket));
+    server.on('connection', (socket: Socket) => this.#opened(socket));
+    if (this.#tls !== null) server.on('secureConnection', (socket: Socket) => this.#secured(socket));
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#refuse(error, socket));
     if (this.#options.upgrade != null) {
       server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
@@ -238,6 +238,21 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
       answerRaw(socket, 405, { code: 'METHOD_NOT_ALLOWED', message: 'CONNECT is not allowed here' });
     });
     return server;
+  }
+
+  #opened(socket: Socket): void {
+    if (this.#tls === null) this.#linger(socket);
+    this.#connections.opened(socket);
+  }
+
+  #secured(socket: Socket): void {
+    this.#linger(socket);
+    this.#connections.secured(socket);
+  }
+
+  /** Node's HTTP server calls `destroySoon` when the last answer of a connection is written. */
+  #linger(socket: Socket): void {
+    socket.destroySoon = () => closeLingering(socket, this.scheduler);
   }
 
   /** A request to upgrade has no ordinary response object; an upgrade that is not taken is refused on the socket. */
@@ -397,10 +412,9 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
 
   /** Handles bytes that are not HTTP. Earlier requests on the connection are still answered, then it is closed. */
   #refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy();
-      return;
-    }
+    if (error.code === 'ECONNRESET') socket.destroy();
+    // What comes on a connection that ends already is discarded.
+    if (!socket.writable) return;
     const failure = { code: 'INVALID_REQUEST', message: problemOf(error, this.#head) } as const;
     let owed = this.#turns.breakAfter(socket, failure);
     for (const exchange of this.#exchanges) {
@@ -410,7 +424,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
       exchange.closes = true;
       if (exchange.state === 'receiving') exchange.fail(failure);
     }
-    if (!owed) answerRaw(socket, 400, failure);
+    if (!owed) answerRaw(socket, 400, failure, this.scheduler);
   }
 }
 
@@ -426,12 +440,17 @@ function problemOf(error: NodeJS.ErrnoException, head: httpLimits.HeadLimits): s
 }
 
 /** Answers on a connection that has no response object, and closes it. */
-export function answerRaw(socket: Duplex, status: number, { code, message }: Failure): void {
+export function answerRaw(
+  socket: Duplex,
+  status: number,
+  { code, message }: Failure,
+  scheduler: Scheduler = systemScheduler,
+): void {
   const body = JSON.stringify({ error: message, code });
   const reason = STATUS_CODES[status] ?? 'Error';
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
       `Connection: close\r\n\r\n${body}`,
-    () => socket.destroy(),
   );
+  closeLingering(socket, scheduler);
 }
