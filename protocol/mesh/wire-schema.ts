@@ -43,11 +43,11 @@ const originName = wellFormed(HEADER_ORIGIN_LENGTH_MAX);
 const origin = originName.regex(/^[^/].*\/[A-Za-z0-9_:.@-]+$/);
 const sequence = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
 
-/** Operation counts by origin, for at most `originsMax` origins. A name such as `toString` would not count as absent. */
-const byOrigin = (originsMax: number) =>
-  z.record(origin, count).refine((counts) => Object.keys(counts).length <= originsMax);
+/** Numbers by origin, for at most `originsMax` origins. A name such as `toString` would not count as absent. */
+const byOrigin = (number: z.ZodType<number>, originsMax: number) =>
+  z.record(origin, number).refine((numbers) => Object.keys(numbers).length <= originsMax);
 
-export const have: z.ZodType<Have> = byOrigin(HAVE_ORIGINS_MAX);
+export const have: z.ZodType<Have> = byOrigin(count, HAVE_ORIGINS_MAX);
 
 /** The position of an operation: its origin and sequence. */
 export const place = z.object({ origin, seq: sequence });
@@ -59,7 +59,8 @@ export const operation: z.ZodType<WireOperation> = z.object({
   kind: word.min(1),
   namespace: text,
   subject: text,
-  seen: byOrigin(HEADER_ORIGINS_SEEN_MAX),
+  // An origin of which nothing was seen is left out, so that equal vectors have one text.
+  seen: byOrigin(sequence, HEADER_ORIGINS_SEEN_MAX),
   payloadHash: hash,
   prevHash: hash,
   payload: z.string().nullable(),

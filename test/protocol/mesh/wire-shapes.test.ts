@@ -52,6 +52,8 @@ const EDGES: readonly (readonly [member: object, taken: boolean])[] = [
   [{ subject: 's'.repeat(limits.HEADER_TEXT_LENGTH_MAX + 1) }, false],
   [{ seen: seenOf(limits.HEADER_ORIGINS_SEEN_MAX) }, true],
   [{ seen: seenOf(limits.HEADER_ORIGINS_SEEN_MAX + 1) }, false],
+  [{ seen: { 'o/1': 1 } }, true],
+  [{ seen: { 'o/1': 0 } }, false],
   [{ seen: { 'o/1': -1 } }, false],
   [{ seen: [] }, false],
   [{ seen: { toString: 1 } }, false],
