@@ -91,7 +91,7 @@ export function fuse(
 }
 
 /** Rows that `reorderFirst` moves; more of them lose what the neighbours say in a conversation. */
-const REORDERED_ROWS = 5;
+export const REORDERED_ROWS = 8;
 
 /**
  * Orders the first rows also by `ownOdds`, the log odds that a row by itself answers, the more the less of the query

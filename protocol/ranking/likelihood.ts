@@ -64,5 +64,5 @@ export function logOdds(evidence: AnswerEvidence): number {
  */
 export function rowScore(likely: number, share: number): number {
   const own = Math.min(1, Math.max(0, share));
-  return likely * own ** (1.5 * (1 - likely)) * (0.5 + 0.5 * own);
+  return likely * own ** (1 - likely) * (0.5 + 0.5 * own);
 }

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { boostOf, type Candidate, fuse, reorderFirst } from '../../../protocol/ranking/fusion.js';
+import {
+  boostOf,
+  type Candidate,
+  fuse,
+  REORDERED_ROWS,
+  reorderFirst,
+} from '../../../protocol/ranking/fusion.js';
 import { inverseFrequency } from '../../../protocol/ranking/lexical.js';
 import { RANKING_WEIGHTS } from '../../../protocol/ranking/weights.js';
 import fc from '../../support/properties.js';
@@ -93,7 +99,7 @@ test('the odds of single rows move the first rows only where words explain littl
       assert.deepEqual(places(ordered), places(fused));
       const rids = (some: typeof fused) => some.map(({ rid }) => rid);
       assert.deepEqual(rids(ordered).sort(), rids(fused).sort());
-      assert.deepEqual(rids(ordered).slice(5), rids(fused).slice(5));
+      assert.deepEqual(rids(ordered).slice(REORDERED_ROWS), rids(fused).slice(REORDERED_ROWS));
       if (strength >= RANKING_WEIGHTS.strengthFull) assert.deepEqual(ordered, fused);
       assert.deepEqual(rids(reorderFirst(fused, strength, RANKING_WEIGHTS, () => 1)), rids(fused));
     }),
