@@ -158,8 +158,8 @@ export class BatchWorker<C, R> {
         const slot = free.reduce((least, each) =>
           each.inFlight.length < least.inFlight.length ? each : least,
         );
-        // Several free ports share the queue, so that no port idles behind the batch of another.
-        const share = Math.ceil(this.mailbox.size / free.length);
+        // All ports share the queue, those that are busy too, so that none idles behind the batch of another.
+        const share = Math.ceil(this.mailbox.size / this.slots.length);
         const batch = this.takeBatch(Math.min(share, this.options.batchMessagesMax));
         if (batch.length > 0) this.post(slot, batch);
       }

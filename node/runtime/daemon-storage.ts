@@ -22,10 +22,16 @@ import { spawnStorageThread } from '../threads/spawn.js';
 import { type ReaderQueue, ThreadedStore, type WriterQueue } from './threaded-store.js';
 
 const READERS_MAX = 4;
+/** Even beside the main thread on two cores a second reader answers half as many recalls more. */
+const READERS_MIN = 2;
 const READER_BATCH_MESSAGES = 8;
 
 type WriterThread = StorageThread<TimedCommand, OutcomeOf<Command>>;
 type ReaderThread = StorageThread<Reading, Read>;
+
+/** How many readers a machine with so many cores gets. */
+export const readerCountFor = (cores: number): number =>
+  Math.min(cores, READERS_MAX, Math.max(READERS_MIN, cores - 1));
 
 /** How the supervisor of the storage threads reports to the daemon. */
 export interface StorageListener {
@@ -41,7 +47,7 @@ export class DaemonStorage {
   readonly #log: Log;
   readonly #writer: WriterQueue;
   readonly #readers: ReaderQueue;
-  readonly #readerCount = Math.min(READERS_MAX, Math.max(1, availableParallelism() - 1));
+  readonly #readerCount = readerCountFor(availableParallelism());
   /** Reads with one index lookup run here, without a thread in between. */
   readonly #points: Connection;
   #writerThread: WriterThread | null = null;

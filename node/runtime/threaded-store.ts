@@ -45,14 +45,22 @@ export class ThreadedStore implements Store {
         return Promise.reject(error);
       }
     }
-    // With several readers the recall may run on another one than its preparation; the preparation is then wasted.
-    if (query.kind === 'prepare-recall' && this.readers.stats().ports !== 1) {
+    if (query.kind === 'prepare-recall' && !this.mayPrepare()) {
       return Promise.resolve(ok({ prepared: false }) as Result<AnswerOf<Q>>);
     }
     if (query.kind === 'recall-memories') {
       return this.recall(query, options) as Promise<Result<AnswerOf<Q>>>;
     }
     return this.ask(query, options) as Promise<Result<AnswerOf<Q>>>;
+  }
+
+  /**
+   * False where a recall may run on another reader than its preparation, which would be wasted. Of several readers that
+   * rest the first takes both.
+   */
+  private mayPrepare(): boolean {
+    const { ports, queued, batchesInFlight } = this.readers.stats();
+    return ports === 1 || queued + batchesInFlight === 0;
   }
 
   /**

@@ -127,6 +127,28 @@ describe('batch worker', () => {
     assert.deepEqual(await codes(first), ['done 1', 'done 2', 'done 3']);
   });
 
+  it('leaves a busy port its share of the queue', async () => {
+    const { time, ask, attach } = setUp({ portsMax: 2 });
+    const slow = attach();
+    const quick = attach();
+    const asks = [ask(1), ask(2)];
+    await time.settle();
+    asks.push(ask(3), ask(4), ask(5), ask(6));
+    quick.answer();
+    await time.settle();
+    assert.deepEqual([slow.posted, quick.posted], [[[1]], [[2], [3, 4]]]);
+    slow.answer();
+    quick.answer();
+    await time.settle();
+    assert.deepEqual([slow.posted.at(-1), quick.posted.at(-1)], [[5], [6]]);
+    slow.answer();
+    quick.answer();
+    assert.deepEqual(
+      (await codes(asks)).toSorted(),
+      asks.map((_, at) => `done ${at + 1}`),
+    );
+  });
+
   it('refuses a second port where commands must not run in parallel that must', () => {
     const { attach } = setUp();
     attach();
