@@ -41,10 +41,13 @@ export function gaugesChild({ storage, touches, mesh, embeds, metrics, condition
       const webhooks = await storage.store.query({ kind: 'webhook-totals' }, { lane: 'background' });
       if (webhooks.ok) metrics.setWebhooks(webhooks.value);
       if (embeds) {
-        const progress = await storage.store.query({ kind: 'embedding-progress' }, { lane: 'background' });
-        if (progress.ok) {
-          condition.pendingEmbeddings = progress.value.pending;
-          metrics.setPendingEmbedding(progress.value.pending);
+        const waiting = await storage.store.query(
+          { kind: 'count-pending-embeddings' },
+          { lane: 'background' },
+        );
+        if (waiting.ok) {
+          condition.pendingEmbeddings = waiting.value.pending;
+          metrics.setPendingEmbedding(waiting.value.pending);
         }
       }
       return { afterMs: GAUGES_INTERVAL_MS };

@@ -10,6 +10,8 @@ export interface Encoders {
   readonly searched: EncoderRef | null;
   /** Embeds every memory, and takes the place of the searched one when it is done. */
   readonly coming: EncoderRef | null;
+  /** False where `searched` is only found in the vectors, which means to read all of them. */
+  readonly isRecorded: boolean;
   /** Whether there are searched vectors. */
   readonly hasVectors: boolean;
 }

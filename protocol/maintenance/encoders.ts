@@ -14,20 +14,25 @@ export interface PlanEncoder {
 export type PlanEncoderOutcome = Pick<Encoders, 'coming'> & { readonly searched: EncoderRef };
 
 export function* decidePlanEncoder({ configured, replace }: PlanEncoder): Deciding<PlanEncoderOutcome> {
-  const { searched, coming, hasVectors } = yield* read('encoders', {});
+  const { searched, coming, isRecorded, hasVectors } = yield* read('encoders', {});
   const dropComing: Mutation[] =
     coming === null ? [] : [{ mutation: 'put-encoder', role: 'coming', encoder: null }];
   const serves = { searched: configured, coming: null };
-  if (searched !== null && isSame(searched, configured)) return decided(serves, dropComing);
   const search: Mutation = { mutation: 'put-encoder', role: 'searched', encoder: configured };
-  if (searched === null) return decided(serves, [...dropComing, search]);
+  if (searched === null || (isSame(searched, configured) && !isRecorded)) {
+    return decided(serves, [...dropComing, search]);
+  }
+  if (isSame(searched, configured)) return decided(serves, dropComing);
   if (!hasVectors || replace) {
     // Rows that the other encoder skipped wait for this one.
     return decided(serves, [...dropComing, { mutation: 'clear-searched' }, search]);
   }
   const planned = { searched, coming: configured };
-  if (coming !== null && isSame(coming, configured)) return decided(planned, []);
-  return decided(planned, [{ mutation: 'put-encoder', role: 'coming', encoder: configured }]);
+  const record: Mutation[] = isRecorded
+    ? []
+    : [{ mutation: 'put-encoder', role: 'searched', encoder: searched }];
+  if (coming !== null && isSame(coming, configured)) return decided(planned, record);
+  return decided(planned, [...record, { mutation: 'put-encoder', role: 'coming', encoder: configured }]);
 }
 
 /** Makes the coming encoder the searched one, unless a memory still waits for it. */

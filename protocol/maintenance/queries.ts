@@ -27,6 +27,7 @@ export interface MaintenanceQueries {
   readonly 'current-owner': Ask<CurrentOwner, { readonly holder: string | null }>;
   readonly 'namespace-ids': Ask<NamespaceIds, { readonly ids: readonly number[] }>;
   readonly 'namespaces-below': Ask<NamespacesBelow, { readonly names: readonly string[] }>;
+  readonly 'count-pending-embeddings': Ask<CountPendingEmbeddings, { readonly pending: number }>;
   readonly 'embedding-progress': Ask<EmbeddingProgress, EmbeddingFacts>;
   readonly 'text-index-progress': Ask<TextIndexProgress, { readonly waiting: number }>;
   readonly 'audit-rows': Ask<AuditRows, { readonly rows: readonly AuditRow[] }>;
@@ -87,6 +88,11 @@ export interface NamespacesBelow {
   readonly namespace: string;
   readonly viewer: Viewer;
   readonly now: Instant;
+}
+
+/** How many memories wait for the searched encoder; unlike the whole progress it counts no vectors. */
+export interface CountPendingEmbeddings {
+  readonly kind: 'count-pending-embeddings';
 }
 
 export interface EmbeddingProgress {

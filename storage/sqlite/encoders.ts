@@ -98,8 +98,9 @@ export function readEncoders(statements: Statements): Encoders {
     return row === undefined ? null : { model: row.model, dim: row.dim };
   };
   const hasVectors = statements.get('SELECT 1 FROM memory_embeddings LIMIT 1').get() !== undefined;
-  const searched = of('searched') ?? (hasVectors ? mostUsed(statements) : null);
-  return { searched, coming: of('coming'), hasVectors };
+  const recorded = of('searched');
+  const searched = recorded ?? (hasVectors ? mostUsed(statements) : null);
+  return { searched, coming: of('coming'), isRecorded: recorded !== null, hasVectors };
 }
 
 function mostUsed(statements: Statements): EncoderRef {

@@ -328,6 +328,10 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
         archive: true,
       });
       assert.deepEqual(await progress(), { pending: 1, embedded: 0, ...facts, searched: null });
+      assert.deepEqual(await store.query({ kind: 'count-pending-embeddings' }), {
+        ok: true,
+        value: { pending: 1 },
+      });
     });
 
     it('gives the database to one owner, and to a daemon before an MCP process', async () => {

@@ -8,7 +8,12 @@ import { auditRows } from './audit.js';
 import { similarTitles } from './before-store.js';
 import { findContradictions } from './contradictions.js';
 import { readBuckets, readDigests, readNamespaces } from './digests.js';
-import { embeddingProgress, pendingEmbeddings, textIndexProgress } from './embeddings.js';
+import {
+  countPendingEmbeddings,
+  embeddingProgress,
+  pendingEmbeddings,
+  textIndexProgress,
+} from './embeddings.js';
 import { entityByAlias } from './entities.js';
 import { exportLinks, exportMemories } from './export.js';
 import { getMemory } from './get.js';
@@ -168,6 +173,7 @@ export const ANSWERS: {
 
   'store-stats': scan(storeStats),
   'pending-embeddings': scan(pendingEmbeddings),
+  'count-pending-embeddings': scan(countPendingEmbeddings),
   'embedding-progress': scan(embeddingProgress),
   'text-index-progress': scan(textIndexProgress),
   'current-owner': lookup(currentOwner),

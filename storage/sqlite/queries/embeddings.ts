@@ -23,6 +23,13 @@ export function pendingEmbeddings(
   return { rows };
 }
 
+const PENDING = 'SELECT count(*) AS n FROM memories WHERE embed_state = 0';
+
+/** How many memories wait for the searched encoder. */
+export function countPendingEmbeddings({ statements }: QueryParts): Answers['count-pending-embeddings'] {
+  return { pending: (statements.get(PENDING).get() as { n: number }).n };
+}
+
 /** The progress of the background embedding. */
 export function embeddingProgress({
   statements,
@@ -36,7 +43,7 @@ export function embeddingProgress({
   const inState = (wanted: number) => states.find(({ state }) => state === wanted)?.n ?? 0;
   const { searched, coming } = readEncoders(statements);
   return {
-    pending: count('SELECT count(*) AS n FROM memories WHERE embed_state = 0'),
+    pending: count(PENDING),
     embedded: count('SELECT count(*) AS n FROM memory_embeddings'),
     skipped: inState(EMBED_STATES.skipped),
     failed: inState(EMBED_STATES.failed),

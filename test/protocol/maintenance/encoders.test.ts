@@ -17,6 +17,7 @@ const holding = (
 ): Encoders => ({
   searched,
   coming,
+  isRecorded: searched !== null,
   hasVectors,
 });
 
@@ -29,6 +30,15 @@ describe('the plan for an encoder', () => {
 
   it('leaves the searched encoder alone', () => {
     assert.deepEqual(plan(OLD, holding(OLD)).mutations, []);
+  });
+
+  it('records the encoder that was only found in the vectors', () => {
+    const found = { ...holding(OLD), isRecorded: false };
+    const record = { mutation: 'put-encoder', role: 'searched', encoder: OLD };
+    assert.deepEqual(plan(OLD, found).mutations, [record]);
+    const { value, mutations } = plan(NEW, found);
+    assert.deepEqual(value, { searched: OLD, coming: NEW });
+    assert.deepEqual(mutations, [record, { mutation: 'put-encoder', role: 'coming', encoder: NEW }]);
   });
 
   it('lets another encoder come while the old one is searched, and continues that', () => {

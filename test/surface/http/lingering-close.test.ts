@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,23 +24,23 @@ async function sendAndReadLate(bytes: string): Promise<string> {
   socket.write(bytes);
   await sleep(READS_LATE_MS);
   const received: Buffer[] = [];
-  const ended = new Promise<void>((resolve) => {
-    socket.once('close', () => resolve());
-  });
+  const ended = once(socket, 'close');
   socket.on('data', (chunk: Buffer) => received.push(chunk));
   socket.resume();
-  await ended;
+  await within('the end of the connection', ended);
   return Buffer.concat(received).toString('latin1');
 }
 
-const connected = (allowHalfOpen = false) =>
-  new Promise<Socket>((resolve) => {
+const connected = (allowHalfOpen = false) => {
+  const opened = new Promise<Socket>((resolve) => {
     const socket = createConnection({ host: '127.0.0.1', port: node.port, allowHalfOpen }, () =>
       resolve(socket),
     );
     // A reset shows itself by the bytes that are missing.
     socket.on('error', () => undefined);
   });
+  return within('the connection', opened);
+};
 
 const head = (line: string, more = '') => `${line} HTTP/1.1\r\nHost: 127.0.0.1\r\n${more}\r\n`;
 const upload = `${head('POST /api/v1/memories', `Content-Type: application/json\r\nContent-Length: ${BODY_BYTES}\r\n`)}${' '.repeat(BODY_BYTES)}`;
