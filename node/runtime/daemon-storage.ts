@@ -22,7 +22,7 @@ import { spawnStorageThread } from '../threads/spawn.js';
 import { type ReaderQueue, ThreadedStore, type WriterQueue } from './threaded-store.js';
 
 const READERS_MAX = 4;
-/** Even beside the main thread on two cores a second reader answers half as many recalls more. */
+/** On two cores a second reader raises the recalls of large databases by half, although the main thread needs a core too. */
 const READERS_MIN = 2;
 const READER_BATCH_MESSAGES = 8;
 
