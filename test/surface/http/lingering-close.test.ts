@@ -7,7 +7,7 @@ import { LINGER_MS } from '../../../node/http/http-limits.js';
 import { within } from '../../support/wait.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
-/** The client reads nothing for this long, while the node answers and ends the connection. */
+/** By default the client reads nothing for this long, while the node answers and ends the connection. */
 const READS_LATE_MS = 300;
 const BODY_BYTES = 2 * 1024 * 1024;
 
@@ -18,11 +18,11 @@ before(async () => {
 after(() => node.close());
 
 /** Sends bytes, reads late, and returns all that came until the node ended the connection. */
-async function sendAndReadLate(bytes: string): Promise<string> {
+async function sendAndReadLate(bytes: string, lateMs = READS_LATE_MS): Promise<string> {
   const socket = await connected();
   socket.pause();
   socket.write(bytes);
-  await sleep(READS_LATE_MS);
+  await sleep(lateMs);
   const received: Buffer[] = [];
   const ended = once(socket, 'close');
   socket.on('data', (chunk: Buffer) => received.push(chunk));
@@ -57,6 +57,17 @@ test('a connection that ends leaves its answers whole for a client that still se
     const last = received.slice(at + document.length);
     assert.match(last, /^HTTP\/1\.1 200 OK\r\n[\s\S]*"status":"ok"/);
   }
+});
+
+test('a large last answer stays whole for a client that reads it later than the node lingers', async () => {
+  for (let row = 0; row < 90; row += 1) {
+    await node.send('POST', '/api/v1/memories', { title: `large ${row}`, content: 'x'.repeat(60_000) });
+  }
+  const list = head('GET /api/v1/memories?limit=90', 'Connection: close\r\n');
+  const received = await sendAndReadLate(list, LINGER_MS + 500);
+  const announced = Number(/^content-length: (\d+)/im.exec(received)?.[1]);
+  assert.ok(announced > 5_000_000, `${announced} bytes are announced`);
+  assert.equal(received.length - received.indexOf('\r\n\r\n') - 4, announced);
 });
 
 test('a client that sends no HTTP, and then much more, reads why it is refused', async () => {
