@@ -8,7 +8,7 @@ const isOwn = (error) => error !== undefined && error.failureType !== 'subtestsF
 const NONE = { passed: 0, failed: 0, skipped: 0, ms: 0 };
 
 /**
- * What a run of tests says: each failure as it happens, a line for each folder when its last file has ended, the failures
+ * What a run of tests says: each failure as it happens; at the end a line for each folder, the longest first, the failures
  * again, and the sums as the last line: `N passed, N failed`.
  */
 export class TestReport {
@@ -23,9 +23,9 @@ export class TestReport {
 
   /** `entries`: the files that run, as paths from the project's folder; each has its folder, and the tests that it loads. */
   constructor(entries, say) {
-    this.#say = say;
+    this.#say = (line) => say(process.stdout.isTTY ? `\r\x1b[K${line}` : line);
     for (const { path, folder, tests } of entries) {
-      this.#folder(folder).files += 1;
+      this.#folder(folder);
       for (const own of [path, ...tests]) this.#folderOf.set(own, folder);
       this.#entries.add(path);
     }
@@ -52,25 +52,28 @@ export class TestReport {
     if (isOwn(error) && !isFile) this.#failed(data);
     else if (error === undefined && kind !== 'suite' && !isFile) this.#passed(data);
     if (isFile) this.#ended(data);
+    this.#progress();
   }
 
-  /** Prints the sums; true when nothing failed. */
+  /** Prints a line for each folder, the failures again and the sums; true when nothing failed. */
   end() {
-    const all = [...this.#folders.values()];
-    const sum = (member) => all.reduce((total, folder) => total + folder[member], 0);
-    if (this.#failures.length > 0) {
-      this.#say('\nfailed:');
-      for (const failure of this.#failures) this.#say(failure);
+    for (const [name, { passed, failed, skipped, ms }] of [...this.#folders].sort(
+      ([, a], [, b]) => b.ms - a.ms,
+    )) {
+      const further = `${failed > 0 ? `, ${failed} failed` : ''}${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+      this.#say(`${name}: ${passed} passed${further} (${seconds(ms)})`);
     }
-    this.#say(`\n${sum('skipped')} skipped, ${seconds(Date.now() - this.#beganMs)}`);
-    this.#say(`${sum('passed')} passed, ${sum('failed')} failed`);
-    return sum('failed') === 0 && sum('passed') > 0;
+    if (this.#failures.length > 0) this.#say('\nfailed:');
+    for (const failure of this.#failures) this.#say(failure);
+    this.#say(`\n${this.#sum('skipped')} skipped, ${seconds(Date.now() - this.#beganMs)}`);
+    this.#say(`${this.#sum('passed')} passed, ${this.#sum('failed')} failed`);
+    return this.#sum('failed') === 0 && this.#sum('passed') > 0;
   }
 
   #isFile = ({ name, nesting }) => nesting === 0 && this.#entries.has(relative(PROJECT, name));
 
   #folder(name) {
-    const known = this.#folders.get(name) ?? { ...NONE, files: 0, ended: 0 };
+    const known = this.#folders.get(name) ?? { ...NONE };
     this.#folders.set(name, known);
     return known;
   }
@@ -100,13 +103,15 @@ export class TestReport {
   }
 
   #ended(data) {
-    const path = relative(PROJECT, data.name);
-    const folder = this.#of(data);
-    folder.ended += 1;
-    folder.ms += data.details.duration_ms;
-    if (folder.ended < folder.files) return;
-    const { passed, failed, skipped, ms } = folder;
-    const further = `${failed > 0 ? `, ${failed} failed` : ''}${skipped > 0 ? `, ${skipped} skipped` : ''}`;
-    this.#say(`${this.#folderOf.get(path)}: ${passed} passed${further} (${seconds(ms)})`);
+    this.#of(data).ms += data.details.duration_ms;
   }
+
+  /** On a terminal the last line shows how far the run is; other readers get whole lines only. */
+  #progress() {
+    if (!process.stdout.isTTY) return;
+    const text = `${this.#sum('passed')} passed, ${this.#sum('failed')} failed`;
+    process.stdout.write(`\r\x1b[K${text}`);
+  }
+
+  #sum = (member) => [...this.#folders.values()].reduce((total, folder) => total + folder[member], 0);
 }
