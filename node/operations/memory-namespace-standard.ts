@@ -74,7 +74,7 @@ export const memoryNamespaceSetStandard = defineOperation({
     ],
   },
   run: async (call, { namespace, id, parent, governance: given }) => {
-    const { store } = call.services;
+    const { store, settings } = call.services;
     const resolved = id === undefined ? ok(undefined) : await resolveId(call, id);
     if (!resolved.ok) return failed(resolved.error);
     const result = await store.execute({
@@ -84,6 +84,7 @@ export const memoryNamespaceSetStandard = defineOperation({
       ...(parent === undefined ? {} : { parent }),
       ...(given === undefined ? {} : { governance: given }),
       viewer: rulingViewer(call.caller),
+      defaultNamespace: settings.defaultNamespace,
     });
     if (!result.ok) return failed(result.error);
     const { standard } = result.value;
@@ -147,7 +148,9 @@ export const memoryNamespaceClearStandard = defineOperation({
   },
   run: async (call, { namespace }) => {
     const viewer = rulingViewer(call.caller);
-    const result = await call.services.store.execute({ kind: 'clear-standard', namespace, viewer });
+    const { store, settings } = call.services;
+    const { defaultNamespace } = settings;
+    const result = await store.execute({ kind: 'clear-standard', namespace, viewer, defaultNamespace });
     return result.ok ? ok({ cleared: result.value.cleared, namespace }) : failed(result.error);
   },
 });

@@ -13,7 +13,6 @@ import type { ForgetFilter } from '../memory/forget-filter.js';
 import type { MemoryRow } from '../memory/memory.js';
 import type { EpochNotice } from '../mesh/epoch-notice.js';
 import type { ParkReason, WireOperation } from '../mesh/wire.js';
-import type { Viewer } from '../ranking/types.js';
 import type { LoggedOperation } from '../replication/derive.js';
 import type { UsedNonce } from '../replication/used-nonce.js';
 import type { HistoricEdit, SubjectPlace } from '../replication/versions.js';
@@ -176,8 +175,8 @@ export interface Reads {
   'has-policies': Ask<Nothing, boolean>;
   /** The standards of namespaces; those that have none are left out. */
   'standards-of': Ask<{ readonly namespaces: readonly string[] }, readonly Standard[]>;
-  /** Whether a viewer sees memories of other agents in a namespace or below it. */
-  'holds-others': Ask<{ readonly namespace: string; readonly viewer: Viewer }, boolean>;
+  /** Whether there are memories that are not an agent's in a namespace or below it, those that it does not see included. */
+  'holds-others': Ask<{ readonly namespace: string; readonly agentId: AgentId | null }, boolean>;
   /** How many actions of an agent wait for approval, up to a limit. */
   'open-pendings': Ask<{ readonly requestedBy: AgentId | null; readonly limit: number }, number>;
   /** The rules about actions of a kind, or of all kinds; one more than `RULES_MAX` at most. */

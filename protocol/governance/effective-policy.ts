@@ -1,5 +1,6 @@
 import { DEFAULT_GOVERNANCE, type Governance, governanceProblem } from '../graph/governance.js';
 import { EVERYWHERE, standardChain } from '../graph/standard-chain.js';
+import { isOperators, partOf } from '../graph/standard-owner.js';
 import { withAncestors } from '../ids.js';
 import type { Standard } from '../kinds/standard-kind.js';
 import type { AgentId } from '../meanings.js';
@@ -24,8 +25,10 @@ export interface GatePolicy {
   readonly approver: Approver;
   /** The namespace whose policy decides; null where the default does. */
   readonly from: string | null;
-  /** Who set the standard that decides. */
+  /** Who set the standard that decides; null for the operator. */
   readonly owner: AgentId | null;
+  /** True where an admin or the operator set the policy that decides. */
+  readonly isOperators: boolean;
 }
 
 /** Why the policy of a namespace cannot be evaluated. */
@@ -35,15 +38,15 @@ export interface PolicyProblem {
 }
 
 /** The standards that a namespace inherits from, `*` first, each with the policy that counts. */
-export type Policies = readonly Pick<Standard, 'namespace' | 'governance' | 'set_by'>[];
+export type Policies = readonly Pick<Standard, 'namespace' | 'governance' | 'set_by' | 'operator_set'>[];
 
 /**
  * The policies that hold in a namespace, the most general first. A policy without inheritance hides those above it.
  * `standardOf` answers the standard of a namespace, null where none is set.
  */
-export function policiesOf(namespace: string, standardOf: (namespace: string) => Standard | null): Policies {
+export function policiesOf(namespace: string, standardOf: StandardOf): Policies {
   const chain = standardChain(namespace, (at) => standardOf(at)?.parent_namespace ?? null);
-  const policies: Pick<Standard, 'namespace' | 'governance' | 'set_by'>[] = [];
+  const policies: Standard[] = [];
   for (const at of chain) {
     const standard = standardOf(at);
     if (standard === null || standard.governance === null) continue;
@@ -76,6 +79,7 @@ export function gatePolicy(policies: Policies, gate: Gate): GatePolicy | PolicyP
     approver: approverOf(named?.governance?.['approver'] ?? DEFAULT_GOVERNANCE['approver']),
     from: nearest?.namespace ?? null,
     owner: nearest?.set_by ?? null,
+    isOperators: nearest !== undefined && isOperators(nearest, 'governance'),
   };
 }
 
@@ -85,6 +89,37 @@ export function approverOf(value: unknown): Approver {
   const { agent, consensus } = value as { readonly agent?: unknown; readonly consensus?: unknown };
   if (typeof agent === 'string') return { form: 'agent', agent };
   return { form: 'consensus', votes: Number(consensus) };
+}
+
+/** Looks up the standard of a namespace; null where none is set. */
+type StandardOf = (namespace: string) => Standard | null;
+
+/** The standards as far as an admin or the operator set them. */
+export const ofOperators =
+  (standardOf: StandardOf): StandardOf =>
+  (at) => {
+    const standard = standardOf(at);
+    return standard === null ? null : partOf(standard, (member) => isOperators(standard, member));
+  };
+
+/** The standards as far as an admin, the operator or an agent set them: what counts for the agent's private memories. */
+export const ofOperatorsAnd =
+  (agentId: AgentId, standardOf: StandardOf): StandardOf =>
+  (at) => {
+    const standard = standardOf(at);
+    if (standard === null || standard.set_by === agentId) return standard;
+    return partOf(standard, (member) => isOperators(standard, member));
+  };
+
+/**
+ * What holds for a gate of a namespace: the nearest policy, unless it lets more pass than the policies of admins and of
+ * the operator do. So no agent excepts a namespace from these, however early it set its own policy or parent.
+ */
+export function policyFor(namespace: string, gate: Gate, standardOf: StandardOf): GatePolicy | PolicyProblem {
+  const near = gatePolicy(policiesOf(namespace, standardOf), gate);
+  const floor = gatePolicy(policiesOf(namespace, ofOperators(standardOf)), gate);
+  if ('problem' in near || 'problem' in floor) return 'problem' in near ? near : floor;
+  return isLooser(gate, near, floor) ? floor : near;
 }
 
 /** True when a gate lets more pass than before: a looser level, another owner of what only owners do, or another approver. */

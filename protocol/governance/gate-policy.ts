@@ -7,20 +7,27 @@ import {
   type GatePolicy,
   gatePolicy,
   namespacesAbove,
+  ofOperatorsAnd,
   type PolicyProblem,
-  policiesOf,
+  policyFor,
 } from './effective-policy.js';
 
-/** What holds for a gate of a namespace. Namespaces of the service itself have no policy. */
+/**
+ * What holds for a gate of a namespace. Namespaces of the service itself have no policy. Where all that changes is private
+ * to one agent, the policies of other agents say nothing: their owners may not know of it.
+ */
 export function* gateOf({
   gate,
   namespace,
+  privateTo = null,
 }: {
   readonly gate: Gate;
   readonly namespace: string;
+  readonly privateTo?: AgentId | null;
 }): Reading<GatePolicy | PolicyProblem> {
   if (namespace.startsWith('_')) return gatePolicy([], gate);
-  return gatePolicy(policiesOf(namespace, yield* standardsAbove(namespace)), gate);
+  const standardOf = yield* standardsAbove(namespace);
+  return policyFor(namespace, gate, privateTo === null ? standardOf : ofOperatorsAnd(privateTo, standardOf));
 }
 
 /** Looks up the standards that a namespace can inherit from, those of named parents included; one may be given. */

@@ -1,7 +1,8 @@
+import { canonicalJson } from '../canonical-json.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, type Reading, read } from '../decide/reads.js';
 import { dropRecord, putRecord, recordRow } from '../decide/record-writes.js';
-import { GATES, gatePolicy, isLooser, policiesOf } from '../governance/effective-policy.js';
+import { GATES, gatePolicy, isLooser, ofOperators, policiesOf } from '../governance/effective-policy.js';
 import { standardsAbove } from '../governance/gate-policy.js';
 import { namespaceProblem } from '../ids.js';
 import { memoryKind } from '../kinds/memory-kind.js';
@@ -13,6 +14,7 @@ import type { Viewer } from '../ranking/types.js';
 import { type Failure, fail, failed, ok, type Result } from '../result.js';
 import { type Governance, mergedGovernance } from './governance.js';
 import { EVERYWHERE } from './standard-chain.js';
+import { isOperators, STANDARD_MEMBERS, type StandardMember } from './standard-owner.js';
 
 /**
  * Pins a memory as the standard of a namespace, names the namespace that it inherits from, or sets its policy
@@ -28,6 +30,8 @@ export interface SetStandard {
   /** Members of the policy to set; null removes the policy. */
   readonly governance?: Governance | null;
   readonly viewer: Viewer;
+  /** Where stores go that name no namespace; `global` unless given. */
+  readonly defaultNamespace?: string;
 }
 
 /** What `set-standard` answers. */
@@ -41,6 +45,7 @@ export interface ClearStandard {
   readonly namespace: string;
   /** The caller; absent for a peer. */
   readonly viewer?: Viewer;
+  readonly defaultNamespace?: string;
 }
 
 /** What `clear-standard` answers. */
@@ -71,9 +76,13 @@ export function* decideSetStandard(
   const before = (yield* recordRow(standardKind, namespace))?.image ?? null;
   const said = saidBy(command, before);
   if (!said.ok) return failed(said.error);
-  const refused = refusalOf(namespace, before, viewer);
+  const changed = STANDARD_MEMBERS.filter((member) => isChanged(member, before, said.value));
+  const refused = refusalOf(command, before, changed);
   if (refused !== null) return failed(refused);
-  const image: Standard = { rest: NO_REST, ...before, ...said.value, namespace, updated_at: context.now };
+  const image: Standard = {
+    ...{ rest: NO_REST, ...before, ...said.value, namespace, updated_at: context.now },
+    operator_set: operatorSet(command, before, said.value),
+  };
   const taken = yield* takesOver(image, before, viewer);
   if (taken !== null) return failed(taken);
   const loosened = yield* loosening(image, viewer);
@@ -120,24 +129,56 @@ function saidBy(command: SetStandard, before: Standard | null): Result<Said> {
     });
   }
   const said = { standard_id: standardId, parent_namespace: parent, governance };
-  return ok({ ...said, set_by: before?.set_by ?? viewer.agentId });
+  return ok({ ...said, set_by: before === null ? viewer.agentId : before.set_by });
+}
+
+const isChanged = (member: StandardMember, before: Standard | null, { [member]: after }: Said): boolean =>
+  canonicalJson(before?.[member] ?? null) !== canonicalJson(after);
+
+/** The members that an admin or the operator has set, after the command; null where none is and an agent set the standard. */
+function operatorSet(
+  { standardId, parent, governance, viewer }: SetStandard,
+  before: Standard | null,
+  said: Said,
+): readonly StandardMember[] | null {
+  const given = { standard_id: standardId, parent_namespace: parent, governance };
+  const members = STANDARD_MEMBERS.filter((member) => {
+    if (said[member] === null) return false;
+    if (viewer.all && given[member] !== undefined) return true;
+    return before !== null && isOperators(before, member);
+  });
+  return members.length === 0 && said.set_by !== null ? null : members;
 }
 
 /**
- * Why a caller may not set or clear the standard of a namespace: it belongs to another agent, or everybody inherits it,
- * or the namespace is the service's own. Null when the caller may.
+ * Why a caller may not set or clear the standard of a namespace: it belongs to another agent or the operator, or an admin
+ * set what would change, or everybody inherits it, or the namespace is the service's own. Null when the caller may.
  */
-function refusalOf(namespace: string, before: Standard | null, viewer: Viewer): Failure | null {
-  if (viewer.all) return null;
+function refusalOf(
+  { namespace, viewer, defaultNamespace }: SetStandard | ClearStandard,
+  before: Standard | null,
+  changed: readonly StandardMember[],
+): Failure | null {
+  // A peer has its scope instead.
+  if (viewer === undefined || viewer.all) return null;
   const refused = (message: string): Failure => ({ code: 'FORBIDDEN', message });
-  if (namespace === EVERYWHERE || namespace.startsWith('_')) {
+  if (isEverybodys(namespace, defaultNamespace) || viewer.agentId === null) {
     return refused(`only an admin or the operator changes the standard of "${namespace}"`);
   }
-  const owner = before?.set_by ?? null;
-  return owner === null || owner === viewer.agentId
-    ? null
-    : refused('caller does not own this namespace standard');
+  if (before === null) return null;
+  const kept = changed.find((member) => before[member] !== null && isOperators(before, member));
+  if (before.set_by === null || kept !== undefined) {
+    return refused(`the operator or an admin set the standard of "${namespace}": only they change that`);
+  }
+  return before.set_by === viewer.agentId ? null : refused('caller does not own this namespace standard');
 }
+
+/** The namespace that many use without having chosen it, unless the operator names another one. */
+const DEFAULT_NAMESPACE = 'global';
+
+/** True for a namespace that belongs to everybody or to the service. */
+const isEverybodys = (namespace: string, defaultNamespace = DEFAULT_NAMESPACE): boolean =>
+  namespace === EVERYWHERE || namespace === defaultNamespace || namespace.startsWith('_');
 
 /** Refuses a first policy, or a first parent to inherit one from, over memories of others; null for any other standard. */
 function* takesOver(image: Standard, before: Standard | null, viewer: Viewer): Reading<Failure | null> {
@@ -145,7 +186,7 @@ function* takesOver(image: Standard, before: Standard | null, viewer: Viewer): R
     image[member] !== null && (before === null || before[member] === null);
   if (viewer.all || !(begins('governance') || begins('parent_namespace'))) return null;
   const { namespace } = image;
-  if (!(yield* read('holds-others', { namespace, viewer }))) return null;
+  if (!(yield* read('holds-others', { namespace, agentId: viewer.agentId }))) return null;
   const message = `"${namespace}" holds memories of other agents: only an admin or the operator sets its first policy or parent`;
   return { code: 'FORBIDDEN', message };
 }
@@ -162,7 +203,9 @@ function* loosening(image: Standard, viewer: Viewer): Reading<Failure | null> {
   const above = policiesOf(image.namespace, (at) => (at === image.namespace ? null : now(at)));
   // The policy of a named parent can change later, without a check of this namespace.
   const left = above.find(
-    ({ namespace, set_by: owner }) => namespace !== EVERYWHERE && owner !== viewer.agentId,
+    (policy) =>
+      policy.namespace !== EVERYWHERE &&
+      (policy.set_by !== viewer.agentId || isOperators(policy, 'governance')),
   );
   if (image.parent_namespace !== null && left !== undefined) {
     return {
@@ -170,14 +213,17 @@ function* loosening(image: Standard, viewer: Viewer): Reading<Failure | null> {
       message: `only the owner of the policy of "${left.namespace}" or an admin may name another parent below it`,
     };
   }
+  const floor = policiesOf(image.namespace, ofOperators(now));
   for (const gate of GATES) {
-    const [inherited, changed] = [gatePolicy(above, gate), gatePolicy(after, gate)];
-    if ('problem' in inherited || 'problem' in changed) continue;
-    if (!isLooser(gate, changed, inherited) || inherited.owner === viewer.agentId) continue;
-    return {
-      code: 'FORBIDDEN',
-      message: `the policy of "${inherited.from}" is stricter about ${gate}; only its owner or an admin may loosen it below`,
-    };
+    const changed = gatePolicy(after, gate);
+    for (const inherited of [gatePolicy(above, gate), gatePolicy(floor, gate)]) {
+      if ('problem' in inherited || 'problem' in changed || !isLooser(gate, changed, inherited)) continue;
+      if (inherited.owner === viewer.agentId && !inherited.isOperators) continue;
+      return {
+        code: 'FORBIDDEN',
+        message: `the policy of "${inherited.from}" is stricter about ${gate}; only ${inherited.isOperators ? '' : 'its owner or '}an admin may loosen it below`,
+      };
+    }
   }
   return null;
 }
@@ -198,10 +244,10 @@ function isSame(a: Standard, b: Standard): boolean {
 }
 
 /** Clears a standard; does nothing when no standard is set. FORBIDDEN for the standard of another agent. */
-export function* decideClearStandard({ namespace, viewer }: ClearStandard): Deciding<ClearStandardOutcome> {
-  const row = yield* recordRow(standardKind, namespace);
+export function* decideClearStandard(command: ClearStandard): Deciding<ClearStandardOutcome> {
+  const row = yield* recordRow(standardKind, command.namespace);
   if (row === null) return decided({ cleared: false }, []);
-  const refused = viewer === undefined ? null : refusalOf(namespace, row.image, viewer);
+  const refused = refusalOf(command, row.image, STANDARD_MEMBERS);
   if (refused !== null) return failed(refused);
   return decided({ cleared: true }, [dropRecord(standardKind, row, 'clear')]);
 }

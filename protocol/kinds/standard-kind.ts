@@ -1,7 +1,8 @@
+import { REPLICATED_WORD_BYTES_MAX } from '../limits.js';
 import type { Instant } from '../meanings.js';
-import { isObjectOrNull, isText, isTextOrNull, type Rest } from './payload.js';
+import { isObjectOrNull, isText, isTextOrNull, isTexts, type Rest } from './payload.js';
 import { recordKind } from './record-kind.js';
-import { json, orNull } from './replicated-value.js';
+import { json, listOf, orNull, textOf } from './replicated-value.js';
 
 /** The standard of a namespace: the memory that it pins, and its policy (interface §2.5). Its id is the namespace. */
 export interface Standard {
@@ -10,13 +11,17 @@ export interface Standard {
   readonly standard_id: string | null;
   /** The namespace that it inherits from, when that is not its ancestor. */
   readonly parent_namespace: string | null;
-  /** The agent that set it first; only this agent and operators change it. */
+  /** The agent that set it first, null for the operator; only this agent, admins and the operator change it. */
   readonly set_by: string | null;
+  /** The members that an admin or the operator set; null where nobody wrote it down (protocol/graph/standard-owner.ts). */
+  readonly operator_set: readonly string[] | null;
   /** The members of the policy that were set (protocol/graph/governance.ts); null without a policy. */
   readonly governance: Readonly<Record<string, unknown>> | null;
   readonly updated_at: Instant;
   readonly rest: Rest;
 }
+
+const FEW_WORDS = listOf(textOf(REPLICATED_WORD_BYTES_MAX), 16);
 
 export const standardKind = recordKind<Standard>({
   name: 'standard',
@@ -25,6 +30,7 @@ export const standardKind = recordKind<Standard>({
     standard_id: { accepts: isTextOrNull, default: null },
     parent_namespace: { accepts: isTextOrNull, default: null },
     set_by: { accepts: isTextOrNull, default: null },
+    operator_set: { accepts: orNull(isTexts), admits: orNull(FEW_WORDS), default: null, later: true },
     governance: { accepts: isObjectOrNull, admits: orNull(json), default: null, later: true },
     updated_at: { accepts: isText, default: '' },
   },

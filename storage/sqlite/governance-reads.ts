@@ -2,12 +2,10 @@ import { POLICY_REFUSAL } from '../../protocol/governance/note-refusal.js';
 import type { Standard } from '../../protocol/kinds/standard-kind.js';
 import { standardKind } from '../../protocol/kinds/standard-kind.js';
 import type { AgentId, Instant } from '../../protocol/meanings.js';
-import type { Viewer } from '../../protocol/ranking/types.js';
 import type { Connection } from './connection.js';
 import { DamagedRowError } from './damage.js';
 import { memberSql, type RecordSqlRow, recordImageOf } from './kinds/record-table.js';
 import { Statements } from './statements.js';
-import { visibleRows } from './visibility.js';
 
 /** So many parsed standards are kept. */
 const KNOWN_MAX = 1_000;
@@ -49,15 +47,15 @@ export class GovernanceReads {
     return standard;
   }
 
-  holdsOthers(namespace: string, viewer: Viewer, now: string): boolean {
-    const gate = visibleRows('m', viewer, now);
+  /** Counts rows that the agent does not see as well. */
+  holdsOthers(namespace: string, agentId: AgentId | null, now: string): boolean {
     const row = this.texts
       .get(
         `SELECT 1 FROM namespaces n JOIN memories m USING (ns_id)
          WHERE (n.name = @namespace OR n.name > @namespace || '/' AND n.name < @namespace || '0')
-           AND m.owner_id IS NOT NULL AND m.owner_id IS NOT @agent AND ${gate.sql} LIMIT 1`,
+           AND m.owner_id IS NOT @agentId AND (m.expires_at IS NULL OR m.expires_at > @now) LIMIT 1`,
       )
-      .get({ ...gate.parameters, namespace, agent: viewer.agentId });
+      .get({ namespace, agentId, now });
     return row !== undefined;
   }
 

@@ -162,7 +162,8 @@ export class DecisionReads {
       'records-with': ({ kind, member, value, limit }) => tables.records(kind).rowsWith(member, value, limit),
       'has-policies': () => this.governance.hasPolicies(),
       'standards-of': ({ namespaces }) => this.governance.standards(namespaces),
-      'holds-others': ({ namespace, viewer }, { now }) => this.governance.holdsOthers(namespace, viewer, now),
+      'holds-others': ({ namespace, agentId }, { now }) =>
+        this.governance.holdsOthers(namespace, agentId, now),
       'refusals-noted': ({ agentId, since }) => this.governance.refusalsNoted(agentId, since),
       'open-pendings': ({ requestedBy, limit }) => this.governance.openPendings(requestedBy, limit),
       rules: ({ ruleKind, skipDamaged }) => this.rules.of(ruleKind, skipDamaged),

@@ -23,7 +23,7 @@ import { histories, shapeOf, valuesOf } from '../support/version-sets.js';
 const LATER: Readonly<Record<string, readonly string[]>> = {
   memory: [],
   link: ['believed_until', 'public_key', 'retired_at'],
-  standard: ['governance'],
+  standard: ['governance', 'operator_set'],
   adoption: [],
   alias: [],
   pending: ['home_number'],

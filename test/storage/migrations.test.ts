@@ -32,7 +32,7 @@ import { all, dump, NOW_MS, one, workspace } from './older-workspace.js';
 const NOW = new Date(NOW_MS).toISOString();
 const STAMPS = new Set(['created_hlc', 'edited', 'hlc', 'origin', 'origin_seq', 'seen', 'write_signature']);
 /** What an older database says of the standard of a namespace. */
-const OLDER_STANDARD: Omit<Standard, 'governance'> = {
+const OLDER_STANDARD: Omit<Standard, 'governance' | 'operator_set'> = {
   namespace: 'team',
   standard_id: uuid(1),
   parent_namespace: null,
@@ -156,7 +156,7 @@ for (const version of OLDER_VERSIONS) {
         {
           id: 'team',
           namespace: 'team',
-          payload: standardKind.payload.text({ ...OLDER_STANDARD, governance: null }),
+          payload: standardKind.payload.text({ ...OLDER_STANDARD, governance: null, operator_set: null }),
         },
       ]);
       assert.deepEqual(JSON.parse(standards[0]!['payload'] as string), standard);

@@ -93,7 +93,7 @@ export const LINK: KindFacts = {
 export const STANDARD = recordFacts(
   'standard',
   { namespace: '', standard_id: null, parent_namespace: null, set_by: null, updated_at: '' },
-  { id: '{namespace}', later: { governance: null } },
+  { id: '{namespace}', later: { governance: null, operator_set: null } },
 );
 
 export const ADOPTION = recordFacts(

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isOperators, STANDARD_MEMBERS } from '../../../protocol/graph/standard-owner.js';
 import { namespaceProblem } from '../../../protocol/ids.js';
 import { isObject, NO_REST } from '../../../protocol/kinds/payload.js';
 import { type Standard, standardKind } from '../../../protocol/kinds/standard-kind.js';
@@ -44,9 +45,7 @@ export async function takeStandard(item: unknown, pushed: Pushed): Promise<Resul
   const held = await heldStandard(namespace, pushed);
   if (!held.ok) return failed(held.error);
   const said = { namespace, standard_id, parent_namespace, updated_at };
-  // These items carry no policy and no author, so those of this node stay.
-  const { governance = null, set_by = call.caller.agentId } = held.value ?? {};
-  const image: Standard = { ...said, governance, set_by, rest: NO_REST };
+  const image: Standard = { ...said, ...keptOf(held.value, said, call.caller.agentId), rest: NO_REST };
   const imported = await call.services.store.execute({
     kind: 'import-record',
     record: { kind: standardKind.name, id: namespace, namespace, image },
@@ -54,6 +53,21 @@ export async function takeStandard(item: unknown, pushed: Pushed): Promise<Resul
   });
   if (!imported.ok) return failed(imported.error);
   return ok(imported.value.change === 'unchanged' ? 'noop' : 'namespace_meta_applied');
+}
+
+/** What these items do not carry, the policy and the authors, stays that of this node; what they change is nobody's rule. */
+function keptOf(
+  held: Standard | null,
+  said: Pick<Standard, 'standard_id' | 'parent_namespace'>,
+  sender: string,
+): Pick<Standard, 'governance' | 'set_by' | 'operator_set'> {
+  if (held === null) return { governance: null, set_by: sender, operator_set: null };
+  const { governance, set_by } = held;
+  const image = { ...said, governance };
+  const kept = STANDARD_MEMBERS.filter(
+    (member) => isOperators(held, member) && held[member] !== null && held[member] === image[member],
+  );
+  return { governance, set_by, operator_set: kept.length === 0 && set_by !== null ? null : kept };
 }
 
 /** The standard of a namespace on this node; null when there is none. */

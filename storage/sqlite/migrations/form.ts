@@ -233,7 +233,7 @@ export function standardsOf(
     .all() as OlderStandard[];
   for (const { namespace, standard_id, parent_namespace, updated_at } of rows) {
     const said = { namespace, standard_id, parent_namespace, updated_at };
-    const image: Standard = { ...said, set_by: null, governance: null, rest: NO_REST };
+    const image: Standard = { ...said, set_by: null, operator_set: null, governance: null, rest: NO_REST };
     const subject = { kind: standardKind.name, id: namespace, namespace };
     mutations.apply(
       { mutation: 'write', ...subject, word: 'standard.put', seen: {}, before: null, image },

@@ -16,6 +16,7 @@ const setting = (fields: Partial<SetStandard> = {}): SetStandard => ({
 const subject = { kind: 'standard', id: 'team/a' };
 const standard = (fields: Partial<Standard> = {}): Standard => ({
   ...{ namespace: 'team/a', standard_id: 'm1', parent_namespace: null, set_by: 'ai:a', governance: null },
+  ...{ operator_set: null },
   ...{ updated_at: '2026-01-01T00:00:00.000Z', rest: {} },
   ...fields,
 });
