@@ -6,6 +6,7 @@ import { decideCheckAction } from './governance/check-action.js';
 import { decideSettlePending, decideVotePending } from './governance/decide-pending.js';
 import { decideDropDecided } from './governance/drop-decided.js';
 import { decideEndSessions, decideForgetDecision } from './governance/forget-decision.js';
+import { decideLookAtAction } from './governance/look-at-action.js';
 import { decideRequestApproval } from './governance/request-approval.js';
 import { decideCreateLink } from './graph/create-link.js';
 import { decideInvalidateLink } from './graph/invalidate-link.js';
@@ -95,6 +96,7 @@ export const RULES = {
   'drop-decided': decideDropDecided,
   'forget-decision': decideForgetDecision,
   'end-sessions': decideEndSessions,
+  'look-at-action': decideLookAtAction,
   'send-message': decideSendMessage,
   'share-memory': decideShareMemory,
   'mark-read': decideMarkRead,

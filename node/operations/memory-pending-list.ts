@@ -67,7 +67,16 @@ export const memoryPendingList = defineOperation({
     });
     if (!listed.ok) return failed(listed.error);
     const rows = listed.value.pending.map(
-      ({ pending_id: id, command, rest: _rest, remember: _r, ...shown }) => ({
+      ({
+        pending_id: id,
+        command,
+        rest: _rest,
+        remember: _r,
+        written_as: _w,
+        reads: _reads,
+        asked: _a,
+        ...shown
+      }) => ({
         id,
         ...shown,
         status: shown.status === 'pending' && shown.expires_at <= now ? ('expired' as const) : shown.status,

@@ -7,6 +7,9 @@ import { defineOperation } from '../pipeline/operation.js';
 const remembered = z.object({
   namespace: z.string(),
   action_type: z.string(),
+  gate: z
+    .string()
+    .describe('Where the action waited; empty for a decision of an older release, which no longer counts'),
   agent_id: z.string(),
   decision: z.enum(['approve', 'deny']),
   until: z.enum(['removed', 'restart']),
@@ -30,6 +33,7 @@ export const pendingRemembered = defineOperation({
     table: {
       namespace: 'namespace',
       action_type: 'action',
+      gate: 'gate',
       agent_id: 'agent',
       decision: 'decision',
       until: 'until',
@@ -39,10 +43,12 @@ export const pendingRemembered = defineOperation({
   run: async ({ services }) => {
     const listed = await services.store.query({ kind: 'remembered-decisions', limit: REMEMBERED_LIST_MAX });
     if (!listed.ok) return failed(listed.error);
-    const rows = listed.value.remembered.map(({ session: _session, lasts, rest: _rest, ...shown }) => ({
-      ...shown,
-      until: lasts === 'forever' ? ('removed' as const) : ('restart' as const),
-    }));
+    const rows = listed.value.remembered.map(
+      ({ session: _session, lasts, rest: _rest, approver: _approver, ...shown }) => ({
+        ...shown,
+        until: lasts === 'forever' ? ('removed' as const) : ('restart' as const),
+      }),
+    );
     return ok({ remembered: rows, count: rows.length });
   },
 });

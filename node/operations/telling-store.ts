@@ -1,11 +1,11 @@
 import type { Command, OutcomeOf, Outcomes } from '../../protocol/commands.js';
 import type { PendingOutcome } from '../../protocol/governance/decide-pending.js';
 import type { GatedKind } from '../../protocol/governance/gated-action.js';
+import { requesterViewer } from '../../protocol/governance/requester.js';
 import type { HookPayload } from '../../protocol/hooks/decision.js';
 import type { HookEvent } from '../../protocol/hooks/events.js';
 import type { PendingAction } from '../../protocol/kinds/pending-kind.js';
 import type { MemoryId } from '../../protocol/meanings.js';
-import type { Viewer } from '../../protocol/ranking/types.js';
 import { ok, type Result } from '../../protocol/result.js';
 import { instantFromMs } from '../../protocol/time.js';
 import { PassingStore } from '../../storage/passing-store.js';
@@ -113,9 +113,13 @@ const TOLD_BYTES = 4096;
 
 function tell(pending: PendingAction, outcome: object, services: TellingParts): void {
   const { hooks, clock } = services;
-  const command = pending.command as unknown as Command & { readonly viewer: Viewer };
+  const command = pending.command as unknown as Command;
   const toldOf = TOLD[command.kind as GatedKind] as ((done: unknown) => readonly Told[]) | undefined;
-  const looking = { services, caller: { viewer: command.viewer }, now: instantFromMs(clock.nowMs()) };
+  const looking = {
+    services,
+    caller: { viewer: requesterViewer(pending.requested_by) },
+    now: instantFromMs(clock.nowMs()),
+  };
   for (const { event, firings } of toldOf?.({ command, outcome, pending }) ?? []) {
     if (!hooks.has(event)) continue;
     const told = async () => (await firings(looking)).map((firing) => ({ event, ...firing }));

@@ -26,7 +26,8 @@ export async function voteOn(
   const vote: VotePending = {
     kind: 'vote-pending',
     pendingId: id,
-    agentId: caller.agentId,
+    // A process that is bound to an agent votes as that agent, whatever name the call gives.
+    agentId: caller.viewer.agentId ?? caller.agentId,
     decision,
     remember,
   };

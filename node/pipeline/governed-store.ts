@@ -1,12 +1,12 @@
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import type { Approver } from '../../protocol/governance/effective-policy.js';
 import { gatedWord } from '../../protocol/governance/gated-action.js';
-import type { PendingAction } from '../../protocol/kinds/pending-kind.js';
-import type { AgentId } from '../../protocol/meanings.js';
+import type { AskedPlace, PendingAction, SeenRow } from '../../protocol/kinds/pending-kind.js';
 import { type Failure, failed, ok, type Result } from '../../protocol/result.js';
 import type { Random } from '../../protocol/seams.js';
 import { PassingStore } from '../../storage/passing-store.js';
 import type { CallOptions, Store } from '../../storage/port.js';
+import type { Caller } from '../identity/caller.js';
 import type { Services } from './call.js';
 import {
   afterGovernance,
@@ -26,7 +26,7 @@ export class GovernedStore extends PassingStore {
     store: Store,
     private readonly parts: {
       readonly random: Random;
-      readonly requestedBy: AgentId | null;
+      readonly caller: Pick<Caller, 'agentId' | 'viewer'>;
       readonly hookRun: HookRun;
       readonly onDecision: Services['onDecision'];
     },
@@ -39,7 +39,7 @@ export class GovernedStore extends PassingStore {
     if (word === null) return this.store.execute(command, options);
     const { hookRun, onDecision } = this.parts;
     const isHeard = isGovernanceHeard(hookRun);
-    const heard = isHeard ? await heardAction(command, this.store, hookRun.now) : ok(null);
+    const heard = isHeard ? await heardAction(command, this.store) : ok(null);
     if (!heard.ok) return failed(heard.error);
     const action = heard.value;
     const isLaterBatch = this.#mayForget && command.kind === 'forget-memories';
@@ -64,6 +64,8 @@ export class GovernedStore extends PassingStore {
     { details }: Failure,
     options: CallOptions | undefined,
   ): Promise<Result<never>> {
+    const { agentId, viewer } = this.parts.caller;
+    const requestedBy = viewer.agentId ?? agentId;
     const requested = await this.store.execute(
       {
         kind: 'request-approval',
@@ -73,7 +75,10 @@ export class GovernedStore extends PassingStore {
         namespace: String(details?.['namespace']),
         memoryId: details?.['memory_id'] as string | null,
         approver: details?.['approver'] as Approver,
-        requestedBy: this.parts.requestedBy,
+        requestedBy,
+        writtenAs: agentId === requestedBy ? null : agentId,
+        reads: details?.['reads'] as readonly SeenRow[],
+        asked: details?.['asked'] as readonly AskedPlace[],
       },
       options,
     );

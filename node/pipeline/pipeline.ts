@@ -130,7 +130,7 @@ async function runAttested(
     endMs: request.deadlineMs,
   };
   const own = recording ?? direct;
-  const governing = { random, requestedBy: agentId, hookRun, onDecision: services.onDecision };
+  const governing = { random, caller: request.caller, hookRun, onDecision: services.onDecision };
   const isGoverned = operation.effect === 'write' && operation.ofRows !== true;
   const store = isGoverned ? new GovernedStore(own, governing) : own;
   let { input } = attested;

@@ -14,6 +14,7 @@ import {
   type QuotaUse,
   quotaHolder,
   REGISTRATIONS_HOLDER,
+  REQUESTS_NAMESPACE,
   rolledUse,
   secondsToNextDay,
   writtenBytesPerDay,
@@ -133,6 +134,26 @@ export function* chargeRegistration(
       ...untilNextDay(context),
     }),
   );
+}
+
+/**
+ * Charges a request for an approval: an agent may send as many in a day as it may store memories in a namespace, and what it
+ * holds counts for the bytes that it writes. QUOTA_EXCEEDED beyond that.
+ */
+export function* chargeRequest(
+  holder: string,
+  context: DecisionContext,
+): Generator<ReadRequest, Result<Mutation>, never> {
+  const written = yield* writtenProblem(holder, context);
+  if (written !== null) return failed(written);
+  const place = { holder, namespace: REQUESTS_NAMESPACE };
+  const limits = context.quota;
+  const use = yield* read('quota-use', place);
+  const current = use === null ? 0 : rolledUse(use, context.now).memoriesToday;
+  const max = limits.memoriesPerDay;
+  return current < max
+    ? ok({ mutation: 'charge-quota', ...place, limits, memories: 1, links: 0 })
+    : failed(exceeded(place, 'requests_per_day', current, max, untilNextDay(context)));
 }
 
 /** Only a daily limit ends by waiting. */

@@ -42,6 +42,9 @@ export const GLOBAL_QUOTA_NAMESPACE = '_global';
 /** The holder of the row that counts the registrations of a node; no agent can have this id. */
 export const REGISTRATIONS_HOLDER = '*';
 
+/** The namespace of the row that counts the requests for approvals of an agent. */
+export const REQUESTS_NAMESPACE = '_pending';
+
 /** The limits of a holder. */
 export function limitsOf(holder: string, quotas: NodeQuotas): QuotaLimits {
   return holder === REGISTRATIONS_HOLDER ? { ...quotas, memoriesPerDay: quotas.registrationsPerDay } : quotas;

@@ -1,11 +1,16 @@
 import { type Command, type Outcomes, RULES } from '../commands.js';
 import { votePendingOf } from '../governance/forwarded-vote.js';
-import { approvedPolicy, type PolicyVerdict, policy } from '../governance/policy.js';
+import { gatedAction, readPutAside, viewerOf } from '../governance/gated-action.js';
+import { approvedPolicy, type Judge, policy } from '../governance/policy.js';
+import type { ArchivedRow } from '../lifecycle/archived-memory.js';
+import type { MemoryId } from '../meanings.js';
+import { mayChange } from '../memory/access.js';
+import type { Memory } from '../memory/memory.js';
 import { fail, failed, type Result } from '../result.js';
 import { emitEvents } from '../webhooks/emit.js';
 import { audited } from './audit.js';
 import { chargeWrites } from './charge-writes.js';
-import type { Deciding, Decision, DecisionContext } from './deciding.js';
+import { type Approved, type Deciding, type Decision, type DecisionContext, decided } from './deciding.js';
 import { guardAgentRecords } from './guard-agents.js';
 import { guardMail } from './guard-mail.js';
 import { guardRules } from './guard-rules.js';
@@ -27,8 +32,8 @@ type Outcome = Outcomes[Command['kind']];
 /** The rules and the checks around them. A store has one chain; tests pass their own rules and seams. */
 export interface Chain {
   readonly rules: Rules;
-  /** Governance: runs before the rule and says whether the command is refused now. */
-  readonly policy: (command: Command, context: DecisionContext) => Reading<PolicyVerdict>;
+  /** Governance: who judges what the rule of a command would change; null where nobody does. */
+  readonly policy: (command: Command, context: DecisionContext) => Reading<Judge | null>;
   /**
    * Notices to other parties about the changes of a command, those that its rule has applied already included, as
    * mutations that are applied with them.
@@ -43,29 +48,70 @@ export interface Chain {
 
 /** A policy that allows every command. */
 // biome-ignore lint/correctness/useYield: a policy may read; this one reads nothing.
-export function* allowAll(): Reading<PolicyVerdict> {
-  return { verdict: 'allow' };
+export function* allowAll(): Reading<Judge | null> {
+  return null;
 }
 
-/** Decides a command in one transaction: policy, rule, guards, audit, events and quota of writes, in this order. */
+/** Decides a command in one transaction: rule, guards, audit, policy, events and quota of writes, in this order. */
 export function* decide(
   command: Command,
   context: DecisionContext,
   { rules, policy, events }: Chain,
 ): Deciding<Outcome> {
-  const said = yield* policy(command, context);
-  if (said.verdict === 'refuse') return failed(said.failure);
-  const permitting = said.verdict === 'permit' ? { ...context, permitted: true } : context;
   const applied: Mutation[] = [];
-  const ruled = yield* watched(ruling(command, permitting, rules), applied);
-  const put = ruled.ok ? ruled.value.executes : undefined;
-  if (put === undefined) {
+  const judge = yield* policy(command, context);
+  const ruled = yield* governed(command, judge, context, { rules, applied });
+  const { executes, looksAt } = ruled.ok ? ruled.value : {};
+  if (looksAt !== undefined) return yield* lookedAt(looksAt as Command, context, rules);
+  if (executes === undefined) {
     const heard = yield* announced(command, ruled, applied, events);
     return yield* chargeWrites(command, heard, context);
   }
-  const late = put as Command;
-  const whole = yield* watched(withPutAside(ruled, late, context, rules), applied);
+  const late = readPutAside(executes.command, executes.requester);
+  if (late === null) return notReadable(executes);
+  const whole = yield* withPutAside(ruled, { late, executes }, context, { rules, applied });
   return yield* chargeWrites(command, yield* announced(late, whole, applied, events), context);
+}
+
+/** What a decision is made with. */
+interface Parts {
+  readonly rules: Rules;
+  /** Takes the mutations that rules apply while they run. */
+  readonly applied: Mutation[];
+}
+
+/**
+ * The rule of a command, and then its policy, which judges what the rule would change. The rule runs as where a policy lets
+ * callers change the rows of others; it runs again without that where it looked at such a row, and no policy says so.
+ */
+function* governed(
+  command: Command,
+  judge: Judge | null,
+  context: DecisionContext,
+  { rules, applied }: Parts,
+): Deciding<Outcome> {
+  if (judge === null) return yield* watched(ruling(command, context, rules), { applied });
+  const rows = new Map<MemoryId, Memory>();
+  const ruled = yield* watched(ruling(command, { ...context, permitted: true }, rules), { applied, rows });
+  if (!ruled.ok) return ruled;
+  if (applied.length > 0)
+    throw new Error(`the rule of "${command.kind}" changes rows before its policy is asked`);
+  const said = yield* judge({ mutations: ruled.value.mutations, rows });
+  if (said.verdict === 'refuse') return failed(said.failure);
+  const viewer = viewerOf(command);
+  const isOwn = (row: Memory) => viewer === null || mayChange(row, viewer);
+  if (said.verdict === 'permit' || [...rows.values()].every(isOwn)) return ruled;
+  return yield* ruling(command, context, rules);
+}
+
+function* lookedAt(command: Command, context: DecisionContext, rules: Rules): Deciding<Outcome> {
+  const rows = new Map<MemoryId, Memory>();
+  const looking = ruling(command, { ...context, permitted: true }, rules);
+  const ruled = yield* watched(looking, { applied: [], rows });
+  if (!ruled.ok) return ruled;
+  const action = yield* gatedAction(command, { mutations: ruled.value.mutations, rows });
+  const namespaces = [...new Set(action?.places.map(({ namespace }) => namespace))];
+  return decided({ action: action === null ? null : { namespaces, memoryId: action.memoryId } }, []);
 }
 
 /** The rule of a command, with the checks that follow it. */
@@ -84,25 +130,25 @@ function* ruling(command: Command, context: DecisionContext, rules: Rules): Deci
 /** Decides a command that was approved, after the decision that approves it. Its own failure is the answer. */
 function* withPutAside(
   approving: Result<Decision<Outcome>>,
-  command: Command,
+  { late, executes }: { readonly late: Command; readonly executes: Approved },
   context: DecisionContext,
-  rules: Rules,
+  parts: Parts,
 ): Deciding<Outcome> {
-  const said = yield* approvedPolicy(command, context);
-  if (said.verdict === 'refuse') return failed(said.failure);
-  const executed = yield* ruling(command, { ...context, permitted: said.verdict === 'permit' }, rules);
+  const executed = yield* governed(late, approvedPolicy(late, executes, context), context, parts);
   if (!approving.ok || !executed.ok) return executed;
   const { value, mutations } = approving.value;
-  const { chargedTo } = executed.value;
-  return {
-    ok: true,
-    value: {
-      value: { ...value, executed: executed.value.value },
-      mutations: [...mutations, ...executed.value.mutations],
-      ...(chargedTo === undefined ? {} : { chargedTo }),
-    },
-  };
+  return decided({ ...value, executed: executed.value.value } as Outcome, [
+    ...mutations,
+    ...executed.value.mutations,
+  ]);
 }
+
+const notReadable = ({ pendingId }: Approved) =>
+  fail(
+    'PENDING_ACTION_STATE_INVALID',
+    'this release cannot execute what the action holds; reject it and send a new request',
+    { id: pendingId },
+  );
 
 /** True for a write of a row that peers would not take, where they took the row before it. */
 function outgrows(mutation: Mutation, { kinds }: DecisionContext): boolean {
@@ -111,12 +157,22 @@ function outgrows(mutation: Mutation, { kinds }: DecisionContext): boolean {
   return !payload.admits(mutation.image) && (mutation.before === null || payload.admits(mutation.before));
 }
 
-/** Runs a rule, and collects the mutations that it applies while it runs. */
-function* watched(rule: Deciding<Outcome>, applied: Mutation[]): Deciding<Outcome> {
+/** Runs a rule, and collects the mutations that it applies while it runs, and the memories that it reads by their ids. */
+function* watched(
+  rule: Deciding<Outcome>,
+  { applied, rows }: { readonly applied: Mutation[]; readonly rows?: Map<MemoryId, Memory> },
+): Deciding<Outcome> {
   let step = rule.next();
   while (!step.done) {
-    if (step.value.read === 'after') for (const mutation of step.value.mutations) applied.push(mutation);
-    step = rule.next((yield step.value) as never);
+    const request = step.value;
+    if (request.read === 'after') for (const mutation of request.mutations) applied.push(mutation);
+    const answer: unknown = yield request;
+    const isById = request.read === 'memory-by-id' || request.read === 'archived-memory';
+    if (rows !== undefined && isById && answer !== null) {
+      const memory = request.read === 'memory-by-id' ? (answer as Memory) : (answer as ArchivedRow).memory;
+      rows.set(request.id, memory);
+    }
+    step = rule.next(answer as never);
   }
   return step.value;
 }
@@ -131,7 +187,9 @@ function* announced(
   const { value, mutations } = result.value;
   const changes = applied.length === 0 ? mutations : [...applied, ...mutations];
   const heard = yield* events(command, changes);
-  return heard.length === 0 ? result : { ok: true, value: { value, mutations: [...mutations, ...heard] } };
+  return heard.length === 0
+    ? result
+    : { ok: true, value: { ...result.value, value, mutations: [...mutations, ...heard] } };
 }
 
 /** The chain of this release. */

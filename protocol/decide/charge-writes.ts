@@ -11,14 +11,20 @@ import type { Reading } from './reads.js';
 /**
  * Charges the writes of a command to its caller's written bytes of the day, or refuses them. A caller without an id
  * writes for the owner of the memory. Commands without a caller are those of this node and of its peers: they are not
- * charged. Removals are not charged either, so that an agent can always make room.
+ * charged, unless its rule says whom they are charged to. Removals are not charged either, so that an agent can always make room.
  */
 export function* chargeWrites<T>(
   command: Command,
   result: Result<Decision<T>>,
   context: DecisionContext,
 ): Reading<Result<Decision<T>>> {
-  if (!result.ok || !('viewer' in command) || command.viewer === undefined) return result;
+  if (
+    !result.ok ||
+    result.value.chargedTo !== undefined ||
+    !('viewer' in command) ||
+    command.viewer === undefined
+  )
+    return result;
   const write = result.value.mutations.find(isWrite);
   if (write === undefined) return result;
   const { agentId } = command.viewer;

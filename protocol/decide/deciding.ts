@@ -1,7 +1,9 @@
 import type { NodeQuotas } from '../agents/quota.js';
+import type { Requester } from '../governance/requester.js';
 import type { RuleTrust } from '../governance/rules.js';
 import type { NodeGovernance } from '../governance/settings.js';
 import type { Kinds } from '../kinds/kinds.js';
+import type { SeenRow } from '../kinds/pending-kind.js';
 import type { Instant } from '../meanings.js';
 import type { Result } from '../result.js';
 import type { Mutation } from './mutations.js';
@@ -27,12 +29,24 @@ export interface Decision<T> {
    * A command that was put aside and is decided now, in the same transaction; when it fails, nothing changes. Its answer
    * stands in the value as `executed`.
    */
-  readonly executes?: PutAside;
+  readonly executes?: Approved;
+  /** A command whose changes are looked at and not made; what it would do stands in the value as `action`. */
+  readonly looksAt?: PutAside;
 }
 
 /** A command as a pending action holds it. */
 export interface PutAside {
   readonly kind: string;
+}
+
+/** An approved action, as its record says it. */
+export interface Approved {
+  /** The command as it stands in the record, which another node may have written. */
+  readonly command: Readonly<Record<string, unknown>>;
+  readonly pendingId: string;
+  readonly requester: Requester;
+  readonly approver: Readonly<Record<string, unknown>>;
+  readonly reads: readonly SeenRow[];
 }
 
 /** Facts of the call that the rules may use. */

@@ -171,6 +171,8 @@ export interface Reads {
     readonly Row[]
   >;
 
+  /** The SHA-256 of a text, hex: rules have no cryptography of their own. */
+  'text-digest': Ask<{ readonly text: string }, string>;
   /** Whether any namespace has a standard. */
   'has-policies': Ask<Nothing, boolean>;
   /** The standards of namespaces; those that have none are left out. */

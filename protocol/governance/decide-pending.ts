@@ -1,15 +1,18 @@
+import { writtenProblem } from '../agents/ensure-quota.js';
+import { quotaHolder } from '../agents/quota.js';
 import {
+  type Approved,
   type Deciding,
   type Decision,
   type DecisionContext,
   decided,
-  type PutAside,
 } from '../decide/deciding.js';
 import { homeOf, notHome, numbered } from '../decide/home.js';
 import type { Mutation } from '../decide/mutations.js';
 import { type Reading, read } from '../decide/reads.js';
 import { putRecord, recordRow } from '../decide/record-writes.js';
 import type { Row } from '../decide/rows.js';
+import { makerOf } from '../kinds/home.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type PendingAction, type PendingState, pendingKind } from '../kinds/pending-kind.js';
 import { type Remembered, rememberedId, rememberedKind } from '../kinds/remembered-kind.js';
@@ -73,12 +76,26 @@ export function* decideVotePending(command: VotePending, context: DecisionContex
     remember: command.remember,
     voted_at: context.now,
   };
-  const votes = (yield* votesOn(pending)).filter(({ voter }) => voter !== vote.voter);
+  const cast = [...(yield* votesOn(pending)).filter(({ voter }) => voter !== vote.voter), vote];
   const subject = { id: `${vote.pending_id}|${vote.voter}`, namespace: vote.namespace };
   const written = yield* putRecord(voteKind, subject, vote);
-  const cast = [...votes, vote];
-  if (home !== null) return decided(tally(pending, cast), [written]);
-  return merged(yield* settled(row, cast, context), [written]);
+  const outcome =
+    home !== null
+      ? decided(tally(pending, cast), [written])
+      : merged(yield* settled(row, cast, context), [written]);
+  return yield* chargedVote(outcome, command.agentId, context);
+}
+
+/** A vote that does not decide can be cast again and again, so its voter is charged for it. */
+function* chargedVote(
+  outcome: Result<Decision<PendingOutcome>>,
+  agentId: AgentId,
+  context: DecisionContext,
+): Deciding<PendingOutcome> {
+  if (!outcome.ok || outcome.value.value.pending.status !== 'pending') return outcome;
+  const chargedTo = quotaHolder(agentId);
+  const problem = yield* writtenProblem(chargedTo, context);
+  return problem === null ? { ok: true, value: { ...outcome.value, chargedTo } } : failed(problem);
 }
 
 /** Does nothing for an action that is decided, or that votes do not decide yet. NOT_HOME on another node. */
@@ -111,7 +128,8 @@ function* settled(
   const { image: pending } = row;
   const valid: Vote[] = [];
   for (const vote of votes) if ((yield* voterProblem(pending, vote.agent_id)) === null) valid.push(vote);
-  const denial = valid.find(({ decision }) => decision === 'deny');
+  const denied = valid.find(({ decision }) => decision === 'deny');
+  const denial = denied === undefined ? undefined : deniedOnce(pending, denied);
   const approvals = valid.filter(({ decision }) => decision === 'approve').slice(0, APPROVALS_MAX);
   const isApproved = denial === undefined && approvals.length >= neededBy(pending);
   const deciding = denial ?? (isApproved ? lastOf(approvals) : undefined);
@@ -129,13 +147,25 @@ function* settled(
     mutations.push(...(yield* memoryOf(image, deciding, context)), recordOf(image, deciding));
   const outcome = decided(tally(image, valid), mutations);
   if (!isApproved || !outcome.ok) return outcome;
-  return { ok: true, value: { ...outcome.value, executes: pending.command as unknown as PutAside } };
+  return { ok: true, value: { ...outcome.value, executes: yield* approvedOf(row) } };
+}
+
+/** What the chain executes of an approved action. */
+function* approvedOf({ id, image }: Row<PendingAction>): Reading<Approved> {
+  const { command, pending_id: pendingId, requested_by, written_as: writtenAs, approver, reads } = image;
+  const isOwn = makerOf(id) === peerOfOrigin((yield* read('log-origin', {})).origin);
+  const requester = { requestedBy: requested_by ?? '', writtenAs, isOwn };
+  return { command, pendingId, requester, approver, reads };
 }
 
 const stateOf = (denial: Vote | undefined, isApproved: boolean): PendingState => {
   if (denial !== undefined) return 'rejected';
   return isApproved ? 'approved' : 'pending';
 };
+
+/** A denial ends the action alone; of several who decide together, one does not decide about later actions. */
+const deniedOnce = ({ approver }: PendingAction, denial: Vote): Vote =>
+  approver['form'] === 'consensus' ? { ...denial, remember: 'once' } : denial;
 
 /** The approval that decides. It is remembered no longer than every approval asks for. */
 function lastOf(approvals: readonly Vote[]): Vote | undefined {
@@ -144,24 +174,30 @@ function lastOf(approvals: readonly Vote[]): Vote | undefined {
   return last === undefined ? undefined : { ...last, remember: REMEMBER[least]! };
 }
 
-/** The record of a decision that also holds for later actions. */
+/** The records of a decision that also holds for later actions, one for each gate at which the action waited. */
 function* memoryOf(
-  { namespace, action_type, requested_by: agentId }: PendingAction,
+  { action_type, requested_by: agentId, approver, asked }: PendingAction,
   { decision, agent_id: by, remember }: Vote,
   { now, governance }: DecisionContext,
 ): Reading<readonly Mutation[]> {
   if (remember === 'once' || agentId === null) return [];
-  const what = { namespace, action_type, agent_id: agentId };
-  const image: Remembered = {
-    ...what,
-    rest: NO_REST,
-    decision,
-    lasts: remember,
-    session: remember === 'session' ? governance.session : '',
-    decided_by: by,
-    decided_at: now,
-  };
-  return [yield* putRecord(rememberedKind, { id: rememberedId(what), namespace }, image)];
+  const records = new Map<string, Mutation>();
+  for (const { gate, namespace } of asked) {
+    const what = { namespace, action_type, agent_id: agentId, gate };
+    const image: Remembered = {
+      ...what,
+      rest: NO_REST,
+      approver,
+      decision,
+      lasts: remember,
+      session: remember === 'session' ? governance.session : '',
+      decided_by: by,
+      decided_at: now,
+    };
+    const id = rememberedId(what);
+    records.set(id, yield* putRecord(rememberedKind, { id, namespace }, image));
+  }
+  return [...records.values()];
 }
 
 /** The record of a decision in the audit chain, which stays when the action is removed. */
@@ -194,18 +230,23 @@ function* votesOn({ pending_id: value }: PendingAction): Reading<readonly Vote[]
 }
 
 /** Why an agent may not decide an action (decisions, "who may decide"); null when it may. */
-function* voterProblem(
-  { requested_by: requester, approver }: PendingAction,
-  agentId: AgentId,
-): Reading<Failure | null> {
+function* voterProblem(pending: PendingAction, agentId: AgentId): Reading<Failure | null> {
   const refuse = (cause: string): Failure => ({
     code: 'GOVERNANCE_REFUSED',
     message: `${agentId} may not decide this action: ${cause}`,
   });
-  if (requester?.toLowerCase() === agentId.toLowerCase()) return refuse('it requested the action itself');
-  const { form, agent } = approver as Partial<Approver> & { readonly agent?: unknown };
+  if (isRequester(pending, agentId)) return refuse('it requested the action itself');
+  const { form, agent } = pending.approver as Partial<Approver> & { readonly agent?: unknown };
   if (form === 'agent') return agent === agentId ? null : refuse(`only ${String(agent)} decides it`);
   return (yield* isRegistered(agentId)) ? null : refuse('only registered agents decide; register it first');
+}
+
+/** True for the agent that called, and for the one that the call named for its writes, in whatever case. */
+function isRequester({ requested_by, written_as, command }: PendingAction, agentId: AgentId): boolean {
+  // Records of older releases name the writer as the requester, and the caller in the command.
+  const { viewer } = command as { readonly viewer?: { readonly agentId?: unknown } | null };
+  const names = [requested_by, written_as, viewer?.agentId];
+  return names.some((name) => typeof name === 'string' && name.toLowerCase() === agentId.toLowerCase());
 }
 
 function neededBy({ approver }: PendingAction): number {

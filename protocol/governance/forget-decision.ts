@@ -8,8 +8,9 @@ import type { AgentId } from '../meanings.js';
 import { peerOfOrigin } from '../mesh/wire.js';
 import type { Viewer } from '../ranking/types.js';
 import { fail } from '../result.js';
+import { GATES } from './effective-policy.js';
 
-/** Removes a decision that was remembered; later actions of that kind ask again. */
+/** Removes what was decided about an action, at all of its gates; later actions of that kind ask again. */
 export interface ForgetDecision {
   readonly kind: 'forget-decision';
   readonly namespace: string;
@@ -34,6 +35,9 @@ export interface EndSessionsOutcome {
   readonly removed: number;
 }
 
+/** The gates of decisions; those of older releases name none. */
+const ALL_GATES = ['', ...GATES, 'link'] as const;
+
 /** FORBIDDEN for a decision of another agent. */
 export function* decideForgetDecision({
   namespace,
@@ -41,13 +45,19 @@ export function* decideForgetDecision({
   agentId,
   viewer,
 }: ForgetDecision): Deciding<ForgetDecisionOutcome> {
-  const id = rememberedId({ namespace, action_type: actionType, agent_id: agentId });
-  const row = yield* recordRow(rememberedKind, id);
-  if (row === null) return decided({ removed: false }, []);
-  if (!viewer.all && row.image.decided_by !== viewer.agentId) {
+  const rows: Row<Remembered>[] = [];
+  for (const gate of ALL_GATES) {
+    const id = rememberedId({ namespace, action_type: actionType, agent_id: agentId, gate });
+    const row = yield* recordRow(rememberedKind, id);
+    if (row !== null) rows.push(row);
+  }
+  if (!viewer.all && rows.some(({ image }) => image.decided_by !== viewer.agentId)) {
     return fail('FORBIDDEN', 'another agent made this decision');
   }
-  return decided({ removed: true }, [dropRecord(rememberedKind, row, 'forgotten')]);
+  return decided(
+    { removed: rows.length > 0 },
+    rows.map((row) => dropRecord(rememberedKind, row, 'forgotten')),
+  );
 }
 
 /** Decisions of other nodes stay: those nodes end them. */

@@ -1,48 +1,39 @@
 import type { Command } from '../commands.js';
-import { memoryById, type Reading, read } from '../decide/reads.js';
-import type { LinkKey } from '../graph/link.js';
-import type { AgentId, Instant, MemoryId } from '../meanings.js';
-import { isExpired, isVisible } from '../memory/access.js';
-import { type Memory, ownerOf } from '../memory/memory.js';
-import { sharedNamespace } from '../messages/mail.js';
+import type { Reading } from '../decide/reads.js';
+import type { MemoryId } from '../meanings.js';
+import type { Memory } from '../memory/memory.js';
 import type { Viewer } from '../ranking/types.js';
-import type { Gate } from './effective-policy.js';
+import { type Changes, type GatedPlace, memoryChanges, placesOf, promoting } from './changes.js';
+import { PUT_ASIDE, type ReadPutAside } from './put-aside.js';
 import type { PermissionOp } from './settings.js';
 
-/** One gate that an action passes. */
-export interface GatedPlace {
-  /** What a policy calls it; `link` for a link, about which only permission rules say something. */
-  readonly gate: Gate | 'link';
-  readonly namespace: string;
-  /** The owner of the row that changes; absent for a new row, where the owner of the policy counts. */
-  readonly rowOwner?: AgentId | null;
-}
-
-/** A command as its policy sees it. */
-export interface GatedAction extends Looked {
+/** What a command does, as policies, permission rules and hooks are asked about it. */
+export interface GatedAction {
   /** The word of the pending action and of refusals. */
   readonly action: string;
-  readonly op: PermissionOp;
-}
-
-/** What a gate finds out about a command. */
-interface Looked {
   readonly viewer: Viewer;
   readonly places: readonly GatedPlace[];
   /** The memory that changes; null for several. */
   readonly memoryId: MemoryId | null;
   /** False for a command that cannot wait: what it would do later is not what was asked now. */
   readonly canWait: boolean;
-  /** What rules of kind memory_write look at; null where nothing new is written. */
-  readonly written: Pick<Memory, 'title' | 'tier' | 'namespace'> | null;
+  /** The memories as they are written, which rules of kind memory_write look at. */
+  readonly written: readonly Pick<Memory, 'title' | 'tier' | 'namespace'>[];
 }
 
 type Of<K extends Command['kind']> = Extract<Command, { readonly kind: K }>;
 
-/** A command that policies or permission rules gate. */
-interface Gated<K extends Command['kind']> extends Pick<GatedAction, 'action' | 'op'> {
-  /** Null for a command whose rule refuses it because its memory is missing or hidden. */
-  readonly look: (command: Of<K>, now: Instant) => Reading<Looked | null>;
+/** A command that policies or permission rules gate. What they are asked follows from what it changes. */
+interface Gated<K extends Command['kind']> {
+  readonly action: string;
+  /** The memory that it is about; the one that it writes when absent. */
+  readonly about?: (command: Of<K>) => MemoryId | null;
+  /** An operation that permission rules know besides those of its changes. */
+  readonly op?: PermissionOp;
+  /** A gate that none of its changes shows. */
+  readonly also?: (command: Of<K>, changes: Changes) => readonly GatedPlace[];
+  /** Reads the command from a record of a pending action; null for a command that never waits. */
+  readonly parse: ReadPutAside<K> | null;
 }
 
 /** Why nothing gates a command. */
@@ -58,53 +49,51 @@ type Ungated =
   /** It comes from another node, which has governed it. */
   | 'peer';
 
+const sourceOf = ({ link }: Of<'create-link' | 'invalidate-link'>): MemoryId => link.source_id;
+
 /** Every command with what a policy or a permission rule gates of it, or why nothing does. */
 const GATES = {
-  'store-memory': { action: 'store', op: 'memory_store', look: storing },
-  'register-entity': { action: 'store', op: 'memory_store', look: storing },
-  'send-message': { action: 'store', op: 'memory_store', look: storing },
-  'share-memory': { action: 'store', op: 'memory_store', look: shared },
-  'update-memory': {
-    action: 'update',
-    op: 'memory_store',
-    look: (command, now) => updated(command, command.patch.namespace, now),
+  'store-memory': { action: 'store', parse: PUT_ASIDE['store-memory'] },
+  'register-entity': { action: 'store', parse: PUT_ASIDE['register-entity'] },
+  'send-message': { action: 'store', parse: PUT_ASIDE['send-message'] },
+  'share-memory': { action: 'store', parse: PUT_ASIDE['share-memory'] },
+  'update-memory': { action: 'update', about: ({ id }) => id, parse: PUT_ASIDE['update-memory'] },
+  'undo-edit': { action: 'update', about: ({ id }) => id, parse: PUT_ASIDE['undo-edit'] },
+  'restore-memory': { action: 'restore', about: ({ id }) => id, parse: PUT_ASIDE['restore-memory'] },
+  'promote-memory': {
+    action: 'promote',
+    about: ({ id }) => id,
+    // The copy in an ancestor leaves the memory as it is.
+    also: ({ id, vertical }, { mutations, rows }) => {
+      const row = rows.get(id);
+      return (vertical ?? null) === null || mutations.length === 0 || row === undefined
+        ? []
+        : [promoting(row)];
+    },
+    parse: PUT_ASIDE['promote-memory'],
   },
-  'undo-edit': { action: 'update', op: 'memory_store', look: undone },
-  'restore-memory': { action: 'restore', op: 'memory_store', look: restored },
-  'promote-memory': { action: 'promote', op: 'memory_store', look: promoted },
-  'delete-memory': {
-    action: 'delete',
-    op: 'memory_delete',
-    look: ({ id, viewer }, now) => removed([id], viewer, now),
-  },
+  'delete-memory': { action: 'delete', about: ({ id }) => id, parse: PUT_ASIDE['delete-memory'] },
   'archive-memories': {
     action: 'archive',
-    op: 'memory_archive',
-    look: ({ ids, viewer }, now) => removed(ids, viewer, now),
+    about: ({ ids }) => (ids.length === 1 ? ids[0]! : null),
+    parse: PUT_ASIDE['archive-memories'],
   },
   'resolve-memories': {
     action: 'resolve',
-    op: 'memory_archive',
-    look: ({ loserId, viewer }, now) => removed([loserId], viewer, now),
+    about: ({ loserId }) => loserId,
+    parse: PUT_ASIDE['resolve-memories'],
   },
-  'consolidate-memories': { action: 'consolidate', op: 'memory_consolidate', look: consolidated },
-  'forget-memories': { action: 'forget', op: 'memory_delete', look: forgotten },
-  'create-link': {
-    action: 'link',
-    op: 'memory_link',
-    look: ({ link, viewer }, now) => linked(link, viewer, now),
+  'consolidate-memories': {
+    action: 'consolidate',
+    about: ({ result }) => result.id,
+    op: 'memory_consolidate',
+    parse: PUT_ASIDE['consolidate-memories'],
   },
-  'invalidate-link': {
-    action: 'kg_invalidate',
-    op: 'memory_link',
-    look: ({ link, viewer }, now) => linked(link, viewer, now),
-  },
-  'drop-links': {
-    action: 'unlink',
-    op: 'memory_link',
-    look: ({ sourceId, targetId, viewer }, now) =>
-      linked({ source_id: sourceId, target_id: targetId }, viewer, now),
-  },
+  // A filter may match other memories later, so a forget never waits.
+  'forget-memories': { action: 'forget', about: () => null, parse: null },
+  'create-link': { action: 'link', about: sourceOf, parse: PUT_ASIDE['create-link'] },
+  'invalidate-link': { action: 'kg_invalidate', about: sourceOf, parse: PUT_ASIDE['invalidate-link'] },
+  'drop-links': { action: 'unlink', about: ({ sourceId }) => sourceId, parse: PUT_ASIDE['drop-links'] },
   'touch-memories': 'no memory',
   'prune-observations': 'no memory',
   'register-agent': 'no memory',
@@ -127,6 +116,7 @@ const GATES = {
   'settle-pending': 'governance',
   'forget-decision': 'governance',
   'end-sessions': 'governance',
+  'look-at-action': 'governance',
   'import-memory': 'operator',
   'import-link': 'operator',
   'import-record': 'operator',
@@ -163,159 +153,49 @@ export type GatedKind = {
   [K in Command['kind']]: (typeof GATES)[K] extends string ? never : K;
 }[Command['kind']];
 
-const gateOf = (kind: Command['kind']): Gated<Command['kind']> | null => {
-  const gate = GATES[kind] as Gated<Command['kind']> | Ungated | undefined;
+type AnyGate = Gated<Command['kind']>;
+
+const gateOf = (kind: string): AnyGate | null => {
+  const gate = Object.hasOwn(GATES, kind) ? GATES[kind as Command['kind']] : undefined;
   // A store with rules of its own, as the simulator's, may have other commands.
-  return typeof gate === 'object' ? gate : null;
+  return typeof gate === 'object' ? (gate as unknown as AnyGate) : null;
 };
+
+/** The kinds that are gated, each with whether it can wait for an approval. */
+export const gatedKinds = (): readonly { readonly kind: GatedKind; readonly canWait: boolean }[] =>
+  (Object.keys(GATES) as Command['kind'][]).flatMap((kind) => {
+    const gate = gateOf(kind);
+    return gate === null ? [] : [{ kind: kind as GatedKind, canWait: gate.parse !== null }];
+  });
 
 /** The word for what a command does; null for one that nothing gates, and for a preview. */
 export const gatedWord = (command: Command): string | null =>
   command.kind === 'undo-edit' && command.dryRun ? null : (gateOf(command.kind)?.action ?? null);
 
-/**
- * What a command does that a policy or a permission rule can gate; null for a command that nothing gates, and for one
- * whose rule refuses it because its memory is missing or hidden. Hooks of policies are asked with the same.
- */
-export function* gatedAction(command: Command, now: Instant): Reading<GatedAction | null> {
+/** Reads a command of a gated kind from a record of a pending action; null for every other one. */
+export const readPutAside: ReadPutAside<GatedKind> = (sent, by) => {
+  const parse = typeof sent['kind'] === 'string' ? gateOf(sent['kind'])?.parse : null;
+  return (parse as ReadPutAside<GatedKind> | null | undefined)?.(sent, by) ?? null;
+};
+
+/** What a command does by its changes; null for one that nothing gates, and for one that changes nothing that is gated. */
+export function* gatedAction(command: Command, changes: Changes): Reading<GatedAction | null> {
   const gate = gateOf(command.kind);
   if (gate === null) return null;
-  const looked = yield* gate.look(command as never, now);
-  return looked === null ? null : { ...looked, action: gate.action, op: gate.op };
-}
-
-// biome-ignore lint/correctness/useYield: other gates read; this one reads nothing.
-function* storing({ memory, viewer }: Pick<Of<'store-memory'>, 'memory' | 'viewer'>): Reading<Looked> {
-  return {
-    viewer,
-    places: [{ gate: 'write', namespace: memory.namespace }],
-    memoryId: memory.id,
-    canWait: true,
-    written: memory,
-  };
-}
-
-function* undone(command: Of<'undo-edit'>, now: Instant): Reading<Looked | null> {
-  if (command.dryRun) return null;
-  const edit = yield* read('last-edit', { id: command.id });
-  return yield* updated(command, edit?.before?.namespace, now);
-}
-
-function* shared({ id, copyId, from, to, viewer }: Of<'share-memory'>, now: Instant): Reading<Looked | null> {
-  const row = yield* shown(id, viewer, now);
-  if (row === null) return null;
-  return yield* storing({ memory: { ...row, id: copyId, namespace: sharedNamespace(from, to) }, viewer });
-}
-
-function* updated(
-  { id, viewer }: { readonly id: MemoryId; readonly viewer: Viewer },
-  movedTo: string | undefined,
-  now: Instant,
-): Reading<Looked | null> {
-  const row = yield* shown(id, viewer, now);
-  if (row === null) return null;
-  const place: GatedPlace = { gate: 'write', namespace: row.namespace, rowOwner: ownerOf(row) };
-  const moves = movedTo !== undefined && movedTo !== row.namespace;
-  return {
-    viewer,
-    // A move takes the memory away from its namespace, as a deletion does.
-    places: moves ? [place, { ...place, gate: 'delete' }, { gate: 'write', namespace: movedTo }] : [place],
-    memoryId: id,
-    canWait: true,
-    written: { ...row, namespace: movedTo ?? row.namespace },
-  };
-}
-
-function* restored({ id, viewer }: Of<'restore-memory'>): Reading<Looked | null> {
-  const row = yield* read('archived-memory', { id });
-  if (row === null || !isVisible(row.memory, viewer)) return null;
-  const { memory } = row;
-  return {
-    viewer,
-    places: [{ gate: 'write', namespace: memory.namespace, rowOwner: ownerOf(memory) }],
-    memoryId: id,
-    canWait: true,
-    written: memory,
-  };
-}
-
-function* promoted({ id, viewer, vertical }: Of<'promote-memory'>, now: Instant): Reading<Looked | null> {
-  const row = yield* shown(id, viewer, now);
-  if (row === null) return null;
-  const place: GatedPlace = { gate: 'promote', namespace: row.namespace, rowOwner: ownerOf(row) };
-  const clone = vertical ?? null;
-  return {
-    viewer,
-    places: clone === null ? [place] : [place, { gate: 'write', namespace: clone.toNamespace }],
-    memoryId: id,
-    canWait: true,
-    written: clone === null ? null : { ...row, namespace: clone.toNamespace },
-  };
-}
-
-function* removed(ids: readonly MemoryId[], viewer: Viewer, now: Instant): Reading<Looked | null> {
-  const places: GatedPlace[] = [];
-  for (const id of new Set(ids)) {
-    const row = yield* shown(id, viewer, now);
-    if (row !== null) places.push({ gate: 'delete', namespace: row.namespace, rowOwner: ownerOf(row) });
-  }
+  const also = gate.also?.(command as never, changes) ?? [];
+  const { op } = gate;
+  const places = [...also, ...(yield* placesOf(changes.mutations))].map((place) =>
+    op === undefined ? place : { ...place, ops: [op, ...place.ops] },
+  );
   if (places.length === 0) return null;
-  const memoryId = ids.length === 1 ? ids[0]! : null;
-  return { viewer, places, memoryId, canWait: true, written: null };
+  const written = memoryChanges(changes.mutations).flatMap(({ after }) => (after === null ? [] : [after]));
+  const memoryId = gate.about === undefined ? (written[0]?.id ?? null) : gate.about(command as never);
+  const viewer = viewerOf(command)!;
+  return { action: gate.action, viewer, places, memoryId, canWait: gate.parse !== null, written };
 }
 
-function* consolidated(
-  { ids, result, viewer }: Of<'consolidate-memories'>,
-  now: Instant,
-): Reading<Looked | null> {
-  const sources = yield* removed(ids, viewer, now);
-  if (sources === null) return null;
-  return {
-    viewer,
-    places: [{ gate: 'write', namespace: result.namespace }, ...sources.places],
-    memoryId: result.id,
-    canWait: true,
-    written: result,
-  };
-}
-
-/** The rows that one batch would remove. A filter may match others later, so a forget never waits. */
-function* forgotten({ filter, limit }: Of<'forget-memories'>): Reading<Looked> {
-  const rows = yield* read('forgettable-memories', { filter, limit });
-  const places = new Map<string, GatedPlace>();
-  for (const row of rows) {
-    const rowOwner = ownerOf(row);
-    places.set(`${row.namespace}|${rowOwner}`, { gate: 'delete', namespace: row.namespace, rowOwner });
-  }
-  return {
-    viewer: filter.viewer,
-    places: [...places.values()],
-    memoryId: null,
-    canWait: false,
-    written: null,
-  };
-}
-
-/** A link shows with both of its memories, so a rule about the namespace of either one counts. */
-function* linked(
-  { source_id, target_id }: Pick<LinkKey, 'source_id' | 'target_id'>,
-  viewer: Viewer,
-  now: Instant,
-): Reading<Looked | null> {
-  const source = yield* shown(source_id, viewer, now);
-  const target = yield* shown(target_id, viewer, now);
-  if (source === null || target === null) return null;
-  const namespaces = new Set([source.namespace, target.namespace]);
-  return {
-    viewer,
-    places: [...namespaces].map((namespace) => ({ gate: 'link', namespace })),
-    memoryId: source_id,
-    canWait: true,
-    written: null,
-  };
-}
-
-function* shown(id: MemoryId, viewer: Viewer, now: Instant): Reading<Memory | null> {
-  const row = yield* memoryById(id);
-  return row === null || isExpired(row, now) || !isVisible(row, viewer) ? null : row;
+/** Who gives a command; null for one that has no caller. */
+export function viewerOf(command: Command): Viewer | null {
+  if (command.kind === 'forget-memories') return command.filter.viewer;
+  return 'viewer' in command ? (command.viewer ?? null) : null;
 }

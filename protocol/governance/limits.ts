@@ -4,6 +4,10 @@
 export const GOVERNANCE_BYTES_MAX = 16_384;
 /** The command of a pending action, as JSON text: a content whose letters are all escaped, and metadata. */
 export const PENDING_COMMAND_BYTES_MAX = 786_432;
+/** Rows that one action is about, and gates at which it waits: those of the largest bulk, and some more. */
+export const PENDING_ROWS_MAX = 2048;
+/** The id of such a row; that of a link joins the ids of two memories. */
+export const PENDING_ROW_ID_BYTES_MAX = 1024;
 /** Votes on one action. */
 export const APPROVALS_MAX = 1000;
 /** Actions of one agent that wait at the same time on a node. */

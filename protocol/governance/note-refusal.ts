@@ -3,6 +3,7 @@ import type { DecisionContext } from '../decide/deciding.js';
 import { after, type Reading, read } from '../decide/reads.js';
 import { POLICY_REFUSALS_OF_AGENT_MAX, POLICY_REFUSALS_OF_NODE_MAX } from '../limits.js';
 import type { GatedAction } from './gated-action.js';
+import type { PermissionOp } from './settings.js';
 
 /** The type of the records; the index that counts them names it. */
 export const POLICY_REFUSAL = 'governance.policy_refusal';
@@ -11,6 +12,8 @@ export const POLICY_REFUSAL = 'governance.policy_refusal';
 export interface RefusedPlace {
   readonly namespace: string;
   readonly reason: string;
+  /** The operation that a permission rule denied; that of the gate where a policy refused. */
+  readonly op?: PermissionOp;
 }
 
 /**
@@ -18,8 +21,8 @@ export interface RefusedPlace {
  * get so many records in a UTC day; the last one says that it is the last.
  */
 export function* noteRefusal(
-  { action, op, viewer, memoryId }: GatedAction,
-  { namespace, reason }: RefusedPlace,
+  { action, places, viewer, memoryId }: GatedAction,
+  { namespace, reason, op = places[0]!.ops[0]! }: RefusedPlace,
   { now }: Pick<DecisionContext, 'now'>,
 ): Reading<void> {
   const agentId = quotaHolder(viewer.agentId ?? 'operator');

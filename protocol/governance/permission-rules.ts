@@ -1,6 +1,6 @@
-import type { GatedAction } from './gated-action.js';
+import type { Viewer } from '../ranking/types.js';
 import { matchesGlob } from './glob.js';
-import type { PermissionRule } from './settings.js';
+import type { PermissionOp, PermissionRule } from './settings.js';
 
 /**
  * The permission rule that decides on an action in a namespace; null when no rule is about it. A denial wins, then the
@@ -8,7 +8,7 @@ import type { PermissionRule } from './settings.js';
  */
 export function ruleDecision(
   rules: readonly PermissionRule[],
-  { op, viewer }: Pick<GatedAction, 'op' | 'viewer'>,
+  { op, viewer }: { readonly op: PermissionOp; readonly viewer: Viewer },
   namespace: string,
 ): PermissionRule | null {
   const about = rules.filter(

@@ -1,16 +1,19 @@
+import { chargeRequest } from '../agents/ensure-quota.js';
+import { quotaHolder } from '../agents/quota.js';
 import { type Deciding, type DecisionContext, decided, type PutAside } from '../decide/deciding.js';
 import { numbered } from '../decide/home.js';
 import { read } from '../decide/reads.js';
 import { putRecord, recordRow } from '../decide/record-writes.js';
 import { homeId } from '../kinds/home.js';
 import { NO_REST } from '../kinds/payload.js';
-import { type PendingAction, pendingKind } from '../kinds/pending-kind.js';
+import { type AskedPlace, type PendingAction, pendingKind, type SeenRow } from '../kinds/pending-kind.js';
 import { PENDING_SECONDS_MAX, PENDINGS_OPEN_MAX } from '../limits.js';
 import type { AgentId, MemoryId } from '../meanings.js';
 import { peerOfOrigin } from '../mesh/wire.js';
-import { fail } from '../result.js';
+import { fail, failed } from '../result.js';
 import { instantAfter } from '../time.js';
 import type { Approver } from './effective-policy.js';
+import { requesterViewer } from './requester.js';
 
 /** Puts a command aside until it is approved (interface §2.6). This node is the home of the pending action. */
 export interface RequestApproval {
@@ -21,7 +24,14 @@ export interface RequestApproval {
   readonly namespace: string;
   readonly memoryId: MemoryId | null;
   readonly approver: Approver;
+  /** The caller, as which the command runs when it is approved. */
   readonly requestedBy: AgentId | null;
+  /** The agent that the call named for its writes; absent where that is the caller. */
+  readonly writtenAs?: AgentId | null;
+  /** The rows that the command is about. */
+  readonly reads?: readonly SeenRow[];
+  /** Where it waits. */
+  readonly asked?: readonly AskedPlace[];
 }
 
 /** What `request-approval` answers. */
@@ -30,13 +40,15 @@ export interface RequestApprovalOutcome {
 }
 
 /**
- * QUOTA_EXCEEDED when too many actions of the agent wait already; PENDING_ACTION_STATE_INVALID for a request that was sent
+ * QUOTA_EXCEEDED when too many actions of the agent wait already, or it has requested or written as much as it may in a day:
+ * a request is charged as what it stores would be; PENDING_ACTION_STATE_INVALID for a request that was sent
  * before and whose action is removed: it would be executed again.
  */
 export function* decideRequestApproval(
-  { pendingId, command, action, namespace, memoryId, approver, requestedBy }: RequestApproval,
+  request: RequestApproval,
   context: DecisionContext,
 ): Deciding<RequestApprovalOutcome> {
+  const { pendingId, requestedBy } = request;
   const self = peerOfOrigin((yield* read('log-origin', {})).origin);
   const id = homeId(self, pendingId);
   // The call may be one that was sent before and not answered.
@@ -59,15 +71,34 @@ export function* decideRequestApproval(
       },
     );
   }
-  const image: PendingAction = yield* numbered(id, {
+  const holder = quotaHolder(requestedBy ?? OPERATOR);
+  const charge = yield* chargeRequest(holder, context);
+  if (!charge.ok) return failed(charge.error);
+  const image: PendingAction = yield* numbered(id, pendingOf(request, context));
+  const { namespace } = request;
+  const written = yield* putRecord(pendingKind, { id, namespace }, image);
+  const mutations = [written, charge.value];
+  return { ok: true, value: { value: { pending: image }, mutations, chargedTo: holder } };
+}
+
+/** Who pays for a request without an agent. */
+const OPERATOR = 'operator';
+
+/** The action as it is stored. Its command names its caller, so that an older release runs it for that agent too. */
+function pendingOf(request: RequestApproval, context: DecisionContext): PendingAction {
+  const { pendingId, command, action, namespace, memoryId, approver, requestedBy } = request;
+  return {
     rest: NO_REST,
     pending_id: pendingId,
     action_type: action,
     namespace,
     memory_id: memoryId,
-    command: { ...command },
+    command: { ...command, viewer: requesterViewer(requestedBy) },
     approver: { ...approver },
     requested_by: requestedBy,
+    written_as: request.writtenAs ?? null,
+    reads: request.reads ?? [],
+    asked: request.asked ?? [],
     requested_at: context.now,
     expires_at: instantAfter(context.now, PENDING_SECONDS_MAX),
     status: 'pending',
@@ -75,6 +106,5 @@ export function* decideRequestApproval(
     decided_by: null,
     decided_at: null,
     remember: null,
-  } satisfies PendingAction);
-  return decided({ pending: image }, [yield* putRecord(pendingKind, { id, namespace }, image)]);
+  };
 }

@@ -1,7 +1,7 @@
 import * as limits from '../limits.js';
 import type { AgentId, Instant, MemoryId } from '../meanings.js';
 import { nameOf } from './home.js';
-import { isObject, isText, isTextOrNull, oneOf, type Rest } from './payload.js';
+import { isCount, isObject, isText, isTextOrNull, oneOf, type Rest } from './payload.js';
 import { recordKind } from './record-kind.js';
 import { instant, orNull, shallowJson, textOf } from './replicated-value.js';
 
@@ -12,6 +12,22 @@ export type PendingState = (typeof PENDING_STATES)[number];
 export interface Approval {
   readonly agent_id: AgentId;
   readonly approved_at: Instant;
+}
+
+/** A row that an action was requested about, as it was then: its version, and the digest of its text. */
+export interface SeenRow {
+  readonly kind: 'memory' | 'link';
+  readonly id: string;
+  /** 0 for a link, which has no versions. */
+  readonly version: number;
+  /** SHA-256, hex. What reads move (the expiry, the tier, the counts) is not part of it. */
+  readonly digest: string;
+}
+
+/** A gate at which an action waits. */
+export interface AskedPlace {
+  readonly gate: string;
+  readonly namespace: string;
 }
 
 /**
@@ -29,7 +45,14 @@ export interface PendingAction {
   readonly command: Readonly<Record<string, unknown>>;
   /** Who may decide: the approver of the policy when the action was requested. */
   readonly approver: Readonly<Record<string, unknown>>;
+  /** The caller, as which the command runs. */
   readonly requested_by: AgentId | null;
+  /** The agent that the call named for its writes; null where that is the caller. It does not decide either. */
+  readonly written_as: AgentId | null;
+  /** The rows that it was requested about; it is not executed when one has changed. */
+  readonly reads: readonly SeenRow[];
+  /** Where it waits. */
+  readonly asked: readonly AskedPlace[];
   readonly requested_at: Instant;
   readonly expires_at: Instant;
   readonly status: PendingState;
@@ -42,6 +65,16 @@ export interface PendingAction {
 }
 
 const WORD = textOf(limits.REPLICATED_WORD_BYTES_MAX);
+const HEADER = textOf(limits.HEADER_TEXT_LENGTH_MAX);
+const SUBJECT = textOf(limits.PENDING_ROW_ID_BYTES_MAX);
+const isSeenRow = (value: unknown): boolean =>
+  isObject(value) &&
+  oneOf(['memory', 'link'])(value['kind']) &&
+  SUBJECT(value['id']) &&
+  isCount(value['version']) &&
+  WORD(value['digest']);
+const isAskedPlace = (value: unknown): boolean =>
+  isObject(value) && WORD(value['gate']) && HEADER(value['namespace']);
 const isApproval = (value: unknown): boolean =>
   isObject(value) && isText(value['agent_id']) && isText(value['approved_at']);
 
@@ -55,6 +88,19 @@ export const pendingKind = recordKind<PendingAction>({
     command: { accepts: isObject, admits: shallowJson(limits.PENDING_COMMAND_BYTES_MAX), default: {} },
     approver: { accepts: isObject, admits: shallowJson(limits.GOVERNANCE_BYTES_MAX), default: {} },
     requested_by: { accepts: isTextOrNull, admits: orNull(WORD), default: null },
+    written_as: { accepts: isTextOrNull, admits: orNull(WORD), default: null, later: true },
+    reads: {
+      accepts: (value) => Array.isArray(value) && value.every(isSeenRow),
+      admits: (value) => Array.isArray(value) && value.length <= limits.PENDING_ROWS_MAX,
+      default: [],
+      later: true,
+    },
+    asked: {
+      accepts: (value) => Array.isArray(value) && value.every(isAskedPlace),
+      admits: (value) => Array.isArray(value) && value.length <= limits.PENDING_ROWS_MAX,
+      default: [],
+      later: true,
+    },
     requested_at: { accepts: isText, admits: instant, default: '' },
     expires_at: { accepts: isText, admits: instant, default: '' },
     status: { accepts: oneOf(PENDING_STATES), default: 'pending' },

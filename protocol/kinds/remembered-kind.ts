@@ -1,8 +1,8 @@
 import * as limits from '../limits.js';
 import type { AgentId, Instant } from '../meanings.js';
-import { isText, oneOf, type Rest } from './payload.js';
+import { isObject, isText, oneOf, type Rest } from './payload.js';
 import { recordKind } from './record-kind.js';
-import { instant, textOf } from './replicated-value.js';
+import { instant, shallowJson, textOf } from './replicated-value.js';
 
 /** A decision that also holds for later actions of the same agent (interface §4.9, `remember`). */
 export interface Remembered {
@@ -10,6 +10,10 @@ export interface Remembered {
   readonly action_type: string;
   /** The agent that requested the action. */
   readonly agent_id: AgentId;
+  /** The gate that the action waited at; empty in records of older releases, which no longer count. */
+  readonly gate: string;
+  /** Who decided such actions then; the decision ends when that is another one. */
+  readonly approver: Readonly<Record<string, unknown>>;
   readonly decision: 'approve' | 'deny';
   readonly lasts: 'session' | 'forever';
   /** The run of the node that it ends with; empty for one that holds until it is removed. */
@@ -27,6 +31,13 @@ export const rememberedKind = recordKind<Remembered>({
     namespace: { accepts: isText, admits: textOf(limits.HEADER_TEXT_LENGTH_MAX), default: '' },
     action_type: { accepts: isText, admits: WORD, default: '' },
     agent_id: { accepts: isText, admits: WORD, default: '' },
+    gate: { accepts: isText, admits: WORD, default: '', later: true },
+    approver: {
+      accepts: isObject,
+      admits: shallowJson(limits.GOVERNANCE_BYTES_MAX),
+      default: {},
+      later: true,
+    },
     decision: { accepts: oneOf(['approve', 'deny']), default: 'deny' },
     lasts: { accepts: oneOf(['session', 'forever']), default: 'forever' },
     session: { accepts: isText, admits: WORD, default: '' },
@@ -40,9 +51,8 @@ export const rememberedKind = recordKind<Remembered>({
   indexes: [{ name: 'remembered_lasts', members: ['lasts'] }],
 });
 
-export const rememberedId = ({
-  action_type,
-  agent_id,
-  namespace,
-}: Pick<Remembered, 'action_type' | 'agent_id' | 'namespace'>): string =>
-  `${action_type}|${agent_id}|${namespace}`;
+/** The members that identify a decision. */
+export type RememberedKey = Pick<Remembered, 'action_type' | 'agent_id' | 'gate' | 'namespace'>;
+
+export const rememberedId = ({ action_type, agent_id, gate, namespace }: RememberedKey): string =>
+  `${action_type}|${gate === '' ? '' : `${gate}|`}${agent_id}|${namespace}`;

@@ -69,7 +69,7 @@ export const notOwner = (row: Memory, { agentId }: Viewer) => {
 const isNameless = (agentId: string | null): boolean => agentId?.startsWith('anonymous:req-') === true;
 
 /**
- * Updates some fields: NOT_FOUND, FORBIDDEN for another owner's row, VERSION_CONFLICT with both versions, CONFLICT on a
+ * Updates some fields: NOT_FOUND, VALIDATION_FAILED for an expiry in the past, FORBIDDEN for another owner's row, VERSION_CONFLICT with both versions, CONFLICT on a
  * taken (title, namespace). The tier never goes down; `version` grows by one.
  */
 export function* decideUpdate(
@@ -87,7 +87,12 @@ export function* decideUpdate(
       current_version: row.version,
     });
   }
-  const { kind } = command.patch;
+  const { kind, expires_at: expiry } = command.patch;
+  if (typeof expiry === 'string' && expiry <= context.now) {
+    return fail('VALIDATION_FAILED', 'expires_at lies in the past; delete the memory instead', {
+      fields: ['expires_at'],
+    });
+  }
   if (kind !== undefined && kind !== row.kind && keepsKind(row)) {
     return fail('CONFLICT', `${row.kind === 'entity' ? 'an' : 'a'} ${row.kind} keeps its kind`, {
       fields: ['kind'],

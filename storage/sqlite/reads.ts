@@ -160,6 +160,7 @@ export class DecisionReads {
       'subjects-beyond': ({ origin, seq }) => subjects.subjectsBeyond(origin, seq),
       'digest-holds': ({ kind, namespace }) => this.digests.holds(kind, namespace),
       'records-with': ({ kind, member, value, limit }) => tables.records(kind).rowsWith(member, value, limit),
+      'text-digest': ({ text }) => this.crypto.sha256Hex(text),
       'has-policies': () => this.governance.hasPolicies(),
       'standards-of': ({ namespaces }) => this.governance.standards(namespaces),
       'holds-others': ({ namespace, agentId }, { now }) =>

@@ -19,6 +19,7 @@ const ASKED = aMemory({
   id: 'asked',
   title: 'asked',
   namespace: 'team',
+  metadata: { agent_id: 'ai:a' },
   created_at: instantFromMs(START_MS),
 });
 

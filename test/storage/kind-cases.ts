@@ -167,7 +167,7 @@ export const CASES: readonly Case[] = [
     },
     ...{ command: { kind: 'store-memory', version }, approver: { form: 'human' }, requested_by: 'ai:a' },
     ...{ requested_at: INSTANT, expires_at: INSTANT, approvals: [], decided_by: null, decided_at: null },
-    ...{ remember: null, rest: {} },
+    ...{ remember: null, written_as: null, reads: [], asked: [], rest: {} },
   })),
   recordCase(voteKind, { id: 'p1|ai:b', namespace: 'team' }, (version) => ({
     ...{ pending_id: 'p1', namespace: 'team', agent_id: 'ai:B', voter: 'ai:b', remember: 'once' as const },
@@ -179,7 +179,7 @@ export const CASES: readonly Case[] = [
   })),
   recordCase(rememberedKind, { id: 'store|ai:a|team', namespace: 'team' }, (version) => ({
     ...{ namespace: 'team', action_type: 'store', agent_id: 'ai:a', decision: 'approve', lasts: 'forever' },
-    ...{ session: '', decided_by: `by ${version}`, decided_at: INSTANT, rest: {} },
+    ...{ session: '', decided_by: `by ${version}`, decided_at: INSTANT, gate: '', approver: {}, rest: {} },
   })),
   {
     ...recordCase(ruleKind, { id: 'R1', namespace: '_mesh' }, () => assert.fail('has a command')),

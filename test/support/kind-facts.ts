@@ -55,9 +55,11 @@ export function recordFacts(
   return { name, ...words, home, rows: 'records', image, later, prevails: null, joins, removal: {}, id };
 }
 
-/** The id of the subject that an image or a row is of. */
+/** The id of the subject that an image or a row is of. A member with a bar is left out, bar and all, while it is empty. */
 export const idOf = (template: string, members: Json): string =>
-  template.replace(/\{(\w+)\}/g, (_, member: string) => String(members[member]));
+  template.replace(/\{(\w+)(\|?)\}/g, (_, member: string, bar: string) =>
+    bar === '|' && members[member] === '' ? '' : `${String(members[member])}${bar}`,
+  );
 
 export const MEMORY: KindFacts = {
   name: 'memory',
@@ -108,14 +110,17 @@ export const ALIAS = recordFacts(
   { id: '{memory_id}|{folded}' },
 );
 
+const PENDING_LATER: Json = { written_as: null, reads: [], asked: [] };
+
 export const PENDING = recordFacts(
   'pending',
   {
     ...{ pending_id: '', action_type: '', namespace: '', memory_id: null, command: {}, approver: {} },
     ...{ requested_by: null, requested_at: '', expires_at: '', status: 'pending', approvals: [] },
     ...{ decided_by: null, decided_at: null, remember: null },
+    ...PENDING_LATER,
   },
-  { home: true },
+  { home: true, later: PENDING_LATER },
 );
 
 export const VOTE = recordFacts(
@@ -131,9 +136,9 @@ export const REMEMBERED = recordFacts(
   'remembered',
   {
     ...{ namespace: '', action_type: '', agent_id: '', decision: 'deny', lasts: 'forever', session: '' },
-    ...{ decided_by: '', decided_at: '' },
+    ...{ decided_by: '', decided_at: '', gate: '', approver: {} },
   },
-  { id: '{action_type}|{agent_id}|{namespace}' },
+  { id: '{action_type}|{gate|}{agent_id}|{namespace}', later: { gate: '', approver: {} } },
 );
 
 export const RULE = recordFacts(

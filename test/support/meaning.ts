@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { KindFacts } from './kind-facts.js';
 import {
   covered,
@@ -44,7 +45,9 @@ export const isRemoval = ({ drops }: KindFacts, one: Told): boolean => one.away 
 function withMembers(kind: KindFacts, members: Json, said: Json): Json {
   const later: Json = kind.home ? { ...kind.later, home_number: 0 } : kind.later;
   const all = Object.entries({ ...members, ...said });
-  return Object.fromEntries(all.filter(([member, value]) => !(member in later && later[member] === value)));
+  return Object.fromEntries(
+    all.filter(([member, value]) => !(member in later && isDeepStrictEqual(later[member], value))),
+  );
 }
 
 /** The image in a version. */

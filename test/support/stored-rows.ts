@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type Database from 'better-sqlite3';
 import { canonicalJson } from '../../protocol/canonical-json.js';
 import { idOf, type KindFacts, LINK, MEMORY } from './kind-facts.js';
@@ -27,7 +28,9 @@ const JSON_MEMBERS: ReadonlySet<string> = new Set([
 /** The canonical JSON of a row with a column for each member, and one for members that the release does not know. */
 function textOf(row: SqlRow, { image, later }: KindFacts, read: (member: string) => unknown): string {
   const all = Object.keys(image).map((member) => [member, read(member)] as const);
-  const members = all.filter(([member, value]) => !(member in later && later[member] === value));
+  const members = all.filter(
+    ([member, value]) => !(member in later && isDeepStrictEqual(later[member], value)),
+  );
   return canonicalJson({ ...JSON.parse(String(row['rest'])), ...Object.fromEntries(members) });
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Command } from '../../../protocol/commands.js';
 import { POLICY_REFUSAL } from '../../../protocol/governance/note-refusal.js';
+import type { RequestApproval } from '../../../protocol/governance/request-approval.js';
 import type { PermissionRule } from '../../../protocol/governance/settings.js';
 import { governedWriter } from '../../support/governed-writer.js';
 import { linking, OPERATOR, tenant } from '../../support/memories.js';
@@ -83,7 +84,9 @@ for (const word of WORDS) {
       const command = commandOf(word, open, closed);
       const { code, details } = node.refused(command);
       assert.equal(code, 'APPROVAL_REQUIRED');
-      assert.deepEqual(details, {
+      const { reads, asked, ...told } = details!;
+      assert.deepEqual(asked, [{ gate: 'link', namespace: 'closed' }]);
+      assert.deepEqual(told, {
         ...{ action: word, namespace: 'closed', memory_id: open },
         approver: { form: 'agent', agent: 'ai:lead' },
       });
@@ -91,6 +94,7 @@ for (const word of WORDS) {
       node.must({
         ...{ kind: 'request-approval', pendingId: 'p', command, action: word, namespace: 'closed' },
         ...{ memoryId: open, approver: { form: 'agent', agent: 'ai:lead' }, requestedBy: AGENT },
+        ...({ reads, asked } as Pick<Required<RequestApproval>, 'reads' | 'asked'>),
       });
       const vote = { kind: 'vote-pending', pendingId: 'p', decision: 'approve', remember: 'once' } as const;
       assert.equal(node.refused({ ...vote, agentId: 'ai:another' }).code, 'GOVERNANCE_REFUSED');

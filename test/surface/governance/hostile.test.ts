@@ -143,7 +143,7 @@ describe('an agent that looks for a way around a policy', { timeout: 120_000 }, 
     const moved = await call(CODER, 'PUT', `/memories/${body['id']}`, { namespace: 'private' });
     assert.equal((await approve(LEAD, moved)).status, 200);
     const refused = await approve(LEAD, asked);
-    assert.deepEqual([refused.status, refused.body['code']], [403, 'FORBIDDEN']);
+    assert.deepEqual([refused.status, refused.body['code']], [409, 'VERSION_CONFLICT']);
     assert.equal((await call(CODER, 'GET', `/memories/${body['id']}`)).status, 200);
   });
 

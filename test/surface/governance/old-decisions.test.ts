@@ -25,7 +25,12 @@ it('a daemon removes actions that were decided long ago, and leaves the others',
   ] as const) {
     node.nowMs = nowMs + laterMs;
     node.must({
-      ...{ kind: 'request-approval', pendingId, command: storing({ title: pendingId }), action: 'store' },
+      ...{
+        kind: 'request-approval',
+        pendingId,
+        command: storing({ title: pendingId, metadata: { agent_id: 'ai:coder' } }),
+        action: 'store',
+      },
       ...{ namespace: 'team', memoryId: null, approver: { form: 'human' }, requestedBy: 'ai:coder' },
     });
     const vote = { kind: 'vote-pending', pendingId, agentId: 'ai:lead', remember: 'once' } as const;
