@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type Command, RULES } from '../../protocol/commands.js';
+import { type GatedKind, gatedKinds, readPutAside } from '../../protocol/governance/gated-action.js';
+import { governedWriter } from '../support/governed-writer.js';
+import { aMemory, linking, OPERATOR } from '../support/memories.js';
+
+const REQUESTER = 'ai:requester';
+const WRITER = 'ai:writer-of-it';
+const BY = { requestedBy: REQUESTER, writtenAs: WRITER, isOwn: true };
+
+type Of<K extends GatedKind> = Extract<Command, { readonly kind: K }>;
+type Waiting = Exclude<GatedKind, 'forget-memories'>;
+
+const memory = aMemory({ metadata: { agent_id: WRITER, attest_level: 'claimed' } });
+const viewer = OPERATOR;
+const { link } = linking('m1', 'm2');
+
+/** A command of each kind that can wait, as the operator would give it. */
+const SAMPLES: { readonly [K in Waiting]: Of<K> } = {
+  'store-memory': {
+    ...{ kind: 'store-memory', memory, onConflict: 'error', viewer, archive: true, envelope: null },
+  },
+  'register-entity': {
+    ...{ kind: 'register-entity', memory, ids: ['m1'], aliases: ['a'], viewer, archive: true },
+  },
+  'send-message': {
+    kind: 'send-message',
+    memory: { ...memory, namespace: '_messages/ai:b' },
+    viewer,
+  },
+  'share-memory': {
+    ...{ kind: 'share-memory', id: 'm1', copyId: 'c1', from: REQUESTER, to: 'ai:b', viewer },
+  },
+  'update-memory': {
+    ...{ kind: 'update-memory', id: 'm1', expectedVersion: null, viewer, archive: true },
+    patch: { title: 't', tier: 'long', expires_at: null, scope: 'collective', metadata: { a: 1 } },
+  },
+  'undo-edit': { kind: 'undo-edit', id: 'm1', dryRun: false, viewer, archive: true },
+  'restore-memory': {
+    ...{ kind: 'restore-memory', id: 'm1', viewer, archive: true },
+    ttlSeconds: { short: 60, mid: 3600, long: null },
+  },
+  'promote-memory': {
+    ...{ kind: 'promote-memory', id: 'm1', targetTier: 'long', viewer, archive: true },
+    vertical: { toNamespace: 'team', cloneId: 'c1' },
+  },
+  'delete-memory': { kind: 'delete-memory', id: 'm1', archive: true, viewer },
+  'archive-memories': { kind: 'archive-memories', ids: ['m1', 'm2'], reason: 'manual', viewer },
+  'resolve-memories': { kind: 'resolve-memories', winnerId: 'm1', loserId: 'm2', viewer },
+  'consolidate-memories': {
+    ...{ kind: 'consolidate-memories', ids: ['m1', 'm2'], summary: null, onConflict: 'error' },
+    result: { id: 'm3', title: 't', namespace: 'team', tier: 'mid', expiresAt: null },
+    ...{ agentId: REQUESTER, viewer, archive: true },
+  },
+  'create-link': {
+    ...{ kind: 'create-link', link, viewer, by: REQUESTER },
+    asked: { valid_from: null, valid_until: null },
+  },
+  'invalidate-link': {
+    ...{ kind: 'invalidate-link', validUntil: null, viewer, by: WRITER },
+    link: { source_id: 'm1', target_id: 'm2', relation: 'related_to' },
+  },
+  'drop-links': { kind: 'drop-links', sourceId: 'm1', targetId: 'm2', relation: null, viewer },
+};
+
+type Sent = Readonly<Record<string, unknown>>;
+const sent = (command: object): Sent => JSON.parse(JSON.stringify(command)) as Sent;
+/** Members that a sender may leave out. */
+const OPTIONAL: ReadonlySet<string> = new Set(['vertical', 'archive']);
+
+const waiting = gatedKinds().filter(({ canWait }) => canWait);
+
+describe('a command that waits for its approval', () => {
+  it('is of a kind that has a sample here; only a forget never waits', () => {
+    assert.deepEqual(waiting.map(({ kind }) => kind).sort(), Object.keys(SAMPLES).sort());
+    assert.deepEqual(
+      gatedKinds().flatMap(({ kind, canWait }) => (canWait ? [] : [kind])),
+      ['forget-memories'],
+    );
+  });
+
+  for (const { kind } of waiting) {
+    const sample = SAMPLES[kind as Waiting] as Command;
+
+    it(`is read member by member, and runs as its requester: ${kind}`, () => {
+      const read = readPutAside(sent(sample), BY);
+      assert.deepEqual(read, {
+        ...sent(sample),
+        ...('memory' in sample ? { memory: sent(sample.memory as object) } : {}),
+        viewer: { all: false, agentId: REQUESTER, asNamespace: null },
+      });
+    });
+
+    it(`is not read in another shape: ${kind}`, () => {
+      const whole = sent(sample);
+      assert.equal(readPutAside({ ...whole, more: 1 }, BY), null);
+      for (const member of Object.keys(whole)) {
+        if (member === 'kind' || member === 'viewer') continue;
+        for (const wrong of [Symbol('no value'), 7.5, { kind: 'other' }, [7.5]])
+          assert.equal(
+            readPutAside({ ...whole, [member]: wrong }, BY),
+            null,
+            `${member} is ${String(wrong)}`,
+          );
+        const { [member]: _, ...without } = whole;
+        if (!(kind === 'promote-memory' && OPTIONAL.has(member)))
+          assert.equal(readPutAside(without, BY), null, `without ${member}`);
+      }
+    });
+
+    it(`writes in the name of its requester only: ${kind}`, () => {
+      const said = JSON.stringify(sample);
+      if (!said.includes(REQUESTER) && !said.includes(WRITER)) return;
+      const forged = JSON.parse(said.replaceAll(REQUESTER, 'ai:boss').replaceAll(WRITER, 'ai:boss')) as Sent;
+      assert.equal(readPutAside(forged, BY), null);
+    });
+  }
+
+  it('of another kind is neither read nor executed, whatever approves it', () => {
+    const gated = new Set<string>(gatedKinds().map(({ kind }) => kind));
+    const others = [...Object.keys(RULES).filter((kind) => !gated.has(kind)), 'forget-memories', 'no-such'];
+    const node = governedWriter();
+    node.register('ai:lead');
+    const before = node.db.prepare('SELECT count(*) FROM memories').pluck().get();
+    for (const kind of [...others, null, 7, '__proto__', 'constructor']) {
+      const command = { ...sent(SAMPLES['update-memory']), kind, viewer: OPERATOR } as never;
+      assert.equal(readPutAside(command, BY), null, String(kind));
+      const pendingId = `p-${String(kind)}`;
+      node.must({
+        ...{ kind: 'request-approval', pendingId, command, action: 'update', namespace: 'team' },
+        ...{ memoryId: null, approver: { form: 'human' }, requestedBy: REQUESTER },
+      });
+      const vote = { kind: 'vote-pending', pendingId, agentId: 'ai:lead', remember: 'once' } as const;
+      const refused = node.refused({ ...vote, decision: 'approve' });
+      assert.equal(refused.code, 'PENDING_ACTION_STATE_INVALID', String(kind));
+      assert.match(refused.message, /cannot execute/);
+      node.must({ ...vote, decision: 'deny' });
+    }
+    assert.equal(node.db.prepare('SELECT count(*) FROM memories').pluck().get(), before);
+  });
+});
