@@ -20,12 +20,19 @@ const CHUNK_CHARACTERS_MAX = 4 * 1024 * 1024;
 /** Imports an export of any size, in calls of 1000 memories (interface §4.10). */
 export const importCommand = defineCommand({
   name: 'import',
-  summary: 'Import an export: memories, then links and records. Importing it again changes nothing.',
+  summary:
+    'Import an export: memories, then links and records. Later edits win; importing it again changes nothing.',
   flags: [
     {
       name: 'trust-source',
       kind: 'switch',
-      doc: 'Keep the agents of memories and records and the attestations of links, instead of making them yours',
+      doc: 'Keep the agents of memories and records and the attestations of links, and take policies, rules, remembered decisions and messages',
+    },
+    {
+      name: 'on-conflict',
+      kind: 'value',
+      value: 'choice',
+      doc: 'error or merge: what becomes of a memory whose title another one holds (error)',
     },
   ],
   positionals: [
@@ -45,6 +52,7 @@ async function run(
   const permitted = operatorView(caller);
   if (!permitted.ok) return failed(permitted.error);
   const trusted = parsed.flags.get('trust-source')?.at(-1) === 'true';
+  const onConflict = parsed.flags.get('on-conflict')?.at(-1);
   const progress = new Progress(process.stderr, 'imported memories:');
   const totals = new ImportTotals();
   const send = async (chunk: Chunk): Promise<Result<null>> => {
@@ -53,6 +61,7 @@ async function run(
       links: totals.withMergedEnds(chunk.links),
       ...(chunk.records.length === 0 ? {} : { records: totals.withMergedMemories(chunk.records) }),
       trust_source: trusted,
+      ...(onConflict === undefined ? {} : { on_conflict: onConflict }),
     };
     const request = { surface: 'cli', caller, input, unknownFields: 'refuse' } as const;
     const answer = await runner.run(memoryImport, request);
@@ -70,7 +79,7 @@ async function run(
     const before = totals.imported === 0 ? 'nothing was imported' : `${totals.sentence()} before that`;
     return fail(code, `${message}; ${before}`, json ? totals.json(trusted) : undefined);
   }
-  if (!json) for (const error of totals.errors) await terminal.complain(`${error}\n`);
+  if (!json) for (const line of [...totals.errors, ...totals.notices()]) await terminal.complain(`${line}\n`);
   await terminal.print(json ? `${JSON.stringify(totals.json(trusted))}\n` : `${totals.sentence()}\n`);
   return ok(totals.failed === 0 ? 0 : 1);
 }

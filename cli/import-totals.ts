@@ -10,6 +10,9 @@ interface Counts {
   readonly imported: number;
   readonly unchanged: number;
   readonly restamped: number;
+  readonly kept: number;
+  readonly kept_ids?: readonly string[];
+  readonly left_out?: Readonly<Record<string, number>>;
   readonly links: number;
   readonly records?: number;
   readonly merged?: Readonly<Record<string, string>>;
@@ -37,6 +40,11 @@ export class ImportTotals {
   imported = 0;
   failed = 0;
   readonly errors: string[] = [];
+  /** Ids of memories that stayed as they are, as far as they are shown. */
+  readonly keptIds: string[] = [];
+  /** Rows that only a trusted source brings in, by kind. */
+  readonly leftOut: Record<string, number> = {};
+  private kept = 0;
   private unchanged = 0;
   private restamped = 0;
   private links = 0;
@@ -50,6 +58,10 @@ export class ImportTotals {
     this.imported += counts.imported;
     this.unchanged += counts.unchanged;
     this.restamped += counts.restamped;
+    this.kept += counts.kept;
+    this.keptIds.push(...(counts.kept_ids ?? []).slice(0, ERRORS_SHOWN_MAX - this.keptIds.length));
+    for (const [kind, count] of Object.entries(counts.left_out ?? {}))
+      this.leftOut[kind] = (this.leftOut[kind] ?? 0) + count;
     this.links += counts.links;
     this.records += counts.records ?? 0;
     this.failed += counts.errors.length;
@@ -79,14 +91,30 @@ export class ImportTotals {
   }
 
   json(trusted: boolean): Record<string, unknown> {
-    const { imported, unchanged, restamped, links, failed, errors } = this;
-    const records = this.sent.records === 0 ? {} : { records: this.records };
-    return { imported, unchanged, restamped, links, ...records, trusted_source: trusted, failed, errors };
+    const { imported, unchanged, restamped, kept, links, failed, errors } = this;
+    return {
+      ...{ imported, unchanged, restamped, kept },
+      ...(kept === 0 ? {} : { kept_ids: this.keptIds }),
+      links,
+      ...(this.sent.records === 0 ? {} : { records: this.records }),
+      ...(Object.keys(this.leftOut).length === 0 ? {} : { left_out: this.leftOut }),
+      ...{ trusted_source: trusted, failed, errors },
+    };
+  }
+
+  /** What was not done and is no error, one line each. */
+  *notices(): Generator<string> {
+    for (const id of this.keptIds)
+      yield `memory ${id} stays as it is: it was edited here since, or the file does not say when it edited it`;
+    const kinds = Object.entries(this.leftOut).map(([kind, count]) => `${count} of kind "${kind}"`);
+    if (kinds.length > 0)
+      yield `left out because they decide about others: ${kinds.join(', ')}; --trust-source takes them`;
   }
 
   sentence(): string {
-    const { imported, unchanged, restamped, links, records, failed } = this;
+    const { imported, unchanged, restamped, kept, links, records, failed } = this;
     const memories = `${imported} memories (${unchanged} unchanged, ${restamped} restamped)`;
-    return `imported ${memories}${linksAndRecords(links, records)}; ${failed} errors`;
+    const stayed = kept === 0 ? '' : `${kept} kept, `;
+    return `imported ${memories}${linksAndRecords(links, records)}; ${stayed}${failed} errors`;
   }
 }

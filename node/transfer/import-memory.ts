@@ -17,6 +17,8 @@ export interface ReadyMemory {
   readonly memory: Memory;
   /** The row now belongs to the importing agent, and belonged to another. */
   readonly restamped: boolean;
+  /** False for a row without dates. */
+  readonly dated: boolean;
 }
 
 /**
@@ -41,7 +43,8 @@ export async function readyMemory(
   }
   const problem = identityProblem(row.metadata);
   if (problem !== null) return fail('VALIDATION_FAILED', problem, { fields: ['metadata'] });
-  return ok(await stamped(call, memoryOf(call, row), trusted));
+  const dated = row.updated_at !== undefined || row.created_at !== undefined;
+  return ok({ ...(await stamped(call, memoryOf(call, row), trusted)), dated });
 }
 
 /**
@@ -58,7 +61,11 @@ function identityProblem(metadata: Readonly<Record<string, unknown>>): string | 
 }
 
 /** Changes members in place, so that the others do not move. */
-async function stamped(call: ReadCall, memory: Memory, trusted: boolean): Promise<ReadyMemory> {
+async function stamped(
+  call: ReadCall,
+  memory: Memory,
+  trusted: boolean,
+): Promise<Pick<ReadyMemory, 'memory' | 'restamped'>> {
   const metadata: Record<string, unknown> = { ...memory.metadata };
   const original = metadata['agent_id'] as string | undefined;
   const reserved = original !== undefined && RESERVED_PRINCIPALS.has(original);

@@ -112,6 +112,8 @@ export interface Kind<I extends object = object> {
   /** Verifies the author that a payload claims. Every receiver verifies it again. */
   author(payload: string, context: AuthorContext): AuthorVerdict;
   readonly exported: boolean;
+  /** True for a kind that decides what agents may do or what they see; only imports that are trusted bring it in. */
+  readonly decides: boolean;
   readonly table: 'memories' | 'memory_links' | RecordTable;
 }
 

@@ -51,6 +51,7 @@ export const linkKind: Kind<Link> = {
   superseded: 'dropped',
   author: verifySigner,
   exported: true,
+  decides: false,
   table: 'memory_links',
 };
 

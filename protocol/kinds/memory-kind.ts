@@ -167,6 +167,7 @@ export const memoryKind: Kind<MemoryImage> = {
   movable: true,
   author: verifyClaim,
   exported: true,
+  decides: false,
   table: 'memories',
 };
 

@@ -28,4 +28,5 @@ export const receiptKind = recordKind<Receipt>({
   memories: ['memory_id'],
   losers: 'dropped',
   exported: true,
+  decides: true,
 });

@@ -26,6 +26,7 @@ export interface RecordKind<I extends object> {
   readonly superseded?: Kind['superseded'];
   readonly author?: Kind['author'];
   readonly exported: boolean;
+  readonly decides?: boolean;
   readonly indexes?: readonly RecordIndex[];
 }
 
@@ -57,6 +58,7 @@ export function recordKind<I extends { readonly rest: Rest }>(declared: RecordKi
     superseded: declared.superseded ?? 'dropped',
     ...(declared.author === undefined ? {} : { author: declared.author }),
     exported: declared.exported,
+    decides: declared.decides ?? false,
     table: { indexes: declared.indexes ?? [] },
   };
 }

@@ -48,6 +48,7 @@ export const rememberedKind = recordKind<Remembered>({
   owner: 'decided_by',
   losers: 'dropped',
   exported: true,
+  decides: true,
   indexes: [{ name: 'remembered_lasts', members: ['lasts'] }],
 });
 

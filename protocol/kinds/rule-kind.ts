@@ -53,5 +53,6 @@ export const ruleKind = recordKind<Rule>({
   losers: 'dropped',
   reach: 'everybody',
   exported: true,
+  decides: true,
   indexes: [{ name: 'rule_of', members: ['rule_kind'] }],
 });

@@ -41,5 +41,6 @@ export const standardKind = recordKind<Standard>({
   memories: ['standard_id'],
   losers: 'listed',
   exported: true,
+  decides: true,
   indexes: [{ name: 'standard_memory', members: ['standard_id'] }],
 });

@@ -1,3 +1,5 @@
+import { AGENTS_NAMESPACE } from '../agents/agent.js';
+import { canonicalJson } from '../canonical-json.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById, memoryByTitle, read } from '../decide/reads.js';
@@ -16,20 +18,27 @@ export interface ImportMemory {
   readonly memory: Memory;
   /** The same setting as in `store-memory`. */
   readonly archive: boolean;
+  /** False for a row that says neither when it was made nor when it was edited. */
+  readonly dated?: boolean;
+  /** What becomes of a row whose title another memory holds: it is refused, or merged with that memory. */
+  readonly onConflict?: 'error' | 'merge';
   /** The caller, whose quota is charged; absent for a peer. */
   readonly viewer?: Viewer;
 }
 
-/** `id` names the row that holds the text now; after a merge that may be another row. */
+/**
+ * `id` names the row that holds the text now; it may be another row, with the same title. `kept`: the row that is here
+ * has another text and no earlier edit, and stays.
+ */
 export interface ImportMemoryOutcome {
   readonly id: string;
-  readonly change: 'created' | 'updated' | 'unchanged';
+  readonly change: 'created' | 'updated' | 'unchanged' | 'kept';
 }
 
 /**
- * Imports a memory (reference-http §2.3). The row with its id, else the row with its title, is merged with it;
- * otherwise it is inserted as it is. CONFLICT when the row with its id would take another row's title. Importing the
- * same row again changes nothing.
+ * Imports a memory (reference-http §2.3). The row with its id changes only for a later edit; without such a row it is
+ * inserted as it is. CONFLICT where another memory holds the title with another text, unless the caller asks for a
+ * merge. Importing the same row again changes nothing.
  */
 export function* decideImport(
   command: ImportMemory,
@@ -37,6 +46,8 @@ export function* decideImport(
 ): Deciding<ImportMemoryOutcome> {
   const { memory } = command;
   const named = yield* memoryById(memory.id);
+  if (named?.namespace === AGENTS_NAMESPACE || memory.namespace === AGENTS_NAMESPACE)
+    return fail('FORBIDDEN', `namespace "${AGENTS_NAMESPACE}" takes registered agents only`);
   const holder =
     named?.title === memory.title && named.namespace === memory.namespace
       ? named
@@ -45,13 +56,14 @@ export function* decideImport(
   const room = rival !== null && isExpired(rival, context.now) ? [giveWay(rival, command.archive)] : [];
 
   if (named !== null && !isExpired(named, context.now)) {
-    if (rival !== null && room.length === 0) {
-      const message = `another memory holds this title in namespace "${memory.namespace}"`;
-      return fail('CONFLICT', message, { existing_id: rival.id });
-    }
-    return mergeInto(named, memory, context, room);
+    if (!isLaterEdit(command, named)) return stays(named, memory);
+    return rival !== null && room.length === 0 ? titleTaken(rival) : mergeInto(named, command, context, room);
   }
-  if (rival !== null && room.length === 0) return mergeInto(rival, memory, context, []);
+  if (rival !== null && room.length === 0) {
+    if (rival.content === memory.content) return stays(rival, memory);
+    if (command.onConflict !== 'merge') return titleTaken(rival);
+    return isLaterEdit(command, rival) ? mergeInto(rival, command, context, []) : stays(rival, memory);
+  }
   if (named !== null) {
     // An expired row does not exist for readers: only its place in the log is kept.
     const revived = { ...memory, seen: named.seen, created_hlc: named.created_hlc };
@@ -68,15 +80,35 @@ export function* decideImport(
   ]);
 }
 
-function mergeInto(row: MemoryRow, incoming: Memory, context: DecisionContext, before: readonly Mutation[]) {
+/** A row without dates is later than none, except where the caller asks for a merge, as a store would. */
+const isLaterEdit = ({ memory, dated = true, onConflict }: ImportMemory, row: MemoryRow): boolean =>
+  dated ? memory.updated_at > row.updated_at : onConflict === 'merge';
+
+function stays(row: MemoryRow, incoming: Memory) {
+  const keys = ['title', 'namespace', 'content', 'kind', 'tags'] as const;
+  const same = keys.every((key) => canonicalJson(row[key]) === canonicalJson(incoming[key]));
+  return decided({ id: row.id, change: same ? ('unchanged' as const) : ('kept' as const) }, []);
+}
+
+function titleTaken({ id, title, namespace }: MemoryRow) {
+  const message = `memory ${id} holds the title "${title}" in namespace "${namespace}" with another text: rename one of them`;
+  return fail('CONFLICT', message, { existing_id: id });
+}
+
+function mergeInto(
+  row: MemoryRow,
+  command: ImportMemory,
+  context: DecisionContext,
+  before: readonly Mutation[],
+) {
+  const { memory: incoming, dated = true } = command;
   const { title, namespace } = incoming;
   // Members that this release does not know follow the imported text, like known members.
   const rest = { ...row.rest, ...incoming.rest };
-  const merged = keptAttestation(
-    row,
-    withExpiryOfBoth(row, mergedMemory({ ...row, title, namespace, rest }, incoming, context), incoming),
-    incoming,
-  );
+  const upserted = mergedMemory({ ...row, title, namespace, rest }, incoming, context);
+  // The date of the edit stays, so that the next export finds out which of the two is later.
+  const edited = dated ? { ...upserted, updated_at: incoming.updated_at } : upserted;
+  const merged = keptAttestation(row, withExpiryOfBoth(row, edited, incoming), incoming);
   const same = memoryPayload({ ...merged, updated_at: row.updated_at, version: row.version });
   if (same === memoryPayload(row)) return decided({ id: row.id, change: 'unchanged' as const }, []);
   const reembed = row.title !== title || row.content !== incoming.content;

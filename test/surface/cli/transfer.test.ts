@@ -34,6 +34,7 @@ describe('export and import as commands', { timeout: 120_000 }, () => {
       imported: 2500,
       unchanged: 0,
       restamped: 0,
+      kept: 0,
       links: 1500,
       trusted_source: true,
       failed: 0,
@@ -66,7 +67,7 @@ describe('export and import as commands', { timeout: 120_000 }, () => {
     await run(one, ['store', '--title', 'the rules', '--content', 'old']);
     const memories = [{ id: 'rules', title: 'the rules', content: 'new' }];
     const bad = { kind: 'riddle', id: 'x', namespace: 'x' };
-    const first = await run(one, ['import', '--trust-source', '--json'], {
+    const first = await run(one, ['import', '--trust-source', '--on-conflict', 'merge', '--json'], {
       stdin: JSON.stringify({ records: [...records, bad], memories }),
     });
     const counts = JSON.parse(first.out) as Record<string, unknown>;

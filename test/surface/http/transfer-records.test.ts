@@ -76,6 +76,7 @@ const SAMPLES: Readonly<Record<string, Omit<RecordImage, 'kind'>>> = {
       parent_namespace: 'root',
       set_by: 'ai:setter',
       governance: { write: 'owner' },
+      operator_set: null,
       updated_at: DATE,
       rest: { kind: 'of a later release', id: 7 },
     },
@@ -100,6 +101,8 @@ const SAMPLES: Readonly<Record<string, Omit<RecordImage, 'kind'>>> = {
       namespace: 'team',
       action_type: 'store',
       agent_id: 'ai:coder',
+      gate: '',
+      approver: {},
       decision: 'approve',
       lasts: 'forever',
       session: '',
@@ -178,7 +181,8 @@ describe('records in exports', () => {
       [2, 1, 0, 0],
     );
     const other = await open();
-    for (const page of pages) assert.deepEqual((await imported(other, page))['errors'], []);
+    for (const page of pages)
+      assert.deepEqual((await imported(other, { ...page, trust_source: true }))['errors'], []);
     assert.equal((await standards(other, ...namespaces)).length, 5);
   });
 
@@ -208,30 +212,38 @@ const cursorOf = (place: unknown[]) => Buffer.from(JSON.stringify(place)).toStri
 
 describe('an imported record', () => {
   it('belongs to the caller unless the source is trusted, and never to the service', async () => {
-    for (const [trust_source, set_by, expected] of [
+    const alias = (added_by: string | null) => ({
+      ...{ kind: 'alias', id: 'm1|ada', namespace: 'team', memory_id: 'm1', alias: 'Ada', folded: 'ada' },
+      ...{ added_by, added_at: DATE },
+    });
+    for (const [trust_source, added_by, expected] of [
       [false, 'ai:eve', 'ai:admin'],
       [true, 'ai:eve', 'ai:eve'],
       [true, 'system', 'ai:admin'],
       [true, null, null],
     ] as const) {
       const node = await open();
-      const body = { records: [record({ set_by })], trust_source };
+      const body = { records: [alias(added_by)], trust_source };
       assert.equal((await imported(node, body))['records'], 1);
-      assert.equal((await standards(node, 'team'))[0]?.set_by, expected);
+      const [stored] = (await exported(node))['records'] as Json[];
+      assert.equal(stored?.['added_by'], expected);
     }
   });
 
   it('changes one that is here only with a later date, and keeps what the file does not know', async () => {
     const node = await open();
     const first = record({ rest: { zeta: 1 } });
-    await imported(node, { records: [first] });
+    await imported(node, { records: [first], trust_source: true });
     const before = await node.counts();
     for (const changed of [{ parent_namespace: 'other' }, { updated_at: '2026-02-01T00:00:00.000Z' }]) {
-      await imported(node, { records: [record({ parent_namespace: 'older', ...changed })] });
+      await imported(node, {
+        records: [record({ parent_namespace: 'older', ...changed })],
+        trust_source: true,
+      });
     }
     assert.deepEqual(await node.counts(), before);
     const later = record({ parent_namespace: 'later', updated_at: '2026-03-02T00:00:00.000Z' });
-    assert.equal((await imported(node, { records: [later] }))['records'], 1);
+    assert.equal((await imported(node, { records: [later], trust_source: true }))['records'], 1);
     const [now] = await standards(node, 'team');
     assert.deepEqual([now?.parent_namespace, now?.rest], ['later', { zeta: 1 }]);
     assert.equal((await node.counts()).operations, before.operations + 1);
@@ -239,10 +251,10 @@ describe('an imported record', () => {
 
   it('that was cleared comes back, after its removal', async () => {
     const node = await open();
-    await imported(node, { records: [record()] });
+    await imported(node, { records: [record()], trust_source: true });
     await run(node, { kind: 'clear-standard', namespace: 'team' });
     assert.deepEqual(await standards(node, 'team'), []);
-    await imported(node, { records: [record()] });
+    await imported(node, { records: [record()], trust_source: true });
     assert.equal((await standards(node, 'team')).length, 1);
     const versions = await node.services.store.query({
       ...{ kind: 'read-operations', have: {}, origins: null, limit: 10, bytesMax: 1e6 },
@@ -258,7 +270,10 @@ describe('an imported record', () => {
     await run(node, here);
     const memories = [{ id: 'from-there', title: 'rules', content: 'newer' }];
     const records = [record({ standard_id: 'from-there' })];
-    assert.deepEqual((await imported(node, { memories, records }))['errors'], []);
+    assert.deepEqual(
+      (await imported(node, { memories, records, on_conflict: 'merge', trust_source: true }))['errors'],
+      [],
+    );
     assert.equal((await standards(node, 'team'))[0]?.standard_id, here.memory.id);
   });
 
@@ -282,7 +297,10 @@ describe('an imported record', () => {
       [record({ more: 'x'.repeat(1_100_000) }), /bytes/],
     ];
     const good = record({ id: 'good', namespace: 'good' });
-    const answer = await imported(node, { records: [...wrong.map(([raw]) => raw), good] });
+    const answer = await imported(node, {
+      records: [...wrong.map(([raw]) => raw), good],
+      trust_source: true,
+    });
     const errors = answer['errors'] as string[];
     assert.deepEqual([answer['records'], errors.length], [1, wrong.length]);
     for (const [index, [, message]] of wrong.entries()) {
@@ -338,7 +356,10 @@ describe('members of later releases', () => {
     await run(node, { kind: 'import-memory', memory: here, archive: true });
     const row = { title: 'one', content: 'new' };
     const forged = { mood: 'new', created_hlc: '9', edited: '9', priority: 9 };
-    assert.deepEqual((await imported(node, { memories: [{ ...row, rest: forged }] }))['errors'], []);
+    assert.deepEqual(
+      (await imported(node, { memories: [{ ...row, rest: forged }], on_conflict: 'merge' }))['errors'],
+      [],
+    );
     const [stored] = (await exported(node))['memories'] as Json[];
     assert.deepEqual(stored!['rest'], { mood: 'new', kept: true });
     // A member that a release has learned since stands among the others.
