@@ -1,11 +1,20 @@
 import { type ApprovalEvent, mayKnow } from '../../protocol/governance/queries.js';
 import type { PendingState } from '../../protocol/kinds/pending-kind.js';
+import { failed, type Result } from '../../protocol/result.js';
 import { dataFrame } from './frames.js';
-import { LogStream, type LogStreamParts, type StreamPage } from './log-stream.js';
+import {
+  type Admission,
+  type Listening,
+  LogStream,
+  type LogStreamParts,
+  type StreamPage,
+} from './log-stream.js';
 import * as limits from './stream-limits.js';
 
 /** The stream of approvals (interface §6.3). */
 export class ApprovalStream extends LogStream {
+  readonly #store: LogStreamParts['store'];
+
   constructor(parts: LogStreamParts) {
     super(parts, {
       name: 'approvals',
@@ -14,6 +23,16 @@ export class ApprovalStream extends LogStream {
       unreadBytesMax: limits.STREAM_UNREAD_BYTES_MAX,
       page: (after) => approvalPage(parts.store, after),
     });
+    this.#store = parts.store;
+  }
+
+  /** A registered agent hears of what any agent may decide. */
+  override async admit(viewer: Listening, after: number | null): Promise<Result<Admission>> {
+    const { agentId } = viewer;
+    if (viewer.all || agentId === null) return await super.admit(viewer, after);
+    const known = await this.#store.query({ kind: 'is-registered', agentId });
+    if (!known.ok) return failed(known.error);
+    return await super.admit({ ...viewer, isRegistered: known.value.registered }, after);
   }
 }
 
@@ -28,7 +47,7 @@ async function approvalPage(store: LogStreamParts['store'], after: number): Prom
     events: events.map((event) => ({
       id: event.id,
       frame: eventFrame(event),
-      mayHear: (viewer) => mayKnow(event.pending, viewer),
+      mayHear: (viewer) => mayKnow(event.pending, viewer, viewer.isRegistered === true),
     })),
   };
 }

@@ -24,9 +24,15 @@ export interface Sink {
   destroy(): void;
 }
 
+/** Who listens. */
+export interface Listening extends Viewer {
+  /** True for an agent that was registered when it began to listen. */
+  readonly isRegistered?: boolean;
+}
+
 interface Listener {
   readonly sink: Sink;
-  readonly viewer: Viewer;
+  readonly viewer: Listening;
   /** The commit sequence up to which it has got its events. */
   after: number;
   /** Where it was at the last keepalive, if it had not read everything then. */
@@ -43,7 +49,7 @@ export interface StreamEvent {
   /** The commit sequence of its operation. */
   readonly id: number;
   readonly frame: Uint8Array;
-  mayHear(viewer: Viewer): boolean;
+  mayHear(viewer: Listening): boolean;
 }
 
 /** Events after a place in the log. */
@@ -120,7 +126,7 @@ export class LogStream {
    * Finds the place of a new listener: the end of the log, or `after`, the id of the event that it got last. OVERLOADED
    * when there are too many listeners.
    */
-  async admit(viewer: Viewer, after: number | null): Promise<Result<Admission>> {
+  async admit(viewer: Listening, after: number | null): Promise<Result<Admission>> {
     const max = this.#parts.listenersMax ?? this.#of.listenersMax;
     if (this.#listeners.size + this.#coming >= max) {
       const message = `${max} listeners have this stream open already; ${this.#of.instead} instead`;

@@ -7,7 +7,7 @@ export interface WaitingAction {
   readonly namespace: string;
   readonly requested_by: string | null;
   readonly requested_at: string;
-  readonly payload: Readonly<Record<string, unknown>>;
+  readonly payload: Readonly<Record<string, unknown>> | null;
 }
 
 /** A change of a pending action, with the fields of the stream of approvals; `lagged` when changes are missing. */

@@ -41,12 +41,11 @@ const rowOf = ({ action_type, namespace, requested_by, requested_at }: WaitingAc
   ].join(' ');
 
 /** The title and the beginning of the text of a store, or the memory that the action is about. */
-function wordsOf({ payload }: WaitingAction): string {
-  const memory = payload['memory'];
-  if (typeof memory === 'object' && memory !== null) {
-    const { title, content } = memory as Readonly<Record<string, unknown>>;
+function wordsOf({ action_type, payload }: WaitingAction): string {
+  if (payload === null) return 'you may not see the memories that it is about';
+  const { title, content } = payload;
+  if (action_type === 'store' && content !== undefined)
     return oneLine(`${String(title)}: ${String(content)}`);
-  }
   return oneLine(JSON.stringify(payload));
 }
 

@@ -7,7 +7,7 @@ import type { StreamRoute } from './stream-route.js';
 
 const DESCRIPTION =
   'Events `approval_requested`, `approval_decided` and `lagged`, with the commit sequence as the id, and a comment every ' +
-  '15 seconds. An admin also hears `hook_question`, without an id, when a hook asks the operator. A listener gets the events of the actions that it requested or decides by name; an admin gets all. After ' +
+  '15 seconds. An admin also hears `hook_question`, without an id, when a hook asks the operator. A listener gets the events of the actions that it requested or may decide; an admin gets all. After ' +
   '`lagged` read GET /api/v1/pending: events are missing.';
 
 /** `GET /approvals/stream` (interface §4.9). */

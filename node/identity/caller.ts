@@ -16,3 +16,7 @@ export interface Caller {
 /** True for an id in the form of those that processes and requests get that name no agent. */
 export const isMadeId = (agentId: string): boolean =>
   /^(?:host|anonymous):/.test(agentId) || /:pid-\d+(?:-[0-9a-f]{8})?$/.test(agentId);
+
+/** What an admin sees and rules over also on routes that are open to all callers. */
+export const rulingViewer = ({ viewer, admin }: Pick<Caller, 'viewer' | 'admin'>): Viewer =>
+  admin ? { ...viewer, all: true } : viewer;

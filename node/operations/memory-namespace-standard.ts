@@ -3,7 +3,7 @@ import { type Governance, shownGovernance } from '../../protocol/graph/governanc
 import type { ShownStandard } from '../../protocol/graph/names-queries.js';
 import * as limits from '../../protocol/limits.js';
 import { failed, ok, type Result } from '../../protocol/result.js';
-import type { Caller } from '../identity/caller.js';
+import { rulingViewer } from '../identity/caller.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
@@ -154,9 +154,6 @@ export const memoryNamespaceClearStandard = defineOperation({
     return result.ok ? ok({ cleared: result.value.cleared, namespace }) : failed(result.error);
   },
 });
-
-/** Admins change the standards of everybody, also over routes that are open to all callers. */
-const rulingViewer = ({ viewer, admin }: Caller) => (admin ? { ...viewer, all: true } : viewer);
 
 /** The answer about the standard of a namespace, or about those of its chain. */
 export async function standardsOf(

@@ -1,7 +1,11 @@
 import { z } from 'zod';
+import { approverJson } from '../../protocol/governance/proposal.js';
+import type { ShownPending } from '../../protocol/governance/queries.js';
 import { PENDING_STATES } from '../../protocol/kinds/pending-kind.js';
 import { PENDING_LIST_DEFAULT, PENDING_LIST_MAX } from '../../protocol/limits.js';
+import type { Instant } from '../../protocol/meanings.js';
 import { failed, ok } from '../../protocol/result.js';
+import { rulingViewer } from '../identity/caller.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 
@@ -10,19 +14,24 @@ const pending = z.looseObject({
   action_type: z.string(),
   memory_id: z.string().nullable(),
   namespace: z.string(),
-  payload: z.looseObject({}).describe('The action as it was requested'),
+  payload: z
+    .looseObject({})
+    .nullable()
+    .describe('What was requested; null where the caller may not see all memories that it is about'),
   requested_by: z.string().nullable(),
   requested_at: z.string(),
   expires_at: z.string(),
   status: z.enum(PENDING_STATES),
-  approver: z.looseObject({}),
+  approver: z
+    .union([z.literal('human'), z.object({ agent: z.string() }), z.object({ consensus: z.int() })])
+    .describe('Who decides, as a policy names it'),
   approvals: z.array(z.object({ agent_id: z.string(), approved_at: z.string() })),
   votes: z.int().describe('Votes for it that this node knows'),
   decided_by: z.string().nullable(),
   decided_at: z.string().nullable(),
 });
 
-/** Lists pending actions (interface §4.9, GET /pending): an admin sees all, others those that they requested or decide. */
+/** Lists pending actions (interface §4.9, GET /pending): an admin sees all, others those that they requested or may decide. */
 export const memoryPendingList = defineOperation({
   name: 'memory_pending_list',
   family: 'governance',
@@ -61,30 +70,12 @@ export const memoryPendingList = defineOperation({
     examples: ['pending list --status pending'],
   },
   run: async ({ caller, services, now }, { status = null, namespace = null, limit }) => {
-    const viewer = { ...caller.viewer, all: caller.viewer.all || caller.admin };
+    const viewer = rulingViewer(caller);
     const listed = await services.store.query({
       ...{ kind: 'list-pendings', status, namespace, limit, viewer, now },
     });
     if (!listed.ok) return failed(listed.error);
-    const rows = listed.value.pending.map(
-      ({
-        pending_id: id,
-        command,
-        rest: _rest,
-        remember: _r,
-        written_as: _w,
-        reads: _reads,
-        asked: _a,
-        ...shown
-      }) => ({
-        id,
-        ...shown,
-        status: shown.status === 'pending' && shown.expires_at <= now ? ('expired' as const) : shown.status,
-        approvals: [...shown.approvals],
-        approver: { ...shown.approver },
-        payload: payloadOf(command),
-      }),
-    );
+    const rows = listed.value.pending.map((action) => shownPending(action, now));
     return ok({
       pending: rows,
       count: rows.length,
@@ -94,8 +85,17 @@ export const memoryPendingList = defineOperation({
   },
 });
 
-/** What an approver needs to see of the command: not who sees what, and no envelope. */
-function payloadOf(command: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { kind: _kind, viewer: _viewer, envelope: _envelope, again: _again, ...payload } = command;
-  return payload;
+/** What callers see of an action; what the mesh and the execution need of it stays inside. */
+function shownPending(action: ShownPending, now: Instant): z.input<typeof pending> {
+  const { pending_id: id, action_type, namespace, requested_by, requested_at, expires_at } = action;
+  const { payload, votes, decided_by, decided_at } = action;
+  const isLate = action.status === 'pending' && expires_at <= now;
+  return {
+    ...{ id, action_type, memory_id: payload === null ? null : action.memory_id, namespace },
+    payload: payload === null ? null : { ...payload },
+    ...{ requested_by, requested_at, expires_at, status: isLate ? 'expired' : action.status },
+    approver: approverJson(action.approver),
+    approvals: [...action.approvals],
+    ...{ votes, decided_by, decided_at },
+  };
 }

@@ -5,6 +5,7 @@ import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import { utf8Bytes } from '../../protocol/utf8.js';
 import { ALL_EVENTS, EVENT_TYPES, eventList } from '../../protocol/webhooks/event-types.js';
 import type { Subscription } from '../../protocol/webhooks/subscription.js';
+import { rulingViewer } from '../identity/caller.js';
 import type { Call, ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
@@ -22,7 +23,7 @@ const BEGINNING_LENGTH_MIN = 8;
 /** The id of the caller's subscription that begins so; an unknown one stays as it was given. */
 async function ownSubscription({ services, caller }: ReadCall, given: string): Promise<Result<string>> {
   if (given.length >= UUID_LENGTH || given.length < BEGINNING_LENGTH_MIN) return ok(given);
-  const listed = await services.store.query({ kind: 'list-subscriptions', viewer: caller.viewer });
+  const listed = await services.store.query({ kind: 'list-subscriptions', viewer: rulingViewer(caller) });
   if (!listed.ok) return failed(listed.error);
   const found = listed.value.subscriptions.filter(({ id }) => id.startsWith(given));
   return found.length > 1
@@ -123,7 +124,11 @@ export const memorySubscribe = defineOperation({
       agent_filter: input.agent_filter ?? null,
       created_by: caller.agentId,
     };
-    const made = await services.store.execute({ kind: 'subscribe', subscription, viewer: caller.viewer });
+    const made = await services.store.execute({
+      kind: 'subscribe',
+      subscription,
+      viewer: rulingViewer(caller),
+    });
     return made.ok ? ok(shownOf(made.value.subscription)) : failed(made.error);
   },
 });
@@ -134,7 +139,7 @@ function checked(
   { url, events, event_types, secret: own }: z.output<typeof subscribeInput>,
 ): Result<{ readonly url: string; readonly events: string }> {
   const { settings } = services;
-  if (caller.claimed === 'made' && !caller.viewer.all)
+  if (caller.claimed === 'made' && !rulingViewer(caller).all)
     return fail(
       'FORBIDDEN',
       'a subscription needs an owner: name the agent in X-Agent-Id, or set SVC_AGENT_ID',
@@ -180,7 +185,11 @@ export const memoryUnsubscribe = defineOperation({
     const { services, caller } = call;
     const id = await ownSubscription(call, asked.id);
     if (!id.ok) return failed(id.error);
-    const gone = await services.store.execute({ kind: 'unsubscribe', id: id.value, viewer: caller.viewer });
+    const gone = await services.store.execute({
+      kind: 'unsubscribe',
+      id: id.value,
+      viewer: rulingViewer(caller),
+    });
     if (!gone.ok) return failed(gone.error);
     const { removed } = gone.value;
     return ok({ id: id.value, removed, deleted: removed });
@@ -215,7 +224,7 @@ export const memoryListSubscriptions = defineOperation({
     examples: ['list-subscriptions'],
   },
   run: async ({ services, caller }) => {
-    const found = await services.store.query({ kind: 'list-subscriptions', viewer: caller.viewer });
+    const found = await services.store.query({ kind: 'list-subscriptions', viewer: rulingViewer(caller) });
     if (!found.ok) return failed(found.error);
     const subscriptions = found.value.subscriptions.map(shownOf);
     return ok({ subscriptions, count: subscriptions.length });
@@ -280,7 +289,7 @@ export const memorySubscriptionReplay = defineOperation({
   },
   run: async (call, { subscription_id: asked, since, limit, resend }) => {
     const { services, caller } = call;
-    const { viewer } = caller;
+    const viewer = rulingViewer(caller);
     const id = await ownSubscription(call, asked);
     if (!id.ok) return failed(id.error);
     const subscriptionId = id.value;
@@ -359,7 +368,7 @@ export const memorySubscriptionDlqList = defineOperation({
   },
   run: async (call, { subscription_id: asked, limit }) => {
     const { services, caller } = call;
-    const { viewer } = caller;
+    const viewer = rulingViewer(caller);
     const id = asked === undefined ? ok(null) : await ownSubscription(call, asked);
     if (!id.ok) return failed(id.error);
     const subscription_id = id.value;

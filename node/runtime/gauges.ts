@@ -36,7 +36,10 @@ export function gaugesChild({ storage, touches, mesh, embeds, metrics, condition
       touchesDropped = touches.dropped;
       const texts = await storage.store.query({ kind: 'text-index-progress' }, { lane: 'background' });
       if (texts.ok) metrics.setWaitingTexts(texts.value.waiting);
-      const pendings = await storage.store.query({ kind: 'count-pendings' }, { lane: 'background' });
+      const pendings = await storage.store.query(
+        { kind: 'count-pendings', viewer: null },
+        { lane: 'background' },
+      );
       if (pendings.ok) metrics.setPendingActions(pendings.value.waiting);
       const webhooks = await storage.store.query({ kind: 'webhook-totals' }, { lane: 'background' });
       if (webhooks.ok) metrics.setWebhooks(webhooks.value);

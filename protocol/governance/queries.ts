@@ -2,7 +2,7 @@ import type { Ask } from '../ask.js';
 import type { PendingAction, PendingState } from '../kinds/pending-kind.js';
 import type { Remembered } from '../kinds/remembered-kind.js';
 import type { Rule } from '../kinds/rule-kind.js';
-import type { Instant, SubjectId } from '../meanings.js';
+import type { AgentId, Instant, SubjectId } from '../meanings.js';
 import type { Viewer } from '../ranking/types.js';
 
 /** Questions about governance. */
@@ -20,12 +20,13 @@ export interface GovernanceQueries {
   readonly 'count-pendings': Ask<CountPendings, { readonly waiting: number }>;
   readonly 'approval-events': Ask<ApprovalEvents, ApprovalEventPage>;
   readonly 'remembered-decisions': Ask<RememberedDecisions, { readonly remembered: readonly Remembered[] }>;
+  readonly 'is-registered': Ask<AskRegistered, { readonly registered: boolean }>;
   readonly 'list-rules': Ask<ListRules, { readonly rules: readonly Rule[] }>;
 }
 
 /**
- * Pending actions, the newest first. A viewer sees those that it requested and those that name it as the approver; one
- * that sees everything, all of them. Truncated where the actions are too long for one answer.
+ * Pending actions, the newest first. A viewer sees those that it requested and those that it may decide (`mayKnow`).
+ * Truncated where the actions are too long for one answer.
  */
 export interface ListPendings {
   readonly kind: 'list-pendings';
@@ -40,6 +41,8 @@ export interface ListPendings {
 /** A pending action with the votes on it that this node knows. */
 export interface ShownPending extends PendingAction {
   readonly votes: number;
+  /** What it proposes; null where the viewer may not see all memories that it is about. */
+  readonly payload: Readonly<Record<string, unknown>> | null;
 }
 
 /** One action by the id that callers use; null when there is none, or the viewer may not see it. */
@@ -64,9 +67,10 @@ export interface SpentPendings {
   readonly limit: number;
 }
 
-/** How many actions wait. */
+/** How many actions wait that a viewer may know of; all of them with null, as for the metrics. */
 export interface CountPendings {
   readonly kind: 'count-pendings';
+  readonly viewer: Viewer | null;
 }
 
 /** Changes of pending actions after a place in the log, in the order in which this node heard of them. */
@@ -92,19 +96,32 @@ export interface ApprovalEventPage {
   readonly more: boolean;
 }
 
+/** Whether an agent is registered, so that it may decide what any agent may. */
+export interface AskRegistered {
+  readonly kind: 'is-registered';
+  readonly agentId: AgentId;
+}
+
 /** Decisions that are remembered, by namespace. */
 export interface RememberedDecisions {
   readonly kind: 'remembered-decisions';
   readonly limit: number;
 }
 
-/** True when a viewer may know of a pending action: it requested it, decides it by name, or sees everything. */
+/**
+ * True when a viewer may know of a pending action: it requested it, may decide it, or sees everything. Any registered agent
+ * decides what no agent decides by name.
+ */
 export function mayKnow(
   { requested_by: requester, approver }: Pick<PendingAction, 'requested_by' | 'approver'>,
   { all, agentId }: Viewer,
+  isRegistered = false,
 ): boolean {
   if (all) return true;
-  return agentId !== null && (requester === agentId || approver['agent'] === agentId);
+  if (agentId === null) return false;
+  return (
+    requester === agentId || (approver['form'] === 'agent' ? approver['agent'] === agentId : isRegistered)
+  );
 }
 
 /** The rules about actions, by id. */

@@ -1,6 +1,7 @@
 import type { Command } from '../commands.js';
 import type { Mutation } from '../decide/mutations.js';
 import { type Reading, read } from '../decide/reads.js';
+import { isRegistered } from '../governance/gate-policy.js';
 import {
   SUBSCRIPTION_DEAD_LETTERS_MAX,
   SUBSCRIPTION_PENDING_MAX,
@@ -23,8 +24,10 @@ export function* emitEvents(command: Command, mutations: readonly Mutation[]): R
   const all = yield* announcementsOf(command, mutations);
   const announced = all.map((each) => ({ ...each, event: bounded(each.event) }));
   const queued: Mutation[] = [];
+  const areApprovals = announced.some(({ event }) => event.event.startsWith('approval_'));
   for (const filter of filters) {
-    const heard = announced.filter((each) => hears(filter, each)).map(({ event }) => event);
+    const registered = areApprovals && (yield* isRegistered(filter.created_by));
+    const heard = announced.filter((each) => hears(filter, each, registered)).map(({ event }) => event);
     if (heard.length === 0) continue;
     const subscription = yield* read('subscription', { id: filter.id });
     if (subscription !== null) queued.push(...enqueue(subscription, heard));

@@ -2,6 +2,7 @@ import { AGENTS_NAMESPACE } from '../agents/agent.js';
 import type { Command } from '../commands.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById, type Reading } from '../decide/reads.js';
+import { proposalOf } from '../governance/proposal.js';
 import { mayKnow } from '../governance/queries.js';
 import type { Link } from '../graph/link.js';
 import { withAncestors } from '../ids.js';
@@ -10,6 +11,7 @@ import { memoryKind } from '../kinds/memory-kind.js';
 import { type PendingAction, type PendingState, pendingKind } from '../kinds/pending-kind.js';
 import { isVisible } from '../memory/access.js';
 import { type Memory, ownerOf, TIERS } from '../memory/memory.js';
+import type { Viewer } from '../ranking/types.js';
 import type { EventType } from './event-types.js';
 import type { Announcement, WebhookEvent } from './webhook-event.js';
 
@@ -81,7 +83,7 @@ function* announcementOf(
     case linkKind.name:
       return yield* linkEvent(change, written);
     default:
-      return pendingEvent(change);
+      return yield* pendingEvent(change);
   }
 }
 
@@ -166,24 +168,28 @@ const DECISIONS: Readonly<Record<Exclude<PendingState, 'pending'>, string>> = {
   expired: 'expired',
 };
 
-function pendingEvent({ before, after }: Change): readonly Announcement[] {
+/** The memory of an action is named only to who requested it and to who sees the memory. */
+function* pendingEvent({ before, after }: Change): Reading<readonly Announcement[]> {
   const was = before as PendingAction | null;
   const is = after as PendingAction | null;
   if (is === null || (was !== null && was.status === is.status)) return [];
   const { pending_id, namespace, action_type, requested_by, requested_at, status, memory_id } = is;
-  const target = memory_id === null ? {} : { target_memory_id: memory_id };
-  const common = { action_type, requested_at, status, ...target };
+  const common = { action_type, requested_at, status };
   const { decided_by, remember } = is;
-  const announced: Announcement = {
-    event: {
-      event: status === 'pending' ? 'approval_requested' : 'approval_decided',
-      memory_id: pending_id,
-      namespace,
-      agent_id: requested_by,
-      details:
-        status === 'pending' ? common : { ...common, decision: DECISIONS[status], decided_by, remember },
-    },
-    isShownTo: (viewer) => mayKnow(is, viewer),
+  const event: WebhookEvent = {
+    event: status === 'pending' ? 'approval_requested' : 'approval_decided',
+    memory_id: pending_id,
+    namespace,
+    agent_id: requested_by,
+    details: status === 'pending' ? common : { ...common, decision: DECISIONS[status], decided_by, remember },
   };
-  return [announced];
+  if (memory_id === null) return [{ event, isShownTo: (...of) => mayKnow(is, ...of) }];
+  const row = (yield* memoryById(memory_id)) ?? proposalOf(is.command)?.brings ?? null;
+  const sees = (viewer: Viewer) =>
+    viewer.all || viewer.agentId === requested_by || (row !== null && isVisible(row, viewer));
+  const whole = { ...event, details: { ...event.details, target_memory_id: memory_id } };
+  return [
+    { event: whole, isShownTo: (viewer, registered) => sees(viewer) && mayKnow(is, viewer, registered) },
+    { event, isShownTo: (viewer, registered) => !sees(viewer) && mayKnow(is, viewer, registered) },
+  ];
 }

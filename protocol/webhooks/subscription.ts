@@ -48,12 +48,12 @@ export const ownerOfSubscription = ({ created_by, sees_all }: Filter): Viewer =>
 });
 
 /** True for an event that a subscription gets. */
-export function hears(filter: Filter, { event, isShownTo }: Announcement): boolean {
+export function hears(filter: Filter, { event, isShownTo }: Announcement, isRegistered: boolean): boolean {
   const { events, namespace_filter: namespace, agent_filter: agent } = filter;
   if (events !== ALL_EVENTS && !events.split(',').includes(event.event)) return false;
   if (namespace !== null && namespace !== event.namespace) return false;
   if (agent !== null && agent !== event.agent_id) return false;
-  return isShownTo(ownerOfSubscription(filter));
+  return isShownTo(ownerOfSubscription(filter), isRegistered);
 }
 
 /** True for a caller that may see and remove a subscription. One that sees everything is its operator's only. */

@@ -14,5 +14,6 @@ export interface WebhookEvent {
 /** An event, and who may know of it. */
 export interface Announcement {
   readonly event: WebhookEvent;
-  readonly isShownTo: (viewer: Viewer) => boolean;
+  /** `isRegistered` says whether the viewer is a registered agent, which events of approvals ask. */
+  readonly isShownTo: (viewer: Viewer, isRegistered?: boolean) => boolean;
 }

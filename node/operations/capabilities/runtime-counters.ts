@@ -1,3 +1,4 @@
+import { rulingViewer } from '../../identity/caller.js';
 import type { ReadCall } from '../../pipeline/call.js';
 import { isInForce, rulesOf } from '../memory-rule-list.js';
 
@@ -34,12 +35,12 @@ async function activeRules(call: ReadCall): Promise<number> {
 
 /** 0 while they cannot be counted. */
 async function subscriptions({ services, caller }: ReadCall): Promise<number> {
-  const found = await services.store.query({ kind: 'list-subscriptions', viewer: caller.viewer });
+  const found = await services.store.query({ kind: 'list-subscriptions', viewer: rulingViewer(caller) });
   return found.ok ? found.value.subscriptions.length : 0;
 }
 
-/** Actions that wait for approval; 0 while they cannot be counted. */
-async function waitingActions({ services }: ReadCall): Promise<number> {
-  const counted = await services.store.query({ kind: 'count-pendings' });
+/** Actions that wait for approval and that the caller may know of; 0 while they cannot be counted. */
+async function waitingActions({ services, caller }: ReadCall): Promise<number> {
+  const counted = await services.store.query({ kind: 'count-pendings', viewer: rulingViewer(caller) });
   return counted.ok ? counted.value.waiting : 0;
 }

@@ -28,6 +28,7 @@ import { recallObservations } from './observations.js';
 import { listPeerProgress } from './peer-progress.js';
 import {
   approvalEvents,
+  askRegistered,
   countPendings,
   listPendings,
   readPending,
@@ -149,6 +150,7 @@ export const ANSWERS: {
 
   'list-pendings': scan(listPendings),
   'read-pending': lookup(readPending),
+  'is-registered': lookup(askRegistered),
   'undecided-pendings': lookup(undecidedPendings),
   'spent-pendings': scan(spentPendings),
   'count-pendings': lookup(countPendings),

@@ -1,6 +1,10 @@
+import { AGENTS_NAMESPACE, agentTitle } from '../../../protocol/agents/agent.js';
+import { type Proposal, proposalOf } from '../../../protocol/governance/proposal.js';
 import {
   type ApprovalEvent,
   type ApprovalEvents,
+  type AskRegistered,
+  type CountPendings,
   type ListPendings,
   mayKnow,
   type ReadPending,
@@ -12,12 +16,27 @@ import { parsedObject } from '../../../protocol/kinds/payload.js';
 import { PENDING_STATES, type PendingAction, pendingKind } from '../../../protocol/kinds/pending-kind.js';
 import { type Remembered, rememberedKind } from '../../../protocol/kinds/remembered-kind.js';
 import { PENDING_LIST_BYTES_MAX } from '../../../protocol/limits.js';
+import type { AgentId } from '../../../protocol/meanings.js';
+import { isVisible } from '../../../protocol/memory/access.js';
 import type { Answers } from '../../../protocol/queries.js';
+import type { Viewer } from '../../../protocol/ranking/types.js';
 import { memberSql, type RecordSqlRow, recordImageOf } from '../kinds/record-table.js';
+import type { Statements } from '../statements.js';
+import { visibleArchived, visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 
 const STATUS = memberSql('status');
 const REQUESTED = memberSql('requested_at');
+
+/** As `mayKnow` (protocol/governance/queries.ts), with the parameters of `knowing`. */
+const KNOWN = `(@all = 1 OR owner_id = @agent OR CASE json_extract(payload, '$.approver.form')
+  WHEN 'agent' THEN json_extract(payload, '$.approver.agent') = @agent ELSE @registered = 1 END)`;
+
+const knowing = (statements: Statements, { all, agentId }: Viewer) => ({
+  all: all ? 1 : 0,
+  agent: agentId,
+  registered: !all && isRegistered(statements, agentId) ? 1 : 0,
+});
 
 export function listPendings({ statements }: QueryParts, query: ListPendings): Answers['list-pendings'] {
   const { status, namespace, viewer, limit } = query;
@@ -25,14 +44,13 @@ export function listPendings({ statements }: QueryParts, query: ListPendings): A
     .get(
       `SELECT payload FROM records WHERE kind = 'pending'${status === null ? '' : ` AND ${STATUS} = @status`}
          AND (@namespace IS NULL OR namespace = @namespace)
-         AND (@all = 1 OR owner_id = @agent OR json_extract(payload, '$.approver.agent') = @agent)
+         AND ${KNOWN}
        ORDER BY ${REQUESTED} DESC, id LIMIT @limit`,
     )
     .iterate({
       namespace,
       limit,
-      all: viewer.all ? 1 : 0,
-      agent: viewer.agentId,
+      ...knowing(statements, viewer),
       ...(status === null ? {} : { status }),
     }) as IterableIterator<RecordSqlRow>;
   const rows: RecordSqlRow[] = [];
@@ -52,10 +70,46 @@ export function listPendings({ statements }: QueryParts, query: ListPendings): A
     .pluck();
   const pending = rows.flatMap((row) => {
     const image = recordImageOf(pendingKind, row) as PendingAction | null;
-    return image === null ? [] : [{ ...image, votes: votes.get(image.pending_id) as number }];
+    if (image === null) return [];
+    const payload = proposalFor(image, statements, query);
+    return [{ ...image, votes: votes.get(image.pending_id) as number, payload }];
   });
   return { pending, truncated };
 }
+
+/**
+ * What an action proposes, for who requested it and for who may see all memories that it is about, as they are and as they
+ * would be; null for every other viewer.
+ */
+function proposalFor(
+  { command, requested_by }: PendingAction,
+  statements: Statements,
+  { viewer, now }: Pick<ListPendings, 'viewer' | 'now'>,
+): Proposal['payload'] | null {
+  const proposal = proposalOf(command);
+  if (proposal === null) return viewer.all ? {} : null;
+  const { payload, about, brings, scope } = proposal;
+  if (viewer.all || (viewer.agentId !== null && viewer.agentId === requested_by)) return payload;
+  const isOpen = scope === null || scope === 'collective';
+  if (!isOpen || (brings !== null && !isVisible(brings, viewer))) return null;
+  const [live, archived] = [visibleRows('m', viewer, now), visibleArchived('a', viewer)];
+  const seen = statements.get(
+    `SELECT EXISTS (SELECT 1 FROM memories m WHERE m.id = @id AND ${live.sql})
+       OR EXISTS (SELECT 1 FROM archived_memories a WHERE a.id = @id AND ${archived.sql})`,
+  );
+  const parameters = { ...live.parameters, ...archived.parameters };
+  return about.every((id) => seen.pluck().get({ ...parameters, id }) === 1) ? payload : null;
+}
+
+function isRegistered(statements: Statements, agentId: AgentId | null): boolean {
+  const sql = `SELECT 1 FROM memories m WHERE m.title = ? AND m.namespace = '${AGENTS_NAMESPACE}'`;
+  return agentId !== null && statements.get(sql).get(agentTitle(agentId)) !== undefined;
+}
+
+export const askRegistered = (
+  { statements }: QueryParts,
+  { agentId }: AskRegistered,
+): Answers['is-registered'] => ({ registered: isRegistered(statements, agentId) });
 
 export function readPending(
   { statements }: QueryParts,
@@ -65,7 +119,8 @@ export function readPending(
     .get(`SELECT payload FROM records WHERE kind = 'pending' AND ${memberSql('pending_id')} = ?`)
     .get(id) as RecordSqlRow | undefined;
   const pending = row === undefined ? null : (recordImageOf(pendingKind, row) as PendingAction | null);
-  return { pending: pending !== null && mayKnow(pending, viewer) ? pending : null };
+  const isKnown = pending !== null && mayKnow(pending, viewer, isRegistered(statements, viewer.agentId));
+  return { pending: isKnown ? pending : null };
 }
 
 export function undecidedPendings(
@@ -123,12 +178,16 @@ export function spentPendings(
   return { pendings, votes };
 }
 
-export function countPendings({ statements }: QueryParts): Answers['count-pendings'] {
-  const waiting = statements
-    .get(`SELECT count(*) FROM records WHERE kind = 'pending' AND ${STATUS} = 'pending'`)
-    .pluck()
-    .get() as number;
-  return { waiting };
+export function countPendings(
+  { statements }: QueryParts,
+  { viewer }: CountPendings,
+): Answers['count-pendings'] {
+  const waiting = `SELECT count(*) FROM records WHERE kind = 'pending' AND ${STATUS} = 'pending'`;
+  const count =
+    viewer === null || viewer.all
+      ? statements.get(waiting).pluck().get()
+      : statements.get(`${waiting} AND ${KNOWN}`).pluck().get(knowing(statements, viewer));
+  return { waiting: count as number };
 }
 
 interface LoggedPending {

@@ -67,7 +67,12 @@ export function readStandards({ statements }: QueryParts, query: ReadStandards):
     const memory = id === null ? null : pinnedBy(statements, id, query);
     const missing = id !== null && memory === null;
     const isOwn = query.viewer.all || (set_by !== null && set_by === query.viewer.agentId);
-    return [{ namespace, standard_id: missing && !isOwn ? null : id, parent, governance, memory, missing }];
+    // To others a memory that they do not see is no standard.
+    if (missing && !isOwn) {
+      const said = { standard_id: null, memory: null, missing: false };
+      return governance === null ? [] : [{ namespace, parent, governance, ...said }];
+    }
+    return [{ namespace, standard_id: id, parent, governance, memory, missing }];
   });
   return { chain, standards: shown };
 }

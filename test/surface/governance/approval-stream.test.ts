@@ -64,7 +64,10 @@ describe('the stream of approvals', () => {
     const [stranger] = listeners.slice(sees.length);
     const [first] = await stranger!.heard(1);
     assert.equal(first!.data['pending_id'], own);
-    for (const listener of listeners.slice(sees.length + 1)) assert.deepEqual(listener.events, []);
+    for (const listener of listeners.slice(sees.length + 1, -1)) assert.deepEqual(listener.events, []);
+    // A registered agent hears of what any of them may decide, and only of that.
+    const [open_] = await listeners.at(-1)!.heard(1);
+    assert.equal(open_!.data['pending_id'], own);
     for (const listener of listeners) listener.close();
   });
 

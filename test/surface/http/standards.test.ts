@@ -134,18 +134,20 @@ describe('the standards that a recall carries', () => {
 });
 
 describe('a standard over HTTP', () => {
-  it('hides a memory that the caller may not see as one that is gone', async () => {
+  it('shows no standard where the caller may not see its memory, nor where that is gone', async () => {
     const node = await open();
     const [gone, hidden] = [await stored(node, 'gone'), await stored(node, 'hidden', { scope: 'private' })];
     await pin(node, 'one', gone);
     await pin(node, 'two', hidden);
     await send(node, 200, 'DELETE', `/memories/${gone}`);
-    const [one, two] = [await shown(node, 'one'), await shown(node, 'two')];
-    const { namespace: _one, chain: _chain, standards: _list, ...seen } = one;
-    assert.equal(seen['standard_id'], null);
-    assert.match(String(seen['warning']), /does not exist/);
-    const { namespace: _two, chain: _other, standards: _none, ...alike } = two;
-    assert.deepEqual(alike, seen);
+    for (const namespace of ['one', 'two', 'three']) {
+      const none = { standard_id: null, namespace, chain: [namespace], standards: [], count: 0 };
+      assert.deepEqual(await shown(node, namespace), none);
+    }
+    await send(node, 201, 'POST', '/namespaces', { namespace: 'two', governance: { write: 'any' } });
+    const ruled = await shown(node, 'two');
+    assert.deepEqual([ruled['standard_id'], ruled['count'], 'warning' in ruled], [null, 1, false]);
+    assert.match(String((await shown(node, 'one', 'ai:alice'))['warning']), /does not exist/);
     assert.equal((await shown(node, 'two', 'ai:alice'))['title'], 'hidden');
   });
 
