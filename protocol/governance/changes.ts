@@ -4,6 +4,7 @@ import type { Link } from '../graph/link.js';
 import { linkKind } from '../kinds/link-kind.js';
 import { memoryKind } from '../kinds/memory-kind.js';
 import type { AgentId, MemoryId } from '../meanings.js';
+import { privateTo } from '../memory/access.js';
 import { type Memory, ownerOf, TIERS } from '../memory/memory.js';
 import type { Gate } from './effective-policy.js';
 import type { PermissionOp } from './settings.js';
@@ -22,6 +23,8 @@ export interface GatedPlace {
   readonly namespace: string;
   /** The owner of the row that changes; absent for a new row, where the owner of the policy counts. */
   readonly rowOwner?: AgentId | null;
+  /** The agent that alone sees what changes, before and after; absent where others see it too. */
+  readonly privateTo?: AgentId;
   /** What permission rules call it. */
   readonly ops: readonly PermissionOp[];
 }
@@ -72,7 +75,14 @@ export function* placesOf(mutations: readonly Mutation[]): Reading<readonly Gate
   return [...new Map(places.map((place) => [JSON.stringify(place), place])).values()];
 }
 
-function placesOfMemory({ word, before, after }: MemoryChange): readonly GatedPlace[] {
+function placesOfMemory(change: MemoryChange): readonly GatedPlace[] {
+  const alone = [change.before, change.after].flatMap((row) => (row === null ? [] : [privateTo(row)]));
+  const [first = null] = alone;
+  const owner = alone.every((agent) => agent === first) ? first : null;
+  return gatesOfMemory(change).map((place) => aloneAt(place, owner));
+}
+
+function gatesOfMemory({ word, before, after }: MemoryChange): readonly GatedPlace[] {
   if (after === null)
     return before === null ? [] : [{ gate: 'delete', ...rowOf(before), ops: [removing(word)] }];
   const write = { gate: 'write', ops: ['memory_store'] } as const;
@@ -82,7 +92,7 @@ function placesOfMemory({ word, before, after }: MemoryChange): readonly GatedPl
   const row = rowOf(before);
   const places: GatedPlace[] = [];
   if (word !== 'promote') places.push({ ...write, ...row });
-  if (word === 'promote' || rises(before, after)) places.push(promoting(before));
+  if (word === 'promote' || rises(before, after)) places.push(promotion(before));
   if (isLost(before, after)) places.push({ gate: 'delete', ...row, ops: ['memory_delete'] });
   if (after.namespace !== before.namespace) places.push({ ...write, namespace: after.namespace });
   return places;
@@ -92,10 +102,15 @@ const rowOf = (memory: Memory) => ({ namespace: memory.namespace, rowOwner: owne
 
 const removing = (word: string): PermissionOp => (word === 'archive' ? 'memory_archive' : 'memory_delete');
 
-/** The gate of a memory that is promoted, itself or as its copy in an ancestor. */
-export const promoting = (memory: Memory): GatedPlace => ({
+const promotion = (memory: Memory): GatedPlace => ({
   ...{ gate: 'promote', ...rowOf(memory), ops: ['memory_store'] },
 });
+
+/** The gate of a memory that is promoted as its copy in an ancestor. */
+export const promoting = (memory: Memory): GatedPlace => aloneAt(promotion(memory), privateTo(memory));
+
+const aloneAt = (place: GatedPlace, owner: AgentId | null): GatedPlace =>
+  owner === null ? place : { ...place, privateTo: owner };
 
 const rises = (before: Memory, after: Memory): boolean =>
   TIERS.indexOf(after.tier) > TIERS.indexOf(before.tier);

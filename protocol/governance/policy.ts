@@ -170,8 +170,8 @@ function rulingAt(
 }
 
 /** What holds at a place. Policies say nothing about links, and name who approves one that a permission rule asks about. */
-function* policyAt({ gate, namespace }: GatedPlace): Reading<GatePolicy | PolicyProblem> {
-  if (gate !== 'link') return yield* gateOf({ gate, namespace });
+function* policyAt({ gate, namespace, privateTo }: GatedPlace): Reading<GatePolicy | PolicyProblem> {
+  if (gate !== 'link') return yield* gateOf({ gate, namespace, privateTo: privateTo ?? null });
   const found = yield* gateOf({ gate: 'write', namespace });
   return 'problem' in found ? found : { ...found, level: 'any', from: null };
 }

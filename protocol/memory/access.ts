@@ -1,4 +1,5 @@
 import { AGENTS_NAMESPACE } from '../agents/agent.js';
+import type { AgentId } from '../meanings.js';
 import type { Viewer } from '../ranking/types.js';
 import { addresseeOf, type Memory, ownerOf } from './memory.js';
 
@@ -33,6 +34,13 @@ export function isVisible(memory: Memory, viewer: Viewer): boolean {
   const segments = memory.namespace.split('/');
   if (segments.length <= level) return false;
   return liesUnder(viewer.asNamespace, segments.slice(0, segments.length - level).join('/'));
+}
+
+/** The agent that alone sees the row; null for a row that others see too, or that nobody owns. */
+export function privateTo(memory: Memory): AgentId | null {
+  const scope = memory.metadata['scope'];
+  const isShared = scope === undefined || scope === null || scope === 'collective' || SCOPE_LEVELS.has(scope);
+  return isShared || addresseeOf(memory) !== null ? null : ownerOf(memory);
 }
 
 /**

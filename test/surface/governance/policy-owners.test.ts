@@ -141,3 +141,33 @@ describe('a policy of an admin or the operator', () => {
     await send('ai:bob', 202, 'DELETE', `/memories/${id}`);
   });
 });
+
+describe('a policy that an agent sets', () => {
+  it('says nothing about the private memories of another agent, in a namespace that was empty', async () => {
+    const policy = { write: 'approve', promote: 'approve', delete: 'approve', approver: { agent: 'ai:bob' } };
+    await set('ai:bob', 201, 'alice', { governance: policy });
+    const privately = { scope: 'private', tier: 'short' };
+    const { id } = await store('ai:alice', 201, 'alice/diary', privately);
+    await send('ai:alice', 200, 'PUT', `/memories/${id}`, { content: 'edited in private' });
+    await send('ai:alice', 200, 'POST', `/memories/${id}/promote`);
+    const { pending } = await send('ai:bob', 200, 'GET', '/pending');
+    assert.equal(JSON.stringify(pending).includes('alice'), false);
+    await send('ai:alice', 202, 'PUT', `/memories/${id}`, { scope: 'collective' });
+    await send('ai:alice', 200, 'DELETE', `/memories/${id}`);
+    await store('ai:alice', 202, 'alice/diary');
+    await store('ai:alice', 202, 'alice/diary', { scope: 'team' });
+    await store('ai:bob', 202, 'alice/diary', privately);
+  });
+
+  it('counts for private memories where an admin or the operator has set it', async () => {
+    await set(ADMIN, 201, 'vault', { governance: { write: 'approve' } });
+    await store('ai:alice', 202, 'vault/diary', { scope: 'private' });
+  });
+
+  it('is the first one of no namespace that holds a memory of another agent, also a hidden one', async () => {
+    await store('ai:alice', 201, 'quiet/deep', { scope: 'private' });
+    await set('ai:bob', 403, 'quiet', { governance: { write: 'any' } });
+    await set('ai:bob', 403, 'quiet', { parent: 'bobs' });
+    await set('ai:alice', 201, 'quiet', { governance: { write: 'any' } });
+  });
+});

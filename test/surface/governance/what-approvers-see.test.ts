@@ -51,10 +51,10 @@ const payloadOf = async (agent: string, id: unknown) => (await listed(agent, id)
 describe('what an approver sees of an action', () => {
   it('is the proposed memory as the interface writes it, and the approver as a policy writes it', async () => {
     const { pending_id: id } = await store('ruled', 202, { title: 'a proposal', tags: ['x'], priority: 7 });
-    const row = await listed(NAMED, id);
-    assert.deepEqual(row?.['approver'], { agent: NAMED });
-    const { id: memory, metadata, source, ...payload } = row?.['payload'] as Json;
-    assert.equal(memory, row?.['memory_id']);
+    const row = (await listed(NAMED, id)) ?? {};
+    assert.deepEqual(row['approver'], { agent: NAMED });
+    const { id: memory, metadata, source, ...payload } = row['payload'] as Json;
+    assert.equal(memory, row['memory_id']);
     assert.equal((metadata as Json)['agent_id'], REQUESTER);
     assert.equal(typeof source, 'string');
     assert.deepEqual(payload, {
@@ -69,7 +69,7 @@ describe('what an approver sees of an action', () => {
     });
     const { pending_id: human } = await store('open', 202);
     assert.equal((await listed(REQUESTER, human))?.['approver'], 'human');
-    const members = Object.keys(row ?? {});
+    const members = Object.keys(row);
     for (const inner of ['command', 'rest', 'viewer', 'envelope', 'home_number'])
       assert.equal(members.includes(inner), false, inner);
   });
