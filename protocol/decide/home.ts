@@ -53,6 +53,7 @@ export function* adoptionsBy(member: 'peer_id' | 'home', value: string): Reading
  * decides: its adoption comes before its writes as the home. So every node reaches the same verdict.
  */
 export function* mayWrite(kind: Kind, id: string, version: Version): Reading<boolean> {
+  if (kind.lasting && version.removal !== null) return false;
   if (kind.writer === 'anybody') return true;
   const author = peerOfOrigin(version.origin);
   const number = homeNumberOf(version);

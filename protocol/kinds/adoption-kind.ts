@@ -39,6 +39,10 @@ export const adoptionKind = recordKind<Adoption>({
     adopted_by: { accepts: isText, default: '' },
   },
   idOf: ({ peer_id, number, home }) => homeId(home, `${peer_id}/${number}`),
+  namespaceOf: () => MESH_NAMESPACE,
+  namespaceOfId: () => MESH_NAMESPACE,
+  // A home that could be given back would be lent for a moment, with all that waits there.
+  lasting: true,
   losers: 'dropped',
   reach: 'everybody',
   // Only the node itself can write that it took subjects over, even after another node took over its own.

@@ -37,6 +37,8 @@ export const aliasKind = recordKind<Alias>({
     added_at: { accepts: isText, admits: instant, default: '' },
   },
   idOf: ({ memory_id, folded }) => `${memory_id}|${folded}`,
+  namespaceOf: ({ namespace }) => namespace,
+  about: (id) => [{ kind: 'memory', id: id.slice(0, Math.max(0, id.indexOf('|'))) }],
   owner: 'added_by',
   memories: ['memory_id'],
   losers: 'dropped',

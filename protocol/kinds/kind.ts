@@ -15,6 +15,12 @@ export interface Subject {
   readonly id: SubjectId;
 }
 
+/** Something that a subject is about: a memory, or the pending actions with an id. */
+export interface About {
+  readonly kind: 'memory' | 'pending';
+  readonly id: string;
+}
+
 /** What a kind may use to verify the author of a payload. */
 export interface AuthorContext {
   readonly crypto: Crypto;
@@ -75,10 +81,16 @@ export interface Kind<I extends object = object> {
   readonly removal: Payload<Facts>;
   /** The id of an image's subject; null when only the operation's header names it. */
   idOf(image: I): string | null;
-  /** The namespace that an image names; null when only the operation's header names it. */
+  /** The namespace that an image is about; null when the image does not name it. */
   namespaceOf(image: I): string | null;
-  /** The namespace that the id of a subject names; null when ids name no namespace. */
+  /** The namespace that the id of a subject is about; null when ids name no namespace. */
   namespaceOfId(id: string): string | null;
+  /** What a subject is about that has a namespace of its own, by the id of the subject. */
+  about(id: string): readonly About[];
+  /** True for a kind whose subjects also decide about the namespaces below their own. */
+  readonly governsBelow: boolean;
+  /** True for a kind whose subjects are never removed. */
+  readonly lasting: boolean;
   ownerOf(image: I): string | null;
   /**
    * The member that names the owner, which an import can set; null for a kind whose images name the owner in another

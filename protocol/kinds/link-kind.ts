@@ -42,6 +42,11 @@ export const linkKind: Kind<Link> = {
   }),
   removal: NO_FACTS,
   idOf: linkId,
+  about: (id) =>
+    id
+      .split('|')
+      .slice(0, 2)
+      .map((end) => ({ kind: 'memory', id: end })),
   ownerOf: ({ observed_by }) => observed_by,
   // A node that did not know that the link ended cannot make it hold again.
   merge: (versions, winner) => {

@@ -115,6 +115,7 @@ export const pendingKind = recordKind<PendingAction>({
   },
   // The home is part of the id, and the image does not name it.
   idOf: () => null,
+  namespaceOf: ({ namespace }) => namespace,
   owner: 'requested_by',
   losers: 'dropped',
   writer: 'home',

@@ -11,6 +11,9 @@ export function plain<I extends object>(): Pick<
   Kind<I>,
   | 'namespaceOf'
   | 'namespaceOfId'
+  | 'about'
+  | 'governsBelow'
+  | 'lasting'
   | 'ownerMember'
   | 'memoryMembers'
   | 'editOf'
@@ -26,6 +29,9 @@ export function plain<I extends object>(): Pick<
   return {
     namespaceOf: () => null,
     namespaceOfId: () => null,
+    about: () => [],
+    governsBelow: false,
+    lasting: false,
     ownerMember: null,
     memoryMembers: [],
     editOf: (version) => version,

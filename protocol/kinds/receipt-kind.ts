@@ -24,6 +24,8 @@ export const receiptKind = recordKind<Receipt>({
     updated_at: { accepts: isText, admits: instant, default: '' },
   },
   idOf: ({ memory_id }) => memory_id,
+  namespaceOf: () => null,
+  about: (id) => [{ kind: 'memory', id }],
   owner: 'reader',
   memories: ['memory_id'],
   losers: 'dropped',

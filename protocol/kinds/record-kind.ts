@@ -11,8 +11,19 @@ export interface RecordKind<I extends object> {
   readonly members: Members<I>;
   /** The id of the subject; null when only the operation's header names it. */
   readonly idOf: (image: I) => string | null;
-  /** The namespace that the id names, if it names one: operations under another namespace are refused. */
+  /**
+   * The namespace that an image is about: an operation under another namespace has no effect. Null when the image does
+   * not name it; then `namespaceOfId` or `about` says it, or only the header of the operation.
+   */
+  readonly namespaceOf: (image: I) => string | null;
+  /** The namespace that the id is about, if it names one: operations under another namespace have no effect. */
   readonly namespaceOfId?: (id: string) => string | null;
+  /** What a record is about, if that has a namespace of its own: a peer with a scope must hold it. */
+  readonly about?: Kind['about'];
+  /** True when a record also decides about the namespaces below its own: a peer with a scope must hold them. */
+  readonly governsBelow?: boolean;
+  /** True when a record is never removed. */
+  readonly lasting?: boolean;
   /** The member that names the owner. */
   readonly owner?: keyof I & string;
   /** Members that hold the id of a memory. */
@@ -48,7 +59,11 @@ export function recordKind<I extends { readonly rest: Rest }>(declared: RecordKi
     payload: payloadOf(members),
     removal: payloadOf<Facts>(facts),
     idOf: declared.idOf,
+    namespaceOf: declared.namespaceOf,
     ...(declared.namespaceOfId === undefined ? {} : { namespaceOfId: declared.namespaceOfId }),
+    ...(declared.about === undefined ? {} : { about: declared.about }),
+    governsBelow: declared.governsBelow ?? false,
+    lasting: declared.lasting ?? false,
     ownerOf: (image) => (owner === null ? null : (image[owner] as string | null)),
     ownerMember: owner,
     memoryMembers: declared.memories ?? [],

@@ -45,6 +45,9 @@ export const rememberedKind = recordKind<Remembered>({
     decided_at: { accepts: isText, admits: instant, default: '' },
   },
   idOf: (image) => rememberedId(image),
+  namespaceOf: ({ namespace }) => namespace,
+  // Only the namespace can hold the sign between the parts.
+  namespaceOfId: (id) => id.split('|').slice(2).join('|'),
   owner: 'decided_by',
   losers: 'dropped',
   exported: true,

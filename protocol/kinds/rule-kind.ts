@@ -1,5 +1,6 @@
 import * as limits from '../limits.js';
 import type { Instant } from '../meanings.js';
+import { MESH_NAMESPACE } from './adoption-kind.js';
 import { isObject, isText, isTextOrNull, type Rest } from './payload.js';
 import { recordKind } from './record-kind.js';
 import { instant, json, orNull, textOf } from './replicated-value.js';
@@ -49,6 +50,8 @@ export const ruleKind = recordKind<Rule>({
     attest_level: { accepts: isText, admits: WORD, default: 'unsigned' },
   },
   idOf: ({ rule_id }) => rule_id,
+  namespaceOf: () => MESH_NAMESPACE,
+  namespaceOfId: () => MESH_NAMESPACE,
   // No member is the owner: an import would replace it, and the signature covers who made the rule.
   losers: 'dropped',
   reach: 'everybody',

@@ -35,8 +35,10 @@ export const standardKind = recordKind<Standard>({
     updated_at: { accepts: isText, default: '' },
   },
   idOf: ({ namespace }) => namespace,
+  namespaceOf: ({ namespace }) => namespace,
   // A peer that may not write in a namespace can neither set nor clear its standard under another namespace.
   namespaceOfId: (id) => id,
+  governsBelow: true,
   owner: 'set_by',
   memories: ['standard_id'],
   losers: 'listed',

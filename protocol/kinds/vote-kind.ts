@@ -35,6 +35,8 @@ export const voteKind = recordKind<Vote>({
     voted_at: { accepts: isText, admits: instant, default: '' },
   },
   idOf: ({ pending_id, voter }) => `${pending_id}|${voter}`,
+  namespaceOf: ({ namespace }) => namespace,
+  about: (id) => [{ kind: 'pending', id: id.slice(0, Math.max(0, id.lastIndexOf('|'))) }],
   owner: 'agent_id',
   losers: 'dropped',
   exported: false,

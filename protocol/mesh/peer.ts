@@ -43,6 +43,18 @@ export function mayHold({ allowedNamespaces }: Pick<Peer, 'allowedNamespaces'>, 
   return heldByAll([allowedNamespaces])(namespace);
 }
 
+/** True for a scope that holds every namespace. */
+export const isWhole = (scope: Scope): boolean => scope === null || scope.includes('**');
+
+/** True when a peer may hold a namespace and all those below it. */
+export function mayHoldBelow(
+  { allowedNamespaces }: Pick<Peer, 'allowedNamespaces'>,
+  namespace: string,
+): boolean {
+  const deep = allowedNamespaces?.filter((glob) => glob === '**' || glob.endsWith('/**')) ?? null;
+  return mayHold({ allowedNamespaces: deep }, namespace);
+}
+
 /** Tells of many namespaces whether every one of some scopes holds them. */
 export function heldByAll(scopes: readonly Scope[]): (namespace: string) => boolean {
   const parsed = scopes.flatMap((globs) => (globs === null ? [] : [globs.map((glob) => glob.split('/'))]));

@@ -1,23 +1,44 @@
 import { type Reading, read } from '../decide/reads.js';
-import type { Kind } from '../kinds/kind.js';
-import { mayHold } from '../mesh/peer.js';
+import type { About, Kind } from '../kinds/kind.js';
+import { pendingKind } from '../kinds/pending-kind.js';
+import { APPROVALS_MAX } from '../limits.js';
+import { isWhole, mayHold, mayHoldBelow } from '../mesh/peer.js';
 import type { VerifiedOperation } from '../mesh/wire.js';
 import { includes } from '../version-vector.js';
 import { maximal } from './versions.js';
 
 /**
- * True for an operation that lies in its maker's scope and changes a subject outside it. Only operations of peers with
- * a scope need this check. It asks the operations that this one has seen, not the row, for the subject's namespace:
- * another node may have moved the subject meanwhile, and nodes that receive both operations in another order must reach
- * the same verdict. An operation that it has seen and that is not here yet lay inside the scope, or an honest maker
- * could not have seen it.
- *
- * A subject whose kind does not move has the namespace of its header.
+ * True for an operation whose header lies in its maker's scope and whose content does not. Only operations of peers
+ * with a scope need this check. Four things are looked at: whether the kind is about the whole mesh, whether it decides
+ * about the namespaces below its own, where the subject lies, and where the memory or action lies that it is about.
  */
 export function* reachesOut(operation: VerifiedOperation, kind: Kind): Reading<boolean> {
-  const { scope, subject: id, seen, origin, seq } = operation;
-  if (scope === null || !kind.movable) return false;
-  const isOutside = (namespace: string) => !mayHold({ allowedNamespaces: scope }, namespace);
+  const { scope, namespace, subject } = operation;
+  if (isWhole(scope)) return false;
+  const peer = { allowedNamespaces: scope };
+  if (kind.reach === 'everybody') return true;
+  if (kind.governsBelow && !mayHoldBelow(peer, namespace)) return true;
+  const isOutside = (place: string) => !mayHold(peer, place);
+  if (yield* liesOutside(operation, kind, isOutside)) return true;
+  const about = kind.about(subject);
+  if (about.length === 0) return false;
+  // A subject that is known here was judged before.
+  if ((yield* read('subject-places', { kind: kind.name, id: subject })).length > 0) return false;
+  for (const each of about) if (!(yield* isInside(each, operation, isOutside))) return true;
+  return false;
+}
+
+/**
+ * True when the subject lies outside. It asks the operations that this one has seen, not the row, for the subject's
+ * namespace: another node may have moved the subject meanwhile, and nodes that receive both operations in another order
+ * must reach the same verdict. An operation that it has seen and that is not here yet lay inside the scope, or an honest
+ * maker could not have seen it.
+ */
+function* liesOutside(
+  { subject: id, seen, origin, seq }: VerifiedOperation,
+  kind: Kind,
+  isOutside: (namespace: string) => boolean,
+): Reading<boolean> {
   const subject = { kind: kind.name, id };
   // Most subjects were never outside: that check is quick, and a subject may have thousands of operations.
   if (!(yield* read('subject-namespaces', subject)).some(isOutside)) return false;
@@ -30,4 +51,26 @@ export function* reachesOut(operation: VerifiedOperation, kind: Kind): Reading<b
   // A maker that has seen no operation of the subject means a subject of its own, which no other node can have moved.
   const meant = known.length > 0 ? maximal(known) : places;
   return meant.some(({ namespace }) => isOutside(namespace));
+}
+
+/**
+ * True when what a record is about is known here and lies inside the scope, or lay there once. What is not known may lie
+ * anywhere; comparing rows with peers brings the operation back when it is known.
+ */
+function* isInside(
+  { kind, id }: About,
+  { namespace }: VerifiedOperation,
+  isOutside: (namespace: string) => boolean,
+): Reading<boolean> {
+  if (kind === 'pending') {
+    const asked = { kind: pendingKind.name, member: 'pending_id', value: id, limit: APPROVALS_MAX };
+    const actions = yield* read('records-with', asked);
+    return actions.length > 0 && actions.every((action) => action.namespace === namespace);
+  }
+  const subject = { kind, id };
+  const places = yield* read('subject-places', subject);
+  if (places.length > 0) return places.some((place) => !isOutside(place.namespace));
+  // A row from before the log.
+  const row = yield* read('subject-row', subject);
+  return row !== null && !isOutside(row.namespace);
 }

@@ -46,7 +46,7 @@ export interface Outcome {
 }
 
 /** What a node with a scope may hold, of the namespaces that clients write to. */
-const NARROW_SCOPE = ['alpha'];
+const NARROW_SCOPE = ['alpha/**'];
 const FAULTY_MS = 45_000;
 /** How long after the last fault a mesh may take to become one. */
 const CONVERGE_WITHIN_MS = 90_000;

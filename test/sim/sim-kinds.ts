@@ -31,6 +31,7 @@ export const leaseKind = recordKind<Lease>({
     home_number: { accepts: isCount, default: 0, later: true },
   },
   idOf: () => null,
+  namespaceOf: () => null,
   losers: 'dropped',
   writer: 'home',
   exported: false,

@@ -103,42 +103,53 @@ for (const each of CASES) {
       await alike(a, b);
     });
 
-    it('is dropped everywhere, leaves a tombstone that is kept whole, and comes back', async () => {
-      const { a, b } = await two(each);
-      a.nowMs += 1000;
-      await each.drop(a);
-      await sync(a, b);
-      await alike(a, b);
-      assert.deepEqual([count(a), count(b), tombstones(b).length], [0, 0, 1]);
-      const scrub = { kind: 'scrub-tombstones', after: null, limit: 10 } as const;
-      assert.deepEqual((await ask<Page>(b, scrub)).suspects, []);
-      b.db.prepare("UPDATE tombstones SET reason = 'another'").run();
-      assert.deepEqual((await ask<Page>(b, scrub)).suspects, [subject]);
-      assert.deepEqual((await repair(b, { subjects: [subject] })).repaired.length, 1);
-      await alike(a, b);
-      // Only its home writes a subject that has one.
-      const [writer, other] = kind.writer !== 'anybody' ? [a, b] : [b, a];
-      writer.nowMs += 2000;
-      await each.put(writer, 3);
-      await sync(writer, other);
-      await alike(a, b);
-      assert.deepEqual([count(a), count(b), tombstones(a), tombstones(b)], [1, 1, [], []]);
-    });
+    if (kind.lasting) {
+      it('stays on other nodes where a node drops it', async () => {
+        const { a, b } = await two(each);
+        await each.drop(a);
+        const { parked } = await b.apply(await a.read(HAVE(b)));
+        assert.deepEqual([parked.map(({ reason }) => reason), count(b)], [['not_home'], 1]);
+        const done = await repair(b, { subjects: [subject] });
+        assert.deepEqual([done.repaired, count(b)], [[], 1]);
+      });
+    } else {
+      it('is dropped everywhere, leaves a tombstone that is kept whole, and comes back', async () => {
+        const { a, b } = await two(each);
+        a.nowMs += 1000;
+        await each.drop(a);
+        await sync(a, b);
+        await alike(a, b);
+        assert.deepEqual([count(a), count(b), tombstones(b).length], [0, 0, 1]);
+        const scrub = { kind: 'scrub-tombstones', after: null, limit: 10 } as const;
+        assert.deepEqual((await ask<Page>(b, scrub)).suspects, []);
+        b.db.prepare("UPDATE tombstones SET reason = 'another'").run();
+        assert.deepEqual((await ask<Page>(b, scrub)).suspects, [subject]);
+        assert.deepEqual((await repair(b, { subjects: [subject] })).repaired.length, 1);
+        await alike(a, b);
+        // Only its home writes a subject that has one.
+        const [writer, other] = kind.writer !== 'anybody' ? [a, b] : [b, a];
+        writer.nowMs += 2000;
+        await each.put(writer, 3);
+        await sync(writer, other);
+        await alike(a, b);
+        assert.deepEqual([count(a), count(b), tombstones(a), tombstones(b)], [1, 1, [], []]);
+      });
 
-    it('is dropped for good where the drop comes late, and lives where it was written meanwhile', async () => {
-      const { a, b } = await two(each);
-      a.nowMs += 1000;
-      await each.drop(a);
-      if (kind.writer === 'anybody' && kind.name !== 'link') {
-        b.nowMs += 500;
-        await each.put(b, 4);
-      }
-      await sync(a, b);
-      await sync(b, a);
-      await alike(a, b);
-      const lives = kind.writer === 'anybody' && kind.name !== 'link';
-      assert.equal(count(a), lives ? 1 : 0);
-    });
+      it('is dropped for good where the drop comes late, and lives where it was written meanwhile', async () => {
+        const { a, b } = await two(each);
+        a.nowMs += 1000;
+        await each.drop(a);
+        if (kind.writer === 'anybody' && kind.name !== 'link') {
+          b.nowMs += 500;
+          await each.put(b, 4);
+        }
+        await sync(a, b);
+        await sync(b, a);
+        await alike(a, b);
+        const lives = kind.writer === 'anybody' && kind.name !== 'link';
+        assert.equal(count(a), lives ? 1 : 0);
+      });
+    }
 
     if (kind.exported && table === 'records') {
       const query = { kind: 'export-records', after: null, limit: 10, bytesMax: 1_000_000 } as const;

@@ -22,6 +22,7 @@ const olderSticker = recordKind<{ readonly rest: Rest }>({
     until: { accepts: isTextOrNull, default: null },
   } as never,
   idOf: () => null,
+  namespaceOf: () => null,
   losers: 'listed',
   exported: false,
   indexes: [{ name: 'sticker_text', members: ['text'] }],
