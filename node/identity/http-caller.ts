@@ -26,8 +26,8 @@ const MISMATCH = {
 } as const;
 
 /**
- * Resolves HTTP callers (interface §5.3, §5.4): the X-Agent-Id header is authoritative. A claim must equal it,
- * and replaces it when it is absent. A request with neither gets an id of its own. VALIDATION_FAILED for an
+ * Resolves HTTP callers (interface §5.3, §5.4): the X-Agent-Id header is authoritative. A claim must equal it.
+ * One of the body replaces it when it is absent; one of the query never does, as addresses are passed on and kept in logs. A request with neither gets an id of its own. VALIDATION_FAILED for an
  * invalid or reserved id. An admin is a member of the configured set, and only when an API key is configured or
  * the operator trusts the header.
  */
@@ -62,6 +62,9 @@ export function httpCallers(
         return fail(MISMATCH[claim.source], `agent_id of the ${claim.source} does not match X-Agent-Id`);
       }
       return named(header, adminRoute);
+    }
+    if (claim?.source === 'query') {
+      return fail(MISMATCH.query, 'agent_id of the query names no caller; send the header X-Agent-Id');
     }
     if (claim !== null) return named(claim.value as string, adminRoute);
 

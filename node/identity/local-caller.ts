@@ -65,8 +65,8 @@ export function commandCaller(identity: LocalIdentity, named: string | null): Re
 }
 
 /**
- * The id that a call names for its writer: `agent_id`, or `metadata.agent_id`. In reads `agent_id` is a
- * filter and does not name the caller.
+ * The id that a call names for its writer: `agent_id`, whether the operation has such a field or not, or
+ * `metadata.agent_id`. In reads `agent_id` is a filter and does not name the caller.
  */
 export function explicitAgentId(
   operation: { readonly effect: 'read' | 'write' },

@@ -112,6 +112,7 @@ export const memoryArchive = defineOperation({
     reason: z.string(),
   }),
   effect: 'write',
+  overwrites: true,
   guards: { attestation: 'by-name' },
   http: [{ method: 'POST', path: '/archive', fields: 'body', arrayBody: 'ids' }],
   hooks: aroundOperation({
@@ -213,6 +214,7 @@ export const memoryArchivePurge = defineOperation({
   }),
   output: z.object({ purged: z.int(), owner_scope: z.enum(['admin', 'caller']) }),
   effect: 'write',
+  overwrites: true,
   guards: { attestation: 'by-name' },
   http: [{ method: 'DELETE', path: '/archive', fields: 'query' }],
   mcp: { description: 'Purge archived memories' },
@@ -225,8 +227,9 @@ export const memoryArchivePurge = defineOperation({
     examples: ['archive purge --older-than-days 90'],
   },
   run: async (call, input) => {
-    const { viewer, admin, agentId } = call.caller;
-    const everybody = viewer.all || admin;
+    const { viewer, admin, agentId, claimed } = call.caller;
+    // A tool call that names an agent removes what belongs to that agent.
+    const everybody = admin || (viewer.all && claimed !== 'explicit');
     const days = input.older_than_days;
     const cut =
       days === undefined

@@ -44,6 +44,7 @@ export const memoryAutoConsolidate = defineOperation({
     ),
   }),
   effect: 'write',
+  overwrites: true,
   guards: { attestation: 'by-name' },
   cli: {
     command: 'auto-consolidate',

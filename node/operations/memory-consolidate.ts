@@ -55,6 +55,7 @@ export const memoryConsolidate = defineOperation({
     auto_summary: z.boolean().optional(),
   }),
   effect: 'write',
+  overwrites: true,
   guards: { attestation: 'by-name' },
   http: [{ method: 'POST', path: '/consolidate', fields: 'body', status: 201 }],
   mcp: {

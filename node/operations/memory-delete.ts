@@ -16,6 +16,7 @@ export const memoryDelete = defineOperation({
   input: z.object({ id: fields.memoryId }),
   output: z.object({ deleted: z.boolean(), id: z.string(), archived: z.boolean() }),
   effect: 'write',
+  overwrites: true,
   guards: { attestation: 'by-name' },
   http: [{ method: 'DELETE', path: '/memories/{id}', fields: 'query' }],
   mcp: { description: 'Delete a memory' },

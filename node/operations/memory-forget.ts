@@ -34,6 +34,7 @@ export const memoryForget = defineOperation({
     dry_run: z.boolean().optional(),
   }),
   effect: 'write',
+  overwrites: true,
   guards: { admin: true, attestation: 'by-name' },
   http: [
     {

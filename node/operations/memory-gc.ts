@@ -17,6 +17,7 @@ export const memoryGc = defineOperation({
   input: z.object({ dry_run: z.boolean().default(false).describe('Only count') }),
   output: z.object({ expired_deleted: z.int(), dry_run: z.boolean() }),
   effect: 'write',
+  overwrites: true,
   guards: { admin: true, attestation: 'by-name' },
   http: [{ method: 'POST', path: '/gc', fields: 'body', omit: ['dry_run'], shape: expired }],
   mcp: {

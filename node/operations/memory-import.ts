@@ -63,6 +63,7 @@ export const memoryImport = defineOperation({
     errors: z.array(z.string()).describe('One sentence for each memory, link or record that was refused'),
   }),
   effect: 'write',
+  overwrites: true,
   guards: { admin: true, attestation: 'by-name' },
   http: [{ method: 'POST', path: '/import', fields: 'body' }],
   run: async (call, { memories, links, records, trust_source: trusted, on_conflict: onConflict }) => {

@@ -28,6 +28,7 @@ export const memoryKgInvalidate = defineOperation({
     previous_valid_until: z.string().nullable(),
   }),
   effect: 'write',
+  overwrites: true,
   quorum: 'none',
   guards: { attestation: 'by-name' },
   http: [{ method: 'POST', path: '/kg/invalidate', fields: 'body' }],

@@ -57,6 +57,7 @@ export const memoryNamespaceSetStandard = defineOperation({
     governance: governance.optional(),
   }),
   effect: 'write',
+  overwrites: true,
   guards: { attestation: 'by-name' },
   http: [
     { method: 'POST', path: '/namespaces/{namespace}/standard', fields: 'body', status: 201 },
@@ -132,6 +133,7 @@ export const memoryNamespaceClearStandard = defineOperation({
   input: z.object({ namespace: fields.namespace }),
   output: z.object({ cleared: z.boolean(), namespace: z.string() }),
   effect: 'write',
+  overwrites: true,
   guards: { attestation: 'by-name' },
   http: [
     { method: 'DELETE', path: '/namespaces/{namespace}/standard', fields: 'query' },

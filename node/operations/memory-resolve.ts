@@ -18,6 +18,7 @@ export const memoryResolve = defineOperation({
   }),
   output: z.object({ resolved: z.boolean(), winner: z.string(), loser: z.string() }),
   effect: 'write',
+  overwrites: true,
   guards: { attestation: 'by-name' },
   cli: {
     command: 'resolve',

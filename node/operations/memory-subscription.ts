@@ -170,6 +170,7 @@ export const memoryUnsubscribe = defineOperation({
   input: z.object({ id: subscriptionId }),
   output: z.object({ id: z.string(), removed: z.boolean(), deleted: z.boolean() }),
   effect: 'write',
+  overwrites: true,
   guards: { attestation: 'by-name' },
   http: [{ method: 'DELETE', path: '/subscriptions', fields: 'query' }],
   mcp: { description: 'End a subscription' },

@@ -25,6 +25,7 @@ export const memoryUndoEdit = defineOperation({
     memory: fields.memoryOutput,
   }),
   effect: 'write',
+  overwrites: true,
   guards: { attestation: 'by-name' },
   cli: {
     command: 'undo-edit',

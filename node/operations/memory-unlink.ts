@@ -17,6 +17,7 @@ export const memoryUnlink = defineOperation({
   }),
   output: z.object({ deleted: z.int() }),
   effect: 'write',
+  overwrites: true,
   guards: { attestation: 'by-name' },
   http: [{ method: 'DELETE', path: '/links', fields: 'body', aliases: LINK_ALIASES }],
   run: async (call, input) => {

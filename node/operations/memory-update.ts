@@ -63,6 +63,7 @@ export const memoryUpdate = defineOperation({
   input,
   output: z.object({ updated: z.boolean(), memory: fields.memoryOutput }),
   effect: 'write',
+  overwrites: true,
   guards: { attestation: 'by-name' },
   http: [
     {

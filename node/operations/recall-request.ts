@@ -8,6 +8,9 @@ import { ageSeconds, instantAfter } from '../../protocol/time.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 
+/** Each kind, and the word for all of them. */
+const KIND_WORDS: ReadonlySet<string> = new Set(['all', ...KINDS]);
+
 /** The input of a recall (reference-http §4.1, reference-mcp-cli §1.2). */
 export const recallInput = z.object({
   context: fields.queryText.describe('What to remember about'),
@@ -39,6 +42,10 @@ export const recallInput = z.object({
     .optional(),
   kinds: fields
     .wordList(KINDS.length + 1)
+    .refine(
+      (words) => words.every((word) => KIND_WORDS.has(word.toLowerCase())),
+      `must be kinds: all, ${KINDS.join(', ')}`,
+    )
     .describe('Only these kinds; all for every kind')
     .optional(),
   has_citations: z.boolean().describe('Only memories with citations').optional(),

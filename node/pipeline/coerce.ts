@@ -3,14 +3,16 @@ import type { Operation } from './operation.js';
 
 type JsonSchema = { type?: string | string[]; anyOf?: JsonSchema[]; items?: JsonSchema };
 
-const schemas = new WeakMap<Operation, Readonly<Record<string, JsonSchema>>>();
+type WithInput = Pick<Operation, 'input'>;
 
-function fieldSchemas(operation: Operation): Readonly<Record<string, JsonSchema>> {
-  let known = schemas.get(operation);
+const schemas = new WeakMap<WithInput['input'], Readonly<Record<string, JsonSchema>>>();
+
+function fieldSchemas({ input }: WithInput): Readonly<Record<string, JsonSchema>> {
+  let known = schemas.get(input);
   if (known === undefined) {
-    const json = z.toJSONSchema(operation.input, { io: 'input', unrepresentable: 'any' });
+    const json = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
     known = (json.properties ?? {}) as Record<string, JsonSchema>;
-    schemas.set(operation, known);
+    schemas.set(input, known);
   }
   return known;
 }
@@ -22,7 +24,7 @@ function typesOf(schema: JsonSchema | undefined): string[] {
 }
 
 /** The JSON types that a field accepts. */
-export function fieldTypes(operation: Operation, field: string): readonly string[] {
+export function fieldTypes(operation: WithInput, field: string): readonly string[] {
   return typesOf(fieldSchemas(operation)[field]);
 }
 
@@ -56,7 +58,8 @@ export function coerceText(operation: Operation, field: string, value: string): 
   return value;
 }
 
-function parseJson(text: string): unknown {
+/** The value of a JSON text; undefined for another text. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

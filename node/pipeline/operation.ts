@@ -149,6 +149,8 @@ export interface Operation<
   /** A read gets a store that cannot write. */
   readonly effect: E;
   readonly guards: Guards;
+  /** True where it removes or overwrites what is there: a call with an unknown argument is refused on every surface. */
+  readonly overwrites?: true;
   /** `none` for a write that is answered when it is durable here, whatever the quorum: it reaches other nodes later. */
   readonly quorum?: 'none';
   /** True for input of a write that may run again under the key of a call that was not answered. */

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { fail, ok, type Result } from '../../protocol/result.js';
+import { fieldTypes, parseJson } from './coerce.js';
 import { usePlainWords } from './issue-text.js';
 import type { Operation } from './operation.js';
 
@@ -22,11 +23,33 @@ export function parseInput<I extends Operation['input']>(
       return fail('UNKNOWN_FIELD', `unknown field: ${unknown.join(', ')}`, { fields: unknown });
     }
   }
-  const parsed = operation.input.safeParse(input);
+  const parsed = operation.input.safeParse(withStructures(operation, input));
   if (parsed.success) return ok(parsed.data);
   const { issues } = parsed.error;
   const fields = [...new Set(issues.map((issue) => issue.path.join('.')).filter((path) => path !== ''))];
   return fail('VALIDATION_FAILED', describe(issues[0]!, input), fields.length > 0 ? { fields } : undefined);
+}
+
+/**
+ * The input with the lists and objects that some hosts send as JSON texts. A text stays a text where the field takes one
+ * and it is no list of texts.
+ */
+function withStructures(
+  operation: { readonly input: Operation['input'] },
+  input: Readonly<Input>,
+): Readonly<Input> {
+  let read: Input | null = null;
+  for (const [field, value] of Object.entries(input)) {
+    if (typeof value !== 'string') continue;
+    const type = value.startsWith('[') ? 'array' : value.startsWith('{') ? 'object' : null;
+    if (type === null || !fieldTypes(operation, field).includes(type)) continue;
+    const structure = parseJson(value);
+    if (Array.isArray(structure) ? type === 'array' : typeof structure === 'object' && structure !== null) {
+      read ??= { ...input };
+      read[field] = structure;
+    }
+  }
+  return read ?? input;
 }
 
 function describe(issue: z.core.$ZodIssue, input: Readonly<Input>): string {

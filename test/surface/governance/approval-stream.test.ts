@@ -40,6 +40,14 @@ describe('the stream of approvals', () => {
     listener.close();
   });
 
+  it('takes no listener from the query, as no route does', async () => {
+    for (const stream of ['approvals/stream', 'inbox/stream']) {
+      const response = await fetch(`${node.base}/${stream}?agent_id=${ADMIN}`);
+      const { code } = (await response.json()) as { code: string };
+      assert.deepEqual([response.status, code], [403, 'agent_id_query_header_mismatch'], stream);
+    }
+  });
+
   it('is under both paths, and names a rejection a denial', async () => {
     const bare = node.base.replace('/api/v1', '');
     const listener = await EventListener.open(bare, REQUESTER);

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { operationRoutes } from '../../../node/bindings/operation-route.js';
 import { httpCallers } from '../../../node/identity/http-caller.js';
+import { OPERATIONS } from '../../../node/operations/registry.js';
 import type { Log, Random } from '../../../protocol/seams.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
@@ -50,9 +52,34 @@ test('a claim names the caller of a write that has no such field', () =>
     assert.equal(other.status, 404, 'a private memory does not exist for others');
     const own = await node.send('POST', `${PATH}/${json!['id']}/promote`, { agent_id: 'alice' });
     assert.equal(own.status, 200, own.text);
-    const deleted = await node.send('DELETE', `${PATH}/${json!['id']}?agent_id=alice`);
+    const bare = await node.send('DELETE', `${PATH}/${json!['id']}?agent_id=alice`);
+    assert.deepEqual([bare.status, bare.json!['code']], [403, 'agent_id_query_header_mismatch']);
+    const deleted = await node.send('DELETE', `${PATH}/${json!['id']}?agent_id=alice`, undefined, headers);
     assert.equal(deleted.status, 200, deleted.text);
   }));
+
+/** What `agent_id` in the query is a filter of: it says whose rows are asked for, and gives no rights. */
+const FILTERED = ['GET /memories', 'GET /search'];
+
+test('no route takes its caller from the query, whoever the query names', () =>
+  withNode(
+    async (node) => {
+      const filters: string[] = [];
+      const asked = operationRoutes(OPERATIONS).filter(({ binding }) => binding.fields === 'query');
+      for (const { binding, claims } of asked) {
+        const name = `${binding.method} ${binding.path}`;
+        const path = binding.path.replaceAll(/\{\w+\}/g, 'x');
+        if (!claims) filters.push(name);
+        for (const agent of ['alice', 'root']) {
+          const { status, json } = await node.send(binding.method, `/api/v1${path}?agent_id=${agent}`);
+          const refused = status === 403 && json?.['code'] === 'agent_id_query_header_mismatch';
+          if (claims) assert.ok(refused, `${name}: ${status} ${JSON.stringify(json)}`);
+        }
+      }
+      assert.deepEqual(filters.sort(), [...FILTERED].sort());
+    },
+    { adminAgentIds: ['root'], adminHeaderTrust: true },
+  ));
 
 test('private memories show to their owner alone', () =>
   withNode(async (node) => {

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { OPERATIONS } from '../../../node/operations/registry.js';
+import { McpProcess } from './mcp-process.js';
+
+type Answer = Record<string, unknown>;
+
+describe('arguments of MCP tools', () => {
+  let server: McpProcess;
+  let calls = 0;
+  before(async () => {
+    server = new McpProcess({ args: ['--profile', 'full'] });
+    await server.request('init', 'initialize', {
+      ...{ protocolVersion: '2024-11-05', capabilities: {} },
+      clientInfo: { name: 'a test', version: '1' },
+    });
+  });
+  after(() => server.end());
+
+  /** What a tool answers: its texts, or the error of the protocol. */
+  async function call(name: string, args: Answer) {
+    calls += 1;
+    const { result, error } = await server.call(calls, name, args);
+    const texts = ((result?.['content'] ?? []) as { text: string }[]).map(({ text }) => text);
+    return { texts, body: texts[0]?.startsWith('{') ? (JSON.parse(texts[0]) as Answer) : {}, error };
+  }
+
+  const count = async (namespace: string) =>
+    (await call('memory_list', { namespace, format: 'json' })).body['count'];
+
+  it('takes a list that comes as a JSON text, in every place of a list', async () => {
+    const stored = await call('memory_store', {
+      title: 'ferry',
+      content: 'The ferry leaves at noon.',
+      namespace: 'lists',
+      tags: '["harbour","timetable"]',
+      metadata: '{"line":7}',
+    });
+    const id = String(stored.body['id']);
+    const { body } = await call('memory_get', { id });
+    const memory = (body['memory'] ?? body) as Answer;
+    assert.deepEqual(memory['tags'], ['harbour', 'timetable']);
+    assert.equal((memory['metadata'] as Answer)['line'], 7);
+    for (const tags of ['["harbour"]', ['harbour'], 'harbour']) {
+      const recalled = await call('memory_recall', {
+        context: 'ferry',
+        namespace: 'lists',
+        tags,
+        format: 'json',
+      });
+      assert.equal(recalled.body['count'], 1, JSON.stringify(tags));
+    }
+    for (const kinds of ['["observation"]', ['observation'], 'observation'])
+      assert.equal(
+        (await call('memory_recall', { context: 'ferry', namespace: 'lists', kinds, format: 'json' })).body[
+          'count'
+        ],
+        1,
+      );
+    const second = await call('memory_store', { title: 'tram', content: 'It waits.', namespace: 'lists' });
+    const joined = await call('memory_consolidate', {
+      ...{ ids: JSON.stringify([id, second.body['id']]), title: 'both', summary: 's', namespace: 'lists' },
+    });
+    assert.equal(joined.body['consolidated'], 2, joined.texts[0]);
+  });
+
+  it('keeps a text that looks like a list where a text is meant', async () => {
+    const content = '["not", "a list"]';
+    const stored = await call('memory_store', { title: '{"a":1}', content, namespace: 'texts' });
+    const { body } = await call('memory_get', { id: stored.body['id'] });
+    const memory = (body['memory'] ?? body) as Answer;
+    assert.deepEqual([memory['title'], memory['content']], ['{"a":1}', content]);
+  });
+
+  it('refuses a kind that is none of the ten', async () => {
+    for (const kinds of ['observatoin', ['note'], '["event","thing"]']) {
+      const { error } = await call('memory_recall', { context: 'ferry', kinds });
+      assert.equal(error?.code, -32602, JSON.stringify(kinds));
+      assert.match(error!.message, /observation/);
+    }
+    assert.equal((await call('memory_recall', { context: 'ferry', kinds: 'all' })).error, undefined);
+  });
+
+  it('runs no tool that removes or overwrites with an argument that it does not have', async () => {
+    const names = OPERATIONS.filter(({ mcp, overwrites }) => mcp !== undefined && overwrites === true);
+    assert.ok(names.length > 8, String(names.length));
+    for (const { name } of names) {
+      const { error } = await call(name, { dryRun: true, namespace: 'kept', id: 'x', ids: ['x', 'y'] });
+      assert.equal(error?.data?.['code'], 'UNKNOWN_FIELD', name);
+      assert.match(error!.message, /^nothing was changed: unknown argument.*"dryRun"/, name);
+    }
+    await call('memory_store', { title: 'kept', content: 'kept', namespace: 'kept' });
+    const forget = await call('memory_forget', { namespace: 'kept', dryRun: true });
+    assert.match(forget.error!.message, /did you mean "dry_run"/);
+    assert.equal(await count('kept'), 1);
+  });
+
+  it('names unknown arguments of the other tools after the answer, which stays what it was', async () => {
+    const { texts, body } = await call('memory_store', {
+      ...{ title: 'named', content: 'c', namespace: 'named' },
+      prioritty: 9,
+    });
+    assert.equal(typeof body['id'], 'string');
+    assert.deepEqual(texts.slice(1), [
+      'Ignored unknown argument "prioritty" (did you mean "priority"?) of memory_store.',
+    ]);
+    assert.equal((await call('memory_list', { namespace: 'named' })).texts.length, 1);
+  });
+
+  it('acts for the agent that a call names, with tools that have no such field too', async () => {
+    for (const agent of ['ai:ada', 'ai:bob']) {
+      for (const title of ['one', 'two'])
+        await call('memory_store', { title, content: agent, namespace: agent.slice(3), agent_id: agent });
+    }
+    const ids = async (namespace: string) => {
+      const listed = await call('memory_list', { namespace, format: 'json' });
+      return (listed.body['memories'] as { id: string }[]).map(({ id }) => id);
+    };
+    const joined = await call('memory_consolidate', {
+      ...{ ids: await ids('ada'), title: 'both', summary: 's', namespace: 'ada' },
+      agent_id: 'ai:ada',
+    });
+    const { body } = await call('memory_get', { id: joined.body['id'] });
+    const memory = (body['memory'] ?? body) as Answer;
+    assert.equal((memory['metadata'] as Answer)['agent_id'], 'ai:ada');
+    for (const id of await ids('bob')) await call('memory_delete', { id });
+    const purged = await call('memory_archive_purge', { agent_id: 'ai:bob' });
+    assert.deepEqual(purged.body, { purged: 2, owner_scope: 'caller' });
+    const left = await call('memory_archive_list', { format: 'json' });
+    assert.ok(Number(left.body['count']) >= 2, 'the copies of others stay');
+  });
+});
