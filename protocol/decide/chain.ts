@@ -13,6 +13,7 @@ import { chargeWrites } from './charge-writes.js';
 import { type Approved, type Deciding, type Decision, type DecisionContext, decided } from './deciding.js';
 import { guardAgentRecords } from './guard-agents.js';
 import { guardMail } from './guard-mail.js';
+import { guardNames } from './guard-names.js';
 import { guardRules } from './guard-rules.js';
 import { homeProblem } from './home.js';
 import type { Mutation } from './mutations.js';
@@ -119,7 +120,8 @@ function* ruling(command: Command, context: DecisionContext, rules: Rules): Deci
   if (!Object.hasOwn(rules, command.kind)) throw new Error(`no rule decides the command "${command.kind}"`);
   const rule = rules[command.kind] as Rule<Command['kind']>;
   const shaped = guardAgentRecords(command, yield* rule(command as never, context));
-  const guarded = guardRules(command, guardMail(command, shaped), context);
+  const named = yield* guardNames(command, guardMail(command, shaped), context);
+  const guarded = guardRules(command, named, context);
   const elsewhere = guarded.ok ? yield* homeProblem(guarded.value.mutations, context) : null;
   if (elsewhere !== null) return failed(elsewhere);
   if (guarded.ok && guarded.value.mutations.some((mutation) => outgrows(mutation, context)))

@@ -13,6 +13,7 @@ import type { Viewer } from '../ranking/types.js';
 import { fail, failed } from '../result.js';
 import { aliasesOf, aliasImage, aliasWrite, type EntityRecord, entityRecord } from './aliases.js';
 import { entityIdOf, foldedAlias, isEntity } from './entity.js';
+import { nameHolder } from './names.js';
 
 /** Registers an entity, or adds aliases to one (interface §2.3, §4.6). */
 export interface RegisterEntity {
@@ -37,8 +38,8 @@ export interface RegisterEntityOutcome {
 }
 
 /**
- * Registers an entity. A known name in the namespace answers the known entity, whose memory stays as it is, with the
- * aliases that are new. CONFLICT when another memory has the title, and does not name one that the caller cannot see.
+ * Registers an entity. A known name or alias in the namespace answers the known entity, whose memory stays as it is,
+ * with the aliases that are new. A memory of kind entity becomes one that stays. CONFLICT when another memory has the title, and does not name one that the caller cannot see.
  */
 export function* decideRegisterEntity(
   command: RegisterEntity,
@@ -55,19 +56,22 @@ export function* decideRegisterEntity(
     const entity: Memory = {
       ...live,
       entity_id: entityIdOf(live.id),
+      tier: 'long',
+      expires_at: null,
       updated_at: context.now,
       version: live.version + 1,
     };
     const named = yield* withAliases(entity, command, context);
     if (!named.ok) return failed(named.error);
     const { value, mutations } = named.value;
-    return decided({ entity: value, created: true }, [
+    return decided({ entity: value, created: false }, [
       replaceMemory(live, entity, { reembed: false }),
       ...mutations,
     ]);
   }
-  const spelled = yield* entityOfOtherSpelling(command, context);
-  if (spelled !== null) return yield* known(spelled, command, context);
+  const folded = foldedAlias(memory.title);
+  const spelled = yield* nameHolder({ folded, namespace: memory.namespace, except: null }, context);
+  if (spelled !== null && isVisible(spelled, viewer)) return yield* known(spelled, command, context);
   const id = yield* freeId(command.ids);
   const entity: Memory = { ...memory, id, entity_id: entityIdOf(id) };
   const charge = yield* chargeFor(entity, null, context);
@@ -97,26 +101,6 @@ function* known(
   const named = yield* withAliases(entity, command, context);
   if (!named.ok) return failed(named.error);
   return decided({ entity: named.value.value, created: false }, named.value.mutations);
-}
-
-/** The entity of the namespace whose canonical name differs only in case or form from the given one. */
-function* entityOfOtherSpelling(
-  { memory, ids, viewer }: RegisterEntity,
-  { now }: DecisionContext,
-): Reading<MemoryRow | null> {
-  const folded = foldedAlias(memory.title);
-  for (const id of ids) {
-    const row = yield* memoryById(id);
-    const isIt =
-      row !== null &&
-      isEntity(row) &&
-      row.namespace === memory.namespace &&
-      foldedAlias(row.title) === folded &&
-      !isExpired(row, now) &&
-      isVisible(row, viewer);
-    if (isIt) return row;
-  }
-  return null;
 }
 
 /** The first id that no memory has or had; the last one is random. */

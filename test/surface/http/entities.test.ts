@@ -100,10 +100,11 @@ describe('an entity', () => {
     };
     const { id } = await send(node, 201, 'POST', '/memories', note);
     await register(node, ADA, 409, 'ai:bob');
-    const entity = await register(node, ADA);
-    assert.deepEqual([entity['entity_id'], entity['created']], [`ent-${id}`, true]);
+    const entity = await register(node, ADA, 200);
+    assert.deepEqual([entity['entity_id'], entity['created']], [`ent-${id}`, false]);
     const { memory } = (await send(node, 200, 'GET', `/memories/${id}`)) as { memory: Json };
     assert.deepEqual([memory['content'], memory['version']], ['a mathematician', 2]);
+    assert.deepEqual([memory['tier'], memory['expires_at']], ['long', undefined]);
     await register(node, ADA, 200, 'ai:bob');
   });
 
@@ -219,8 +220,8 @@ describe('an alias', () => {
     const { id } = await send(to, 201, 'POST', '/memories', {
       ...{ title: ADA.canonical_name, content: 'x', namespace: 'people', kind: 'entity' },
     });
-    await register(to, { ...ADA, aliases: ['Countess'] });
-    const imported = await send(to, 200, 'POST', '/import', document, ADMIN);
+    await register(to, { ...ADA, aliases: ['Countess'] }, 200);
+    const imported = await send(to, 200, 'POST', '/import', { ...document, on_conflict: 'merge' }, ADMIN);
     assert.deepEqual(imported['errors'], []);
     const merged = await resolve(to, 'ada');
     assert.deepEqual(
