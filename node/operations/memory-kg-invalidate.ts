@@ -20,7 +20,7 @@ export const memoryKgInvalidate = defineOperation({
   }),
   output: z.object({
     found: z.literal(true),
-    changed: z.boolean().describe('False for a link that was invalidated before'),
+    changed: z.boolean().describe('False for a link that was invalidated with this end before'),
     source_id: z.string(),
     target_id: z.string(),
     relation: z.enum(RELATIONS),
@@ -57,13 +57,13 @@ export const memoryKgInvalidate = defineOperation({
       ...{ kind: 'invalidate-link', link: key, validUntil, viewer, by },
     });
     if (!result.ok) return result.error.code === 'NOT_FOUND' ? missing : failed(result.error);
-    const { change, link } = result.value;
+    const { change, link, previous } = result.value;
     return ok({
       found: true as const,
       changed: change === 'invalidated',
       ...key,
       valid_until: link.valid_until,
-      previous_valid_until: link.believed_until,
+      previous_valid_until: previous,
     });
   },
 });

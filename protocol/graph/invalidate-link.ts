@@ -24,10 +24,12 @@ export interface InvalidateLinkOutcome {
   readonly change: 'invalidated' | 'unchanged';
   /** The link as it stands now. */
   readonly link: Link;
+  /** The end that it had before this command. */
+  readonly previous: string | null;
 }
 
 /**
- * Ends a link, once: a second invalidation changes nothing. NOT_FOUND for a missing link or a hidden end, FORBIDDEN for
+ * Ends a link, or moves its end; the end that it has changes nothing. NOT_FOUND for a missing link or a hidden end, FORBIDDEN for
  * the source of another agent. The signature covers the validity, so it does not outlive it (reference-federation §2.5).
  */
 export function* decideInvalidateLink(
@@ -40,15 +42,18 @@ export function* decideInvalidateLink(
   if (!mayChange(ends.source, viewer))
     return fail('FORBIDDEN', 'the source of the link belongs to another agent');
   const held = row.image;
-  if (held.retired_at !== null) return decided({ change: 'unchanged', link: held }, []);
+  const previous = held.valid_until;
   const began = instantOf(held.valid_from);
   if (validUntil !== null && began !== null && validUntil < began) {
     const message = 'valid_until lies before valid_from of the link';
     return fail('VALIDATION_FAILED', message, { fields: ['valid_until'], valid_from: held.valid_from });
   }
+  const end = validUntil ?? endedBy(context.now, began, instantOf(previous));
+  if (held.retired_at !== null && end === instantOf(previous))
+    return decided({ change: 'unchanged', link: held, previous }, []);
   const link: Link = {
     ...unsigned(held),
-    valid_until: validUntil ?? endedBy(context.now, began, instantOf(held.valid_until)),
+    valid_until: end,
     believed_until: held.valid_until,
     retired_at: context.now,
   };
@@ -61,7 +66,7 @@ export function* decideInvalidateLink(
     mutation: 'append-audit',
     event: { agentId: by, type: 'memory_link.invalidated', payload },
   };
-  return decided({ change: 'invalidated', link }, [
+  return decided({ change: 'invalidated', link, previous }, [
     {
       ...{ mutation: 'write', kind: linkKind.name, id: row.id, word: 'link.invalidate' },
       ...{ namespace: row.namespace, seen: row.stamp.seen, before: held, image: link },

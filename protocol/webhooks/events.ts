@@ -140,7 +140,8 @@ function* linkEvent(
   const was = before as Link | null;
   const is = after as Link | null;
   if (is === null) return [];
-  const isEnded = is.retired_at !== null && was?.retired_at === null;
+  const isMoved = was?.valid_until !== is.valid_until;
+  const isEnded = is.retired_at !== null && was !== null && (was.retired_at === null || isMoved);
   const isMade =
     is.retired_at === null && (was === null || was.retired_at !== null || was.created_at !== is.created_at);
   if (!isEnded && !isMade) return [];

@@ -102,6 +102,36 @@ describe('links over HTTP', () => {
     });
   });
 
+  it('have their end moved by another invalidation, which answers the end before', async () => {
+    await withNode(2, async (node, [a, b, c]) => {
+      const far = '2030-01-01T00:00:00.000Z';
+      const end = async (body: object) =>
+        (await node.send('POST', `${API}/kg/invalidate`, body, as('ai:alice'))).json!;
+      await link(node, pair(a!, b!));
+      const first = await end({ ...pair(a!, b!), valid_until: far });
+      assert.deepEqual([first['changed'], first['previous_valid_until']], [true, null]);
+      const same = await end({ ...pair(a!, b!), valid_until: far });
+      assert.deepEqual(
+        [same['changed'], same['valid_until'], same['previous_valid_until']],
+        [false, far, far],
+      );
+      const now = await end(pair(a!, b!));
+      assert.deepEqual([now['changed'], now['previous_valid_until']], [true, far]);
+      assert.ok(Math.abs(Date.parse(String(now['valid_until'])) - Date.now()) < 60_000);
+      const again = await end(pair(a!, b!));
+      assert.deepEqual(
+        [again['changed'], again['valid_until'], again['previous_valid_until']],
+        [false, now['valid_until'], now['valid_until']],
+      );
+      const [shown] = listed(await linksOf(node, a!));
+      assert.deepEqual([shown!['valid_until'], shown!['believed_until']], [now['valid_until'], far]);
+      await link(node, pair(a!, c!));
+      assert.equal((await end(pair(a!, c!)))['changed'], true);
+      const later = await end({ ...pair(a!, c!), valid_until: far });
+      assert.deepEqual([later['changed'], later['valid_until']], [true, far]);
+    });
+  });
+
   it('stay when they are invalidated, with what was believed, and begin anew when they are made again', async () => {
     await withNode(1, async (node, [a, b]) => {
       const until = '2031-01-01T00:00:00.000Z';

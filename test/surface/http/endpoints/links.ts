@@ -151,12 +151,17 @@ export const links: readonly EndpointRow[] = [
     },
   },
   {
-    ...{ ...END, what: 'invalidate again', body: pair('{l}', '{m}', 'depends_on'), status: 200 },
+    ...{
+      ...END,
+      what: 'invalidate again',
+      body: { ...pair('{l}', '{m}', 'depends_on'), valid_until: '2099-01-01T00:00:00+01:00' },
+      status: 200,
+    },
     holds: {
       found: true,
       changed: false,
       valid_until: '2098-12-31T23:00:00.000Z',
-      previous_valid_until: null,
+      previous_valid_until: '2098-12-31T23:00:00.000Z',
     },
   },
   {
