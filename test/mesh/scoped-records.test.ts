@@ -131,10 +131,11 @@ const vote = (pending_id: string, namespace: string) => ({
 const remembered = (namespace: string) => ({
   ...{ namespace, action_type: 'store', agent_id: 'ai:evil', decision: 'approve' as const },
   ...{ lasts: 'forever' as const, session: '', decided_by: 'ai:lead', decided_at: NOW, rest: {} },
+  ...{ gate: 'write', approver: { form: 'human' } },
 });
 const standard = (namespace: string) => ({
   ...{ namespace, standard_id: null, parent_namespace: null, set_by: 'ai:evil' },
-  ...{ governance: { write: 'any' }, updated_at: NOW, rest: {} },
+  ...{ governance: { write: 'any' }, operator_set: null, updated_at: NOW, rest: {} },
 });
 const pending = (namespace: string) => ({
   ...{
@@ -145,6 +146,7 @@ const pending = (namespace: string) => ({
     command: { kind: 'store-memory' },
   },
   ...{ approver: { form: 'human' }, requested_by: 'ai:x', requested_at: NOW, expires_at: NOW },
+  ...{ written_as: null, reads: [], asked: [] },
   ...{
     status: 'pending' as const,
     approvals: [],
