@@ -131,7 +131,7 @@ const vote = (pending_id: string, namespace: string) => ({
 const remembered = (namespace: string) => ({
   ...{ namespace, action_type: 'store', agent_id: 'ai:evil', decision: 'approve' as const },
   ...{ lasts: 'forever' as const, session: '', decided_by: 'ai:lead', decided_at: NOW, rest: {} },
-  ...{ gate: 'write', approver: { form: 'human' } },
+  ...{ gate: '', approver: {} },
 });
 const standard = (namespace: string) => ({
   ...{ namespace, standard_id: null, parent_namespace: null, set_by: 'ai:evil' },
