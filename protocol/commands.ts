@@ -44,7 +44,12 @@ import { decideNoteSuspects, decideSettleSuspects } from './replication/suspects
 import { decideUseNonce } from './replication/use-nonce.js';
 import { decideImport } from './transfer/import-memory.js';
 import { decideImportRecord } from './transfer/import-record.js';
-import { decidePruneEvents, decideRecordDeliveries, decideResendEvents } from './webhooks/deliveries.js';
+import {
+  decidePassEvents,
+  decidePruneEvents,
+  decideRecordDeliveries,
+  decideResendEvents,
+} from './webhooks/deliveries.js';
 import { decideSubscribe, decideUnsubscribe } from './webhooks/subscribe.js';
 
 /**
@@ -106,6 +111,7 @@ export const RULES = {
   'record-deliveries': decideRecordDeliveries,
   'resend-events': decideResendEvents,
   'prune-events': decidePruneEvents,
+  'pass-events': decidePassEvents,
   'note-veto': decideNoteVeto,
   'adopt-peer': decideAdoptPeer,
   'receive-memory': decideReceive,

@@ -1,13 +1,15 @@
 import {
+  ANNOUNCED_EVENTS_STEP,
   CHANGE_POLL_MS,
   SUBSCRIPTION_HISTORY_SECONDS,
   SUBSCRIPTION_PRUNE_MAX,
   SUBSCRIPTION_PRUNE_MS,
+  WEBHOOK_TURNS_PER_SECOND,
 } from '../../protocol/limits.js';
 import type { Clock, Log, Scheduler } from '../../protocol/seams.js';
 import { instantAfter, instantFromMs } from '../../protocol/time.js';
 import type { DeliveryOutcome, RecordDeliveries } from '../../protocol/webhooks/deliveries.js';
-import type { Delivery } from '../../protocol/webhooks/queries.js';
+import type { Delivery, DueIds } from '../../protocol/webhooks/queries.js';
 import type { Store } from '../../storage/port.js';
 import type { ChildSpec } from '../core/child.js';
 import { loopChild, type NextRound, type Wake } from '../core/loop.js';
@@ -39,6 +41,8 @@ export interface DispatcherParts {
 const OWNER_SHARE = 0.25;
 /** Events after which a subscription lets others have its turn; their results are recorded by one command. */
 const EVENTS_PER_TURN = 16;
+/** Events of all turns of a round: where more subscriptions wait, each has fewer in a turn. */
+const EVENTS_PER_ROUND = 256;
 /** How long results wait for those of later events: after a kill, those that wait are sent again. */
 const TURN_MS = 100;
 /** How often it looks whether there is a subscription while there is none. */
@@ -49,13 +53,21 @@ const NOT_OWNER_MS = 1000;
 const UNRECORDED_REST_MS = 1000;
 
 /**
- * Delivers the events of the outbox. Each subscription gets its events one after the other, in their order; different
- * subscriptions do not wait for each other. An event waits in the outbox until its result is recorded, so that a restart
- * sends it again.
+ * Delivers the recorded events. Each subscription gets its events one after the other, in their order; different
+ * subscriptions do not wait for each other. The cursor of a subscription passes an event when its result is recorded, so
+ * that a restart sends it again. A writer only records an event: who gets it is asked here, in steps, of a reader; and
+ * there are only so many turns in a second, because sending and recording take time from everybody's calls.
  */
 export class WebhookDispatcher {
   readonly #parts: DispatcherParts;
   readonly #busy = new Map<string, Promise<unknown>>();
+  /** Subscriptions that may have recorded events to get, with the place up to which that was looked at. */
+  readonly #waiting = new Map<string, number>();
+  /** Up to here the events were looked at; null when all must be looked at, from the least cursor on. */
+  #looked: number | null = null;
+  #revision: number | null = null;
+  #turns = 0;
+  #turnsAtMs = 0;
   #stopping = new AbortController();
   #prunedMs = Number.NEGATIVE_INFINITY;
   readonly spec: ChildSpec;
@@ -78,21 +90,58 @@ export class WebhookDispatcher {
 
   async #round(): Promise<NextRound> {
     const { store, clock, owns, concurrency } = this.#parts;
-    if (!owns()) return { afterMs: NOT_OWNER_MS };
-    const limit = concurrency - this.#busy.size;
+    if (!owns()) {
+      // The owner before may have sent what this process has not looked at.
+      this.#revision = null;
+      return { afterMs: NOT_OWNER_MS };
+    }
+    const limit = Math.min(concurrency - this.#busy.size, this.#turnsLeft());
     let afterMs = CHANGE_POLL_MS;
+    let any = true;
     if (limit > 0) {
       const ofOwner = Math.ceil(concurrency * OWNER_SHARE);
       const asked = { nowMs: clock.nowMs(), limit, ofOwner, except: [...this.#busy.keys()] };
-      const due = await store.query({ kind: 'due-subscriptions', ...asked }, { lane: 'background' });
-      for (const id of due.ok ? due.value.ids : []) this.#begin(id);
-      if (due.ok && !due.value.any) afterMs = NO_SUBSCRIPTION_MS;
+      const waiting = [...this.#waiting.keys()];
+      const due = await store.query({ kind: 'due-subscriptions', ...asked, waiting }, { lane: 'background' });
+      if (due.ok) {
+        for (const id of due.value.ids) this.#begin(id);
+        any = due.value.any;
+        if (!any) afterMs = NO_SUBSCRIPTION_MS;
+        else if (await this.#look(due.value)) afterMs = 0;
+      }
     }
-    await this.#prune();
+    await this.#prune(any);
     return { afterMs };
   }
 
+  /** How many turns may begin now. */
+  #turnsLeft(): number {
+    const nowMs = this.#parts.clock.monotonicMs();
+    const gained = ((nowMs - this.#turnsAtMs) * WEBHOOK_TURNS_PER_SECOND) / 1000;
+    this.#turns = Math.min(this.#turns + gained, this.#parts.concurrency);
+    this.#turnsAtMs = nowMs;
+    return Math.floor(this.#turns);
+  }
+
+  /** Asks which subscriptions get the events that came, a step at a time. True when it found some. */
+  async #look({ lastSeq, revision }: Pick<DueIds, 'lastSeq' | 'revision'>): Promise<boolean> {
+    if (revision !== this.#revision) {
+      this.#revision = revision;
+      this.#looked = null;
+      this.#waiting.clear();
+    }
+    if (this.#looked !== null && this.#looked >= lastSeq) return false;
+    const asked = { kind: 'announced-since', after: this.#looked, limit: ANNOUNCED_EVENTS_STEP } as const;
+    const found = await this.#parts.store.query(asked, { lane: 'background' });
+    if (!found.ok) return false;
+    const { through, ids } = found.value;
+    this.#looked = through;
+    for (const id of ids) this.#waiting.set(id, through);
+    return ids.length > 0;
+  }
+
   #begin(id: string): void {
+    this.#turns -= 1;
     const { signal } = this.#stopping;
     const served = this.#turn(id, signal)
       .catch(async (error: unknown) => {
@@ -111,15 +160,20 @@ export class WebhookDispatcher {
   /** Sends events of a subscription, and records what became of them. True when more are due. */
   async #turn(id: string, stopping: AbortSignal): Promise<boolean> {
     const { store, clock } = this.#parts;
-    const asked = { subscriptionId: id, nowMs: clock.nowMs(), limit: EVENTS_PER_TURN };
+    const share = Math.floor(EVENTS_PER_ROUND / Math.max(1, this.#waiting.size));
+    const limit = Math.min(EVENTS_PER_TURN, Math.max(1, share));
+    const asked = { subscriptionId: id, nowMs: clock.nowMs(), limit };
     const found = await store.query({ kind: 'next-deliveries', ...asked });
-    const deliveries = found.ok ? found.value.deliveries : [];
+    if (!found.ok) return false;
+    const { deliveries, through, isEnd } = found.value;
     const { acknowledged, failed } = await this.#sendAll(deliveries, stopping);
-    if (acknowledged.length === 0 && failed === null) return false;
-    await this.#record({ kind: 'record-deliveries', subscriptionId: id, acknowledged, failed });
-    return (
-      failed === null && (acknowledged.length < deliveries.length || deliveries.length === EVENTS_PER_TURN)
-    );
+    const isWhole = failed === null && acknowledged.length === deliveries.length;
+    // Where all events were looked at, the cursor moves with those of others.
+    const passes = isWhole && through !== null && !isEnd ? { through } : {};
+    if (acknowledged.length > 0 || failed !== null || 'through' in passes)
+      await this.#record({ kind: 'record-deliveries', subscriptionId: id, acknowledged, failed, ...passes });
+    if (isWhole && isEnd && (this.#waiting.get(id) ?? 0) <= (through ?? 0)) this.#waiting.delete(id);
+    return failed === null && !stopping.aborted && !(isWhole && isEnd);
   }
 
   /** Sends events in their order until one fails or the time of the turn is over. */
@@ -152,7 +206,7 @@ export class WebhookDispatcher {
   async #record(ended: RecordDeliveries): Promise<void> {
     const { store, onAttempt, log } = this.#parts;
     const subscription = ended.subscriptionId;
-    const recorded = await store.execute(ended);
+    const recorded = await store.execute(ended, { lane: 'background' });
     if (!recorded.ok) {
       log.warn({ subscription, code: recorded.error.code }, 'the results of deliveries were not recorded');
       return this.#rest();
@@ -175,16 +229,21 @@ export class WebhookDispatcher {
     });
   }
 
-  async #prune(): Promise<void> {
+  async #prune(any: boolean): Promise<void> {
     const { store, clock } = this.#parts;
     if (clock.monotonicMs() < this.#prunedMs + SUBSCRIPTION_PRUNE_MS) return;
+    const [through, revision] = [this.#looked, this.#revision];
+    // There has been no subscription.
+    if (through === null || revision === null) return;
     this.#prunedMs = clock.monotonicMs();
-    const totals = await store.query({ kind: 'webhook-totals' }, { lane: 'background' });
-    if (!totals.ok || totals.value.subscriptions === 0) return;
+    const except = [...new Set([...this.#waiting.keys(), ...this.#busy.keys()])];
+    await store.execute({ kind: 'pass-events', through, except, revision }, { lane: 'background' });
     const before = instantAfter(instantFromMs(clock.nowMs()), -SUBSCRIPTION_HISTORY_SECONDS);
     const asked = { kind: 'prune-events', before, limit: SUBSCRIPTION_PRUNE_MAX } as const;
     const pruned = await store.execute(asked, { lane: 'background' });
-    if (pruned.ok && pruned.value.more) this.#prunedMs = Number.NEGATIVE_INFINITY;
+    if (!pruned.ok) return;
+    if (pruned.value.more) this.#prunedMs = Number.NEGATIVE_INFINITY;
+    else if (!any) this.#looked = null;
   }
 
   async #stop(): Promise<void> {

@@ -55,9 +55,7 @@ const shown = z.object({
   status: z.enum(['active', 'quarantined']).describe('A quarantined one gets nothing until a resend'),
   pending_count: z.int().describe('Events that wait'),
   dlq_count: z.int().describe('Dead letters'),
-  dropped_count: z
-    .int()
-    .describe('Events that found no room among the dead letters, or waited too long in quarantine'),
+  dropped_count: z.int().describe('Events that found no room among the dead letters, or waited too long'),
 });
 
 /** A subscription as its owner sees it: without any part of its secret. */
@@ -66,6 +64,8 @@ const shownOf = ({
   sees_all: _all,
   failures_in_row: _row,
   ended_count: _ended,
+  passed_seq: _passed,
+  since_seq: _since,
   ...subscription
 }: Subscription): z.output<typeof shown> => ({ ...subscription, agent_id: subscription.created_by });
 

@@ -16,8 +16,9 @@ import type { UsedNonce } from '../replication/used-nonce.js';
 import type { HistoricEdit } from '../replication/versions.js';
 import type { VersionVector } from '../version-vector.js';
 import type { OutboxEvent } from '../webhooks/outbox.js';
+import type { LostEvents } from '../webhooks/queries.js';
 import type { Subscription } from '../webhooks/subscription.js';
-import type { WebhookEvent } from '../webhooks/webhook-event.js';
+import type { Announcement } from '../webhooks/webhook-event.js';
 import type { DatabaseOwner, Row } from './rows.js';
 
 /**
@@ -87,15 +88,13 @@ export type Mutation =
   | { readonly mutation: 'put-subscription'; readonly subscription: Subscription }
   /** Removes a subscription with its events and dead letters. */
   | { readonly mutation: 'drop-subscription'; readonly id: string }
-  | {
-      /** Puts an event into the outbox of a subscription. The engine gives it its place and its correlation id. */
-      readonly mutation: 'add-event';
-      readonly subscriptionId: string;
-      readonly event: WebhookEvent;
-      /** Why it is a dead letter at once; null for one that waits. */
-      readonly refusal: string | null;
-    }
-  /** Stores the state of the delivery of an event. */
+  /** Records an event for all subscriptions. The engine gives it its place. */
+  | { readonly mutation: 'announce'; readonly announced: Announcement }
+  /** Notes that subscriptions have nothing to get up to a place, except some. */
+  | { readonly mutation: 'pass-events'; readonly through: number; readonly except: readonly string[] }
+  /** Drops recorded events up to a place that no subscription needs, and what subscriptions lose. */
+  | ({ readonly mutation: 'drop-announced' } & LostEvents)
+  /** Stores the state of the delivery of an event, in a row of its own. */
   | { readonly mutation: 'put-event'; readonly event: OutboxEvent }
   | { readonly mutation: 'add-dead-letter'; readonly event: OutboxEvent; readonly lastFailedAt: string }
   | { readonly mutation: 'drop-dead-letters'; readonly correlationIds: readonly string[] }

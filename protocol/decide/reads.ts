@@ -18,7 +18,8 @@ import type { UsedNonce } from '../replication/used-nonce.js';
 import type { HistoricEdit, SubjectPlace } from '../replication/versions.js';
 import type { VersionVector } from '../version-vector.js';
 import type { OutboxEvent } from '../webhooks/outbox.js';
-import type { Filter, Subscription } from '../webhooks/subscription.js';
+import type { LostEvents } from '../webhooks/queries.js';
+import type { Subscription } from '../webhooks/subscription.js';
 import type { Mutation } from './mutations.js';
 import type { DatabaseOwner, Row } from './rows.js';
 
@@ -189,10 +190,17 @@ export interface Reads {
     { readonly ofAgent: number; readonly ofNode: number }
   >;
 
-  /** Which events each subscription gets, the oldest subscription first. */
-  'subscription-filters': Ask<Nothing, readonly Filter[]>;
+  /** True when anybody subscribes to events. */
+  'is-subscribed': Ask<Nothing, boolean>;
+  /** How many subscriptions an agent and all have, and the place of the last recorded event. */
+  'subscription-counts': Ask<
+    { readonly by: AgentId },
+    { readonly own: number; readonly all: number; readonly lastSeq: number }
+  >;
+  /** Counts the changes of the list of subscriptions. */
+  'subscription-revision': Ask<Nothing, number>;
   subscription: Ask<{ readonly id: string }, Subscription | null>;
-  'outbox-event': Ask<{ readonly seq: number }, OutboxEvent | null>;
+  'outbox-event': Ask<{ readonly subscriptionId: string; readonly seq: number }, OutboxEvent | null>;
   /** Failed events of a subscription that were sent again less often than a number, the oldest first. */
   'failed-events': Ask<
     {
@@ -211,6 +219,8 @@ export interface Reads {
     { readonly before: Instant; readonly limit: number },
     readonly Pick<OutboxEvent, 'subscription_id' | 'seq'>[]
   >;
+  /** Recorded events that are too old, or too many, and what is lost with them. */
+  'prunable-announced': Ask<{ readonly before: Instant; readonly limit: number }, LostEvents>;
   'count-dead-letters': Ask<{ readonly correlationIds: readonly string[] }, number>;
 
   /** Whether links of the same relation that were not invalidated lead from the target of a link to its source. */

@@ -144,6 +144,7 @@ const GATES = {
   'drop-payloads': 'upkeep',
   'record-deliveries': 'upkeep',
   'prune-events': 'upkeep',
+  'pass-events': 'upkeep',
   'receive-memory': 'peer',
   'apply-operations': 'peer',
 } satisfies { readonly [K in Command['kind']]: Gated<K> | Ungated };

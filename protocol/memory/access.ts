@@ -23,7 +23,7 @@ const SCOPE_LEVELS: ReadonlyMap<unknown, number> = new Map([
  * The visibility gate for one row (decisions, "visibility"): the same rule that the engines apply in their queries.
  * An invisible row is treated as absent by every decision.
  */
-export function isVisible(memory: Memory, viewer: Viewer): boolean {
+export function isVisible(memory: Pick<Memory, 'namespace' | 'metadata'>, viewer: Viewer): boolean {
   if (viewer.all) return true;
   const scope = memory.metadata['scope'];
   if (scope === undefined || scope === null || scope === 'collective') return true;

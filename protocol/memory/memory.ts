@@ -179,7 +179,7 @@ export function ownerOf(memory: Pick<Memory, 'metadata'>): string | null {
 }
 
 /** The agent that a message is addressed to, or null. */
-export function addresseeOf(memory: Memory): string | null {
+export function addresseeOf(memory: Pick<Memory, 'metadata'>): string | null {
   const { target_agent_id: target, recipient_agent_id: recipient } = memory.metadata;
   if (typeof target === 'string') return target;
   return typeof recipient === 'string' ? recipient : null;

@@ -18,6 +18,8 @@ export interface RecordDeliveries {
   readonly subscriptionId: string;
   readonly acknowledged: readonly number[];
   readonly failed: { readonly seq: number; readonly error: string } | null;
+  /** When given: the subscription gets none of the recorded events up to here. */
+  readonly through?: number;
 }
 
 /** What became of an event; `gone` for one whose subscription was removed meanwhile. */
@@ -53,20 +55,28 @@ export interface PruneEvents {
   readonly limit: number;
 }
 
+/** Notes that nothing up to a place waits for any active subscription, except some; unless the list has changed. */
+export interface PassEvents {
+  readonly kind: 'pass-events';
+  readonly through: number;
+  readonly except: readonly string[];
+  readonly revision: number;
+}
+
 /** Counts the attempts. The one after the last wait that fails makes its event a dead letter. */
 export function* decideRecordDeliveries(
-  { subscriptionId, acknowledged, failed }: RecordDeliveries,
+  { subscriptionId, acknowledged, failed, through = 0 }: RecordDeliveries,
   { now, nowMs }: DecisionContext,
 ): Deciding<RecordDeliveriesOutcome> {
   const subscription = yield* read('subscription', { id: subscriptionId });
   const ended = new Ended(subscription, now);
   for (const seq of acknowledged) ended.acknowledged(yield* waitingEvent(subscriptionId, seq));
   if (failed !== null) ended.failed(yield* waitingEvent(subscriptionId, failed.seq), failed.error, nowMs);
-  return decided(...ended.decision());
+  return decided(...ended.decision(through));
 }
 
 function* waitingEvent(subscriptionId: string, seq: number): Reading<OutboxEvent | null> {
-  const event = yield* read('outbox-event', { seq });
+  const event = yield* read('outbox-event', { subscriptionId, seq });
   const waits = event?.subscription_id === subscriptionId && event.delivery_status === 'pending';
   return waits ? event : null;
 }
@@ -76,6 +86,7 @@ class Ended {
   private readonly became: DeliveryOutcome[] = [];
   private readonly mutations: Mutation[] = [];
   private quarantined = false;
+  private isChanged = false;
 
   constructor(
     private subscription: Subscription | null,
@@ -83,9 +94,11 @@ class Ended {
   ) {}
 
   acknowledged(event: OutboxEvent | null): void {
+    const hasRow = event !== null && this.hasRow(event);
     const counted = this.count(event, { failures_in_row: 0 });
     this.became.push(counted === null ? 'gone' : 'ack');
-    if (counted !== null) this.put({ ...counted, delivery_status: 'ack', last_error: null });
+    // One that was acknowledged at once follows from the recorded event.
+    if (counted !== null && hasRow) this.put({ ...counted, delivery_status: 'ack', last_error: null });
   }
 
   failed(event: OutboxEvent | null, error: string, nowMs: number): void {
@@ -100,14 +113,31 @@ class Ended {
       return;
     }
     this.became.push('retry');
+    if (!this.hasRow(event)) {
+      const { pending_count } = this.subscription;
+      this.change({ pending_count: pending_count + 1, passed_seq: event.seq });
+    }
     this.put({ ...tried, attempts: event.attempts + 1, next_attempt_ms: nowMs + wait });
   }
 
-  decision(): [RecordDeliveriesOutcome, readonly Mutation[]] {
-    const { became, quarantined, mutations, subscription } = this;
-    const isCounted = became.some((each) => each !== 'gone' && each !== 'retry');
-    if (isCounted && subscription !== null) mutations.push({ mutation: 'put-subscription', subscription });
+  decision(through: number): [RecordDeliveriesOutcome, readonly Mutation[]] {
+    const { became, quarantined, mutations } = this;
+    if (this.subscription !== null && through > this.subscription.passed_seq)
+      this.change({ passed_seq: through });
+    if (this.isChanged && this.subscription !== null)
+      mutations.push({ mutation: 'put-subscription', subscription: this.subscription });
     return [{ became, quarantined }, mutations];
+  }
+
+  /** False for an event that the subscription gets from those that were recorded for all. */
+  private hasRow({ seq }: OutboxEvent): boolean {
+    return this.subscription === null || seq <= this.subscription.passed_seq;
+  }
+
+  private change(changed: Partial<Subscription>): void {
+    if (this.subscription === null) return;
+    this.subscription = { ...this.subscription, ...changed };
+    this.isChanged = true;
   }
 
   private giveUp(event: OutboxEvent, subscription: Subscription): void {
@@ -130,12 +160,13 @@ class Ended {
   private count(event: OutboxEvent | null, changed: Partial<Subscription>): OutboxEvent | null {
     if (event === null || this.subscription === null) return null;
     const { dispatch_count, pending_count, ended_count } = this.subscription;
-    this.subscription = {
-      ...this.subscription,
+    this.change({
       ...{ last_dispatched_at: this.now, dispatch_count: dispatch_count + 1 },
-      ...{ pending_count: pending_count - 1, ended_count: ended_count + 1 },
+      ...(this.hasRow(event)
+        ? { pending_count: pending_count - 1, ended_count: ended_count + 1 }
+        : { passed_seq: event.seq }),
       ...changed,
-    };
+    });
     return { ...event, attempts: event.attempts + 1 };
   }
 
@@ -186,5 +217,14 @@ export function* decideResendEvents(
 
 export function* decidePruneEvents({ before, limit }: PruneEvents): Deciding<{ readonly more: boolean }> {
   const events = yield* read('prunable-events', { before, limit });
-  return decided({ more: events.length === limit }, [{ mutation: 'drop-events', events }]);
+  const lost = yield* read('prunable-announced', { before, limit });
+  return decided({ more: events.length === limit || lost.more }, [
+    { mutation: 'drop-events', events },
+    { mutation: 'drop-announced', ...lost },
+  ]);
+}
+
+export function* decidePassEvents({ through, except, revision }: PassEvents): Deciding<object> {
+  const current = yield* read('subscription-revision', {});
+  return decided({}, current === revision ? [{ mutation: 'pass-events', through, except }] : []);
 }

@@ -3,15 +3,13 @@ import type { Command } from '../commands.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById, type Reading } from '../decide/reads.js';
 import { proposalOf } from '../governance/proposal.js';
-import { mayKnow } from '../governance/queries.js';
 import type { Link } from '../graph/link.js';
 import { withAncestors } from '../ids.js';
 import { linkKind } from '../kinds/link-kind.js';
 import { memoryKind } from '../kinds/memory-kind.js';
 import { type PendingAction, type PendingState, pendingKind } from '../kinds/pending-kind.js';
-import { isVisible } from '../memory/access.js';
 import { type Memory, ownerOf, TIERS } from '../memory/memory.js';
-import type { Viewer } from '../ranking/types.js';
+import { sightOf, whoSees } from './audience.js';
 import type { EventType } from './event-types.js';
 import type { Announcement, WebhookEvent } from './webhook-event.js';
 
@@ -121,16 +119,16 @@ function* newMemoryEvent(memory: Memory): Reading<readonly Announcement[]> {
     withAncestors(source.namespace).slice(1).includes(memory.namespace);
   if (!isClone) return [stored];
   const details = { mode: 'vertical', to_namespace: memory.namespace, clone_id: memory.id };
-  const { event, isShownTo } = ofMemory('memory_promote', source, details);
+  const { event } = ofMemory('memory_promote', source, details);
   return [
-    { event, isShownTo: (viewer) => isShownTo(viewer) && isVisible(memory, viewer) },
-    { ...stored, isShownTo: (viewer) => !isShownTo(viewer) && isVisible(memory, viewer) },
+    { event, audience: whoSees(source, memory) },
+    { ...stored, audience: { ...whoSees(memory), sightless: sightOf(source) } },
   ];
 }
 
 const ofMemory = (event: EventType, memory: Memory, details: WebhookEvent['details']): Announcement => ({
   event: { event, memory_id: memory.id, namespace: memory.namespace, agent_id: ownerOf(memory), details },
-  isShownTo: (viewer) => isVisible(memory, viewer),
+  audience: whoSees(memory),
 });
 
 function* linkEvent(
@@ -158,7 +156,7 @@ function* linkEvent(
       agent_id: is.observed_by,
       details: isEnded ? { target_id, relation, valid_until, ...previous } : { target_id, relation },
     },
-    isShownTo: (viewer) => isVisible(source, viewer) && isVisible(target, viewer),
+    audience: whoSees(source, target),
   };
   return [announced];
 }
@@ -184,13 +182,14 @@ function* pendingEvent({ before, after }: Change): Reading<readonly Announcement
     agent_id: requested_by,
     details: status === 'pending' ? common : { ...common, decision: DECISIONS[status], decided_by, remember },
   };
-  if (memory_id === null) return [{ event, isShownTo: (...of) => mayKnow(is, ...of) }];
+  const { approver } = is;
+  const audience = { ...whoSees(), action: { requested_by, approver } };
+  if (memory_id === null) return [{ event, audience }];
   const row = (yield* memoryById(memory_id)) ?? proposalOf(is.command)?.brings ?? null;
-  const sees = (viewer: Viewer) =>
-    viewer.all || viewer.agentId === requested_by || (row !== null && isVisible(row, viewer));
+  const target = row === null ? null : sightOf(row);
   const whole = { ...event, details: { ...event.details, target_memory_id: memory_id } };
   return [
-    { event: whole, isShownTo: (viewer, registered) => sees(viewer) && mayKnow(is, viewer, registered) },
-    { event, isShownTo: (viewer, registered) => !sees(viewer) && mayKnow(is, viewer, registered) },
+    { event: whole, audience: { ...audience, about: { target, isShown: true } } },
+    { event, audience: { ...audience, about: { target, isShown: false } } },
   ];
 }

@@ -22,8 +22,14 @@ export const SUBSCRIPTIONS_PER_AGENT_MAX = 100;
 export const SUBSCRIPTIONS_MAX = 1000;
 export const SUBSCRIPTION_URL_BYTES_MAX = 2048;
 export const SUBSCRIPTION_SECRET_BYTES_MAX = 1024;
-/** Events of one subscription that wait; further ones become dead letters at once. */
-export const SUBSCRIPTION_PENDING_MAX = 100_000;
+/** Recorded events of a node; the oldest go first, also where a subscription has not got them yet. */
+export const ANNOUNCED_EVENTS_MAX = 100_000;
+/** Recorded events that are looked at in one step. */
+export const ANNOUNCED_EVENTS_STEP = 1000;
+/** Recorded events ahead of a subscription among which those that wait are counted. */
+export const ANNOUNCED_EVENTS_COUNTED = 10_000;
+/** Turns of all subscriptions together in a second: each is a connection, and what it delivers is recorded. */
+export const WEBHOOK_TURNS_PER_SECOND = 100;
 /** Dead letters of one subscription; further ones are dropped and counted. */
 export const SUBSCRIPTION_DEAD_LETTERS_MAX = 10_000;
 /**
@@ -33,7 +39,7 @@ export const SUBSCRIPTION_DEAD_LETTERS_MAX = 10_000;
 export const SUBSCRIPTION_HISTORY_SECONDS = 7 * 86_400;
 export const SUBSCRIPTION_HISTORY_MAX = 10_000;
 /** Rows that one transaction removes from the history, and the time between two looks. */
-export const SUBSCRIPTION_PRUNE_MAX = 1000;
+export const SUBSCRIPTION_PRUNE_MAX = 500;
 export const SUBSCRIPTION_PRUNE_MS = 60_000;
 /** Events, or dead letters, in one answer, and the bytes of their bodies. */
 export const SUBSCRIPTION_PAGE = 100;

@@ -1,7 +1,10 @@
 import type { Instant } from '../meanings.js';
-import type { WebhookEvent } from './webhook-event.js';
+import type { Announcement, WebhookEvent } from './webhook-event.js';
 
-/** An event on its way to one subscription, and afterwards a row of its history. */
+/**
+ * An event on its way to one subscription, and afterwards a part of its history. It has a row of its own once an attempt
+ * has failed; before that, it follows from the recorded event.
+ */
 export interface OutboxEvent {
   /** The order in which the subscription gets its events. */
   readonly seq: number;
@@ -47,6 +50,36 @@ export function correlationId(subscriptionId: string, seq: number, nowMs: number
     .slice(-7)
     .padStart(7, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${place.slice(0, 3)}-8${random.slice(0, 3)}-${random.slice(3)}${place.slice(3)}`;
+}
+
+/** An event as it was recorded, for all subscriptions. */
+export interface RecordedEvent extends Announcement {
+  readonly seq: number;
+  readonly at: Instant;
+  readonly atMs: number;
+}
+
+/** A recorded event for one subscription. */
+export function outboxEvent(
+  subscription_id: string,
+  { seq, event, at, atMs }: RecordedEvent,
+  delivery_status: 'pending' | 'ack',
+): OutboxEvent {
+  const correlation_id = correlationId(subscription_id, seq, atMs);
+  return {
+    seq,
+    subscription_id,
+    correlation_id,
+    event_type: event.event,
+    payload: bodyOf(event, correlation_id, at),
+    delivered_at: at,
+    delivery_status,
+    attempts: delivery_status === 'ack' ? 1 : 0,
+    next_attempt_ms: 0,
+    last_error: null,
+    first_failed_at: null,
+    replays: 0,
+  };
 }
 
 /** The body of an event (reference-http §5.4): flat, the same for every attempt. */

@@ -16,7 +16,8 @@ export interface WebhookQueries {
     { readonly entries: readonly (DeadLetter & { id: number })[] } & Ending
   >;
   readonly 'due-subscriptions': Ask<DueSubscriptions, DueIds>;
-  readonly 'next-deliveries': Ask<NextDeliveries, { readonly deliveries: readonly Delivery[] }>;
+  readonly 'announced-since': Ask<AnnouncedSince, Announced>;
+  readonly 'next-deliveries': Ask<NextDeliveries, NextEvents>;
   readonly 'webhook-totals': Ask<{ readonly kind: 'webhook-totals' }, WebhookTotals>;
 }
 
@@ -50,7 +51,8 @@ export interface DeadLetters {
 
 /**
  * Subscriptions whose next event may be sent now, without those that are being served: of each owner at most `ofOwner`,
- * the served ones included, and every owner's first before any owner's second.
+ * the served ones included, and every owner's first before any owner's second. Which ones may have recorded events to
+ * get is said by `waiting`; null asks about all that have not passed the last one.
  */
 export interface DueSubscriptions {
   readonly kind: 'due-subscriptions';
@@ -58,12 +60,30 @@ export interface DueSubscriptions {
   readonly limit: number;
   readonly ofOwner: number;
   readonly except: readonly string[];
+  readonly waiting: readonly string[] | null;
 }
 
 export interface DueIds {
   readonly ids: readonly string[];
+  /** The place of the last recorded event. */
+  readonly lastSeq: number;
+  /** Another one when subscriptions were added, removed or sent again. */
+  readonly revision: number;
   /** True when the node has a subscription, due or not. */
   readonly any: boolean;
+}
+
+/** Which active subscriptions get one of the events after a place; null begins where the first one stands. */
+export interface AnnouncedSince {
+  readonly kind: 'announced-since';
+  readonly after: number | null;
+  readonly limit: number;
+}
+
+export interface Announced {
+  /** The last event that was looked at. */
+  readonly through: number;
+  readonly ids: readonly string[];
 }
 
 /** The next events of a subscription in their order, as far as they may be sent now. */
@@ -72,6 +92,23 @@ export interface NextDeliveries {
   readonly subscriptionId: string;
   readonly nowMs: number;
   readonly limit: number;
+}
+
+export interface NextEvents {
+  readonly deliveries: readonly Delivery[];
+  /** Up to here it gets nothing but these; null where an event waits for a further attempt. */
+  readonly through: number | null;
+  /** True when no recorded event lies beyond. */
+  readonly isEnd: boolean;
+}
+
+/** What is dropped of the recorded events: those up to `floor`; histories begin after `old`. */
+export interface LostEvents {
+  readonly old: number;
+  readonly floor: number;
+  /** Subscriptions that lose events which waited too long, with their number, and the place up to which. */
+  readonly lost: readonly { readonly id: string; readonly through: number; readonly count: number }[];
+  readonly more: boolean;
 }
 
 /** What the sender needs of an event and its subscription. */

@@ -34,13 +34,10 @@ export function* decideSubscribe(
   // The call may be one that was sent before and not answered.
   const known = yield* read('subscription', { id });
   if (known !== null) return decided({ subscription: known }, []);
-  const others = yield* read('subscription-filters', {});
-  const own = others.filter(({ created_by }) => created_by === by).length;
-  if (own >= SUBSCRIPTIONS_PER_AGENT_MAX || others.length >= SUBSCRIPTIONS_MAX) {
+  const { own, all, lastSeq } = yield* read('subscription-counts', { by });
+  if (own >= SUBSCRIPTIONS_PER_AGENT_MAX || all >= SUBSCRIPTIONS_MAX) {
     const [current, max] =
-      own >= SUBSCRIPTIONS_PER_AGENT_MAX
-        ? [own, SUBSCRIPTIONS_PER_AGENT_MAX]
-        : [others.length, SUBSCRIPTIONS_MAX];
+      own >= SUBSCRIPTIONS_PER_AGENT_MAX ? [own, SUBSCRIPTIONS_PER_AGENT_MAX] : [all, SUBSCRIPTIONS_MAX];
     const message = `there are ${current} subscriptions of at most ${max}; remove one first`;
     return fail('QUOTA_EXCEEDED', message, { limit: 'subscriptions', current, max });
   }
@@ -57,6 +54,8 @@ export function* decideSubscribe(
     dlq_count: 0,
     dropped_count: 0,
     ended_count: 0,
+    passed_seq: lastSeq,
+    since_seq: lastSeq,
   };
   return decided({ subscription: made }, [{ mutation: 'add-subscription', subscription: made }]);
 }

@@ -1,5 +1,6 @@
 import type { AgentId, Instant } from '../meanings.js';
 import type { Viewer } from '../ranking/types.js';
+import { belongs } from './audience.js';
 import { ALL_EVENTS } from './event-types.js';
 import type { Announcement } from './webhook-event.js';
 
@@ -32,12 +33,16 @@ export interface Subscription extends Filter {
   readonly failures_in_row: number;
   /** A quarantined one gets nothing until its owner sends its events again. */
   readonly status: 'active' | 'quarantined';
-  /** Events that wait, dead letters, and events that found no room or waited too long behind a quarantine. */
+  /** Events that wait, dead letters, and events that found no room among them or waited too long. */
   readonly pending_count: number;
   readonly dlq_count: number;
   readonly dropped_count: number;
   /** Events in its history: delivered or failed, and not removed yet. */
   readonly ended_count: number;
+  /** Every recorded event up to this place has ended, or has a row of its own: its cursor. */
+  readonly passed_seq: number;
+  /** Its history begins after this place. */
+  readonly since_seq: number;
 }
 
 /** What the owner of a subscription may see. */
@@ -48,12 +53,16 @@ export const ownerOfSubscription = ({ created_by, sees_all }: Filter): Viewer =>
 });
 
 /** True for an event that a subscription gets. */
-export function hears(filter: Filter, { event, isShownTo }: Announcement, isRegistered: boolean): boolean {
+export function hears(
+  filter: Filter,
+  { event, audience }: Announcement,
+  isRegistered: (agentId: AgentId | null) => boolean,
+): boolean {
   const { events, namespace_filter: namespace, agent_filter: agent } = filter;
   if (events !== ALL_EVENTS && !events.split(',').includes(event.event)) return false;
   if (namespace !== null && namespace !== event.namespace) return false;
   if (agent !== null && agent !== event.agent_id) return false;
-  return isShownTo(ownerOfSubscription(filter), isRegistered);
+  return belongs(audience, ownerOfSubscription(filter), isRegistered);
 }
 
 /** True for a caller that may see and remove a subscription. One that sees everything is its operator's only. */

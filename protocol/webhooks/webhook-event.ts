@@ -1,4 +1,4 @@
-import type { Viewer } from '../ranking/types.js';
+import type { Audience } from './audience.js';
 import type { EventType } from './event-types.js';
 
 /** An event as receivers get it, without what one delivery adds. */
@@ -14,6 +14,5 @@ export interface WebhookEvent {
 /** An event, and who may know of it. */
 export interface Announcement {
   readonly event: WebhookEvent;
-  /** `isRegistered` says whether the viewer is a registered agent, which events of approvals ask. */
-  readonly isShownTo: (viewer: Viewer, isRegistered?: boolean) => boolean;
+  readonly audience: Audience;
 }

@@ -108,11 +108,6 @@ export class DecisionReads {
     this.answers = this.answersOf();
   }
 
-  /** Clears what is kept between commands, because the transaction in which it was read was rolled back. */
-  forget(): void {
-    this.webhooks.forget();
-  }
-
   /** Answers a read of a decision. */
   answer<K extends Exclude<ReadName, 'after'>>(
     request: { readonly read: K } & Reads[K]['request'],
@@ -168,11 +163,14 @@ export class DecisionReads {
       'refusals-noted': ({ agentId, since }) => this.governance.refusalsNoted(agentId, since),
       'open-pendings': ({ requestedBy, limit }) => this.governance.openPendings(requestedBy, limit),
       rules: ({ ruleKind, skipDamaged }) => this.rules.of(ruleKind, skipDamaged),
-      'subscription-filters': () => webhooks.filters(),
+      'is-subscribed': () => webhooks.isSubscribed(),
+      'subscription-counts': ({ by }) => webhooks.counts(by),
+      'subscription-revision': () => webhooks.revision(),
       subscription: ({ id }) => webhooks.subscription(id),
-      'outbox-event': ({ seq }) => webhooks.event(seq),
+      'outbox-event': ({ subscriptionId, seq }) => webhooks.event(subscriptionId, seq),
       'failed-events': (asked) => webhooks.failed(asked),
       'prunable-events': ({ before, limit }) => webhooks.prunable(before, limit),
+      'prunable-announced': ({ before, limit }) => webhooks.prunableAnnounced(before, limit),
       'count-dead-letters': ({ correlationIds }) => webhooks.countDeadLetters(correlationIds),
       'leads-back': ({ link, rowsMax }) => this.cycles.leadsBack(link, rowsMax),
       'log-origin': () => log.own(),

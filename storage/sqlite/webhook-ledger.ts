@@ -1,17 +1,18 @@
 import type { DecisionContext } from '../../protocol/decide/deciding.js';
-import type { Mutation } from '../../protocol/decide/mutations.js';
-import { bodyOf, correlationId, type OutboxEvent } from '../../protocol/webhooks/outbox.js';
+import type { OutboxEvent } from '../../protocol/webhooks/outbox.js';
+import type { LostEvents } from '../../protocol/webhooks/queries.js';
 import type { Subscription } from '../../protocol/webhooks/subscription.js';
+import type { Announcement } from '../../protocol/webhooks/webhook-event.js';
 import type { Connection } from './connection.js';
 import { Statements } from './statements.js';
 
 const COLUMNS = [
   ...['id', 'url', 'events', 'secret_hash', 'namespace_filter', 'agent_filter', 'created_by', 'sees_all'],
   ...['created_at', 'last_dispatched_at', 'dispatch_count', 'failure_count', 'failures_in_row', 'status'],
-  ...['pending_count', 'dlq_count', 'dropped_count', 'ended_count'],
+  ...['pending_count', 'dlq_count', 'dropped_count', 'ended_count', 'passed_seq', 'since_seq'],
 ] as const satisfies readonly (keyof Subscription)[];
 
-/** Writes subscriptions, the outbox of their events and their dead letters. Local to this node. */
+/** Writes events, subscriptions, what became of events there, and dead letters. Local to this node. */
 export class WebhookLedger {
   private readonly texts: Statements;
 
@@ -29,12 +30,19 @@ export class WebhookLedger {
   }
 
   putSubscription(subscription: Subscription): void {
+    const { id, status } = subscription;
+    this.texts
+      .get(
+        `UPDATE subscription_changes SET revision = revision + 1
+         WHERE EXISTS (SELECT 1 FROM subscriptions WHERE id = ? AND status <> ?)`,
+      )
+      .run(id, status);
     this.texts
       .get(
         `UPDATE subscriptions SET last_dispatched_at = @last_dispatched_at, dispatch_count = @dispatch_count,
            failure_count = @failure_count, failures_in_row = @failures_in_row, status = @status,
            pending_count = @pending_count, dlq_count = @dlq_count, dropped_count = @dropped_count,
-           ended_count = @ended_count
+           ended_count = @ended_count, passed_seq = @passed_seq
          WHERE id = @id`,
       )
       .run(boundOf(subscription));
@@ -47,48 +55,51 @@ export class WebhookLedger {
     this.listChanged();
   }
 
-  addEvent(
-    { subscriptionId, event, refusal }: Extract<Mutation, { mutation: 'add-event' }>,
-    { now, nowMs }: DecisionContext,
-  ): void {
-    const { last } = this.texts
-      .get('SELECT coalesce(max(seq), 0) AS last FROM subscription_events')
-      .get() as { last: number };
-    const seq = last + 1;
-    const correlation_id = correlationId(subscriptionId, seq, nowMs);
-    const row: OutboxEvent = {
-      seq,
-      subscription_id: subscriptionId,
-      correlation_id,
-      event_type: event.event,
-      payload: bodyOf(event, correlation_id, now),
-      delivered_at: now,
-      delivery_status: refusal === null ? 'pending' : 'failed',
-      attempts: 0,
-      next_attempt_ms: nowMs,
-      last_error: refusal,
-      first_failed_at: refusal === null ? null : now,
-      replays: 0,
-    };
+  announce({ event, audience }: Announcement, { now, nowMs }: DecisionContext): void {
+    this.texts
+      .get('INSERT INTO announced_events (event, audience, at, at_ms) VALUES (?, ?, ?, ?)')
+      .run(JSON.stringify(event), JSON.stringify(audience), now, nowMs);
+  }
+
+  passEvents(through: number, except: readonly string[]): void {
+    this.texts
+      .get(
+        `UPDATE subscriptions SET passed_seq = @through WHERE status = 'active' AND passed_seq < @through
+           AND id NOT IN (SELECT value FROM json_each(@except))`,
+      )
+      .run({ through, except: JSON.stringify(except) });
+  }
+
+  dropAnnounced({ old, floor, lost }: LostEvents): void {
+    const lose = this.texts.get(
+      `UPDATE subscriptions SET passed_seq = max(passed_seq, @through), since_seq = max(since_seq, @through),
+         dropped_count = dropped_count + @count WHERE id = @id`,
+    );
+    for (const each of lost) lose.run(each);
+    this.texts
+      .get(
+        'UPDATE subscriptions SET since_seq = min(passed_seq, @old) WHERE since_seq < min(passed_seq, @old)',
+      )
+      .run({ old });
+    this.texts
+      .get(
+        `DELETE FROM announced_events
+         WHERE seq <= min(@floor, coalesce((SELECT min(passed_seq) FROM subscriptions), @floor))`,
+      )
+      .run({ floor });
+  }
+
+  putEvent(event: OutboxEvent): void {
     this.texts
       .get(
         `INSERT INTO subscription_events
            (seq, subscription_id, correlation_id, event_type, payload, delivered_at, delivery_status, attempts,
             next_attempt_ms, last_error, first_failed_at, replays)
          VALUES (@seq, @subscription_id, @correlation_id, @event_type, @payload, @delivered_at, @delivery_status,
-           @attempts, @next_attempt_ms, @last_error, @first_failed_at, @replays)`,
-      )
-      .run(row);
-    if (refusal !== null) this.addDeadLetter(row, now);
-  }
-
-  putEvent(event: OutboxEvent): void {
-    this.texts
-      .get(
-        `UPDATE subscription_events SET delivery_status = @delivery_status, attempts = @attempts,
-           next_attempt_ms = @next_attempt_ms, last_error = @last_error, first_failed_at = @first_failed_at,
-           replays = @replays
-         WHERE seq = @seq`,
+           @attempts, @next_attempt_ms, @last_error, @first_failed_at, @replays)
+         ON CONFLICT (subscription_id, seq) DO UPDATE SET delivery_status = excluded.delivery_status,
+           attempts = excluded.attempts, next_attempt_ms = excluded.next_attempt_ms, last_error = excluded.last_error,
+           first_failed_at = excluded.first_failed_at, replays = excluded.replays`,
       )
       .run(event);
   }
@@ -112,18 +123,19 @@ export class WebhookLedger {
 
   dropEvents(events: readonly Pick<OutboxEvent, 'subscription_id' | 'seq'>[]): void {
     const drop = this.texts.get(
-      'DELETE FROM subscription_events WHERE seq = ? RETURNING correlation_id, delivery_status',
+      'DELETE FROM subscription_events WHERE subscription_id = ? AND seq = ? RETURNING correlation_id, delivery_status',
     );
     const dropDeadLetter = this.texts.get('DELETE FROM subscription_dlq WHERE correlation_id = ?');
     const count = this.texts.get(
       `UPDATE subscriptions SET ended_count = ended_count - (1 - @waited), pending_count = pending_count - @waited,
-         dropped_count = dropped_count + @waited, dlq_count = dlq_count - @dead WHERE id = @id`,
+         dropped_count = dropped_count + @waited, dlq_count = dlq_count - @dead,
+         since_seq = max(since_seq, @seq) WHERE id = @id`,
     );
     for (const { subscription_id: id, seq } of events) {
-      const { correlation_id, delivery_status } = drop.get(seq) as OutboxEvent;
+      const { correlation_id, delivery_status } = drop.get(id, seq) as OutboxEvent;
       // It could not be sent again.
       const dead = dropDeadLetter.run(correlation_id).changes;
-      count.run({ id, dead, waited: delivery_status === 'pending' ? 1 : 0 });
+      count.run({ id, seq, dead, waited: delivery_status === 'pending' ? 1 : 0 });
     }
   }
 

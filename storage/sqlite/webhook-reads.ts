@@ -1,7 +1,15 @@
 import type { Reads } from '../../protocol/decide/reads.js';
-import { SUBSCRIPTION_HISTORY_MAX } from '../../protocol/limits.js';
-import type { OutboxEvent } from '../../protocol/webhooks/outbox.js';
-import type { Filter, Subscription } from '../../protocol/webhooks/subscription.js';
+import { ANNOUNCED_EVENTS_MAX, SUBSCRIPTION_HISTORY_MAX } from '../../protocol/limits.js';
+import { type OutboxEvent, outboxEvent } from '../../protocol/webhooks/outbox.js';
+import type { LostEvents } from '../../protocol/webhooks/queries.js';
+import { hears, type Subscription } from '../../protocol/webhooks/subscription.js';
+import {
+  announcedAfter,
+  announcedAt,
+  lastAnnounced,
+  registry,
+  subscriptionRevision,
+} from './announced-events.js';
 import type { Connection } from './connection.js';
 import { Statements } from './statements.js';
 
@@ -16,32 +24,29 @@ export const subscriptionFromSql = (row: SubscriptionSqlRow): Subscription => ({
 /** Later than every instant. */
 const ALWAYS = '~';
 
-/**
- * What decisions read about webhooks. Every write asks which subscriptions there are, so their filters are kept in memory
- * and read again when their revision changes, which any process on the database may cause.
- */
+/** What decisions read about webhooks. Every write asks only whether there is a subscription. */
 export class WebhookReads {
   private readonly texts: Statements;
-  private readonly revisionNow;
-  private kept: { readonly revision: number; readonly filters: readonly Filter[] } | null = null;
+  private readonly isAny;
 
   constructor(db: Connection) {
     this.texts = new Statements(db);
-    this.revisionNow = db.prepare<[], number>('SELECT revision FROM subscription_changes').pluck();
+    this.isAny = db.prepare<[], number>('SELECT EXISTS (SELECT 1 FROM subscriptions)').pluck();
   }
 
-  /** Clears what is kept, because the transaction in which it was read was rolled back: its revision comes again. */
-  forget(): void {
-    this.kept = null;
+  isSubscribed(): boolean {
+    return this.isAny.get() === 1;
   }
 
-  filters(): readonly Filter[] {
-    const revision = this.revisionNow.get() as number;
-    if (this.kept?.revision !== revision) {
-      const rows = this.texts.get('SELECT * FROM subscriptions ORDER BY created_at, id').all();
-      this.kept = { revision, filters: (rows as SubscriptionSqlRow[]).map(subscriptionFromSql) };
-    }
-    return this.kept.filters;
+  counts(by: string): Reads['subscription-counts']['answer'] {
+    const counted = this.texts
+      .get('SELECT count(*) AS "all", coalesce(sum(created_by = ?), 0) AS own FROM subscriptions')
+      .get(by) as { readonly all: number; readonly own: number };
+    return { ...counted, lastSeq: lastAnnounced(this.texts) };
+  }
+
+  revision(): number {
+    return subscriptionRevision(this.texts);
   }
 
   subscription(id: string): Subscription | null {
@@ -49,9 +54,14 @@ export class WebhookReads {
     return row === undefined ? null : subscriptionFromSql(row as SubscriptionSqlRow);
   }
 
-  event(seq: number): OutboxEvent | null {
-    const row = this.texts.get('SELECT * FROM subscription_events WHERE seq = ?').get(seq);
-    return (row as OutboxEvent | undefined) ?? null;
+  event(subscriptionId: string, seq: number): OutboxEvent | null {
+    const row = this.texts
+      .get('SELECT * FROM subscription_events WHERE subscription_id = ? AND seq = ?')
+      .get(subscriptionId, seq);
+    if (row !== undefined) return row as OutboxEvent;
+    const passed = this.subscription(subscriptionId)?.passed_seq ?? Number.POSITIVE_INFINITY;
+    const recorded = seq > passed ? announcedAt(this.texts, seq) : null;
+    return recorded === null ? null : outboxEvent(subscriptionId, recorded, 'pending');
   }
 
   failed(asked: Reads['failed-events']['request']): readonly OutboxEvent[] {
@@ -97,5 +107,54 @@ export class WebhookReads {
       if (room() <= 0) break;
     }
     return found;
+  }
+
+  /** Events older than an instant, as far as nobody waits for them, and those beyond the number that is kept. */
+  prunableAnnounced(before: string, limit: number): LostEvents {
+    const { texts } = this;
+    const numberOf = (sql: string, ...given: (string | number)[]) =>
+      (texts
+        .get(sql)
+        .pluck()
+        .get(...given) as number | null | undefined) ?? null;
+    const last = lastAnnounced(texts);
+    const first = numberOf('SELECT min(seq) FROM announced_events') ?? 0;
+    if (!this.isSubscribed()) {
+      const floor = Math.min(last, first + limit - 1);
+      return { old: 0, floor, lost: [], more: floor < last };
+    }
+    const young = numberOf('SELECT seq FROM announced_events WHERE at >= ? ORDER BY seq LIMIT 1', before);
+    const old = young === null ? last : young - 1;
+    const surplus =
+      numberOf('SELECT seq FROM announced_events ORDER BY seq DESC LIMIT 1 OFFSET ?', ANNOUNCED_EVENTS_MAX) ??
+      0;
+    const lost = this.lost(old, surplus, limit);
+    const floor = Math.min(Math.max(old, surplus), first + limit - 1);
+    const passed = numberOf('SELECT min(passed_seq) FROM subscriptions')!;
+    return { old, floor, lost: lost.each, more: !lost.isAll || (passed > floor && old > floor) };
+  }
+
+  /** What subscriptions that stay behind lose: quarantined ones all that is old, the others what is too much. */
+  private lost(old: number, surplus: number, limit: number) {
+    const behind = this.texts
+      .get(
+        "SELECT * FROM subscriptions WHERE passed_seq < iif(status = 'quarantined', max(@old, @surplus), @surplus)",
+      )
+      .all({ old, surplus }) as SubscriptionSqlRow[];
+    const begins = behind.reduce((least, { passed_seq }) => Math.min(least, passed_seq), old);
+    const events = [...announcedAfter(this.texts, begins, limit)];
+    const isRegistered = registry(this.texts);
+    const isAll = behind.length === 0 || events.length < limit;
+    const each = behind.map((row) => {
+      const { id, status, passed_seq } = row;
+      const end = status === 'quarantined' ? Math.max(old, surplus) : surplus;
+      const through = Math.max(passed_seq, isAll ? end : Math.min(end, events.at(-1)!.seq));
+      const filter = subscriptionFromSql(row);
+      const count = events.filter(
+        (event) => event.seq > passed_seq && event.seq <= through && hears(filter, event, isRegistered),
+      );
+      return { id, through, count: count.length };
+    });
+    return { each, isAll };
   }
 }

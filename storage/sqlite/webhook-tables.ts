@@ -1,5 +1,36 @@
+/** The events, and how far each subscription has come: databases with an outbox for each subscription get them later. */
+export const OUTBOX_TABLES = `-- Each event once, for all subscriptions, in the transaction of the change that it tells of. No place comes twice.
+CREATE TABLE announced_events (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  event TEXT NOT NULL,
+  audience TEXT NOT NULL,
+  at TEXT NOT NULL,
+  at_ms INTEGER NOT NULL
+);
+
+-- The events that need a row for one subscription: those whose delivery failed once or more often.
+CREATE TABLE subscription_events (
+  seq INTEGER NOT NULL,
+  subscription_id TEXT NOT NULL REFERENCES subscriptions (id) ON DELETE CASCADE,
+  correlation_id TEXT NOT NULL,
+  event_type TEXT NOT NULL,
+  payload TEXT NOT NULL,
+  delivered_at TEXT NOT NULL,
+  delivery_status TEXT NOT NULL CHECK (delivery_status IN ('pending', 'ack', 'failed')),
+  attempts INTEGER NOT NULL DEFAULT 0,
+  next_attempt_ms INTEGER NOT NULL DEFAULT 0,
+  last_error TEXT,
+  first_failed_at TEXT,
+  replays INTEGER NOT NULL DEFAULT 0
+);
+CREATE UNIQUE INDEX subscription_events_history ON subscription_events (subscription_id, seq);
+CREATE INDEX subscription_events_pending ON subscription_events (subscription_id, seq)
+  WHERE delivery_status = 'pending';
+CREATE INDEX subscription_events_ended ON subscription_events (subscription_id, delivered_at)
+  WHERE delivery_status <> 'pending';`;
+
 /** Came within form 2: databases without them get them when they are opened for writing. */
-export const SUBSCRIPTION_TABLES = `-- Webhooks; local. Each event has its row in the transaction of the change that it tells of.
+export const SUBSCRIPTION_TABLES = `-- Webhooks; local.
 CREATE TABLE subscriptions (
   id TEXT PRIMARY KEY,
   url TEXT NOT NULL,
@@ -18,28 +49,12 @@ CREATE TABLE subscriptions (
   pending_count INTEGER NOT NULL,
   dlq_count INTEGER NOT NULL,
   dropped_count INTEGER NOT NULL,
-  ended_count INTEGER NOT NULL
+  ended_count INTEGER NOT NULL,
+  passed_seq INTEGER NOT NULL DEFAULT 0,
+  since_seq INTEGER NOT NULL DEFAULT 0
 );
 
-CREATE TABLE subscription_events (
-  seq INTEGER PRIMARY KEY,
-  subscription_id TEXT NOT NULL REFERENCES subscriptions (id) ON DELETE CASCADE,
-  correlation_id TEXT NOT NULL,
-  event_type TEXT NOT NULL,
-  payload TEXT NOT NULL,
-  delivered_at TEXT NOT NULL,
-  delivery_status TEXT NOT NULL CHECK (delivery_status IN ('pending', 'ack', 'failed')),
-  attempts INTEGER NOT NULL DEFAULT 0,
-  next_attempt_ms INTEGER NOT NULL DEFAULT 0,
-  last_error TEXT,
-  first_failed_at TEXT,
-  replays INTEGER NOT NULL DEFAULT 0
-);
-CREATE INDEX subscription_events_history ON subscription_events (subscription_id, seq);
-CREATE INDEX subscription_events_pending ON subscription_events (subscription_id, seq)
-  WHERE delivery_status = 'pending';
-CREATE INDEX subscription_events_ended ON subscription_events (subscription_id, delivered_at)
-  WHERE delivery_status <> 'pending';
+${OUTBOX_TABLES}
 
 CREATE TABLE subscription_dlq (
   id INTEGER PRIMARY KEY,

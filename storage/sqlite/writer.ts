@@ -205,7 +205,6 @@ export class Writer {
     this.quotas.clear();
     this.digests.clear();
     this.mutations.forgetNamespaces();
-    this.reads.forget();
     this.audit.takeHead();
     return this.failureOf(failure, timed.nowMs);
   }
@@ -261,7 +260,6 @@ export class Writer {
   private abandon(): void {
     this.audit.forget();
     this.mutations.forgetNamespaces();
-    this.reads.forget();
     if (this.db.inTransaction) this.sql.rollback.run();
   }
 }

@@ -10,17 +10,17 @@ const OWN_TABLES: ReadonlySet<string> = new Set([
   'near_duplicates_through',
   // Deliveries to receivers that do not exist go on for as long as their retries.
   'subscription_dlq',
+  // An event gets a row of its own when its delivery fails.
+  'subscription_events',
 ]);
 
 /** Columns that the node itself writes in tables that requests write too. */
 const OWN_COLUMNS: Readonly<Record<string, ReadonlySet<string>>> = {
   subscriptions: new Set([
     ...['last_dispatched_at', 'dispatch_count', 'failure_count', 'failures_in_row', 'status'],
-    ...['pending_count', 'dlq_count', 'dropped_count', 'ended_count'],
+    ...['pending_count', 'dlq_count', 'dropped_count', 'ended_count', 'passed_seq', 'since_seq'],
   ]),
-  subscription_events: new Set([
-    ...['delivery_status', 'attempts', 'next_attempt_ms', 'last_error', 'first_failed_at'],
-  ]),
+  subscription_changes: new Set(['revision']),
 };
 
 /**

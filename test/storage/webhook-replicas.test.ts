@@ -3,6 +3,8 @@ import { describe, it } from 'node:test';
 import type { Command } from '../../protocol/commands.js';
 import type { PromoteMemory } from '../../protocol/memory/promote.js';
 import { EVENT_TYPES } from '../../protocol/webhooks/event-types.js';
+import { subscriptionEvents } from '../../storage/sqlite/queries/webhooks.js';
+import { Statements } from '../../storage/sqlite/statements.js';
 import { deleting, linking, OPERATOR, storing, tenant, updating } from '../support/memories.js';
 import fc from '../support/properties.js';
 import { type Replica, replica } from '../support/replicas.js';
@@ -152,13 +154,16 @@ const drawn: fc.Arbitrary<Drawn> = fc.oneof(
 
 /** What each subscription gets, without what one node adds. */
 function eventsOf({ db }: Replica): readonly unknown[][] {
-  return VIEWERS.map((_viewer, index) => {
-    const bodies = db
-      .prepare('SELECT payload FROM subscription_events WHERE subscription_id = ? ORDER BY seq')
-      .pluck()
-      .all(`subscription-${index}`) as string[];
-    return bodies.map((text) => {
-      const { delivered_at: _at, correlation_id: _id, ...body } = JSON.parse(text) as Record<string, unknown>;
+  return VIEWERS.map((viewer, index) => {
+    const asked = { subscriptionId: `subscription-${index}`, since: '', limit: 1_000_000, viewer } as const;
+    const parts = { statements: new Statements(db) } as never;
+    const { events } = subscriptionEvents(parts, { kind: 'subscription-events', ...asked });
+    return events.map(({ payload }) => {
+      const {
+        delivered_at: _at,
+        correlation_id: _id,
+        ...body
+      } = JSON.parse(payload) as Record<string, unknown>;
       return body;
     });
   });

@@ -3,11 +3,23 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type Database from 'better-sqlite3';
 import { systemCrypto } from '../../node/seams.js';
+import type { DecisionContext } from '../../protocol/decide/deciding.js';
+import { whoSees } from '../../protocol/webhooks/audience.js';
 import { inspectDatabase } from '../../storage/sqlite/inspect/inspect-database.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
+import { nextDeliveries, subscriptionEvents } from '../../storage/sqlite/queries/webhooks.js';
+import { Statements } from '../../storage/sqlite/statements.js';
+import { WebhookLedger } from '../../storage/sqlite/webhook-ledger.js';
 import { temporaryFolder } from '../support/daemon-process.js';
+import { OPERATOR } from '../support/memories.js';
 
-const NEW_TABLES = ['subscription_events', 'subscription_dlq', 'subscriptions', 'subscription_changes'];
+const NEW_TABLES = [
+  'subscription_events',
+  'subscription_dlq',
+  'subscriptions',
+  'subscription_changes',
+  'announced_events',
+];
 const OLDER = `CREATE TABLE subscriptions (
   id TEXT PRIMARY KEY, url TEXT NOT NULL, events TEXT NOT NULL DEFAULT '*', secret_hash TEXT, namespace_filter TEXT,
   agent_filter TEXT, created_by TEXT, created_at TEXT NOT NULL, last_dispatched_at TEXT,
@@ -111,5 +123,74 @@ describe('a database of a release without webhooks', () => {
     const found = inspectDatabase(path, '2026-07-01T00:00:00.000Z', systemCrypto, null);
     assert.ok(found.ok, JSON.stringify(found));
     assert.equal(found.facts.content!.webhooks, null);
+  });
+});
+
+/** The outbox of a release that had a row for each event and subscription, with one event that waits and one that failed. */
+const OUTBOX_OF_EACH = `DROP TABLE announced_events;
+DROP TABLE subscription_events;
+ALTER TABLE subscriptions DROP COLUMN passed_seq;
+ALTER TABLE subscriptions DROP COLUMN since_seq;
+CREATE TABLE subscription_events (
+  seq INTEGER PRIMARY KEY, subscription_id TEXT NOT NULL REFERENCES subscriptions (id) ON DELETE CASCADE,
+  correlation_id TEXT NOT NULL, event_type TEXT NOT NULL, payload TEXT NOT NULL, delivered_at TEXT NOT NULL,
+  delivery_status TEXT NOT NULL CHECK (delivery_status IN ('pending', 'ack', 'failed')),
+  attempts INTEGER NOT NULL DEFAULT 0, next_attempt_ms INTEGER NOT NULL DEFAULT 0, last_error TEXT,
+  first_failed_at TEXT, replays INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX subscription_events_history ON subscription_events (subscription_id, seq);
+CREATE INDEX subscription_events_pending ON subscription_events (subscription_id, seq)
+  WHERE delivery_status = 'pending';
+INSERT INTO subscriptions VALUES ('a', 'https://a.test/', '*', NULL, NULL, NULL, 'ai:a', 0, '2026-01-02T00:00:00.000Z',
+  NULL, 0, 1, 0, 'active', 1, 0, 0, 1);
+INSERT INTO subscription_events VALUES
+  (6, 'a', 'c1', 'memory_store', '{"n":1}', '2026-01-02T00:00:00.000Z', 'failed', 4, 0, 'network', NULL, 0),
+  (7, 'a', 'c2', 'memory_store', '{"n":2}', '2026-01-02T00:00:01.000Z', 'pending', 1, 5, 'network', NULL, 0)`;
+
+describe('a database with an outbox for each subscription', () => {
+  it('keeps what waits and its history, and later events lie behind them', () => {
+    const path = join(temporaryFolder('webhook-tables'), 'outboxes.db');
+    const fresh = open(path);
+    const tables = objectsOf(fresh).map((row) => (row as { name: string }).name);
+    fresh.exec(OUTBOX_OF_EACH);
+    fresh.close();
+    const before = inspectDatabase(path, '2026-07-01T00:00:00.000Z', systemCrypto, null);
+    assert.ok(before.ok && before.facts.content!.webhooks!.pending === 1);
+    const db = open(path);
+    assert.deepEqual(
+      objectsOf(db).map((row) => (row as { name: string }).name),
+      tables,
+    );
+    const parts = { statements: new Statements(db) } as never;
+    const next = () =>
+      nextDeliveries(parts, {
+        ...{ kind: 'next-deliveries', subscriptionId: 'a', nowMs: 1_000_000, limit: 9 },
+      }).deliveries.map(({ seq, correlationId }) => [seq, correlationId]);
+    assert.deepEqual(next(), [[7, 'c2']]);
+    const event = {
+      event: 'memory_store',
+      memory_id: 'm',
+      namespace: 'n',
+      agent_id: null,
+      details: {},
+    } as const;
+    const context = { now: '2026-07-01T00:00:00.000Z', nowMs: 0 } as DecisionContext;
+    new WebhookLedger(db).announce({ event, audience: whoSees() }, context);
+    assert.deepEqual(
+      next().map(([seq]) => seq),
+      [7, 8],
+    );
+    const asked = { subscriptionId: 'a', since: '2026-01-01', limit: 9, viewer: OPERATOR } as const;
+    const { events } = subscriptionEvents(parts, { kind: 'subscription-events', ...asked });
+    assert.deepEqual(
+      events.map(({ seq, delivery_status, payload }) => [seq, delivery_status, payload.slice(0, 6)]),
+      [
+        [6, 'failed', '{"n":1'],
+        [7, 'pending', '{"n":2'],
+        [8, 'pending', '{"even'],
+      ],
+    );
+    assert.deepEqual(db.pragma('foreign_key_check'), []);
+    db.close();
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Services } from '../../node/pipeline/call.js';
+import type { DecisionContext } from '../../protocol/decide/deciding.js';
 import {
   PAGE_BYTES_MAX,
   SUBSCRIPTION_HISTORY_MAX,
@@ -10,6 +11,8 @@ import {
 } from '../../protocol/limits.js';
 import type { Viewer } from '../../protocol/ranking/types.js';
 import type { Result } from '../../protocol/result.js';
+import { whoSees } from '../../protocol/webhooks/audience.js';
+import { outboxEvent } from '../../protocol/webhooks/outbox.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { deadLetters, subscriptionEvents } from '../../storage/sqlite/queries/webhooks.js';
 import { Statements } from '../../storage/sqlite/statements.js';
@@ -97,16 +100,16 @@ describe('the outbox of webhooks', () => {
     const held = await subscription('poison');
     assert.deepEqual(
       [held.status, held.pending_count, held.dlq_count, held.failure_count, held.dispatch_count],
-      ['quarantined', 1, WEBHOOK_FAILURES_IN_ROW_MAX + 1, WEBHOOK_FAILURES_IN_ROW_MAX + 1, 20],
+      ['quarantined', 2, WEBHOOK_FAILURES_IN_ROW_MAX, WEBHOOK_FAILURES_IN_ROW_MAX, 20],
     );
     const { entries } = unwrap(
       await services.store.query({
         ...{ kind: 'dead-letters', subscriptionId: 'poison', limit: 1, viewer: OWNER },
       }),
     );
-    assert.deepEqual([entries[0]!.last_error, entries[0]!.retry_count], ['quarantined', 0]);
+    assert.deepEqual([entries[0]!.last_error, entries[0]!.retry_count], ['network', 4]);
 
-    assert.equal(await resend('poison'), WEBHOOK_FAILURES_IN_ROW_MAX + 1);
+    assert.equal(await resend('poison'), WEBHOOK_FAILURES_IN_ROW_MAX);
     const seqs: number[] = [];
     for (let n = 0; n < WEBHOOK_FAILURES_IN_ROW_MAX + 2; n += 1) {
       seqs.push((await next('poison'))!.seq);
@@ -147,7 +150,7 @@ describe('the outbox of webhooks', () => {
     const fresh = await openTestNode();
     try {
       const isAny = async () => {
-        const asked = { nowMs: LATER_MS, limit: 1, ofOwner: 1, except: [] };
+        const asked = { nowMs: LATER_MS, limit: 1, ofOwner: 1, except: [], waiting: null };
         const due = unwrap(await fresh.services.store.query({ kind: 'due-subscriptions', ...asked }));
         assert.deepEqual(due.ids, []);
         return due.any;
@@ -177,7 +180,7 @@ describe('the outbox of webhooks', () => {
     await subscriptionOf('quiet-1', 'ai:quiet');
     await store('shared');
     const due = async (limit: number, except: readonly string[]) => {
-      const asked = { nowMs: LATER_MS, limit, ofOwner: 2, except };
+      const asked = { nowMs: LATER_MS, limit, ofOwner: 2, except, waiting: null };
       return unwrap(await services.store.query({ kind: 'due-subscriptions', ...asked })).ids.filter(
         (id) => id.startsWith('busy') || id.startsWith('quiet'),
       );
@@ -346,12 +349,13 @@ describe('the pages of events and dead letters', () => {
   it('end before their bodies exceed a page, and say so', () => {
     const db = openDatabase(openOptions(':memory:', Date.now()));
     const ledger = new WebhookLedger(db);
-    const context = { now: '2026-07-01T00:00:00.000Z', nowMs: 0 } as never;
+    const context = { now: '2026-07-01T00:00:00.000Z', nowMs: 0 } as DecisionContext;
     const none = { dispatch_count: 0, failure_count: 0, failures_in_row: 0, last_dispatched_at: null };
     ledger.addSubscription({
       ...{ id: 'one', url: 'https://example.org/', events: '*', secret_hash: null, namespace_filter: null },
       ...{ agent_filter: null, created_by: 'ai:owner', sees_all: false, created_at: SINCE, status: 'active' },
       ...{ ...none, pending_count: 0, dlq_count: 0, dropped_count: 0, ended_count: 0 },
+      ...{ passed_seq: 0, since_seq: 0 },
     });
     const title = 'x'.repeat(PAGE_BYTES_MAX / 4);
     const event = {
@@ -361,8 +365,15 @@ describe('the pages of events and dead letters', () => {
       agent_id: null,
       details: { title },
     };
-    for (let n = 0; n < 5; n += 1)
-      ledger.addEvent({ subscriptionId: 'one', event, refusal: 'outbox-full' } as never, context);
+    for (let n = 0; n < 5; n += 1) ledger.announce({ event, audience: whoSees() } as never, context);
+    for (let n = 1; n <= 5; n += 1) {
+      const recorded = { seq: n, event, audience: whoSees(), at: context.now, atMs: 0 } as never;
+      const failed = { ...outboxEvent('one', recorded, 'pending'), last_error: 'network' };
+      const seen = { first_failed_at: context.now, delivery_status: 'failed' } as const;
+      // Every second one has no row of its own.
+      if (n % 2 === 0) ledger.putEvent({ ...failed, ...seen });
+      ledger.addDeadLetter({ ...failed, ...seen }, context.now);
+    }
     const parts = { statements: new Statements(db) } as never;
     const asked = { subscriptionId: 'one', since: SINCE, viewer: OWNER } as const;
     const events = subscriptionEvents(parts, { kind: 'subscription-events', ...asked, limit: 10 });

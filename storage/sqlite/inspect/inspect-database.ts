@@ -16,7 +16,7 @@ import { tailsAhead } from '../log-ahead.js';
 import { embeddingProgress } from '../queries/embeddings.js';
 import { listRules } from '../queries/rules.js';
 import { integrityNotes } from '../queries/scrub.js';
-import { webhookTotals } from '../queries/webhooks.js';
+import { outboxTotals, webhookTotals } from '../queries/webhooks.js';
 import { Statements } from '../statements.js';
 import { WAITING_TEXTS } from '../text-index.js';
 import { inspectLog, type LogFacts } from './inspect-log.js';
@@ -199,7 +199,11 @@ function webhooksOf(db: Connection): WebhookFacts {
   const oldest = db
     .prepare("SELECT min(delivered_at) AS at FROM subscription_events WHERE delivery_status = 'pending'")
     .get() as { at: string | null };
-  return { ...webhookTotals({ statements: new Statements(db) }), oldestPendingAt: oldest.at };
+  const statements = new Statements(db);
+  if (!hasTable(db, 'announced_events')) return { ...outboxTotals(statements), oldestPendingAt: oldest.at };
+  const { oldestAt, ...totals } = webhookTotals({ statements });
+  const waiting = [oldest.at, oldestAt].filter((at) => at !== null).sort();
+  return { ...totals, oldestPendingAt: waiting[0] ?? null };
 }
 
 function rulesOf(db: Connection): readonly Rule[] | null {

@@ -33,9 +33,9 @@ import {
   WRITTEN_COLUMN,
 } from '../schema.js';
 import { addTextIndex, expectTextRules } from '../text-index.js';
-import { SUBSCRIPTION_TABLES } from '../webhook-tables.js';
+import { OUTBOX_TABLES, SUBSCRIPTION_TABLES } from '../webhook-tables.js';
 import { dropOlderEvents, moveSubscriptions } from './older-subscriptions.js';
-import { dropAside, setAside, tableNames } from './tables.js';
+import { asideName, dropAside, setAside, tableNames } from './tables.js';
 
 /**
  * Upgrades a database of an earlier form of schema 55 to the present form, in one transaction. Safe when several
@@ -47,6 +47,7 @@ export function upgradeForm(db: Connection, options: OpenOptions): void {
     createEncoderTables(db);
     addNearDuplicates(db);
     addSubscriptions(db, options);
+    addAnnouncedEvents(db);
   }
   if (formOf(db) < DATABASE_FORM) {
     db.pragma('foreign_keys = OFF');
@@ -136,6 +137,22 @@ const addSubscriptions = (db: Connection, { nowMs }: OpenOptions): void =>
     if (isOlder) setAside(db, 'subscriptions');
     db.exec(SUBSCRIPTION_TABLES);
     if (isOlder) moveSubscriptions(db, instantFromMs(nowMs));
+  });
+
+/** What waits in the outbox of each subscription stays there; later events are recorded once for all of them. */
+const addAnnouncedEvents = (db: Connection): void =>
+  addTables(db, 'announced_events', () => {
+    const older = asideName('subscription_events');
+    const last = '(SELECT coalesce(max(seq), 0) FROM subscription_events)';
+    for (const column of ['passed_seq', 'since_seq'])
+      db.exec(`ALTER TABLE subscriptions ADD COLUMN ${column} INTEGER NOT NULL DEFAULT 0`);
+    db.exec(`UPDATE subscriptions SET passed_seq = ${last}, since_seq = ${last}`);
+    setAside(db, 'subscription_events');
+    db.exec(OUTBOX_TABLES);
+    db.exec(`INSERT INTO subscription_events SELECT seq, subscription_id, correlation_id, event_type, payload,
+      delivered_at, delivery_status, attempts, next_attempt_ms, last_error, first_failed_at, replays FROM ${older}`);
+    db.exec(`INSERT INTO sqlite_sequence (name, seq) SELECT 'announced_events', ${last}`);
+    dropAside(db, 'subscription_events');
   });
 
 /** Runs the statements that a database needs which lacks a table. */

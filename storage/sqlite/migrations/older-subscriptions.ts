@@ -54,6 +54,8 @@ export function moveSubscriptions(db: Connection, now: string): void {
       dlq_count: 0,
       dropped_count: 0,
       ended_count: 0,
+      passed_seq: 0,
+      since_seq: 0,
     };
     ledger.addSubscription(moved);
   }

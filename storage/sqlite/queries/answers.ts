@@ -65,6 +65,7 @@ import { attachedStandards, readStandards, removedStandards } from './standards.
 import { storeStats } from './stats.js';
 import { supersededPayloads } from './superseded.js';
 import {
+  announcedSince,
   deadLetters,
   dueSubscriptions,
   listSubscriptions,
@@ -164,6 +165,7 @@ export const ANSWERS: {
   'list-subscriptions': scan(listSubscriptions),
   'subscription-events': scan(subscriptionEvents),
   'dead-letters': scan(deadLetters),
+  'announced-since': scan(announcedSince),
   'due-subscriptions': lookup(dueSubscriptions),
   'next-deliveries': lookup(nextDeliveries),
   'webhook-totals': scan(webhookTotals),

@@ -101,7 +101,7 @@ function proposalFor(
   return about.every((id) => seen.pluck().get({ ...parameters, id }) === 1) ? payload : null;
 }
 
-function isRegistered(statements: Statements, agentId: AgentId | null): boolean {
+export function isRegistered(statements: Statements, agentId: AgentId | null): boolean {
   const sql = `SELECT 1 FROM memories m WHERE m.title = ? AND m.namespace = '${AGENTS_NAMESPACE}'`;
   return agentId !== null && statements.get(sql).get(agentTitle(agentId)) !== undefined;
 }

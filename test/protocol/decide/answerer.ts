@@ -112,7 +112,7 @@ export function driven<T>(
   let step = deciding.next();
   while (!step.done) {
     // Every change asks for them; tests of events look at what comes of it.
-    if (step.value.read !== 'subscription-filters') reads.push(step.value);
+    if (step.value.read !== 'is-subscribed') reads.push(step.value);
     step = deciding.next(answerOf(step.value, held));
   }
   assert.equal(JSON.stringify({ ...held, kinds: null }), before, 'a decision is pure');
@@ -187,8 +187,13 @@ function answerOf(request: ReadRequest, held: Held): unknown {
       return subjects
         .filter(({ kind, id }) => kind === 'standard' && request.namespaces.includes(id))
         .map(({ image }) => image);
-    case 'subscription-filters':
-      return held.subscriptions ?? [];
+    case 'is-subscribed':
+      return (held.subscriptions ?? []).length > 0;
+    case 'subscription-counts': {
+      const all = held.subscriptions ?? [];
+      const own = all.filter(({ created_by }) => created_by === request.by).length;
+      return { own, all: all.length, lastSeq: 0 };
+    }
     case 'subscription':
       return held.subscriptions?.find(({ id }) => id === request.id) ?? null;
     // No links lead anywhere: the real engine's tests have cycles.

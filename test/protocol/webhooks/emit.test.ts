@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  SUBSCRIPTION_DEAD_LETTERS_MAX,
-  SUBSCRIPTION_PENDING_MAX,
-  SUBSCRIPTIONS_PER_AGENT_MAX,
-  WEBHOOK_BODY_BYTES_MAX,
-} from '../../../protocol/limits.js';
+import type { Mutation } from '../../../protocol/decide/mutations.js';
+import { SUBSCRIPTIONS_PER_AGENT_MAX, WEBHOOK_BODY_BYTES_MAX } from '../../../protocol/limits.js';
 import { utf8Bytes } from '../../../protocol/utf8.js';
 import { bounded } from '../../../protocol/webhooks/emit.js';
 import { eventList } from '../../../protocol/webhooks/event-types.js';
 import { bodyOf, correlationId } from '../../../protocol/webhooks/outbox.js';
-import type { Subscription } from '../../../protocol/webhooks/subscription.js';
+import { hears, type Subscription } from '../../../protocol/webhooks/subscription.js';
 import type { WebhookEvent } from '../../../protocol/webhooks/webhook-event.js';
 import { aMemory, deleting, storing, tenant } from '../../support/memories.js';
 import { aRow, decideOver, NOW, refused, taken } from '../decide/answerer.js';
@@ -34,59 +30,50 @@ const aSubscription = (fields: Partial<Subscription> = {}): Subscription => ({
   dlq_count: 0,
   dropped_count: 0,
   ended_count: 0,
+  passed_seq: 0,
+  since_seq: 0,
   ...fields,
 });
 
-/** What a store adds for a subscription, and the counts afterwards. */
-function stored(fields: Partial<Subscription>) {
-  const { mutations } = taken(
-    decideOver(storing({ title: 'new' }), [], { subscriptions: [aSubscription(fields)] }),
-  );
-  const added = mutations.flatMap((each) => (each.mutation === 'add-event' ? [each.refusal] : []));
-  const counted = mutations.flatMap((each) =>
-    each.mutation === 'put-subscription' ? [each.subscription] : [],
-  );
-  return { added, counted: counted[0] };
-}
+/** What a change records while somebody subscribes. */
+const recorded = (mutations: readonly Mutation[]) =>
+  mutations.flatMap((each) => (each.mutation === 'announce' ? [each.announced] : []));
 
 describe('the events of a decision', () => {
-  it('wait in the outbox of a subscription that takes them', () => {
-    const { added, counted } = stored({});
-    assert.deepEqual(added, [null]);
-    assert.deepEqual([counted!.pending_count, counted!.failure_count], [1, 0]);
-  });
-
-  it('are dead letters at once where it is quarantined or takes no more, and dropped beyond their limit', () => {
-    for (const [fields, refusal] of [
-      [{ status: 'quarantined' }, 'quarantined'],
-      [{ pending_count: SUBSCRIPTION_PENDING_MAX }, 'outbox-full'],
-    ] as const) {
-      const { added, counted } = stored(fields);
-      assert.deepEqual(added, [refusal]);
-      assert.deepEqual([counted!.dlq_count, counted!.ended_count, counted!.failure_count], [1, 1, 1]);
-      const full = stored({ ...fields, dlq_count: SUBSCRIPTION_DEAD_LETTERS_MAX });
-      assert.deepEqual(full.added, []);
-      assert.deepEqual([full.counted!.dropped_count, full.counted!.failure_count], [1, 1]);
+  it('are recorded once, however many subscriptions there are, and not at all where there is none', () => {
+    for (const count of [0, 1, 1000]) {
+      const subscriptions = Array.from({ length: count }, (_, n) => aSubscription({ id: `s${n}` }));
+      const { mutations } = taken(decideOver(storing({ title: 'new' }), [], { subscriptions }));
+      assert.equal(recorded(mutations).length, Math.min(count, 1));
+      assert.ok(!mutations.some(({ mutation }) => mutation.startsWith('put-')));
     }
   });
 
   it('are none of a subscription that filters them out, or whose owner may not see the memory', () => {
+    const { mutations } = taken(
+      decideOver(storing({ title: 'new' }), [], { subscriptions: [aSubscription()] }),
+    );
+    const [stored] = recorded(mutations);
+    assert.ok(hears(aSubscription(), stored!, () => false));
     for (const fields of [
       { events: 'memory_delete,approval_requested' },
       { namespace_filter: 'globa' },
       { agent_filter: 'ai:owner' },
     ])
-      assert.deepEqual(stored(fields), { added: [], counted: undefined });
+      assert.ok(!hears(aSubscription(fields), stored!, () => false), JSON.stringify(fields));
     const metadata = { agent_id: 'ai:writer', scope: 'private' };
     const row = aRow({ id: 'private', metadata });
-    const heardBy = (subscription: Subscription) =>
-      taken(decideOver(deleting('private'), [row], { subscriptions: [subscription] })).mutations.length;
-    assert.equal(heardBy(aSubscription()), 1, 'only the removal');
-    assert.equal(heardBy(aSubscription({ created_by: 'ai:writer' as never })), 3);
-    assert.equal(heardBy(aSubscription({ sees_all: true })), 3);
+    const deleted = recorded(
+      taken(decideOver(deleting('private'), [row], { subscriptions: [aSubscription()] })).mutations,
+    );
+    // As it comes back from the table.
+    const [removal] = JSON.parse(JSON.stringify(deleted)) as typeof deleted;
+    assert.ok(!hears(aSubscription(), removal!, () => false));
+    assert.ok(hears(aSubscription({ created_by: 'ai:writer' as never }), removal!, () => false));
+    assert.ok(hears(aSubscription({ sees_all: true }), removal!, () => false));
   });
 
-  it('read one list where nothing is subscribed', () => {
+  it('read nothing more where nothing is subscribed', () => {
     const { reads, result } = decideOver(storing({ title: 'new' }));
     assert.ok(result.ok);
     assert.ok(!reads.some(({ read }) => read === 'subscription'));
@@ -136,7 +123,7 @@ describe('the body of an event', () => {
     const memory = aMemory({ source: 'consolidation', metadata: { derived_from: ids } });
     const command = { ...storing({ title: 'new' }), memory };
     const { mutations } = taken(decideOver(command, [], { subscriptions: [aSubscription()] }));
-    const added = mutations.flatMap((each) => (each.mutation === 'add-event' ? [each.event] : []));
+    const added = recorded(mutations).map(({ event }) => event);
     assert.deepEqual([added.length, added[0]?.event], [1, 'memory_consolidated']);
     assert.ok(bytes(added[0]!) <= WEBHOOK_BODY_BYTES_MAX);
   });
