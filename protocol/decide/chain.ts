@@ -1,4 +1,5 @@
 import { type Command, type Outcomes, RULES } from '../commands.js';
+import { withinAuthor } from '../governance/author-scope.js';
 import { votePendingOf } from '../governance/forwarded-vote.js';
 import { gatedAction, readPutAside, viewerOf } from '../governance/gated-action.js';
 import { approvedPolicy, type Judge, policy } from '../governance/policy.js';
@@ -136,7 +137,8 @@ function* withPutAside(
   context: DecisionContext,
   parts: Parts,
 ): Deciding<Outcome> {
-  const executed = yield* governed(late, approvedPolicy(late, executes, context), context, parts);
+  const judge = withinAuthor(late, executes, approvedPolicy(late, executes, context));
+  const executed = yield* governed(late, judge, context, parts);
   if (!approving.ok || !executed.ok) return executed;
   const { value, mutations } = approving.value;
   return decided({ ...value, executed: executed.value.value } as Outcome, [

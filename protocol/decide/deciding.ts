@@ -4,7 +4,7 @@ import type { RuleTrust } from '../governance/rules.js';
 import type { NodeGovernance } from '../governance/settings.js';
 import type { Kinds } from '../kinds/kinds.js';
 import type { SeenRow } from '../kinds/pending-kind.js';
-import type { Instant } from '../meanings.js';
+import type { Instant, PeerId } from '../meanings.js';
 import type { Result } from '../result.js';
 import type { Mutation } from './mutations.js';
 import type { ReadRequest } from './reads.js';
@@ -44,6 +44,8 @@ export interface Approved {
   /** The command as it stands in the record, which another node may have written. */
   readonly command: Readonly<Record<string, unknown>>;
   readonly pendingId: string;
+  /** The node that wrote it. */
+  readonly writtenBy: PeerId;
   readonly requester: Requester;
   readonly approver: Readonly<Record<string, unknown>>;
   readonly reads: readonly SeenRow[];

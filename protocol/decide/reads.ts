@@ -12,6 +12,7 @@ import type { AgentId, Instant, Origin, PeerId } from '../meanings.js';
 import type { ForgetFilter } from '../memory/forget-filter.js';
 import type { MemoryRow } from '../memory/memory.js';
 import type { EpochNotice } from '../mesh/epoch-notice.js';
+import type { Scope } from '../mesh/peer.js';
 import type { ParkReason, WireOperation } from '../mesh/wire.js';
 import type { LoggedOperation } from '../replication/derive.js';
 import type { UsedNonce } from '../replication/used-nonce.js';
@@ -234,6 +235,8 @@ export interface Reads {
   'origin-head': Ask<{ readonly origin: Origin }, { readonly seq: number; readonly head: string } | null>;
   /** How many foreign origins of a peer the log has. */
   'origins-of': Ask<{ readonly peerId: PeerId }, number>;
+  /** The scope that another peer had when its last operation came; null when nothing was noted of it. */
+  'author-scope': Ask<{ readonly peerId: PeerId }, { readonly scope: Scope } | null>;
   /** The header hash of an operation in the log; null when the log does not hold it. */
   'operation-hash': Ask<OriginSeq, string | null>;
   /** Why an operation in the log has no effect; null when it has one. */

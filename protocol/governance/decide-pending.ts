@@ -153,9 +153,10 @@ function* settled(
 /** What the chain executes of an approved action. */
 function* approvedOf({ id, image }: Row<PendingAction>): Reading<Approved> {
   const { command, pending_id: pendingId, requested_by, written_as: writtenAs, approver, reads } = image;
-  const isOwn = makerOf(id) === peerOfOrigin((yield* read('log-origin', {})).origin);
+  const writtenBy = makerOf(id);
+  const isOwn = writtenBy === peerOfOrigin((yield* read('log-origin', {})).origin);
   const requester = { requestedBy: requested_by ?? '', writtenAs, isOwn };
-  return { command, pendingId, requester, approver, reads };
+  return { command, pendingId, writtenBy, requester, approver, reads };
 }
 
 const stateOf = (denial: Vote | undefined, isApproved: boolean): PendingState => {
@@ -223,10 +224,13 @@ export function* pendingRow(pendingId: string): Reading<Row<PendingAction> | nul
   return found === undefined ? null : yield* recordRow(pendingKind, found.id);
 }
 
-function* votesOn({ pending_id: value }: PendingAction): Reading<readonly Vote[]> {
+function* votesOn({ pending_id: value, namespace }: PendingAction): Reading<readonly Vote[]> {
   const asked = { kind: voteKind.name, member: 'pending_id', value, limit: APPROVALS_MAX };
   const votes = (yield* read('records-with', asked)).map(({ image }) => image as Vote);
-  return [...votes].sort((a, b) => (a.voted_at < b.voted_at ? -1 : 1));
+  // A vote lies in the namespace of its action, which its author may write in.
+  return votes
+    .filter((vote) => vote.namespace === namespace)
+    .sort((a, b) => (a.voted_at < b.voted_at ? -1 : 1));
 }
 
 /** Why an agent may not decide an action (decisions, "who may decide"); null when it may. */

@@ -289,7 +289,9 @@ export function* decideRetryParked(
   const operations = yield* read('parked-operations', command);
   let applied = 0;
   for (const [, wire] of operations) {
-    const effect = yield* effectOf({ ...wire, hash: '', refusal: null, scope: null }, context);
+    const noted = yield* read('author-scope', { peerId: peerOfOrigin(wire.origin) });
+    const scope = noted?.scope ?? null;
+    const effect = yield* effectOf({ ...wire, hash: '', refusal: null, scope }, context);
     if (effect.parked !== null) continue;
     applied += 1;
     const { origin, seq } = wire;

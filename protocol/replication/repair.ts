@@ -180,7 +180,7 @@ function* restore({ operations, dryRun }: RepairSubjects, { kinds }: DecisionCon
     const known = yield* read('operation-hash', { origin, seq });
     const fits = known !== null && known === operation.hash && refusal === null;
     const idle = fits && payload === null && !(kind !== null && (yield* needsHeader(operation, kind)));
-    const reaching = fits && kind !== null && (yield* reachesOut(operation, kind));
+    const reaching = fits && payload !== null && kind !== null && (yield* reachesOut(operation, kind));
     if (!fits || idle || reaching) {
       refused += 1;
       continue;

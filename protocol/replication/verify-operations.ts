@@ -120,9 +120,9 @@ function follow(
 
 function marked(verified: VerifiedOperation, origins: Origins, authors: AuthorVerifier): VerifiedOperation {
   const { payload } = verified;
-  if (payload === null) return verified;
   const scope = origins.scopeOf(peerOfOrigin(verified.origin));
   const operation = { ...verified, scope: scope.allowedNamespaces };
+  if (payload === null) return operation;
   if (!mayWrite(scope, operation)) return { ...operation, payload: null };
   if (namespaceProblem(operation.namespace) !== null) return { ...operation, refusal: 'invalid' };
   const { holds, envelope } = authors.verify(operation.kind, payload);

@@ -34,6 +34,8 @@ interface OriginEnd {
   readonly seq: number;
   readonly head: string;
   readonly hlc: Hlc;
+  /** The scope of its peer as JSON; null leaves what was noted before. */
+  readonly scope: string | null;
 }
 
 /** Finds the row of an operation when the disk changed its origin or number; the hashes identify it. */
@@ -81,7 +83,9 @@ export class OperationLog {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT rid FROM memories WHERE id = ?), ?, ?)`,
     );
     this.putOrigin = db.prepare(
-      'INSERT OR REPLACE INTO origins (origin, seq, head, hlc) VALUES (?, ?, ?, ?)',
+      `INSERT INTO origins (origin, seq, head, hlc, scope) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (origin) DO UPDATE SET
+         seq = excluded.seq, head = excluded.head, hlc = excluded.hlc, scope = coalesce(excluded.scope, scope)`,
     );
   }
 
@@ -117,8 +121,8 @@ export class OperationLog {
       parked,
       headSignature,
     );
-    const { origin, seq, hash: head, hlc } = operation;
-    this.ends.set(origin, { seq, head, hlc });
+    const { origin, seq, hash: head, hlc, scope } = operation;
+    this.ends.set(origin, { seq, head, hlc, scope: JSON.stringify(scope) });
   }
 
   /** The end of another origin's chain, if this transaction changed it and has not written it yet. */
@@ -128,7 +132,8 @@ export class OperationLog {
 
   /** Writes the ends of other origins' chains; call before any read of the table, and before a commit. */
   flush(): void {
-    for (const [origin, { seq, head, hlc }] of this.ends) this.putOrigin.run(origin, seq, head, hlc);
+    for (const [origin, { seq, head, hlc, scope }] of this.ends)
+      this.putOrigin.run(origin, seq, head, hlc, scope);
     this.ends.clear();
   }
 
@@ -232,7 +237,7 @@ export class OperationLog {
       )
       .get(origin, keep) as { hlc: string; head: string } | undefined;
     if (last === undefined) this.db.prepare('DELETE FROM origins WHERE origin = ?').run(origin);
-    else this.putOrigin.run(origin, keep, last.head, last.hlc);
+    else this.putOrigin.run(origin, keep, last.head, last.hlc, null);
   }
 
   /** The hash of a header in the table; empty when the row does not form a header. */

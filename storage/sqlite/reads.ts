@@ -180,6 +180,10 @@ export class DecisionReads {
         log.flush();
         return subjects.originsOf(peerId);
       },
+      'author-scope': ({ peerId }) => {
+        log.flush();
+        return subjects.scopeOf(peerId);
+      },
       'operation-hash': ({ origin, seq }) => {
         log.flush();
         return subjects.operationHash(origin, seq);

@@ -144,6 +144,12 @@ CREATE TABLE near_duplicates_through (
 export const WRITTEN_COLUMN = 'current_written_bytes_today INTEGER NOT NULL DEFAULT 0';
 
 /**
+ * The scope of the peer that an origin belongs to, as JSON, when its last operation came; NULL where that was not noted.
+ * Came to `origins` within form 2: databases without it get it when they are opened for writing.
+ */
+export const SCOPE_COLUMN = 'scope TEXT';
+
+/**
  * Members of links that came after the first format of the kind, by name. They lie in `rest`, where an earlier release
  * keeps what it does not know; queries read them as columns. Databases without the columns get them when they are
  * opened for writing.
@@ -377,7 +383,8 @@ CREATE TABLE origins (
   origin TEXT PRIMARY KEY,
   seq INTEGER NOT NULL,
   head TEXT NOT NULL,
-  hlc TEXT NOT NULL
+  hlc TEXT NOT NULL,
+  ${SCOPE_COLUMN}
 ) WITHOUT ROWID;
 
 CREATE TABLE log_state (

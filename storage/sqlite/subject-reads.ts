@@ -4,6 +4,7 @@ import { type Kind, type Subject, wordsOf } from '../../protocol/kinds/kind.js';
 import type { Version } from '../../protocol/kinds/version.js';
 import type { Origin, PeerId } from '../../protocol/meanings.js';
 import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../../protocol/mesh/epoch-notice.js';
+import type { Scope } from '../../protocol/mesh/peer.js';
 import type { ParkReason, WireOperation } from '../../protocol/mesh/wire.js';
 import type { LoggedOperation } from '../../protocol/replication/derive.js';
 import { headerHash } from '../../protocol/replication/operation-log.js';
@@ -31,6 +32,10 @@ export class SubjectReads {
     this.statements = {
       originsOf: db.prepare<[string, string], { n: number }>(
         'SELECT count(*) AS n FROM origins WHERE origin >= ? AND origin < ?',
+      ),
+      scope: db.prepare<[string, string], { scope: string }>(
+        `SELECT scope FROM origins WHERE origin >= ? AND origin < ? AND scope IS NOT NULL
+         ORDER BY hlc DESC LIMIT 1`,
       ),
       head: db.prepare<[string], { seq: number; head: string }>(
         'SELECT seq, head FROM origins WHERE origin = ?',
@@ -95,6 +100,12 @@ export class SubjectReads {
   originsOf(peerId: PeerId): number {
     // The character after the slash ends the range.
     return this.statements.originsOf.get(`${peerId}/`, `${peerId}0`)!.n;
+  }
+
+  /** The scope that a peer had when its last operation came; null when nothing was noted. */
+  scopeOf(peerId: PeerId): { readonly scope: Scope } | null {
+    const row = this.statements.scope.get(`${peerId}/`, `${peerId}0`);
+    return row === undefined ? null : { scope: JSON.parse(row.scope) as Scope };
   }
 
   /** The hash that the next operation names, or the end of the origin's chain. */

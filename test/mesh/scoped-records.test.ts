@@ -131,7 +131,7 @@ const vote = (pending_id: string, namespace: string) => ({
 const remembered = (namespace: string) => ({
   ...{ namespace, action_type: 'store', agent_id: 'ai:evil', decision: 'approve' as const },
   ...{ lasts: 'forever' as const, session: '', decided_by: 'ai:lead', decided_at: NOW, rest: {} },
-  ...{ gate: '', approver: {} },
+  ...{ gate: 'write', approver: {} },
 });
 const standard = (namespace: string) => ({
   ...{ namespace, standard_id: null, parent_namespace: null, set_by: 'ai:evil' },
@@ -146,7 +146,6 @@ const pending = (namespace: string) => ({
     command: { kind: 'store-memory' },
   },
   ...{ approver: { form: 'human' }, requested_by: 'ai:x', requested_at: NOW, expires_at: NOW },
-  ...{ written_as: null, reads: [], asked: [] },
   ...{
     status: 'pending' as const,
     approvals: [],
@@ -155,6 +154,7 @@ const pending = (namespace: string) => ({
     remember: null,
     rest: {},
   },
+  ...{ written_as: null, reads: [], asked: [] },
 });
 const receipt = (memory_id: string) => ({
   memory_id,
@@ -206,9 +206,9 @@ const OUTSIDE: Readonly<Record<string, () => readonly (readonly [WireOperation, 
     [put(voteKind, 'unknown|ai:lead', vote('unknown', 'team/x')), 'out_of_scope'],
   ],
   remembered: () => [
-    [put(rememberedKind, 'store|ai:evil|finance', remembered('finance')), 'invalid'],
-    [put(rememberedKind, 'store|ai:evil|finance', remembered('team/x')), 'invalid'],
-    [drop(rememberedKind as never, 'store|ai:evil|finance'), 'invalid'],
+    [put(rememberedKind, 'store|write|ai:evil|finance', remembered('finance')), 'invalid'],
+    [put(rememberedKind, 'store|write|ai:evil|finance', remembered('team/x')), 'invalid'],
+    [drop(rememberedKind as never, 'store|write|ai:evil|finance'), 'invalid'],
   ],
   rule: () => [
     [put(ruleKind, 'no-force', aRule('no-force', { enabled: false })), 'out_of_scope'],
@@ -253,7 +253,7 @@ describe('records of a peer with a scope', () => {
       put(aliasKind, 'desk|the bank', alias('desk', 'team/x').image),
       put(pendingKind, `${peer.peerId}/own`, pending('team/x')),
       put(voteKind, 'action-team|ai:lead', vote('action-team', 'team/x')),
-      put(rememberedKind, 'store|ai:evil|team/x', remembered('team/x')),
+      put(rememberedKind, 'store|write|ai:evil|team/x', remembered('team/x')),
       put(receiptKind, 'desk', receipt('desk')),
       drop(aliasKind as never, 'desk|the bank'),
     ];

@@ -29,6 +29,7 @@ import {
   NEAR_DUPLICATE_TABLES,
   REFUSAL_INDEX,
   REPLICA_TABLES,
+  SCOPE_COLUMN,
   WALK_INDEX,
   WRITTEN_COLUMN,
 } from '../schema.js';
@@ -44,6 +45,7 @@ import { asideName, dropAside, setAside, tableNames } from './tables.js';
 export function upgradeForm(db: Connection, options: OpenOptions): void {
   if (formOf(db) <= DATABASE_FORM) {
     addWrittenBytes(db);
+    addColumn(db, 'origins', SCOPE_COLUMN);
     createEncoderTables(db);
     addNearDuplicates(db);
     addSubscriptions(db, options);
