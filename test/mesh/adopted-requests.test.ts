@@ -28,7 +28,7 @@ function request(command: object, id = 'asked'): WireOperation {
   const image = {
     ...{ pending_id: id, action_type: 'update', namespace: 'team/x', memory_id: null },
     ...{ command: command as Record<string, unknown>, approver: { form: 'agent', agent: 'ai:lead' } },
-    ...{ requested_by: 'ai:x', requested_at: day(0), expires_at: day(0.9), status: 'pending' as const },
+    ...{ requested_by: 'ai:writer', requested_at: day(0), expires_at: day(0.9), status: 'pending' as const },
     ...{ approvals: [], decided_by: null, decided_at: null, remember: null, rest: {} },
     ...{ written_as: null, reads: [], asked: [] },
   };
@@ -89,7 +89,7 @@ const FORBIDDEN: Readonly<Record<string, () => object>> = {
   }),
   'store in another namespace': () => ({
     ...storing({ id: 'new', namespace: 'finance' }),
-    viewer: tenant('ai:x'),
+    viewer: tenant('ai:writer'),
   }),
   'bind a key': () => ({ kind: 'bind-agent-key', agentId: 'ai:boss', publicKey: 'x' }),
   'set the policy of all': () => ({
@@ -103,15 +103,23 @@ for (const [name, command] of Object.entries(FORBIDDEN)) {
     const one = await adopting(command());
     const [secret, note] = [await one.memory('secret'), await one.memory('note')];
     const settled = await settle(one);
-    assert.deepEqual([settled.ok, settled.ok ? null : settled.error.code], [false, 'GOVERNANCE_REFUSED']);
+    assert.ok(!settled.ok);
+    const isGated = !['bind a key', 'set the policy of all'].includes(name);
+    assert.equal(settled.error.code, isGated ? 'GOVERNANCE_REFUSED' : 'PENDING_ACTION_STATE_INVALID');
+    if (isGated) assert.match(settled.error.message, /outside the scope of that node/);
     assert.deepEqual([await one.memory('secret'), await one.memory('note')], [secret, note]);
     assert.equal(await one.memory('new'), null);
   });
 }
 
 it('they do what lies in the scope of the peer', async () => {
-  const memory = aMemory({ id: 'new', namespace: 'team/x', title: 'new', metadata: { agent_id: 'ai:x' } });
-  const one = await adopting({ ...storing(), memory, viewer: tenant('ai:x') });
+  const memory = aMemory({
+    id: 'new',
+    namespace: 'team/x',
+    title: 'new',
+    metadata: { agent_id: 'ai:writer' },
+  });
+  const one = await adopting({ ...storing(), memory, viewer: tenant('ai:writer') });
   const settled = await settle(one);
   assert.ok(settled.ok, JSON.stringify(settled));
   assert.equal((await one.memory('new'))?.namespace, 'team/x');
