@@ -57,6 +57,12 @@ const OTHER_FORMATS: ReadonlySet<unknown> = new Set([
   'mermaid',
 ]);
 
+/** The exit code of a command whose action waits for an approval. */
+const WAITS = 3;
+
+const exitOf = ({ cli }: CliOperation, output: Record<string, unknown>): number =>
+  waitsForApproval(output) ? WAITS : (cli.exit?.(output) ?? 0);
+
 async function run(
   operation: CliOperation,
   words: readonly string[],
@@ -108,17 +114,17 @@ async function run(
     }
     if (!json && waitsForApproval(answer.value)) {
       await terminal.print(waitingLines(answer.value));
-      return ok(0);
+      return ok(WAITS);
     }
     const shaped = shapedAnswer(operation.cli.shape, answer.value);
     const text = formattedText(operation, shaped, input.value);
     if (text !== null) {
       await terminal.print(text);
-      return ok(0);
+      return ok(exitOf(operation, answer.value));
     }
     if (!json && answer.value['quorum_met'] === false) await terminal.complain(localOnly(answer.value));
     await terminal.print(json ? `${JSON.stringify(shaped)}\n` : viewOf(operation, shaped, terminal.columns));
-    return ok(0);
+    return ok(exitOf(operation, answer.value));
   } finally {
     await runner.close();
   }

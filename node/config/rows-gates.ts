@@ -7,7 +7,14 @@ import type { SettingRows } from './setting-row.js';
 const keyProblem = (text: string) =>
   publicKeyFromText(text) === null ? 'must be the base64 of a public key of 32 bytes' : null;
 
-const hexProblem = (text: string) => (/^(?:[0-9a-f]{2})+$/i.test(text) ? null : 'must be hexadecimal');
+const SECRET_BYTES_MIN = 16;
+
+function hexProblem(text: string): string | null {
+  if (!/^(?:[0-9a-f]{2})+$/i.test(text)) return 'must be hexadecimal';
+  return text.length >= 2 * SECRET_BYTES_MIN
+    ? null
+    : `must have at least ${SECRET_BYTES_MIN} bytes; "openssl rand -hex 32" makes one`;
+}
 
 /** Gates of the interface, and the key under which rules count. */
 export const GATE_ROWS = {
@@ -23,7 +30,7 @@ export const GATE_ROWS = {
     default: null,
     check: hexProblem,
     config: 'hooks.subscription.hmac_secret',
-    doc: 'Secret that signs decisions over `POST /approvals/{pending_id}`, and all webhooks, hexadecimal. Without it every signed decision is refused.',
+    doc: 'Secret that signs decisions over `POST /approvals/{pending_id}`, and all webhooks, hexadecimal, at least 16 bytes. Without it every signed decision is refused.',
   },
   hookAskTimeoutMs: {
     type: 'integer',

@@ -251,7 +251,8 @@ export class RequestHandler {
   ): Failure | null {
     const { signed } = binding;
     if (signed === undefined) return null;
-    const pendingId = params[plans.findIndex(({ field }) => field === signed.field)]!;
+    const field = params[plans.findIndex((plan) => plan.field === signed.field)]!;
+    const pendingId = signed.as === undefined ? field : `${field}/${signed.as}`;
     const { headers, method } = request;
     const decision = { headers, method: method!, pendingId, body };
     return this.#options.signatures.problem(decision, signed.required);

@@ -40,6 +40,9 @@ const input = z.object({
 
 type Input = z.output<typeof input>;
 
+/** The exit code of a check whose answer is no. */
+const REFUSED = 4;
+
 /**
  * Asks the rules about an action, and records that it was asked (interface §4.12, reference-mcp-cli §1.2). Only a
  * harness that asks before it acts is bound by the answer.
@@ -68,6 +71,7 @@ export const memoryCheckAgentAction = defineOperation({
     command: 'governance check-action',
     view: 'message',
     message: said,
+    exit: ({ decision }) => ((decision as { decision: string }).decision === 'refuse' ? REFUSED : 0),
     examples: [
       'governance check-action --kind bash --command "rm -rf /tmp/x"',
       'governance check-action --kind filesystem_write --path /tmp/x --json',

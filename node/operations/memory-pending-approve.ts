@@ -4,7 +4,11 @@ import { failed, ok } from '../../protocol/result.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { approvalAnswer, voteOn } from './vote.js';
 
-export const pendingId = z.string().min(1).max(128).describe('The id of the pending action');
+export const pendingId = z
+  .string()
+  .min(1)
+  .max(128)
+  .describe('The id of the pending action, or a prefix of exactly one');
 export const remember = z
   .enum(REMEMBER)
   .default('once')
@@ -38,7 +42,7 @@ export const memoryPendingApprove = defineOperation({
       method: 'POST',
       path: '/pending/{id}/approve',
       fields: 'body',
-      signed: { field: 'id', required: false },
+      signed: { field: 'id', required: false, as: 'approve' },
       status: ({ approved }) => (approved === true ? 200 : 202),
     },
   ],

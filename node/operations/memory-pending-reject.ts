@@ -24,7 +24,7 @@ export const memoryPendingReject = defineOperation({
       method: 'POST',
       path: '/pending/{id}/reject',
       fields: 'body',
-      signed: { field: 'id', required: false },
+      signed: { field: 'id', required: false, as: 'reject' },
       status: ({ rejected }) => (rejected === true ? 200 : 202),
     },
   ],

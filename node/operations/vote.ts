@@ -1,6 +1,7 @@
 import type { PendingOutcome, VotePending } from '../../protocol/governance/decide-pending.js';
 import type { Remember } from '../../protocol/kinds/vote-kind.js';
-import { failed, ok, type Result } from '../../protocol/result.js';
+import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { rulingViewer } from '../identity/caller.js';
 import type { Call } from '../pipeline/call.js';
 
 export interface VoteRequest {
@@ -20,12 +21,15 @@ export interface VoteAnswer extends PendingOutcome {
  * recorded here and counts when the home hears of it.
  */
 export async function voteOn(
-  { caller, services }: Call,
-  { id, decision, remember }: VoteRequest,
+  call: Call,
+  { id: given, decision, remember }: VoteRequest,
 ): Promise<Result<VoteAnswer>> {
+  const { caller, services } = call;
+  const id = await pendingIdOf(call, given);
+  if (!id.ok) return failed(id.error);
   const vote: VotePending = {
     kind: 'vote-pending',
-    pendingId: id,
+    pendingId: id.value,
     // A process that is bound to an agent votes as that agent, whatever name the call gives.
     agentId: caller.viewer.agentId ?? caller.agentId,
     decision,
@@ -38,6 +42,20 @@ export async function voteOn(
   const recorded = await services.store.execute({ ...vote, recordOnly: true });
   return recorded.ok ? ok({ ...recorded.value, recordedOnly: true }) : failed(recorded.error);
 }
+
+/** The whole id of the action that begins so and that the caller may know of; an unknown one stays as it was given. */
+async function pendingIdOf({ caller, services }: Call, given: string): Promise<Result<string>> {
+  if (given.length >= UUID_LENGTH) return ok(given);
+  const viewer = rulingViewer(caller);
+  const found = await services.store.query({ kind: 'find-pendings', prefix: given, viewer });
+  if (!found.ok) return failed(found.error);
+  const [id = given, ...others] = found.value.ids;
+  return others.length === 0
+    ? ok(id)
+    : fail('AMBIGUOUS_ID_PREFIX', 'this id prefix matches more than one pending action');
+}
+
+const UUID_LENGTH = 36;
 
 /** The answer to an approval (reference-http §1, row 51). */
 export function approvalAnswer({ pending, votes, needed, recordedOnly }: VoteAnswer) {

@@ -40,9 +40,10 @@ export interface HttpBinding {
   readonly agentId?: 'claim' | 'filter';
   /**
    * The request is signed with the secret of the node, over this field of the path and the raw body. `required` is false
-   * where only a signature that is there must be valid.
+   * where only a signature that is there must be valid. `as` is signed behind the field, after a slash, where the path says
+   * what the body does not.
    */
-  readonly signed?: { readonly field: string; readonly required: boolean };
+  readonly signed?: { readonly field: string; readonly required: boolean; readonly as?: string };
   /** Success status, 200 unless given. */
   readonly status?: number | ((output: Record<string, unknown>) => number);
   readonly shape?: Shape;
@@ -92,6 +93,8 @@ export interface CliBinding {
   readonly view: 'memory' | 'memories' | 'message' | 'object' | 'tree';
   /** Columns of the lists in the `object` view: field to heading, in order; all fields unless given. */
   readonly table?: Readonly<Record<string, string>>;
+  /** The exit code of an answer that is no failure; 0 unless given. */
+  readonly exit?: (output: Record<string, unknown>) => number;
   /** The sentence of the `message` view. */
   readonly message?: (output: Record<string, unknown>) => string;
   readonly examples?: readonly string[];

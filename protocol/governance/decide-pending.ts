@@ -268,7 +268,7 @@ function stateProblem(pending: PendingAction, { now }: DecisionContext): Failure
 const notFound = () =>
   fail(
     'PENDING_ACTION_NOT_FOUND',
-    'pending action not found; name it by its whole id, as "pending list --json" shows it',
+    'pending action not found; "pending list" shows those that you may know of',
   );
 
 const tally = (pending: PendingAction, votes: readonly Vote[]): PendingOutcome => ({

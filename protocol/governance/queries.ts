@@ -11,7 +11,7 @@ export interface GovernanceQueries {
     ListPendings,
     { readonly pending: readonly ShownPending[]; readonly truncated: boolean }
   >;
-  readonly 'read-pending': Ask<ReadPending, { readonly pending: PendingAction | null }>;
+  readonly 'find-pendings': Ask<FindPendings, { readonly ids: readonly string[] }>;
   readonly 'undecided-pendings': Ask<UndecidedPendings, { readonly ids: readonly string[] }>;
   readonly 'spent-pendings': Ask<
     SpentPendings,
@@ -45,10 +45,10 @@ export interface ShownPending extends PendingAction {
   readonly payload: Readonly<Record<string, unknown>> | null;
 }
 
-/** One action by the id that callers use; null when there is none, or the viewer may not see it. */
-export interface ReadPending {
-  readonly kind: 'read-pending';
-  readonly id: string;
+/** Ids that begin so, of actions that the viewer may know of; two at most, as more say no more. */
+export interface FindPendings {
+  readonly kind: 'find-pendings';
+  readonly prefix: string;
   readonly viewer: Viewer;
 }
 

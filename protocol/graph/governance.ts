@@ -1,6 +1,7 @@
 import { agentIdProblem } from '../ids.js';
 import { isCount, isInteger, isObject, isText, oneOf } from '../kinds/payload.js';
 import { APPROVALS_MAX, GOVERNANCE_BYTES_MAX } from '../limits.js';
+import { nearest } from '../nearest.js';
 import { fail, ok, type Result } from '../result.js';
 import { utf8Bytes } from '../utf8.js';
 
@@ -69,9 +70,13 @@ const CHECKS: ReadonlyMap<string, Check> = new Map(
 
 /**
  * The stored policy with the given members in place of its own; null removes a member. VALIDATION_FAILED names the
- * first member that no policy can hold. A policy says at least who may write (reference-http §3.4).
+ * first member that no policy can hold, or that this release does not know and that is not stored: it would guard nothing. A policy says at least who may write (reference-http §3.4).
  */
 export function mergedGovernance(stored: Governance | null, given: Governance): Result<Governance> {
+  const unknown = Object.keys(given).find(
+    (member) => given[member] !== null && !CHECKS.has(member) && stored?.[member] === undefined,
+  );
+  if (unknown !== undefined) return unknownMember(unknown);
   const merged = Object.fromEntries(
     Object.entries({ ...stored, ...given }).filter(([, value]) => value !== null),
   );
@@ -86,6 +91,14 @@ export function mergedGovernance(stored: Governance | null, given: Governance): 
     return fail('VALIDATION_FAILED', message, { fields: ['governance'] });
   }
   return ok(merged);
+}
+
+function unknownMember(member: string): Result<never> {
+  const meant = nearest(member, [...CHECKS.keys()]);
+  const hint = meant === null ? 'a policy has no such member' : `did you mean "${meant}"?`;
+  return fail('VALIDATION_FAILED', `invalid governance: unknown member "${member}": ${hint}`, {
+    fields: [`governance.${member}`],
+  });
 }
 
 const problems = new WeakMap<Governance, string | null>();

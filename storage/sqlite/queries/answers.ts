@@ -30,8 +30,8 @@ import {
   approvalEvents,
   askRegistered,
   countPendings,
+  findPendings,
   listPendings,
-  readPending,
   rememberedDecisions,
   spentPendings,
   undecidedPendings,
@@ -150,7 +150,7 @@ export const ANSWERS: {
   'list-rules': lookup(listRules),
 
   'list-pendings': scan(listPendings),
-  'read-pending': lookup(readPending),
+  'find-pendings': lookup(findPendings),
   'is-registered': lookup(askRegistered),
   'undecided-pendings': lookup(undecidedPendings),
   'spent-pendings': scan(spentPendings),

@@ -1,16 +1,15 @@
 import { AGENTS_NAMESPACE, agentTitle } from '../../../protocol/agents/agent.js';
 import { type Proposal, proposalOf } from '../../../protocol/governance/proposal.js';
-import {
-  type ApprovalEvent,
-  type ApprovalEvents,
-  type AskRegistered,
-  type CountPendings,
-  type ListPendings,
-  mayKnow,
-  type ReadPending,
-  type RememberedDecisions,
-  type SpentPendings,
-  type UndecidedPendings,
+import type {
+  ApprovalEvent,
+  ApprovalEvents,
+  AskRegistered,
+  CountPendings,
+  FindPendings,
+  ListPendings,
+  RememberedDecisions,
+  SpentPendings,
+  UndecidedPendings,
 } from '../../../protocol/governance/queries.js';
 import { parsedObject } from '../../../protocol/kinds/payload.js';
 import { PENDING_STATES, type PendingAction, pendingKind } from '../../../protocol/kinds/pending-kind.js';
@@ -27,6 +26,7 @@ import type { QueryParts } from './query-parts.js';
 
 const STATUS = memberSql('status');
 const REQUESTED = memberSql('requested_at');
+const PENDING_ID = memberSql('pending_id');
 
 /** As `mayKnow` (protocol/governance/queries.ts), with the parameters of `knowing`. */
 const KNOWN = `(@all = 1 OR owner_id = @agent OR CASE json_extract(payload, '$.approver.form')
@@ -111,16 +111,18 @@ export const askRegistered = (
   { agentId }: AskRegistered,
 ): Answers['is-registered'] => ({ registered: isRegistered(statements, agentId) });
 
-export function readPending(
+export function findPendings(
   { statements }: QueryParts,
-  { id, viewer }: ReadPending,
-): Answers['read-pending'] {
-  const row = statements
-    .get(`SELECT payload FROM records WHERE kind = 'pending' AND ${memberSql('pending_id')} = ?`)
-    .get(id) as RecordSqlRow | undefined;
-  const pending = row === undefined ? null : (recordImageOf(pendingKind, row) as PendingAction | null);
-  const isKnown = pending !== null && mayKnow(pending, viewer, isRegistered(statements, viewer.agentId));
-  return { pending: isKnown ? pending : null };
+  { prefix, viewer }: FindPendings,
+): Answers['find-pendings'] {
+  const ids = statements
+    .get(
+      `SELECT ${PENDING_ID} FROM records WHERE kind = 'pending'
+         AND ${PENDING_ID} >= @prefix AND ${PENDING_ID} < @prefix || char(0x10ffff) AND ${KNOWN} LIMIT 2`,
+    )
+    .pluck()
+    .all({ prefix, ...knowing(statements, viewer) }) as string[];
+  return { ids };
 }
 
 export function undecidedPendings(

@@ -154,10 +154,13 @@ describe('a secret', () => {
   });
 
   it('is hidden in the settings as a whole', () => {
-    const { settings } = load(`api_key = "${KEY}"\n[hooks.subscription]\nhmac_secret = "00ff00ff"`, {
-      SVC_LLM_API_KEY: KEY,
-      SVC_EMBED_API_KEY: KEY,
-    });
+    const { settings } = load(
+      `api_key = "${KEY}"\n[hooks.subscription]\nhmac_secret = "00ff00ff00ff00ff00ff00ff00ff00ff"`,
+      {
+        SVC_LLM_API_KEY: KEY,
+        SVC_EMBED_API_KEY: KEY,
+      },
+    );
     for (const text of [JSON.stringify(settings), inspect(settings, { depth: 9 })]) {
       assert.ok(!text.includes(KEY) && !text.includes('00ff00ff'), text);
     }

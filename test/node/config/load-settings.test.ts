@@ -284,7 +284,7 @@ describe('the configuration file', () => {
     [hooks]
     ask_timeout_ms = 5000
     [hooks.subscription]
-    hmac_secret = "00ff"
+    hmac_secret = "00ff00ff00ff00ff00ff00ff00ff00ff"
     [permissions]
     mode = "off"
     [[permissions.rules]]
@@ -340,7 +340,7 @@ describe('the configuration file', () => {
     recallScopeLimit: 5,
     allowLoopbackWebhooks: true,
     hookAskTimeoutMs: 5000,
-    webhookHmacSecret: 'secret:00ff',
+    webhookHmacSecret: 'secret:00ff00ff00ff00ff00ff00ff00ff00ff',
     permissionsMode: 'off',
     permissionRules: [
       { namespacePattern: 'team/**', op: 'memory_store', agentPattern: '**', decision: 'deny', reason: 'no' },

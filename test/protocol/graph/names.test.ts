@@ -59,9 +59,12 @@ describe('a policy', () => {
     return merged.ok ? merged.value : merged.error.details;
   };
 
-  it('says at least who may write, and keeps what it does not know', () => {
+  it('says at least who may write, takes no member that it does not know, and keeps a stored one', () => {
     assert.deepEqual(merge({}), { fields: ['governance.write'] });
-    assert.deepEqual(merge({ write: 'any', later: { deep: [1] } }), { write: 'any', later: { deep: [1] } });
+    assert.deepEqual(merge({ write: 'any', later: { deep: [1] } }), { fields: ['governance.later'] });
+    const stored = { write: 'any', later: { deep: [1] } };
+    assert.deepEqual(merge({ write: 'owner' }, stored), { ...stored, write: 'owner' });
+    assert.deepEqual(merge(stored, stored), stored);
     assert.deepEqual(merge({ delete: 'any' }, { write: 'owner' }), { write: 'owner', delete: 'any' });
     assert.deepEqual(merge({ write: null }, { write: 'owner' }), { fields: ['governance.write'] });
   });
@@ -85,7 +88,7 @@ describe('a policy', () => {
     for (const approver of ['human', { agent: 'ai:a' }, { consensus: 3 }]) {
       assert.deepEqual(merge({ write: 'any', approver }), { write: 'any', approver });
     }
-    assert.deepEqual(merge({ write: 'any', note: 'x'.repeat(20_000) }), { fields: ['governance'] });
+    assert.deepEqual(merge({ write: 'any' }, { note: 'x'.repeat(20_000) }), { fields: ['governance'] });
   });
 
   it('is shown with what it means where it says nothing', () => {

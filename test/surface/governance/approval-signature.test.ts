@@ -12,7 +12,7 @@ import { APPROVER, GovernedDaemon, REQUESTER, type Reply } from '../../support/g
 import { signDecision, type ToSign } from '../../support/sign-decision.js';
 import { run } from '../cli/cli-process.js';
 
-const SECRET = '00ff17c0ffee';
+const SECRET = '00ff17c0ffee'.repeat(3);
 const APPROVE = '{"decision":"approve"}';
 const NO_SUCH = '5b1f2c3d-0000-4000-8000-000000000000';
 const now = () => Math.floor(Date.now() / 1000);
@@ -137,7 +137,7 @@ describe('the signature of a decision', () => {
     for (const signature of wrong) {
       isRefused(await post(id, APPROVE, { 'x-svc-timestamp': timestamp!, 'x-svc-signature': signature }));
     }
-    isRefused(await post(id, APPROVE, signed(id, APPROVE, { secret: '00ff17c0ffef' })));
+    isRefused(await post(id, APPROVE, signed(id, APPROVE, { secret: `${SECRET.slice(0, -1)}f` })));
     isRefused(await post(id, APPROVE, signed(id, APPROVE, { secret: '' })));
   });
 
@@ -182,12 +182,12 @@ describe('the signature of a decision', () => {
       assert.equal((await decide({})).status, 403, 'the requester may not decide');
       isRefused(await decide({ 'x-svc-signature': 'sha256=00' }));
       isRefused(await decide({ 'x-svc-timestamp': String(now()) }));
-      isRefused(await decide(signed(NO_SUCH, '{}')));
-      isRefused(await decide(signed(id, '{} ')));
-      assert.equal(
-        (await decide(signed(id, '{}', { timestamp: now() - (how === 'reject' ? 200 : 100) }))).status,
-        403,
-      );
+      isRefused(await decide(signed(`${NO_SUCH}/${how}`, '{}')));
+      isRefused(await decide(signed(`${id}/${how}`, '{} ')));
+      assert.equal((await decide(signed(`${id}/${how}`, '{}'))).status, 403);
+      // A signature is good for one of the routes only, although their bodies are equal.
+      for (const other of [id, `${id}/${how === 'approve' ? 'reject' : 'approve'}`])
+        isRefused(await decide(signed(other, '{}', { timestamp: now() - 100 })));
     }
   });
 });
@@ -208,12 +208,12 @@ describe('the secret', () => {
     }
   });
 
-  it('refuses the start of the node when it is not hexadecimal', async () => {
+  it('refuses the start of the node when it is not hexadecimal, or too short', async () => {
     const home = temporaryFolder('bad-secret');
-    for (const secret of ['not hexadecimal', '0ff', '0x00ff']) {
+    for (const secret of ['not hexadecimal', '0ff', '0x00ff', '00', 'ff'.repeat(15)]) {
       const served = await run(home, ['serve', '--port', '0'], { env: { SVC_CONFIG: configured(secret) } });
       assert.equal(served.code, 78, served.err);
-      assert.match(served.err, /hmac_secret/);
+      assert.match(served.err, /hmac_secret.*(must be hexadecimal|at least 16 bytes)/);
     }
   });
 });

@@ -184,15 +184,25 @@ describe('a standard over HTTP', () => {
     assert.deepEqual(query, chain);
   });
 
-  it('refuses what is no policy, and keeps members of other releases', async () => {
+  it('refuses what is no policy, and members that this release does not know', async () => {
     const node = await open();
     for (const governance of ['any', [], { delete: 'any' }, { write: 'any', approver: {} }]) {
       await send(node, 400, 'POST', '/namespaces', { namespace: 'team', governance });
     }
-    const later = { write: 'any', of_a_later_release: { deep: [1] } };
-    await send(node, 201, 'POST', '/namespaces', { namespace: 'team', governance: later });
-    const { governance } = await shown(node, 'team');
-    assert.deepEqual((governance as Json)['of_a_later_release'], { deep: [1] });
+    for (const [member, meant] of [
+      ['delte', 'did you mean "delete"?'],
+      ['approvers', 'did you mean "approver"?'],
+      ['of_a_later_release', 'a policy has no such member'],
+    ] as const) {
+      const body = { namespace: 'team', governance: { write: 'any', [member]: 'approve' } };
+      const refused = await send(node, 400, 'POST', '/namespaces', body);
+      assert.deepEqual(refused['fields'], [`governance.${member}`]);
+      assert.ok(
+        String(refused['error']).endsWith(`unknown member "${member}": ${meant}`),
+        String(refused['error']),
+      );
+    }
+    assert.equal((await shown(node, 'team'))['count'], 0);
     await send(node, 400, 'POST', '/namespaces', { namespace: 'nothing' });
     await send(node, 400, 'POST', '/namespaces', { namespace: 'team', parent: 'team' });
   });
