@@ -1,5 +1,5 @@
 import type { Command } from '../commands.js';
-import { RELATIONS } from '../graph/link.js';
+import { type LinkKey, RELATIONS } from '../graph/link.js';
 import { agentIdProblem, memoryIdProblem, namespaceProblem } from '../ids.js';
 import type { Kind } from '../kinds/kind.js';
 import { linkKind } from '../kinds/link-kind.js';
@@ -164,6 +164,17 @@ const isLink: Read<Of<'create-link'>['link']> = {
   read: (value) => (isObject(value) ? imageOf(linkKind, value) : undefined),
 };
 
+/** The members that identify a link, of a value that may be the whole link. */
+const linkKey: Read<LinkKey> = {
+  read: (value, by) => {
+    if (!isObject(value)) return undefined;
+    const { source_id, target_id, relation } = value;
+    const key = { source_id, target_id, relation };
+    const isKey = exactly({ source_id: isId, target_id: isId, relation: oneOf(RELATIONS) })(key, by);
+    return isKey ? (key as LinkKey) : undefined;
+  },
+};
+
 /** Every command that may wait, as it is read from a record. */
 export const PUT_ASIDE = {
   'store-memory': shaped('store-memory', {
@@ -208,7 +219,7 @@ export const PUT_ASIDE = {
     by: isRequester,
   }),
   'invalidate-link': shaped('invalidate-link', {
-    link: exactly({ source_id: isId, target_id: isId, relation: oneOf(RELATIONS) }),
+    link: linkKey,
     ...{ validUntil: isTextOrNull, by: isRequester },
   }),
   'drop-links': shaped('drop-links', {

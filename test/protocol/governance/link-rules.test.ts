@@ -109,7 +109,8 @@ for (const word of WORDS) {
     it('give a caller no right over the links of others when an approver agrees', () => {
       const { node, open, closed } = linked(word, [rule('closed', 'ask')]);
       node.register('ai:lead');
-      const stranger = { ...commandOf(word, closed, open), viewer: tenant('ai:stranger') } as Command;
+      const by = word === 'unlink' ? {} : { by: 'ai:stranger' };
+      const stranger = { ...commandOf(word, closed, open), viewer: tenant('ai:stranger'), ...by } as Command;
       node.must({
         ...{ kind: 'request-approval', pendingId: 'p', command: stranger, action: word, namespace: 'closed' },
         ...{ memoryId: closed, approver: { form: 'human' }, requestedBy: 'ai:stranger' },
