@@ -2,6 +2,7 @@ import { chargeFor } from '../agents/ensure-quota.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById } from '../decide/reads.js';
+import { ownLinks } from '../graph/own-link.js';
 import { ACCESS_COUNT_MAX } from '../limits.js';
 import type { AgentId } from '../meanings.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
@@ -84,11 +85,13 @@ export function* decideConsolidate(
   const memory = { ...consolidated(sources, command, audience.value, context), title };
   const charge = yield* chargeFor(memory, null, context);
   if (!charge.ok) return failed(charge.error);
+  const lineage = yield* ownLinks(memory, 'derived_from', claim.leaving, context);
   return decided({ memory, consolidated: sources.length, autoSummary: command.summary === null }, [
     ...before,
     ...sources.map(archiving),
     ...charge.value,
     insertMemory(memory),
+    ...lineage,
   ]);
 }
 

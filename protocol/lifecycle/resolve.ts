@@ -1,5 +1,6 @@
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById } from '../decide/reads.js';
+import { ownLinks } from '../graph/own-link.js';
 import { SUPERSEDES_MAX } from '../limits.js';
 import type { MemoryId } from '../meanings.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
@@ -52,5 +53,6 @@ export function* decideResolve(
   return decided({ winner: kept.id, loser: gone.id }, [
     replaceMemory(kept, memory, { reembed: false }),
     removeMemory(gone, { word: 'archive', reason: 'superseded', archive: true }),
+    ...(yield* ownLinks(kept, 'supersedes', [gone.id], context)),
   ]);
 }

@@ -1,6 +1,7 @@
 import { chargeFor } from '../agents/ensure-quota.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById } from '../decide/reads.js';
+import { ownLinks } from '../graph/own-link.js';
 import { withAncestors } from '../ids.js';
 import type { Viewer } from '../ranking/types.js';
 import { fail, failed } from '../result.js';
@@ -98,6 +99,7 @@ function* cloneInto(
     ...room.value,
     ...charge.value,
     insertMemory(clone),
+    ...(yield* ownLinks(clone, 'derived_from', [row.id], context)),
   ]);
 }
 

@@ -39,9 +39,9 @@ export function* announcementsOf(
   mutations: readonly Mutation[],
 ): Reading<readonly Announcement[]> {
   const changes = mutations.flatMap((mutation) => changeOf(mutation) ?? []);
-  const written = new Map<string, Memory>();
+  const written = new Map<string, Memory | null>();
   for (const { kind, id, after } of changes)
-    if (kind === memoryKind.name && after !== null) written.set(id, after as Memory);
+    if (kind === memoryKind.name) written.set(id, after as Memory | null);
   const found: Announcement[] = [];
   for (const change of changes) found.push(...(yield* announcementOf(change, command, written)));
   return found;
@@ -73,7 +73,7 @@ const named = ({ kind, id }: { readonly kind: string; readonly id: string }) => 
 function* announcementOf(
   change: Change,
   command: Command,
-  written: ReadonlyMap<string, Memory>,
+  written: ReadonlyMap<string, Memory | null>,
 ): Reading<readonly Announcement[]> {
   switch (change.kind) {
     case memoryKind.name:
@@ -133,7 +133,7 @@ const ofMemory = (event: EventType, memory: Memory, details: WebhookEvent['detai
 
 function* linkEvent(
   { before, after }: Change,
-  written: ReadonlyMap<string, Memory>,
+  written: ReadonlyMap<string, Memory | null>,
 ): Reading<readonly Announcement[]> {
   const was = before as Link | null;
   const is = after as Link | null;
@@ -144,8 +144,11 @@ function* linkEvent(
     is.retired_at === null && (was === null || was.retired_at !== null || was.created_at !== is.created_at);
   if (!isEnded && !isMade) return [];
   const { source_id, target_id, relation, valid_until, believed_until } = is;
-  const source = written.get(source_id) ?? (yield* memoryById(source_id));
-  const target = written.get(target_id) ?? (yield* memoryById(target_id));
+  const end = function* (id: string): Reading<Memory | null> {
+    return written.has(id) ? (written.get(id) ?? null) : yield* memoryById(id);
+  };
+  const source = yield* end(source_id);
+  const target = yield* end(target_id);
   if (source === null || target === null) return [];
   const previous = believed_until === null ? {} : { previous_valid_until: believed_until };
   const announced: Announcement = {

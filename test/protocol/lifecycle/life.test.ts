@@ -95,6 +95,8 @@ describe('consolidating', () => {
         ['remove', 'archive', 'consolidate'],
         ['remove', 'archive', 'consolidate'],
         ['write', 'store', null],
+        ['write', 'link', null],
+        ['write', 'link', null],
         ['append-audit', false, null],
       ],
     );
@@ -109,14 +111,14 @@ describe('consolidating', () => {
 
   it('may take the title of a source, but of no other row', () => {
     const titled = (title: string) => command({ result: { ...command().result, title } });
-    assert.equal(taken(decideOver(titled('a'), [a, b])).mutations.length, 4);
+    assert.equal(taken(decideOver(titled('a'), [a, b])).mutations.length, 6);
     const c = aRow({ id: 'c', title: 'c' });
     const conflict = refused(decideOver(titled('c'), [a, b, c]));
     assert.deepEqual([conflict.code, conflict.details], ['CONFLICT', { existing_id: 'c' }]);
     const next = taken(decideOver({ ...titled('c'), onConflict: 'version' }, [a, b, c]));
     assert.equal(next.value.memory.title, 'c (2)');
     const stale = taken(decideOver(titled('c'), [a, b, { ...c, expires_at: at(-1) }]));
-    assert.equal(stale.mutations.length, 5, 'an expired holder gives way');
+    assert.equal(stale.mutations.length, 7, 'an expired holder gives way');
   });
 
   it('names every missing id, and an invisible one like an unknown one', () => {
@@ -159,7 +161,10 @@ describe('promoting upwards', () => {
       const { value, mutations } = taken(promote(namespace));
       assert.deepEqual(
         mutations.map((mutation) => [mutation.mutation, 'before' in mutation && mutation.before]),
-        [['write', null]],
+        [
+          ['write', null],
+          ['write', null],
+        ],
       );
       const { id, tier, expires_at, version, write_signature, metadata } = value.memory;
       assert.deepEqual([id, tier, expires_at, version, write_signature], ['clone', 'mid', at(60), 1, null]);
