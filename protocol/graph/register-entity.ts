@@ -4,13 +4,14 @@ import type { Write } from '../decide/mutations.js';
 import { memoryById, memoryByTitle, type Reading, read } from '../decide/reads.js';
 import type { Alias } from '../kinds/alias-kind.js';
 import { memoryKind } from '../kinds/memory-kind.js';
-import { ENTITY_ALIASES_MAX } from '../limits.js';
+import { CONTENT_BYTES_MAX, ENTITY_ALIASES_MAX } from '../limits.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import { type Memory, type MemoryRow, ownerOf } from '../memory/memory.js';
 import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
 import { giveWay } from '../memory/store.js';
 import type { Viewer } from '../ranking/types.js';
 import { fail, failed } from '../result.js';
+import { utf8Bytes } from '../utf8.js';
 import { aliasesOf, aliasImage, aliasWrite, type EntityRecord, entityRecord } from './aliases.js';
 import { entityIdOf, foldedAlias, isEntity } from './entity.js';
 import { nameHolder } from './names.js';
@@ -100,7 +101,26 @@ function* known(
 ): Deciding<RegisterEntityOutcome> {
   const named = yield* withAliases(entity, command, context);
   if (!named.ok) return failed(named.error);
-  return decided({ entity: named.value.value, created: false }, named.value.mutations);
+  const { value, mutations } = named.value;
+  const added = mutations.map((mutation) => ((mutation as Write).image as Alias).alias);
+  const content = textWith(entity, added);
+  if (content === null) return decided({ entity: value, created: false }, mutations);
+  const told = { ...entity, content, updated_at: context.now, version: entity.version + 1 };
+  return decided({ entity: value, created: false }, [
+    replaceMemory(entity, told, { reembed: true }),
+    ...mutations,
+  ]);
+}
+
+/**
+ * The text of an entity with names that are added, so that a search finds it by them; null where its owner wrote another
+ * text, which stays.
+ */
+function textWith({ title, content }: Memory, added: readonly string[]): string | null {
+  const start = `${title}, also known as `;
+  if (added.length === 0 || !(content === title || content.startsWith(start))) return null;
+  const text = `${content === title ? start : `${content}, `}${added.join(', ')}`;
+  return utf8Bytes(text) > CONTENT_BYTES_MAX ? null : text;
 }
 
 /** The first id that no memory has or had; the last one is random. */

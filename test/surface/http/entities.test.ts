@@ -90,6 +90,29 @@ describe('an entity', () => {
     assert.deepEqual([theirs['code'], theirs['existing_id']], ['CONFLICT', undefined]);
   });
 
+  it('is found by search by every alias, also by one that was added later, and by others', async () => {
+    const node = await open();
+    const entity = await register(node, ADA);
+    const bare = await register(node, { canonical_name: 'Grace', namespace: 'people' });
+    await register(node, { ...ADA, aliases: ['Enchantress'] }, 200, 'ai:bob');
+    await register(node, { canonical_name: 'Grace', namespace: 'people', aliases: ['Amazing'] }, 200);
+    for (const [word, found] of [
+      ['Enchantress', entity],
+      ['Amazing', bare],
+    ] as const) {
+      const { results } = await send(node, 200, 'GET', `/search?q=${word}`);
+      assert.deepEqual(
+        (results as Json[]).map(({ id }) => id),
+        [memoryId(found)],
+      );
+    }
+    const own = { content: 'wrote the first program' };
+    await send(node, 200, 'PUT', `/memories/${memoryId(entity)}`, own);
+    await register(node, { ...ADA, aliases: ['Byron'] }, 200, 'ai:bob');
+    const { memory } = (await send(node, 200, 'GET', `/memories/${memoryId(entity)}`)) as { memory: Json };
+    assert.equal(memory['content'], own.content, 'a text of the owner stays');
+  });
+
   it('may grow out of a memory of kind entity, by its owner', async () => {
     const node = await open();
     const note = {
