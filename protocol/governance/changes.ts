@@ -65,7 +65,9 @@ export function linkChanges(
 /** The gates that changes pass, each once: what happens to a row decides, not what the call is named. */
 export function* placesOf(mutations: readonly Mutation[]): Reading<readonly GatedPlace[]> {
   const places = memoryChanges(mutations).flatMap(placesOfMemory);
-  for (const { link } of linkChanges(mutations)) {
+  // Links that the service makes with a memory say what the memory itself says, and pass its gates.
+  const links = places.length === 0 ? linkChanges(mutations) : [];
+  for (const { link } of links) {
     // A link shows with both of its memories, so a rule about the namespace of either one counts.
     for (const id of [link.source_id, link.target_id]) {
       const end = yield* memoryById(id);
