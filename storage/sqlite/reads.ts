@@ -2,6 +2,7 @@ import { AGENTS_NAMESPACE } from '../../protocol/agents/agent.js';
 import type { DecisionContext } from '../../protocol/decide/deciding.js';
 import type { LastEdit, MemoryLife, ReadName, Reads } from '../../protocol/decide/reads.js';
 import type { DatabaseOwner } from '../../protocol/decide/rows.js';
+import type { Subject } from '../../protocol/kinds/kind.js';
 import { type MemoryImage, memoryKind } from '../../protocol/kinds/memory-kind.js';
 import { parsedObject } from '../../protocol/kinds/payload.js';
 import type { ArchivedRow } from '../../protocol/lifecycle/archived-memory.js';
@@ -139,18 +140,12 @@ export class DecisionReads {
       'forgettable-memories': ({ filter, limit }, { now }) => this.forgettable(filter, limit, now),
       'last-edit': ({ id }) => this.lastEdit(id),
       'subject-row': ({ kind, id }) => tables.of(kind).row(id),
-      tombstone: (subject) => {
-        const row = tables.tombstones.whole(subject);
-        return row === null ? null : { seen: vectorOf(row.seen), deleted_at: row.deleted_at };
-      },
+      tombstone: (subject) => this.tombstone(subject),
       'subject-versions': (subject) => subjects.versions(subject),
       'subject-history': (subject) => subjects.history(subject),
       'subject-namespaces': (subject) => subjects.namespaces(subject),
       'subject-places': (subject) => subjects.places(subject),
-      'subject-log': (subject) => {
-        log.flush();
-        return subjects.log(subject);
-      },
+      'subject-log': (subject) => this.flushedLog(subject),
       'stored-subject': (subject) => subjects.stored(subject),
       'subjects-beyond': ({ origin, seq }) => subjects.subjectsBeyond(origin, seq),
       'digest-holds': ({ kind, namespace }) => this.digests.holds(kind, namespace),
@@ -196,6 +191,16 @@ export class DecisionReads {
       'logged-hash': ({ origin, seq }) => subjects.loggedHash(origin, seq),
       'is-logged': ({ origin, seq }) => subjects.isLogged(origin, seq),
     };
+  }
+
+  private tombstone(subject: Subject) {
+    const row = this.tables.tombstones.whole(subject);
+    return row === null ? null : { seen: vectorOf(row.seen), deleted_at: row.deleted_at };
+  }
+
+  private flushedLog(subject: Subject) {
+    this.log.flush();
+    return this.subjects.log(subject);
   }
 
   private archived(id: string): ArchivedRow | null {
